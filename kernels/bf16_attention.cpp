@@ -17,7 +17,8 @@ const Tables<Bf16AttentionTable>& attention_tables_of() {
   return all;
 }
 const Tables<Bf16AttentionTable>& attention_tables(std::int64_t lanes) {
-  return lanes == few_width ? attention_tables_of<few_width>() : attention_tables_of<panel_width>();
+  return lanes == narrow_panel_width ? attention_tables_of<narrow_panel_width>()
+                                     : attention_tables_of<panel_width>();
 }
 
 }  // namespace

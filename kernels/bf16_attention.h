@@ -1,5 +1,5 @@
 // One head's attention in pairs of bfloat16 (kernels/interleaved.h), with float32 scores and sums. lanes:
-// panel_width queries or, of few, few_width, side by side.
+// panel_width queries or, of few, narrow_panel_width, side by side.
 //
 // Keys and values of a head are taken once, in a form of the ISA's own, for all of its queries. On
 // matrix tiles the weights of keys are rounded to bfloat16 before they are multiplied with values,
@@ -44,7 +44,7 @@ struct Bf16AttentionTable {
   void (*attend)(const Bf16Attention& a);
 };
 
-// The table of active_isa(). lanes: panel_width or few_width.
+// The table of active_isa(). lanes: panel_width or narrow_panel_width.
 const Bf16AttentionTable& bf16_attention(std::int64_t lanes = panel_width);
 // Whether it is one of matrix tiles.
 bool has_tile_attention();

@@ -13,7 +13,7 @@
 namespace sten::kernels {
 
 // Columns of B and C that are worked on together: four vectors of AVX-512; or one, of few columns.
-inline constexpr std::int64_t panel_width = 64, few_width = 16;
+inline constexpr std::int64_t panel_width = 64, narrow_panel_width = 16;
 
 // So many rows of C have their sums in registers.
 inline constexpr int most_run_height = 6;
@@ -62,7 +62,7 @@ struct CsrLines {
 };
 
 // Of panels: for a few columns of B, and for many.
-inline constexpr std::int64_t csr_widths[] = {few_width, panel_width};
+inline constexpr std::int64_t csr_widths[] = {narrow_panel_width, panel_width};
 
 struct CsrTable {
   // C += runs * slab.   slab [rows, width], C [rows, width], of each width

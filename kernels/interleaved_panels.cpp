@@ -17,8 +17,8 @@ const Tables<InterleavedPanelsTable>& interleaved_tables_of() {
   return all;
 }
 const Tables<InterleavedPanelsTable>& interleaved_tables(std::int64_t lanes) {
-  return lanes == few_width ? interleaved_tables_of<few_width>()
-                            : interleaved_tables_of<panel_width>();
+  return lanes == narrow_panel_width ? interleaved_tables_of<narrow_panel_width>()
+                                     : interleaved_tables_of<panel_width>();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What models compute of panels of tokens in pairs of bfloat16 (kernels/interleaved.h): [(n + 1) / 2, lanes, 2]
-// for n features, the partner of an odd last one being 0. lanes: panel_width or, of few tokens, few_width
+// for n features, the partner of an odd last one being 0. lanes: panel_width or, of few tokens, narrow_panel_width
 // (kernels/csr.h). Sums are float32, in an order that is the ISA's, every token's by itself. Panels are
 // aligned as vectors are.
 #pragma once
@@ -19,7 +19,7 @@ struct InterleavedPanelsTable {
   void (*add)(const std::uint16_t* a, const std::uint16_t* b, std::int64_t n, std::uint16_t* y);
 };
 
-// The table of active_isa(). lanes: panel_width or few_width.
+// The table of active_isa(). lanes: panel_width or narrow_panel_width.
 const InterleavedPanelsTable& interleaved_panels(std::int64_t lanes = panel_width);
 // nullptr unless has_isa(isa).
 const InterleavedPanelsTable* interleaved_panels_for(Isa isa, std::int64_t lanes = panel_width);

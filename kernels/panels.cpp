@@ -15,7 +15,7 @@ const Tables<PanelsTable>& tables_of() {
   return all;
 }
 const Tables<PanelsTable>& tables(std::int64_t lanes) {
-  return lanes == few_width ? tables_of<few_width>() : tables_of<panel_width>();
+  return lanes == narrow_panel_width ? tables_of<narrow_panel_width>() : tables_of<panel_width>();
 }
 
 }  // namespace

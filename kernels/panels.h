@@ -1,5 +1,5 @@
 // What models compute of panels: tokens side by side, float32, panel_width of them or, of few tokens,
-// few_width (kernels/csr.h): the lanes of a table. Every token is summed up by itself, in an order that
+// narrow_panel_width (kernels/csr.h): the lanes of a table. Every token is summed up by itself, in an order that
 // is the ISA's. Panels are aligned as vectors are.
 #pragma once
 #include <cstdint>
@@ -43,7 +43,7 @@ struct PanelsTable {
                    const float* b, bool more, float* c);
 };
 
-// The table of active_isa(). lanes: panel_width or few_width.
+// The table of active_isa(). lanes: panel_width or narrow_panel_width.
 const PanelsTable& panels(std::int64_t lanes = panel_width);
 // nullptr unless has_isa(isa).
 const PanelsTable* panels_for(Isa isa, std::int64_t lanes = panel_width);

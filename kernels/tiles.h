@@ -61,7 +61,7 @@ using TilesEach = void(const TileRows* rows, std::int64_t count, const TilePanel
                        const TileTaker& taker);
 
 struct TilesTable {
-  // Of few_width lanes, of panel_width.
+  // Of narrow_panel_width lanes, of panel_width.
   TilesRun* multiply[2];
   TilesEach* each[2];
 };

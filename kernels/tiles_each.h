@@ -17,10 +17,10 @@ void each_block(const TileRows* rows, std::int64_t count, const TilePanels& pane
     }
 }
 
-// The table of kernels of few_width and of panel_width lanes.
+// The table of kernels of narrow_panel_width and of panel_width lanes.
 template <TilesRun* narrow, TilesRun* wide>
 constexpr TilesTable tiles_table() {
-  return {{narrow, wide}, {each_block<narrow, few_width>, each_block<wide, panel_width>}};
+  return {{narrow, wide}, {each_block<narrow, narrow_panel_width>, each_block<wide, panel_width>}};
 }
 
 }  // namespace sten::kernels

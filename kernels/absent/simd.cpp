@@ -1,6 +1,6 @@
 // Stands in for simd/ where the compiler does not build for x86-64.
 #include "kernels/simd/bf16_attention.h"
-#include "kernels/simd/bf16_few.h"
+#include "kernels/simd/bf16_small_batch.h"
 #include "kernels/simd/channels.h"
 #include "kernels/simd/csr.h"
 #include "kernels/simd/elementwise.h"
@@ -24,10 +24,10 @@ namespace sten::kernels {
 
 bool cpu_runs(const char* target) { return *target == '\0'; }
 
-const Bf16FewTable* bf16_few_avx2() { return nullptr; }
-const Bf16FewTable* bf16_few_avx512() { return nullptr; }
-const Bf16FewTable* bf16_few_avx512_vbmi2() { return nullptr; }
-const Bf16FewTable* bf16_few_amx() { return nullptr; }
+const Bf16SmallBatchTable* bf16_small_batch_avx2() { return nullptr; }
+const Bf16SmallBatchTable* bf16_small_batch_avx512() { return nullptr; }
+const Bf16SmallBatchTable* bf16_small_batch_avx512_vbmi2() { return nullptr; }
+const Bf16SmallBatchTable* bf16_small_batch_amx() { return nullptr; }
 
 const ChannelsTable* channels_avx2() { return nullptr; }
 const ChannelsTable* channels_avx512() { return nullptr; }

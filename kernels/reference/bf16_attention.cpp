@@ -36,8 +36,8 @@ struct Bf16AttentionByFloats {
 template <Isa isa>
 const Bf16AttentionTable* by_floats(std::int64_t lanes) {
   if (!has_isa(isa)) return nullptr;
-  return lanes == few_width ? &Bf16AttentionByFloats<isa, few_width>::table
-                            : &Bf16AttentionByFloats<isa, panel_width>::table;
+  return lanes == narrow_panel_width ? &Bf16AttentionByFloats<isa, narrow_panel_width>::table
+                                     : &Bf16AttentionByFloats<isa, panel_width>::table;
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ struct InterleavedReference {
 }  // namespace
 
 const InterleavedPanelsTable* interleaved_panels_reference(std::int64_t lanes) {
-  return lanes == few_width ? &InterleavedReference<few_width>::table
-                            : &InterleavedReference<panel_width>::table;
+  return lanes == narrow_panel_width ? &InterleavedReference<narrow_panel_width>::table
+                                     : &InterleavedReference<panel_width>::table;
 }
 
 }  // namespace sten::kernels

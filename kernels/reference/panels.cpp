@@ -76,7 +76,7 @@ constexpr PanelsTable table{attend<lanes>, normalize<lanes>, multiply<lanes>};
 }  // namespace
 
 const PanelsTable* panels_reference(std::int64_t lanes) {
-  return lanes == few_width ? &table<few_width> : &table<panel_width>;
+  return lanes == narrow_panel_width ? &table<narrow_panel_width> : &table<panel_width>;
 }
 
 }  // namespace sten::kernels

@@ -31,7 +31,8 @@ void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels
 }  // namespace
 
 const TilesTable* tiles_reference() {
-  static constexpr TilesTable table = tiles_table<multiply<few_width>, multiply<panel_width>>();
+  static constexpr TilesTable table =
+      tiles_table<multiply<narrow_panel_width>, multiply<panel_width>>();
   return &table;
 }
 

@@ -391,8 +391,8 @@ STEN_TARGET_END
 namespace sten::kernels {
 
 const Bf16AttentionTable* bf16_attention_amx(std::int64_t lanes) {
-  return lanes == few_width ? &amx::TileAttention<few_width>::table
-                            : &amx::TileAttention<panel_width>::table;
+  return lanes == narrow_panel_width ? &amx::TileAttention<narrow_panel_width>::table
+                                     : &amx::TileAttention<panel_width>::table;
 }
 
 }  // namespace sten::kernels

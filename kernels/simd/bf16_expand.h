@@ -1,10 +1,10 @@
-// Masked tiles of kernels/bf16_few.h, with VBMI2.
+// Masked tiles of kernels/bf16_small_batch.h, with VBMI2.
 #pragma once
 #include <immintrin.h>
 
 #include <cstdint>
 
-#include "kernels/bf16_few.h"
+#include "kernels/bf16_small_batch.h"
 #include "kernels/simd/target.h"
 
 STEN_TARGET_BEGIN

@@ -87,10 +87,10 @@ class CsrLinesLoops {
         L::add_sums(sums + e, four);
       }
       if (e == last) continue;
-      float few[4] = {};
+      float four_sums[4] = {};
       each<4>([&](auto i) STEN_INLINE { four[i] = dot(e + Int{i} < last ? e + Int{i} : e); });
-      L::add_sums(few, four);
-      for (Int i = 0; e + i < last; ++i) sums[e + i] += few[i];
+      L::add_sums(four_sums, four);
+      for (Int i = 0; e + i < last; ++i) sums[e + i] += four_sums[i];
     }
   }
 

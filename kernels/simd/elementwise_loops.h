@@ -47,7 +47,8 @@ struct Loops : Blocks<V> {
 
   // At most 8 keys from bins.first to `last` are in a bin.
   template <class U>
-  static Size count_few(const U* x, Size n, KeyBins<U> bins, U last, std::uint32_t* counts) {
+  static Size count_narrow_range(const U* x, Size n, KeyBins<U> bins, U last,
+                                 std::uint32_t* counts) {
     Size below = 0;
     std::uint32_t found[8] = {};
     each_block(x, n, [&](Size, const U* p, Word lane_mask) {
@@ -104,7 +105,7 @@ struct Loops : Blocks<V> {
     }
     // So coarse are no others that each key is the one of many elements.
     if constexpr (sizeof(U) == 1)
-      if (last - bins.first < 8) return count_few(x, n, bins, last, counts);
+      if (last - bins.first < 8) return count_narrow_range(x, n, bins, last, counts);
     return each_between(x, n, bins.first, last, [&](U key, Size k) {
       ++counts[bin_of(key) * histogram_lanes + k % histogram_lanes];
     });

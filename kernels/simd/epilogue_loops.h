@@ -77,15 +77,15 @@ STEN_INLINE_LOOP float activated(float x) {
 // past the caches.
 template <class Isa>
 class Epilogues {
-  using Few = std::integral_constant<std::int64_t, few_width>;
+  using NarrowPanel = std::integral_constant<std::int64_t, narrow_panel_width>;
 
   // A number of columns that is known takes no loop of its own, and rows overlap.
   template <Activation activation>
   static void rows_of(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns,
                       float scale, const float* bias, const float* residual,
                       std::int64_t ld_residual) {
-    if (columns == few_width)
-      return some_rows<activation>(c, ldc, rows, Few{}, scale, bias, residual, ld_residual);
+    if (columns == narrow_panel_width)
+      return some_rows<activation>(c, ldc, rows, NarrowPanel{}, scale, bias, residual, ld_residual);
     some_rows<activation>(c, ldc, rows, columns, scale, bias, residual, ld_residual);
   }
   template <Activation activation, class Count>

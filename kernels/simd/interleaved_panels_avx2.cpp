@@ -16,8 +16,8 @@ namespace sten::kernels {
 const InterleavedPanelsTable* interleaved_panels_avx2(std::int64_t lanes) {
   static constexpr InterleavedPanelsTable
       wide = simd::InterleavedPanels<avx2::InterleavedLanes, panel_width>::table(),
-      few = simd::InterleavedPanels<avx2::InterleavedLanes, few_width>::table();
-  return lanes == few_width ? &few : &wide;
+      narrow = simd::InterleavedPanels<avx2::InterleavedLanes, narrow_panel_width>::table();
+  return lanes == narrow_panel_width ? &narrow : &wide;
 }
 
 }  // namespace sten::kernels

@@ -16,8 +16,8 @@ namespace sten::kernels {
 const InterleavedPanelsTable* interleaved_panels_avx512(std::int64_t lanes) {
   static constexpr InterleavedPanelsTable
       wide = simd::InterleavedPanels<avx512::InterleavedLanes, panel_width>::table(),
-      few = simd::InterleavedPanels<avx512::InterleavedLanes, few_width>::table();
-  return lanes == few_width ? &few : &wide;
+      narrow = simd::InterleavedPanels<avx512::InterleavedLanes, narrow_panel_width>::table();
+  return lanes == narrow_panel_width ? &narrow : &wide;
 }
 
 }  // namespace sten::kernels

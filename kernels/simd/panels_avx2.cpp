@@ -17,8 +17,8 @@ namespace sten::kernels {
 
 const PanelsTable* panels_avx2(std::int64_t lanes) {
   static constexpr PanelsTable wide = simd::Panels<avx2::Lanes, panel_width>::table(),
-                               few = simd::Panels<avx2::Lanes, few_width>::table();
-  return lanes == few_width ? &few : &wide;
+                               narrow = simd::Panels<avx2::Lanes, narrow_panel_width>::table();
+  return lanes == narrow_panel_width ? &narrow : &wide;
 }
 
 }  // namespace sten::kernels

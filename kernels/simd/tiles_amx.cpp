@@ -25,7 +25,7 @@ constexpr std::int64_t awake_steps = 8;
 // 16 by 64; a narrow panel has one block of 16 tokens.
 template <int tiles, bool wide>
 struct Blocks {
-  static constexpr std::int64_t lanes = wide ? panel_width : few_width;
+  static constexpr std::int64_t lanes = wide ? panel_width : narrow_panel_width;
   static constexpr std::int64_t halves = wide && tiles == 2 ? 2 : 1;   // of a panel
   static constexpr int width = static_cast<int>(lanes / 16 / halves);  // in tiles of tokens
 

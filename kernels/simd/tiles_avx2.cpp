@@ -33,7 +33,8 @@ namespace sten::kernels {
 
 const TilesTable* tiles_avx2() {
   using Loops = simd::TilesLoops<avx2::TileFloats, 4, 2>;
-  static constexpr TilesTable table = tiles_table<Loops::run<few_width>, Loops::run<panel_width>>();
+  static constexpr TilesTable table =
+      tiles_table<Loops::run<narrow_panel_width>, Loops::run<panel_width>>();
   return &table;
 }
 

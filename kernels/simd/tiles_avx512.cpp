@@ -33,7 +33,8 @@ const TilesTable* tiles_avx512() {
   using avx512::TileFloats;
   using Narrow = simd::TilesLoops<TileFloats, 16, 1>;
   using Wide = simd::TilesLoops<TileFloats, 8, 2>;
-  static constexpr TilesTable table = tiles_table<Narrow::run<few_width>, Wide::run<panel_width>>();
+  static constexpr TilesTable table =
+      tiles_table<Narrow::run<narrow_panel_width>, Wide::run<panel_width>>();
   return &table;
 }
 

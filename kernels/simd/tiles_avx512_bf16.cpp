@@ -63,8 +63,8 @@ STEN_TARGET_END
 namespace sten::kernels {
 
 const TilesTable* tiles_avx512_bf16() {
-  static constexpr TilesTable table =
-      tiles_table<avx512_bf16::run<16, 1, few_width>, avx512_bf16::run<8, 2, panel_width>>();
+  static constexpr TilesTable table = tiles_table<avx512_bf16::run<16, 1, narrow_panel_width>,
+                                                  avx512_bf16::run<8, 2, panel_width>>();
   return &table;
 }
 

@@ -18,9 +18,10 @@ constexpr std::size_t most_swept = std::size_t{256} << 20;
 }  // namespace
 
 bool ColdCaches::are_asked(const Shape& shape) {
-  constexpr Index few = 32;
+  constexpr Index max_small_batch = 32;
   const auto weight = static_cast<std::size_t>(shape[0] * shape[1]) * sizeof(float);
-  return shape[2] <= few && weight > cache_bytes(_SC_LEVEL2_CACHE_SIZE, std::size_t{1} << 20);
+  return shape[2] <= max_small_batch &&
+         weight > cache_bytes(_SC_LEVEL2_CACHE_SIZE, std::size_t{1} << 20);
 }
 
 ColdCaches::ColdCaches()

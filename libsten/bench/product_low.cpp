@@ -6,9 +6,9 @@
 #include "libsten/bench/product.h"
 #include "libsten/linalg/onednn_product.h"
 #include "libsten/ops/elements.h"
-#include "libsten/product/bf16_few.h"
 #include "libsten/product/bf16_packed.h"
 #include "libsten/product/bf16_product.h"
+#include "libsten/product/bf16_small_batch.h"
 
 namespace sten {
 namespace {
@@ -143,25 +143,25 @@ std::optional<BenchProduct::Sparse> BenchProduct::own_bf16(const BenchLayout& la
     dense.push_back(memory->weights.back().to_dense());
   }
   memory->start = rounded(start_, DType::BF16, true);
-  const bool is_few = n_ <= bf16_most_few;
-  if (is_few) memory->interleaved[0] = Array<std::uint16_t>(interleaved_size(k_, n_));
+  const bool is_small_batch = n_ <= bf16_max_small_batch;
+  if (is_small_batch) memory->interleaved[0] = Array<std::uint16_t>(interleaved_size(k_, n_));
   if (form_ == "chain") {
     memory->interleaved[1] = Array<std::uint16_t>(interleaved_size(m_, n_));
     memory->interleaved[2] = Array<std::uint16_t>(interleaved_size(k_, n_));
   }
   const Form form = form_ == "gemm" ? Form::features : Form::tokens;
-  const auto run = [this, memory, is_few, form] {
+  const auto run = [this, memory, is_small_batch, form] {
     const auto* start = reinterpret_cast<const std::uint16_t*>(memory->start.bytes.data());
     const Activations16 x{form, k_, n_, start};
     Array<std::uint16_t>* interleaved = memory->interleaved;
-    if (is_few) to_interleaved(x, {k_, n_, interleaved[0].mutate()});
+    if (is_small_batch) to_interleaved(x, {k_, n_, interleaved[0].mutate()});
     for (int i = 0; i < products(); ++i) {
       const Tensor& a = memory->weights[static_cast<std::size_t>(i % 2)];
       const Shape shape = a.shape();
       const auto multiply = [&](const auto& y) {
         const Interleaved in{shape[1], n_, interleaved[i == 0 ? 0 : 2 - i % 2].data()};
-        if (is_few)
-          bf16_few_product(a, in, y);
+        if (is_small_batch)
+          bf16_small_batch_product(a, in, y);
         else if (i == 0)
           bf16_product(a, x, y);
         else
@@ -174,7 +174,7 @@ std::optional<BenchProduct::Sparse> BenchProduct::own_bf16(const BenchLayout& la
     }
   };
   std::function<void()> pack;
-  if (!is_few)
+  if (!is_small_batch)
     pack = [memory] {
       for (const Tensor& a : memory->weights) pack_bf16(a);
     };

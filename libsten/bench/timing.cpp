@@ -14,8 +14,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int least_turns = 15, most_turns = 101;
-constexpr int few_turns = 5;     // of what takes so long that 15 would be no benchmark any more
-constexpr double patience = 10;  // seconds, after which few turns are enough
+constexpr int min_slow_repeats = 5;  // of what takes so long that 15 would be no benchmark any more
+constexpr double patience = 10;      // seconds, after which few turns are enough
 constexpr double extra_patience = 3;  // seconds that turns beyond the least may add up to
 constexpr double narrow = 1.04;       // high / low of a ratio that needs no more turns
 
@@ -79,7 +79,7 @@ std::vector<std::vector<double>> take_turns(const std::vector<std::function<void
   const auto enough = [&](int turn) {
     if (turns.repeats) return turn >= *turns.repeats;
     const double spent = seconds_since(start);
-    if (turn < least_turns) return turn >= few_turns && spent > patience;
+    if (turn < least_turns) return turn >= min_slow_repeats && spent > patience;
     return turn >= most_turns || spent > extra_patience || !scatters(seconds);
   };
   const bool are_several = turns.ranks && turns.ranks->size() > 1;

@@ -22,11 +22,11 @@ void report(const Plan& plan) {
 class KeyWriter {
  public:
   void add(std::uint32_t v) {
-    if (count_ < few) {
+    if (count_ < inline_count) {
       short_[count_++] = v;
       return;
     }
-    if (long_.empty()) long_.assign(short_, short_ + few);
+    if (long_.empty()) long_.assign(short_, short_ + inline_count);
     long_.push_back(v);
     ++count_;
   }
@@ -36,12 +36,12 @@ class KeyWriter {
     add(std::uint32_t{o.streaming} | std::uint32_t{o.local} << 1);
   }
   std::span<const std::uint32_t> key() const {
-    return {count_ <= few ? short_ : long_.data(), count_};
+    return {count_ <= inline_count ? short_ : long_.data(), count_};
   }
 
  private:
-  static constexpr std::size_t few = 40;
-  std::uint32_t short_[few];
+  static constexpr std::size_t inline_count = 40;
+  std::uint32_t short_[inline_count];
   std::vector<std::uint32_t> long_;
   std::size_t count_ = 0;
 };

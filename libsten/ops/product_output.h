@@ -28,17 +28,17 @@ Tensor write_tokens(const OutFormat& format, Shape shape, Index width, F&& fill)
   }
   const Index in_row = out.cols() / width;  // tokens
   const Index step = dense_library().row_step, unit = step / std::gcd(step, in_row);
-  const Index few = std::max<Index>(1, tile_elements / out.cols());
+  const Index min_rows = std::max<Index>(1, tile_elements / out.cols());
   const Index most =
-      std::max<Index>(few, std::min(out.rows() / 8, most_tile_elements / out.cols()));
+      std::max<Index>(min_rows, std::min(out.rows() / 8, most_tile_elements / out.cols()));
   const Index at_once = std::min(out.rows(), std::max<Index>(1, most / unit) * unit);
   std::vector<T> tile(at_once * out.cols());
   for (Index row = 0; row < out.rows(); row += at_once) {
     const Index count = std::min(at_once, out.rows() - row);
     fill(row * in_row, count * in_row, tile.data());
-    parallel_for(count, few, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; i += few)
-        out.write(row + i, std::min(few, end - i), tile.data() + i * out.cols());
+    parallel_for(count, min_rows, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; i += min_rows)
+        out.write(row + i, std::min(min_rows, end - i), tile.data() + i * out.cols());
     });
   }
   return out.take();

@@ -8,7 +8,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/layout/compressed.h"
-#include "libsten/product/bf16_few.h"
+#include "libsten/product/bf16_small_batch.h"
 
 namespace sten {
 namespace {

@@ -13,7 +13,7 @@ inline Index padded_features(Index features) {
 }
 
 // [panels_of(tokens), padded_features(features) / 2, lanes, 2]: panels of panel_width tokens, or one
-// narrow panel of few_width. Features from `features` on are 0; what is beyond the last token means
+// narrow panel of narrow_panel_width. Features from `features` on are 0; what is beyond the last token means
 // nothing, but has to be there. Aligned to 64 bytes.
 template <class T>
 struct InterleavedOf {
@@ -64,7 +64,7 @@ void from_interleaved(const Interleaved& x, const ActivationsOut& y);
 
 // Features k0 to k0 + count of the `panels` panels from `token` on, or of all tokens that are left,
 // to tiles [padded_features(count) / 2, lanes, 2] that are `step` elements apart. k0 is even, and lanes
-// is panel_width or few_width.
+// is panel_width or narrow_panel_width.
 void read_interleaved(const Activations& x, Index k0, Index count, Index token, Index lanes,
                       std::uint16_t* tile, Index panels = 1, Index step = 0);
 void read_interleaved(const Activations16& x, Index k0, Index count, Index token, Index lanes,

@@ -13,7 +13,7 @@ namespace {
 Index place_in(Form form, Index features, Index tokens, Index token, Index feature) {
   if (form == Form::tokens) return token * features + feature;
   if (form == Form::features) return feature * tokens + token;
-  if (form == Form::few) return feature * few_width + token;
+  if (form == Form::few) return feature * narrow_panel_width + token;
   return (token / panel_width * features + feature) * panel_width + token % panel_width;
 }
 template <class F>

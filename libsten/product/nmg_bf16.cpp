@@ -58,7 +58,7 @@ Index NmgBf16::task_rows() const { return std::lcm(unit * order.m, kernels::bf16
 
 void NmgBf16::multiply(Index begin, Index end, const float* x, Index tokens, float* c) const {
   const Index m = order.m, width = kernels::bf16_width(tokens);
-  const auto widen = kernels::bf16_few().widen_strips;
+  const auto widen = kernels::bf16_small_batch().widen_strips;
   kernels::NmgRun& run = *kernels::nmg_run(width);
   const kernels::NmgRows rows = order.pattern_rows();
   constexpr Index ahead = 2 * kernels::nmg_read_ahead;
@@ -83,7 +83,8 @@ void NmgBf16::multiply(Index begin, Index end, const float* x, Index tokens, flo
 }
 
 bool is_for_bf16_strips(const Tensor& a, Index tokens) {
-  if (!a.is<Nmg>() || tokens <= 4 || kernels::bf16_few().looks_up(tokens, true)) return false;
+  if (!a.is<Nmg>() || tokens <= 4 || kernels::bf16_small_batch().looks_up(tokens, true))
+    return false;
   const Nmg& w = a.as<Nmg>();
   // Strips that are sorted by pattern are multiplied later than lanes.
   return w.axis == 0 && w.n > 1 && kernels::nmg_gemm().groups(w.n, w.m) > 0;

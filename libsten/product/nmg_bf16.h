@@ -1,11 +1,11 @@
 // n:m:g with n > 1 in bfloat16 for few tokens: the packed form of float32 products in half the bytes,
 // widened into the first cache. The strips of a pattern share their rows of x there, which lanes
-// (kernels/bf16_few.h) read for each value.
+// (kernels/bf16_small_batch.h) read for each value.
 #pragma once
 #include <memory>
 #include <vector>
 
-#include "kernels/bf16_few.h"
+#include "kernels/bf16_small_batch.h"
 #include "libsten/product/nmg_packed.h"
 #include "libsten/tensor/tensor.h"
 
@@ -25,14 +25,14 @@ struct NmgBf16 {
   Index task_rows() const;
 
   // c[(end - begin) * m, bf16_width(tokens)] = row blocks begin to end times x, which is as
-  // Bf16FewTable::widen_tokens() makes it. begin: a multiple of `unit`.
+  // Bf16SmallBatchTable::widen_tokens() makes it. begin: a multiple of `unit`.
   void multiply(Index begin, Index end, const float* x, Index tokens, float* c) const;
 };
 
 // Whether so many tokens are multiplied sooner so than with lanes.
 bool is_for_bf16_strips(const Tensor& a, Index tokens);
 
-// Made at the first call and kept with the tensor. Bf16FewFactor says of which.
+// Made at the first call and kept with the tensor. Bf16SmallBatchFactor says of which.
 std::shared_ptr<const NmgBf16> nmg_bf16(const Tensor& a);
 
 }  // namespace sten

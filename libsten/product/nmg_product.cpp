@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "libsten/base/scratch.h"
-#include "libsten/product/nmg_few.h"
 #include "libsten/product/nmg_packed.h"
+#include "libsten/product/nmg_small_batch.h"
 #include "libsten/product/packed.h"
 #include "libsten/product/panel_shares.h"
 
@@ -32,7 +32,7 @@ struct Task {
   // The last panel is as narrow as it can be, unless somebody else lays it out.
   Index width(Index panel) const {
     if (x.form == Form::panels || y.form == Form::panels) return panel_width;
-    if (x.form == Form::few || y.form == Form::few) return few_width;
+    if (x.form == Form::few || y.form == Form::few) return narrow_panel_width;
     const Index tokens = last - token(panel);
     for (const Index w : kernels::nmg_widths)
       if (w >= tokens) return w;
@@ -113,8 +113,8 @@ struct Task {
 
 void nmg_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                  const Epilogue& epilogue) {
-  if (x.form != Form::panels && y.form != Form::panels && is_for_few(a.as<Nmg>(), x.tokens))
-    return nmg_few_product(a, x, y, epilogue);
+  if (x.form != Form::panels && y.form != Form::panels && takes_small_batch(a.as<Nmg>(), x.tokens))
+    return nmg_small_batch_product(a, x, y, epilogue);
   const auto packed =
       packed_of<NmgPacked>(a, [](const Tensor& t) { return NmgPacked(t.as<Nmg>()); });
   const Index unit = packed->at_once();

@@ -86,8 +86,8 @@ bool packs_directly(const Nm& a);
 // F32 of rank 2. With axis 0 the strips of one pattern in a block of rows are a run.
 PackedStrips pack_nm(const Nm& a);
 
-// Whether panels are few_width wide: for few tokens, where those of others are not panel_width wide.
-bool has_few(const Activations& x, const ActivationsOut& y);
+// Whether panels are narrow_panel_width wide: for few tokens, where those of others are not panel_width wide.
+bool has_small_batch(const Activations& x, const ActivationsOut& y);
 
 // y[M, N] = A[M, K] * x[K, N], each as its form says: x has A's columns for features, y its rows.
 void strips_product(const PackedStrips& a, const Activations& x, const ActivationsOut& y,

@@ -17,8 +17,8 @@ void copy_lines(const float* from, Index stride, Index lines, Index length, floa
   };
   if (length == panel_width)
     copy(std::integral_constant<Index, panel_width>{});
-  else if (length == few_width)
-    copy(std::integral_constant<Index, few_width>{});
+  else if (length == narrow_panel_width)
+    copy(std::integral_constant<Index, narrow_panel_width>{});
   else
     copy(length);
 }
@@ -36,7 +36,7 @@ void write_tile(float* tile, Index k0, Index count, Index token, Index width, bo
                 const ActivationsOut& y, const Epilogue& epilogue) {
   // Of a narrow panel all lanes: as many as a vector has.
   const Index tokens =
-      y.form == Form::few ? std::min(width, few_width) : std::min(width, y.tokens - token);
+      y.form == Form::few ? std::min(width, narrow_panel_width) : std::min(width, y.tokens - token);
   if (!epilogue.does_nothing()) {
     const Activations other{y.form, y.features, y.tokens, epilogue.residual};
     const float* residual = epilogue.residual ? other.tile(k0, token) : nullptr;

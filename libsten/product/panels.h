@@ -8,7 +8,7 @@
 
 namespace sten {
 
-using kernels::few_width, kernels::panel_width;
+using kernels::narrow_panel_width, kernels::panel_width;
 
 enum class Form {
   features,  // row-major [K, N]
@@ -16,7 +16,7 @@ enum class Form {
   panels,    // [panels_of(N), K, panel_width]: panel_width tokens side by side; what is beyond the
              // last token means nothing, but has to be there. Aligned as Array is, they are worked
              // with where they lie, else they are copied.
-  few,       // [K, few_width]: one narrow panel, of few_width tokens at most
+  few,       // [K, narrow_panel_width]: one narrow panel, of narrow_panel_width tokens at most
 };
 inline bool is_aligned(const float* panels) {
   return reinterpret_cast<std::uintptr_t>(panels) % 64 == 0;
@@ -29,8 +29,12 @@ inline Index panels_size(Index features, Index tokens) {
 }
 
 // How many tokens lie side by side where so many are in panels, or in a narrow one.
-inline Index lanes_of(Index tokens) { return tokens <= few_width ? few_width : panel_width; }
-inline Form form_of(Index tokens) { return tokens <= few_width ? Form::few : Form::panels; }
+inline Index lanes_of(Index tokens) {
+  return tokens <= narrow_panel_width ? narrow_panel_width : panel_width;
+}
+inline Form form_of(Index tokens) {
+  return tokens <= narrow_panel_width ? Form::few : Form::panels;
+}
 
 // Activations of K features and N tokens, and where they are.
 template <class F>
@@ -47,7 +51,7 @@ struct ActivationsOf {
       case Form::tokens:
         return at + token * features + k;
       case Form::few:
-        return at + token + k * few_width;
+        return at + token + k * narrow_panel_width;
       default:
         return at + token * features + k * panel_width;
     }
@@ -60,14 +64,14 @@ struct ActivationsOf {
       case Form::tokens:
         return features;
       case Form::few:
-        return few_width;
+        return narrow_panel_width;
       default:
         return panel_width;
     }
   }
   // Whether a kernel of so many lanes can work where they lie.
   bool is_in_place(Index lanes) const {
-    return form == (lanes == few_width ? Form::few : Form::panels) && is_aligned(at);
+    return form == (lanes == narrow_panel_width ? Form::few : Form::panels) && is_aligned(at);
   }
 };
 using Activations = ActivationsOf<const float>;
@@ -89,7 +93,7 @@ struct Epilogue {
 };
 
 // A tile of features k0 to k0 + count and `width` tokens from `token` on, or all that are left,
-// to [count, width]. width: panel_width, or less where the form is not panels; few_width for few.
+// to [count, width]. width: panel_width, or less where the form is not panels; narrow_panel_width for few.
 void read_tile(const Activations& x, Index k0, Index count, Index token, Index width, float* tile);
 
 // And back, as the epilogue has it; the tile is changed. `stream`: past the caches; stream_done()

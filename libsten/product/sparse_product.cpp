@@ -8,9 +8,9 @@
 #include "libsten/layout/ell.h"
 #include "libsten/layout/masked.h"
 #include "libsten/layout/nmgv.h"
-#include "libsten/product/nmg_few.h"
 #include "libsten/product/nmg_packed.h"
 #include "libsten/product/nmg_product.h"
+#include "libsten/product/nmg_small_batch.h"
 #include "libsten/product/packed.h"
 #include "libsten/product/packed_strips.h"
 
@@ -63,7 +63,7 @@ Shape shape_of_factor(const Tensor& a) {
 void multiply(const Tensor& a, const Activations& x, const ActivationsOut& y,
               const Epilogue& epilogue) {
   if (runs_by_nmg_kernel(a)) return nmg_product(a, x, y, epilogue);
-  if (has_strips(a) || has_few(x, y))
+  if (has_strips(a) || has_small_batch(x, y))
     strips_product(*packed_of<PackedStrips>(a, pack_strips), x, y, epilogue);
   else
     strips_product(*packed_of<PackedPairs>(a, pack_pairs), x, y, epilogue);
@@ -77,7 +77,7 @@ void multiply_transposed(const Tensor& a, const Activations& x, const Activation
                        a, [&](const Tensor& of) { return pack_transposed<Packed>(of, pack); }),
                    x, y, epilogue);
   };
-  if (has_few(x, y))
+  if (has_small_batch(x, y))
     product(pack_csr);
   else
     product(pack_csr_pairs);
@@ -156,11 +156,11 @@ void check_factor(const Tensor& a) {
 
 void pack_anew(const Tensor& a, Index tokens) {
   check_factor(a);
-  if (runs_by_nmg_kernel(a) && is_for_few(a.as<Nmg>(), tokens))
+  if (runs_by_nmg_kernel(a) && takes_small_batch(a.as<Nmg>(), tokens))
     NmgByLanes(a.as<Nmg>());
   else if (runs_by_nmg_kernel(a))
     NmgPacked(a.as<Nmg>());
-  else if (has_strips(a) || tokens <= few_width)
+  else if (has_strips(a) || tokens <= narrow_panel_width)
     pack_strips(a);
   else
     pack_pairs(a);

@@ -98,13 +98,13 @@ void product(const Packed& a, const Activations& x, const ActivationsOut& y, Ind
 
 }  // namespace
 
-bool has_few(const Activations& x, const ActivationsOut& y) {
-  return x.tokens <= few_width && x.form != Form::panels && y.form != Form::panels;
+bool has_small_batch(const Activations& x, const ActivationsOut& y) {
+  return x.tokens <= narrow_panel_width && x.form != Form::panels && y.form != Form::panels;
 }
 
 void strips_product(const PackedStrips& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue) {
-  product(a, x, y, has_few(x, y) ? few_width : panel_width, epilogue);
+  product(a, x, y, has_small_batch(x, y) ? narrow_panel_width : panel_width, epilogue);
 }
 void strips_product(const PackedPairs& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue) {

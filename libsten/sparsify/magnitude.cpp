@@ -75,8 +75,8 @@ void keep_all_but(Index drop, const Values& x, std::uint8_t* bits) {
     const auto v = x.as<U>();
     std::vector<Index> before;
     std::optional<KeyPlace<U>> last;
-    if (x.size() < few_keys)
-      last = select_of_few(v, drop - 1);
+    if (x.size() < max_sorted_keys)
+      last = select_by_sorting(v, drop - 1);
     else
       last = select_by_sample(v, drop - 1, before);
     if (!last) last = select_key<U>([&](const auto& f) { f(v); }, drop - 1);

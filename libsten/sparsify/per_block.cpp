@@ -23,8 +23,8 @@ void keep_largest(std::span<const T> in, std::span<std::uint8_t> keep, Index n) 
     return std::isnan(v) ? std::numeric_limits<T>::infinity() : v;
   };
   n = std::min<Index>(n, std::ssize(in));
-  constexpr Index few = 16;  // beyond, n passes cost more than one selection
-  if (n > few) {
+  constexpr Index max_passes = 16;  // beyond, n passes cost more than one selection
+  if (n > max_passes) {
     std::vector<Index> order(in.size());
     std::iota(order.begin(), order.end(), Index{0});
     std::nth_element(order.begin(), order.begin() + n - 1, order.end(), [&](Index a, Index b) {

@@ -21,11 +21,11 @@ struct KeyPlace {
 };
 
 // Below it, ordering keys is less work than looking at all bins.
-inline constexpr Index few_keys = Index{1} << 14;
+inline constexpr Index max_sorted_keys = Index{1} << 14;
 
-// The same place as select_key() finds, for up to few_keys elements.
+// The same place as select_key() finds, for up to max_sorted_keys elements.
 template <class U>
-KeyPlace<U> select_of_few(std::span<const U> x, Index rank) {
+KeyPlace<U> select_by_sorting(std::span<const U> x, Index rank) {
   std::vector<U> keys(x.begin(), x.end());
   for (U& key : keys) key = kernels::magnitude_key(key);
   std::nth_element(keys.begin(), keys.begin() + rank, keys.end());

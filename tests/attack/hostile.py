@@ -130,7 +130,7 @@ def damaged_metadata(rng, header):
 
 
 def costly(rng):
-    """Few bytes that describe much."""
+    """NarrowPanel bytes that describe much."""
     shape = rng.choice(
         [[2**40, 0], [0, 3 * 10**9], [0, 2**40], [12000, 12000], [2**31, 2], [3, 2**31], [2**20, 2**20]]
     )

@@ -33,7 +33,7 @@ InterleavedArray interleaved_values(Index panels, Index rows, Index features, In
 // f(table, reference, lanes) for each table of this machine but the reference.
 template <class F>
 void each_attention_table(F&& f) {
-  for (const Index lanes : {kernels::panel_width, kernels::few_width})
+  for (const Index lanes : {kernels::panel_width, kernels::narrow_panel_width})
     for (const kernels::Isa isa : kernels::all_isas) {
       const kernels::Bf16AttentionTable* table = kernels::bf16_attention_for(isa, lanes);
       if (!table || isa == kernels::Isa::reference) continue;

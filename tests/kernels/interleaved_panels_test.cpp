@@ -40,7 +40,7 @@ void check_neighbours(const Array<std::uint16_t>& got, const Array<std::uint16_t
 
 template <class F>
 void each_interleaved_panels_table(F&& f) {
-  for (const Index lanes : {kernels::panel_width, kernels::few_width})
+  for (const Index lanes : {kernels::panel_width, kernels::narrow_panel_width})
     for (const kernels::Isa isa : kernels::all_isas) {
       const kernels::InterleavedPanelsTable* table = kernels::interleaved_panels_for(isa, lanes);
       if (!table || isa == kernels::Isa::reference) continue;

@@ -28,7 +28,7 @@ void check_close(const Array<float>& got, const Array<float>& wanted, float tole
 // f(table, reference, lanes) for each table of this machine but the reference.
 template <class F>
 void each_panels_table(F&& f) {
-  for (const Index lanes : {kernels::panel_width, kernels::few_width})
+  for (const Index lanes : {kernels::panel_width, kernels::narrow_panel_width})
     for (const kernels::Isa isa : kernels::all_isas) {
       const kernels::PanelsTable* table = kernels::panels_for(isa, lanes);
       if (!table || isa == kernels::Isa::reference) continue;

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "kernels/bf16_few.h"
+#include "kernels/bf16_small_batch.h"
 #include "kernels/csr.h"
 #include "kernels/elementwise.h"
 #include "kernels/epilogue.h"
@@ -65,7 +65,7 @@ std::string words_of(const Words& w) {
 }  // namespace
 
 TEST_CASE("each family has a table for every ISA of this machine, and no slot is empty") {
-  check_family(bf16_few_for, bf16_few);
+  check_family(bf16_small_batch_for, bf16_small_batch);
   check_family(csr_gemm_for, csr_gemm);
   check_family(elementwise_for, elementwise);
   check_family(epilogue_for, epilogue);

@@ -67,7 +67,7 @@ struct TilesCase {
 }  // namespace
 
 TEST_CASE("tiles of every ISA multiply rows of all columns and of some, to the rounding of sums") {
-  for (const Index lanes : {kernels::few_width, kernels::panel_width})
+  for (const Index lanes : {kernels::narrow_panel_width, kernels::panel_width})
     for (const Index panels : {1, 3})
       for (const bool more : {false, true}) {
         Dice dice(panels);
@@ -123,7 +123,7 @@ TEST_CASE("sums that are taken block by block are those that go to memory, each 
     if (!table) continue;
     const std::string name = kernels::name_of(isa);
     CAPTURE(name);
-    for (const Index lanes : {kernels::few_width, kernels::panel_width})
+    for (const Index lanes : {kernels::narrow_panel_width, kernels::panel_width})
       for (const Index panels : {1, 3}) {
         Dice dice(panels);
         const TilesCase c(lanes, panels, dice);

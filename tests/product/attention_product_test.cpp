@@ -23,7 +23,7 @@ struct Side {
     Dice dice(seed);
     for (float& x : std::span(rows.mutate(), rows.size())) x = static_cast<float>(dice.normal());
     in_place = Array<float>(form == Form::panels ? panels_size(features, tokens)
-                            : form == Form::few  ? features * few_width
+                            : form == Form::few  ? features * narrow_panel_width
                                                  : rows.size());
     for (Index t = 0; t < tokens; ++t)
       for (Index f = 0; f < features; ++f) in_place.mutate()[place(t, f)] = rows[t * features + f];
@@ -31,7 +31,7 @@ struct Side {
   Index place(Index t, Index f) const {
     if (form == Form::tokens) return t * features + f;
     if (form == Form::features) return f * tokens + t;
-    if (form == Form::few) return f * few_width + t;
+    if (form == Form::few) return f * narrow_panel_width + t;
     return (t / panel_width * features + f) * panel_width + t % panel_width;
   }
   Activations in() const { return {form, features, tokens, in_place.data()}; }

@@ -20,18 +20,18 @@ Index place_of(Form form, Index features, Index tokens, Index k, Index t) {
     case Form::tokens:
       return t * features + k;
     case Form::few:
-      return k * few_width + t;
+      return k * narrow_panel_width + t;
     default:
       return (t / panel_width * features + k) * panel_width + t % panel_width;
   }
 }
 Index size_in(Form form, Index features, Index tokens) {
-  if (form == Form::few) return features * few_width;
+  if (form == Form::few) return features * narrow_panel_width;
   return form == Form::panels ? panels_size(features, tokens) : features * tokens;
 }
 // As pairs.h says.
 Index interleaved_offset(Index features, Index tokens, Index k, Index t) {
-  const Index lanes = tokens <= few_width ? few_width : panel_width;
+  const Index lanes = tokens <= narrow_panel_width ? narrow_panel_width : panel_width;
   return (t / lanes * (padded_features(features) / 2) + k / 2) * 2 * lanes + t % lanes * 2 + k % 2;
 }
 
@@ -42,7 +42,7 @@ TEST_CASE(
   for (const Index features : {0, 1, 5, 32, 70, 130})
     for (const Index tokens : {1, 5, 16, 17, 64, 130})
       for (const Form form : {Form::features, Form::tokens, Form::panels, Form::few}) {
-        if (form == Form::few && tokens > few_width) continue;
+        if (form == Form::few && tokens > narrow_panel_width) continue;
         CAPTURE(features);
         CAPTURE(tokens);
         CAPTURE(static_cast<int>(form));

@@ -65,7 +65,7 @@ namespace {
 // [features, tokens], row-major, as the form has it.
 std::vector<float> laid(Form form, Index features, Index tokens, const std::vector<float>& x) {
   std::vector<float> out(form == Form::panels ? panels_size(features, tokens)
-                         : form == Form::few  ? features * few_width
+                         : form == Form::few  ? features * narrow_panel_width
                                               : features * tokens);
   const ActivationsOut to{form, features, tokens, out.data()};
   for (Index k = 0; k < features; ++k)
@@ -104,7 +104,7 @@ TEST_CASE("products read and write every form, and finish what they write") {
     e.activation = std::array{Activation::none, Activation::relu, Activation::gelu}[dice.below(3)];
     const Index adds = dice.below(3);  // nothing, something, or to what is there
     constexpr Form forms[] = {Form::features, Form::tokens, Form::panels, Form::few};
-    const Index of = n <= few_width ? 4 : 3;
+    const Index of = n <= narrow_panel_width ? 4 : 3;
     const Form from = forms[dice.below(of)], to = forms[dice.below(of)];
     const std::vector<float> x = laid(from, k, n, floats(in)), other = laid(to, m, n, residual);
     std::vector<float> y = adds == 2 ? other : laid(to, m, n, std::vector<float>(m * n, 7.0f));

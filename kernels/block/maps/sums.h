@@ -88,7 +88,7 @@ struct SumLine {
 };
 
 // Of so many rows sums are made by one kernel.
-inline constexpr std::int64_t few_rows_of_sums = 256;
+inline constexpr std::int64_t max_single_pass_rows = 256;
 
 // The sums of x[outer, n, inner] over n.
 template <class Grid, class T>
@@ -100,7 +100,7 @@ void sum_middle(Grid& grid, std::int64_t outer, std::int64_t n, std::int64_t inn
   const std::int64_t least = inner == 1 ? least_elements : least_rows;
   const std::int64_t units = outer * ((inner + 31) / 32);
   std::int64_t pieces = 1;
-  if (units > 0 && units < enough && n > (inner == 1 ? least : few_rows_of_sums)) {
+  if (units > 0 && units < enough && n > (inner == 1 ? least : max_single_pass_rows)) {
     const std::int64_t most = (n + least - 1) / least, wanted = (enough + units - 1) / units;
     pieces = most < wanted ? most : wanted;
   }

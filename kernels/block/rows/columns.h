@@ -66,10 +66,10 @@ struct KeptPairs {
 template <class Grid, class Terms, class Finish>
 void sum_columns(Grid& grid, std::int64_t rows, std::int64_t columns, const Terms& terms,
                  const Finish& finish) {
-  constexpr std::int64_t least = 64, most_pieces = 128, few_rows = 256;
+  constexpr std::int64_t least = 64, most_pieces = 128, max_single_pass_rows = 256;
   const std::int64_t wanted = (rows + most_pieces - 1) / most_pieces;
   const std::int64_t piece = wanted < least ? least : wanted, pieces = (rows + piece - 1) / piece;
-  if (rows <= few_rows) {  // a second kernel would take longer
+  if (rows <= max_single_pass_rows) {  // a second kernel would take longer
     grid.launch(SumColumnPairs<Terms, Finish>{rows, columns, rows, 1, terms, finish});
     return;
   }

@@ -248,14 +248,14 @@ struct TakeRowsOn {
   static void sum_rows_by_id(const float* dy, const RowIds& r, bool adds, float* table,
                              Stream stream) {
     Grid grid(stream);
-    constexpr std::int64_t few = 16 * ScanRowUses::threads;
+    constexpr std::int64_t small_count = 16 * ScanRowUses::threads;
     auto* first = grid.template scratch<std::int32_t>(r.extent + 1 + r.count);
     auto* places = first + r.extent + 1;
-    if (r.count > few) {
+    if (r.count > small_count) {
       grid.launch(ClearRowUses{r.extent, first});
       grid.launch(CountRowUses{r, first});
     }
-    grid.launch(ScanRowUses{r.extent, first, r.count <= few, r});
+    grid.launch(ScanRowUses{r.extent, first, r.count <= small_count, r});
     grid.launch(PlaceRowUses{r, first, places});
     // Small tables are shared by more blocks.
     constexpr std::int64_t enough = 4096, width = SumRowUses::width;

@@ -113,11 +113,11 @@ class Builder : public ChainDraft {
     std::string why = "dense, by the kernel of panels: what comes before and after lies so";
     if (interleaved) {
       auto low = std::make_unique<PairProductStep>(*w, tokens_of(*from));
-      const bool is_few = low->is_few();
+      const bool is_small_batch = low->is_small_batch();
       step = std::move(low);
-      why = is_few ? "pairs of few tokens: the weight is read once, sums are float32"
-                   : "pairs, with float32 sums";
-      if (!is_few && !has_dense_values(*w) && w->layout() != "nmgv")
+      why = is_small_batch ? "pairs of few tokens: the weight is read once, sums are float32"
+                           : "pairs, with float32 sums";
+      if (!is_small_batch && !has_dense_values(*w) && w->layout() != "nmgv")
         why += "; as dense, but for columns that no row of a tile has";
     } else {
       auto floats = std::make_unique<FloatProductStep>(*w);

@@ -40,17 +40,18 @@ void interleaved_to_rows(const std::uint16_t* panel, Index lanes, Index tokens, 
 bool has_bf16_product(const Tensor& w, Index tokens) {
   if (w.dtype() != DType::F32 && w.dtype() != DType::BF16) return false;
   if (has_dense_values(w) || w.layout() == "nmgv") return true;
-  const bool is_fast = tokens <= bf16_most_few || kernels::active_isa() >= kernels::Isa::amx;
+  const bool is_fast = tokens <= bf16_max_small_batch || kernels::active_isa() >= kernels::Isa::amx;
   return is_fast && has_sparse_product(std::string(w.layout()));
 }
 
 PairProductStep::PairProductStep(const Tensor& w, Index tokens)
     : ProductStep(w.is<Masked>() ? Tensor(w.to_dense()) : w) {
-  const bool is_few = tokens <= (weight.is<Dense>() ? few_width : bf16_most_few);
-  if (is_few)
-    few_.emplace(weight);
+  const bool is_small_batch =
+      tokens <= (weight.is<Dense>() ? narrow_panel_width : bf16_max_small_batch);
+  if (is_small_batch)
+    small_batch_.emplace(weight);
   else
-    many_.emplace(weight);
+    large_batch_.emplace(weight);
 }
 
 void PairProductStep::run(const TokenGroup& g) const {
@@ -58,10 +59,10 @@ void PairProductStep::run(const TokenGroup& g) const {
   const InterleavedOut to{out(), g.count, g.interleaved(y)};
   const InterleavedEpilogue epilogue{1, bias ? numbers_of(*bias) : nullptr,
                                      residual ? g.interleaved(*residual) : nullptr, activation};
-  if (many_)
-    many_->multiply(from, to, epilogue);
+  if (large_batch_)
+    large_batch_->multiply(from, to, epilogue);
   else
-    few_->multiply(from, to, epilogue);
+    small_batch_->multiply(from, to, epilogue);
 }
 
 void PairNormalizeStep::run(const TokenGroup& g) const {

@@ -1,8 +1,8 @@
 // What is done to tokens in pairs of bfloat16, each by itself.
 #pragma once
 #include "libsten/graph/execution/token_steps.h"
-#include "libsten/product/bf16_few.h"
 #include "libsten/product/bf16_product.h"
+#include "libsten/product/bf16_small_batch.h"
 
 namespace sten::execution {
 
@@ -14,12 +14,12 @@ bool has_bf16_product(const Tensor& w, Index tokens);
 // Of a weight of F32 or BF16 that has one. `tokens`: of all groups together.
 struct PairProductStep final : ProductStep {
   PairProductStep(const Tensor& w, Index tokens);
-  bool is_few() const { return few_.has_value(); }
+  bool is_small_batch() const { return small_batch_.has_value(); }
   void run(const TokenGroup& group) const override;
 
  private:
-  std::optional<Bf16FewFactor> few_;
-  std::optional<Bf16Factor> many_;
+  std::optional<Bf16SmallBatchFactor> small_batch_;
+  std::optional<Bf16Factor> large_batch_;
 };
 
 // What the steps of these names do to floats, with x and y in pairs; sums and functions in float32.

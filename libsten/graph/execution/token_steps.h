@@ -19,7 +19,7 @@ struct TokenGroup {
   Index first, count, lanes;
   float* const* at;
 
-  Form form() const { return lanes == few_width ? Form::few : Form::panels; }
+  Form form() const { return lanes == narrow_panel_width ? Form::few : Form::panels; }
   // Of a value in pairs.
   std::uint16_t* interleaved(std::size_t i) const {
     return reinterpret_cast<std::uint16_t*>(at[i]);

@@ -47,7 +47,7 @@ struct PlanContext {
 // what products with a vector are for.
 inline constexpr Index least_tokens = 32;
 inline bool fill_panels(Index tokens) {
-  return tokens >= least_tokens || (tokens <= few_width && tokens > 1);
+  return tokens >= least_tokens || (tokens <= narrow_panel_width && tokens > 1);
 }
 // In bfloat16 all values are panels.
 inline bool fill_panels(Index tokens, bool low) { return low ? tokens > 0 : fill_panels(tokens); }

@@ -1,4 +1,4 @@
-#include "kernels/reference/bf16_few.h"
+#include "kernels/reference/bf16_small_batch.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t tokens = bf16_most_tokens;
 
 // Rows of features, of all tokens.
-void prepare(const Bf16Few& x, float* room) {
+void prepare(const Bf16SmallBatch& x, float* room) {
   for (std::int64_t k = 0; k < 2 * x.feature_pairs; ++k)
     for (std::int64_t t = 0; t < x.tokens; ++t)
       *room++ = widen_bf16(x.at[k / 2 * x.stride + 2 * t + k % 2]);
@@ -41,7 +41,7 @@ const std::uint8_t* expand(const Bf16Tiles& a, std::uint16_t* to, std::int64_t s
   return from;
 }
 
-void multiply_tiles(const Bf16Tiles& a, const Bf16Few& x, const float* room, float* y) {
+void multiply_tiles(const Bf16Tiles& a, const Bf16SmallBatch& x, const float* room, float* y) {
   std::fill_n(y, a.groups * bf16_tile_rows * tokens, 0.0f);
   const std::uint8_t* from = a.stream;
   std::uint16_t tile[bf16_tile_size];
@@ -62,7 +62,7 @@ void multiply_tiles(const Bf16Tiles& a, const Bf16Few& x, const float* room, flo
     }
 }
 
-void multiply_group(const Bf16Lanes& a, const Bf16Few& x, const float* room, float* y) {
+void multiply_group(const Bf16Lanes& a, const Bf16SmallBatch& x, const float* room, float* y) {
   const std::uint8_t* step = a.steps;
   for (std::int64_t s = 0; s < a.count; ++s, step += bf16_step_bytes(a.is_narrow)) {
     room += a.advance[s] * x.tokens;
@@ -77,19 +77,19 @@ void multiply_group(const Bf16Lanes& a, const Bf16Few& x, const float* room, flo
   }
 }
 
-void multiply_lanes(const Bf16Lanes* a, std::int64_t groups, const Bf16Few& x, const float* room,
-                    float* y) {
+void multiply_lanes(const Bf16Lanes* a, std::int64_t groups, const Bf16SmallBatch& x,
+                    const float* room, float* y) {
   constexpr std::int64_t size = bf16_tile_rows * tokens;
   for (std::int64_t t = 0; t < x.tokens; t += tokens)
     std::fill_n(y + t / tokens * bf16_block_sums, groups * size, 0.0f);
   for (std::int64_t g = 0; g < groups; ++g) multiply_group(a[g], x, room, y + g * size);
 }
 
-void prepare_lanes(const Bf16Few& x, bool, float* room) { prepare(x, room); }
+void prepare_lanes(const Bf16SmallBatch& x, bool, float* room) { prepare(x, room); }
 
 bool looks_up(std::int64_t, bool) { return false; }
 
-void widen_tokens(const Bf16Few& x, float* rows) {
+void widen_tokens(const Bf16SmallBatch& x, float* rows) {
   const std::int64_t width = bf16_width(x.tokens);
   for (std::int64_t k = 0; k < 2 * x.feature_pairs; ++k)
     for (std::int64_t t = 0; t < width; ++t)
@@ -108,11 +108,11 @@ void widen_strips(const Bf16Strips& a, std::uint16_t* offsets, float* values) {
   }
 }
 
-constexpr Bf16FewTable table{prepare,  multiply_tiles, prepare_lanes, multiply_lanes,
-                             looks_up, widen_tokens,   widen_strips,  expand};
+constexpr Bf16SmallBatchTable table{prepare,  multiply_tiles, prepare_lanes, multiply_lanes,
+                                    looks_up, widen_tokens,   widen_strips,  expand};
 
 }  // namespace
 
-const Bf16FewTable* bf16_few_reference() { return &table; }
+const Bf16SmallBatchTable* bf16_small_batch_reference() { return &table; }
 
 }  // namespace sten::kernels

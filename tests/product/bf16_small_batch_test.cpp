@@ -1,4 +1,4 @@
-#include "libsten/product/bf16_few.h"
+#include "libsten/product/bf16_small_batch.h"
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@ using namespace sten::testing;
 
 namespace {
 
-using kernels::Bf16FewTable;
+using kernels::Bf16SmallBatchTable;
 
 // As many values in all windows of a chunk's columns.
 const std::vector<std::string> even_specs{"nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=32", "nmg:n=2,m=4,g=16",
@@ -26,12 +26,12 @@ const std::vector<std::string> even_specs{"nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=32",
 float rounded(float x) { return kernels::widen_bf16(kernels::round_to_bf16(x)); }
 
 // Activations in pairs, with NaN where nothing is meant.
-struct FewCase {
+struct SmallBatchCase {
   Index features, tokens;
   std::vector<float> x;  // [features, tokens]
   Array<std::uint16_t> interleaved;
 
-  FewCase(Dice& dice, Index k, Index n)
+  SmallBatchCase(Dice& dice, Index k, Index n)
       : features(k), tokens(n), x(k * n), interleaved(std::max<Index>(1, interleaved_size(k, n))) {
     for (float& v : x) v = static_cast<float>(dice.normal());
     std::uint16_t* const at = interleaved.mutate();
@@ -45,7 +45,7 @@ struct FewCase {
 };
 
 // The factors are rounded, each by 2^-8 of its size at most, and their products added up in float32.
-Index far_from_exact(const Dense& a, const FewCase& c, const std::vector<float>& y) {
+Index far_from_exact(const Dense& a, const SmallBatchCase& c, const std::vector<float>& y) {
   const Index m = a.extents[0], k = a.extents[1];
   const auto values = a.values.as<float>();
   const double sums = std::ldexp(static_cast<double>(k) + 8, -23);
@@ -67,9 +67,10 @@ Index far_from_exact(const Dense& a, const FewCase& c, const std::vector<float>&
   return wrong;
 }
 
-std::vector<float> product_of(const Tensor& a, const FewCase& c) {
+std::vector<float> product_of(const Tensor& a, const SmallBatchCase& c) {
   std::vector<float> y(a.shape()[0] * c.tokens);
-  bf16_few_product(a, c.view(), ActivationsOut{Form::features, a.shape()[0], c.tokens, y.data()});
+  bf16_small_batch_product(a, c.view(),
+                           ActivationsOut{Form::features, a.shape()[0], c.tokens, y.data()});
   return y;
 }
 
@@ -80,7 +81,7 @@ Tensor some_weight(Dice& dice, const std::string& spec, Index m, Index k) {
 
 // Adds strips of row blocks in a slab, sorted or interleaved, to y[rows][tokens].
 void add_strips(const NmgPacked& order, const kernels::NmgSlabStrips& of, Index slab, Index block,
-                Index blocks, const FewCase& c, const float* x, Index width,
+                Index blocks, const SmallBatchCase& c, const float* x, Index width,
                 std::vector<float>& y) {
   const Index m = order.m, n = order.n, count = order.pattern_count;
   Index strip = 0;
@@ -109,7 +110,7 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
   Dice dice(21);
   for (int round = 0; round < (is_sanitized ? 20 : 60); ++round) {
     const Index m = 1 + dice.below(150), k = 1 + dice.below(round % 5 ? 200 : 700),
-                n = 1 + dice.below(bf16_most_few);
+                n = 1 + dice.below(bf16_max_small_batch);
     const Dense values = normals(dice, {m, k});
     const double keep = dice.one_of(std::vector<double>{0, 0.01, 0.1, 0.5, 0.8});
     const bool dense = round % 4 == 0, even = round % 4 == 1;
@@ -118,7 +119,7 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
         : even ? sparse_tensor(dice, values, Spec::parse(dice.one_of(even_specs)))
                : registry().pack(values, random_mask(dice, values.extents, keep), Spec("csr"));
     const Dense exact = a.to_dense();
-    const FewCase c(dice, k, n);
+    const SmallBatchCase c(dice, k, n);
     const auto tiles = bf16_weight_tiles(a);
     const auto lanes = bf16_weight_lanes(a), far = bf16_weight_lanes(a, true);
     if (keep < 0.05 && !dense && !even) CHECK_FALSE(lanes->is_narrow);
@@ -143,20 +144,21 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
     const Index most = kernels::bf16_most_tokens;
     const Interleaved view = c.view();
     for (const kernels::Isa isa : kernels::all_isas) {
-      const Bf16FewTable* table = kernels::bf16_few_for(isa);
+      const Bf16SmallBatchTable* table = kernels::bf16_small_batch_for(isa);
       CHECK((table != nullptr) == kernels::has_isa(isa));
       if (!table) continue;
-      Array<float> room = Array<float>::uninitialized(kernels::bf16_few_room(view.rows(), n));
+      Array<float> room =
+          Array<float>::uninitialized(kernels::bf16_small_batch_scratch(view.rows(), n));
       check(kernels::name_of(isa), parts * most, [&](Index b, float* sums) {
         for (Index p = 0; p < parts; ++p) {
-          const kernels::Bf16Few x{view.tile(0, p * most), view.stride(), view.rows(),
-                                   std::min(most, n - p * most)};
+          const kernels::Bf16SmallBatch x{view.tile(0, p * most), view.stride(), view.rows(),
+                                          std::min(most, n - p * most)};
           table->prepare_tiles(x, room.mutate());
           table->multiply_tiles(tiles->block(b), x, room.data(),
                                 sums + p * kernels::bf16_block_sums);
         }
       });
-      const kernels::Bf16Few x{view.at, view.stride(), view.rows(), n};
+      const kernels::Bf16SmallBatch x{view.at, view.stride(), view.rows(), n};
       for (const auto& packed : {lanes, far}) {
         if (packed == far && table->looks_up(n, far->is_narrow)) continue;
         table->prepare_lanes(x, packed->is_narrow, room.mutate());
@@ -199,7 +201,7 @@ TEST_CASE("masked tiles of bfloat16 expand to dense ones on every ISA, some colu
         std::vector<std::uint8_t>(tiles->stream.begin(), tiles->stream.end()));
     const Index columns = tiles->tile_columns(), stride = columns * kernels::bf16_tile_size;
     for (const kernels::Isa isa : kernels::all_isas) {
-      const Bf16FewTable* table = kernels::bf16_few_for(isa);
+      const Bf16SmallBatchTable* table = kernels::bf16_small_batch_for(isa);
       if (!table) continue;
       Index wrong = 0;
       for (Index b = 0; b < tiles->blocks(); ++b) {
@@ -233,17 +235,17 @@ TEST_CASE("n:m:g with n > 1 in bfloat16 is widened as float32 kernels have it, o
     const std::string spec = dice.one_of(
         std::vector<std::string>{"nmg:n=2,m=4,g=16", "nmg:n=2,m=4,g=60", "nmg:n=2,m=3,g=2",
                                  "nmg:n=2,m=5,g=1", "nmg:n=3,m=6,g=2"});
-    const Index m = 1 + dice.below(200), k = 1 + dice.below(700), n = 1 + dice.below(bf16_most_few),
-                width = kernels::bf16_width(n);
+    const Index m = 1 + dice.below(200), k = 1 + dice.below(700),
+                n = 1 + dice.below(bf16_max_small_batch), width = kernels::bf16_width(n);
     const Tensor a = sparse_tensor(dice, normals(dice, {m, k}), Spec::parse(spec));
-    const FewCase c(dice, k, n);
+    const SmallBatchCase c(dice, k, n);
     const Interleaved view = c.view();
     const NmgBf16& packed = *nmg_bf16(a);
     const NmgPacked& order = packed.order;
     const Dense exact = a.to_dense();
-    const kernels::Bf16Few x{view.at, view.stride(), view.rows(), n};
+    const kernels::Bf16SmallBatch x{view.at, view.stride(), view.rows(), n};
     for (const kernels::Isa isa : kernels::all_isas) {
-      const Bf16FewTable* table = kernels::bf16_few_for(isa);
+      const Bf16SmallBatchTable* table = kernels::bf16_small_batch_for(isa);
       if (!table) continue;
       Array<float> rows(2 * view.rows() * width);
       table->widen_tokens(x, rows.mutate());
@@ -285,9 +287,9 @@ TEST_CASE("products with few tokens in bfloat16 are right for every layout and n
   for (const std::string& spec : specs)
     for (int round = 0; round < 6; ++round) {
       const Index m = 1 + dice.below(90), k = 1 + dice.below(150),
-                  n = round == 0 ? 1 : 1 + dice.below(bf16_most_few);
+                  n = round == 0 ? 1 : 1 + dice.below(bf16_max_small_batch);
       const Tensor a = some_weight(dice, spec, m, k);
-      const FewCase c(dice, k, n);
+      const SmallBatchCase c(dice, k, n);
       const std::vector<float> y = product_of(a, c);
       CHECK_MESSAGE(far_from_exact(a.to_dense(), c, y) == 0, spec, " ", m, " ", k, " ", n);
       const Threads three(3);
@@ -298,7 +300,7 @@ TEST_CASE("products with few tokens in bfloat16 are right for every layout and n
 TEST_CASE("weights of bfloat16 and float16 are multiplied as their rounded values") {
   Dice dice(24);
   const Index m = 70, k = 90, n = 3;
-  const FewCase c(dice, k, n);
+  const SmallBatchCase c(dice, k, n);
   for (const char* spec : {"csr", "dense"}) {
     const Tensor a = some_weight(dice, spec, m, k);
     const auto from = a.values()->as<float>();
@@ -323,7 +325,7 @@ TEST_CASE("few tokens in bfloat16: results of every form, and what follows the p
   const Index m = 75, k = 40;
   for (const Index n : {1, 7, 16, 20, 32}) {
     const Tensor a = some_weight(dice, "csr", m, k);
-    const FewCase c(dice, k, n);
+    const SmallBatchCase c(dice, k, n);
     const std::vector<float> plain = product_of(a, c);
     const std::vector<float> bias = floats(normals(dice, {m})),
                              added = floats(normals(dice, {m * n}));
@@ -337,17 +339,17 @@ TEST_CASE("few tokens in bfloat16: results of every form, and what follows the p
     from_interleaved({m, n, residual.data()}, {Form::features, m, n, rows.data()});
     const auto relu = kernels::Activation::relu;
     for (const Form form : {Form::features, Form::tokens, Form::few, Form::panels}) {
-      if (form == Form::few && n > few_width) continue;
-      const Index size = form == Form::few ? m * few_width : panels_size(m, n);
+      if (form == Form::few && n > narrow_panel_width) continue;
+      const Index size = form == Form::few ? m * narrow_panel_width : panels_size(m, n);
       Array<float> y(size), other(size);
       const auto place = [&](Index r, Index t) {
         if (form == Form::features) return r * n + t;
         if (form == Form::tokens) return t * m + r;
-        return r * (form == Form::few ? few_width : panel_width) + t;
+        return r * (form == Form::few ? narrow_panel_width : panel_width) + t;
       };
       for (Index i = 0; i < m * n; ++i) other.mutate()[place(i / n, i % n)] = rows[i];
-      bf16_few_product(a, c.view(), ActivationsOut{form, m, n, y.mutate()},
-                       Epilogue{0.5f, bias.data(), other.data(), relu});
+      bf16_small_batch_product(a, c.view(), ActivationsOut{form, m, n, y.mutate()},
+                               Epilogue{0.5f, bias.data(), other.data(), relu});
       Index wrong = 0;
       for (Index i = 0; i < m * n; ++i)
         wrong += !(std::abs(y[place(i / n, i % n)] - wanted[i]) <= 1e-5f);
@@ -355,8 +357,8 @@ TEST_CASE("few tokens in bfloat16: results of every form, and what follows the p
     }
     // In pairs, over what was there, padding too.
     std::fill_n(out.mutate(), out.size(), std::uint16_t{0x7fc0});
-    bf16_few_product(a, c.view(), InterleavedOut{m, n, out.mutate()},
-                     InterleavedEpilogue{0.5f, bias.data(), residual.data(), relu});
+    bf16_small_batch_product(a, c.view(), InterleavedOut{m, n, out.mutate()},
+                             InterleavedEpilogue{0.5f, bias.data(), residual.data(), relu});
     std::vector<float> back(m * n);
     from_interleaved({m, n, out.data()}, {Form::features, m, n, back.data()});
     Index wrong = 0;
@@ -374,7 +376,7 @@ TEST_CASE("few tokens in bfloat16: infinities and NaN among weights stay in thei
   for (const Index n : {1, 2, 16})
     for (const char* spec : {"csr", "dense", "nmg:n=1,m=4,g=3"}) {
       const Tensor a = some_weight(dice, spec, m, k);
-      FewCase c(dice, k, n);
+      SmallBatchCase c(dice, k, n);
       const std::vector<float> before = product_of(a, c);
       Dense dense = a.to_dense();
       Index row = 0, at = 0;
@@ -408,19 +410,19 @@ TEST_CASE("few tokens in bfloat16: matrices without rows, columns or tokens, and
         for (const Index n : {0, 1, 20}) {
           if (m && k && n) continue;
           const Tensor a = some_weight(dice, spec, m, k);
-          const FewCase c(dice, k, n);
+          const SmallBatchCase c(dice, k, n);
           const std::vector<float> bias(5, 2.0f);
           std::vector<float> y(m * n, -1.0f);
-          bf16_few_product(a, c.view(), ActivationsOut{Form::features, m, n, y.data()},
-                           Epilogue{1, bias.data()});
+          bf16_small_batch_product(a, c.view(), ActivationsOut{Form::features, m, n, y.data()},
+                                   Epilogue{1, bias.data()});
           CHECK(std::ranges::count(y, 2.0f) == m * n);
         }
   const Tensor a = some_weight(dice, "csr", 5, 6);
   float y[5 * 33];
-  const FewCase many(dice, 6, 33), other(dice, 7, 1), right(dice, 6, 1);
-  const auto error = [&](const Tensor& w, const FewCase& c, Index features, Index tokens) {
+  const SmallBatchCase many(dice, 6, 33), other(dice, 7, 1), right(dice, 6, 1);
+  const auto error = [&](const Tensor& w, const SmallBatchCase& c, Index features, Index tokens) {
     return error_of([&] {
-      bf16_few_product(w, c.view(), ActivationsOut{Form::features, features, tokens, y});
+      bf16_small_batch_product(w, c.view(), ActivationsOut{Form::features, features, tokens, y});
     });
   };
   CHECK(has(error(a, many, 5, 33), "expected at most 32 tokens, got 33"));

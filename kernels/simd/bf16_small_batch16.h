@@ -1,11 +1,11 @@
-// 16 floats, as kernels/simd/bf16_few_loops.h wants them, all but expand().
+// 16 floats, as kernels/simd/bf16_small_batch_loops.h wants them, all but expand().
 #pragma once
 #include <immintrin.h>
 
 #include <type_traits>
 
 #include "kernels/interleaved.h"
-#include "kernels/reference/bf16_few.h"
+#include "kernels/reference/bf16_small_batch.h"
 #include "kernels/simd/bf16_interleaved16.h"
 #include "kernels/simd/bf16_interleaved8.h"
 
@@ -13,7 +13,7 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
 namespace {  // each file has its own, of its own instructions
 
-struct Bf16Few16 : simd::Bf16Interleaved16 {
+struct Bf16SmallBatch16 : simd::Bf16Interleaved16 {
   using Eight = simd::Bf16Interleaved8;
   static constexpr int most_sums = 16;
   static void store_offsets(std::uint16_t* p, Words v) {
@@ -37,7 +37,7 @@ struct Bf16Few16 : simd::Bf16Interleaved16 {
   }
   // Of even values and of odd ones.
   template <int tokens>
-  struct FewSums {
+  struct SmallBatchSums {
     Vec of[2][tokens];
 
     void write(float* y) const {
@@ -49,8 +49,8 @@ struct Bf16Few16 : simd::Bf16Interleaved16 {
     }
   };
   template <bool narrow, int tokens>
-  static void few_step(const std::uint8_t* step, const Column<narrow>* x, std::int64_t ldx,
-                       FewSums<tokens>& sums) {
+  static void small_batch_step(const std::uint8_t* step, const Column<narrow>* x, std::int64_t ldx,
+                               SmallBatchSums<tokens>& sums) {
     const Words value = load_words(step + bf16_place_bytes(narrow));
     const Vec even_value = even(value), odd_value = odd(value);
     const auto add_up = [&](int t, Vec even_x, Vec odd_x) {

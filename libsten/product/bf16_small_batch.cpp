@@ -1,4 +1,4 @@
-#include "libsten/product/bf16_few.h"
+#include "libsten/product/bf16_small_batch.h"
 
 #include <algorithm>
 #include <functional>
@@ -13,18 +13,18 @@ namespace {
 
 using kernels::bf16_block_groups, kernels::bf16_block_rows, kernels::bf16_block_sums,
     kernels::bf16_most_tokens, kernels::bf16_tile_rows;
-static_assert(bf16_most_few == kernels::bf16_most_in_lanes);
+static_assert(bf16_max_small_batch == kernels::bf16_most_in_lanes);
 
 // x in parts of tokens, made ready for kernels: one part for lanes.
-struct FewParts {
-  kernels::Bf16Few x[2];
+struct SmallBatchParts {
+  kernels::Bf16SmallBatch x[2];
   const float* room[2];
   Index count;
 };
 
 // Those that the kernel for so many tokens is fastest with.
 std::shared_ptr<const Bf16WeightLanes> lanes_for(const Tensor& a, Index tokens) {
-  const auto looks_up = kernels::bf16_few().looks_up;
+  const auto looks_up = kernels::bf16_small_batch().looks_up;
   if (looks_up(tokens, true)) {
     auto near = bf16_weight_lanes(a);
     if (looks_up(tokens, near->is_narrow)) return near;
@@ -32,7 +32,7 @@ std::shared_ptr<const Bf16WeightLanes> lanes_for(const Tensor& a, Index tokens) 
   return bf16_weight_lanes(a, true);
 }
 
-// As Bf16FewFactor::multiply_blocks(), of n:m:g.
+// As Bf16SmallBatchFactor::multiply_blocks(), of n:m:g.
 template <class Write>
 void multiply_strips(const Tensor& a, const Interleaved& x, Write&& write) {
   const auto packed = nmg_bf16(a);
@@ -40,7 +40,7 @@ void multiply_strips(const Tensor& a, const Interleaved& x, Write&& write) {
               task = packed->task_rows(), tasks = ceil_div(rows, task);
   thread_local Scratch x_memory;
   float* const in = x_memory.of(2 * x.rows() * width);
-  kernels::bf16_few().widen_tokens({x.at, x.stride(), x.rows(), x.tokens}, in);
+  kernels::bf16_small_batch().widen_tokens({x.at, x.stride(), x.rows(), x.tokens}, in);
   const auto some = [&](Index begin, Index end) {
     thread_local Scratch memory, sums_memory;
     const Index m = packed->order.m, first = begin * task / m,
@@ -72,14 +72,14 @@ void multiply_strips(const Tensor& a, const Interleaved& x, Write&& write) {
 
 }  // namespace
 
-Bf16FewFactor::Bf16FewFactor(Tensor a) : a_(std::move(a)) {
+Bf16SmallBatchFactor::Bf16SmallBatchFactor(Tensor a) : a_(std::move(a)) {
   density_ = bf16_density(a_);  // checks it
   const Shape shape = a_.shape();
   rows_ = shape[0], cols_ = shape[1];
 }
 
 // Whether lanes are read sooner than tiles.
-bool Bf16FewFactor::is_for_lanes(Index tokens) const {
+bool Bf16SmallBatchFactor::is_for_lanes(Index tokens) const {
   if (a_.is<Dense>()) return false;
   if (kernels::active_isa() < kernels::Isa::amx) return density_ < bf16_least_dense();
   // A lookup for each token and value, where tiles have up to 16 tokens for nothing.
@@ -87,16 +87,16 @@ bool Bf16FewFactor::is_for_lanes(Index tokens) const {
 }
 
 template <class Write>
-void Bf16FewFactor::multiply_blocks(const Interleaved& x, Write&& write) const {
-  const kernels::Bf16FewTable& table = kernels::bf16_few();
+void Bf16SmallBatchFactor::multiply_blocks(const Interleaved& x, Write&& write) const {
+  const kernels::Bf16SmallBatchTable& table = kernels::bf16_small_batch();
   const bool by_lanes = is_for_lanes(x.tokens);
   if (by_lanes && is_for_bf16_strips(a_, x.tokens)) return multiply_strips(a_, x, write);
   const auto lanes = by_lanes ? lanes_for(a_, x.tokens) : nullptr;
   const auto tiles = by_lanes ? nullptr : bf16_weight_tiles(a_);
   thread_local Scratch x_memory;
-  FewParts parts;
-  const Index at_once = by_lanes ? bf16_most_few : bf16_most_tokens;
-  const Index room = kernels::bf16_few_room(x.rows(), std::min(at_once, x.tokens));
+  SmallBatchParts parts;
+  const Index at_once = by_lanes ? bf16_max_small_batch : bf16_most_tokens;
+  const Index room = kernels::bf16_small_batch_scratch(x.rows(), std::min(at_once, x.tokens));
   parts.count = ceil_div(x.tokens, at_once);
   float* memory = x_memory.of(parts.count * room);
   for (Index p = 0; p < parts.count; ++p, memory += room) {
@@ -141,17 +141,18 @@ void Bf16FewFactor::multiply_blocks(const Interleaved& x, Write&& write) const {
   parallel_for(ceil_div(rows, bf16_block_rows), 1, std::cref(some));
 }
 
-void Bf16FewFactor::check(const Interleaved& x, Index features, Index tokens) const {
+void Bf16SmallBatchFactor::check(const Interleaved& x, Index features, Index tokens) const {
   if (x.features != cols_ || features != rows_ || x.tokens != tokens)
     fail_usage(
         "bfloat16 product: {} times {} features of {} tokens is not {} features of {} tokens",
         to_string({rows_, cols_}), x.features, x.tokens, features, tokens);
-  if (x.tokens > bf16_most_few)
-    fail_usage("bfloat16 product: expected at most {} tokens, got {}", bf16_most_few, x.tokens);
+  if (x.tokens > bf16_max_small_batch)
+    fail_usage("bfloat16 product: expected at most {} tokens, got {}", bf16_max_small_batch,
+               x.tokens);
 }
 
-void Bf16FewFactor::multiply(const Interleaved& x, const ActivationsOut& y,
-                             const Epilogue& epilogue) const {
+void Bf16SmallBatchFactor::multiply(const Interleaved& x, const ActivationsOut& y,
+                                    const Epilogue& epilogue) const {
   check(x, y.features, y.tokens);
   if (x.tokens == 0) return;
   // One panel is rows of all its lanes.
@@ -159,38 +160,38 @@ void Bf16FewFactor::multiply(const Interleaved& x, const ActivationsOut& y,
   if (y.form == Form::panels) to = {Form::features, y.features, panel_width, y.at};
   multiply_blocks(x, [&](Index row, Index count, float* sums) {
     for (Index token = 0; token < x.tokens; token += bf16_most_tokens, sums += bf16_block_sums)
-      write_tile(sums, row, count, token, few_width, false, to, epilogue);
+      write_tile(sums, row, count, token, narrow_panel_width, false, to, epilogue);
   });
 }
 
-void Bf16FewFactor::multiply(const Interleaved& x, const InterleavedOut& y,
-                             const InterleavedEpilogue& epilogue) const {
+void Bf16SmallBatchFactor::multiply(const Interleaved& x, const InterleavedOut& y,
+                                    const InterleavedEpilogue& epilogue) const {
   check(x, y.features, y.tokens);
   if (x.tokens == 0) return;
   multiply_blocks(x, [&](Index row, Index count, float* sums) {
-    if (y.lanes() == few_width) return write_interleaved(sums, row, count, 0, y, epilogue);
+    if (y.lanes() == narrow_panel_width) return write_interleaved(sums, row, count, 0, y, epilogue);
     // Parts side by side.
     thread_local Scratch memory;
     float* const tile = memory.of(bf16_block_rows * panel_width);
     for (Index r = 0; r < count; ++r)
-      for (Index t = 0; t < panel_width; t += few_width)
+      for (Index t = 0; t < panel_width; t += narrow_panel_width)
         if (t < x.tokens)
-          std::copy_n(sums + t / few_width * bf16_block_sums + r * few_width, few_width,
-                      tile + r * panel_width + t);
+          std::copy_n(sums + t / narrow_panel_width * bf16_block_sums + r * narrow_panel_width,
+                      narrow_panel_width, tile + r * panel_width + t);
         else
-          std::fill_n(tile + r * panel_width + t, few_width, 0.0f);
+          std::fill_n(tile + r * panel_width + t, narrow_panel_width, 0.0f);
     write_interleaved(tile, row, count, 0, y, epilogue);
   });
 }
 
-void bf16_few_product(const Tensor& a, const Interleaved& x, const ActivationsOut& y,
-                      const Epilogue& epilogue) {
-  Bf16FewFactor(a).multiply(x, y, epilogue);
+void bf16_small_batch_product(const Tensor& a, const Interleaved& x, const ActivationsOut& y,
+                              const Epilogue& epilogue) {
+  Bf16SmallBatchFactor(a).multiply(x, y, epilogue);
 }
 
-void bf16_few_product(const Tensor& a, const Interleaved& x, const InterleavedOut& y,
-                      const InterleavedEpilogue& epilogue) {
-  Bf16FewFactor(a).multiply(x, y, epilogue);
+void bf16_small_batch_product(const Tensor& a, const Interleaved& x, const InterleavedOut& y,
+                              const InterleavedEpilogue& epilogue) {
+  Bf16SmallBatchFactor(a).multiply(x, y, epilogue);
 }
 
 }  // namespace sten

@@ -80,7 +80,7 @@ constexpr std::int64_t bf16_value_room(std::int64_t values) { return (values + 3
 
 // Activations in pairs (kernels/interleaved.h): pair p of token t is at [p * stride + 2 t]. Pairs up to a
 // multiple of 16 are there, and 0 beyond the last feature.
-struct Bf16Few {
+struct Bf16SmallBatch {
   const std::uint16_t* at;
   std::int64_t stride;
   std::int64_t feature_pairs;  // a multiple of 16
@@ -95,29 +95,29 @@ constexpr std::int64_t bf16_width(std::int64_t tokens) {
 }
 
 // Floats of memory for what is made of activations of so many pairs and tokens.
-constexpr std::int64_t bf16_few_room(std::int64_t feature_pairs, std::int64_t tokens) {
+constexpr std::int64_t bf16_small_batch_scratch(std::int64_t feature_pairs, std::int64_t tokens) {
   return (2 * feature_pairs + bf16_window) *
          (tokens > bf16_most_tokens ? bf16_most_in_lanes : bf16_most_tokens);
 }
 
-struct Bf16FewTable {
-  // What multiply_tiles() reads of x, in `room` (bf16_few_room(), aligned to 64 bytes): once for all
+struct Bf16SmallBatchTable {
+  // What multiply_tiles() reads of x, in `room` (bf16_small_batch_scratch(), aligned to 64 bytes): once for all
   // blocks.
-  void (*prepare_tiles)(const Bf16Few& x, float* room);
+  void (*prepare_tiles)(const Bf16SmallBatch& x, float* room);
   // y[row][token] = the block times x, rows of bf16_most_tokens floats; those beyond the last token
   // are left or written.
-  void (*multiply_tiles)(const Bf16Tiles& a, const Bf16Few& x, const float* room, float* y);
+  void (*multiply_tiles)(const Bf16Tiles& a, const Bf16SmallBatch& x, const float* room, float* y);
   // The same in lanes, whose groups a block has one to bf16_block_groups of. Sums of tokens from
   // bf16_most_tokens on are bf16_block_sums behind those of the first.
-  void (*prepare_lanes)(const Bf16Few& x, bool is_narrow, float* room);
-  void (*multiply_lanes)(const Bf16Lanes* a, std::int64_t groups, const Bf16Few& x,
+  void (*prepare_lanes)(const Bf16SmallBatch& x, bool is_narrow, float* room);
+  void (*multiply_lanes)(const Bf16Lanes* a, std::int64_t groups, const Bf16SmallBatch& x,
                          const float* room, float* y);
   // Whether it looks the features of so many tokens up in registers, for lanes that are narrow or not.
   // Else lanes may be far.
   bool (*looks_up)(std::int64_t tokens, bool is_narrow);
   // What products of strips read of x: [features][bf16_width(x.tokens)], with zeros for tokens that are
   // not there.
-  void (*widen_tokens)(const Bf16Few& x, float* rows);
+  void (*widen_tokens)(const Bf16SmallBatch& x, float* rows);
   // offsets[bf16_strip_room()] as kernels/nmg_gemm.h has them, and values[bf16_value_room()]; both
   // aligned to 64 bytes.
   void (*widen_strips)(const Bf16Strips& a, std::uint16_t* offsets, float* values);
@@ -127,8 +127,8 @@ struct Bf16FewTable {
 };
 
 // nullptr where has_isa() says no.
-const Bf16FewTable* bf16_few_for(Isa isa);
+const Bf16SmallBatchTable* bf16_small_batch_for(Isa isa);
 // Of active_isa().
-const Bf16FewTable& bf16_few();
+const Bf16SmallBatchTable& bf16_small_batch();
 
 }  // namespace sten::kernels

@@ -25,11 +25,11 @@ struct NmgByLanes {
   }
 };
 
-// Whether nmg_few_product() is the way for so many tokens, neither of panels.
-bool is_for_few(const Nmg& a, Index tokens);
+// Whether nmg_small_batch_product() is the way for so many tokens, neither of panels.
+bool takes_small_batch(const Nmg& a, Index tokens);
 
 // The same as nmg_product().
-void nmg_few_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
-                     const Epilogue& epilogue);
+void nmg_small_batch_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
+                             const Epilogue& epilogue);
 
 }  // namespace sten

@@ -1,12 +1,12 @@
 // Products of weights with few tokens in bfloat16, with float32 sums, on threads() threads: they take
 // as long as reading the weight does, for which there are packed forms of all layouts, dense too
-// (kernels/bf16_few.h).
+// (kernels/bf16_small_batch.h).
 #pragma once
 #include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "kernels/bf16_few.h"
+#include "kernels/bf16_small_batch.h"
 #include "libsten/base/array.h"
 #include "libsten/product/interleaved.h"
 #include "libsten/tensor/tensor.h"
@@ -61,23 +61,23 @@ std::shared_ptr<const Bf16WeightLanes> bf16_weight_lanes(const Tensor& a, bool f
 double bf16_density(const Tensor& a);
 double bf16_least_dense();
 
-// Tokens that bf16_few_product() takes.
-inline constexpr Index bf16_most_few = 32;
+// Tokens that bf16_small_batch_product() takes.
+inline constexpr Index bf16_max_small_batch = 32;
 
 // y[M, N] = A[M, K] * x[K, N] and what the epilogue makes of it. A as above, and x and y of its
-// extents and of bf16_most_few tokens at most, else Error (usage). Results differ from exact ones by
+// extents and of bf16_max_small_batch tokens at most, else Error (usage). Results differ from exact ones by
 // what rounding the factors to bfloat16 and sums to float32 does (and y to bfloat16); the bits do not
 // depend on the number of threads. Where x has an infinity or NaN, all results of the token may be NaN.
-void bf16_few_product(const Tensor& a, const Interleaved& x, const ActivationsOut& y,
-                      const Epilogue& epilogue = {});
-void bf16_few_product(const Tensor& a, const Interleaved& x, const InterleavedOut& y,
-                      const InterleavedEpilogue& epilogue = {});
+void bf16_small_batch_product(const Tensor& a, const Interleaved& x, const ActivationsOut& y,
+                              const Epilogue& epilogue = {});
+void bf16_small_batch_product(const Tensor& a, const Interleaved& x, const InterleavedOut& y,
+                              const InterleavedEpilogue& epilogue = {});
 
-// A weight as bf16_few_product() takes it, checked once: but for the first one of each packed form its
+// A weight as bf16_small_batch_product() takes it, checked once: but for the first one of each packed form its
 // products allocate nothing, once each thread has the memory that it works in.
-class Bf16FewFactor {
+class Bf16SmallBatchFactor {
  public:
-  explicit Bf16FewFactor(Tensor a);
+  explicit Bf16SmallBatchFactor(Tensor a);
   void multiply(const Interleaved& x, const ActivationsOut& y, const Epilogue& epilogue = {}) const;
   void multiply(const Interleaved& x, const InterleavedOut& y,
                 const InterleavedEpilogue& epilogue = {}) const;

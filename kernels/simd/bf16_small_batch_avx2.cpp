@@ -1,16 +1,16 @@
 #define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
-#include "kernels/reference/bf16_few.h"
-#include "kernels/simd/bf16_few.h"
-#include "kernels/simd/bf16_few_loops.h"
+#include "kernels/reference/bf16_small_batch.h"
 #include "kernels/simd/bf16_interleaved8.h"
+#include "kernels/simd/bf16_small_batch.h"
+#include "kernels/simd/bf16_small_batch_loops.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx2 {
 namespace {
 
-struct Bf16Few8 : simd::Bf16Interleaved8 {
+struct Bf16SmallBatch8 : simd::Bf16Interleaved8 {
   using Eight = simd::Bf16Interleaved8;
   static constexpr int most_sums = 12;
   static void store_offsets(std::uint16_t* p, Words v) {
@@ -24,7 +24,7 @@ struct Bf16Few8 : simd::Bf16Interleaved8 {
     return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
   }
   static const std::uint8_t* expand(const std::uint8_t* from, std::uint16_t* to) {
-    return bf16_few_reference()->expand({from, 1, 1, true}, to, 0);
+    return bf16_small_batch_reference()->expand({from, 1, 1, true}, to, 0);
   }
 
   // A narrow window is two registers, in which columns are looked up; others are gathered from, which
@@ -39,7 +39,7 @@ struct Bf16Few8 : simd::Bf16Interleaved8 {
   }
   // Of the first 8 rows and of the others.
   template <int tokens>
-  struct FewSums {
+  struct SmallBatchSums {
     Vec of[2][tokens];
 
     void write(float* y) const {
@@ -52,8 +52,8 @@ struct Bf16Few8 : simd::Bf16Interleaved8 {
     }
   };
   template <bool narrow, int tokens>
-  static void few_step(const std::uint8_t* step, const float* x, std::int64_t ldx,
-                       FewSums<tokens>& sums) {
+  static void small_batch_step(const std::uint8_t* step, const float* x, std::int64_t ldx,
+                               SmallBatchSums<tokens>& sums) {
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
       // Both columns of a row, in a byte or in two.
@@ -97,9 +97,9 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-const Bf16FewTable* bf16_few_avx2() {
-  using Loops = simd::Bf16FewLoops<avx2::Bf16Few8>;
-  static constexpr Bf16FewTable table{
+const Bf16SmallBatchTable* bf16_small_batch_avx2() {
+  using Loops = simd::Bf16SmallBatchLoops<avx2::Bf16SmallBatch8>;
+  static constexpr Bf16SmallBatchTable table{
       Loops::prepare_tiles, Loops::multiply_tiles, Loops::prepare_lanes, Loops::multiply_lanes,
       Loops::looks_up,      Loops::widen_tokens,   Loops::widen_strips,  nullptr};
   return &table;

@@ -1,4 +1,4 @@
-#include "libsten/product/nmg_few.h"
+#include "libsten/product/nmg_small_batch.h"
 
 #include <algorithm>
 #include <functional>
@@ -52,7 +52,7 @@ NmgByLanes::NmgByLanes(const Nmg& a) : rows(a.extents[0]), m(a.m) {
   });
 }
 
-bool is_for_few(const Nmg& a, Index tokens) {
+bool takes_small_batch(const Nmg& a, Index tokens) {
   const NmgGeometry geo = a.geometry();
   // Lanes without a row block would take as much memory and time as those with one.
   const Index used = geo.row_blocks, all = ceil_div(used, nmg_lanes) * nmg_lanes;
@@ -60,8 +60,8 @@ bool is_for_few(const Nmg& a, Index tokens) {
          geo.strips <= 256 && all <= 2 * used;
 }
 
-void nmg_few_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
-                     const Epilogue& epilogue) {
+void nmg_small_batch_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
+                             const Epilogue& epilogue) {
   const auto packed = a.derived().get<NmgByLanes>([&] { return NmgByLanes(a.as<Nmg>()); });
   const Index tokens = x.tokens, ldx = packed->chunk * packed->chunks + kernels::nmg_columns_ahead;
   // Tokens one after the other, each with zeros behind it.

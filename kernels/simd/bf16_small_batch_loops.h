@@ -1,12 +1,12 @@
-// The loops of kernels/bf16_few.h where there are no tiles: values are widened in registers, which is
+// The loops of kernels/bf16_small_batch.h where there are no tiles: values are widened in registers, which is
 // exact, and multiplied as float32. V has, beside what Bf16Interleaved16 has,
 //   sum(v)           of all lanes
 //   expand(p, to)    a masked tile, and returns where the next begins
-//   most_looked_up   tokens, up to which few_step() is faster than tokens in vectors, for narrow lanes
+//   most_looked_up   tokens, up to which small_batch_step() is faster than tokens in vectors, for narrow lanes
 //                    or others
-//   few_step()       adds a step in lanes to FewSums, with features in Columns
+//   small_batch_step()       adds a step in lanes to SmallBatchSums, with features in Columns
 //   store_offsets(p, v)  upper bytes of words: at p what the lower ones have, at p + 32 the others
-//   gathers          whether few_step() takes far lanes, too
+//   gathers          whether small_batch_step() takes far lanes, too
 //   most_sums        vectors that registers have room for beside factors
 //   Eight            such vectors of 8 lanes
 #pragma once
@@ -17,7 +17,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "kernels/bf16_few.h"
+#include "kernels/bf16_small_batch.h"
 #include "kernels/interleaved.h"
 #include "kernels/simd/target.h"
 
@@ -26,10 +26,10 @@ namespace sten::kernels::simd {
 
 // What is read once comes from far away: so many bytes before it is needed. Groups of lanes are read
 // side by side, each a part of that.
-inline constexpr std::int64_t bf16_few_ahead = 3072, bf16_lanes_ahead = 1024;
+inline constexpr std::int64_t bf16_tiles_ahead = 3072, bf16_lanes_ahead = 1024;
 
 template <class V>
-class Bf16FewLoops {
+class Bf16SmallBatchLoops {
   using Int = std::int64_t;
   using Vec = typename V::Vec;
   static constexpr Int L = V::lanes, most = bf16_most_tokens;
@@ -37,10 +37,10 @@ class Bf16FewLoops {
   static constexpr int vectors = most / L;
 
   // Up to so many tokens have their features in the lanes of vectors; more are lanes themselves.
-  static constexpr Int few = 4;
+  static constexpr Int max_scalar_tokens = 4;
 
   static void fetch(const std::uint8_t* p) {
-    _mm_prefetch(reinterpret_cast<const char*>(p) + bf16_few_ahead, _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(p) + bf16_tiles_ahead, _MM_HINT_T0);
   }
 
   // The next tile of the stream, dense.
@@ -240,7 +240,7 @@ class Bf16FewLoops {
   template <int tokens, bool narrow, class Column>
   static void looked_up(const Bf16Lanes* a, Int groups, const Column* x, Int ldx, float* y) {
     constexpr Int steps = tokens > 4 ? 16 : 8;
-    typename V::template FewSums<tokens> sums[bf16_block_groups];
+    typename V::template SmallBatchSums<tokens> sums[bf16_block_groups];
     take_turns(a, groups, x, [&](Int g, Turns<Column>& turn, bool first) {
       auto sum = sums[g];
       if (first)
@@ -250,7 +250,7 @@ class Bf16FewLoops {
       for (Int n = 0; n < count; ++n, turn.step += bf16_step_bytes(narrow)) {
         turn.x += turn.advance[n];
         turn.fetch(turn.step);
-        V::template few_step<narrow>(turn.step, turn.x, ldx, sum);
+        V::template small_batch_step<narrow>(turn.step, turn.x, ldx, sum);
       }
       turn.advance += count, turn.left -= count;
       sums[g] = sum;
@@ -267,7 +267,8 @@ class Bf16FewLoops {
   }
   // [tokens][ldx], with zeros as far as a window reaches.
   template <class Column>
-  static void columns_of_tokens(const Bf16Few& x, Column (*column)(std::uint16_t), Column* to) {
+  static void columns_of_tokens(const Bf16SmallBatch& x, Column (*column)(std::uint16_t),
+                                Column* to) {
     for (Int t = 0; t < x.tokens; ++t) {
       for (Int p = 0; p < x.feature_pairs; ++p)
         for (Int k = 0; k < 2; ++k) *to++ = column(x.at[p * x.stride + 2 * t + k]);
@@ -277,7 +278,7 @@ class Bf16FewLoops {
 
   // Rows of used * W::lanes tokens, with zeros for those that are not there.
   template <class W, int used>
-  static void rows_of_tokens(const Bf16Few& x, float* to) {
+  static void rows_of_tokens(const Bf16SmallBatch& x, float* to) {
     constexpr Int lanes = W::lanes;
     alignas(64) std::int32_t token_mask[used * lanes];
     for (Int t = 0; t < used * lanes; ++t) token_mask[t] = t < x.tokens ? -1 : 0;
@@ -298,7 +299,7 @@ class Bf16FewLoops {
     f(V{}, std::integral_constant<int, 2 * vectors>{});
   }
 
-  static void rows_of_features(const Bf16Few& x, float* room) {
+  static void rows_of_features(const Bf16SmallBatch& x, float* room) {
     if (x.tokens < most) std::fill_n(room, 2 * x.feature_pairs * most, 0.0f);
     for (Int p = 0; p < x.feature_pairs; ++p) {
       const std::uint16_t* from = x.at + p * x.stride;
@@ -311,8 +312,8 @@ class Bf16FewLoops {
   }
 
  public:
-  static void prepare_tiles(const Bf16Few& x, float* room) {
-    if (x.tokens > few) return rows_of_features(x, room);
+  static void prepare_tiles(const Bf16SmallBatch& x, float* room) {
+    if (x.tokens > max_scalar_tokens) return rows_of_features(x, room);
     for (Int t = 0; t < x.tokens; ++t)
       for (Int p = 0; p < x.feature_pairs; ++p) {
         const std::uint16_t* from = x.at + p * x.stride + 2 * t;
@@ -321,7 +322,8 @@ class Bf16FewLoops {
         to[L] = widen_bf16(from[1]);
       }
   }
-  static void multiply_tiles(const Bf16Tiles& a, const Bf16Few& x, const float* room, float* y) {
+  static void multiply_tiles(const Bf16Tiles& a, const Bf16SmallBatch& x, const float* room,
+                             float* y) {
     const Int ldx = 2 * x.feature_pairs;
     switch (x.tokens) {
       case 1:
@@ -336,7 +338,7 @@ class Bf16FewLoops {
         return by_tokens(a, room, y);
     }
   }
-  static void prepare_lanes(const Bf16Few& x, bool is_narrow, float* room) {
+  static void prepare_lanes(const Bf16SmallBatch& x, bool is_narrow, float* room) {
     if (x.tokens > V::most_looked_up(is_narrow))
       return with_width(x.tokens, [&](auto w, auto used) {
         rows_of_tokens<decltype(w), decltype(used)::value>(x, room);
@@ -347,8 +349,8 @@ class Bf16FewLoops {
     };
     is_narrow ? of(std::true_type{}) : of(std::false_type{});
   }
-  static void multiply_lanes(const Bf16Lanes* a, Int groups, const Bf16Few& x, const float* room,
-                             float* y) {
+  static void multiply_lanes(const Bf16Lanes* a, Int groups, const Bf16SmallBatch& x,
+                             const float* room, float* y) {
     const auto of = [&]<bool narrow>(std::bool_constant<narrow>) {
       constexpr int most_looked_up = V::most_looked_up(narrow);
       if (x.tokens > most_looked_up)
@@ -366,7 +368,7 @@ class Bf16FewLoops {
     return (is_narrow || !V::gathers) && tokens <= V::most_looked_up(is_narrow);
   }
 
-  static void widen_tokens(const Bf16Few& x, float* rows) {
+  static void widen_tokens(const Bf16SmallBatch& x, float* rows) {
     with_width(x.tokens, [&](auto w, auto used) {
       rows_of_tokens<decltype(w), decltype(used)::value>(x, rows);
     });

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "kernels/simd/bf16_expand.h"
-#include "kernels/simd/bf16_few.h"
+#include "kernels/simd/bf16_small_batch.h"
 #include "kernels/simd/target.h"
 
 STEN_TARGET_BEGIN
@@ -16,26 +16,26 @@ namespace {
 using Int = std::int64_t;
 
 // The compilers' own functions lack what memory they read and write.
-struct FewTileShapes {
+struct SmallBatchTileShapes {
   std::uint8_t palette = 1, start = 0, reserved[14]{};
   std::uint16_t bytes[16]{};
   std::uint8_t rows[16]{};
 };
 template <int tile>
-inline void load_few(const void* at, Int stride) {
+inline void load_tile(const void* at, Int stride) {
   asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(at), "r"(stride), "i"(tile) : "memory");
 }
 template <int tile>
-inline void store_few(void* at, Int stride) {
+inline void store_tile(void* at, Int stride) {
   asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(at), "r"(stride), "i"(tile) : "memory");
 }
 template <int tile>
-inline void zero_few() {
+inline void zero_tile() {
   asm volatile("tilezero %%tmm%c0" ::"i"(tile) : "memory");
 }
 // Sums of tile c: a times b.
 template <int c, int a, int b>
-inline void multiply_few() {
+inline void multiply_tile() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(c), "i"(a), "i"(b) : "memory");
 }
 
@@ -46,7 +46,7 @@ constexpr int of_x = 4, of_a = 5;
 constexpr Int ahead = 3072;
 
 void begin_tiles(Int tokens) {
-  FewTileShapes shapes;
+  SmallBatchTileShapes shapes;
   for (int t = 0; t < 7; ++t) {
     shapes.rows[t] = 16;
     shapes.bytes[t] = static_cast<std::uint16_t>(t < of_a ? 4 * tokens : 64);
@@ -55,7 +55,7 @@ void begin_tiles(Int tokens) {
 }
 
 // Where the second operand of a column of tiles lies.
-struct FewX {
+struct SmallBatchOperand {
   const std::uint8_t* at;
   Int stride, next;  // bytes, to the next row and the next column of tiles
 };
@@ -66,15 +66,15 @@ inline void one_dense(const std::uint8_t*& from) {
   for (int line = 0; line < 16; ++line)
     _mm_prefetch(reinterpret_cast<const char*>(from) + ahead + 64 * line, _MM_HINT_T0);
   constexpr int a = of_a + group % 2;
-  load_few<a>(from, 64);
-  multiply_few<group, a, of_x>();
+  load_tile<a>(from, 64);
+  multiply_tile<group, a, of_x>();
   from += 2 * bf16_tile_size;
 }
 
 template <int groups>
-inline void multiply_dense(const std::uint8_t* from, Int columns, FewX x) {
+inline void multiply_dense(const std::uint8_t* from, Int columns, SmallBatchOperand x) {
   for (Int k = 0; k < columns; ++k, x.at += x.next) {
-    load_few<of_x>(x.at, x.stride);
+    load_tile<of_x>(x.at, x.stride);
     one_dense<0>(from);
     if constexpr (groups > 1) one_dense<1>(from);
     if constexpr (groups > 2) one_dense<2>(from);
@@ -88,15 +88,16 @@ inline __attribute__((always_inline)) void one_masked(const std::uint8_t*& from,
                                                       std::uint16_t* next) {
   if constexpr (expands) from = simd::expand_tile<2>(from, next + group * bf16_tile_size, ahead);
   constexpr int a = of_a + group % 2;
-  load_few<a>(now + group * bf16_tile_size, 64);
-  multiply_few<group, a, of_x>();
+  load_tile<a>(now + group * bf16_tile_size, 64);
+  multiply_tile<group, a, of_x>();
 }
 
 template <int groups, bool expands>
-inline __attribute__((always_inline)) void masked_column(const std::uint8_t*& from, const FewX& x,
+inline __attribute__((always_inline)) void masked_column(const std::uint8_t*& from,
+                                                         const SmallBatchOperand& x,
                                                          const std::uint16_t* now,
                                                          std::uint16_t* next) {
-  load_few<of_x>(x.at, x.stride);
+  load_tile<of_x>(x.at, x.stride);
   one_masked<0, expands>(from, now, next);
   if constexpr (groups > 1) one_masked<1, expands>(from, now, next);
   if constexpr (groups > 2) one_masked<2, expands>(from, now, next);
@@ -106,7 +107,7 @@ inline __attribute__((always_inline)) void masked_column(const std::uint8_t*& fr
 // A column of tiles is expanded while the one before is multiplied: stores have to be in the cache
 // before tiles are loaded from there.
 template <int groups>
-inline void multiply_masked(const std::uint8_t* from, Int columns, FewX x) {
+inline void multiply_masked(const std::uint8_t* from, Int columns, SmallBatchOperand x) {
   alignas(64) std::uint16_t ring[2][groups][bf16_tile_size];
   if (columns == 0) return;
   for (int g = 0; g < groups; ++g) from = simd::expand_tile(from, ring[0][g]);
@@ -116,32 +117,32 @@ inline void multiply_masked(const std::uint8_t* from, Int columns, FewX x) {
 }
 
 template <int groups>
-void multiply_groups(const Bf16Tiles& a, const FewX& x, float* y) {
-  zero_few<0>(), zero_few<1>(), zero_few<2>(), zero_few<3>();
+void multiply_groups(const Bf16Tiles& a, const SmallBatchOperand& x, float* y) {
+  zero_tile<0>(), zero_tile<1>(), zero_tile<2>(), zero_tile<3>();
   if (a.is_masked)
     multiply_masked<groups>(a.stream, a.columns, x);
   else
     multiply_dense<groups>(a.stream, a.columns, x);
   constexpr Int stride = bf16_most_tokens * sizeof(float),
                 group = bf16_tile_rows * bf16_most_tokens;
-  store_few<0>(y, stride);
-  if constexpr (groups > 1) store_few<1>(y + group, stride);
-  if constexpr (groups > 2) store_few<2>(y + 2 * group, stride);
-  if constexpr (groups > 3) store_few<3>(y + 3 * group, stride);
+  store_tile<0>(y, stride);
+  if constexpr (groups > 1) store_tile<1>(y + group, stride);
+  if constexpr (groups > 2) store_tile<2>(y + 2 * group, stride);
+  if constexpr (groups > 3) store_tile<3>(y + 3 * group, stride);
 }
 
 // From so many tokens on they are read where they lie.
 constexpr Int in_place = 9;
 
-void prepare_tiles(const Bf16Few& x, float* room) {
+void prepare_tiles(const Bf16SmallBatch& x, float* room) {
   if (x.tokens >= in_place) return;
   auto* to = reinterpret_cast<std::uint8_t*>(room);
   const Int bytes = 4 * x.tokens;
   for (Int p = 0; p < x.feature_pairs; ++p) std::memcpy(to + p * bytes, x.at + p * x.stride, bytes);
 }
 
-void multiply_tiles(const Bf16Tiles& a, const Bf16Few& x, const float* room, float* y) {
-  FewX from{reinterpret_cast<const std::uint8_t*>(room), 4 * x.tokens, 64 * x.tokens};
+void multiply_tiles(const Bf16Tiles& a, const Bf16SmallBatch& x, const float* room, float* y) {
+  SmallBatchOperand from{reinterpret_cast<const std::uint8_t*>(room), 4 * x.tokens, 64 * x.tokens};
   if (x.tokens >= in_place)
     from = {reinterpret_cast<const std::uint8_t*>(x.at), 2 * x.stride, 32 * x.stride};
   begin_tiles(x.tokens);
@@ -167,15 +168,15 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-const Bf16FewTable* bf16_few_amx() {
-  static constexpr Bf16FewTable table{amx::prepare_tiles,
-                                      amx::multiply_tiles,
-                                      nullptr,
-                                      nullptr,
-                                      nullptr,
-                                      nullptr,
-                                      nullptr,
-                                      nullptr};
+const Bf16SmallBatchTable* bf16_small_batch_amx() {
+  static constexpr Bf16SmallBatchTable table{amx::prepare_tiles,
+                                             amx::multiply_tiles,
+                                             nullptr,
+                                             nullptr,
+                                             nullptr,
+                                             nullptr,
+                                             nullptr,
+                                             nullptr};
   return cpu_runs(STEN_AMX) ? &table : nullptr;
 }
 
