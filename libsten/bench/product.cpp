@@ -85,8 +85,9 @@ std::function<void()> BenchProduct::sparse_run(std::shared_ptr<const std::vector
     for (int i = 0; i < products(); ++i) {
       const Tensor& a = (*weights)[i % 2];
       const Shape shape = a.shape();
-      const Form from = i > 0 ? Form::panels : Form::tokens;
-      const Form to = i + 1 < products() ? Form::panels : Form::tokens;
+      const ActivationLayout from = i > 0 ? ActivationLayout::panels : ActivationLayout::tokens;
+      const ActivationLayout to =
+          i + 1 < products() ? ActivationLayout::panels : ActivationLayout::tokens;
       sparse_product(a, {from, shape[1], n_, in(i)}, {to, shape[0], n_, out(i)});
     }
   };

@@ -149,7 +149,8 @@ std::optional<BenchProduct::Sparse> BenchProduct::own_bf16(const BenchLayout& la
     memory->interleaved[1] = Array<std::uint16_t>(interleaved_size(m_, n_));
     memory->interleaved[2] = Array<std::uint16_t>(interleaved_size(k_, n_));
   }
-  const Form form = form_ == "gemm" ? Form::features : Form::tokens;
+  const ActivationLayout form =
+      form_ == "gemm" ? ActivationLayout::features : ActivationLayout::tokens;
   const auto run = [this, memory, is_small_batch, form] {
     const auto* start = reinterpret_cast<const std::uint16_t*>(memory->start.bytes.data());
     const Activations16 x{form, k_, n_, start};

@@ -63,8 +63,8 @@ std::string converted_text(const Sparsifier& s, const Spec& from, const Sparsify
 
 constexpr const char* no_way = ": no implementation for these layouts; ";
 
-Tensor sparsify_dense_form(const Tensor& x, const Sparsifier& s, const Spec& layout,
-                           const Hints& hints) {
+Tensor sparsify_densified(const Tensor& x, const Sparsifier& s, const Spec& layout,
+                          const Hints& hints) {
   const Dense values = x.to_dense();
   Mask keep = s.select(values, hints);
   const Mask had = x.stored();
@@ -136,13 +136,13 @@ Tensor sparsify(const Tensor& x, const Sparsifier& s, const Spec& layout, const 
   const Spec to = registry().canonical(layout);
   const SparsifyPlan plan = plan_sparsify(s, x.spec(), to, x.device());
   if (plan.is_fallback) report_fallback(plan.text);
-  if (!plan.run) return sparsify_dense_form(x, s, to, hints);
+  if (!plan.run) return sparsify_densified(x, s, to, hints);
   try {
     return convert(plan.run->run(s, convert(x, plan.in), {plan.out, hints}), to);
   } catch (const Unsupported& e) {
     report_fallback(
         fmt::format("{}: {}; selects of the dense form", step_text(s, x.spec(), to), e.what()));
-    return sparsify_dense_form(x, s, to, hints);
+    return sparsify_densified(x, s, to, hints);
   }
 }
 

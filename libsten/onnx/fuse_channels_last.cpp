@@ -14,7 +14,7 @@ namespace {
 
 class Reorder {
  public:
-  explicit Reorder(const Draft& from) : from_(from), uses_(uses_of(from)), forms_(from.size()) {
+  explicit Reorder(const Draft& from) : from_(from), uses_(uses_of(from)), layouts_(from.size()) {
     to_.extents = from.extents;
     for (const DraftStep& s : from.steps())
       if (uses_[s.out] > 0 && s.op.text() == "transpose" && turns_images(s))
@@ -23,7 +23,7 @@ class Reorder {
 
   Draft run() {
     for (DraftRef v = 0; v < from_.size(); ++v)
-      if (!from_[v].step) forms_[v] = {{to_.add_leaf(from_[v]), {}}};
+      if (!from_[v].step) layouts_[v] = {{to_.add_leaf(from_[v]), {}}};
     for (const DraftStep& s : from_.steps())
       if (uses_[s.out] > 0 && !in_order(s)) in_own_order(s);
     std::set<DraftRef> taken;
@@ -37,7 +37,7 @@ class Reorder {
 
  private:
   // A value of the new draft that has the axes of an old one in this order.
-  struct Form {
+  struct AxisLayout {
     DraftRef value = 0;
     AxisOrder order;
   };
@@ -48,7 +48,7 @@ class Reorder {
     return shape(s.out) && rank(s.out) > 2 &&
            s.attributes.list("axes", {}) == axes_to_last(rank(s.out));
   }
-  const Form& first(DraftRef v) const { return forms_[v].front(); }
+  const AxisLayout& first(DraftRef v) const { return layouts_[v].front(); }
   // Of a value that lies in another order than its own; nothing else.
   const AxisOrder* moved(DraftRef v) const {
     return shape(v) && !first(v).order.empty() ? &first(v).order : nullptr;
@@ -57,15 +57,15 @@ class Reorder {
   DraftRef own(DraftRef v) { return in(v, {}); }
   // v with its axes in this order, moved there where it is not yet.
   DraftRef in(DraftRef v, const AxisOrder& order) {
-    for (const Form& f : forms_[v])
+    for (const AxisLayout& f : layouts_[v])
       if (f.order == order) return f.value;
-    const Form& f = first(v);
+    const AxisLayout& f = first(v);
     const AxisOrder is = f.order.empty() ? own_order(rank(v)) : f.order;
     AxisOrder move = order.empty() ? own_order(rank(v)) : order;
     for (Index& d : move) d = place_of(is, d);
     const DraftRef moved = move_axes(f.value, move, name_of(v));
     set_shape(moved, reordered(*shape(v), order));
-    forms_[v].push_back({moved, order});
+    layouts_[v].push_back({moved, order});
     return moved;
   }
   DraftRef move_axes(DraftRef value, const AxisOrder& order, const std::string& name) {
@@ -96,7 +96,7 @@ class Reorder {
     order = shortened(std::move(order));
     if (shape(s.out)) set_shape(v, reordered(*shape(s.out), order));
     if (to_.step_of(v) && !to_[v].dtype) to_[v].dtype = from_[s.out].dtype;
-    forms_[s.out] = {{v, std::move(order)}};
+    layouts_[s.out] = {{v, std::move(order)}};
     return true;
   }
   void in_own_order(const DraftStep& s) {
@@ -110,7 +110,7 @@ class Reorder {
     const std::string_view op = s.op.text();
     if (s.in.empty() || !shape(s.in[0]) || !shape(s.out)) return false;
     if (op == "transpose") return transpose(s);
-    if (op == "identity") return forms_[s.out] = forms_[s.in[0]], true;
+    if (op == "identity") return layouts_[s.out] = layouts_[s.in[0]], true;
     if (is_elementwise(op)) return elementwise(s);
     if (op == "concat") return concat(s);
     if (!moved(s.in[0])) return false;
@@ -131,10 +131,10 @@ class Reorder {
     if (!s.attributes.has("axes") && n > 1) std::swap(axes[axes.size() - 2], axes.back());
     for (Index& d : axes) d = d < 0 ? d + n : d;
     const AxisOrder back = inverse_order(axes);
-    for (const Form& f : forms_[s.in[0]]) {
+    for (const AxisLayout& f : layouts_[s.in[0]]) {
       AxisOrder order = f.order.empty() ? own_order(axes.size()) : f.order;
       for (Index& d : order) d = back[static_cast<std::size_t>(d)];
-      forms_[s.out].push_back({f.value, shortened(std::move(order))});
+      layouts_[s.out].push_back({f.value, shortened(std::move(order))});
     }
     return true;
   }
@@ -207,7 +207,7 @@ class Reorder {
     const DraftRef v =
         to_.add("reshape", {in(s.in[0], shortened(from))}, shape_attribute(*list), s.name);
     set_shape(v, reordered(y, *after));
-    forms_[s.out] = {{v, shortened(*after)}};
+    layouts_[s.out] = {{v, shortened(*after)}};
     return true;
   }
 
@@ -232,15 +232,16 @@ class Reorder {
     for (Index d = at("begin", 0); d < at("end", n); ++d) places.push_back(place_of(order, d));
     const DraftRef all = to_.add("shape", {x}, {}, s.name + ".shape");
     const DraftRef v = to_.add("gather", {all, to_.add_integers(places)}, {}, s.name);
-    forms_[s.out] = {{v, {}}};
+    layouts_[s.out] = {{v, {}}};
     return true;
   }
 
   const Draft& from_;
   std::vector<Index> uses_;
-  std::vector<std::vector<Form>> forms_;  // of each old value; the first is the one it was made in
-  std::set<DraftRef> wants_last_;         // what a transpose to the last axis takes
-  std::set<DraftRef> moves_;  // new steps that move elements, and are none of the file's
+  std::vector<std::vector<AxisLayout>>
+      layouts_;                    // of each old value; the first is the one it was made in
+  std::set<DraftRef> wants_last_;  // what a transpose to the last axis takes
+  std::set<DraftRef> moves_;       // new steps that move elements, and are none of the file's
   Draft to_{from_.file_bytes()};
 };
 

@@ -176,7 +176,7 @@ void attend_in_panels(const Given& g, Index first, Index count, float* y) {
   for (std::size_t i = 0; i < seen.size(); ++i) seen[i] = g.seen_in(first)[i] != 0;
   const auto rows = [&](const Dense& x) -> Activations {
     const Index tokens = x.extents[1], features = x.extents[2];
-    return {Form::tokens, features, count * tokens,
+    return {ActivationLayout::tokens, features, count * tokens,
             x.values.as<float>().data() + first * tokens * features};
   };
   AttentionExtents a{
@@ -186,7 +186,7 @@ void attend_in_panels(const Given& g, Index first, Index count, float* y) {
   a.bias_steps = g.steps;
   a.causal = g.is_causal;
   attention_product(a, rows(g.q), rows(g.k), rows(g.v),
-                    {Form::tokens, g.heads * g.v_width, count * g.tokens, y});
+                    {ActivationLayout::tokens, g.heads * g.v_width, count * g.tokens, y});
 }
 // All of them; an output that is not dense gets one at a time, with the same bits.
 void attend_in_panels(const Given& g, OutputRows<float>& out) {

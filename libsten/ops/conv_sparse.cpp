@@ -131,8 +131,8 @@ void convolve_sparse(const Convolution& c, const float* x, const Tensor& given, 
   const auto product = [&](Index begin, Index count, const float* patches) {
     Epilogue part = epilogue;
     if (part.residual) part.residual += begin * c.out;
-    sparse_product(w, {Form::tokens, length, count, patches},
-                   {Form::tokens, c.out, count, y + begin * c.out}, part);
+    sparse_product(w, {ActivationLayout::tokens, length, count, patches},
+                   {ActivationLayout::tokens, c.out, count, y + begin * c.out}, part);
   };
   if (is_pointwise(c)) return product(0, all, x);
   Patches(c).each(x, product);

@@ -28,8 +28,8 @@ Outputs linear(const Call& call) {
         return;
       }
       if constexpr (std::same_as<T, float>)
-        sparse_product(w, {Form::tokens, l.in, count, from + token * l.in},
-                       {Form::tokens, l.out, count, to}, {.bias = b});
+        sparse_product(w, {ActivationLayout::tokens, l.in, count, from + token * l.in},
+                       {ActivationLayout::tokens, l.out, count, to}, {.bias = b});
       else
         refuse_double(w);
     })};

@@ -79,8 +79,9 @@ Outputs linear(const Call& call) {
                            RowsOperand::turned(values_of<float>(w), l.in), 0, l.out, bias, to);
     std::vector<float> room;
     each_tile(count, l.in, [&](Index first, Index some) {
-      sparse_product(w, {Form::tokens, l.in, some, from.rows(token + first, some, room)},
-                     {Form::tokens, l.out, some, to + first * l.out}, {.bias = bias});
+      sparse_product(w,
+                     {ActivationLayout::tokens, l.in, some, from.rows(token + first, some, room)},
+                     {ActivationLayout::tokens, l.out, some, to + first * l.out}, {.bias = bias});
     });
   })};
 }

@@ -27,9 +27,9 @@ void each_run(Index first, Index count, F&& f) {
 void read_part(const Activations& x, Index feature, Index features, Index token, Index tokens,
                float* tile, Index lanes = panel_width) {
   if (tokens < lanes) std::fill_n(tile, features * lanes, 0.0f);
-  if (x.form == Form::tokens)
+  if (x.layout == ActivationLayout::tokens)
     return transpose_tiles(x.tile(feature, token), x.features, tokens, features, tile, lanes);
-  if (x.form != Form::panels) {
+  if (x.layout != ActivationLayout::panels) {
     for (Index f = 0; f < features; ++f)
       std::copy_n(x.tile(feature + f, token), tokens, tile + f * lanes);
     return;
@@ -43,9 +43,9 @@ void read_part(const Activations& x, Index feature, Index features, Index token,
 
 void write_part(const float* tile, Index lanes, Index feature, Index features, Index token,
                 Index tokens, const ActivationsOut& y) {
-  if (y.form == Form::tokens)
+  if (y.layout == ActivationLayout::tokens)
     return transpose_tiles(tile, lanes, features, tokens, y.tile(feature, token), y.features);
-  if (y.form != Form::panels) {
+  if (y.layout != ActivationLayout::panels) {
     for (Index f = 0; f < features; ++f)
       std::copy_n(tile + f * lanes, tokens, y.tile(feature + f, token));
     return;

@@ -157,7 +157,8 @@ void Bf16SmallBatchFactor::multiply(const Interleaved& x, const ActivationsOut& 
   if (x.tokens == 0) return;
   // One panel is rows of all its lanes.
   ActivationsOut to = y;
-  if (y.form == Form::panels) to = {Form::features, y.features, panel_width, y.at};
+  if (y.layout == ActivationLayout::panels)
+    to = {ActivationLayout::features, y.features, panel_width, y.at};
   multiply_blocks(x, [&](Index row, Index count, float* sums) {
     for (Index token = 0; token < x.tokens; token += bf16_most_tokens, sums += bf16_block_sums)
       write_tile(sums, row, count, token, narrow_panel_width, false, to, epilogue);

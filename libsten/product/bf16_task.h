@@ -88,15 +88,15 @@ struct Bf16Task {
     } else {
       if (tokens <= 0) return;
       if (part == 0 && !epilogue.does_nothing()) {
-        const Activations other{y.form, y.features, y.tokens, epilogue.residual};
+        const Activations other{y.layout, y.features, y.tokens, epilogue.residual};
         epilogues_.finish(b.sums, width, rows, tokens, epilogue.scale,
                           epilogue.bias ? epilogue.bias + row : nullptr,
                           epilogue.residual ? other.tile(row, token(b.panel)) + b.token : nullptr,
                           y.stride(), epilogue.activation);
       }
-      float* to = y.at + (y.form == Form::tokens ? first_token * y.features + row
-                                                 : row * y.tokens + first_token);
-      if (y.form == Form::tokens) {
+      float* to = y.at + (y.layout == ActivationLayout::tokens ? first_token * y.features + row
+                                                               : row * y.tokens + first_token);
+      if (y.layout == ActivationLayout::tokens) {
         // As many tokens as kernels turn at once.
         const Index share = std::max<Index>(width / tile_parts, 8), t = part * share;
         if (const Index some = std::min(share, std::min(width, tokens) - t); some > 0)
@@ -132,7 +132,8 @@ struct Bf16Task {
     if constexpr (std::is_same_v<Y, InterleavedOut>)
       return true;
     else
-      return y.form == Form::features || (y.form == Form::tokens && !epilogue.residual);
+      return y.layout == ActivationLayout::features ||
+             (y.layout == ActivationLayout::tokens && !epilogue.residual);
   }
 
   // Sums of `rows` rows from `row` on, of panels that are `step` apart, become y.
@@ -140,14 +141,14 @@ struct Bf16Task {
     const Index count = std::min(rows, a.rows - row);
     Index some = kernels::tile_rows;
     if constexpr (std::is_same_v<Y, ActivationsOut>)
-      if (y.form == Form::tokens) some = finished_rows;
+      if (y.layout == ActivationLayout::tokens) some = finished_rows;
     for (Index r = 0; r < count; r += some)
       for (Index p = 0; p < panels(); ++p) {
         const Index n = std::min(some, count - r);
         float* from = sums + p * step + r * lanes;
         if constexpr (std::is_same_v<Y, InterleavedOut>)
           write_interleaved(from, row + r, n, token(p), y, epilogue);
-        else if (y.form == Form::tokens && !epilogue.residual)
+        else if (y.layout == ActivationLayout::tokens && !epilogue.residual)
           turn(from, row + r, n, token(p));
         else
           write_tile(from, row + r, n, token(p), lanes, stream, y, epilogue);

@@ -22,7 +22,8 @@ struct DenseTask {
 
   // Slabs outside, so that what A has in one is read from memory once for all panels.
   void run(const PanelShare& share) const {
-    const Index lanes = y.form == Form::few ? narrow_panel_width : panel_width;
+    const Index lanes =
+        y.layout == ActivationLayout::narrow_panel ? narrow_panel_width : panel_width;
     const Index slabs = std::max<Index>(1, ceil_div(cols, slab_rows));
     const auto multiply = kernels::panels(lanes).multiply;
     for (Index s = 0; s < slabs; ++s) {

@@ -21,7 +21,8 @@ void read_interleaved_of(const A& x, Index k0, Index count, Index token, Index l
                          std::uint16_t* tile, Index panels, Index step) {
   const Index tokens = std::min(panels * lanes, x.tokens - token), stride = 2 * lanes;
   // The features of one token lie side by side, whichever is said to come first.
-  if (x.form == Form::tokens || (x.form == Form::features && x.tokens == 1))
+  if (x.layout == ActivationLayout::tokens ||
+      (x.layout == ActivationLayout::features && x.tokens == 1))
     for (Index p = 0; p * lanes < tokens; ++p)
       by_tokens(x)(x.tile(k0, token + p * lanes), x.stride(), count,
                    std::min(lanes, tokens - p * lanes), tile + p * step, stride);

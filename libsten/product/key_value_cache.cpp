@@ -10,15 +10,15 @@ namespace sten {
 namespace {
 
 // Of activations in any form, the place of a token's feature.
-Index place_in(Form form, Index features, Index tokens, Index token, Index feature) {
-  if (form == Form::tokens) return token * features + feature;
-  if (form == Form::features) return feature * tokens + token;
-  if (form == Form::few) return feature * narrow_panel_width + token;
+Index place_in(ActivationLayout layout, Index features, Index tokens, Index token, Index feature) {
+  if (layout == ActivationLayout::tokens) return token * features + feature;
+  if (layout == ActivationLayout::features) return feature * tokens + token;
+  if (layout == ActivationLayout::narrow_panel) return feature * narrow_panel_width + token;
   return (token / panel_width * features + feature) * panel_width + token % panel_width;
 }
 template <class F>
 F& element_of(const ActivationsOf<F>& x, Index token, Index feature) {
-  return x.at[place_in(x.form, x.features, x.tokens, token, feature)];
+  return x.at[place_in(x.layout, x.features, x.tokens, token, feature)];
 }
 
 // A query's features, padded to whole vectors, what becomes of it, and scores.

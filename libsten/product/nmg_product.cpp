@@ -31,8 +31,10 @@ struct Task {
   Index token(Index panel) const { return first + panel * panel_width; }
   // The last panel is as narrow as it can be, unless somebody else lays it out.
   Index width(Index panel) const {
-    if (x.form == Form::panels || y.form == Form::panels) return panel_width;
-    if (x.form == Form::few || y.form == Form::few) return narrow_panel_width;
+    if (x.layout == ActivationLayout::panels || y.layout == ActivationLayout::panels)
+      return panel_width;
+    if (x.layout == ActivationLayout::narrow_panel || y.layout == ActivationLayout::narrow_panel)
+      return narrow_panel_width;
     const Index tokens = last - token(panel);
     for (const Index w : kernels::nmg_widths)
       if (w >= tokens) return w;
@@ -47,8 +49,8 @@ struct Task {
     const Index rows = a.slab_rows(s), tokens = std::min(panel_width, x.tokens - token(p));
     f.row = x.tile(a.slabs[s], token(p));
     f.stride = x.stride();
-    f.columns = x.form == Form::tokens ? rows : tokens;
-    f.lines = (x.form == Form::tokens ? tokens : rows) * ceil_div(f.columns, f.line);
+    f.columns = x.layout == ActivationLayout::tokens ? rows : tokens;
+    f.lines = (x.layout == ActivationLayout::tokens ? tokens : rows) * ceil_div(f.columns, f.line);
     f.at_once = ceil_div(f.lines, blocks * std::max<Index>(a.groups, 1));
     return f;
   }
@@ -113,13 +115,15 @@ struct Task {
 
 void nmg_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                  const Epilogue& epilogue) {
-  if (x.form != Form::panels && y.form != Form::panels && takes_small_batch(a.as<Nmg>(), x.tokens))
+  if (x.layout != ActivationLayout::panels && y.layout != ActivationLayout::panels &&
+      takes_small_batch(a.as<Nmg>(), x.tokens))
     return nmg_small_batch_product(a, x, y, epilogue);
   const auto packed =
       packed_of<NmgPacked>(a, [](const Tensor& t) { return NmgPacked(t.as<Nmg>()); });
   const Index unit = packed->at_once();
   share_panels(x.tokens, ceil_div(packed->row_blocks, unit), unit * packed->m,
-               x.form == Form::panels && is_aligned(x.at), [&](const PanelShare& share) {
+               x.layout == ActivationLayout::panels && is_aligned(x.at),
+               [&](const PanelShare& share) {
                  const Index end = std::min(packed->row_blocks, share.end * unit);
                  Task{*packed,
                       x,

@@ -28,21 +28,23 @@ void copy_lines(const float* from, Index stride, Index lines, Index length, floa
 void read_tile(const Activations& x, Index k0, Index count, Index token, Index width, float* tile) {
   const Index tokens = std::min(width, x.tokens - token);
   const float* from = x.tile(k0, token);
-  if (x.form == Form::tokens) return transpose_tiles(from, x.features, tokens, count, tile, width);
+  if (x.layout == ActivationLayout::tokens)
+    return transpose_tiles(from, x.features, tokens, count, tile, width);
   copy_lines(from, x.stride(), count, tokens, tile, width);
 }
 
 void write_tile(float* tile, Index k0, Index count, Index token, Index width, bool stream,
                 const ActivationsOut& y, const Epilogue& epilogue) {
   // Of a narrow panel all lanes: as many as a vector has.
-  const Index tokens =
-      y.form == Form::few ? std::min(width, narrow_panel_width) : std::min(width, y.tokens - token);
+  const Index tokens = y.layout == ActivationLayout::narrow_panel
+                           ? std::min(width, narrow_panel_width)
+                           : std::min(width, y.tokens - token);
   if (!epilogue.does_nothing()) {
-    const Activations other{y.form, y.features, y.tokens, epilogue.residual};
+    const Activations other{y.layout, y.features, y.tokens, epilogue.residual};
     const float* residual = epilogue.residual ? other.tile(k0, token) : nullptr;
     Index stride = other.stride();
     thread_local std::vector<float> turned;
-    if (residual && y.form == Form::tokens) {
+    if (residual && y.layout == ActivationLayout::tokens) {
       turned.resize(count * width);
       read_tile(other, k0, count, token, width, turned.data());
       residual = turned.data();
@@ -56,7 +58,7 @@ void write_tile(float* tile, Index k0, Index count, Index token, Index width, bo
   if (to == tile) return;
   const float* from = tile;
   Index lines = count, length = tokens, stride = width;
-  if (y.form == Form::tokens) {
+  if (y.layout == ActivationLayout::tokens) {
     // Not in place: a power of two of bytes apart, the lines of all tokens would share a few sets
     // of the cache before they are full.
     thread_local Scratch memory;

@@ -10,13 +10,13 @@ namespace sten {
 
 using kernels::narrow_panel_width, kernels::panel_width;
 
-enum class Form {
+enum class ActivationLayout {
   features,  // row-major [K, N]
   tokens,    // row-major [N, K]
   panels,    // [panels_of(N), K, panel_width]: panel_width tokens side by side; what is beyond the
              // last token means nothing, but has to be there. Aligned as Array is, they are worked
              // with where they lie, else they are copied.
-  few,       // [K, narrow_panel_width]: one narrow panel, of narrow_panel_width tokens at most
+  narrow_panel,  // [K, narrow_panel_width]: one narrow panel, of narrow_panel_width tokens at most
 };
 inline bool is_aligned(const float* panels) {
   return reinterpret_cast<std::uintptr_t>(panels) % 64 == 0;
@@ -32,25 +32,25 @@ inline Index panels_size(Index features, Index tokens) {
 inline Index lanes_of(Index tokens) {
   return tokens <= narrow_panel_width ? narrow_panel_width : panel_width;
 }
-inline Form form_of(Index tokens) {
-  return tokens <= narrow_panel_width ? Form::few : Form::panels;
+inline ActivationLayout activation_layout_of(Index tokens) {
+  return tokens <= narrow_panel_width ? ActivationLayout::narrow_panel : ActivationLayout::panels;
 }
 
 // Activations of K features and N tokens, and where they are.
 template <class F>
 struct ActivationsOf {
-  Form form;
+  ActivationLayout layout;
   Index features, tokens;
   F* at;
 
   // Where the first of some tokens, from a multiple of panel_width on, has feature k.
   F* tile(Index k, Index token) const {
-    switch (form) {
-      case Form::features:
+    switch (layout) {
+      case ActivationLayout::features:
         return at + k * tokens + token;
-      case Form::tokens:
+      case ActivationLayout::tokens:
         return at + token * features + k;
-      case Form::few:
+      case ActivationLayout::narrow_panel:
         return at + token + k * narrow_panel_width;
       default:
         return at + token * features + k * panel_width;
@@ -58,12 +58,12 @@ struct ActivationsOf {
   }
   // From one row of such a tile to the next, of features or of tokens.
   Index stride() const {
-    switch (form) {
-      case Form::features:
+    switch (layout) {
+      case ActivationLayout::features:
         return tokens;
-      case Form::tokens:
+      case ActivationLayout::tokens:
         return features;
-      case Form::few:
+      case ActivationLayout::narrow_panel:
         return narrow_panel_width;
       default:
         return panel_width;
@@ -71,7 +71,9 @@ struct ActivationsOf {
   }
   // Whether a kernel of so many lanes can work where they lie.
   bool is_in_place(Index lanes) const {
-    return form == (lanes == narrow_panel_width ? Form::few : Form::panels) && is_aligned(at);
+    return layout == (lanes == narrow_panel_width ? ActivationLayout::narrow_panel
+                                                  : ActivationLayout::panels) &&
+           is_aligned(at);
   }
 };
 using Activations = ActivationsOf<const float>;

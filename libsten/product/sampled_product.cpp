@@ -91,13 +91,15 @@ Tensor sampled_product(const Tensor& a, const Activations& dy, const Activations
 Tensor sampled_gemm(const Tensor& a, Index n, const float* dc, const float* b) {
   check_factor(a);
   const Shape shape = a.shape();
-  return sampled_product(a, {Form::features, shape[0], n, dc}, {Form::features, shape[1], n, b});
+  return sampled_product(a, {ActivationLayout::features, shape[0], n, dc},
+                         {ActivationLayout::features, shape[1], n, b});
 }
 
 Tensor sampled_linear(const Tensor& a, Index n, const float* dy, const float* x) {
   check_factor(a);
   const Shape shape = a.shape();
-  return sampled_product(a, {Form::tokens, shape[0], n, dy}, {Form::tokens, shape[1], n, x});
+  return sampled_product(a, {ActivationLayout::tokens, shape[0], n, dy},
+                         {ActivationLayout::tokens, shape[1], n, x});
 }
 
 }  // namespace sten

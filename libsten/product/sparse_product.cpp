@@ -117,22 +117,26 @@ void sparse_transposed_product(const Tensor& a, const Activations& x, const Acti
 
 void sparse_gemm(const Tensor& a, Index n, const float* b, float* c) {
   const Shape shape = shape_of_factor(a);
-  multiply(a, {Form::features, shape[1], n, b}, {Form::features, shape[0], n, c}, {});
+  multiply(a, {ActivationLayout::features, shape[1], n, b},
+           {ActivationLayout::features, shape[0], n, c}, {});
 }
 
 void sparse_linear(const Tensor& a, Index n, const float* x, float* y) {
   const Shape shape = shape_of_factor(a);
-  multiply(a, {Form::tokens, shape[1], n, x}, {Form::tokens, shape[0], n, y}, {});
+  multiply(a, {ActivationLayout::tokens, shape[1], n, x},
+           {ActivationLayout::tokens, shape[0], n, y}, {});
 }
 
 void sparse_transposed_gemm(const Tensor& a, Index n, const float* b, float* c) {
   const Shape shape = shape_of_factor(a);
-  multiply_transposed(a, {Form::features, shape[0], n, b}, {Form::features, shape[1], n, c}, {});
+  multiply_transposed(a, {ActivationLayout::features, shape[0], n, b},
+                      {ActivationLayout::features, shape[1], n, c}, {});
 }
 
 void sparse_transposed_linear(const Tensor& a, Index n, const float* dy, float* dx) {
   const Shape shape = shape_of_factor(a);
-  multiply_transposed(a, {Form::tokens, shape[0], n, dy}, {Form::tokens, shape[1], n, dx}, {});
+  multiply_transposed(a, {ActivationLayout::tokens, shape[0], n, dy},
+                      {ActivationLayout::tokens, shape[1], n, dx}, {});
 }
 
 void check_factor(const Tensor& a) {

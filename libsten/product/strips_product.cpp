@@ -29,7 +29,7 @@ struct Task {
     if (s == a.slab_count()) return;
     constexpr Index line = 64 / sizeof(float);
     const Index rows = a.slab_rows(s), count = std::min(width, x.tokens - token);
-    const bool tokens = x.form == Form::tokens;
+    const bool tokens = x.layout == ActivationLayout::tokens;
     const Index lines = tokens ? count : rows, length = tokens ? rows : count;
     const float* from = x.tile(a.slabs[s], token);
     for (Index i = part * lines / parts; i < (part + 1) * lines / parts; ++i)
@@ -87,8 +87,8 @@ template <class Packed>
 void product(const Packed& a, const Activations& x, const ActivationsOut& y, Index width,
              const Epilogue& epilogue) {
   share_panels(
-      x.tokens, a.band_count(), a.band_rows, x.form == Form::panels && is_aligned(x.at),
-      [&](const PanelShare& share) {
+      x.tokens, a.band_count(), a.band_rows,
+      x.layout == ActivationLayout::panels && is_aligned(x.at), [&](const PanelShare& share) {
         Task<Packed>{
             a,         x,           y,          epilogue, share.begin,
             share.end, share.first, share.last, width,    epilogue.stream || is_streamed(y)}
@@ -99,7 +99,8 @@ void product(const Packed& a, const Activations& x, const ActivationsOut& y, Ind
 }  // namespace
 
 bool has_small_batch(const Activations& x, const ActivationsOut& y) {
-  return x.tokens <= narrow_panel_width && x.form != Form::panels && y.form != Form::panels;
+  return x.tokens <= narrow_panel_width && x.layout != ActivationLayout::panels &&
+         y.layout != ActivationLayout::panels;
 }
 
 void strips_product(const PackedStrips& a, const Activations& x, const ActivationsOut& y,

@@ -159,7 +159,7 @@ std::vector<Spared> spared(const Checkpoint& c) {
   // So that many equal matrices take no time beyond their size.
   constexpr std::size_t most_compared = 16;
   for (std::size_t i = 0; i < why.size(); ++i) {
-    const auto same_form = [&](std::size_t e) {
+    const auto same_shape = [&](std::size_t e) {
       return model[e]->shape == model[i]->shape && model[e]->dtype == model[i]->dtype;
     };
     const auto is_transposed = [&](std::size_t e) {
@@ -170,7 +170,7 @@ std::vector<Spared> spared(const Checkpoint& c) {
     if (std::any_of(embeddings.begin(), embeddings.begin() + static_cast<std::ptrdiff_t>(compared),
                     is_transposed))
       why[i] = Spared::tied;
-    else if (std::ranges::any_of(embeddings, same_form))
+    else if (std::ranges::any_of(embeddings, same_shape))
       alike.push_back(i);
   }
   if (alike.size() == embeddings.size()) return why;

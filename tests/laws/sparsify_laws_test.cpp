@@ -12,7 +12,7 @@ using namespace sten::testing;
 namespace {
 
 // What is kept of the dense form, without what was not stored.
-Tensor of_dense_form(const Tensor& x, const Sparsifier& s, const Spec& layout, const Hints& hints) {
+Tensor of_dense(const Tensor& x, const Sparsifier& s, const Spec& layout, const Hints& hints) {
   Mask keep = s.select(x.to_dense(), hints);
   const Mask had = x.stored();
   for (Index i = 0; i < keep.size(); ++i) keep.set(i, keep[i] && had[i]);
@@ -71,7 +71,7 @@ TEST_CASE("every sparsifier keeps of any layout, in any layout, what it keeps of
           const Mask had = random_mask(dice, shape, 0.5);
           const Sparsifier own = registry().sparsifier(Spec::parse("magnitude:sparsity=0.8"));
           const Hints hints{&had, &scores, &own};
-          const auto want = result_of([&] { return of_dense_form(*x, s, out, hints); });
+          const auto want = result_of([&] { return of_dense(*x, s, out, hints); });
           const auto got = result_of([&] { return sparsify(*x, s, out, hints); });
           const bool is_same = want && got ? same_parts(want->save(), got->save())
                                            : want.has_value() == got.has_value();

@@ -17,8 +17,8 @@ TEST_CASE("the second product of bfloat16 with a weight allocates nothing") {
   const auto multiply = [&] {
     weight.multiply(Pairs{cols, tokens, x.data()}, InterleavedOut{rows, tokens, y.mutate()},
                     {1, nullptr, y.data(), kernels::Activation::gelu});
-    weight.multiply(Activations16{Form::tokens, cols, tokens, x.data()},
-                    ActivationsOut{Form::tokens, rows, tokens, floats.mutate()});
+    weight.multiply(Activations16{ActivationLayout::tokens, cols, tokens, x.data()},
+                    ActivationsOut{ActivationLayout::tokens, rows, tokens, floats.mutate()});
   };
   multiply();
   const std::int64_t before = calls;

@@ -14,28 +14,29 @@ namespace {
 
 // Activations in a form of their own, beside the same as tokens.
 struct Side {
-  Form form;
+  ActivationLayout layout;
   Index features, tokens;
   Array<float> rows, in_place;
 
-  Side(Form f, Index features, Index tokens, std::uint64_t seed)
-      : form(f), features(features), tokens(tokens), rows(features * tokens) {
+  Side(ActivationLayout f, Index features, Index tokens, std::uint64_t seed)
+      : layout(f), features(features), tokens(tokens), rows(features * tokens) {
     Dice dice(seed);
     for (float& x : std::span(rows.mutate(), rows.size())) x = static_cast<float>(dice.normal());
-    in_place = Array<float>(form == Form::panels ? panels_size(features, tokens)
-                            : form == Form::few  ? features * narrow_panel_width
-                                                 : rows.size());
+    in_place =
+        Array<float>(layout == ActivationLayout::panels         ? panels_size(features, tokens)
+                     : layout == ActivationLayout::narrow_panel ? features * narrow_panel_width
+                                                                : rows.size());
     for (Index t = 0; t < tokens; ++t)
       for (Index f = 0; f < features; ++f) in_place.mutate()[place(t, f)] = rows[t * features + f];
   }
   Index place(Index t, Index f) const {
-    if (form == Form::tokens) return t * features + f;
-    if (form == Form::features) return f * tokens + t;
-    if (form == Form::few) return f * narrow_panel_width + t;
+    if (layout == ActivationLayout::tokens) return t * features + f;
+    if (layout == ActivationLayout::features) return f * tokens + t;
+    if (layout == ActivationLayout::narrow_panel) return f * narrow_panel_width + t;
     return (t / panel_width * features + f) * panel_width + t % panel_width;
   }
-  Activations in() const { return {form, features, tokens, in_place.data()}; }
-  ActivationsOut out() { return {form, features, tokens, in_place.mutate()}; }
+  Activations in() const { return {layout, features, tokens, in_place.data()}; }
+  ActivationsOut out() { return {layout, features, tokens, in_place.mutate()}; }
 };
 
 // The formula, at a token's feature.
@@ -63,7 +64,8 @@ double wanted(const AttentionExtents& a, const Side& q, const Side& k, const Sid
 }  // namespace
 
 TEST_CASE("attention is that of the formula, however activations lie and whoever shares the work") {
-  for (const Form form : {Form::panels, Form::tokens, Form::features})
+  for (const ActivationLayout layout :
+       {ActivationLayout::panels, ActivationLayout::tokens, ActivationLayout::features})
     for (const Index tokens : {1, 37, 64, 100})
       for (const Index keys : {64, 70})
         for (const int hides : {0, 1, 2, 3}) {
@@ -78,8 +80,9 @@ TEST_CASE("attention is that of the formula, however activations lie and whoever
           std::fill_n(seen.begin() + 2 * keys + 5, keys - 5, 0);
           if (masked) a.seen = seen.data();
           a.causal = hides >= 2;
-          const Side q(form, 8, 3 * tokens, 1), k(form, 8, 3 * keys, 2), v(form, 12, 3 * keys, 3);
-          Side y(form, 12, 3 * tokens, 4), other = y;
+          const Side q(layout, 8, 3 * tokens, 1), k(layout, 8, 3 * keys, 2),
+              v(layout, 12, 3 * keys, 3);
+          Side y(layout, 12, 3 * tokens, 4), other = y;
           const int before = threads();
           set_threads(1);
           attention_product(a, q.in(), k.in(), v.in(), y.out());
@@ -97,8 +100,8 @@ TEST_CASE("attention is that of the formula, however activations lie and whoever
 
 TEST_CASE("a bias of any sequences, heads and tokens is added to scores") {
   const Index tokens = 70, keys = 66;
-  const Side q(Form::panels, 8, 3 * tokens, 1), k(Form::tokens, 8, 3 * keys, 2),
-      v(Form::tokens, 12, 3 * keys, 3);
+  const Side q(ActivationLayout::panels, 8, 3 * tokens, 1),
+      k(ActivationLayout::tokens, 8, 3 * keys, 2), v(ActivationLayout::tokens, 12, 3 * keys, 3);
   const std::vector<Shape> shapes{{3, 2, tokens, keys}, {1, 2, tokens, keys}, {3, 1, 1, keys},
                                   {tokens, keys},       {2, 1, keys},         {3, 1, tokens, keys}};
   for (const Shape& shape : shapes) {
@@ -111,7 +114,7 @@ TEST_CASE("a bias of any sequences, heads and tokens is added to scores") {
     // Of the last row the last keys are hidden.
     std::fill_n(bias.end() - 9, 9, -1e35f);
     a.bias = bias.data();
-    Side y(Form::panels, 12, 3 * tokens, 4);
+    Side y(ActivationLayout::panels, 12, 3 * tokens, 4);
     attention_product(a, q.in(), k.in(), v.in(), y.out());
     for (Index t = 0; t < 3 * tokens; ++t)
       for (Index f = 0; f < 12; ++f)
@@ -127,8 +130,9 @@ TEST_CASE("where a bias hides all keys of a sequence they count alike") {
   std::fill_n(bias.begin() + 70, 70, std::numeric_limits<float>::lowest());
   a.bias = bias.data();
   a.bias_steps = *bias_steps({2, 1, 1, 70}, {2, 1, 40, 70});
-  const Side q(Form::tokens, 4, 80, 1), k(Form::tokens, 4, 140, 2), v(Form::tokens, 4, 140, 3);
-  Side y(Form::tokens, 4, 80, 4);
+  const Side q(ActivationLayout::tokens, 4, 80, 1), k(ActivationLayout::tokens, 4, 140, 2),
+      v(ActivationLayout::tokens, 4, 140, 3);
+  Side y(ActivationLayout::tokens, 4, 80, 4);
   attention_product(a, q.in(), k.in(), v.in(), y.out());
   double mean = 0;
   for (Index key = 70; key < 140; ++key) mean += v.rows[key * 4 + 2] / 70.0;
@@ -145,7 +149,8 @@ TEST_CASE("causal attention counts the pairs of queries and keys that see each o
 }
 
 TEST_CASE("attention of few tokens in a narrow panel is that of the formula, with any keys") {
-  for (const Form of_keys : {Form::few, Form::tokens, Form::panels})
+  for (const ActivationLayout of_keys :
+       {ActivationLayout::narrow_panel, ActivationLayout::tokens, ActivationLayout::panels})
     for (const Index batch : {1, 2})
       for (const Index tokens : {1, 5, 8})
         for (const Index keys : {3, 8}) {
@@ -159,9 +164,9 @@ TEST_CASE("attention of few tokens in a narrow panel is that of the formula, wit
           for (float& x : bias) x = static_cast<float>(dice.normal());
           if (batch == 2) a.bias = bias.data();
           a.bias_steps = *bias_steps({batch, 1, tokens, keys}, {batch, 2, tokens, keys});
-          const Side q(Form::few, 8, batch * tokens, 1), k(of_keys, 8, batch * keys, 2),
-              v(of_keys, 12, batch * keys, 3);
-          Side y(Form::few, 12, batch * tokens, 4);
+          const Side q(ActivationLayout::narrow_panel, 8, batch * tokens, 1),
+              k(of_keys, 8, batch * keys, 2), v(of_keys, 12, batch * keys, 3);
+          Side y(ActivationLayout::narrow_panel, 12, batch * tokens, 4);
           attention_product(a, q.in(), k.in(), v.in(), y.out());
           for (Index t = 0; t < batch * tokens; ++t)
             for (Index f = 0; f < 12; ++f)

@@ -117,11 +117,11 @@ TEST_CASE("a gradient is the same from activations in any form") {
     const std::vector<float> y_panels = in_panels(dy), x_panels = in_panels(x);
     const Tensor wanted =
         sampled_gemm(a, n, dy.values.as<float>().data(), x.values.as<float>().data());
-    const Tensor got = sampled_product(a, {Form::panels, 11, n, y_panels.data()},
-                                       {Form::panels, 23, n, x_panels.data()});
+    const Tensor got = sampled_product(a, {ActivationLayout::panels, 11, n, y_panels.data()},
+                                       {ActivationLayout::panels, 23, n, x_panels.data()});
     CHECK(same_bits(got.to_dense(), wanted.to_dense()));
-    CHECK_THROWS_AS(sampled_product(a, {Form::panels, 12, n, y_panels.data()},
-                                    {Form::panels, 23, n, x_panels.data()}),
+    CHECK_THROWS_AS(sampled_product(a, {ActivationLayout::panels, 12, n, y_panels.data()},
+                                    {ActivationLayout::panels, 23, n, x_panels.data()}),
                     Error);
   }
 }

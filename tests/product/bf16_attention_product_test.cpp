@@ -28,13 +28,13 @@ struct Bf16AttentionSide {
       x = kernels::widen_bf16(kernels::round_to_bf16(static_cast<float>(dice.normal())));
     // What is beyond the last token is no number.
     std::fill_n(in_place.mutate(), in_place.size(), std::uint16_t{0x7fc0});
-    to_interleaved(Activations{Form::tokens, features, tokens, rows.data()}, out());
+    to_interleaved(Activations{ActivationLayout::tokens, features, tokens, rows.data()}, out());
   }
   Interleaved in() const { return {features, tokens, in_place.data()}; }
   InterleavedOut out() { return {features, tokens, in_place.mutate()}; }
   Array<float> read() const {
     Array<float> all(features * tokens);
-    from_interleaved(in(), {Form::tokens, features, tokens, all.mutate()});
+    from_interleaved(in(), {ActivationLayout::tokens, features, tokens, all.mutate()});
     return all;
   }
 };

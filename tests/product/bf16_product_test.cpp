@@ -55,13 +55,13 @@ struct Bf16Case {
     for (std::size_t i = 0; i < x.size(); ++i) x.mutate()[i] = static_cast<float>(dice.normal());
   }
 
-  Array<float> product(Form form) const {
+  Array<float> product(ActivationLayout layout) const {
     Array<float> in = x, out(rows * tokens);
-    if (form == Form::tokens)
+    if (layout == ActivationLayout::tokens)
       for (Index t = 0; t < tokens; ++t)
         for (Index k = 0; k < cols; ++k) in.mutate()[t * cols + k] = x[k * tokens + t];
-    bf16_product(weight, Activations{form, cols, tokens, in.data()},
-                 ActivationsOut{form, rows, tokens, out.mutate()});
+    bf16_product(weight, Activations{layout, cols, tokens, in.data()},
+                 ActivationsOut{layout, rows, tokens, out.mutate()});
     return out;
   }
 };
@@ -82,7 +82,8 @@ TEST_CASE("a product of bfloat16 is within its bound, element by element, of any
     CAPTURE(tiles);
     CAPTURE(of);
     const Bf16Case c(m, k, n, tiles, of, dtype, i);
-    const Array<float> y = c.product(by_tokens ? Form::tokens : Form::features);
+    const Array<float> y =
+        c.product(by_tokens ? ActivationLayout::tokens : ActivationLayout::features);
     for (Index r = 0; r < m; ++r)
       for (Index t = 0; t < n; ++t) {
         double sum = 0, size = 0;
@@ -104,11 +105,12 @@ TEST_CASE("weights of several slabs, and rows of several bands, are summed up wh
     const Bf16Case c(m, k, n, 2, of, DType::BF16, of);
     REQUIRE(pack_bf16(c.weight).slab_count() == 2);
     Array<std::uint16_t> x(interleaved_size(k, n));
-    to_interleaved(Activations{Form::features, k, n, c.x.data()}, InterleavedOut{k, n, x.mutate()});
+    to_interleaved(Activations{ActivationLayout::features, k, n, c.x.data()},
+                   InterleavedOut{k, n, x.mutate()});
     Array<float> packed(m * n);
     bf16_product(c.weight, Interleaved{k, n, x.data()},
-                 ActivationsOut{Form::features, m, n, packed.mutate()});
-    const Array<float> y = c.product(Form::features);
+                 ActivationsOut{ActivationLayout::features, m, n, packed.mutate()});
+    const Array<float> y = c.product(ActivationLayout::features);
     CHECK(std::equal(y.begin(), y.end(), packed.begin()));
     Dice dice(2);
     for (int i = 0; i < 1000; ++i) {
@@ -135,24 +137,25 @@ TEST_CASE("from pairs to pairs, the epilogue is applied to float32 sums, whateve
         const Bf16Case c(m, k, n, 2, of, DType::F32, m + n);
         Dice dice(m * n);
         Array<std::uint16_t> x(interleaved_size(k, n)), residual(interleaved_size(m, n));
-        to_interleaved(Activations{Form::features, k, n, c.x.data()},
+        to_interleaved(Activations{ActivationLayout::features, k, n, c.x.data()},
                        InterleavedOut{k, n, x.mutate()});
         Array<float> added(m * n), bias(m), sums(m * n);
         for (std::size_t i = 0; i < added.size(); ++i)
           added.mutate()[i] = static_cast<float>(dice.normal());
         for (Index i = 0; i < m; ++i) bias.mutate()[i] = static_cast<float>(dice.normal());
-        to_interleaved(Activations{Form::features, m, n, added.data()},
+        to_interleaved(Activations{ActivationLayout::features, m, n, added.data()},
                        InterleavedOut{m, n, residual.mutate()});
-        from_interleaved({m, n, residual.data()}, {Form::features, m, n, added.mutate()});
+        from_interleaved({m, n, residual.data()},
+                         {ActivationLayout::features, m, n, added.mutate()});
         bf16_product(c.weight, Interleaved{k, n, x.data()},
-                     ActivationsOut{Form::features, m, n, sums.mutate()});
+                     ActivationsOut{ActivationLayout::features, m, n, sums.mutate()});
         const auto run = [&](int team) {
           const Threads some(team);
           Array<std::uint16_t> y = residual;  // added to itself
           bf16_product(c.weight, Interleaved{k, n, x.data()}, InterleavedOut{m, n, y.mutate()},
                        {0.5f, bias.data(), y.data(), kernels::Activation::relu});
           Array<float> wide(m * n);
-          from_interleaved({m, n, y.data()}, {Form::features, m, n, wide.mutate()});
+          from_interleaved({m, n, y.data()}, {ActivationLayout::features, m, n, wide.mutate()});
           return wide;
         };
         const Array<float> y = run(1), other = run(3);
@@ -166,24 +169,24 @@ TEST_CASE("from pairs to pairs, the epilogue is applied to float32 sums, whateve
 
 TEST_CASE(
     "rows of features or of tokens get the epilogue and all their elements, whatever the threads") {
-  for (const Form form : {Form::features, Form::tokens})
+  for (const ActivationLayout layout : {ActivationLayout::features, ActivationLayout::tokens})
     for (const Index of : {1, 4})
       for (const Index m : {5, 48, 320})
         for (const Index n : {3, 16, 40, 200}) {
-          CAPTURE(static_cast<int>(form));
+          CAPTURE(static_cast<int>(layout));
           CAPTURE(of);
           CAPTURE(m);
           CAPTURE(n);
           const Index k = 300;
           const Bf16Case c(m, k, n, 2, of, DType::F32, m + n);
-          const Array<float> plain = c.product(form);
+          const Array<float> plain = c.product(layout);
           Dice dice(m * n);
           Array<float> bias(m), residual(m * n), in = c.x;
           for (float& v : std::span(bias.mutate(), bias.size()))
             v = static_cast<float>(dice.normal());
           for (float& v : std::span(residual.mutate(), residual.size()))
             v = static_cast<float>(dice.normal());
-          if (form == Form::tokens)
+          if (layout == ActivationLayout::tokens)
             for (Index t = 0; t < n; ++t)
               for (Index f = 0; f < k; ++f) in.mutate()[t * k + f] = c.x[f * n + t];
           for (const bool adds : {false, true})
@@ -192,15 +195,15 @@ TEST_CASE(
                 const Threads some(team);
                 Array<float> y(m * n);
                 std::fill_n(y.mutate(), m * n, NAN);
-                bf16_product(c.weight, Activations{form, k, n, in.data()},
-                             ActivationsOut{form, m, n, y.mutate()},
+                bf16_product(c.weight, Activations{layout, k, n, in.data()},
+                             ActivationsOut{layout, m, n, y.mutate()},
                              Epilogue{0.5f, bias.data(), adds ? residual.data() : nullptr,
                                       kernels::Activation::relu, stream});
                 return y;
               };
               const Array<float> y = run(1), other = run(3);
               for (Index i = 0; i < m * n; ++i) {
-                const Index row = form == Form::tokens ? i % m : i / n;
+                const Index row = layout == ActivationLayout::tokens ? i % m : i / n;
                 const float wanted =
                     std::max(0.0f, 0.5f * plain[i] + bias[row] + (adds ? residual[i] : 0.0f));
                 REQUIRE(std::abs(y[i] - wanted) <= 1e-5f * (1 + std::abs(wanted)));
@@ -233,8 +236,8 @@ TEST_CASE("weights in nmgv are packed without what is pruned, and say what dense
   const Dense x = normals(dice, {k, n});
   const auto product_of = [&](const Tensor& w) {
     std::vector<float> y(m * n);
-    bf16_product(w, Activations{Form::features, k, n, x.values.as<float>().data()},
-                 ActivationsOut{Form::features, m, n, y.data()});
+    bf16_product(w, Activations{ActivationLayout::features, k, n, x.values.as<float>().data()},
+                 ActivationsOut{ActivationLayout::features, m, n, y.data()});
     return y;
   };
   for (const int v : {16, 32, 64})
@@ -256,7 +259,7 @@ TEST_CASE("an infinity or a NaN stays in the rows that have its feature") {
   Bf16Case c(m, k, n, 2, 4, DType::F32, 5);
   REQUIRE(pack_bf16(c.weight).has_columns());
   for (Index f = 0; f < k; ++f) c.x.mutate()[f * n] = f % 2 ? INFINITY : NAN;
-  const Array<float> y = c.product(Form::features);
+  const Array<float> y = c.product(ActivationLayout::features);
   for (Index r = 0; r < m; ++r) {
     CHECK(std::isnan(y[r * n]));
     for (Index t = 1; t < n; ++t) CHECK(std::isfinite(y[r * n + t]));
@@ -265,7 +268,7 @@ TEST_CASE("an infinity or a NaN stays in the rows that have its feature") {
   Index absent = 0;
   while (value_of(c.a, absent) != 0) ++absent;
   for (Index f = 0; f < k; ++f) c.x.mutate()[f * n] = f == absent ? INFINITY : 1.0f;
-  const Array<float> other = c.product(Form::features);
+  const Array<float> other = c.product(ActivationLayout::features);
   for (Index r = 0; r < 32; ++r) CHECK(std::isfinite(other[r * n]));
 }
 
@@ -274,8 +277,8 @@ TEST_CASE("a weight of another dtype, and activations of other extents, are usag
   Array<float> x(64), y(64);
   const auto product = [&](const Tensor& a, Index k, Index m, Index n) {
     return fault_of([&] {
-      bf16_product(a, Activations{Form::features, k, 4, x.data()},
-                   ActivationsOut{Form::features, m, n, y.mutate()});
+      bf16_product(a, Activations{ActivationLayout::features, k, 4, x.data()},
+                   ActivationsOut{ActivationLayout::features, m, n, y.mutate()});
     });
   };
   CHECK(product(half, 4, 4, 4) == Fault::usage);

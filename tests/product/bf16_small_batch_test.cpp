@@ -36,7 +36,8 @@ struct SmallBatchCase {
     for (float& v : x) v = static_cast<float>(dice.normal());
     std::uint16_t* const at = interleaved.mutate();
     std::fill_n(at, interleaved_size(k, n), std::uint16_t{0});
-    to_interleaved(Activations{Form::features, k, n, x.data()}, InterleavedOut{k, n, at});
+    to_interleaved(Activations{ActivationLayout::features, k, n, x.data()},
+                   InterleavedOut{k, n, at});
     const InterleavedOut out{k, n, at};
     for (Index p = 0; p < out.rows() && n; ++p)
       for (Index t = n; t < out.lanes(); ++t) out.tile(2 * p, 0)[2 * t] = 0x7fc0;
@@ -69,8 +70,8 @@ Index far_from_exact(const Dense& a, const SmallBatchCase& c, const std::vector<
 
 std::vector<float> product_of(const Tensor& a, const SmallBatchCase& c) {
   std::vector<float> y(a.shape()[0] * c.tokens);
-  bf16_small_batch_product(a, c.view(),
-                           ActivationsOut{Form::features, a.shape()[0], c.tokens, y.data()});
+  bf16_small_batch_product(
+      a, c.view(), ActivationsOut{ActivationLayout::features, a.shape()[0], c.tokens, y.data()});
   return y;
 }
 
@@ -333,34 +334,38 @@ TEST_CASE("few tokens in bfloat16: results of every form, and what follows the p
     for (Index i = 0; i < m * n; ++i)
       wanted[i] = std::max(0.0f, 0.5f * plain[i] + bias[i / n] + rounded(added[i]));
     Array<std::uint16_t> residual(interleaved_size(m, n)), out(interleaved_size(m, n));
-    to_interleaved(Activations{Form::features, m, n, added.data()},
+    to_interleaved(Activations{ActivationLayout::features, m, n, added.data()},
                    InterleavedOut{m, n, residual.mutate()});
     std::vector<float> rows(m * n);
-    from_interleaved({m, n, residual.data()}, {Form::features, m, n, rows.data()});
+    from_interleaved({m, n, residual.data()}, {ActivationLayout::features, m, n, rows.data()});
     const auto relu = kernels::Activation::relu;
-    for (const Form form : {Form::features, Form::tokens, Form::few, Form::panels}) {
-      if (form == Form::few && n > narrow_panel_width) continue;
-      const Index size = form == Form::few ? m * narrow_panel_width : panels_size(m, n);
+    for (const ActivationLayout layout :
+         {ActivationLayout::features, ActivationLayout::tokens, ActivationLayout::narrow_panel,
+          ActivationLayout::panels}) {
+      if (layout == ActivationLayout::narrow_panel && n > narrow_panel_width) continue;
+      const Index size =
+          layout == ActivationLayout::narrow_panel ? m * narrow_panel_width : panels_size(m, n);
       Array<float> y(size), other(size);
       const auto place = [&](Index r, Index t) {
-        if (form == Form::features) return r * n + t;
-        if (form == Form::tokens) return t * m + r;
-        return r * (form == Form::few ? narrow_panel_width : panel_width) + t;
+        if (layout == ActivationLayout::features) return r * n + t;
+        if (layout == ActivationLayout::tokens) return t * m + r;
+        return r * (layout == ActivationLayout::narrow_panel ? narrow_panel_width : panel_width) +
+               t;
       };
       for (Index i = 0; i < m * n; ++i) other.mutate()[place(i / n, i % n)] = rows[i];
-      bf16_small_batch_product(a, c.view(), ActivationsOut{form, m, n, y.mutate()},
+      bf16_small_batch_product(a, c.view(), ActivationsOut{layout, m, n, y.mutate()},
                                Epilogue{0.5f, bias.data(), other.data(), relu});
       Index wrong = 0;
       for (Index i = 0; i < m * n; ++i)
         wrong += !(std::abs(y[place(i / n, i % n)] - wanted[i]) <= 1e-5f);
-      CHECK_MESSAGE(wrong == 0, n, " ", static_cast<int>(form));
+      CHECK_MESSAGE(wrong == 0, n, " ", static_cast<int>(layout));
     }
     // In pairs, over what was there, padding too.
     std::fill_n(out.mutate(), out.size(), std::uint16_t{0x7fc0});
     bf16_small_batch_product(a, c.view(), InterleavedOut{m, n, out.mutate()},
                              InterleavedEpilogue{0.5f, bias.data(), residual.data(), relu});
     std::vector<float> back(m * n);
-    from_interleaved({m, n, out.data()}, {Form::features, m, n, back.data()});
+    from_interleaved({m, n, out.data()}, {ActivationLayout::features, m, n, back.data()});
     Index wrong = 0;
     for (Index i = 0; i < m * n; ++i)
       wrong += !(std::abs(back[i] - wanted[i]) <= std::ldexp(wanted[i], -8) + 1e-5f);
@@ -413,7 +418,8 @@ TEST_CASE("few tokens in bfloat16: matrices without rows, columns or tokens, and
           const SmallBatchCase c(dice, k, n);
           const std::vector<float> bias(5, 2.0f);
           std::vector<float> y(m * n, -1.0f);
-          bf16_small_batch_product(a, c.view(), ActivationsOut{Form::features, m, n, y.data()},
+          bf16_small_batch_product(a, c.view(),
+                                   ActivationsOut{ActivationLayout::features, m, n, y.data()},
                                    Epilogue{1, bias.data()});
           CHECK(std::ranges::count(y, 2.0f) == m * n);
         }
@@ -422,7 +428,8 @@ TEST_CASE("few tokens in bfloat16: matrices without rows, columns or tokens, and
   const SmallBatchCase many(dice, 6, 33), other(dice, 7, 1), right(dice, 6, 1);
   const auto error = [&](const Tensor& w, const SmallBatchCase& c, Index features, Index tokens) {
     return error_of([&] {
-      bf16_small_batch_product(w, c.view(), ActivationsOut{Form::features, features, tokens, y});
+      bf16_small_batch_product(w, c.view(),
+                               ActivationsOut{ActivationLayout::features, features, tokens, y});
     });
   };
   CHECK(has(error(a, many, 5, 33), "expected at most 32 tokens, got 33"));

@@ -31,7 +31,7 @@ TEST_CASE(
         CAPTURE(cols);
         CAPTURE(tokens);
         const Array<float> a = random_floats(rows * cols, 1), bias = random_floats(rows, 2);
-        const Form form = form_of(tokens);
+        const ActivationLayout layout = activation_layout_of(tokens);
         const Index lanes = lanes_of(tokens);
         const auto size = [&](Index features) { return panels_of(tokens) * features * lanes; };
         const Array<float> x = random_floats(size(cols), 3);
@@ -40,8 +40,8 @@ TEST_CASE(
           const int before = threads();
           set_threads(team);
           Array<float> y(size(rows));
-          dense_panels_product(rows, cols, a.data(), {form, cols, tokens, x.data()},
-                               {form, rows, tokens, y.mutate()},
+          dense_panels_product(rows, cols, a.data(), {layout, cols, tokens, x.data()},
+                               {layout, rows, tokens, y.mutate()},
                                {1, bias.data(), residual.data(), kernels::Activation::relu});
           set_threads(before);
           return y;

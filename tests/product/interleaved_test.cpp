@@ -13,21 +13,21 @@ using namespace sten::testing;
 namespace {
 
 // Where activations of a form have a feature of a token.
-Index place_of(Form form, Index features, Index tokens, Index k, Index t) {
-  switch (form) {
-    case Form::features:
+Index place_of(ActivationLayout layout, Index features, Index tokens, Index k, Index t) {
+  switch (layout) {
+    case ActivationLayout::features:
       return k * tokens + t;
-    case Form::tokens:
+    case ActivationLayout::tokens:
       return t * features + k;
-    case Form::few:
+    case ActivationLayout::narrow_panel:
       return k * narrow_panel_width + t;
     default:
       return (t / panel_width * features + k) * panel_width + t % panel_width;
   }
 }
-Index size_in(Form form, Index features, Index tokens) {
-  if (form == Form::few) return features * narrow_panel_width;
-  return form == Form::panels ? panels_size(features, tokens) : features * tokens;
+Index size_in(ActivationLayout layout, Index features, Index tokens) {
+  if (layout == ActivationLayout::narrow_panel) return features * narrow_panel_width;
+  return layout == ActivationLayout::panels ? panels_size(features, tokens) : features * tokens;
 }
 // As pairs.h says.
 Index interleaved_offset(Index features, Index tokens, Index k, Index t) {
@@ -41,13 +41,15 @@ TEST_CASE(
     "activations of every form become pairs, rounded, with zeros for padding, and come back") {
   for (const Index features : {0, 1, 5, 32, 70, 130})
     for (const Index tokens : {1, 5, 16, 17, 64, 130})
-      for (const Form form : {Form::features, Form::tokens, Form::panels, Form::few}) {
-        if (form == Form::few && tokens > narrow_panel_width) continue;
+      for (const ActivationLayout layout :
+           {ActivationLayout::features, ActivationLayout::tokens, ActivationLayout::panels,
+            ActivationLayout::narrow_panel}) {
+        if (layout == ActivationLayout::narrow_panel && tokens > narrow_panel_width) continue;
         CAPTURE(features);
         CAPTURE(tokens);
-        CAPTURE(static_cast<int>(form));
+        CAPTURE(static_cast<int>(layout));
         Dice dice(features * 1000 + tokens);
-        Array<float> x(size_in(form, features, tokens)), back(x.size());
+        Array<float> x(size_in(layout, features, tokens)), back(x.size());
         for (std::size_t i = 0; i < x.size(); ++i)
           x.mutate()[i] = static_cast<float>(dice.normal());
         Array<std::uint16_t> interleaved(interleaved_size(features, tokens));
@@ -55,13 +57,13 @@ TEST_CASE(
         const InterleavedOut y{features, tokens, interleaved.mutate()};
         {
           const Threads two(2);
-          to_interleaved(Activations{form, features, tokens, x.data()}, y);
+          to_interleaved(Activations{layout, features, tokens, x.data()}, y);
         }
         from_interleaved({features, tokens, interleaved.data()},
-                         {form, features, tokens, back.mutate()});
+                         {layout, features, tokens, back.mutate()});
         for (Index t = 0; t < tokens; ++t) {
           for (Index k = 0; k < features; ++k) {
-            const Index at = place_of(form, features, tokens, k, t);
+            const Index at = place_of(layout, features, tokens, k, t);
             const std::uint16_t wanted = kernels::round_to_bf16(x[at]);
             REQUIRE(interleaved[interleaved_offset(features, tokens, k, t)] == wanted);
             REQUIRE(back[at] == kernels::widen_bf16(wanted));
@@ -78,14 +80,14 @@ TEST_CASE("row-major bfloat16 becomes pairs bit by bit") {
   Dice dice(1);
   for (std::size_t i = 0; i < x.size(); ++i)
     x.mutate()[i] = static_cast<std::uint16_t>(dice.bits());
-  for (const Form form : {Form::features, Form::tokens}) {
+  for (const ActivationLayout layout : {ActivationLayout::features, ActivationLayout::tokens}) {
     Array<std::uint16_t> interleaved(interleaved_size(features, tokens));
-    to_interleaved(Activations16{form, features, tokens, x.data()},
+    to_interleaved(Activations16{layout, features, tokens, x.data()},
                    InterleavedOut{features, tokens, interleaved.mutate()});
     for (Index t = 0; t < tokens; ++t)
       for (Index k = 0; k < features; ++k)
         REQUIRE(interleaved[interleaved_offset(features, tokens, k, t)] ==
-                x[place_of(form, features, tokens, k, t)]);
+                x[place_of(layout, features, tokens, k, t)]);
   }
 }
 

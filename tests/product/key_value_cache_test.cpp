@@ -23,19 +23,20 @@ TEST_CASE("tokens that come one by one, or some at once, see those before them a
                 v = normals(dice, {tokens, v_wide});
     const auto rows = [](const Dense& x, Index first, Index n) -> Activations {
       const Index features = x.extents[1];
-      return {Form::tokens, features, n, x.values.as<float>().data() + first * features};
+      return {ActivationLayout::tokens, features, n,
+              x.values.as<float>().data() + first * features};
     };
     std::vector<float> wanted(tokens * v_wide), got(wanted.size());
     AttentionExtents a{1, tokens, tokens, heads, head.width, head.v_width, 0.3f};
     a.causal = true;
     attention_product(a, rows(q, 0, tokens), rows(k, 0, tokens), rows(v, 0, tokens),
-                      {Form::tokens, v_wide, tokens, wanted.data()});
+                      {ActivationLayout::tokens, v_wide, tokens, wanted.data()});
     KeyValueCache cache({heads, head.width, head.v_width, tokens});
     for (Index first = 0; first < tokens;) {
       const Index n = first == 60 ? 30 : 1;
       cache.write(first, rows(k, first, n), rows(v, first, n));
       cache.attend(first, rows(q, first, n), 0.3f,
-                   {Form::tokens, v_wide, n, got.data() + first * v_wide});
+                   {ActivationLayout::tokens, v_wide, n, got.data() + first * v_wide});
       first += n;
     }
     for (std::size_t i = 0; i < got.size(); ++i) REQUIRE(std::abs(got[i] - wanted[i]) < 5e-6);

@@ -63,15 +63,17 @@ TEST_CASE("products of n:m:g are as exact as float32 allows, whatever shape and 
 namespace {
 
 // [features, tokens], row-major, as the form has it.
-std::vector<float> laid(Form form, Index features, Index tokens, const std::vector<float>& x) {
-  std::vector<float> out(form == Form::panels ? panels_size(features, tokens)
-                         : form == Form::few  ? features * narrow_panel_width
-                                              : features * tokens);
-  const ActivationsOut to{form, features, tokens, out.data()};
+std::vector<float> laid(ActivationLayout layout, Index features, Index tokens,
+                        const std::vector<float>& x) {
+  std::vector<float> out(layout == ActivationLayout::panels         ? panels_size(features, tokens)
+                         : layout == ActivationLayout::narrow_panel ? features * narrow_panel_width
+                                                                    : features * tokens);
+  const ActivationsOut to{layout, features, tokens, out.data()};
   for (Index k = 0; k < features; ++k)
     for (Index t = 0; t < tokens; ++t) {
       const Index first = t / panel_width * panel_width;
-      to.tile(k, first)[(t - first) * (form == Form::tokens ? features : 1)] = x[k * tokens + t];
+      to.tile(k, first)[(t - first) * (layout == ActivationLayout::tokens ? features : 1)] =
+          x[k * tokens + t];
     }
   return out;
 }
@@ -103,9 +105,10 @@ TEST_CASE("products read and write every form, and finish what they write") {
     if (dice.below(2)) e.bias = bias.data();
     e.activation = std::array{Activation::none, Activation::relu, Activation::gelu}[dice.below(3)];
     const Index adds = dice.below(3);  // nothing, something, or to what is there
-    constexpr Form forms[] = {Form::features, Form::tokens, Form::panels, Form::few};
+    constexpr ActivationLayout forms[] = {ActivationLayout::features, ActivationLayout::tokens,
+                                          ActivationLayout::panels, ActivationLayout::narrow_panel};
     const Index of = n <= narrow_panel_width ? 4 : 3;
-    const Form from = forms[dice.below(of)], to = forms[dice.below(of)];
+    const ActivationLayout from = forms[dice.below(of)], to = forms[dice.below(of)];
     const std::vector<float> x = laid(from, k, n, floats(in)), other = laid(to, m, n, residual);
     std::vector<float> y = adds == 2 ? other : laid(to, m, n, std::vector<float>(m * n, 7.0f));
     if (adds) e.residual = adds == 2 ? y.data() : other.data();
@@ -125,7 +128,7 @@ TEST_CASE("products read and write every form, and finish what they write") {
     for (Index i = 0; i < m * n; ++i) {
       const Index tok = i % n, first = tok / panel_width * panel_width;
       const Index at = (ActivationsOut{to, m, n, y.data()}.tile(i / n, first) - y.data()) +
-                       (tok - first) * (to == Form::tokens ? m : 1);
+                       (tok - first) * (to == ActivationLayout::tokens ? m : 1);
       wrong += !(std::abs(y[at] - in_order[at]) <= allowed[at]);
     }
     CHECK_MESSAGE(wrong == 0, nmg(f).str(), " ", m, " ", k, " ", n, " ", static_cast<int>(from),

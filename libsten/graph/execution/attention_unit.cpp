@@ -53,9 +53,10 @@ class AttentionUnit final : public Unit {
       const Interleaved q = pairs_of(slots, 0), k = pairs_of(slots, 1), v = pairs_of(slots, 2);
       attention_product(a, q, k, v, InterleavedOut{shape_.back(), tokens, to.interleaved});
     } else {
-      attention_product(a, slots.activations(arguments_[0]), slots.activations(arguments_[1]),
-                        slots.activations(arguments_[2]),
-                        ActivationsOut{form_of(tokens), shape_.back(), tokens, to.panels});
+      attention_product(
+          a, slots.activations(arguments_[0]), slots.activations(arguments_[1]),
+          slots.activations(arguments_[2]),
+          ActivationsOut{activation_layout_of(tokens), shape_.back(), tokens, to.panels});
     }
     steps.front().seconds = now() - start;
   }

@@ -31,13 +31,15 @@ class CachedAttentionUnit final : public Unit {
     Shape shape{1, q.tokens, features};
     if (!fill_panels(q.tokens)) {
       Dense y{shape, Values::uninitialized(DType::F32, size_of(shape))};
-      const ActivationsOut rows{Form::tokens, features, q.tokens, y.values.mutate<float>().data()};
+      const ActivationsOut rows{ActivationLayout::tokens, features, q.tokens,
+                                y.values.mutate<float>().data()};
       cache_.attend(caches_.first, q, extents_.scale, rows);
       slots[value_].tensor = std::move(y);
       if (steps.front().bytes == 0) slots.note_tensor(value_);
     } else {
       if (!slots[value_].panels) slots.allot(value_, shape);
-      const ActivationsOut y{form_of(q.tokens), features, q.tokens, slots[value_].panels};
+      const ActivationsOut y{activation_layout_of(q.tokens), features, q.tokens,
+                             slots[value_].panels};
       // The first tokens see each other alone.
       if (caches_.first == 0)
         attention_product(extents_, q, k, v, y);

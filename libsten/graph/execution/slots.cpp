@@ -82,7 +82,7 @@ const Tensor& Slots::tensor(std::size_t number) {
   const Index features = v.shape.back(), tokens = tokens_of(v.shape), lanes = lanes_of(tokens);
   float* to = rows.values.mutate<float>().data();
   if (v.interleaved) {
-    from_interleaved(interleaved(number), {Form::tokens, features, tokens, to});
+    from_interleaved(interleaved(number), {ActivationLayout::tokens, features, tokens, to});
     v.tensor = std::move(rows);
     return *v.tensor;
   }
@@ -104,9 +104,11 @@ Interleaved Slots::interleaved(std::size_t number) const {
 Activations Slots::activations(std::size_t number) {
   const Value& v = all_[number];
   if (v.interleaved) tensor(number);
-  if (v.panels) return {form_of(tokens_of(v.shape)), v.shape.back(), tokens_of(v.shape), v.panels};
+  if (v.panels)
+    return {activation_layout_of(tokens_of(v.shape)), v.shape.back(), tokens_of(v.shape), v.panels};
   const Dense& x = v.tensor->as<Dense>();
-  return {Form::tokens, x.extents.back(), tokens_of(x.extents), x.values.as<float>().data()};
+  return {ActivationLayout::tokens, x.extents.back(), tokens_of(x.extents),
+          x.values.as<float>().data()};
 }
 
 std::vector<Index> Slots::held_by_unit(Index units) const { return held_by_step(held_, units); }

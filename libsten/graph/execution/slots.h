@@ -1,5 +1,5 @@
 // The values of a graph while an executor runs it: tensors, or activations in panels, narrow ones for
-// few tokens (form_of), of float32 or of pairs of bfloat16, in memory that is planned by lifetimes.
+// few tokens (activation_layout_of), of float32 or of pairs of bfloat16, in memory that is planned by lifetimes.
 #pragma once
 #include <optional>
 #include <vector>

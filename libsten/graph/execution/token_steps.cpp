@@ -27,8 +27,8 @@ FloatProductStep::FloatProductStep(Tensor w) : ProductStep(std::move(w)) {
 }
 
 void FloatProductStep::run(const TokenGroup& g) const {
-  const Activations from{g.form(), in(), g.count, g.at[x]};
-  const ActivationsOut to{g.form(), out(), g.count, g.at[y]};
+  const Activations from{g.layout(), in(), g.count, g.at[x]};
+  const ActivationsOut to{g.layout(), out(), g.count, g.at[y]};
   const Epilogue epilogue{1, bias ? floats_of(*bias) : nullptr,
                           residual ? g.at[*residual] : nullptr, activation, stream};
   if (sparse)

@@ -19,7 +19,9 @@ struct TokenGroup {
   Index first, count, lanes;
   float* const* at;
 
-  Form form() const { return lanes == narrow_panel_width ? Form::few : Form::panels; }
+  ActivationLayout layout() const {
+    return lanes == narrow_panel_width ? ActivationLayout::narrow_panel : ActivationLayout::panels;
+  }
   // Of a value in pairs.
   std::uint16_t* interleaved(std::size_t i) const {
     return reinterpret_cast<std::uint16_t*>(at[i]);
