@@ -4,12 +4,12 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
-#include "libsten/onnx/draft.h"
+#include "libsten/onnx/graph_builder.h"
 
 namespace sten {
 namespace {
 
-double elements_of(const DraftValue& v) {
+double elements_of(const BuilderValue& v) {
   double n = 1;
   for (const Extent& e : v.shape.value_or(ExtentList{}))
     n *= e.is_known() ? static_cast<double>(e.number) : 1;
@@ -17,18 +17,18 @@ double elements_of(const DraftValue& v) {
 }
 
 // Multiply-adds for each element of the result of a product, or of windows over an image; 0 of others.
-double products_of(const Draft& draft, const DraftStep& step) {
-  const std::string_view op = step.op.text();
+double products_of(const GraphBuilder& builder, const BuilderNode& node) {
+  const std::string_view op = node.op.text();
   const auto extent = [&](std::size_t i, bool is_last) {
-    const auto& x = draft[step.in[i]].shape;
+    const auto& x = builder[node.in[i]].shape;
     if (!x || x->empty()) return 1.0;
     const Extent e = is_last ? x->back() : x->front();
     return e.is_known() ? std::max(1.0, static_cast<double>(e.number)) : 1.0;
   };
   if (op == "matmul" || op == "linear") return extent(0, true);
-  if (op.starts_with("conv")) return elements_of(draft[step.in[1]]) / extent(1, false);
+  if (op.starts_with("conv")) return elements_of(builder[node.in[1]]) / extent(1, false);
   double window = op.ends_with("pool") || op.ends_with("pool-indices") ? 1 : 0;
-  const std::vector<Index> kernel = step.attributes.list("kernel", {});
+  const std::vector<Index> kernel = node.attributes.list("kernel", {});
   for (const Index k : kernel) window *= static_cast<double>(k);
   return window;
 }
@@ -36,11 +36,12 @@ double products_of(const Draft& draft, const DraftStep& step) {
 // Any other operator takes about as long for an element as products do for so many.
 constexpr double per_element = 8;
 
-double operations_of(const Draft& draft, const DraftStep& step, const DraftValue& result) {
+double operations_of(const GraphBuilder& builder, const BuilderNode& node,
+                     const BuilderValue& result) {
   const double n = elements_of(result);
   double elements = n;
-  for (const DraftRef r : step.in) elements += elements_of(draft[r]);
-  return n * products_of(draft, step) + per_element * elements;
+  for (const ValueRef r : node.in) elements += elements_of(builder[r]);
+  return n * products_of(builder, node) + per_element * elements;
 }
 
 }  // namespace
@@ -50,9 +51,10 @@ ConstantBudget::ConstantBudget(std::size_t file_bytes)
     : most_bytes_(0x1p27 + 8 * static_cast<double>(file_bytes)),
       most_operations_(0x1p32 + 64 * static_cast<double>(file_bytes)) {}
 
-void ConstantBudget::spend(const Draft& draft, const DraftStep& step, const DraftValue& result) {
+void ConstantBudget::spend(const GraphBuilder& builder, const BuilderNode& node,
+                           const BuilderValue& result) {
   bytes_ += elements_of(result) * static_cast<double>(width_of(result.dtype.value_or(DType::F32)));
-  operations_ += operations_of(draft, step, result);
+  operations_ += operations_of(builder, node, result);
   if (bytes_ > most_bytes_)
     fail(
         "the constants that the graph computes need more than {:.0f} MB, too much for a file of "

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "libsten/onnx/draft.h"
+#include "libsten/onnx/graph_builder.h"
 
 namespace sten {
 namespace {
@@ -10,12 +10,12 @@ namespace {
 using Elements = std::optional<ExtentList>;
 
 struct Integers {
-  Draft& draft;
-  const DraftStep& step;
-  const DraftValue& result;
+  GraphBuilder& builder;
+  const BuilderNode& node;
+  const BuilderValue& result;
 
-  std::size_t inputs() const { return step.in.size(); }
-  const DraftValue& in(std::size_t i) const { return draft[step.in[i]]; }
+  std::size_t inputs() const { return node.in.size(); }
+  const BuilderValue& in(std::size_t i) const { return builder[node.in[i]]; }
   const ExtentList& of(std::size_t i) const { return *in(i).elements; }
   // One, or as many as the largest input has.
   std::size_t size() const {
@@ -54,14 +54,14 @@ Elements cast(const Integers& i) {
 Elements shape(const Integers& i) {
   if (!i.in(0).shape || !i.result.shape) return {};
   const ExtentList& all = *i.in(0).shape;
-  const Index rank = std::ssize(all), begin = i.step.attributes.integer("begin", 0);
+  const Index rank = std::ssize(all), begin = i.node.attributes.integer("begin", 0);
   const Index from = std::clamp<Index>(begin < 0 ? begin + rank : begin, 0, rank);
   const ExtentList& n = *i.result.shape;
   return ExtentList(all.begin() + from, all.begin() + from + n[0].number);
 }
 Elements size(const Integers& i) {
   if (!i.in(0).shape) return {};
-  return ExtentList{i.draft.extents.product(*i.in(0).shape)};
+  return ExtentList{i.builder.extents.product(*i.in(0).shape)};
 }
 
 Elements gather(const Integers& i) {
@@ -81,23 +81,23 @@ Elements slice(const Integers& i) {
       if (i.of(k).size() != 1 || !i.of(k)[0].is_known()) return {};
       return i.of(k)[0].number;
     }
-    const std::vector<Index> list = i.step.attributes.list(name, {fallback});
+    const std::vector<Index> list = i.node.attributes.list(name, {fallback});
     if (list.size() != 1) return list.empty() ? std::optional(fallback) : std::nullopt;
     return list[0];
   };
   auto begin = number(1, "begins", 0), end = number(2, "ends", 0), by = number(4, "steps", 1);
-  if (i.step.attributes.has("begin")) {
-    begin = i.step.attributes.integer("begin", 0);
-    end = i.step.attributes.integer("end", 0);
+  if (i.node.attributes.has("begin")) {
+    begin = i.node.attributes.integer("begin", 0);
+    end = i.node.attributes.integer("end", 0);
   }
   if (!begin || !end || !by || *by == 0 || i.in(0).shape->size() != 1) return {};
   const ExtentList& x = i.of(0);
   const Index n = std::ssize(x), low = *by > 0 ? 0 : -1, high = *by > 0 ? n : n - 1;
   const auto place = [&](Index p) { return std::clamp(p < 0 ? p + n : p, low, high); };
   // More than there are is as many as there are.
-  const Index step = std::clamp(*by, -n - 1, n + 1);
+  const Index node = std::clamp(*by, -n - 1, n + 1);
   ExtentList out;
-  for (Index k = place(*begin), to = place(*end); step > 0 ? k < to : k > to; k += step)
+  for (Index k = place(*begin), to = place(*end); node > 0 ? k < to : k > to; k += node)
     out.push_back(x[k]);
   return out;
 }
@@ -139,21 +139,23 @@ Elements range(const Integers& i) {
   return out;
 }
 
-Elements product_of_all(const Integers& i) { return ExtentList{i.draft.extents.product(i.of(0))}; }
+Elements product_of_all(const Integers& i) {
+  return ExtentList{i.builder.extents.product(i.of(0))};
+}
 
 Elements add(const Integers& i) {
-  return i.each([&](Extent a, Extent b) { return i.draft.extents.sum(a, b); });
+  return i.each([&](Extent a, Extent b) { return i.builder.extents.sum(a, b); });
 }
 Elements subtract(const Integers& i) {
-  return i.each([&](Extent a, Extent b) { return i.draft.extents.difference(a, b); });
+  return i.each([&](Extent a, Extent b) { return i.builder.extents.difference(a, b); });
 }
 Elements multiply(const Integers& i) {
-  return i.each([&](Extent a, Extent b) { return i.draft.extents.product({a, b}); });
+  return i.each([&](Extent a, Extent b) { return i.builder.extents.product({a, b}); });
 }
 Elements divide(const Integers& i) {
   return i.each([&](Extent a, Extent b) -> std::optional<Extent> {
     if (b.is(0)) return {};
-    return i.draft.extents.quotient(a, b);
+    return i.builder.extents.quotient(a, b);
   });
 }
 template <bool larger>
@@ -162,7 +164,7 @@ Elements extreme(const Integers& i) {
     if (a == b) return a;
     if (a.is_known() && b.is_known())
       return known(larger ? std::max(a.number, b.number) : std::min(a.number, b.number));
-    return i.draft.extents.expression(larger ? "max" : "min", a, b);
+    return i.builder.extents.expression(larger ? "max" : "min", a, b);
   });
 }
 Elements equal(const Integers& i) {
@@ -171,7 +173,7 @@ Elements equal(const Integers& i) {
     if (a.is_known() && b.is_known()) return known(0);
     // An extent is not -1.
     const Extent number = a.is_known() ? a : b, symbol = a.is_known() ? b : a;
-    if (number.is_known() && number.number < 0 && i.draft.extents.is_natural(symbol))
+    if (number.is_known() && number.number < 0 && i.builder.extents.is_natural(symbol))
       return known(0);
     return {};
   });
@@ -198,19 +200,19 @@ const std::map<std::string_view, Rule> element_rules{
 
 }  // namespace
 
-std::optional<ExtentList> infer_elements(Draft& draft, const DraftStep& step,
-                                         const DraftValue& result) {
+std::optional<ExtentList> infer_elements(GraphBuilder& builder, const BuilderNode& node,
+                                         const BuilderValue& result) {
   const bool is_whole =
       result.dtype == DType::I64 || result.dtype == DType::I32 || result.dtype == DType::BOOL;
   if (!is_whole || !result.shape || result.shape->size() > 1) return {};
-  const Integers i{draft, step, result};
-  if (step.op.text() == "shape") return shape(i);
-  if (step.op.text() == "size") return size(i);
-  const auto rule = element_rules.find(step.op.text());
+  const Integers i{builder, node, result};
+  if (node.op.text() == "shape") return shape(i);
+  if (node.op.text() == "size") return size(i);
+  const auto rule = element_rules.find(node.op.text());
   if (rule == element_rules.end()) return {};
-  for (const DraftRef r : step.in)
-    if (!draft[r].elements) return {};
-  if (step.op.text() == "reduce-prod" && draft[step.in[0]].shape->size() != 1) return {};
+  for (const ValueRef r : node.in)
+    if (!builder[r].elements) return {};
+  if (node.op.text() == "reduce-prod" && builder[node.in[0]].shape->size() != 1) return {};
   std::optional<ExtentList> out = rule->second(i);
   // What is of another length has more than one axis behind it.
   Shape n;

@@ -16,26 +16,27 @@ const Attributes::List tokens_inside{0, 2, 1, 3}, channels_inside{0, 2, 3, 1};
 
 // Heads of x[B, T, heads * D], with their axes in another order, times a number.
 struct Heads {
-  DraftRef x = 0;
+  ValueRef x = 0;
   Index heads = 0, width = 0;
   double by = 1;
 };
-std::optional<Heads> heads_of(const Draft& draft, DraftRef v, const Attributes::List& axes) {
+std::optional<Heads> heads_of(const GraphBuilder& builder, ValueRef v,
+                              const Attributes::List& axes) {
   Heads h;
   Attributes::List order{0, 1, 2, 3};
   for (;;) {
-    const Scaled s = unscaled(draft, v);
+    const Scaled s = unscaled(builder, v);
     h.by *= s.by;
     v = s.x;
-    const DraftStep* t = draft.step_of(v, "transpose");
+    const BuilderNode* t = builder.node_of(v, "transpose");
     if (!t || t->attributes.list("axes", {}).size() != 4) break;
     order = joined(t->attributes.list("axes", {}), order);
     v = t->in[0];
   }
-  const DraftStep* parted = draft.step_of(v, "reshape");
+  const BuilderNode* parted = builder.node_of(v, "reshape");
   if (!parted || order != axes) return {};
   h.x = parted->in[0];
-  const auto &x = draft[h.x].shape, &y = draft[v].shape;
+  const auto &x = builder[h.x].shape, &y = builder[v].shape;
   if (!x || !y || x->size() != 3 || y->size() != 4) return {};
   if ((*x)[0] != (*y)[0] || (*x)[1] != (*y)[1] || !(*y)[2].is_known() || !(*y)[3].is_known())
     return {};
@@ -46,75 +47,78 @@ std::optional<Heads> heads_of(const Draft& draft, DraftRef v, const Attributes::
 }
 
 // [B, H, S, D] with its last axes exchanged by way of [B * H, S, D], as a transpose.
-void join_batches(Draft& draft, DraftRef out) {
-  const DraftStep* last = draft.step_of(out, "reshape");
-  const DraftStep* turned = last ? draft.step_of(last->in[0], "transpose") : nullptr;
-  const DraftStep* first = turned ? draft.step_of(turned->in[0], "reshape") : nullptr;
+void join_batches(GraphBuilder& builder, ValueRef out) {
+  const BuilderNode* last = builder.node_of(out, "reshape");
+  const BuilderNode* turned = last ? builder.node_of(last->in[0], "transpose") : nullptr;
+  const BuilderNode* first = turned ? builder.node_of(turned->in[0], "reshape") : nullptr;
   if (!first || turned->attributes.list("axes", {}) != Attributes::List{0, 2, 1}) return;
-  const auto &x = draft[first->in[0]].shape, &rows = draft[first->out].shape, &y = draft[out].shape;
+  const auto &x = builder[first->in[0]].shape, &rows = builder[first->out].shape,
+             &y = builder[out].shape;
   if (!x || !rows || !y || x->size() != 4 || y->size() != 4) return;
   const ExtentList &a = *x, &r = *rows, &b = *y;
   if (r[1] != a[2] || r[2] != a[3] || b != ExtentList{a[0], a[1], a[3], a[2]}) return;
-  const DraftRef from = first->in[0];
-  DraftStep& step = draft.change(out);
-  step.op = "transpose";
-  step.in = {from};
-  step.attributes = Attributes().set("axes", Attributes::List{0, 1, 3, 2});
+  const ValueRef from = first->in[0];
+  BuilderNode& node = builder.change(out);
+  node.op = "transpose";
+  node.in = {from};
+  node.attributes = Attributes().set("axes", Attributes::List{0, 1, 3, 2});
 }
 
 // Whether no element of v is infinite: there is nothing to add, or one of two numbers.
-bool is_finite(const Draft& draft, const std::optional<DraftRef>& v) {
+bool is_finite(const GraphBuilder& builder, const std::optional<ValueRef>& v) {
   if (!v) return true;
-  const DraftStep* choice = draft.step_of(*v, "where");
-  const auto is_number = [&](DraftRef r) {
-    const auto x = number_in(draft, r);
+  const BuilderNode* choice = builder.node_of(*v, "where");
+  const auto is_number = [&](ValueRef r) {
+    const auto x = number_in(builder, r);
     return x && std::isfinite(*x);
   };
   return choice && is_number(choice->in[1]) && is_number(choice->in[2]);
 }
 
 // s of s, with 0 for what is no number.
-std::optional<DraftRef> without_nan(const Draft& draft, DraftRef v) {
-  const DraftStep* choice = draft.step_of(v, "where");
-  const DraftStep* which = choice ? draft.step_of(choice->in[0], "is-nan") : nullptr;
-  if (!which || number_in(draft, choice->in[1]) != 0.0 || which->in[0] != choice->in[2]) return {};
+std::optional<ValueRef> without_nan(const GraphBuilder& builder, ValueRef v) {
+  const BuilderNode* choice = builder.node_of(v, "where");
+  const BuilderNode* which = choice ? builder.node_of(choice->in[0], "is-nan") : nullptr;
+  if (!which || number_in(builder, choice->in[1]) != 0.0 || which->in[0] != choice->in[2])
+    return {};
   return choice->in[2];
 }
 
 struct Attention {
-  DraftRef q, k, v;
-  std::optional<DraftRef> bias;
+  ValueRef q, k, v;
+  std::optional<ValueRef> bias;
   bool is_choice;  // the bias is where(seen, scores, least) as yet
   Index heads, width;
   double scale;
 };
 
 // [bias +] scale * q k^T, or where(seen, scale * q k^T, least).
-std::optional<Attention> scores(const Draft& draft, DraftRef from, const std::vector<Index>& uses) {
-  const auto plain = [&](DraftRef r) -> std::optional<Attention> {
-    const Scaled s = unscaled(draft, r);
-    const DraftStep* product = draft.step_of(s.x, "matmul");
+std::optional<Attention> scores(const GraphBuilder& builder, ValueRef from,
+                                const std::vector<Index>& uses) {
+  const auto plain = [&](ValueRef r) -> std::optional<Attention> {
+    const Scaled s = unscaled(builder, r);
+    const BuilderNode* product = builder.node_of(s.x, "matmul");
     if (!product) return {};
-    const auto q = heads_of(draft, product->in[0], tokens_inside);
-    const auto k = heads_of(draft, product->in[1], channels_inside);
+    const auto q = heads_of(builder, product->in[0], tokens_inside);
+    const auto k = heads_of(builder, product->in[1], channels_inside);
     if (!q || !k || q->heads != k->heads || q->width != k->width) return {};
     return Attention{q->x, k->x, 0, {}, false, q->heads, q->width, s.by * q->by * k->by};
   };
   if (auto found = plain(from)) return found;
   // Beside a number so low, scores are nothing: it is their sum.
-  if (const DraftStep* choice = draft.step_of(from, "where")) {
-    const auto least = number_in(draft, choice->in[2]);
-    const auto& seen = draft[choice->in[0]].shape;
+  if (const BuilderNode* choice = builder.node_of(from, "where")) {
+    const auto least = number_in(builder, choice->in[2]);
+    const auto& seen = builder[choice->in[0]].shape;
     if (!least || !(*least <= -1e30) || !seen || seen->size() > 4 || uses[from] != 1) return {};
     auto found = plain(choice->in[1]);
     if (found) found->bias = from, found->is_choice = true;
     return found;
   }
-  const DraftStep* add = draft.step_of(from, "add");
+  const BuilderNode* add = builder.node_of(from, "add");
   if (!add) return {};
   for (const std::size_t i : {0, 1}) {
     auto found = plain(add->in[i]);
-    const auto& bias = draft[add->in[1 - i]].shape;
+    const auto& bias = builder[add->in[1 - i]].shape;
     if (!found || !bias || bias->size() > 4) continue;
     found->bias = add->in[1 - i];
     return found;
@@ -123,52 +127,54 @@ std::optional<Attention> scores(const Draft& draft, DraftRef from, const std::ve
 }
 
 // The heads that are joined again, as [B, T, heads * D].
-std::optional<Attention> attention(const Draft& draft, const DraftStep& last,
+std::optional<Attention> attention(const GraphBuilder& builder, const BuilderNode& last,
                                    const std::vector<Index>& uses) {
-  const DraftStep* turned = draft.step_of(last.in[0], "transpose");
+  const BuilderNode* turned = builder.node_of(last.in[0], "transpose");
   if (!turned || turned->attributes.list("axes", {}) != tokens_inside) return {};
-  const DraftStep* product = draft.step_of(turned->in[0], "matmul");
+  const BuilderNode* product = builder.node_of(turned->in[0], "matmul");
   if (!product) return {};
-  const auto numbers = without_nan(draft, product->in[0]);
-  const DraftStep* soft = draft.step_of(numbers.value_or(product->in[0]), "softmax");
+  const auto numbers = without_nan(builder, product->in[0]);
+  const BuilderNode* soft = builder.node_of(numbers.value_or(product->in[0]), "softmax");
   if (!soft) return {};
   const Index axis = soft->attributes.integer("axis", -1);
-  auto found = axis == -1 || axis == 3 ? scores(draft, soft->in[0], uses) : std::nullopt;
-  const auto v = found ? heads_of(draft, product->in[1], tokens_inside) : std::nullopt;
+  auto found = axis == -1 || axis == 3 ? scores(builder, soft->in[0], uses) : std::nullopt;
+  const auto v = found ? heads_of(builder, product->in[1], tokens_inside) : std::nullopt;
   // Softmax of finite numbers is one; else a row that sees nothing would have to become 0.
-  if (found && numbers && !is_finite(draft, found->bias)) return {};
+  if (found && numbers && !is_finite(builder, found->bias)) return {};
   if (!v || v->by != 1 || v->heads != found->heads || v->width != found->width) return {};
   found->v = v->x;
-  const auto &q = draft[found->q].shape, &k = draft[found->k].shape, &y = draft[last.out].shape;
-  if (!y || *y != *q || *k != *draft[found->v].shape || (*k)[0] != (*q)[0]) return {};
+  const auto &q = builder[found->q].shape, &k = builder[found->k].shape,
+             &y = builder[last.out].shape;
+  if (!y || *y != *q || *k != *builder[found->v].shape || (*k)[0] != (*q)[0]) return {};
   return found;
 }
 
 }  // namespace
 
-Index fuse_attention(Draft& draft) {
-  for (std::size_t i = 0; i < draft.steps().size(); ++i) join_batches(draft, draft.steps()[i].out);
-  const std::vector<Index> uses = uses_of(draft);
-  for (std::size_t i = 0; i < draft.steps().size(); ++i) {
-    const DraftStep& last = draft.steps()[i];
+Index fuse_attention(GraphBuilder& builder) {
+  for (std::size_t i = 0; i < builder.steps().size(); ++i)
+    join_batches(builder, builder.steps()[i].out);
+  const std::vector<Index> uses = uses_of(builder);
+  for (std::size_t i = 0; i < builder.steps().size(); ++i) {
+    const BuilderNode& last = builder.steps()[i];
     if (last.op.text() != "reshape") continue;
-    const auto found = attention(draft, last, uses);
+    const auto found = attention(builder, last, uses);
     if (!found) continue;
     if (found->is_choice) {
-      DraftStep& choice = draft.change(*found->bias);
-      choice.in[1] = draft.add_number(0);
-      draft[choice.out].shape = draft[choice.in[0]].shape;
+      BuilderNode& choice = builder.change(*found->bias);
+      choice.in[1] = builder.add_number(0);
+      builder[choice.out].shape = builder[choice.in[0]].shape;
     }
-    DraftStep& step = draft.change(last.out);
-    step.op = "attention";
-    step.in = {found->q, found->k, found->v};
-    if (found->bias) step.in.push_back(*found->bias);
-    step.attributes = Attributes().set("heads", found->heads);
+    BuilderNode& node = builder.change(last.out);
+    node.op = "attention";
+    node.in = {found->q, found->k, found->v};
+    if (found->bias) node.in.push_back(*found->bias);
+    node.attributes = Attributes().set("heads", found->heads);
     const double usual = 1 / std::sqrt(static_cast<double>(found->width));
-    if (!is_about(found->scale, usual)) step.attributes.set("scale", found->scale);
+    if (!is_about(found->scale, usual)) node.attributes.set("scale", found->scale);
   }
-  unrepeat_biases(draft);
-  return count_needed(draft, "attention");
+  unrepeat_biases(builder);
+  return count_needed(builder, "attention");
 }
 
 }  // namespace sten

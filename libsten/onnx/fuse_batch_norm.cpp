@@ -2,17 +2,17 @@
 
 namespace sten {
 
-Index fuse_batch_norm_relu(Draft& draft) {
-  const std::vector<Index> uses = uses_of(draft);
+Index fuse_batch_norm_relu(GraphBuilder& builder) {
+  const std::vector<Index> uses = uses_of(builder);
   Index count = 0;
-  for (std::size_t i = 0; i < draft.steps().size(); ++i) {
-    const DraftStep& relu = draft.steps()[i];
+  for (std::size_t i = 0; i < builder.steps().size(); ++i) {
+    const BuilderNode& relu = builder.steps()[i];
     if (relu.op.text() != "relu" || uses[relu.out] == 0 || uses[relu.in[0]] != 1) continue;
-    const DraftStep* norm = draft.step_of(relu.in[0]);
+    const BuilderNode* norm = builder.node_of(relu.in[0]);
     if (!norm || (norm->op.text() != "batch-norm" && norm->op.text() != "batch-norm-train"))
       continue;
-    const DraftStep before = *norm;
-    DraftStep& both = draft.change(relu.out);
+    const BuilderNode before = *norm;
+    BuilderNode& both = builder.change(relu.out);
     both.op = before.op;
     both.in = before.in;
     both.attributes = before.attributes;

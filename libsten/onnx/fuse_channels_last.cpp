@@ -14,21 +14,22 @@ namespace {
 
 class Reorder {
  public:
-  explicit Reorder(const Draft& from) : from_(from), uses_(uses_of(from)), layouts_(from.size()) {
+  explicit Reorder(const GraphBuilder& from)
+      : from_(from), uses_(uses_of(from)), layouts_(from.size()) {
     to_.extents = from.extents;
-    for (const DraftStep& s : from.steps())
+    for (const BuilderNode& s : from.steps())
       if (uses_[s.out] > 0 && s.op.text() == "transpose" && turns_images(s))
         wants_last_.insert(s.in[0]);
   }
 
-  Draft run() {
-    for (DraftRef v = 0; v < from_.size(); ++v)
-      if (!from_[v].step) layouts_[v] = {{to_.add_leaf(from_[v]), {}}};
-    for (const DraftStep& s : from_.steps())
+  GraphBuilder run() {
+    for (ValueRef v = 0; v < from_.size(); ++v)
+      if (!from_[v].node) layouts_[v] = {{to_.add_leaf(from_[v]), {}}};
+    for (const BuilderNode& s : from_.steps())
       if (uses_[s.out] > 0 && !in_order(s)) in_own_order(s);
-    std::set<DraftRef> taken;
-    for (const Draft::Output& o : from_.outputs()) {
-      const DraftRef v = own(o.value);
+    std::set<ValueRef> taken;
+    for (const GraphBuilder::Output& o : from_.outputs()) {
+      const ValueRef v = own(o.value);
       if (moves_.contains(v) && taken.insert(v).second) to_.change(v).name = o.name;
       to_.add_output(o.name, v);
     }
@@ -38,75 +39,75 @@ class Reorder {
  private:
   // A value of the new draft that has the axes of an old one in this order.
   struct AxisLayout {
-    DraftRef value = 0;
+    ValueRef value = 0;
     AxisOrder order;
   };
 
-  const std::optional<ExtentList>& shape(DraftRef v) const { return from_[v].shape; }
-  std::size_t rank(DraftRef v) const { return shape(v)->size(); }
-  bool turns_images(const DraftStep& s) const {
+  const std::optional<ExtentList>& shape(ValueRef v) const { return from_[v].shape; }
+  std::size_t rank(ValueRef v) const { return shape(v)->size(); }
+  bool turns_images(const BuilderNode& s) const {
     return shape(s.out) && rank(s.out) > 2 &&
            s.attributes.list("axes", {}) == axes_to_last(rank(s.out));
   }
-  const AxisLayout& first(DraftRef v) const { return layouts_[v].front(); }
+  const AxisLayout& first(ValueRef v) const { return layouts_[v].front(); }
   // Of a value that lies in another order than its own; nothing else.
-  const AxisOrder* moved(DraftRef v) const {
+  const AxisOrder* moved(ValueRef v) const {
     return shape(v) && !first(v).order.empty() ? &first(v).order : nullptr;
   }
 
-  DraftRef own(DraftRef v) { return in(v, {}); }
+  ValueRef own(ValueRef v) { return in(v, {}); }
   // v with its axes in this order, moved there where it is not yet.
-  DraftRef in(DraftRef v, const AxisOrder& order) {
+  ValueRef in(ValueRef v, const AxisOrder& order) {
     for (const AxisLayout& f : layouts_[v])
       if (f.order == order) return f.value;
     const AxisLayout& f = first(v);
     const AxisOrder is = f.order.empty() ? own_order(rank(v)) : f.order;
     AxisOrder move = order.empty() ? own_order(rank(v)) : order;
     for (Index& d : move) d = place_of(is, d);
-    const DraftRef moved = move_axes(f.value, move, name_of(v));
+    const ValueRef moved = move_axes(f.value, move, name_of(v));
     set_shape(moved, reordered(*shape(v), order));
     layouts_[v].push_back({moved, order});
     return moved;
   }
-  DraftRef move_axes(DraftRef value, const AxisOrder& order, const std::string& name) {
+  ValueRef move_axes(ValueRef value, const AxisOrder& order, const std::string& name) {
     const auto& x = to_[value].shape;
     if (x && keeps_elements(*x, order))
       if (const auto list = shape_list(*x, reordered(*x, order)))
-        return step("reshape", {value}, shape_attribute(*list), name + ".reshape");
-    return step("transpose", {value}, Attributes().set("axes", order), name + ".transpose");
+        return node("reshape", {value}, shape_attribute(*list), name + ".reshape");
+    return node("transpose", {value}, Attributes().set("axes", order), name + ".transpose");
   }
-  DraftRef step(Name op, std::vector<DraftRef> in, Attributes a, const std::string& name) {
-    const DraftRef v = to_.add(op, std::move(in), std::move(a), name);
-    if (to_.step_of(v)) moves_.insert(v);
+  ValueRef node(Name op, std::vector<ValueRef> in, Attributes a, const std::string& name) {
+    const ValueRef v = to_.add(op, std::move(in), std::move(a), name);
+    if (to_.node_of(v)) moves_.insert(v);
     return v;
   }
   static Attributes shape_attribute(const std::vector<Index>& list) {
     return Attributes().set("shape", Attributes::Value(list)).set("copy-zeros", 1);
   }
-  std::string name_of(DraftRef v) const {
-    return from_.step_of(v) ? from_.step_of(v)->name : from_[v].name;
+  std::string name_of(ValueRef v) const {
+    return from_.node_of(v) ? from_.node_of(v)->name : from_[v].name;
   }
-  void set_shape(DraftRef v, ExtentList s) {
-    if (to_.step_of(v)) to_[v].shape = std::move(s);
+  void set_shape(ValueRef v, ExtentList s) {
+    if (to_.node_of(v)) to_[v].shape = std::move(s);
   }
 
   // The value of a step in the order.
-  bool put(const DraftStep& s, std::vector<DraftRef> in, Attributes a, AxisOrder order) {
-    const DraftRef v = to_.add(s.op, std::move(in), std::move(a), s.name);
+  bool put(const BuilderNode& s, std::vector<ValueRef> in, Attributes a, AxisOrder order) {
+    const ValueRef v = to_.add(s.op, std::move(in), std::move(a), s.name);
     order = shortened(std::move(order));
     if (shape(s.out)) set_shape(v, reordered(*shape(s.out), order));
-    if (to_.step_of(v) && !to_[v].dtype) to_[v].dtype = from_[s.out].dtype;
+    if (to_.node_of(v) && !to_[v].dtype) to_[v].dtype = from_[s.out].dtype;
     layouts_[s.out] = {{v, std::move(order)}};
     return true;
   }
-  void in_own_order(const DraftStep& s) {
-    std::vector<DraftRef> in;
-    for (const DraftRef r : s.in) in.push_back(own(r));
+  void in_own_order(const BuilderNode& s) {
+    std::vector<ValueRef> in;
+    for (const ValueRef r : s.in) in.push_back(own(r));
     put(s, std::move(in), s.attributes, {});
   }
 
   // False where a step needs its inputs as the file has them.
-  bool in_order(const DraftStep& s) {
+  bool in_order(const BuilderNode& s) {
     const std::string_view op = s.op.text();
     if (s.in.empty() || !shape(s.in[0]) || !shape(s.out)) return false;
     if (op == "transpose") return transpose(s);
@@ -125,7 +126,7 @@ class Reorder {
     return put(s, {first(s.in[0]).value}, std::move(*attributes), std::move(result));
   }
 
-  bool transpose(const DraftStep& s) {
+  bool transpose(const BuilderNode& s) {
     AxisOrder axes = s.attributes.list("axes", own_order(rank(s.out)));
     const auto n = static_cast<Index>(axes.size());
     if (!s.attributes.has("axes") && n > 1) std::swap(axes[axes.size() - 2], axes.back());
@@ -140,20 +141,20 @@ class Reorder {
   }
 
   // In the order of an input that has all elements of the result.
-  bool elementwise(const DraftStep& s) {
+  bool elementwise(const BuilderNode& s) {
     const AxisOrder* order = nullptr;
-    for (const DraftRef r : s.in) {
+    for (const ValueRef r : s.in) {
       if (!shape(r)) return false;
       if (!order && shape(r) == shape(s.out)) order = moved(r);
     }
     if (!order) return false;
     const AxisOrder own = *order;
-    std::vector<DraftRef> in;
-    for (const DraftRef r : s.in) in.push_back(operand(r, own));
+    std::vector<ValueRef> in;
+    for (const ValueRef r : s.in) in.push_back(operand(r, own));
     return put(s, std::move(in), s.attributes, own);
   }
   // What is repeated to the order's axes.
-  DraftRef operand(DraftRef v, const AxisOrder& order) {
+  ValueRef operand(ValueRef v, const AxisOrder& order) {
     const auto is_one = [](Extent e) { return e.is(1); };
     if (std::ranges::all_of(*shape(v), is_one)) return own(v);
     const std::size_t missing = order.size() - rank(v);
@@ -166,31 +167,31 @@ class Reorder {
       const Extent e = axis < 0 ? known(1) : (*shape(v))[static_cast<std::size_t>(axis)];
       if (!to.empty() || !e.is(1)) to.push_back(e);
     }
-    const DraftRef target =
+    const ValueRef target =
         keeps_elements(*shape(v), axes) ? own(v) : in(v, shortened(std::move(axes)));
     if (to_[target].shape == to) return target;
     if (const auto list = shape_list(*to_[target].shape, to))
-      return step("reshape", {target}, shape_attribute(*list), name_of(v) + ".reshape");
+      return node("reshape", {target}, shape_attribute(*list), name_of(v) + ".reshape");
     AxisOrder ones;
     for (std::size_t i = 0; i < order.size(); ++i)
       if (order[i] < static_cast<Index>(missing)) ones.push_back(static_cast<Index>(i));
-    return step("unsqueeze", {in(v, shortened(std::move(axes)))}, Attributes().set("axes", ones),
+    return node("unsqueeze", {in(v, shortened(std::move(axes)))}, Attributes().set("axes", ones),
                 name_of(v) + ".unsqueeze");
   }
 
-  bool concat(const DraftStep& s) {
+  bool concat(const BuilderNode& s) {
     const AxisOrder* order = nullptr;
-    for (const DraftRef r : s.in) {
+    for (const ValueRef r : s.in) {
       if (!shape(r) || rank(r) != rank(s.out)) return false;
       if (!order) order = moved(r);
     }
     if (!order) return false;
     const AxisOrder own = *order;
-    std::vector<DraftRef> parts;
-    for (const DraftRef r : s.in) parts.push_back(in(r, own));
+    std::vector<ValueRef> parts;
+    for (const ValueRef r : s.in) parts.push_back(in(r, own));
     return put(s, std::move(parts), *attributes_in(s, own), own);
   }
-  bool reshape(const DraftStep& s, const AxisOrder& order) {
+  bool reshape(const BuilderNode& s, const AxisOrder& order) {
     const ExtentList &x = *shape(s.in[0]), &y = *shape(s.out);
     const auto groups = reshape_groups(to_.extents, x, y);
     if (!groups) return false;
@@ -204,7 +205,7 @@ class Reorder {
     if (!after) return false;
     const auto list = shape_list(reordered(x, from), reordered(y, *after));
     if (!list) return false;
-    const DraftRef v =
+    const ValueRef v =
         to_.add("reshape", {in(s.in[0], shortened(from))}, shape_attribute(*list), s.name);
     set_shape(v, reordered(y, *after));
     layouts_[s.out] = {{v, shortened(*after)}};
@@ -212,16 +213,16 @@ class Reorder {
   }
 
   // Parameters are those of the last axis.
-  bool layer_norm(const DraftStep& s, const AxisOrder& order) {
+  bool layer_norm(const BuilderNode& s, const AxisOrder& order) {
     if (order.back() != std::ssize(order) - 1) return false;
-    std::vector<DraftRef> in{first(s.in[0]).value};
+    std::vector<ValueRef> in{first(s.in[0]).value};
     for (std::size_t i = 1; i < s.in.size(); ++i) in.push_back(own(s.in[i]));
     return put(s, std::move(in), s.attributes, order);
   }
 
   // Extents, each at the place of its axis.
-  bool extents(const DraftStep& s, const AxisOrder& order) {
-    const DraftRef x = first(s.in[0]).value;
+  bool extents(const BuilderNode& s, const AxisOrder& order) {
+    const ValueRef x = first(s.in[0]).value;
     if (s.op.text() == "size") return put(s, {x}, s.attributes, {});
     const Index n = std::ssize(order);
     const auto at = [&](const char* name, Index fallback) {
@@ -230,32 +231,32 @@ class Reorder {
     };
     AxisOrder places;
     for (Index d = at("begin", 0); d < at("end", n); ++d) places.push_back(place_of(order, d));
-    const DraftRef all = to_.add("shape", {x}, {}, s.name + ".shape");
-    const DraftRef v = to_.add("gather", {all, to_.add_integers(places)}, {}, s.name);
+    const ValueRef all = to_.add("shape", {x}, {}, s.name + ".shape");
+    const ValueRef v = to_.add("gather", {all, to_.add_integers(places)}, {}, s.name);
     layouts_[s.out] = {{v, {}}};
     return true;
   }
 
-  const Draft& from_;
+  const GraphBuilder& from_;
   std::vector<Index> uses_;
   std::vector<std::vector<AxisLayout>>
       layouts_;                    // of each old value; the first is the one it was made in
-  std::set<DraftRef> wants_last_;  // what a transpose to the last axis takes
-  std::set<DraftRef> moves_;       // new steps that move elements, and are none of the file's
-  Draft to_{from_.file_bytes()};
+  std::set<ValueRef> wants_last_;  // what a transpose to the last axis takes
+  std::set<ValueRef> moves_;       // new steps that move elements, and are none of the file's
+  GraphBuilder to_{from_.file_bytes()};
 };
 
 }  // namespace
 
-void keep_channels_last(Draft& draft) {
-  const std::vector<Index> uses = uses_of(draft);
-  const bool has_images = std::ranges::any_of(draft.steps(), [&](const DraftStep& s) {
+void keep_channels_last(GraphBuilder& builder) {
+  const std::vector<Index> uses = uses_of(builder);
+  const bool has_images = std::ranges::any_of(builder.steps(), [&](const BuilderNode& s) {
     return uses[s.out] > 0 && is_image_operator(s.op.text());
   });
   if (!has_images) return;
-  Draft moved = Reorder(draft).run();
-  if (count_needed(moved, "transpose") <= count_needed(draft, "transpose"))
-    draft = std::move(moved);
+  GraphBuilder moved = Reorder(builder).run();
+  if (count_needed(moved, "transpose") <= count_needed(builder, "transpose"))
+    builder = std::move(moved);
 }
 
 }  // namespace sten

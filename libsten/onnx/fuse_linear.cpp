@@ -6,35 +6,35 @@
 namespace sten {
 namespace {
 
-bool is_matrix(const DraftValue& v) { return v.is_weight && v.shape->size() == 2; }
+bool is_matrix(const BuilderValue& v) { return v.is_weight && v.shape->size() == 2; }
 
 // Whether w is the right factor of every step that takes it.
-bool is_only_multiplied(const Draft& draft, DraftRef w, const std::vector<Index>& uses,
+bool is_only_multiplied(const GraphBuilder& builder, ValueRef w, const std::vector<Index>& uses,
                         const std::vector<Index>& products) {
-  return is_matrix(draft[w]) && uses[w] == products[w];
+  return is_matrix(builder[w]) && uses[w] == products[w];
 }
 
 // The step that exchanges the axes of a matrix.
-const DraftStep* turned(const Draft& draft, DraftRef v) {
-  const DraftStep* s = draft.step_of(v, "transpose");
+const BuilderNode* turned(const GraphBuilder& builder, ValueRef v) {
+  const BuilderNode* s = builder.node_of(v, "transpose");
   return s && s->attributes.list("axes", {1, 0}) == Attributes::List{1, 0} ? s : nullptr;
 }
 
 // x[..., K], or x[..., heads, D], as rows [N, K], times w, and the rows as [..., M] again.
-void join_rows(Draft& draft, DraftRef out, const std::vector<Index>& uses) {
-  const DraftStep* last = draft.step_of(out, "reshape");
-  const DraftStep* linear = last ? draft.step_of(last->in[0], "linear") : nullptr;
-  const DraftStep* first = linear ? draft.step_of(linear->in[0], "reshape") : nullptr;
+void join_rows(GraphBuilder& builder, ValueRef out, const std::vector<Index>& uses) {
+  const BuilderNode* last = builder.node_of(out, "reshape");
+  const BuilderNode* linear = last ? builder.node_of(last->in[0], "linear") : nullptr;
+  const BuilderNode* first = linear ? builder.node_of(linear->in[0], "reshape") : nullptr;
   if (!first) return;
-  const auto &x = draft[first->in[0]].shape, &rows = draft[linear->in[0]].shape,
-             &m = draft[linear->out].shape, &y = draft[out].shape;
+  const auto &x = builder[first->in[0]].shape, &rows = builder[linear->in[0]].shape,
+             &m = builder[linear->out].shape, &y = builder[out].shape;
   if (!x || !rows || !m || !y || rows->size() != 2 || x->size() < y->size()) return;
   if (y->empty() || y->back() != m->back()) return;
   const auto lead = static_cast<std::ptrdiff_t>(y->size()) - 1;
   const ExtentList rest(x->begin() + lead, x->end());
   if (!std::equal(x->begin(), x->begin() + lead, y->begin())) return;
-  if (draft.extents.product(rest) != rows->back() || !rows->back().is_known()) return;
-  std::vector<DraftRef> in = linear->in;
+  if (builder.extents.product(rest) != rows->back() || !rows->back().is_known()) return;
+  std::vector<ValueRef> in = linear->in;
   if (rest.size() == 1) {
     in[0] = first->in[0];
   } else {
@@ -43,54 +43,54 @@ void join_rows(Draft& draft, DraftRef out, const std::vector<Index>& uses) {
     to.back() = rows->back().number;
     ExtentList joined(x->begin(), x->begin() + lead);
     joined.push_back(rows->back());
-    draft.change(in[0]).in.resize(1);
-    draft.change(in[0]).attributes = Attributes().set("shape", to).set("copy-zeros", 1);
-    draft[in[0]].shape = std::move(joined);
+    builder.change(in[0]).in.resize(1);
+    builder.change(in[0]).attributes = Attributes().set("shape", to).set("copy-zeros", 1);
+    builder[in[0]].shape = std::move(joined);
   }
-  draft.change(out).op = "linear";
-  draft.change(out).attributes = {};
-  draft.change(out).in = std::move(in);
+  builder.change(out).op = "linear";
+  builder.change(out).attributes = {};
+  builder.change(out).in = std::move(in);
 }
 
 }  // namespace
 
-Index fuse_linear(Draft& draft) {
-  const std::vector<Index> uses = uses_of(draft);
-  std::vector<Index> products(draft.size());
-  for (const DraftStep& s : draft.steps())
+Index fuse_linear(GraphBuilder& builder) {
+  const std::vector<Index> uses = uses_of(builder);
+  std::vector<Index> products(builder.size());
+  for (const BuilderNode& s : builder.steps())
     if (s.op.text() == "matmul" && uses[s.out] > 0) ++products[s.in[1]];
-  for (std::size_t i = 0; i < draft.steps().size(); ++i) {
-    const DraftRef out = draft.steps()[i].out;
-    if (draft.step_of(out, "matmul")) {
-      const DraftRef w = draft.step_of(out)->in[1];
-      if (const DraftStep* t = turned(draft, w); t && is_matrix(draft[t->in[0]])) {
-        const DraftRef whole = t->in[0];
-        draft.change(out).op = "linear";
-        draft.change(out).in[1] = whole;
-      } else if (is_only_multiplied(draft, w, uses, products)) {
-        draft.change(out).op = "linear";
-        if (!draft[w].in_by_out) std::ranges::reverse(*draft[w].shape);
-        draft[w].in_by_out = true;
+  for (std::size_t i = 0; i < builder.steps().size(); ++i) {
+    const ValueRef out = builder.steps()[i].out;
+    if (builder.node_of(out, "matmul")) {
+      const ValueRef w = builder.node_of(out)->in[1];
+      if (const BuilderNode* t = turned(builder, w); t && is_matrix(builder[t->in[0]])) {
+        const ValueRef whole = t->in[0];
+        builder.change(out).op = "linear";
+        builder.change(out).in[1] = whole;
+      } else if (is_only_multiplied(builder, w, uses, products)) {
+        builder.change(out).op = "linear";
+        if (!builder[w].in_by_out) std::ranges::reverse(*builder[w].shape);
+        builder[w].in_by_out = true;
       }
     }
     // The bias, of one axis.
-    if (const DraftStep* add = draft.step_of(out, "add")) {
+    if (const BuilderNode* add = builder.node_of(out, "add")) {
       for (const std::size_t k : {0, 1}) {
-        const DraftRef product = add->in[k], bias = add->in[1 - k];
-        const DraftStep* linear = draft.step_of(product, "linear");
+        const ValueRef product = add->in[k], bias = add->in[1 - k];
+        const BuilderNode* linear = builder.node_of(product, "linear");
         if (!linear || linear->in.size() != 2 || uses[product] != 1) continue;
-        const auto &b = draft[bias].shape, &w = draft[linear->in[1]].shape;
+        const auto &b = builder[bias].shape, &w = builder[linear->in[1]].shape;
         if (!b || !w || b->size() != 1 || w->size() != 2 || b->front() != w->front()) continue;
-        const std::vector<DraftRef> in{linear->in[0], linear->in[1], bias};
-        draft.change(out).op = "linear";
-        draft.change(out).in = in;
+        const std::vector<ValueRef> in{linear->in[0], linear->in[1], bias};
+        builder.change(out).op = "linear";
+        builder.change(out).in = in;
         break;
       }
     }
   }
-  for (std::size_t i = 0; i < draft.steps().size(); ++i)
-    join_rows(draft, draft.steps()[i].out, uses);
-  return count_needed(draft, "linear");
+  for (std::size_t i = 0; i < builder.steps().size(); ++i)
+    join_rows(builder, builder.steps()[i].out, uses);
+  return count_needed(builder, "linear");
 }
 
 }  // namespace sten

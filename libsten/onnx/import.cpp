@@ -55,7 +55,7 @@ class Importer {
   explicit Importer(const Checkpoint& file)
       : file_(file),
         model_(read_onnx_model(file.shards().front().file.bytes(), file.name())),
-        draft_(file.file_bytes()) {
+        builder_(file.file_bytes()) {
     for (const OnnxOpset& o : model_.opsets)
       if (o.domain.empty() || o.domain == "ai.onnx") opset_ = o.version;
     find_used_nodes();
@@ -82,11 +82,11 @@ class Importer {
       outputs.push_back(port(v));
       const auto at = values_.find(v.name);
       if (at == values_.end()) fail("its output {} is made by no node", quote(v.name));
-      draft_.add_output(std::string(v.name), at->second);
-      if (!outputs.back().dtype) outputs.back().dtype = draft_[at->second].dtype;
+      builder_.add_output(std::string(v.name), at->second);
+      if (!outputs.back().dtype) outputs.back().dtype = builder_[at->second].dtype;
     }
-    auto fused = fuse(draft_, options.for_inference);
-    Graph graph = finish(draft_);
+    auto fused = fuse(builder_, options.for_inference);
+    Graph graph = lower(builder_);
     std::vector<std::string> not_weights;
     for (const CheckpointTensor& t : file_.tensors())
       if (!graph.find_weight(t.name)) not_weights.push_back(t.name);
@@ -98,22 +98,23 @@ class Importer {
   // The others, which no output needs, are left out; without outputs none is.
   void find_used_nodes() {
     std::vector<OnnxNode>& nodes = model_.graph.nodes;
-    std::unordered_map<std::string_view, std::size_t> makers;
+    std::unordered_map<std::string_view, std::size_t> producers;
     for (std::size_t i = 0; i < nodes.size(); ++i)
       for (const std::string_view name : nodes[i].outputs) {
-        made_.insert(name);
-        if (!name.empty() && !makers.emplace(name, i).second) fail("{} is made twice", quote(name));
+        produced_.insert(name);
+        if (!name.empty() && !producers.emplace(name, i).second)
+          fail("{} is made twice", quote(name));
       }
     if (model_.graph.outputs.empty()) return;
     std::vector<bool> is_used(nodes.size());
     std::vector<std::string_view> open;
     for (const OnnxValue& v : model_.graph.outputs) open.push_back(v.name);
     while (!open.empty()) {
-      const auto maker = makers.find(open.back());
+      const auto producer = producers.find(open.back());
       open.pop_back();
-      if (maker == makers.end() || is_used[maker->second]) continue;
-      is_used[maker->second] = true;
-      const auto& inputs = nodes[maker->second].inputs;
+      if (producer == producers.end() || is_used[producer->second]) continue;
+      is_used[producer->second] = true;
+      const auto& inputs = nodes[producer->second].inputs;
       open.insert(open.end(), inputs.begin(), inputs.end());
     }
     std::size_t i = 0;
@@ -144,32 +145,32 @@ class Importer {
         unreadable_.insert(t.name);
     }
   }
-  DraftRef add_tensor(const CheckpointTensor& t, std::string_view name) {
+  ValueRef add_tensor(const CheckpointTensor& t, std::string_view name) {
     const bool is_statistic = statistics_.contains(name);
     if (is_statistic ? is_running_statistic(t)
                      : !no_weights_.contains(name) && is_weight(t, file_, trained_.contains(name)))
-      return draft_.add_weight(t.name, t.shape);
+      return builder_.add_weight(t.name, t.shape);
     Dense x = file_.load(t).to_dense();
     if (width_of(x.dtype()) == 0) fail("{} is of {}", quote(t.name), name_of(x.dtype()));
     Dense own = Dense::zeros(x.dtype(), x.extents);  // not the file's
     if (x.size() > 0) std::ranges::copy(x.values.bytes(), own.values.mutate_bytes());
-    return draft_.add_constant(std::move(own), t.name);
+    return builder_.add_constant(std::move(own), t.name);
   }
 
   void add_inputs() {
     for (const OnnxValue& v : model_.graph.inputs) {
       if (values_.contains(v.name) || unreadable_.contains(v.name)) continue;  // with a default
-      if (made_.contains(v.name)) fail("{} is an input, and a node makes it", quote(v.name));
+      if (produced_.contains(v.name)) fail("{} is an input, and a node makes it", quote(v.name));
       const OnnxPort p = port(v);
       std::optional<ExtentList> shape;
       if (p.shape) {
         shape.emplace();
         for (const OnnxPort::Extent& e : *p.shape)
           shape->push_back(e.size             ? known(*e.size)
-                           : e.symbol.empty() ? draft_.extents.fresh()
-                                              : draft_.extents.named(e.symbol));
+                           : e.symbol.empty() ? builder_.extents.fresh()
+                                              : builder_.extents.named(e.symbol));
       }
-      values_[v.name] = draft_.add_input(p.name, p.dtype, std::move(shape));
+      values_[v.name] = builder_.add_input(p.name, p.dtype, std::move(shape));
       free_inputs_.push_back(&v);
     }
   }
@@ -202,7 +203,7 @@ class Importer {
     if (n.outputs.empty() || n.outputs[0].empty()) {
       if (std::ranges::all_of(n.outputs, [](auto o) { return o.empty(); })) return;
     }
-    std::vector<std::optional<DraftRef>> in;
+    std::vector<std::optional<ValueRef>> in;
     for (const std::string_view input : n.inputs) {
       const auto at = values_.find(input);
       if (!input.empty() && at == values_.end()) no_value(name, input);
@@ -210,7 +211,7 @@ class Importer {
     }
     while (!in.empty() && !in.back()) in.pop_back();
     const OnnxSchema& schema = *find_onnx_schema(n.op_type);
-    OnnxCall call(n, schema, draft_, std::move(in), opset_);
+    OnnxCall call(n, schema, builder_, std::move(in), opset_);
     try {
       check_onnx_node(n, schema);
       translate(call);
@@ -236,7 +237,7 @@ class Importer {
   [[noreturn]] void no_value(const std::string& node, std::string_view input) const {
     if (unreadable_.contains(input))
       fail("node {}: the element type of input {} is not supported", node, quote(input));
-    if (made_.contains(input))
+    if (produced_.contains(input))
       fail("node {}: input {} is an output of a later node: expected topological order", node,
            quote(input));
     fail("node {}: unknown input {} (expected an input of the graph or an output of a node)", node,
@@ -246,9 +247,9 @@ class Importer {
   const Checkpoint& file_;
   OnnxModel model_;
   std::int64_t opset_ = 1;
-  Draft draft_;
-  std::unordered_map<std::string_view, DraftRef> values_;
-  std::unordered_set<std::string_view> made_, unreadable_;
+  GraphBuilder builder_;
+  std::unordered_map<std::string_view, ValueRef> values_;
+  std::unordered_set<std::string_view> produced_, unreadable_;
   std::unordered_set<std::string_view> trained_;     // inputs of that name
   std::unordered_set<std::string_view> statistics_;  // running means and variances
   std::unordered_set<std::string_view> no_weights_;  // scales

@@ -13,7 +13,7 @@ namespace {
 void repeated(Inference& i) {
   if (!i.has_shapes()) return;
   ExtentList all = i.shape(0);
-  for (std::size_t k = 1; k < i.inputs(); ++k) all = broadcast(i.draft, all, i.shape(k));
+  for (std::size_t k = 1; k < i.inputs(); ++k) all = broadcast(i.builder, all, i.shape(k));
   i.out.shape = std::move(all);
 }
 void binary(Inference& i) {
@@ -30,7 +30,7 @@ void choice(Inference& i) {
 }
 
 void cast(Inference& i) {
-  i.out.dtype = dtype_from(i.step.attributes.word("to", ""));
+  i.out.dtype = dtype_from(i.node.attributes.word("to", ""));
   i.out.shape = i.in(0).shape;
 }
 
@@ -46,7 +46,7 @@ void matmul(Inference& i) {
   if (!i.has_shapes()) return;
   const ExtentList &a = i.shape(0), &b = i.shape(1);
   if (a.size() < 2 || b.size() < 2) return;
-  ExtentList out = broadcast(i.draft, {a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
+  ExtentList out = broadcast(i.builder, {a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
   out.push_back(a[a.size() - 2]);
   out.push_back(b.back());
   i.out.shape = std::move(out);
@@ -58,16 +58,17 @@ void range(Inference& i) {
     const auto& e = i.in(k).elements;
     return e && e->size() == 1 ? std::optional(e->front()) : std::nullopt;
   };
-  const auto first = number(0), limit = number(1), step = number(2);
-  Extent n = i.draft.extents.fresh();
-  if (first && limit && step && first->is_known() && limit->is_known() && step->is_known() &&
-      step->number != 0) {
-    const Index by = step->number;
-    const Extent span = by > 0 ? i.draft.extents.difference(*limit, *first)
-                               : i.draft.extents.difference(*first, *limit);
+  const auto first = number(0), limit = number(1), node = number(2);
+  Extent n = i.builder.extents.fresh();
+  if (first && limit && node && first->is_known() && limit->is_known() && node->is_known() &&
+      node->number != 0) {
+    const Index by = node->number;
+    const Extent span = by > 0 ? i.builder.extents.difference(*limit, *first)
+                               : i.builder.extents.difference(*first, *limit);
     n = known(span.number <= 0 ? 0 : ceil_div(span.number, magnitude(by)));
-  } else if (first && limit && step && step->is(1)) {
-    if (const Extent e = i.draft.extents.difference(*limit, *first); i.draft.extents.is_natural(e))
+  } else if (first && limit && node && node->is(1)) {
+    if (const Extent e = i.builder.extents.difference(*limit, *first);
+        i.builder.extents.is_natural(e))
       n = e;
   }
   i.out.shape = ExtentList{n};
@@ -76,7 +77,7 @@ void range(Inference& i) {
 void places_found(Inference& i) {
   i.out.dtype = DType::I64;
   if (!i.in(0).shape) return;
-  i.out.shape = ExtentList{known(std::ssize(i.shape(0))), i.draft.extents.fresh()};
+  i.out.shape = ExtentList{known(std::ssize(i.shape(0))), i.builder.extents.fresh()};
 }
 
 void filled(Inference& i) {
@@ -89,8 +90,8 @@ void shape_of(Inference& i) {
   if (!i.in(0).shape) return;
   const Index rank = std::ssize(i.shape(0));
   const auto place = [&](Index p) { return std::clamp<Index>(p < 0 ? p + rank : p, 0, rank); };
-  const Index begin = place(i.step.attributes.integer("begin", 0)),
-              end = place(i.step.attributes.integer("end", rank));
+  const Index begin = place(i.node.attributes.integer("begin", 0)),
+              end = place(i.node.attributes.integer("end", rank));
   i.out.shape = ExtentList{known(std::max<Index>(0, end - begin))};
 }
 void size_of_all(Inference& i) {
@@ -176,7 +177,7 @@ bool is_elementwise(std::string_view op) {
   return all.contains(op);
 }
 
-ExtentList broadcast(Draft& draft, const ExtentList& a, const ExtentList& b) {
+ExtentList broadcast(GraphBuilder& builder, const ExtentList& a, const ExtentList& b) {
   const ExtentList &longer = a.size() < b.size() ? b : a, &shorter = a.size() < b.size() ? a : b;
   ExtentList out = longer;
   const std::size_t more = longer.size() - shorter.size();
@@ -192,16 +193,16 @@ ExtentList broadcast(Draft& draft, const ExtentList& a, const ExtentList& b) {
     else if (y.is_known())
       x = y;  // the other is 1 or the same
     else if (!x.is_known())
-      x = draft.extents.fresh();
+      x = builder.extents.fresh();
   }
   return out;
 }
 
-DraftValue infer(Draft& draft, const DraftStep& step) {
-  Inference i{draft, step, {}};
-  const auto rule = rules().find(step.op.text());
+BuilderValue infer(GraphBuilder& builder, const BuilderNode& node) {
+  Inference i{builder, node, {}};
+  const auto rule = rules().find(node.op.text());
   if (rule != rules().end()) rule->second(i);
-  i.out.elements = infer_elements(draft, step, i.out);
+  i.out.elements = infer_elements(builder, node, i.out);
   return std::move(i.out);
 }
 

@@ -7,28 +7,28 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
-#include "libsten/onnx/draft.h"
+#include "libsten/onnx/graph_builder.h"
 
 namespace sten {
 
 // A step and what it takes.
 struct Inference {
-  Draft& draft;
-  const DraftStep& step;
-  DraftValue out;
+  GraphBuilder& builder;
+  const BuilderNode& node;
+  BuilderValue out;
 
-  std::size_t inputs() const { return step.in.size(); }
-  const DraftValue& in(std::size_t i) const {
+  std::size_t inputs() const { return node.in.size(); }
+  const BuilderValue& in(std::size_t i) const {
     if (i >= inputs()) fail("it has no input {}", i);
-    return draft[step.in[i]];
+    return builder[node.in[i]];
   }
   bool has_shapes() const {
-    return std::ranges::all_of(step.in, [&](DraftRef r) { return draft[r].shape.has_value(); });
+    return std::ranges::all_of(node.in, [&](ValueRef r) { return builder[r].shape.has_value(); });
   }
   const ExtentList& shape(std::size_t i) const { return *in(i).shape; }
   // Attribute `name`, or the known integers of input i; nothing where the input is not known.
   std::optional<std::vector<Index>> list(std::size_t i, std::string_view name) const {
-    if (i >= inputs()) return step.attributes.list(name, {});
+    if (i >= inputs()) return node.attributes.list(name, {});
     if (!in(i).elements) return {};
     Shape known;
     if (!all_known(*in(i).elements, known)) return {};
@@ -41,7 +41,7 @@ struct Inference {
     return static_cast<std::size_t>(d);
   }
   std::size_t axis(std::size_t rank, const char* name, Index fallback) const {
-    return axis(step.attributes.integer(name, fallback), rank);
+    return axis(node.attributes.integer(name, fallback), rank);
   }
 };
 
@@ -55,6 +55,6 @@ void add_image_rules(InferRules& all);
 // What is as input 0 is.
 void infer_same(Inference& i);
 // |step|, which is a number.
-Index magnitude(Index step);
+Index magnitude(Index node);
 
 }  // namespace sten

@@ -28,7 +28,7 @@ class Windows {
     return w;
   }
   Attributes::List list(const char* name, std::size_t count, Index fallback) const {
-    Attributes::List all = i_.step.attributes.list(name, Attributes::List(count, fallback));
+    Attributes::List all = i_.node.attributes.list(name, Attributes::List(count, fallback));
     if (all.size() != count)
       fail("its {} are {} numbers, not {}: {}", name, all.size(), count, to_string(all));
     return all;
@@ -50,21 +50,22 @@ Index span_of(const Window& w) { return (w.size - 1) * w.dilation + 1; }
 
 // How many windows there are along an axis of n; with `ceil` also one that looks beyond the padding,
 // if it does not begin there.
-Extent count_of(Draft& draft, Extent n, const Window& w, bool ceil) {
+Extent count_of(GraphBuilder& builder, Extent n, const Window& w, bool ceil) {
   const Index more = w.before + w.after - span_of(w);
   if (!n.is_known()) {
     if (ceil && w.stride > 1)
-      return draft.extents.natural(fmt::format("ceil windows {} {} {}", more, w.stride, w.before),
-                                   n);
-    if (w.stride > 1) return draft.extents.natural(fmt::format("windows {} {}", more, w.stride), n);
-    return more == -1 ? n : draft.extents.natural(fmt::format("plus {}", more + 1), n);
+      return builder.extents.natural(fmt::format("ceil windows {} {} {}", more, w.stride, w.before),
+                                     n);
+    if (w.stride > 1)
+      return builder.extents.natural(fmt::format("windows {} {}", more, w.stride), n);
+    return more == -1 ? n : builder.extents.natural(fmt::format("plus {}", more + 1), n);
   }
-  const Index room = draft.extents.sum(n, known(more)).number;
+  const Index room = builder.extents.sum(n, known(more)).number;
   if (n.number < 1 || room < 0)
     fail("its window of {} does not fit the extent {} with a padding of {} and {}", span_of(w),
          n.number, w.before, w.after);
   Index count = (ceil ? ceil_div(room, w.stride) : room / w.stride) + 1;
-  if (ceil && (count - 1) * w.stride >= draft.extents.sum(n, known(w.before)).number) --count;
+  if (ceil && (count - 1) * w.stride >= builder.extents.sum(n, known(w.before)).number) --count;
   return known(count);
 }
 
@@ -83,11 +84,11 @@ void convolve(Inference& i, bool transposed) {
   Shape w;
   if (!i.in(1).shape || !all_known(i.shape(1), w)) return;
   if (w.size() < 3) fail("its weight is {}, without spatial axes", to_string(w));
-  const Attributes& a = i.step.attributes;
+  const Attributes& a = i.node.attributes;
   const Index groups = a.integer("groups", 1);
   if (groups < 1 || w[0] < 1 || w[1] < 1 || w[0] % groups != 0)
     fail("its weight is {}, which {} groups do not divide", to_string(w), groups);
-  const Extent inner = known(w[1]), all = i.draft.extents.product({inner, known(groups)});
+  const Extent inner = known(w[1]), all = i.builder.extents.product({inner, known(groups)});
   const std::vector<Index> kernel(w.begin() + 2, w.end());
   const ExtentList* x = image(i, kernel.size());
   if (!x) return;
@@ -101,13 +102,13 @@ void convolve(Inference& i, bool transposed) {
     const Window v = windows.at(d);
     const Extent n = (*x)[d + 1];
     if (!transposed) {
-      out.push_back(count_of(i.draft, n, v, false));
+      out.push_back(count_of(i.builder, n, v, false));
       continue;
     }
     const Index more =
         Windows::number(windows.list("output-padding", kernel.size(), 0), d, 0, "output-padding");
     const Index beside = span_of(v) - v.stride - v.before - v.after + more;
-    Extents& e = i.draft.extents;
+    Extents& e = i.builder.extents;
     const Extent stretched = e.product({n, known(v.stride)});
     const Extent size = stretched.is_known() ? e.sum(stretched, known(beside))
                         : beside == 0        ? stretched
@@ -124,14 +125,14 @@ void conv_transpose(Inference& i) { convolve(i, true); }
 
 void pool(Inference& i) {
   i.out.dtype = i.in(0).dtype;
-  const Attributes::List kernel = i.step.attributes.list("kernel", {});
+  const Attributes::List kernel = i.node.attributes.list("kernel", {});
   const ExtentList* x = image(i, kernel.size());
   if (!x) return;
   const Windows windows(i, kernel);
-  const bool ceil = i.step.attributes.integer("ceil", 0) != 0;
+  const bool ceil = i.node.attributes.integer("ceil", 0) != 0;
   ExtentList out = *x;
   for (std::size_t d = 0; d < kernel.size(); ++d)
-    out[d + 1] = count_of(i.draft, out[d + 1], windows.at(d), ceil);
+    out[d + 1] = count_of(i.builder, out[d + 1], windows.at(d), ceil);
   i.out.shape = std::move(out);
 }
 
@@ -143,7 +144,7 @@ void pool_indices(Inference& i) {
 // To the attribute's size.
 void pool_to_size(Inference& i) {
   i.out.dtype = i.in(0).dtype;
-  const Attributes::List size = i.step.attributes.list("size", {});
+  const Attributes::List size = i.node.attributes.list("size", {});
   const ExtentList* x = image(i, size.size());
   if (!x) return;
   ExtentList out = *x;
@@ -156,8 +157,8 @@ void resized(Inference& i) {
   i.out.dtype = i.in(0).dtype;
   if (!i.in(0).shape || i.shape(0).size() < 3) return;
   const std::size_t axes = i.shape(0).size() - 2;
-  const Attributes::List size = i.step.attributes.list("size", {});
-  const std::vector<double> scales = resize_scales("resize", i.step.attributes, axes);
+  const Attributes::List size = i.node.attributes.list("size", {});
+  const std::vector<double> scales = resize_scales("resize", i.node.attributes, axes);
   if (!size.empty() && size.size() != axes) fail("its {} sizes are not {}", size.size(), axes);
   ExtentList out = i.shape(0);
   for (std::size_t d = 0; d < axes; ++d) {
@@ -165,9 +166,9 @@ void resized(Inference& i) {
     if (!size.empty()) {
       n = known(size[d]);
     } else if (scales.empty()) {
-      n = i.draft.extents.fresh();
+      n = i.builder.extents.fresh();
     } else if (!n.is_known()) {
-      if (scales[d] != 1) n = i.draft.extents.natural(fmt::format("resized by {}", scales[d]), n);
+      if (scales[d] != 1) n = i.builder.extents.natural(fmt::format("resized by {}", scales[d]), n);
     } else {
       const double to = std::floor(static_cast<double>(n.number) * scales[d]);
       if (!(to >= 1 && to <= 0x1p31)) fail("its extent {} would become {}", n.number, to);

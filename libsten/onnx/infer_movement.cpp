@@ -5,8 +5,8 @@
 
 namespace sten {
 
-Index magnitude(Index step) {
-  return step > 0 ? step : -std::max(step, -std::numeric_limits<Index>::max());
+Index magnitude(Index node) {
+  return node > 0 ? node : -std::max(node, -std::numeric_limits<Index>::max());
 }
 
 namespace {
@@ -18,19 +18,19 @@ void reshape(Inference& i) {
     if (!i.in(1).elements) return;
     to = *i.in(1).elements;
   } else {
-    to = known(i.step.attributes.list("shape", {}));
+    to = known(i.node.attributes.list("shape", {}));
   }
-  const bool copies = i.step.attributes.integer("copy-zeros", 0) != 0;
+  const bool copies = i.node.attributes.integer("copy-zeros", 0) != 0;
   std::optional<std::size_t> open;
   for (std::size_t d = 0; d < to.size(); ++d) {
     if (copies && to[d].is(0)) {
       if (!i.in(0).shape) {
-        to[d] = i.draft.extents.fresh();
+        to[d] = i.builder.extents.fresh();
       } else {
         if (d >= i.shape(0).size()) fail("the input has no extent for the 0 at axis {}", d);
         to[d] = i.shape(0)[d];
       }
-    } else if (to[d].is_known() ? to[d].number < 0 : !i.draft.extents.is_natural(to[d])) {
+    } else if (to[d].is_known() ? to[d].number < 0 : !i.builder.extents.is_natural(to[d])) {
       if (open) return;
       open = d;
     }
@@ -39,7 +39,7 @@ void reshape(Inference& i) {
     ExtentList others = to;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(*open));
     to[*open] =
-        i.in(0).shape ? i.draft.extents.quotient(i.shape(0), others) : i.draft.extents.fresh();
+        i.in(0).shape ? i.builder.extents.quotient(i.shape(0), others) : i.builder.extents.fresh();
   }
   i.out.shape = std::move(to);
 }
@@ -76,11 +76,11 @@ void flatten(Inference& i) {
   i.out.dtype = i.in(0).dtype;
   if (!i.in(0).shape) return;
   const ExtentList& x = i.shape(0);
-  const Index rank = std::ssize(x), axis = i.step.attributes.integer("axis", 1);
+  const Index rank = std::ssize(x), axis = i.node.attributes.integer("axis", 1);
   const Index cut = axis < 0 ? axis + rank : axis;
   if (cut < 0 || cut > rank) fail("axis {} of {} axes", axis, rank);
-  i.out.shape = ExtentList{i.draft.extents.product({x.begin(), x.begin() + cut}),
-                           i.draft.extents.product({x.begin() + cut, x.end()})};
+  i.out.shape = ExtentList{i.builder.extents.product({x.begin(), x.begin() + cut}),
+                           i.builder.extents.product({x.begin() + cut, x.end()})};
 }
 
 void transpose(Inference& i) {
@@ -88,11 +88,11 @@ void transpose(Inference& i) {
   if (!i.in(0).shape) return;
   const ExtentList& x = i.shape(0);
   ExtentList out = x;
-  if (!i.step.attributes.has("axes")) {
+  if (!i.node.attributes.has("axes")) {
     if (x.size() < 2) return;
     std::swap(out[x.size() - 1], out[x.size() - 2]);
   } else {
-    const std::vector<Index>& axes = i.step.attributes.list("axes", {});
+    const std::vector<Index>& axes = i.node.attributes.list("axes", {});
     if (axes.size() != x.size()) fail("{} axes for a value of {}", axes.size(), x.size());
     for (std::size_t d = 0; d < axes.size(); ++d) out[d] = x[i.axis(axes[d], x.size())];
   }
@@ -107,7 +107,7 @@ void concat(Inference& i) {
   for (std::size_t k = 1; k < i.inputs(); ++k) {
     if (i.shape(k).size() != out.size())
       fail("values of {} and {} axes", out.size(), i.shape(k).size());
-    out[axis] = i.draft.extents.sum(out[axis], i.shape(k)[axis]);
+    out[axis] = i.builder.extents.sum(out[axis], i.shape(k)[axis]);
     for (std::size_t d = 0; d < out.size(); ++d)
       if (d != axis && !out[d].is_known()) out[d] = i.shape(k)[d];
   }
@@ -115,23 +115,23 @@ void concat(Inference& i) {
 }
 
 // The indices of an axis from `begin` to before `end` by `step`; as numpy has them.
-Extent part(Draft& draft, Extent extent, Extent begin, Extent end, Index step) {
-  Extents& e = draft.extents;
+Extent part(GraphBuilder& builder, Extent extent, Extent begin, Extent end, Index node) {
+  Extents& e = builder.extents;
   if (extent.is_known() && begin.is_known() && end.is_known()) {
-    const Index n = extent.number, low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
+    const Index n = extent.number, low = node > 0 ? 0 : -1, high = node > 0 ? n : n - 1;
     const auto place = [&](Index p) { return std::clamp(p < 0 ? p + n : p, low, high); };
     // A start before the first element is the first one, in either direction.
     const Index from = std::max<Index>(place(begin.number), 0), to = place(end.number);
-    const Index span = step > 0 ? to - from : from - to;
-    return known(span <= 0 || n == 0 ? 0 : ceil_div(span, magnitude(step)));
+    const Index span = node > 0 ? to - from : from - to;
+    return known(span <= 0 || n == 0 ? 0 : ceil_div(span, magnitude(node)));
   }
   constexpr Index far = Index{1} << 30;
   const bool to_end = end == extent || (end.is_known() && end.number >= far);
-  if (step == 1 && begin.is(0) && to_end) return extent;
+  if (node == 1 && begin.is(0) && to_end) return extent;
   // From the beginning so many, where there are as many: a table of positions has them.
-  if (step == 1 && begin.is(0) && !end.is_known() && e.is_natural(end) && extent.is_known())
+  if (node == 1 && begin.is(0) && !end.is_known() && e.is_natural(end) && extent.is_known())
     return end;
-  if (step == 1 && begin.is(0) && end.is_known() && end.number >= 0 && end.number <= 1) return end;
+  if (node == 1 && begin.is(0) && end.is_known() && end.number >= 0 && end.number <= 1) return end;
   return e.fresh();
 }
 
@@ -140,12 +140,12 @@ void slice(Inference& i) {
   if (!i.in(0).shape) return;
   ExtentList out = i.shape(0);
   const auto given = [&](std::size_t k, const char* name) -> std::optional<ExtentList> {
-    if (k >= i.inputs()) return known(i.step.attributes.list(name, {}));
+    if (k >= i.inputs()) return known(i.node.attributes.list(name, {}));
     return i.in(k).elements;
   };
   std::optional<ExtentList> begins = given(1, "begins"), ends = given(2, "ends");
   auto axes = i.list(3, "axes"), steps = i.list(4, "steps");
-  const Attributes& one = i.step.attributes;
+  const Attributes& one = i.node.attributes;
   if (one.has("axis") || one.has("begin") || one.has("end")) {
     axes = {one.integer("axis", 0)};
     begins = {known(one.integer("begin", 0))};
@@ -158,9 +158,9 @@ void slice(Inference& i) {
   for (std::size_t k = 0; k < axes->size(); ++k) {
     Extent& x = out[i.axis((*axes)[k], out.size())];
     if (!begins || !ends || !steps || k >= begins->size() || k >= ends->size())
-      x = i.draft.extents.fresh();
+      x = i.builder.extents.fresh();
     else
-      x = part(i.draft, x, (*begins)[k], (*ends)[k], k < steps->size() ? (*steps)[k] : 1);
+      x = part(i.builder, x, (*begins)[k], (*ends)[k], k < steps->size() ? (*steps)[k] : 1);
   }
   i.out.shape = std::move(out);
 }
@@ -168,17 +168,18 @@ void slice(Inference& i) {
 void expand(Inference& i) {
   i.out.dtype = i.in(0).dtype;
   const std::optional<ExtentList> to =
-      i.inputs() > 1 ? i.in(1).elements : known(i.step.attributes.list("shape", {}));
-  if (i.in(0).shape && to) i.out.shape = broadcast(i.draft, i.shape(0), *to);
+      i.inputs() > 1 ? i.in(1).elements : known(i.node.attributes.list("shape", {}));
+  if (i.in(0).shape && to) i.out.shape = broadcast(i.builder, i.shape(0), *to);
 }
 
 void tile(Inference& i) {
   i.out.dtype = i.in(0).dtype;
   const std::optional<ExtentList> by =
-      i.inputs() > 1 ? i.in(1).elements : known(i.step.attributes.list("repeats", {}));
+      i.inputs() > 1 ? i.in(1).elements : known(i.node.attributes.list("repeats", {}));
   if (!i.in(0).shape || !by || by->size() != i.shape(0).size()) return;
   ExtentList out = i.shape(0);
-  for (std::size_t d = 0; d < out.size(); ++d) out[d] = i.draft.extents.product({out[d], (*by)[d]});
+  for (std::size_t d = 0; d < out.size(); ++d)
+    out[d] = i.builder.extents.product({out[d], (*by)[d]});
   i.out.shape = std::move(out);
 }
 
@@ -189,11 +190,11 @@ void pad(Inference& i) {
   ExtentList out = i.shape(0);
   const std::size_t n = out.size();
   if (!pads || !axes || !axes->empty() || pads->size() != 2 * n) {
-    for (Extent& e : out) e = i.draft.extents.fresh();
+    for (Extent& e : out) e = i.builder.extents.fresh();
   } else {
     for (std::size_t d = 0; d < n; ++d)
       for (const std::size_t side : {d, n + d})
-        out[d] = i.draft.extents.sum(out[d], known((*pads)[side]));
+        out[d] = i.builder.extents.sum(out[d], known((*pads)[side]));
   }
   i.out.shape = std::move(out);
 }
@@ -217,8 +218,8 @@ void gather_tuples(Inference& i) {
   i.out.dtype = i.in(0).dtype;
   if (!i.has_shapes() || i.shape(1).empty() || !i.shape(1).back().is_known()) return;
   const ExtentList &x = i.shape(0), &ids = i.shape(1);
-  const Index batch = i.step.attributes.integer("batch-dims", 0);
-  const Index used = i.draft.extents.sum(known(batch), ids.back()).number;
+  const Index batch = i.node.attributes.integer("batch-dims", 0);
+  const Index used = i.builder.extents.sum(known(batch), ids.back()).number;
   if (used < 0 || used > std::ssize(x)) fail("{} axes of {}", used, x.size());
   ExtentList out(ids.begin(), ids.end() - 1);
   out.insert(out.end(), x.begin() + used, x.end());

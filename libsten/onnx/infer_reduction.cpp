@@ -9,8 +9,8 @@ void reduce(Inference& i) {
   const auto axes = i.list(1, "axes");
   if (!axes || !i.in(0).shape) return;
   const ExtentList& x = i.shape(0);
-  const bool keep = i.step.attributes.integer("keep", 0) != 0,
-             noop = i.step.attributes.integer("noop", 0) != 0;
+  const bool keep = i.node.attributes.integer("keep", 0) != 0,
+             noop = i.node.attributes.integer("noop", 0) != 0;
   std::vector<bool> gone(x.size(), axes->empty() && !noop);
   for (const Index a : *axes) gone[i.axis(a, x.size())] = true;
   ExtentList out;
@@ -27,7 +27,7 @@ void place(Inference& i) {
   if (!i.in(0).shape) return;
   ExtentList out = i.shape(0);
   const auto at = i.axis(out.size(), "axis", 0);
-  if (i.step.attributes.integer("keep", 0))
+  if (i.node.attributes.integer("keep", 0))
     out[at] = known(1);
   else
     out.erase(out.begin() + static_cast<std::ptrdiff_t>(at));
@@ -39,7 +39,7 @@ void top(Inference& i) {
   ExtentList out = i.shape(0);
   Extent& e = out[i.axis(out.size(), "axis", -1)];
   // The importer makes an attribute of a constant number.
-  e = i.inputs() < 2 ? known(i.step.attributes.integer("k", 1)) : i.draft.extents.fresh();
+  e = i.inputs() < 2 ? known(i.node.attributes.integer("k", 1)) : i.builder.extents.fresh();
   i.out.shape = std::move(out);
 }
 void top_places(Inference& i) {

@@ -154,9 +154,9 @@ std::optional<std::vector<Index>> shape_list(const ExtentList& x, const ExtentLi
   return list;
 }
 
-std::optional<Attributes> attributes_in(const DraftStep& step, const AxisOrder& order) {
-  const std::string_view op = step.op.text();
-  Attributes a = step.attributes;
+std::optional<Attributes> attributes_in(const BuilderNode& node, const AxisOrder& order) {
+  const std::string_view op = node.op.text();
+  Attributes a = node.attributes;
   const AxisOrder axes = axes_in(order, a.list("axes", {}));
   const bool is_softmax = op == "softmax" || op == "log-softmax";
   if (op == "concat" || is_softmax || (op == "slice" && !a.has("begins"))) {
@@ -184,9 +184,9 @@ std::optional<Attributes> attributes_in(const DraftStep& step, const AxisOrder& 
   return a.set("pads", moved);
 }
 
-AxisOrder order_of_result(const DraftStep& step, const AxisOrder& order) {
-  if (!is_reduction(step.op.text()) || step.attributes.integer("keep", 0) != 0) return order;
-  const AxisOrder gone = axes_in(order, step.attributes.list("axes", {}));
+AxisOrder order_of_result(const BuilderNode& node, const AxisOrder& order) {
+  if (!is_reduction(node.op.text()) || node.attributes.integer("keep", 0) != 0) return order;
+  const AxisOrder gone = axes_in(order, node.attributes.list("axes", {}));
   AxisOrder rest;
   for (std::size_t i = 0; i < order.size(); ++i)
     if (!std::ranges::count(gone, static_cast<Index>(i))) rest.push_back(order[i]);

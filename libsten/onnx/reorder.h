@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "libsten/onnx/draft.h"
+#include "libsten/onnx/graph_builder.h"
 
 namespace sten {
 
@@ -38,8 +38,8 @@ std::optional<std::vector<Index>> shape_list(const ExtentList& x, const ExtentLi
 
 // The attributes of a step whose input lies in this order: of a concat, a slice or a pad, of a
 // reduction, and of a softmax along what is the last axis there. Nothing for others.
-std::optional<Attributes> attributes_in(const DraftStep& step, const AxisOrder& order);
+std::optional<Attributes> attributes_in(const BuilderNode& node, const AxisOrder& order);
 // How the result lies then.
-AxisOrder order_of_result(const DraftStep& step, const AxisOrder& order);
+AxisOrder order_of_result(const BuilderNode& node, const AxisOrder& order);
 
 }  // namespace sten

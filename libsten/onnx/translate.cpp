@@ -9,23 +9,23 @@
 
 namespace sten {
 
-OnnxCall::OnnxCall(const OnnxNode& n, const OnnxSchema& schema, Draft& d,
-                   std::vector<std::optional<DraftRef>> in, std::int64_t version)
-    : draft(d),
+OnnxCall::OnnxCall(const OnnxNode& n, const OnnxSchema& schema, GraphBuilder& d,
+                   std::vector<std::optional<ValueRef>> in, std::int64_t version)
+    : builder(d),
       node(n),
       opset(version),
       schema_(schema),
       in_(std::move(in)),
       results_(n.outputs.size()),
-      first_step_(d.steps().size()) {}
+      first_node_(d.steps().size()) {}
 
-DraftRef OnnxCall::in(std::size_t i) const {
+ValueRef OnnxCall::in(std::size_t i) const {
   if (!has(i)) fail("missing input {}", i);
   return *in_[i];
 }
 
-std::vector<DraftRef> OnnxCall::all_in() const {
-  std::vector<DraftRef> all;
+std::vector<ValueRef> OnnxCall::all_in() const {
+  std::vector<ValueRef> all;
   for (std::size_t i = 0; i < inputs(); ++i) all.push_back(in(i));
   return all;
 }
@@ -85,29 +85,31 @@ std::optional<std::vector<Index>> OnnxCall::list(std::size_t i, std::string_view
   return all;
 }
 
-DraftRef OnnxCall::add(Name op, std::vector<DraftRef> in, Attributes attributes) {
+ValueRef OnnxCall::add(Name op, std::vector<ValueRef> in, Attributes attributes) {
   const std::string_view own = node.name.empty() ? node.outputs.front() : node.name;
-  return draft.add(op, std::move(in), std::move(attributes), fmt::format("{}.{}", own, op.text()));
+  return builder.add(op, std::move(in), std::move(attributes),
+                     fmt::format("{}.{}", own, op.text()));
 }
 
-void OnnxCall::give_name(std::size_t output, DraftRef value) {
-  const bool is_own = draft[value].step && *draft[value].step >= first_step_;
+void OnnxCall::give_name(std::size_t output, ValueRef value) {
+  const bool is_own = builder[value].step && *builder[value].step >= first_node_;
   if (is_own)
-    draft.change(value).name = output == 0 && !node.name.empty() ? node.name : node.outputs[output];
+    builder.change(value).name =
+        output == 0 && !node.name.empty() ? node.name : node.outputs[output];
 }
 
-void OnnxCall::set(std::size_t output, DraftRef value) {
+void OnnxCall::set(std::size_t output, ValueRef value) {
   if (output >= results_.size()) return;
   results_[output] = value;
   give_name(output, value);
 }
 
-DraftRef OnnxCall::channels_last(DraftRef x, std::size_t rank) {
+ValueRef OnnxCall::channels_last(ValueRef x, std::size_t rank) {
   if (rank < 3) return x;
   return add("transpose", {x}, Attributes().set("axes", axes_to_last(rank)));
 }
 
-void OnnxCall::set_channels_last(std::size_t output, DraftRef y, std::size_t rank) {
+void OnnxCall::set_channels_last(std::size_t output, ValueRef y, std::size_t rank) {
   if (rank < 3) return set(output, y);
   if (output >= results_.size()) return;
   results_[output] = add("transpose", {y}, Attributes().set("axes", axes_to_first(rank)));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "libsten/io/onnx/model.h"
-#include "libsten/onnx/draft.h"
+#include "libsten/onnx/graph_builder.h"
 #include "libsten/onnx/schema.h"
 
 namespace sten {
@@ -16,19 +16,19 @@ namespace sten {
 class OnnxCall {
  public:
   // An input that is left out is nothing.
-  OnnxCall(const OnnxNode& node, const OnnxSchema& schema, Draft& draft,
-           std::vector<std::optional<DraftRef>> in, std::int64_t opset);
+  OnnxCall(const OnnxNode& node, const OnnxSchema& schema, GraphBuilder& builder,
+           std::vector<std::optional<ValueRef>> in, std::int64_t opset);
 
-  Draft& draft;
+  GraphBuilder& builder;
   const OnnxNode& node;
   const std::int64_t opset;
 
   std::size_t inputs() const { return in_.size(); }
   bool has(std::size_t i) const { return i < in_.size() && in_[i]; }
   // Error where it is left out.
-  DraftRef in(std::size_t i) const;
-  std::vector<DraftRef> all_in() const;  // Error where one is left out
-  const DraftValue& value(std::size_t i) const { return draft[in(i)]; }
+  ValueRef in(std::size_t i) const;
+  std::vector<ValueRef> all_in() const;  // Error where one is left out
+  const BuilderValue& value(std::size_t i) const { return builder[in(i)]; }
   // Error where the rank, or the element type, is not known, as `why` says.
   const ExtentList& shape(std::size_t i) const;
   DType dtype(std::size_t i) const;
@@ -55,25 +55,25 @@ class OnnxCall {
   }
 
   // A step of the node.
-  DraftRef add(Name op, std::vector<DraftRef> in, Attributes attributes = {});
+  ValueRef add(Name op, std::vector<ValueRef> in, Attributes attributes = {});
   // The step of output 0 gets the node's name, those of others the names of the file's values.
-  void set(std::size_t output, DraftRef value);
-  const std::vector<std::optional<DraftRef>>& results() const { return results_; }
+  void set(std::size_t output, ValueRef value);
+  const std::vector<std::optional<ValueRef>>& results() const { return results_; }
 
   // sten has images as [N, spatial..., C], ONNX as [N, C, spatial...]. A value of `rank` axes turned
   // from one to the other; below 3 axes it is the same.
-  DraftRef channels_last(DraftRef x, std::size_t rank);
+  ValueRef channels_last(ValueRef x, std::size_t rank);
   // An output from a value whose channels are last. Its step has the name, not the transpose.
-  void set_channels_last(std::size_t output, DraftRef y, std::size_t rank);
+  void set_channels_last(std::size_t output, ValueRef y, std::size_t rank);
 
  private:
   const OnnxAttribute* find(std::string_view name);
-  void give_name(std::size_t output, DraftRef value);
+  void give_name(std::size_t output, ValueRef value);
 
   const OnnxSchema& schema_;
-  std::vector<std::optional<DraftRef>> in_, results_;
+  std::vector<std::optional<ValueRef>> in_, results_;
   std::vector<std::string_view> read_;
-  std::size_t first_step_;
+  std::size_t first_node_;
 };
 
 using OnnxTranslator = void (*)(OnnxCall&);

@@ -66,8 +66,8 @@ void same_operator(OnnxCall& c) {
 }
 
 // Of as many inputs as there are.
-DraftRef folded(OnnxCall& c, const char* op) {
-  DraftRef all = c.in(0);
+ValueRef folded(OnnxCall& c, const char* op) {
+  ValueRef all = c.in(0);
   for (std::size_t i = 1; i < c.inputs(); ++i) all = c.add(op, {all, c.in(i)});
   return all;
 }
@@ -112,7 +112,7 @@ void gelu(OnnxCall& c) {
 
 // Before opset 7 a slope of one axis has an element for each channel.
 void p_relu(OnnxCall& c) {
-  DraftRef slope = c.in(1);
+  ValueRef slope = c.in(1);
   std::vector<Index> after;
   if (c.opset < 7 && c.shape(1).size() == 1 && !c.shape(1)[0].is(1))
     for (std::size_t d = 2; d < c.shape(0).size(); ++d) after.push_back(static_cast<Index>(d) - 1);
@@ -145,7 +145,7 @@ void clip(OnnxCall& c) {
     std::optional<double> bound;
     if (c.has_attribute(name)) bound = c.number(name, 0);
     if (c.has(at)) {
-      bound = number_in(c.draft, c.in(at));
+      bound = number_in(c.builder, c.in(at));
       is_number &= bound.has_value();
     }
     if (bound) a.set(name, *bound);
@@ -153,7 +153,7 @@ void clip(OnnxCall& c) {
   const auto& dtype = c.value(0).dtype;
   const bool is_float = !dtype || dtype == DType::F32 || dtype == DType::F64;
   if (is_number && is_float) return c.set(0, c.add("clip", {c.in(0)}, std::move(a)));
-  DraftRef x = c.in(0);
+  ValueRef x = c.in(0);
   if (c.has(1)) x = c.add("max", {x, c.in(1)});
   if (c.has(2)) x = c.add("min", {x, c.in(2)});
   c.set(0, x);
@@ -180,7 +180,7 @@ void dropout(OnnxCall& c) {
   Dense yes = Dense::zeros(DType::BOOL, {1});
   yes.values.mutate<std::uint8_t>()[0] = 1;
   c.set(1, c.add("constant-of-shape",
-                 {c.add("shape", {c.in(0)}), c.draft.add_constant(std::move(yes))}));
+                 {c.add("shape", {c.in(0)}), c.builder.add_constant(std::move(yes))}));
 }
 
 }  // namespace

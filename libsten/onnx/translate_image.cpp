@@ -32,7 +32,7 @@ Shape weight_of(OnnxCall& c) {
 
 void convolve(OnnxCall& c, const char* op, const Shape& w, Attributes attributes) {
   attributes.set("groups", c.integer("group", 1));
-  std::vector<DraftRef> in{c.channels_last(c.in(0), w.size()), c.in(1)};
+  std::vector<ValueRef> in{c.channels_last(c.in(0), w.size()), c.in(1)};
   if (c.has(2)) in.push_back(c.in(2));
   c.set_channels_last(0, c.add(op, std::move(in), std::move(attributes)), w.size());
 }
@@ -64,10 +64,10 @@ void transposed_convolution(OnnxCall& c) {
       if (x.size() != axes + 2 || !x[d + 2].is_known())
         fail("how its result is cut is known only when it runs");
       const Extent n = x[d + 2];
-      const Index steps = c.draft.extents.product({n, known(windows.strides[d])}).number;
-      cut =
-          c.draft.extents.difference(c.draft.extents.sum(known(steps), known(cut)), known(size[d]))
-              .number;
+      const Index steps = c.builder.extents.product({n, known(windows.strides[d])}).number;
+      cut = c.builder.extents
+                .difference(c.builder.extents.sum(known(steps), known(cut)), known(size[d]))
+                .number;
     }
     if (cut < 0) more[d] -= cut;
     cut = std::max<Index>(0, cut);

@@ -18,7 +18,7 @@ Dense dense_of(DType dtype, Shape shape, const std::vector<T>& list) {
 
 void constant(OnnxCall& c) {
   const auto set = [&](Dense x) {
-    c.set(0, c.draft.add_constant(std::move(x), std::string(c.node.outputs[0])));
+    c.set(0, c.builder.add_constant(std::move(x), std::string(c.node.outputs[0])));
   };
   if (const OnnxTensor* t = c.tensor("value")) return set(onnx_constant(*t));
   if (c.has_attribute("value_float"))
@@ -41,7 +41,7 @@ void constant_of_shape(OnnxCall& c) {
   if (const OnnxTensor* t = c.tensor("value")) value = onnx_constant(*t);
   if (value.size() != 1) fail("its value has {} elements, not one", value.size());
   value.extents = {1};
-  c.set(0, c.add("constant-of-shape", {c.in(0), c.draft.add_constant(std::move(value))}));
+  c.set(0, c.add("constant-of-shape", {c.in(0), c.builder.add_constant(std::move(value))}));
 }
 
 void range(OnnxCall& c) { c.set(0, c.add("range", {c.in(0), c.in(1), c.in(2)})); }

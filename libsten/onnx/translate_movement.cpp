@@ -10,7 +10,7 @@ namespace {
 
 // A list that is known becomes an attribute; another one stays an input.
 struct Lists {
-  std::vector<DraftRef> in;
+  std::vector<ValueRef> in;
   Attributes attributes;
 
   void put(OnnxCall& c, std::size_t i, std::string_view onnx, std::string_view sten) {
@@ -140,7 +140,7 @@ void split(OnnxCall& c) {
   Index begin = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 0) fail("a part of {} elements", sizes[i]);
-    const Index end = c.draft.extents.sum(known(begin), known(sizes[i])).number;
+    const Index end = c.builder.extents.sum(known(begin), known(sizes[i])).number;
     if (c.wants(i))
       c.set(i, c.add("slice", {c.in(0)},
                      Attributes().set("axis", axis).set("begin", begin).set("end", end)));
@@ -182,7 +182,7 @@ void pad(OnnxCall& c) {
     for (std::size_t i = 1; i < c.inputs(); ++i) {
       if (i == 2 && !c.has(2) && c.has(3)) {
         Dense zero = Dense::zeros(c.dtype(0), {});
-        l.in.push_back(c.draft.add_constant(std::move(zero)));
+        l.in.push_back(c.builder.add_constant(std::move(zero)));
       } else if (c.has(i)) {
         l.in.push_back(c.in(i));
       }
@@ -249,11 +249,11 @@ void trilu(OnnxCall& c) {
 // Both by a reshape on each side of a transpose.
 void move_depth(OnnxCall& c, const std::vector<Index>& first, const std::vector<Index>& axes,
                 const std::vector<Index>& last) {
-  const auto to = [&](DraftRef x, const std::vector<Index>& shape) {
+  const auto to = [&](ValueRef x, const std::vector<Index>& shape) {
     return c.add("reshape", {x},
                  Attributes().set("shape", Attributes::Value(shape)).set("copy-zeros", 1));
   };
-  const DraftRef parted = to(c.in(0), first);
+  const ValueRef parted = to(c.in(0), first);
   c.set(0,
         to(c.add("transpose", {parted}, Attributes().set("axes", Attributes::Value(axes))), last));
 }
@@ -266,7 +266,7 @@ std::vector<Index> image(OnnxCall& c) {
   return x;
 }
 Index times(OnnxCall& c, Index a, Index b) {
-  return c.draft.extents.product({known(a), known(b)}).number;
+  return c.builder.extents.product({known(a), known(b)}).number;
 }
 void depth_to_space(OnnxCall& c) {
   const Index b = c.integer("blocksize", 1);

@@ -22,12 +22,12 @@ void layer_norm(OnnxCall& c) {
   const bool is_plain = axis == -1 && gamma && gamma->size() == 1 && !gamma->front().is(1) &&
                         gamma->front().is_known();
   if (is_plain && !c.wants(1) && !c.wants(2)) {
-    DraftRef beta = 0;
+    ValueRef beta = 0;
     if (c.has(2))
       beta = c.in(2);
     else
-      beta = c.draft.add_constant(Dense::zeros(c.dtype(0), {gamma->front().number}));
-    const auto& shape = c.draft[beta].shape;
+      beta = c.builder.add_constant(Dense::zeros(c.dtype(0), {gamma->front().number}));
+    const auto& shape = c.builder[beta].shape;
     if (shape && *shape == *gamma)
       return c.set(0, c.add("layer-norm", {c.in(0), c.in(1), beta}, Attributes().set("eps", eps)));
   }
@@ -35,12 +35,12 @@ void layer_norm(OnnxCall& c) {
   std::vector<Index> all(static_cast<std::size_t>(-axis));
   std::iota(all.begin(), all.end(), axis);
   const Attributes over = over_axes(all);
-  const DraftRef mean = c.add("mean", {c.in(0)}, over);
-  const DraftRef centered = c.add("sub", {c.in(0), mean});
-  const DraftRef variance = c.add("mean", {c.add("mul", {centered, centered})}, over);
-  const DraftRef deviation =
-      c.add("sqrt", {c.add("add", {variance, c.draft.add_number(static_cast<float>(eps))})});
-  DraftRef y = c.add("mul", {c.add("div", {centered, deviation}), c.in(1)});
+  const ValueRef mean = c.add("mean", {c.in(0)}, over);
+  const ValueRef centered = c.add("sub", {c.in(0), mean});
+  const ValueRef variance = c.add("mean", {c.add("mul", {centered, centered})}, over);
+  const ValueRef deviation =
+      c.add("sqrt", {c.add("add", {variance, c.builder.add_number(static_cast<float>(eps))})});
+  ValueRef y = c.add("mul", {c.add("div", {centered, deviation}), c.in(1)});
   if (c.has(2)) y = c.add("add", {y, c.in(2)});
   c.set(0, y);
   c.set(1, mean);
@@ -48,12 +48,12 @@ void layer_norm(OnnxCall& c) {
 }
 
 // The new value of a running statistic: momentum * before + (1 - momentum) * row k of the moments.
-DraftRef running(OnnxCall& c, std::size_t input, DraftRef moments, Index k, double momentum) {
-  const DraftRef row = c.add(
+ValueRef running(OnnxCall& c, std::size_t input, ValueRef moments, Index k, double momentum) {
+  const ValueRef row = c.add(
       "squeeze",
       {c.add("slice", {moments}, Attributes().set("axis", 0).set("begin", k).set("end", k + 1))},
       Attributes().set("axes", Attributes::List{0}));
-  const auto times = [&](DraftRef x, double by) {
+  const auto times = [&](ValueRef x, double by) {
     return c.add("scale", {x}, Attributes().set("by", by));
   };
   return c.add("add", {times(c.in(input), momentum), times(row, 1 - momentum)});
@@ -68,12 +68,12 @@ void batch_norm(OnnxCall& c) {
   const double momentum = c.number("momentum", 0.9);
   const Attributes eps = Attributes().set("eps", c.number("epsilon", 1e-5));
   const bool trains = c.integer("training_mode", 0) != 0 || (c.opset < 14 && c.wants(1));
-  const DraftRef x = c.channels_last(c.in(0), rank);
+  const ValueRef x = c.channels_last(c.in(0), rank);
   if (!trains) {
-    const DraftRef y = c.add("batch-norm", {x, c.in(1), c.in(2), c.in(3), c.in(4)}, eps);
+    const ValueRef y = c.add("batch-norm", {x, c.in(1), c.in(2), c.in(3), c.in(4)}, eps);
     return c.set_channels_last(0, y, rank);
   }
-  const DraftRef moments = c.add("batch-moments", {x});
+  const ValueRef moments = c.add("batch-moments", {x});
   c.set_channels_last(0, c.add("batch-norm-train", {x, c.in(1), c.in(2)}, eps), rank);
   for (const std::size_t i : {1, 2})
     if (c.wants(i)) c.set(i, running(c, i + 2, moments, static_cast<Index>(i) - 1, momentum));
@@ -83,7 +83,7 @@ void batch_norm(OnnxCall& c) {
 void instance_norm(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
   if (rank < 3) fail("its input has {} axes, none of them spatial", rank);
-  const DraftRef x = c.channels_last(c.in(0), rank);
+  const ValueRef x = c.channels_last(c.in(0), rank);
   const Attributes eps = Attributes().set("eps", c.number("epsilon", 1e-5));
   c.set_channels_last(0, c.add("instance-norm", {x, c.in(1), c.in(2)}, eps), rank);
 }
@@ -95,14 +95,14 @@ void group_norm(OnnxCall& c) {
   if (rank < 2 || !shape[1].is_known()) fail("its channels are known only when it runs");
   const Index groups = c.integer("num_groups", 1), channels = shape[1].number;
   if (channels % groups != 0) fail("its {} groups do not divide {} channels", groups, channels);
-  const auto of_channels = [&](DraftRef v) {
+  const auto of_channels = [&](ValueRef v) {
     if (c.opset >= 21) return v;
     const Attributes::List parted{groups, channels / groups};
-    const DraftRef one = c.add("unsqueeze", {v}, Attributes().set("axes", Attributes::List{1}));
+    const ValueRef one = c.add("unsqueeze", {v}, Attributes().set("axes", Attributes::List{1}));
     return c.add("reshape", {c.add("expand", {one}, Attributes().set("shape", parted))},
                  Attributes().set("shape", Attributes::List{channels}));
   };
-  const DraftRef x = c.channels_last(c.in(0), rank);
+  const ValueRef x = c.channels_last(c.in(0), rank);
   const Attributes a = Attributes().set("groups", groups).set("eps", c.number("epsilon", 1e-5));
   c.set_channels_last(0, c.add("group-norm", {x, of_channels(c.in(1)), of_channels(c.in(2))}, a),
                       rank);

@@ -28,12 +28,12 @@ void max_pool(OnnxCall& c) {
   const Index by_columns = c.integer("storage_order", 0);
   const auto dtype = c.value(0).dtype;
   const bool is_small = dtype == DType::U8 || dtype == DType::I8;
-  const auto cast = [&](DraftRef x, DType to) {
+  const auto cast = [&](ValueRef x, DType to) {
     return c.add("cast", {x}, Attributes().set("to", std::string(name_of(to))));
   };
-  DraftRef x = is_small ? cast(c.in(0), DType::F32) : c.in(0);
-  const DraftRef images = c.channels_last(x, p.rank);
-  const DraftRef y = c.add("max-pool", {images}, p.attributes);
+  ValueRef x = is_small ? cast(c.in(0), DType::F32) : c.in(0);
+  const ValueRef images = c.channels_last(x, p.rank);
+  const ValueRef y = c.add("max-pool", {images}, p.attributes);
   c.set_channels_last(0, is_small ? cast(y, *dtype) : y, p.rank);
   if (c.results().size() < 2) return;
   Attributes indices = p.attributes;
@@ -49,15 +49,15 @@ void average_pool(OnnxCall& c) {
 }
 
 // (sum of |x|^p)^(1 / p), from the sum on.
-DraftRef rooted(OnnxCall& c, DraftRef sum, double p) {
+ValueRef rooted(OnnxCall& c, ValueRef sum, double p) {
   if (p == 1) return sum;
   if (p == 2) return c.add("sqrt", {sum});
-  return c.add("pow", {sum, c.draft.add_number(static_cast<float>(1 / p))});
+  return c.add("pow", {sum, c.builder.add_number(static_cast<float>(1 / p))});
 }
-DraftRef powers(OnnxCall& c, double p) {
+ValueRef powers(OnnxCall& c, double p) {
   if (p == 1) return c.add("abs", {c.in(0)});
   if (p == 2) return c.add("mul", {c.in(0), c.in(0)});
-  return c.add("pow", {c.add("abs", {c.in(0)}), c.draft.add_number(static_cast<float>(p))});
+  return c.add("pow", {c.add("abs", {c.in(0)}), c.builder.add_number(static_cast<float>(p))});
 }
 // Before opset 2 it was a float.
 double power(OnnxCall& c) {
@@ -72,9 +72,9 @@ void lp_pool(OnnxCall& c) {
   double size = 1;
   for (const Index k : p.windows.kernel) size *= static_cast<double>(k);
   p.attributes.set("count-pads", 1);
-  const DraftRef mean =
+  const ValueRef mean =
       c.add("average-pool", {c.channels_last(powers(c, by), p.rank)}, p.attributes);
-  const DraftRef sum = c.add("scale", {mean}, Attributes().set("by", size));
+  const ValueRef sum = c.add("scale", {mean}, Attributes().set("by", size));
   c.set_channels_last(0, rooted(c, sum, by), p.rank);
 }
 

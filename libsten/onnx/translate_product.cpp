@@ -11,14 +11,14 @@ Attributes axes(std::vector<Index> list) {
 
 // An operand of one axis is a row on the left and a column on the right.
 void matmul(OnnxCall& c) {
-  DraftRef a = c.in(0), b = c.in(1);
-  const auto is_vector = [&](DraftRef v) {
-    return c.draft[v].shape && c.draft[v].shape->size() == 1;
+  ValueRef a = c.in(0), b = c.in(1);
+  const auto is_vector = [&](ValueRef v) {
+    return c.builder[v].shape && c.builder[v].shape->size() == 1;
   };
   const bool is_row = is_vector(a), is_column = is_vector(b);
   if (is_row) a = c.add("unsqueeze", {a}, axes({0}));
   if (is_column) b = c.add("unsqueeze", {b}, axes({1}));
-  DraftRef y = c.add("matmul", {a, b});
+  ValueRef y = c.add("matmul", {a, b});
   std::vector<Index> gone;
   if (is_row) gone.push_back(-2);
   if (is_column) gone.push_back(-1);
@@ -29,12 +29,12 @@ void matmul(OnnxCall& c) {
 // alpha * a * b + beta * c.
 void gemm(OnnxCall& c) {
   const double alpha = c.number("alpha", 1), beta = c.number("beta", 1);
-  const auto scaled = [&](DraftRef x, double by) {
+  const auto scaled = [&](ValueRef x, double by) {
     return by == 1 ? x : c.add("scale", {x}, Attributes().set("by", by));
   };
-  DraftRef a = c.in(0);
+  ValueRef a = c.in(0);
   if (c.integer("transA", 0)) a = c.add("transpose", {a}, axes({1, 0}));
-  DraftRef y =
+  ValueRef y =
       c.integer("transB", 0) ? c.add("linear", {a, c.in(1)}) : c.add("matmul", {a, c.in(1)});
   y = scaled(y, alpha);
   if (c.has(2) && beta != 0) y = c.add("add", {y, scaled(c.in(2), beta)});

@@ -11,7 +11,7 @@ void reduce(OnnxCall& c, const char* op) {
   a.set("keep", c.integer("keepdims", 1));
   const bool noop = c.integer("noop_with_empty_axes", 0) != 0;
   if (noop) a.set("noop", 1);
-  std::vector<DraftRef> in{c.in(0)};
+  std::vector<ValueRef> in{c.in(0)};
   if (c.has_list(1, "axes")) {
     if (const auto axes = c.list(1, "axes"))
       a.set("axes", Attributes::Value(*axes));
@@ -34,12 +34,12 @@ void log_sum_exp(OnnxCall& c) { reduce(c, "reduce-log-sum-exp"); }
 // Before opset 13 the axes from `axis` on are one.
 void along(OnnxCall& c, const char* op) {
   const Index axis = c.integer("axis", c.opset < 13 ? 1 : -1);
-  const DraftRef x = c.in(0);
+  const ValueRef x = c.in(0);
   const auto axis_attribute = [](Index a) { return Attributes().set("axis", a); };
   if (c.opset >= 13 || axis == -1) return c.set(0, c.add(op, {x}, axis_attribute(axis)));
   const Index rank = std::ssize(c.shape(0)), d = axis < 0 ? axis + rank : axis;
   if (d == rank - 1) return c.set(0, c.add(op, {x}, axis_attribute(d)));
-  const DraftRef rows = c.add("flatten", {x}, axis_attribute(d));
+  const ValueRef rows = c.add("flatten", {x}, axis_attribute(d));
   c.set(0, c.add("reshape", {c.add(op, {rows}, axis_attribute(1)), c.add("shape", {x})}));
 }
 void softmax(OnnxCall& c) { along(c, "softmax"); }
@@ -59,7 +59,7 @@ void arg_min(OnnxCall& c) { place(c, "arg-min"); }
 void top(OnnxCall& c) {
   Attributes a;
   a.set("axis", c.integer("axis", -1)).set("largest", c.integer("largest", 1));
-  std::vector<DraftRef> in{c.in(0)};
+  std::vector<ValueRef> in{c.in(0)};
   if (!c.has(1))
     a.set("k", c.integer("k", 1));
   else if (const auto k = c.list(1, ""); k && k->size() == 1)
@@ -73,7 +73,7 @@ void top(OnnxCall& c) {
 void cumulative_sum(OnnxCall& c) {
   Attributes a;
   a.set("exclusive", c.integer("exclusive", 0)).set("reverse", c.integer("reverse", 0));
-  std::vector<DraftRef> in{c.in(0)};
+  std::vector<ValueRef> in{c.in(0)};
   if (const auto axis = c.list(1, ""); axis && axis->size() == 1)
     a.set("axis", axis->front());
   else
@@ -89,13 +89,13 @@ Attributes loss_attributes(OnnxCall& c) {
   return a;
 }
 void likelihood(OnnxCall& c) {
-  std::vector<DraftRef> in{c.in(0), c.in(1)};
+  std::vector<ValueRef> in{c.in(0), c.in(1)};
   if (c.has(2)) in.push_back(c.in(2));
   c.set(0, c.add("nll-loss", std::move(in), loss_attributes(c)));
 }
 void cross_entropy(OnnxCall& c) {
-  const DraftRef logs = c.add("log-softmax", {c.in(0)}, Attributes().set("axis", 1));
-  std::vector<DraftRef> in{logs, c.in(1)};
+  const ValueRef logs = c.add("log-softmax", {c.in(0)}, Attributes().set("axis", 1));
+  std::vector<ValueRef> in{logs, c.in(1)};
   if (c.has(2)) in.push_back(c.in(2));
   c.set(0, c.add("nll-loss", std::move(in), loss_attributes(c)));
   if (c.wants(1)) c.set(1, logs);

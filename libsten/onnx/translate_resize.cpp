@@ -40,16 +40,16 @@ std::optional<std::vector<double>> constant_numbers(OnnxCall& c, std::size_t i) 
 
 // x resized by what input `i` says when the model runs. The operator sees to it that images and channels
 // stay.
-DraftRef resize_at_run(OnnxCall& c, DraftRef x, std::size_t i, std::size_t rank,
+ValueRef resize_at_run(OnnxCall& c, ValueRef x, std::size_t i, std::size_t rank,
                        const Attributes& a) {
   if (!c.integers("axes").empty()) fail("what it is resized to is known only when it runs");
-  const DraftRef order = c.draft.add_integers(axes_to_last(rank));
+  const ValueRef order = c.builder.add_integers(axes_to_last(rank));
   return c.add("resize", {x, c.add("gather", {c.in(i), order})}, a);
 }
 void resize_by(OnnxCall& c, std::optional<std::vector<double>> given, std::size_t i,
                const Attributes& a) {
   const std::size_t rank = c.shape(0).size();
-  const DraftRef x = c.channels_last(c.in(0), rank);
+  const ValueRef x = c.channels_last(c.in(0), rank);
   const auto scales = for_all_axes(c, given, rank, [](std::size_t) { return 1.0; });
   if (!scales) return c.set_channels_last(0, resize_at_run(c, x, i, rank, a), rank);
   if ((*scales)[0] != 1 || (*scales)[1] != 1)
@@ -61,7 +61,7 @@ void resize_by(OnnxCall& c, std::optional<std::vector<double>> given, std::size_
 void resize_to(OnnxCall& c, const Attributes& a) {
   const ExtentList own = c.shape(0);
   const std::size_t rank = own.size();
-  const DraftRef x = c.channels_last(c.in(0), rank);
+  const ValueRef x = c.channels_last(c.in(0), rank);
   const auto sizes =
       for_all_axes(c, c.value(3).elements, rank, [&](std::size_t d) { return own[d]; });
   Shape to;

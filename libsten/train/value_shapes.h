@@ -1,7 +1,7 @@
 // Dtypes and shapes of a graph's values, before it runs.
 #pragma once
 #include "libsten/graph/graph.h"
-#include "libsten/onnx/draft.h"
+#include "libsten/onnx/graph_builder.h"
 
 namespace sten {
 
@@ -19,10 +19,10 @@ class ValueShapes {
 
  private:
   void add(const Node& n, bool guesses);
-  std::optional<Shape> shape_of(DraftRef r) const;
+  std::optional<Shape> shape_of(ValueRef r) const;
 
-  Draft draft_;
-  std::map<std::string, DraftRef, std::less<>> refs_;
+  GraphBuilder builder_;
+  std::map<std::string, ValueRef, std::less<>> refs_;
 };
 
 }  // namespace sten

@@ -214,11 +214,11 @@ bool has_small_result(std::string_view op, const std::vector<Tensor>& in) {
 
 // Runs the nodes one after the other, as long as what comes of them is small, and then the graph.
 void run_small(const OnnxImport& model, const Checkpoint& file) {
-  Draft draft;
-  std::map<std::string, DraftRef, std::less<>> refs;
+  GraphBuilder builder;
+  std::map<std::string, ValueRef, std::less<>> refs;
   NamedValues<Tensor> inputs;
   const auto put = [&](const std::string& name, const Dense& x) {
-    refs[name] = draft.add_constant(x);
+    refs[name] = builder.add_constant(x);
     return is_small(x);
   };
   for (const OnnxPort& p : model.inputs) {
@@ -232,14 +232,14 @@ void run_small(const OnnxImport& model, const Checkpoint& file) {
   for (const Constant& c : model.graph.constants())
     if (!put(c.name, c.value)) return;
   for (const Node& n : model.graph.nodes()) {
-    DraftStep step{n.name, n.op, {}, n.attributes};
+    BuilderNode step{n.name, n.op, {}, n.attributes};
     std::vector<Tensor> in;
     for (const std::string& name : n.inputs) {
       step.in.push_back(refs.find(name)->second);
-      in.emplace_back(*draft[step.in.back()].constant);
+      in.emplace_back(*builder[step.in.back()].constant);
     }
     Shape shape;
-    const DraftValue v = infer(draft, step);
+    const BuilderValue v = infer(builder, step);
     const bool is_known = v.shape && all_known(*v.shape, shape);
     if (is_known ? checked_size(shape) > most_elements : !has_small_result(n.op.text(), in)) return;
     if (!put(n.name, apply(n.op, in, n.attributes).to_dense())) return;

@@ -106,7 +106,7 @@ class Flow {
       for (std::size_t i = 0; i < nodes_[k]->inputs.size(); ++i)
         if (is_data(*nodes_[k], i)) takers_[nodes_[k]->inputs[i]].push_back(k);
       for (const std::string_view v : nodes_[k]->outputs)
-        if (!v.empty()) makers_[v].push_back(k);
+        if (!v.empty()) producers_[v].push_back(k);
     }
   }
 
@@ -156,7 +156,7 @@ class Flow {
     Values found;
     const auto add_makers = [&](std::string_view v) {
       if (v.empty() || !found.insert(v).second) return;
-      if (const auto at = makers_.find(v); at != makers_.end())
+      if (const auto at = producers_.find(v); at != producers_.end())
         open.insert(open.end(), at->second.begin(), at->second.end());
     };
     while (!open.empty()) {
@@ -175,7 +175,7 @@ class Flow {
     Values outputs;
     for (const OnnxValue& v : graph_.outputs) {
       outputs.insert(v.name);
-      if (const auto at = makers_.find(v.name); at != makers_.end())
+      if (const auto at = producers_.find(v.name); at != producers_.end())
         last.insert(last.end(), at->second.begin(), at->second.end());
     }
     Values found = before(std::move(last), [](const OnnxNode&, std::size_t) { return true; });
@@ -204,7 +204,7 @@ class Flow {
   const OnnxGraph& graph_;
   const std::vector<const OnnxNode*>& nodes_;
   Values fixed_, matrices_;
-  std::unordered_map<std::string_view, std::vector<std::size_t>> takers_, makers_;
+  std::unordered_map<std::string_view, std::vector<std::size_t>> takers_, producers_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "libsten/onnx/draft.h"
+#include "libsten/onnx/graph_builder.h"
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ std::optional<ExtentList> integers_in(const Dense& x) {
   return all;
 }
 
-std::optional<Dense> constant_of(const DraftValue& v) {
+std::optional<Dense> constant_of(const BuilderValue& v) {
   Shape shape, elements;
   if (!v.elements || !v.dtype || !v.shape || !all_known(*v.shape, shape) ||
       !all_known(*v.elements, elements))
@@ -60,58 +60,59 @@ Attributes::List axes_to_first(std::size_t rank) {
   return axes;
 }
 
-DraftRef Draft::add_value(DraftValue v) {
+ValueRef GraphBuilder::add_value(BuilderValue v) {
   values_.push_back(std::move(v));
   return values_.size() - 1;
 }
 
-DraftRef Draft::add_input(std::string name, std::optional<DType> dtype,
-                          std::optional<ExtentList> shape) {
+ValueRef GraphBuilder::add_input(std::string name, std::optional<DType> dtype,
+                                 std::optional<ExtentList> shape) {
   return add_value({.name = std::move(name), .dtype = dtype, .shape = std::move(shape)});
 }
 
-DraftRef Draft::add_weight(std::string name, const Shape& shape) {
+ValueRef GraphBuilder::add_weight(std::string name, const Shape& shape) {
   return add_value(
       {.name = std::move(name), .dtype = DType::F32, .shape = known(shape), .is_weight = true});
 }
 
-DraftRef Draft::add_constant(Dense value, std::string name) {
-  DraftValue v{.name = std::move(name), .dtype = value.dtype(), .shape = known(value.extents)};
+ValueRef GraphBuilder::add_constant(Dense value, std::string name) {
+  BuilderValue v{.name = std::move(name), .dtype = value.dtype(), .shape = known(value.extents)};
   v.elements = integers_in(value);
   v.constant = std::move(value);
   return add_value(std::move(v));
 }
 
-DraftRef Draft::add_integers(const std::vector<Index>& list) {
+ValueRef GraphBuilder::add_integers(const std::vector<Index>& list) {
   Dense x = Dense::zeros(DType::I64, {std::ssize(list)});
   std::ranges::copy(list, x.values.mutate<std::int64_t>().begin());
   return add_constant(std::move(x));
 }
 
-DraftRef Draft::add_leaf(DraftValue v) { return add_value(std::move(v)); }
+ValueRef GraphBuilder::add_leaf(BuilderValue v) { return add_value(std::move(v)); }
 
-DraftRef Draft::add_number(float x) { return add_constant(Dense::of({}, {x})); }
+ValueRef GraphBuilder::add_number(float x) { return add_constant(Dense::of({}, {x})); }
 
-DraftRef Draft::add(Name op, std::vector<DraftRef> in, Attributes attributes, std::string name) {
-  DraftStep step{std::move(name), op, std::move(in), std::move(attributes)};
-  const auto is_fixed = [&](DraftRef r) { return values_[r].is_fixed || values_[r].constant; };
-  DraftValue v = infer(*this, step);
+ValueRef GraphBuilder::add(Name op, std::vector<ValueRef> in, Attributes attributes,
+                           std::string name) {
+  BuilderNode node{std::move(name), op, std::move(in), std::move(attributes)};
+  const auto is_fixed = [&](ValueRef r) { return values_[r].is_fixed || values_[r].constant; };
+  BuilderValue v = infer(*this, node);
   for (const Extent& e : v.shape.value_or(ExtentList{}))
     if (e.is_known() && e.number < 0) fail("its result would have an extent of {}", e.number);
   // The same again: only its shape was made sure of.
   const bool keeps_order = op == Name("reshape") || op == Name("expand");
-  if (keeps_order && v.shape && v.shape == values_[step.in[0]].shape) return step.in[0];
-  v.is_fixed = op == Name("shape") || op == Name("size") || std::ranges::all_of(step.in, is_fixed);
-  if (v.is_fixed) budget_.spend(*this, step, v);
+  if (keeps_order && v.shape && v.shape == values_[node.in[0]].shape) return node.in[0];
+  v.is_fixed = op == Name("shape") || op == Name("size") || std::ranges::all_of(node.in, is_fixed);
+  if (v.is_fixed) budget_.spend(*this, node, v);
   if (!v.constant) v.constant = constant_of(v);
-  const auto is_constant = [&](DraftRef r) { return values_[r].constant.has_value(); };
+  const auto is_constant = [&](ValueRef r) { return values_[r].constant.has_value(); };
   Shape shape;
   // The work of images' windows is not in proportion to what they take and give.
   if (!v.constant && !is_image_operator(op.text()) && v.shape && all_known(*v.shape, shape) &&
-      std::ranges::all_of(step.in, is_constant) && checked_size(shape) <= most_folded) {
+      std::ranges::all_of(node.in, is_constant) && checked_size(shape) <= most_folded) {
     std::vector<Tensor> in_values;
-    for (const DraftRef r : step.in) in_values.emplace_back(*values_[r].constant);
-    v.constant = apply(op, in_values, step.attributes).to_dense();
+    for (const ValueRef r : node.in) in_values.emplace_back(*values_[r].constant);
+    v.constant = apply(op, in_values, node.attributes).to_dense();
     v.dtype = v.constant->dtype();
     v.shape = known(v.constant->extents);
   }
@@ -119,29 +120,29 @@ DraftRef Draft::add(Name op, std::vector<DraftRef> in, Attributes attributes, st
     if (!v.elements) v.elements = integers_in(*v.constant);
     return add_value(std::move(v));
   }
-  step.out = values_.size();
-  v.step = steps_.size();
-  steps_.push_back(std::move(step));
+  node.out = values_.size();
+  v.node = nodes_.size();
+  nodes_.push_back(std::move(node));
   return add_value(std::move(v));
 }
 
-void Draft::add_output(const std::string& name, DraftRef v) {
+void GraphBuilder::add_output(const std::string& name, ValueRef v) {
   const bool is_taken = taken_by_outputs_.contains(v);
   if (values_[v].constant) {
     if (is_taken || !values_[v].name.empty()) v = add_constant(*values_[v].constant);
     values_[v].name = name;
-  } else if (is_taken || !values_[v].step || steps_[*values_[v].step].name != name) {
+  } else if (is_taken || !values_[v].node || nodes_[*values_[v].node].name != name) {
     v = add("identity", {v}, {}, name);
   }
   taken_by_outputs_.insert(v);
   outputs_.push_back({name, v});
 }
 
-const DraftStep* Draft::step_of(DraftRef v) const {
-  return values_[v].step ? &steps_[*values_[v].step] : nullptr;
+const BuilderNode* GraphBuilder::node_of(ValueRef v) const {
+  return values_[v].node ? &nodes_[*values_[v].node] : nullptr;
 }
-const DraftStep* Draft::step_of(DraftRef v, std::string_view op) const {
-  const DraftStep* s = step_of(v);
+const BuilderNode* GraphBuilder::node_of(ValueRef v, std::string_view op) const {
+  const BuilderNode* s = node_of(v);
   return s && s->op.text() == op ? s : nullptr;
 }
 
