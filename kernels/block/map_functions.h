@@ -24,8 +24,8 @@ struct MapNumbers {
 };
 
 // Functions of two tensors (libsten/ops/binary.cpp), and comparisons.
-enum class PairFunction : std::uint8_t { add, sub, mul, div, pow, p_relu, min, max };
-enum class PairTest : std::uint8_t {
+enum class BinaryFunction : std::uint8_t { add, sub, mul, div, pow, p_relu, min, max };
+enum class BinaryTest : std::uint8_t {
   equal,
   less,
   less_or_equal,
@@ -33,7 +33,7 @@ enum class PairTest : std::uint8_t {
   logical_or,
   logical_xor
 };
-enum class OneTest : std::uint8_t { is_nan, is_inf, is_plus_inf, is_minus_inf, logical_not };
+enum class UnaryTest : std::uint8_t { is_nan, is_inf, is_plus_inf, is_minus_inf, logical_not };
 // A truth is a byte that is not 0.
 enum class ElementKind : std::uint8_t { f32, i64, truth };
 
@@ -75,15 +75,15 @@ struct MapFunctions {
                std::int64_t n, const float* x, float* y, Stream);
 
   // to[i] = f(a, b) in the order of the walk, in which operands are a and b.
-  void (*pair)(PairFunction, const MapAxes&, const float* a, const float* b, float* to, Stream);
+  void (*binary)(BinaryFunction, const MapAxes&, const float* a, const float* b, float* to, Stream);
   // The gradient of a (which = 0) or b (1) from dy[i], not of add and sub.
-  void (*pair_grad)(PairFunction, int which, const MapAxes&, const float* dy, const float* a,
-                    const float* b, float* to, Stream);
+  void (*binary_grad)(BinaryFunction, int which, const MapAxes&, const float* dy, const float* a,
+                      const float* b, float* to, Stream);
   // to[i], a byte that is 0 or 1, of elements of that kind. Logic is of truths, whatever the kind.
-  void (*test)(PairTest, ElementKind, const MapAxes&, const void* a, const void* b,
+  void (*test)(BinaryTest, ElementKind, const MapAxes&, const void* a, const void* b,
                std::uint8_t* to, Stream);
   // Of each of n floats; logical_not of truths.
-  void (*test_one)(OneTest, std::int64_t n, const void* x, std::uint8_t* to, Stream);
+  void (*test_one)(UnaryTest, std::int64_t n, const void* x, std::uint8_t* to, Stream);
   // to[i] = c != 0 ? x : y of elements of that many bytes; operands are c, of bytes, x and y.
   void (*choose)(int width, const MapAxes&, const std::uint8_t* c, const void* x, const void* y,
                  void* to, Stream);

@@ -64,13 +64,13 @@ class TokenWalk {
         maps{"relu",  "gelu", "gelu-tanh", "tanh",  "sigmoid",   "silu",
              "scale", "erf",  "exp",       "sqrt",  "identity",  "cast",
              "abs",   "neg",  "elu",       "relu6", "leaky-relu"},
-        pairs{"add", "sub", "mul", "div", "min", "max", "pow"};
+        binary_operators{"add", "sub", "mul", "div", "min", "max", "pow"};
     const auto is_one_of = [&](const std::vector<std::string_view>& ops) {
       return std::ranges::find(ops, n.op.text()) != ops.end();
     };
     if (n.op.text() == "attention") return attended(n);
     if (n.op.text() == "slice") return sliced(n);
-    if (is_one_of(pairs)) return joined(n);
+    if (is_one_of(binary_operators)) return joined(n);
     if (is_one_of(lookups)) {
       if (of(n.inputs[0])) fail_at(n, "looks up tokens");
       const TokenAxis ids = *of(n.inputs[1]);

@@ -12,21 +12,21 @@ namespace {
 
 // What a and b become, and of a gradient dy with them. F32 has a loop for each operator, which makes
 // the elements [begin, end); the others have a call for each element.
-using PairLoop = void (*)(const Broadcast& repeated, Index begin, Index end, const float* dy,
-                          const float* a, const float* b, float* to);
+using BinaryLoop = void (*)(const Broadcast& repeated, Index begin, Index end, const float* dy,
+                            const float* a, const float* b, float* to);
 template <class T>
-using PairFunction = T (*)(T dy, T a, T b);
+using BinaryFunction = T (*)(T dy, T a, T b);
 
-struct PairKernel {
-  PairLoop f32;
-  PairFunction<double> f64;
-  PairFunction<std::int64_t> i64 = nullptr;
+struct BinaryKernel {
+  BinaryLoop f32;
+  BinaryFunction<double> f64;
+  BinaryFunction<std::int64_t> i64 = nullptr;
 };
-struct PairRow {
+struct BinaryRow {
   const char* name;
   Keeps keeps;
-  PairKernel value;
-  PairKernel grads[2] = {};  // of a and b; without them these are dy itself
+  BinaryKernel value;
+  BinaryKernel grads[2] = {};  // of a and b; without them these are dy itself
 };
 
 template <class F>
@@ -48,21 +48,21 @@ T one_value(T, T a, T b) {
 }
 
 template <class I, class F>
-constexpr PairKernel value_kernel(F) {
+constexpr BinaryKernel value_kernel(F) {
   return {each_value<F>, one_value<double, double, F>, one_value<std::int64_t, I, F>};
 }
 template <class G>
-constexpr PairKernel grad_kernel(G g) {
+constexpr BinaryKernel grad_kernel(G g) {
   return {each_grad<G>, g};
 }
 
 // f(a, b), and what a's and b's gradients are of (dy, a, b).
 template <class I, class F>
-constexpr PairRow sum_row(const char* name, F f) {
+constexpr BinaryRow sum_row(const char* name, F f) {
   return {name, Keeps::nothing, value_kernel<I>(f)};
 }
 template <class I, class F, class A, class B>
-constexpr PairRow pair_row(const char* name, F f, A a, B b) {
+constexpr BinaryRow binary_row(const char* name, F f, A a, B b) {
   return {name, Keeps::inputs, value_kernel<I>(f), {grad_kernel(a), grad_kernel(b)}};
 }
 
@@ -114,34 +114,34 @@ constexpr auto if_less = [](auto dy, auto a, auto b) {
 };
 constexpr auto if_more = [](auto dy, auto a, auto b) { return if_less(dy, b, a); };
 
-constexpr PairRow pair_rows[] = {
+constexpr BinaryRow binary_rows[] = {
     sum_row<std::uint64_t>("add", plus),
     sum_row<std::uint64_t>("sub", minus),
-    pair_row<std::uint64_t>(
+    binary_row<std::uint64_t>(
         "mul", [](auto a, auto b) { return a * b; }, [](auto dy, auto, auto b) { return dy * b; },
         [](auto dy, auto a, auto) { return dy * a; }),
-    pair_row<std::int64_t>(
+    binary_row<std::int64_t>(
         "div", [](auto a, auto b) { return quotient(a, b); },
         [](auto dy, auto, auto b) { return dy / b; },
         [](auto dy, auto a, auto b) { return -dy * (a / b / b); }),
     // The logarithm counts for nothing where a power of 0 is 0.
-    pair_row<std::int64_t>(
+    binary_row<std::int64_t>(
         "pow", [](auto a, auto b) { return power(a, b); },
         [](auto dy, auto a, auto b) { return b == 0 ? b : dy * b * power(a, b - 1); },
         [](auto dy, auto a, auto b) {
           return a == 0 && b >= 0 ? a : dy * power(a, b) * std::log(a);
         }),
-    pair_row<std::int64_t>(
+    binary_row<std::int64_t>(
         "p-relu", [](auto a, auto b) { return a < 0 ? product(a, b) : a; },
         [](auto dy, auto a, auto b) { return a > 0 ? dy : dy * b; },
         [](auto dy, auto a, auto) { return a < 0 ? dy * a : decltype(dy){0}; }),
-    pair_row<std::int64_t>("min", least, if_less, if_more),
-    pair_row<std::int64_t>("max", most, if_more, if_less),
+    binary_row<std::int64_t>("min", least, if_less, if_more),
+    binary_row<std::int64_t>("max", most, if_more, if_less),
 };
 
 // What the kernel makes of a and b, repeated to `shape`.
 template <class T>
-Tensor write_interleaved(const OutFormat& format, const Shape& shape, const PairKernel& kernel,
+Tensor write_interleaved(const OutFormat& format, const Shape& shape, const BinaryKernel& kernel,
                          const T* dy, const Dense& a, const Dense& b) {
   const Broadcast repeated(shape, a.extents, b.extents);
   const T *x = a.values.as<T>().data(), *y = b.values.as<T>().data();
@@ -166,7 +166,7 @@ Tensor write_interleaved(const OutFormat& format, const Shape& shape, const Pair
 }
 
 // Of both in one dtype, which is that of the result; an exponent may be of another.
-Outputs pair_forward(const PairRow& row, const Call& call) {
+Outputs binary_forward(const BinaryRow& row, const Call& call) {
   call.attributes.check(row.name, {});
   const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();
   const DType dtype = a.dtype();
@@ -222,7 +222,7 @@ Outputs sum_grad(const std::string& op, bool is_sub, const Call& call) {
 }
 
 // Of the others, from what they kept.
-Outputs pair_grad(const PairRow& row, const std::string& op, const Call& call) {
+Outputs binary_grad(const BinaryRow& row, const std::string& op, const Call& call) {
   const Dense &dy = call.in[0].as<Dense>(), &a = call.in[1].as<Dense>();
   Dense b = call.in[2].as<Dense>();
   check_dtypes(op, "the gradient", dy.dtype(), "an operand", a.dtype());
@@ -246,7 +246,7 @@ Outputs pair_grad(const PairRow& row, const std::string& op, const Call& call) {
 }
 
 // Of a sparse a, in its own layout, by one number: zeros stay.
-Outputs sparse_by_number(const PairRow& row, const Call& call) {
+Outputs sparse_by_number(const BinaryRow& row, const Call& call) {
   call.attributes.check(row.name, {});
   const Tensor& a = call.in[0];
   const Dense& b = call.in[1].as<Dense>();
@@ -270,12 +270,12 @@ Outputs sparse_by_number(const PairRow& row, const Call& call) {
 }  // namespace
 
 void add_binary(Operators& all) {
-  for (const PairRow& row : pair_rows) {
+  for (const BinaryRow& row : binary_rows) {
     const Name op(row.name);
     const std::string grad = std::string(row.name) + ".grad";
     all.declare(op, {row.keeps});
     add_streamed(all, op, {"dense", "dense"}, 1,
-                 [&row](const Call& call) { return pair_forward(row, call); });
+                 [&row](const Call& call) { return binary_forward(row, call); });
     if (row.keeps == Keeps::nothing)
       add_streamed(all, grad, {"dense"}, 2,
                    [grad, is_sub = row.name == std::string_view("sub")](const Call& call) {
@@ -283,7 +283,7 @@ void add_binary(Operators& all) {
                    });
     else
       add_streamed(all, grad, {"dense", "dense", "dense"}, 2,
-                   [&row, grad](const Call& call) { return pair_grad(row, grad, call); });
+                   [&row, grad](const Call& call) { return binary_grad(row, grad, call); });
     if (op == Name("mul") || op == Name("div"))
       all.add(
           {op, {any::layout, "dense"}, {{"keep-all", any::layout}}},

@@ -10,7 +10,7 @@ void add_builtin_operators(Operators& all) {
   add_binary(all);
   add_elementwise(all);
   add_comparisons(all);
-  add_integer_pairs(all);
+  add_integer_binary(all);
   add_where(all);
   add_casts(all);
   add_softmax(all);
@@ -50,7 +50,7 @@ void add_builtin_operators(Operators& all) {
   add_device_matmul(all);
   add_device_linear(all);
   add_device_maps(all);
-  add_device_pairs(all);
+  add_device_binary(all);
   add_device_sums(all);
   add_device_rows(all);
   add_device_convolutions(all);

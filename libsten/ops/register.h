@@ -30,7 +30,7 @@ void add_scatters(Operators& all);         // scatter-elements, scatter-nd
 void add_choices(Operators& all);          // non-zero, compress, one-hot, eye-like
 void add_reverses(Operators& all);         // reverse-sequence
 void add_uniques(Operators& all);          // unique, unique-indices, -inverse, -counts
-void add_integer_pairs(Operators& all);    // mod, bit-shift
+void add_integer_binary(Operators& all);   // mod, bit-shift
 void add_einsum(Operators& all);
 void add_nll_loss(Operators& all);
 void add_folds(Operators& all);   // reduce-max and others
@@ -50,9 +50,9 @@ void add_matmul(Operators& all);
 void add_sparse_matmul(Operators& all);
 void add_device_matmul(Operators& all);
 void add_device_linear(Operators& all);
-void add_device_maps(Operators& all);   // functions of each element, dropout
-void add_device_pairs(Operators& all);  // of two tensors, comparisons, where
-void add_device_sums(Operators& all);   // sum, mean
+void add_device_maps(Operators& all);    // functions of each element, dropout
+void add_device_binary(Operators& all);  // of two tensors, comparisons, where
+void add_device_sums(Operators& all);    // sum, mean
 void add_device_rows(Operators& all);
 void add_device_convolutions(Operators& all);  // conv, conv-transpose, conv-relu
 void add_sparse_signals(Operators& all);       // of matmul and relu

@@ -13,7 +13,7 @@ kernels::MapFunctions serial_maps() {
   return {with_memory<maps_table, &M::add_bias>(), with_memory<maps_table, &M::sum_rows>(),
           with_memory<maps_table, &M::sum>(),      with_memory<maps_table, &M::map>(),
           with_memory<maps_table, &M::map_grad>(), with_memory<maps_table, &M::drop>(),
-          with_memory<maps_table, &M::pair>(),     with_memory<maps_table, &M::pair_grad>(),
+          with_memory<maps_table, &M::binary>(),   with_memory<maps_table, &M::binary_grad>(),
           with_memory<maps_table, &M::test>(),     with_memory<maps_table, &M::test_one>(),
           with_memory<maps_table, &M::choose>(),   with_memory<maps_table, &M::keep_chosen>(),
           with_memory<maps_table, &M::move>(),     with_memory<maps_table, &M::cast>()};

@@ -43,7 +43,7 @@ void with_both(F&& f) {
 TEST_CASE("blocks add a bias and sum rows") {
   with_both([](const MapFunctions& f, bool checked) {
     Dice dice(1);
-    using Size = std::pair<Index, Index>;
+    using Size = std::binary<Index, Index>;
     std::vector<Size> sizes{{1, 1}, {3, 7}, {200, 33}, {280, 9}, {0, 5}, {5, 0}, {70, 1}};
     if (!checked) sizes.insert(sizes.end(), {{9001, 65}, {20000, 1}, {1, 5000}});
     for (const Size& size : sizes) {
@@ -171,10 +171,10 @@ TEST_CASE("blocks make functions of one and two tensors, repeated, and choose") 
       std::vector<std::uint8_t> bits(walk.sizes[0]), less(n);
       for (std::uint8_t& v : bits) v = static_cast<std::uint8_t>(dice.below(2));
       std::vector<float> sub(n), grad(n), chosen(n), kept(n);
-      f.pair(kernels::PairFunction::sub, walk.axes, a.data(), b.data(), sub.data(), nullptr);
-      f.pair_grad(kernels::PairFunction::div, 1, walk.axes, dy.data(), a.data(), b.data(),
-                  grad.data(), nullptr);
-      f.test(kernels::PairTest::less, kernels::ElementKind::f32, walk.axes, a.data(), b.data(),
+      f.binary(kernels::BinaryFunction::sub, walk.axes, a.data(), b.data(), sub.data(), nullptr);
+      f.binary_grad(kernels::BinaryFunction::div, 1, walk.axes, dy.data(), a.data(), b.data(),
+                    grad.data(), nullptr);
+      f.test(kernels::BinaryTest::less, kernels::ElementKind::f32, walk.axes, a.data(), b.data(),
              less.data(), nullptr);
       f.choose(4, walk.axes, bits.data(), b.data(), c.data(), chosen.data(), nullptr);
       f.keep_chosen(false, walk.axes, bits.data(), dy.data(), kept.data(), nullptr);
@@ -281,9 +281,9 @@ TEST_CASE("blocks test and cast floats, integers and truths") {
     const std::vector<float> x{-2.7f, 2.7f, 0, -0.0f, inf, -inf, NAN, 1e30f, 16777216};
     const auto n = std::ssize(x);
     std::vector<std::uint8_t> is(n);
-    f.test_one(kernels::OneTest::is_inf, n, x.data(), is.data(), nullptr);
+    f.test_one(kernels::UnaryTest::is_inf, n, x.data(), is.data(), nullptr);
     CHECK(is == std::vector<std::uint8_t>{0, 0, 0, 0, 1, 1, 0, 0, 0});
-    f.test_one(kernels::OneTest::is_nan, n, x.data(), is.data(), nullptr);
+    f.test_one(kernels::UnaryTest::is_nan, n, x.data(), is.data(), nullptr);
     CHECK(is == std::vector<std::uint8_t>{0, 0, 0, 0, 0, 0, 1, 0, 0});
     std::vector<std::int64_t> whole(n);
     f.cast(K::f32, K::i64, n, x.data(), whole.data(), nullptr);

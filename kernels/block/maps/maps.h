@@ -1,7 +1,7 @@
 // MapFunctions (map_functions.h) over a Grid.
 #pragma once
+#include "kernels/block/maps/binary.h"
 #include "kernels/block/maps/moves.h"
-#include "kernels/block/maps/pairs.h"
 #include "kernels/block/maps/sums.h"
 #include "kernels/block/maps/unary.h"
 
@@ -11,11 +11,11 @@ template <class Grid>
 MapFunctions map_functions() {
   using Sums = SumsOn<Grid>;
   using Unary = UnaryOn<Grid>;
-  using Pairs = PairsOn<Grid>;
+  using Binary = BinaryOn<Grid>;
   using Moves = MovesOn<Grid>;
-  return {Sums::add_bias, Sums::sum_rows,     Sums::sum,        Unary::map,  Unary::map_grad,
-          Unary::drop,    Pairs::pair,        Pairs::pair_grad, Pairs::test, Pairs::test_one,
-          Pairs::choose,  Pairs::keep_chosen, Moves::move,      Moves::cast};
+  return {Sums::add_bias, Sums::sum_rows,      Sums::sum,           Unary::map,   Unary::map_grad,
+          Unary::drop,    Binary::binary,      Binary::binary_grad, Binary::test, Binary::test_one,
+          Binary::choose, Binary::keep_chosen, Moves::move,         Moves::cast};
 }
 
 }  // namespace sten::kernels

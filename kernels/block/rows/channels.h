@@ -11,7 +11,7 @@ namespace sten::kernels {
 struct MomentTerms {
   const float* x;
   std::int64_t n;
-  STEN_DEVICE ColumnPair operator()(std::int64_t row, std::int64_t column) const {
+  STEN_DEVICE ColumnSums operator()(std::int64_t row, std::int64_t column) const {
     const float d = x[row * n + column] - x[column];
     return {static_cast<double>(d), static_cast<double>(d * d)};
   }
@@ -20,7 +20,7 @@ struct StoreMoments {
   const float* x;
   std::int64_t rows, n;
   double* moments;
-  STEN_DEVICE void operator()(std::int64_t column, const ColumnPair& sum) const {
+  STEN_DEVICE void operator()(std::int64_t column, const ColumnSums& sum) const {
     const auto count = static_cast<double>(rows);
     const double mean = sum.first / count, variance = sum.second / count - mean * mean;
     moments[column] = rows == 0 ? 0 : static_cast<double>(x[column]) + mean;
@@ -97,7 +97,7 @@ struct LineGradTerms {
   ChannelNorm c;
   ChannelLine line;
   const float *dy, *x;
-  STEN_DEVICE ColumnPair operator()(std::int64_t row, std::int64_t column) const {
+  STEN_DEVICE ColumnSums operator()(std::int64_t row, std::int64_t column) const {
     const std::int64_t i = row * c.n + column;
     const float g = line.through(dy[i], x[i], column);
     const auto mean = static_cast<float>(mean_of(c, column));
@@ -112,7 +112,7 @@ struct LineGrads {
   std::int64_t rows;
   ChannelGrads to;
   float *by, *more;  // nullptr: mean and variance are given
-  STEN_DEVICE void operator()(std::int64_t i, const ColumnPair& sum) const {
+  STEN_DEVICE void operator()(std::int64_t i, const ColumnSums& sum) const {
     const double a = static_cast<double>(line.a[i]), spread = spread_of(c, i);
     if (to.dgamma) to.dgamma[i] = static_cast<float>(sum.second / std::sqrt(spread));
     if (to.dbeta) to.dbeta[i] = static_cast<float>(sum.first);

@@ -4,14 +4,14 @@
 
 namespace sten::kernels {
 
-struct ColumnPair {
+struct ColumnSums {
   double first = 0, second = 0;
 };
 
 // A block has 32 columns of a piece of the rows, and a thread each eighth row of one: finish(piece *
 // columns + column, the sums of terms(row, column)).
 template <class Terms, class Finish>
-struct SumColumnPairs {
+struct TwoColumnSums {
   static constexpr int width = 32, height = 8, threads = width * height;
   std::int64_t rows, columns, piece, pieces;
   Terms terms;
@@ -19,19 +19,19 @@ struct SumColumnPairs {
 
   STEN_HOST_DEVICE std::int64_t tiles() const { return (columns + width - 1) / width; }
   std::int64_t blocks() const { return pieces * tiles(); }
-  std::size_t shared_bytes() const { return threads * sizeof(ColumnPair); }
+  std::size_t shared_bytes() const { return threads * sizeof(ColumnSums); }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    auto sums = b.template shared<ColumnPair>(threads);
+    auto sums = b.template shared<ColumnSums>(threads);
     const std::int64_t at = block / tiles(), column0 = (block - at * tiles()) * width;
     const std::int64_t begin = at * piece, end = begin + piece < rows ? begin + piece : rows;
     b.for_each_thread([&](int t) {
       const std::int64_t column = column0 + t % width;
-      ColumnPair sum;
+      ColumnSums sum;
       if (column < columns) {
         STEN_UNROLL(4)
         for (std::int64_t r = begin + t / width; r < end; r += height) {
-          const ColumnPair term = terms(r, column);
+          const ColumnSums term = terms(r, column);
           sum.first += term.first;
           sum.second += term.second;
         }
@@ -41,8 +41,8 @@ struct SumColumnPairs {
     for (int half = height / 2; half > 0; half /= 2)
       b.for_each_thread([&](int t) {
         if (t >= half * width) return;
-        const ColumnPair one = sums[t], other = sums[t + half * width];
-        sums[t] = ColumnPair{one.first + other.first, one.second + other.second};
+        const ColumnSums one = sums[t], other = sums[t + half * width];
+        sums[t] = ColumnSums{one.first + other.first, one.second + other.second};
       });
     b.for_each_thread([&](int t) {
       if (t < width && column0 + t < columns) finish(at * columns + column0 + t, sums[t]);
@@ -50,14 +50,14 @@ struct SumColumnPairs {
   }
 };
 
-struct KeepPairs {
-  ColumnPair* to;
-  STEN_DEVICE void operator()(std::int64_t i, const ColumnPair& sum) const { to[i] = sum; }
+struct StoreColumnSums {
+  ColumnSums* to;
+  STEN_DEVICE void operator()(std::int64_t i, const ColumnSums& sum) const { to[i] = sum; }
 };
-struct KeptPairs {
-  const ColumnPair* from;
+struct StoredColumnSums {
+  const ColumnSums* from;
   std::int64_t columns;
-  STEN_DEVICE ColumnPair operator()(std::int64_t piece, std::int64_t column) const {
+  STEN_DEVICE ColumnSums operator()(std::int64_t piece, std::int64_t column) const {
     return from[piece * columns + column];
   }
 };
@@ -70,13 +70,13 @@ void sum_columns(Grid& grid, std::int64_t rows, std::int64_t columns, const Term
   const std::int64_t wanted = (rows + most_pieces - 1) / most_pieces;
   const std::int64_t piece = wanted < least ? least : wanted, pieces = (rows + piece - 1) / piece;
   if (rows <= max_single_pass_rows) {  // a second kernel would take longer
-    grid.launch(SumColumnPairs<Terms, Finish>{rows, columns, rows, 1, terms, finish});
+    grid.launch(TwoColumnSums<Terms, Finish>{rows, columns, rows, 1, terms, finish});
     return;
   }
-  auto* parts = grid.template scratch<ColumnPair>(pieces * columns);
-  grid.launch(SumColumnPairs<Terms, KeepPairs>{rows, columns, piece, pieces, terms, {parts}});
-  grid.launch(
-      SumColumnPairs<KeptPairs, Finish>{pieces, columns, pieces, 1, {parts, columns}, finish});
+  auto* parts = grid.template scratch<ColumnSums>(pieces * columns);
+  grid.launch(TwoColumnSums<Terms, StoreColumnSums>{rows, columns, piece, pieces, terms, {parts}});
+  grid.launch(TwoColumnSums<StoredColumnSums, Finish>{
+      pieces, columns, pieces, 1, {parts, columns}, finish});
 }
 
 }  // namespace sten::kernels

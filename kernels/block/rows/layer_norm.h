@@ -96,14 +96,14 @@ struct LayerNormTerms {
   const float *dy, *x;
   std::int64_t n;
   const RowMoments* moments;
-  STEN_DEVICE ColumnPair operator()(std::int64_t row, std::int64_t column) const {
+  STEN_DEVICE ColumnSums operator()(std::int64_t row, std::int64_t column) const {
     const std::int64_t i = row * n + column;
     return {static_cast<double>(dy[i] * normal_of(moments[row], x[i])), static_cast<double>(dy[i])};
   }
 };
 struct StoreColumns {
   float *first, *second;  // nullptr: not wanted
-  STEN_DEVICE void operator()(std::int64_t column, const ColumnPair& sum) const {
+  STEN_DEVICE void operator()(std::int64_t column, const ColumnSums& sum) const {
     if (first) first[column] = static_cast<float>(sum.first);
     if (second) second[column] = static_cast<float>(sum.second);
   }

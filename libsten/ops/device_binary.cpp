@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-using kernels::ElementKind, kernels::MapAxes, kernels::PairFunction, kernels::PairTest;
+using kernels::ElementKind, kernels::MapAxes, kernels::BinaryFunction, kernels::BinaryTest;
 using kernels::cuda::Backend;
 
 // f(MapFunctions, the stream)
@@ -19,25 +19,25 @@ void on_maps(F&& f) {
 
 struct DeviceBinaryRow {
   const char* op;
-  PairFunction f;
+  BinaryFunction f;
 };
 constexpr DeviceBinaryRow device_binary_rows[] = {
-    {"add", PairFunction::add}, {"sub", PairFunction::sub}, {"mul", PairFunction::mul},
-    {"div", PairFunction::div}, {"pow", PairFunction::pow}, {"p-relu", PairFunction::p_relu},
-    {"min", PairFunction::min}, {"max", PairFunction::max},
+    {"add", BinaryFunction::add}, {"sub", BinaryFunction::sub}, {"mul", BinaryFunction::mul},
+    {"div", BinaryFunction::div}, {"pow", BinaryFunction::pow}, {"p-relu", BinaryFunction::p_relu},
+    {"min", BinaryFunction::min}, {"max", BinaryFunction::max},
 };
 
 Outputs binary_on_device(const DeviceBinaryRow& row, const Call& call) {
   call.attributes.check(row.op, {});
   const Tensor &a = call.in[0], &b = call.in[1];
-  if (row.f != PairFunction::pow) check_dtypes(row.op, "a", a.dtype(), "b", b.dtype());
+  if (row.f != BinaryFunction::pow) check_dtypes(row.op, "a", a.dtype(), "b", b.dtype());
   const float *x = floats_on_device(row.op, a), *y = floats_on_device(row.op, b);
   const Shape p = a.shape(), q = b.shape(), shape = broadcast_shape(row.op, p, q);
   const MapAxes axes =
       map_axes_on_device(row.op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
   Dense z = output_on_device(shape);
   float* to = floats_of_output(z);
-  on_maps([&](const auto& maps, auto stream) { maps.pair(row.f, axes, x, y, to, stream); });
+  on_maps([&](const auto& maps, auto stream) { maps.binary(row.f, axes, x, y, to, stream); });
   return {std::move(z)};
 }
 
@@ -78,7 +78,7 @@ Outputs binary_grad_on_device(const DeviceBinaryRow& row, const std::string& op,
     Dense all = output_on_device(shape);
     float* to = floats_of_output(all);
     on_maps([&](const auto& maps, auto stream) {
-      maps.pair_grad(row.f, i, axes, from, x, y, to, stream);
+      maps.binary_grad(row.f, i, axes, from, x, y, to, stream);
     });
     const Shape& own = i == 0 ? p : q;
     out[static_cast<std::size_t>(i)] =
@@ -94,18 +94,18 @@ const std::uint8_t* truth_on_device(const Tensor& x) {
 
 struct TestRow {
   const char* op;
-  PairTest test;
+  BinaryTest test;
   bool is_swapped = false, is_logic = false;
 };
 constexpr TestRow test_rows[] = {
-    {"equal", PairTest::equal},
-    {"less", PairTest::less},
-    {"greater", PairTest::less, true},
-    {"less-or-equal", PairTest::less_or_equal},
-    {"greater-or-equal", PairTest::less_or_equal, true},
-    {"and", PairTest::logical_and, false, true},
-    {"or", PairTest::logical_or, false, true},
-    {"xor", PairTest::logical_xor, false, true},
+    {"equal", BinaryTest::equal},
+    {"less", BinaryTest::less},
+    {"greater", BinaryTest::less, true},
+    {"less-or-equal", BinaryTest::less_or_equal},
+    {"greater-or-equal", BinaryTest::less_or_equal, true},
+    {"and", BinaryTest::logical_and, false, true},
+    {"or", BinaryTest::logical_or, false, true},
+    {"xor", BinaryTest::logical_xor, false, true},
 };
 
 Outputs test_on_device(const TestRow& row, const Call& call) {
@@ -127,7 +127,7 @@ Outputs test_on_device(const TestRow& row, const Call& call) {
   return {std::move(z)};
 }
 
-Outputs test_one_on_device(const char* op, kernels::OneTest test, DType dtype, const Call& call) {
+Outputs test_one_on_device(const char* op, kernels::UnaryTest test, DType dtype, const Call& call) {
   const Tensor& x = call.in[0];
   if (x.dtype() != dtype)
     fail_unsupported("{} on a device is of {}, not of {}", op, name_of(dtype), name_of(x.dtype()));
@@ -143,7 +143,7 @@ Outputs is_inf_on_device(const Call& call) {
   call.attributes.check("is-inf", {"detect-negative", "detect-positive"});
   const bool negative = call.attributes.integer("detect-negative", 1) != 0,
              positive = call.attributes.integer("detect-positive", 1) != 0;
-  using enum kernels::OneTest;
+  using enum kernels::UnaryTest;
   if (!negative && !positive) fail_unsupported("is-inf of no sign is not done on a device");
   return test_one_on_device("is-inf",
                             !negative   ? is_plus_inf
@@ -205,15 +205,15 @@ Outputs where_grad_on_device(const Call& call) {
 
 }  // namespace
 
-void add_device_pairs(Operators& all) {
+void add_device_binary(Operators& all) {
   for (const DeviceBinaryRow& row : device_binary_rows) {
     const std::string grad = std::string(row.op) + ".grad";
     add_device_operator(all, row.op, 2,
                         [&row](const Call& call) { return binary_on_device(row, call); });
-    if (row.f == PairFunction::add || row.f == PairFunction::sub)
+    if (row.f == BinaryFunction::add || row.f == BinaryFunction::sub)
       add_device_operator(
           all, grad, 1,
-          [grad, is_sub = row.f == PairFunction::sub](const Call& call) {
+          [grad, is_sub = row.f == BinaryFunction::sub](const Call& call) {
             return sum_grad_on_device(grad, is_sub, call);
           },
           2);
@@ -228,11 +228,11 @@ void add_device_pairs(Operators& all) {
   add_device_operator(all, "is-inf", 1, is_inf_on_device);
   add_device_operator(all, "is-nan", 1, [](const Call& call) {
     call.attributes.check("is-nan", {});
-    return test_one_on_device("is-nan", kernels::OneTest::is_nan, DType::F32, call);
+    return test_one_on_device("is-nan", kernels::UnaryTest::is_nan, DType::F32, call);
   });
   add_device_operator(all, "not", 1, [](const Call& call) {
     call.attributes.check("not", {});
-    return test_one_on_device("not", kernels::OneTest::logical_not, DType::BOOL, call);
+    return test_one_on_device("not", kernels::UnaryTest::logical_not, DType::BOOL, call);
   });
   add_device_operator(all, "where", 3, where_on_device);
   add_device_operator(all, "where.grad", 4, where_grad_on_device, 3);

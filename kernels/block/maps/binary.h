@@ -1,13 +1,13 @@
 // Functions of two tensors, comparisons and choices.
 #pragma once
 #include "kernels/block/elementwise/groups.h"
-#include "kernels/block/maps/pair_formulas.h"
+#include "kernels/block/maps/binary_formulas.h"
 #include "kernels/block/maps/walk.h"
 
 namespace sten::kernels {
 
 template <class F, class T, class To>
-struct PairWalked {
+struct BinaryElement {
   const T *a, *b;
   To* to;
   STEN_DEVICE void operator()(std::uint32_t i, const std::int64_t (&at)[2]) const {
@@ -16,7 +16,7 @@ struct PairWalked {
 };
 
 template <class F, int which>
-struct PairGradWalked {
+struct BinaryGradElement {
   const float *dy, *a, *b;
   float* to;
   STEN_DEVICE void operator()(std::uint32_t i, const std::int64_t (&at)[2]) const {
@@ -29,7 +29,7 @@ struct PairGradWalked {
 
 // Where both have the elements of the result, in its order.
 template <class F>
-struct PairGroup {
+struct BinaryGroup {
   static constexpr int groups = piece_threads;
   std::int64_t n;
   const float *a, *b;
@@ -80,37 +80,37 @@ struct KeepChosenWalked {
 };
 
 template <class Grid>
-struct PairsOn {
+struct BinaryOn {
   static bool is_flat(const MapAxes& axes) {
     return axes.count == 1 && axes.at[0].steps[0] == 1 && axes.at[0].steps[1] == 1;
   }
 
-  static void pair(PairFunction f, const MapAxes& axes, const float* a, const float* b, float* to,
-                   Stream stream) {
+  static void binary(BinaryFunction f, const MapAxes& axes, const float* a, const float* b,
+                     float* to, Stream stream) {
     Grid grid(stream);
     with_formula(f, [&]<class F>(F) {
       if (is_flat(axes)) {
         const std::int64_t n = size_of(axes);
-        grid.launch(EachGroup<PairGroup<F>>{{n, a, b, to}, n});
+        grid.launch(EachGroup<BinaryGroup<F>>{{n, a, b, to}, n});
       } else {
         launch_walk<2>(grid, axes, [&](const WalkStart& s) {
-          return PairWalked<F, float, float>{a + s.at[0], b + s.at[1], to + s.i};
+          return BinaryElement<F, float, float>{a + s.at[0], b + s.at[1], to + s.i};
         });
       }
     });
   }
-  static void pair_grad(PairFunction f, int which, const MapAxes& axes, const float* dy,
-                        const float* a, const float* b, float* to, Stream stream) {
+  static void binary_grad(BinaryFunction f, int which, const MapAxes& axes, const float* dy,
+                          const float* a, const float* b, float* to, Stream stream) {
     Grid grid(stream);
     with_formula(f, [&]<class F>(F) {
       if constexpr (requires { F::grad_a(0, 0, 0); }) {
         if (which == 0)
           launch_walk<2>(grid, axes, [&](const WalkStart& s) {
-            return PairGradWalked<F, 0>{dy + s.i, a + s.at[0], b + s.at[1], to + s.i};
+            return BinaryGradElement<F, 0>{dy + s.i, a + s.at[0], b + s.at[1], to + s.i};
           });
         else
           launch_walk<2>(grid, axes, [&](const WalkStart& s) {
-            return PairGradWalked<F, 1>{dy + s.i, a + s.at[0], b + s.at[1], to + s.i};
+            return BinaryGradElement<F, 1>{dy + s.i, a + s.at[0], b + s.at[1], to + s.i};
           });
       }
     });
@@ -121,7 +121,7 @@ struct PairsOn {
                       std::uint8_t* to) {
     const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
     launch_walk<2>(grid, axes, [&](const WalkStart& s) {
-      return PairWalked<F, T, std::uint8_t>{x + s.at[0], y + s.at[1], to + s.i};
+      return BinaryElement<F, T, std::uint8_t>{x + s.at[0], y + s.at[1], to + s.i};
     });
   }
   template <class F>
@@ -132,21 +132,21 @@ struct PairsOn {
     else
       test_of<F, std::int64_t>(grid, axes, a, b, to);
   }
-  static void test(PairTest test, ElementKind kind, const MapAxes& axes, const void* a,
+  static void test(BinaryTest test, ElementKind kind, const MapAxes& axes, const void* a,
                    const void* b, std::uint8_t* to, Stream stream) {
     Grid grid(stream);
     switch (test) {
-      case PairTest::equal:
+      case BinaryTest::equal:
         return compare<formulas::Equal>(grid, kind, axes, a, b, to);
-      case PairTest::less:
+      case BinaryTest::less:
         return compare<formulas::Less>(grid, kind, axes, a, b, to);
-      case PairTest::less_or_equal:
+      case BinaryTest::less_or_equal:
         return compare<formulas::LessOrEqual>(grid, kind, axes, a, b, to);
-      case PairTest::logical_and:
+      case BinaryTest::logical_and:
         return test_of<formulas::And, std::uint8_t>(grid, axes, a, b, to);
-      case PairTest::logical_or:
+      case BinaryTest::logical_or:
         return test_of<formulas::Or, std::uint8_t>(grid, axes, a, b, to);
-      case PairTest::logical_xor:
+      case BinaryTest::logical_xor:
         return test_of<formulas::Xor, std::uint8_t>(grid, axes, a, b, to);
     }
   }
@@ -155,18 +155,18 @@ struct PairsOn {
   static void test_each(std::int64_t n, const void* x, std::uint8_t* to, Stream stream) {
     Grid(stream).launch(EachGroup<TestGroup<F, T>>{{n, static_cast<const T*>(x), to}, n});
   }
-  static void test_one(OneTest test, std::int64_t n, const void* x, std::uint8_t* to,
+  static void test_one(UnaryTest test, std::int64_t n, const void* x, std::uint8_t* to,
                        Stream stream) {
     switch (test) {
-      case OneTest::is_nan:
+      case UnaryTest::is_nan:
         return test_each<formulas::IsNan, float>(n, x, to, stream);
-      case OneTest::is_inf:
+      case UnaryTest::is_inf:
         return test_each<formulas::IsInf, float>(n, x, to, stream);
-      case OneTest::is_plus_inf:
+      case UnaryTest::is_plus_inf:
         return test_each<formulas::IsPlusInf, float>(n, x, to, stream);
-      case OneTest::is_minus_inf:
+      case UnaryTest::is_minus_inf:
         return test_each<formulas::IsMinusInf, float>(n, x, to, stream);
-      case OneTest::logical_not:
+      case UnaryTest::logical_not:
         return test_each<formulas::Not, std::uint8_t>(n, x, to, stream);
     }
   }

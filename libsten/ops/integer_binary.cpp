@@ -69,7 +69,7 @@ Outputs bit_shift(const Call& call) {
 
 }  // namespace
 
-void add_integer_pairs(Operators& all) {
+void add_integer_binary(Operators& all) {
   all.add({"mod", {"dense", "dense"}, {{}}}, mod);
   all.add({"bit-shift", {"dense", "dense"}, {{}}}, bit_shift);
 }

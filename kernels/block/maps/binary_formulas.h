@@ -106,23 +106,23 @@ struct Xor {
 
 // run(the formula of f).
 template <class Run>
-void with_formula(PairFunction f, Run&& run) {
+void with_formula(BinaryFunction f, Run&& run) {
   switch (f) {
-    case PairFunction::add:
+    case BinaryFunction::add:
       return run(formulas::Add{});
-    case PairFunction::sub:
+    case BinaryFunction::sub:
       return run(formulas::Sub{});
-    case PairFunction::mul:
+    case BinaryFunction::mul:
       return run(formulas::Mul{});
-    case PairFunction::div:
+    case BinaryFunction::div:
       return run(formulas::Div{});
-    case PairFunction::pow:
+    case BinaryFunction::pow:
       return run(formulas::Pow{});
-    case PairFunction::p_relu:
+    case BinaryFunction::p_relu:
       return run(formulas::PRelu{});
-    case PairFunction::min:
+    case BinaryFunction::min:
       return run(formulas::Min{});
-    case PairFunction::max:
+    case BinaryFunction::max:
       return run(formulas::Max{});
   }
 }
