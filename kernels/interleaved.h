@@ -46,8 +46,8 @@ struct InterleavedTable {
                          std::int64_t tokens, float* y, std::int64_t ldy);
   // Rows of features to rows of tokens, both float32: y[t][k] = x[k][t]. `stream`: whole lines of 64
   // bytes that y has aligned go past the caches, and stream_done() of kernels/epilogue.h follows.
-  void (*turn)(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
-               bool stream, float* y, std::int64_t ldy);
+  void (*transpose_panel)(const float* x, std::int64_t ldx, std::int64_t features,
+                          std::int64_t tokens, bool stream, float* y, std::int64_t ldy);
 };
 
 // nullptr where has_isa() says no.

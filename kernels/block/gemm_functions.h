@@ -19,10 +19,10 @@ struct GemmOperands {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   const float* a = nullptr;
   std::int64_t lda = 0, a_step = 0;
-  bool turn_a = false;
+  bool transpose_a = false;
   const float* b = nullptr;
   std::int64_t ldb = 0, b_step = 0;
-  bool turn_b = false;
+  bool transpose_b = false;
   float* c = nullptr;
   std::int64_t ldc = 0, c_step = 0;
   float alpha = 1, beta = 0;

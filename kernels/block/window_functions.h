@@ -30,8 +30,8 @@ struct WindowFunctions {
   void (*sum_columns)(const Convolution&, const ColumnPiece&, const float* columns, bool adds,
                       float* dx, Stream);
   // to[n, b, a] of from[n, a, b], plus bias[a], which may be nullptr.
-  void (*turn)(std::int64_t n, std::int64_t a, std::int64_t b, const float* from, const float* bias,
-               float* to, Stream);
+  void (*transpose)(std::int64_t n, std::int64_t a, std::int64_t b, const float* from,
+                    const float* bias, float* to, Stream);
   // y[n] = what is above 0 of y + more, which may be nullptr. NaN stays.
   void (*add_relu)(std::int64_t n, const float* more, float* y, Stream);
 };

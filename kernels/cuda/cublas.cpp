@@ -104,8 +104,8 @@ void cublas_dense(const float* a, std::int64_t lda, const ProductOperands& x, St
 
 void cublas_products(const GemmOperands& x, Stream stream) {
   if (x.m == 0 || x.n == 0 || x.batch == 0) return;
-  const cublasOperation_t op_a = x.turn_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-  const cublasOperation_t op_b = x.turn_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t op_a = x.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t op_b = x.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   const std::int64_t lda = least_one(x.lda), ldb = least_one(x.ldb);
   const cublasComputeType_t by_type = compute_type(x.factors);
   constexpr cudaDataType_t type = CUDA_R_32F;

@@ -61,8 +61,8 @@ void widen_features(const std::uint16_t* x, std::int64_t ldx, std::int64_t featu
     for (std::int64_t t = 0; t < tokens; ++t)
       y[k * ldy + t] = widen_bf16(x[k / 2 * ldx + 2 * t + k % 2]);
 }
-void turn(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens, bool,
-          float* y, std::int64_t ldy) {
+void transpose_panel(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
+                     bool, float* y, std::int64_t ldy) {
   for (std::int64_t k = 0; k < features; ++k)
     for (std::int64_t t = 0; t < tokens; ++t) y[t * ldy + k] = x[k * ldx + t];
 }
@@ -70,9 +70,9 @@ void turn(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t 
 }  // namespace
 
 const InterleavedTable* interleaved_reference() {
-  static constexpr InterleavedTable table{round_features,    round_tokens, interleave_features,
-                                          interleave_tokens, round_panels, interleaved_panels,
-                                          widen_features,    turn};
+  static constexpr InterleavedTable table{round_features,    round_tokens,   interleave_features,
+                                          interleave_tokens, round_panels,   interleaved_panels,
+                                          widen_features,    transpose_panel};
   return &table;
 }
 

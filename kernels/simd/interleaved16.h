@@ -61,7 +61,7 @@ struct Interleaved16 {
   // 32 rows of 4 floats become 4 of 32. Quarters of vectors are loaded to where they belong: that needs
   // half the shuffles of transpose(), and few registers until whole lines are written.
   template <bool stream_them>
-  static void turn_lines(const float* x, std::int64_t ldx, float* y, std::int64_t ldy) {
+  static void transpose_rows(const float* x, std::int64_t ldx, float* y, std::int64_t ldy) {
     Vec out[2][4];
     simd::each<2>([&](auto half) {
       Vec rows[4];

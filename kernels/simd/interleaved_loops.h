@@ -55,8 +55,8 @@ class InterleavedLoops {
   }
 
   template <std::int64_t squares>
-  static void turn_squares(const float* x, std::int64_t ldx, bool stream, float* y,
-                           std::int64_t ldy) {
+  static void transpose_tiles(const float* x, std::int64_t ldx, bool stream, float* y,
+                              std::int64_t ldy) {
     Vec square[squares][lanes];
     for (std::int64_t s = 0; s < squares; ++s) {
       for (std::int64_t r = 0; r < lanes; ++r)
@@ -147,8 +147,8 @@ class InterleavedLoops {
     }
   }
 
-  static void turn(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
-                   bool stream, float* y, std::int64_t ldy) {
+  static void transpose_panel(const float* x, std::int64_t ldx, std::int64_t features,
+                              std::int64_t tokens, bool stream, float* y, std::int64_t ldy) {
     stream = stream && reinterpret_cast<std::uintptr_t>(y) % 64 == 0 && ldy % 16 == 0;
     for (std::int64_t t = 0; t < tokens; t += lanes)
       for (std::int64_t k = 0; k < features;) {
@@ -158,15 +158,15 @@ class InterleavedLoops {
         if (lanes == 16 && count % 4 == 0 && rows >= 2 * lanes) {
           if constexpr (lanes == 16)
             for (std::int64_t i = 0; i < count; i += 4)
-              (stream ? V::template turn_lines<true>
-                      : V::template turn_lines<false>)(from + i, ldx, to + i * ldy, ldy);
+              (stream ? V::template transpose_rows<true>
+                      : V::template transpose_rows<false>)(from + i, ldx, to + i * ldy, ldy);
           k += 2 * lanes;
         } else if (count == lanes && rows >= 2 * lanes) {
           // Together: half a pair of lines past the caches takes twice as long.
-          turn_squares<2>(from, ldx, stream, to, ldy);
+          transpose_tiles<2>(from, ldx, stream, to, ldy);
           k += 2 * lanes;
         } else if (count == lanes && rows >= lanes) {
-          turn_squares<1>(from, ldx, stream, to, ldy);
+          transpose_tiles<1>(from, ldx, stream, to, ldy);
           k += lanes;
         } else {
           const std::int64_t some = std::min(lanes, rows);
@@ -185,7 +185,7 @@ class InterleavedLoops {
             panels<float>,
             panels<std::uint16_t>,
             widen,
-            turn};
+            transpose_panel};
   }
 };
 

@@ -52,21 +52,21 @@ std::function<void()> BenchProduct::dense(const DenseLibrary& library, int threa
   return [this, &library, threads] {
     const float* a = weights_[0].values.as<float>().data();
     if (form_ == "gemm") {
-      library.multiply(Turned::none, m_, n_, k_, a, in(0), out(0), threads);
+      library.multiply(Transpose::none, m_, n_, k_, a, in(0), out(0), threads);
       return;
     }
     if (form_ == "transposed") {
-      library.multiply(Turned::none, n_, k_, m_, in(0), a, out(0), threads);
+      library.multiply(Transpose::none, n_, k_, m_, in(0), a, out(0), threads);
       return;
     }
     if (form_ == "sampled") {
-      library.multiply(Turned::b, m_, k_, n_, in(0), other_.values.as<float>().data(), out(0),
+      library.multiply(Transpose::b, m_, k_, n_, in(0), other_.values.as<float>().data(), out(0),
                        threads);
       return;
     }
     for (int i = 0; i < products(); ++i) {
       const Dense& w = weights_[i % 2];
-      library.multiply(Turned::b, n_, w.extents[0], w.extents[1], in(i),
+      library.multiply(Transpose::b, n_, w.extents[0], w.extents[1], in(i),
                        w.values.as<float>().data(), out(i), threads);
     }
   };

@@ -72,14 +72,14 @@ std::vector<BenchProduct::Low> BenchProduct::dense_low(DType precision, int thre
   if (form_ == "sampled") numbers->other = rounded(other_, precision, true);
 
   LowProduct p{.m = m_, .n = n_, .k = k_, .factors = precision, .threads = threads};
-  p.constant = is_gemm ? Turned::a : form_ == "sampled" ? Turned::none : Turned::b;
+  p.constant = is_gemm ? Transpose::a : form_ == "sampled" ? Transpose::none : Transpose::b;
   if (form_ == "transposed") {
     p.m = n_, p.n = k_, p.k = m_;
   } else if (form_ == "sampled") {
-    p.turned = Turned::b;
+    p.transposed = Transpose::b;
     p.n = k_, p.k = n_;
   } else if (!is_gemm) {
-    p.turned = Turned::b;
+    p.transposed = Transpose::b;
     p.m = n_, p.n = m_;
   }
   if (precision == DType::I8) {
@@ -198,13 +198,13 @@ double BenchProduct::error(const std::vector<Dense>& given) const {
     const Dense& w = is_sampled ? other_ : given.empty() ? weights_[i % 2] : given[i % 2];
     const float* a = w.values.as<float>().data();
     const Index rows = w.extents[0], cols = w.extents[1];
-    const bool turned = form_ == "transposed";
-    y.assign((turned ? cols : rows) * most, 0);
+    const bool transposed = form_ == "transposed";
+    y.assign((transposed ? cols : rows) * most, 0);
     for (Index r = 0; r < rows; ++r)
       for (Index c = 0; c < cols; ++c) {
         const double v = a[r * cols + c];
-        double* to = &y[(turned ? c : r) * most];
-        const double* from = &x[(turned ? r : c) * most];
+        double* to = &y[(transposed ? c : r) * most];
+        const double* from = &x[(transposed ? r : c) * most];
         for (Index p = 0; p < most; ++p) to[p] += v * from[p];
       }
     std::swap(x, y);

@@ -43,8 +43,8 @@ Chooser::Chooser(const CalibratedOptions& options)
 template <class T>
 Kept Chooser::choose(const Matrix<T>& ranks) const {
   if (row_sparsity_ >= 0) return choose_by_row(ranks);
-  const Matrix<T> turned = transposed_ ? transposed(ranks) : Matrix<T>();
-  const Matrix<T>& a = transposed_ ? turned : ranks;
+  const Matrix<T> given_transposed = transposed_ ? transposed(ranks) : Matrix<T>();
+  const Matrix<T>& a = transposed_ ? given_transposed : ranks;
   const Mask mask = sparsifier_.select(to_dense(a, dtype_of<T>, {a.rows, a.cols}));
   Kept kept(static_cast<std::size_t>(a.rows * a.cols));
   for_row_blocks(ranks.rows, [&](Index begin, Index end) {

@@ -124,10 +124,10 @@ CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
   } else {
     // Not of scaled weights: ranks overflow by themselves nowhere, and small ones stay apart.
     const Matrix<T> given = exponent == 0 ? Matrix<T>() : matrix_of<T>(x);
-    const Matrix<T> turned = o.transposed ? transposed(given) : Matrix<T>();
+    const Matrix<T> given_transposed = o.transposed ? transposed(given) : Matrix<T>();
     kept = chooser.choose(ranks_of(o.method,
                                    exponent == 0  ? w
-                                   : o.transposed ? turned
+                                   : o.transposed ? given_transposed
                                                   : given,
                                    inputs));
   }

@@ -17,13 +17,14 @@ Index tile_places(const Convolution& c) {
 // w as [out, taps, in / groups], in the order of patches.
 std::vector<float> by_taps(const Convolution& c, const float* w) {
   const Index in = c.group_in(), taps = c.taps();
-  std::vector<float> turned(c.out * in * taps);
+  std::vector<float> transposed(c.out * in * taps);
   parallel_for(c.out, 64, [&](Index begin, Index end) {
     for (Index k = begin; k < end; ++k)
       for (Index t = 0; t < taps; ++t)
-        for (Index i = 0; i < in; ++i) turned[(k * taps + t) * in + i] = w[(k * in + i) * taps + t];
+        for (Index i = 0; i < in; ++i)
+          transposed[(k * taps + t) * in + i] = w[(k * in + i) * taps + t];
   });
-  return turned;
+  return transposed;
 }
 
 // f(pixel, patch's tap) for the taps of a place that lie inside of the image.

@@ -21,7 +21,7 @@ double seconds_of(const DenseLibrary& library, Index m, Index n, Index k, const 
     return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
   };
   const double start = now();
-  library.multiply(Turned::none, m, n, k, a, b, c, 1);
+  library.multiply(Transpose::none, m, n, k, a, b, c, 1);
   return now() - start;
 }
 
@@ -65,8 +65,8 @@ const DenseLibrary& choose() {
   return all[fastest];
 }
 
-void multiply(Turned turned, Index m, Index n, Index k, const float* a, const float* b, float* c,
-              int team) {
+void multiply(Transpose transposed, Index m, Index n, Index k, const float* a, const float* b,
+              float* c, int team) {
   if (m == 0 || n == 0) return;
   if (k == 0) {
     std::fill_n(c, m * n, 0.0f);
@@ -79,11 +79,11 @@ void multiply(Turned turned, Index m, Index n, Index k, const float* a, const fl
       2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / least;
   team = std::max(1, worth < team ? static_cast<int>(worth) : team);
   const DenseLibrary& library = dense_library();
-  if (!library.rows) return library.multiply(turned, m, n, k, a, b, c, team);
-  const Index lda = turned == Turned::a ? m : k;
+  if (!library.rows) return library.multiply(transposed, m, n, k, a, b, c, team);
+  const Index lda = transposed == Transpose::a ? m : k;
   const auto rows = [&](Index begin, Index end) {
-    library.rows(turned, end - begin, n, k, a + (turned == Turned::a ? begin : begin * k), lda, b,
-                 c + begin * n);
+    library.rows(transposed, end - begin, n, k,
+                 a + (transposed == Transpose::a ? begin : begin * k), lda, b, c + begin * n);
   };
   const Index step = library.row_step, steps = ceil_div(m, step);
   // Whole steps for each thread; or one call for each step, whatever the threads.
@@ -119,16 +119,16 @@ UseDenseLibrary::UseDenseLibrary(const DenseLibrary& library)
 UseDenseLibrary::~UseDenseLibrary() { in_use = before_; }
 
 void dense_gemm(Index m, Index n, Index k, const float* a, const float* b, float* c, int team) {
-  multiply(Turned::none, m, n, k, a, b, c, team);
+  multiply(Transpose::none, m, n, k, a, b, c, team);
 }
 
 void dense_linear(Index n, Index m, Index k, const float* x, const float* a, float* y, int team) {
-  multiply(Turned::b, n, m, k, x, a, y, team);
+  multiply(Transpose::b, n, m, k, x, a, y, team);
 }
 
 void dense_transposed_gemm(Index m, Index n, Index k, const float* a, const float* b, float* c,
                            int team) {
-  multiply(Turned::a, m, n, k, a, b, c, team);
+  multiply(Transpose::a, m, n, k, a, b, c, team);
 }
 
 }  // namespace sten

@@ -14,10 +14,10 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + '
 }  // namespace
 
 DenseLibrary own_loop() {
-  return {"own loop", [](Turned turned, Index m, Index n, Index k, const float* a, const float* b,
-                         float* c, int threads) {
+  return {"own loop", [](Transpose transposed, Index m, Index n, Index k, const float* a,
+                         const float* b, float* c, int threads) {
             std::vector<float> rows_of_a;
-            if (turned == Turned::a) {
+            if (transposed == Transpose::a) {
               rows_of_a.resize(m * k);
               for (Index i = 0; i < m; ++i)
                 for (Index p = 0; p < k; ++p) rows_of_a[i * k + p] = a[p * m + i];
@@ -26,7 +26,8 @@ DenseLibrary own_loop() {
             const Index rows = ceil_div(m, threads);
             parallel_for(threads, 1, [&](Index begin, Index end) {
               const Index r0 = std::min(m, begin * rows), r1 = std::min(m, end * rows);
-              kernels::gemm_blocked(turned == Turned::b, r1 - r0, n, k, a + r0 * k, b, c + r0 * n);
+              kernels::gemm_blocked(transposed == Transpose::b, r1 - r0, n, k, a + r0 * k, b,
+                                    c + r0 * n);
             });
           }};
 }

@@ -11,17 +11,17 @@
 namespace sten {
 
 // Which factor of a product is there as its transpose.
-enum class Turned { none, a, b };
+enum class Transpose { none, a, b };
 
 // C[m,n] = A[m,k] * B[k,n], all row-major float32; of a turned factor the transpose is given, A as
 // [k,m] or B as [n,k]. No extent is 0. Runs on `threads` threads.
-using DenseProduct = std::function<void(Turned turned, Index m, Index n, Index k, const float* a,
-                                        const float* b, float* c, int threads)>;
+using DenseProduct = std::function<void(Transpose transposed, Index m, Index n, Index k,
+                                        const float* a, const float* b, float* c, int threads)>;
 
 // The same of some rows of C on one thread. lda: floats from one stored row of `a` to the
 // next, so that those rows of a turned A may be a block of its columns.
-using DenseRows = std::function<void(Turned turned, Index m, Index n, Index k, const float* a,
-                                     Index lda, const float* b, float* c)>;
+using DenseRows = std::function<void(Transpose transposed, Index m, Index n, Index k,
+                                     const float* a, Index lda, const float* b, float* c)>;
 
 struct DenseLibrary {
   std::string name;  // "oneDNN 2.6.3", "OpenBLAS 0.3.21 SkylakeX", "own loop"

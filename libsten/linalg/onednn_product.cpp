@@ -31,14 +31,14 @@ class Multiplied final : public OnednnProduct {
     if (!api().engine) return;
     const onednn::SignalsHeld held;
     const onednn::TeamOf team(p.threads);
-    const bool at = p.turned == Turned::a, bt = p.turned == Turned::b;
+    const bool at = p.transposed == Transpose::a, bt = p.transposed == Transpose::b;
     a_ = described(p.m, p.k, p.factors, at);
     b_ = described(p.k, p.n, p.factors, bt);
     c_ = described(p.m, p.n, p.result, false);
-    given_ = p.constant == Turned::a ? a_ : b_;
+    given_ = p.constant == Transpose::a ? a_ : b_;
     if (packs) {
       const dnnl_dims_t dims{given_.dims[0], given_.dims[1]};
-      api().memory_desc_init_by_tag(p.constant == Turned::a ? &a_ : &b_, 2, dims,
+      api().memory_desc_init_by_tag(p.constant == Transpose::a ? &a_ : &b_, 2, dims,
                                     type_of(p.factors), dnnl_format_tag_any);
     }
     constexpr int of_columns = 1 << 1;
@@ -60,9 +60,9 @@ class Multiplied final : public OnednnProduct {
     if (kernel_.find("ref") != kernel_.npos) return;
     if (packs) {
       const dnnl_memory_desc_t* order = api().primitive_desc_query_md(
-          made.get(), p.constant == Turned::a ? dnnl_query_src_md : dnnl_query_weights_md, 0);
+          made.get(), p.constant == Transpose::a ? dnnl_query_src_md : dnnl_query_weights_md, 0);
       if (!order || api().memory_desc_equal(order, &given_)) return;
-      (p.constant == Turned::a ? a_ : b_) = *order;
+      (p.constant == Transpose::a ? a_ : b_) = *order;
       onednn::Description reorder;
       if (api().reorder_primitive_desc_create(reorder.to(), &given_, api().engine, order,
                                               api().engine, nullptr) != dnnl_success ||
@@ -80,13 +80,14 @@ class Multiplied final : public OnednnProduct {
   void pack(const void* constant) override {
     if (!packs_) return;
     const onednn::TeamOf team(p_.threads);
-    onednn::execute(pack_, {{DNNL_ARG_FROM, &given_, constant},
-                            {DNNL_ARG_TO, p_.constant == Turned::a ? &a_ : &b_, packed_.mutate()}});
+    onednn::execute(pack_,
+                    {{DNNL_ARG_FROM, &given_, constant},
+                     {DNNL_ARG_TO, p_.constant == Transpose::a ? &a_ : &b_, packed_.mutate()}});
   }
 
   void run(const void* a, const void* b, void* c) const override {
     const onednn::TeamOf team(p_.threads);
-    if (packs_) (p_.constant == Turned::a ? a : b) = packed_.data();
+    if (packs_) (p_.constant == Transpose::a ? a : b) = packed_.data();
     onednn::execute(run_,
                     {{DNNL_ARG_SRC, &a_, a}, {DNNL_ARG_WEIGHTS, &b_, b}, {DNNL_ARG_DST, &c_, c}});
     if (p_.rows) scale_rows(static_cast<float*>(c));
@@ -94,9 +95,9 @@ class Multiplied final : public OnednnProduct {
 
  private:
   // Row-major, or the transpose of what is.
-  static dnnl_memory_desc_t described(Index rows, Index cols, DType t, bool turned) {
+  static dnnl_memory_desc_t described(Index rows, Index cols, DType t, bool transposed) {
     dnnl_memory_desc_t d{};
-    const dnnl_dims_t dims{rows, cols}, strides{turned ? 1 : cols, turned ? rows : 1};
+    const dnnl_dims_t dims{rows, cols}, strides{transposed ? 1 : cols, transposed ? rows : 1};
     api().memory_desc_init_by_strides(&d, 2, dims, type_of(t), strides);
     return d;
   }
@@ -122,7 +123,7 @@ class Multiplied final : public OnednnProduct {
 std::vector<std::shared_ptr<OnednnProduct>> OnednnProduct::find(const LowProduct& product) {
   std::vector<std::shared_ptr<OnednnProduct>> all;
   for (const bool packs : {false, true}) {
-    if (packs && product.constant == Turned::none) continue;
+    if (packs && product.constant == Transpose::none) continue;
     const auto made = std::make_shared<Multiplied>(product, packs);
     if (made->is_ready()) all.push_back(made);
   }

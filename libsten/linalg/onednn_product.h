@@ -11,11 +11,11 @@ namespace sten {
 
 // C[m,n] = A[m,k] * B[k,n], row-major and turned as a DenseProduct has it.
 struct LowProduct {
-  Turned turned = Turned::none;
+  Transpose transposed = Transpose::none;
   Index m = 0, n = 0, k = 0;
-  DType factors = DType::BF16;     // of A and B: F32, BF16, F16 or I8
-  DType result = DType::F32;       // of C: F32 or BF16
-  Turned constant = Turned::none;  // which factor is a weight, that may be packed once
+  DType factors = DType::BF16;           // of A and B: F32, BF16, F16 or I8
+  DType result = DType::F32;             // of C: F32 or BF16
+  Transpose constant = Transpose::none;  // which factor is a weight, that may be packed once
   // Of I8: element i, j of C is times rows[i] and columns[j].
   const float *rows = nullptr, *columns = nullptr;
   int threads = 1;

@@ -35,15 +35,15 @@ bool has_room_for(int buffers) {
 }
 
 // A turned `a` whose rows lie apart is closed up first.
-void own_rows(Turned turned, Index m, Index n, Index k, const float* a, Index lda, const float* b,
-              float* c) {
+void own_rows(Transpose transposed, Index m, Index n, Index k, const float* a, Index lda,
+              const float* b, float* c) {
   std::vector<float> closed;
-  if (turned == Turned::a && lda != m) {
+  if (transposed == Transpose::a && lda != m) {
     closed.resize(static_cast<std::size_t>(m * k));
     for (Index p = 0; p < k; ++p) std::copy_n(a + p * lda, m, closed.data() + p * m);
     a = closed.data();
   }
-  own_loop().multiply(turned, m, n, k, a, b, c, 1);
+  own_loop().multiply(transposed, m, n, k, a, b, c, 1);
 }
 
 }  // namespace
@@ -77,32 +77,33 @@ std::optional<DenseLibrary> load_openblas() {
   const auto core =
       reinterpret_cast<decltype(&openblas_get_corename)>(dlsym(library, "openblas_get_corename"));
   if (!sgemm || !set_threads || !get_threads || !config || !core) return std::nullopt;
-  const auto rows = [sgemm](Turned turned, Index m, Index n, Index k, const float* a, Index lda,
-                            const float* b, float* c) {
+  const auto rows = [sgemm](Transpose transposed, Index m, Index n, Index k, const float* a,
+                            Index lda, const float* b, float* c) {
     if (std::max({m, n, k, lda}) > INT_MAX) {  // its numbers have 32 bits
-      own_rows(turned, m, n, k, a, lda, b, c);
+      own_rows(transposed, m, n, k, a, lda, b, c);
       return;
     }
     linalg_detail::check_openblas_room();
     const auto cols = static_cast<blasint>(n), depth = static_cast<blasint>(k);
-    sgemm(CblasRowMajor, turned == Turned::a ? CblasTrans : CblasNoTrans,
-          turned == Turned::b ? CblasTrans : CblasNoTrans, static_cast<blasint>(m), cols, depth, 1,
-          a, static_cast<blasint>(lda), b, turned == Turned::b ? depth : cols, 0, c, cols);
+    sgemm(CblasRowMajor, transposed == Transpose::a ? CblasTrans : CblasNoTrans,
+          transposed == Transpose::b ? CblasTrans : CblasNoTrans, static_cast<blasint>(m), cols,
+          depth, 1, a, static_cast<blasint>(lda), b, transposed == Transpose::b ? depth : cols, 0,
+          c, cols);
   };
-  const auto multiply = [=](Turned turned, Index m, Index n, Index k, const float* a,
+  const auto multiply = [=](Transpose transposed, Index m, Index n, Index k, const float* a,
                             const float* b, float* c, int threads) {
     const LentCores lent(threads);
     if (const int before = get_threads(); before != threads) {
       if (threads > before && !has_room_for(threads - before)) throw std::bad_alloc();
       set_threads(threads);
     }
-    rows(turned, m, n, k, a, turned == Turned::a ? m : k, b, c);
+    rows(transposed, m, n, k, a, transposed == Transpose::a ? m : k, b, c);
   };
   DenseLibrary loaded{first_words(config()) + " " + core(), multiply};
-  loaded.rows = [=](Turned turned, Index m, Index n, Index k, const float* a, Index lda,
+  loaded.rows = [=](Transpose transposed, Index m, Index n, Index k, const float* a, Index lda,
                     const float* b, float* c) {
     if (get_threads() != 1) set_threads(1);
-    rows(turned, m, n, k, a, lda, b, c);
+    rows(transposed, m, n, k, a, lda, b, c);
   };
   // Its AVX2 kernels, which the environment may ask for too, take 24 rows at a time, and the last ones
   // in another order. Those of AVX-512 choose their order by the rows of a call.

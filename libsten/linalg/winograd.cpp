@@ -62,14 +62,14 @@ float* scratch(Use use, Index size) {
 
 // u [planes, in, out] of w [out, in, 3, 3]; turned: [planes, out, in], the taps in the opposite order,
 // as the gradient of x takes them.
-void transform_filter(const Convolution& c, const float* w, bool turned, float* u) {
-  const Index rows = turned ? c.out : c.in, cols = turned ? c.in : c.out, taps = 9;
+void transform_filter(const Convolution& c, const float* w, bool transposed, float* u) {
+  const Index rows = transposed ? c.out : c.in, cols = transposed ? c.in : c.out, taps = 9;
   parallel_for(rows, 8, [&](Index begin, Index end) {
     float* taps_of = scratch(Use::in, taps * cols);
     for (Index r = begin; r < end; ++r) {
       for (Index col = 0; col < cols; ++col) {
-        const float* from = w + (turned ? r * c.in + col : col * c.in + r) * taps;
-        for (Index t = 0; t < taps; ++t) taps_of[t * cols + col] = from[turned ? 8 - t : t];
+        const float* from = w + (transposed ? r * c.in + col : col * c.in + r) * taps;
+        for (Index t = 0; t < taps; ++t) taps_of[t * cols + col] = from[transposed ? 8 - t : t];
       }
       kernels::winograd().filter(taps_of, cols, cols, u + r * cols, rows * cols);
     }

@@ -38,18 +38,18 @@ std::string shape_misfit(const Shape& got, const Shape& wanted) {
   return fmt::format("is {}, not {}", to_string(got), to_string(wanted));
 }
 
-bool is_turned(const Checkpoint& file) {
+bool is_transposed(const Checkpoint& file) {
   return std::ranges::none_of(file.shards(), [](const Shard& s) {
     return std::ranges::any_of(s.metadata,
                                [](const auto& m) { return m.first == orientation_key; });
   });
 }
 // What the file has for w: a matrix [in, out] of an ONNX model is turned.
-Shape shape_in(bool turned, const Weight& w) {
-  return turned && w.in_by_out ? Shape(w.shape.rbegin(), w.shape.rend()) : w.shape;
+Shape shape_in(bool transposed, const Weight& w) {
+  return transposed && w.in_by_out ? Shape(w.shape.rbegin(), w.shape.rend()) : w.shape;
 }
 // A matrix and its layout, rows for columns.
-Tensor turned_weight(const Tensor& x, const std::string& name) {
+Tensor transposed_weight(const Tensor& x, const std::string& name) {
   Tensor y = apply("transpose", {x.to_dense()});
   if (x.is<Dense>()) return y;
   const Mask from = x.stored();
@@ -65,12 +65,12 @@ Tensor turned_weight(const Tensor& x, const std::string& name) {
     return y;
   }
 }
-Tensor load_weight(const Checkpoint& file, bool turned, const Weight& w, const CheckpointTensor& t,
-                   LowWeights low) {
+Tensor load_weight(const Checkpoint& file, bool transposed, const Weight& w,
+                   const CheckpointTensor& t, LowWeights low) {
   Tensor x = file.load(t);
   if (t.dtype == DType::F16 || (t.dtype == DType::BF16 && low == LowWeights::widened))
     x = widened(x);
-  return turned && w.in_by_out ? turned_weight(x, t.name) : x;
+  return transposed && w.in_by_out ? transposed_weight(x, t.name) : x;
 }
 
 bool is_same(const Tensor& a, const Tensor& b) {
@@ -97,21 +97,21 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
   Misfits misfits;
   std::set<std::string_view> known;
   NamedValues<Tensor> all;
-  const bool turned = is_turned(file);
+  const bool transposed = is_transposed(file);
   for (const Weight& w : g.weights()) {
     known.insert(w.name);
     known.insert(w.aliases.begin(), w.aliases.end());
     const std::vector<const CheckpointTensor*> entries = weight_entries(w, file);
     if (entries.empty() && !any_matches(may_lack, w.name)) misfits.add(w.name, "is missing");
     for (const CheckpointTensor* t : entries) {
-      if (const Shape wanted = shape_in(turned, w); t->shape != wanted) {
+      if (const Shape wanted = shape_in(transposed, w); t->shape != wanted) {
         misfits.add(t->name, shape_misfit(t->shape, wanted));
       } else if (t->dtype != DType::F32 &&
                  !(low != LowWeights::refused && is_low_float(t->dtype))) {
         misfits.add(t->name, fmt::format("is {}, not F32", name_of(t->dtype)));
       } else if (const auto [at, is_new] =
-                     all.emplace(w.name, load_weight(file, turned, w, *t, low));
-                 !is_new && !is_same(at->second, load_weight(file, turned, w, *t, low))) {
+                     all.emplace(w.name, load_weight(file, transposed, w, *t, low));
+                 !is_new && !is_same(at->second, load_weight(file, transposed, w, *t, low))) {
         misfits.add(t->name, "differs from " + printable(w.name) + ", whose values it shares");
       }
     }

@@ -49,9 +49,9 @@ std::optional<Heads> heads_of(const GraphBuilder& builder, ValueRef v,
 // [B, H, S, D] with its last axes exchanged by way of [B * H, S, D], as a transpose.
 void join_batches(GraphBuilder& builder, ValueRef out) {
   const BuilderNode* last = builder.node_of(out, "reshape");
-  const BuilderNode* turned = last ? builder.node_of(last->in[0], "transpose") : nullptr;
-  const BuilderNode* first = turned ? builder.node_of(turned->in[0], "reshape") : nullptr;
-  if (!first || turned->attributes.list("axes", {}) != Attributes::List{0, 2, 1}) return;
+  const BuilderNode* transposed = last ? builder.node_of(last->in[0], "transpose") : nullptr;
+  const BuilderNode* first = transposed ? builder.node_of(transposed->in[0], "reshape") : nullptr;
+  if (!first || transposed->attributes.list("axes", {}) != Attributes::List{0, 2, 1}) return;
   const auto &x = builder[first->in[0]].shape, &rows = builder[first->out].shape,
              &y = builder[out].shape;
   if (!x || !rows || !y || x->size() != 4 || y->size() != 4) return;
@@ -129,9 +129,9 @@ std::optional<Attention> scores(const GraphBuilder& builder, ValueRef from,
 // The heads that are joined again, as [B, T, heads * D].
 std::optional<Attention> attention(const GraphBuilder& builder, const BuilderNode& last,
                                    const std::vector<Index>& uses) {
-  const BuilderNode* turned = builder.node_of(last.in[0], "transpose");
-  if (!turned || turned->attributes.list("axes", {}) != tokens_inside) return {};
-  const BuilderNode* product = builder.node_of(turned->in[0], "matmul");
+  const BuilderNode* transposed = builder.node_of(last.in[0], "transpose");
+  if (!transposed || transposed->attributes.list("axes", {}) != tokens_inside) return {};
+  const BuilderNode* product = builder.node_of(transposed->in[0], "matmul");
   if (!product) return {};
   const auto numbers = without_nan(builder, product->in[0]);
   const BuilderNode* soft = builder.node_of(numbers.value_or(product->in[0]), "softmax");

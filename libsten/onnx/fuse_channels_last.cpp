@@ -18,7 +18,7 @@ class Reorder {
       : from_(from), uses_(uses_of(from)), layouts_(from.size()) {
     to_.extents = from.extents;
     for (const BuilderNode& s : from.steps())
-      if (uses_[s.out] > 0 && s.op.text() == "transpose" && turns_images(s))
+      if (uses_[s.out] > 0 && s.op.text() == "transpose" && transposes_images(s))
         wants_last_.insert(s.in[0]);
   }
 
@@ -45,7 +45,7 @@ class Reorder {
 
   const std::optional<ExtentList>& shape(ValueRef v) const { return from_[v].shape; }
   std::size_t rank(ValueRef v) const { return shape(v)->size(); }
-  bool turns_images(const BuilderNode& s) const {
+  bool transposes_images(const BuilderNode& s) const {
     return shape(s.out) && rank(s.out) > 2 &&
            s.attributes.list("axes", {}) == axes_to_last(rank(s.out));
   }

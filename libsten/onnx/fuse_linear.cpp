@@ -15,7 +15,7 @@ bool is_only_multiplied(const GraphBuilder& builder, ValueRef w, const std::vect
 }
 
 // The step that exchanges the axes of a matrix.
-const BuilderNode* turned(const GraphBuilder& builder, ValueRef v) {
+const BuilderNode* transposed(const GraphBuilder& builder, ValueRef v) {
   const BuilderNode* s = builder.node_of(v, "transpose");
   return s && s->attributes.list("axes", {1, 0}) == Attributes::List{1, 0} ? s : nullptr;
 }
@@ -63,7 +63,7 @@ Index fuse_linear(GraphBuilder& builder) {
     const ValueRef out = builder.steps()[i].out;
     if (builder.node_of(out, "matmul")) {
       const ValueRef w = builder.node_of(out)->in[1];
-      if (const BuilderNode* t = turned(builder, w); t && is_matrix(builder[t->in[0]])) {
+      if (const BuilderNode* t = transposed(builder, w); t && is_matrix(builder[t->in[0]])) {
         const ValueRef whole = t->in[0];
         builder.change(out).op = "linear";
         builder.change(out).in[1] = whole;

@@ -66,10 +66,10 @@ const T* head_of(const Dense& x, const Given& g, Index b, Index h, std::vector<T
 // A[m, k] * B[k, n] to a head's columns of an output. Heads are what threads share, so each product
 // is one thread's.
 template <class T>
-void multiply_to(Turned turned, Index m, Index n, Index k, const T* a, const T* b, const Given& g,
-                 std::vector<T>& head, T* to) {
+void multiply_to(Transpose transposed, Index m, Index n, Index k, const T* a, const T* b,
+                 const Given& g, std::vector<T>& head, T* to) {
   head.resize(m * n);
-  gemm(turned, m, n, k, a, b, head.data(), 1);
+  gemm(transposed, m, n, k, a, b, head.data(), 1);
   copy_rows(head.data(), n, m, n, to, g.heads * n);
 }
 
@@ -108,7 +108,7 @@ void weigh_biased(T* x, const Given& g, const T* bias) {
 template <class T>
 const T* weights_of(const Given& g, Index b, Index h, const T* q, const T* k, std::vector<T>& p) {
   p.resize(g.tokens * g.keys);
-  gemm(Turned::b, g.tokens, g.keys, g.width, q, k, p.data(), 1);
+  gemm(Transpose::b, g.tokens, g.keys, g.width, q, k, p.data(), 1);
   if (g.bias)
     weigh_biased(p.data(), g, g.bias_of<T>(b, h));
   else
@@ -212,7 +212,7 @@ Outputs forward(const Call& call) {
         {&out}, {g.v_width}, g, [&](Workspace<T>& w, Index b, Index h, std::array<T*, 1> to) {
           const T *q = head_of(g.q, g, b, h, w.q), *k = head_of(g.k, g, b, h, w.k);
           const T *p = weights_of(g, b, h, q, k, w.p), *v = head_of(g.v, g, b, h, w.v);
-          multiply_to(Turned::none, g.tokens, g.v_width, g.keys, p, v, g, w.out, to[0]);
+          multiply_to(Transpose::none, g.tokens, g.v_width, g.keys, p, v, g, w.out, to[0]);
         });
     return {out.take()};
   });
@@ -227,11 +227,11 @@ void head_gradient(const Given& g, const Dense& dy, Workspace<T>& w, Index b, In
   const T *q = head_of(g.q, g, b, h, w.q), *k = head_of(g.k, g, b, h, w.k);
   const T *v = head_of(g.v, g, b, h, w.v), *from = head_of(dy, g, b, h, w.dy);
   const T* p = weights_of(g, b, h, q, k, w.p);
-  if (to[2]) multiply_to(Turned::a, g.keys, g.v_width, g.tokens, p, from, g, w.out, to[2]);
+  if (to[2]) multiply_to(Transpose::a, g.keys, g.v_width, g.tokens, p, from, g, w.out, to[2]);
   if (!to[0] && !to[1] && !ds) return;
   w.dp.resize(g.tokens * g.keys);
   T* dp = w.dp.data();
-  gemm(Turned::b, g.tokens, g.keys, g.v_width, from, v, dp, 1);
+  gemm(Transpose::b, g.tokens, g.keys, g.v_width, from, v, dp, 1);
   const T scale = static_cast<T>(g.scale);
   for (Index r = 0; r < g.tokens; ++r) {
     T* row = dp + r * g.keys;
@@ -242,8 +242,8 @@ void head_gradient(const Given& g, const Dense& dy, Workspace<T>& w, Index b, In
     std::copy_n(row, g.keys, ds + r * g.keys);
     scale_row(row, g.keys, scale, row);
   }
-  if (to[0]) multiply_to<T>(Turned::none, g.tokens, g.width, g.keys, dp, k, g, w.out, to[0]);
-  if (to[1]) multiply_to<T>(Turned::a, g.keys, g.width, g.tokens, dp, q, g, w.out, to[1]);
+  if (to[0]) multiply_to<T>(Transpose::none, g.tokens, g.width, g.keys, dp, k, g, w.out, to[0]);
+  if (to[1]) multiply_to<T>(Transpose::a, g.keys, g.width, g.tokens, dp, q, g, w.out, to[1]);
 }
 
 Outputs backward(const Call& call) {

@@ -93,14 +93,14 @@ struct HeadMatrices {
 
 struct Factor {
   const HeadMatrices& x;
-  bool is_turned = false;
+  bool is_transposed = false;
 };
 // C[m, n] = alpha op(A) op(B) of each head, summing over k.
 void multiply_heads(Factor a, Factor b, Index k, HeadMatrices& c, float alpha = 1) {
   GemmOperands g;
   g.m = c.tokens, g.n = c.width, g.k = k, g.batch = c.batch * c.heads;
-  g.a = a.x.data(), g.lda = a.x.ld, g.a_step = a.x.step, g.turn_a = a.is_turned;
-  g.b = b.x.data(), g.ldb = b.x.ld, g.b_step = b.x.step, g.turn_b = b.is_turned;
+  g.a = a.x.data(), g.lda = a.x.ld, g.a_step = a.x.step, g.transpose_a = a.is_transposed;
+  g.b = b.x.data(), g.ldb = b.x.ld, g.b_step = b.x.step, g.transpose_b = b.is_transposed;
   g.c = c.to(), g.ldc = c.ld, g.c_step = c.step, g.alpha = alpha;
   device_gemm(g);
 }

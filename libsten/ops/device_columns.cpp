@@ -50,15 +50,15 @@ void DeviceColumns::sum_piece(const kernels::ColumnPiece& p, float* dx) const {
   });
 }
 
-void turn_weights(const Convolution& c, bool back, const float* from, float* to) {
+void transpose_weights(const Convolution& c, bool back, const float* from, float* to) {
   if (c.out * c.group_in() * c.taps() >= beyond_numbers)
     fail_unsupported("conv on a device is of weights of less than 2^31 elements");
   const Index a = back ? c.taps() : c.group_in(), b = back ? c.group_in() : c.taps();
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.turn(c.out, a, b, from, nullptr, to, stream);
+    cuda.windows.transpose(c.out, a, b, from, nullptr, to, stream);
   });
 }
 
-bool is_turned_alike(const Convolution& c) { return c.taps() == 1 || c.group_in() == 1; }
+bool is_transposed_alike(const Convolution& c) { return c.taps() == 1 || c.group_in() == 1; }
 
 }  // namespace sten

@@ -59,8 +59,8 @@ class DeviceColumns {
 
 // Weights w[out, in / groups, taps] as products with columns have them, [out, taps, in / groups], or
 // back.
-void turn_weights(const Convolution& c, bool back, const float* from, float* to);
+void transpose_weights(const Convolution& c, bool back, const float* from, float* to);
 // Whether both are the same.
-bool is_turned_alike(const Convolution& c);
+bool is_transposed_alike(const Convolution& c);
 
 }  // namespace sten

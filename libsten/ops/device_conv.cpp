@@ -14,16 +14,16 @@ template <bool transposed>
 constexpr const char* conv_grad_name = transposed ? "conv-transpose.grad" : "conv.grad";
 
 // Weights as products with columns have them, kept with w.
-struct TurnedWeights {
+struct TransposedWeights {
   Values values;
 };
-const float* turned_weights(const Convolution& c, const Tensor& w) {
+const float* transposed_weights(const Convolution& c, const Tensor& w) {
   const float* from = elements_on_device("conv", w);
-  if (is_turned_alike(c)) return from;
-  const auto kept = w.derived().get<TurnedWeights>([&] {
+  if (is_transposed_alike(c)) return from;
+  const auto kept = w.derived().get<TransposedWeights>([&] {
     Values to = Values::uninitialized(DType::F32, w.values()->size(), Device::cuda);
-    turn_weights(c, false, from, reinterpret_cast<float*>(to.mutate_bytes()));
-    return TurnedWeights{std::move(to)};
+    transpose_weights(c, false, from, reinterpret_cast<float*>(to.mutate_bytes()));
+    return TransposedWeights{std::move(to)};
   });
   return reinterpret_cast<const float*>(kept->values.bytes().data());
 }
@@ -37,7 +37,7 @@ void convolve_on_device(const Convolution& c, const float* x, const Tensor& w, f
       device_linear(matrix, rows, from, nullptr, y + first * c.out);
     });
   }
-  const float* weight = turned_weights(c, w);
+  const float* weight = transposed_weights(c, w);
   const Index k = c.group_in() * c.taps();
   DeviceColumns columns(c);
   columns.each(x, [&](Index first, Index rows, const float* from) {
@@ -51,7 +51,7 @@ void convolve_on_device(const Convolution& c, const float* x, const Tensor& w, f
                  .b = weight,
                  .ldb = k,
                  .b_step = c.group_out() * k,
-                 .turn_b = true,
+                 .transpose_b = true,
                  .c = y + first * c.out,
                  .ldc = c.out,
                  .c_step = c.group_out()});
@@ -67,7 +67,7 @@ void convolve_data_on_device(const Convolution& c, const float* dy, const Tensor
       device_transposed_linear(matrix, rows, dy + first * c.out, to);
     });
   }
-  const float* weight = turned_weights(c, w);
+  const float* weight = transposed_weights(c, w);
   const Index k = c.group_in() * c.taps();
   DeviceColumns columns(c);
   columns.sum(dx, [&](Index first, Index rows, float* to) {
@@ -92,11 +92,11 @@ void convolve_weights_on_device(const Convolution& c, const float* x, const floa
   const Index k = c.group_in() * c.taps(), all = c.out * k;
   if (c.batch == 0)
     return clear_bytes(dw, Device::cuda, static_cast<std::size_t>(all) * sizeof(float));
-  Values turned;
+  Values transposed_copy;
   float* to = dw;
-  if (!is_turned_alike(c)) {
-    turned = Values::uninitialized(DType::F32, all, Device::cuda);
-    to = reinterpret_cast<float*>(turned.mutate_bytes());
+  if (!is_transposed_alike(c)) {
+    transposed_copy = Values::uninitialized(DType::F32, all, Device::cuda);
+    to = reinterpret_cast<float*>(transposed_copy.mutate_bytes());
   }
   DeviceColumns columns(c);
   columns.each(x, [&](Index first, Index rows, const float* from) {
@@ -107,7 +107,7 @@ void convolve_weights_on_device(const Convolution& c, const float* x, const floa
                  .a = dy + first * c.out,
                  .lda = c.out,
                  .a_step = c.group_out(),
-                 .turn_a = true,
+                 .transpose_a = true,
                  .b = from,
                  .ldb = columns.length(),
                  .b_step = k,
@@ -116,7 +116,7 @@ void convolve_weights_on_device(const Convolution& c, const float* x, const floa
                  .c_step = c.group_out() * k,
                  .beta = first > 0 ? 1.0f : 0.0f});
   });
-  if (to != dw) turn_weights(c, true, to, dw);
+  if (to != dw) transpose_weights(c, true, to, dw);
 }
 
 // The same at the positions of a sparse w.

@@ -27,7 +27,7 @@ Outputs linear_on_device(const Call& call) {
                .lda = l.in,
                .b = elements_on_device("linear", w),
                .ldb = l.in,
-               .turn_b = true,
+               .transpose_b = true,
                .c = to,
                .ldc = l.out});
   if (b)
@@ -69,7 +69,7 @@ Outputs linear_grad_on_device(const Call& call) {
                    .k = l.tokens,
                    .a = g,
                    .lda = l.out,
-                   .turn_a = true,
+                   .transpose_a = true,
                    .b = from,
                    .ldb = l.in,
                    .c = to,

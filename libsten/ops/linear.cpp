@@ -23,7 +23,7 @@ Outputs linear(const Call& call) {
     const T* b = bias ? bias->as<Dense>().values.as<T>().data() : nullptr;
     return {write_tokens<T>(call.out(), l.y, l.out, [&](Index token, Index count, T* to) {
       if (has_dense_values(w)) {
-        gemm(Turned::b, count, l.out, l.in, from + token * l.in, values_of<T>(w), to);
+        gemm(Transpose::b, count, l.out, l.in, from + token * l.in, values_of<T>(w), to);
         if (b) add_bias(count, l.out, b, to);
         return;
       }
@@ -48,7 +48,7 @@ Outputs linear_grad(const Call& call) {
     const auto back = [&](Index token, Index n, T* to) {
       const T* rows = g + token * l.out;
       if (has_dense_values(w))
-        gemm(Turned::none, n, l.in, l.out, rows, values_of<T>(w), to);
+        gemm(Transpose::none, n, l.in, l.out, rows, values_of<T>(w), to);
       else if constexpr (std::same_as<T, float>)
         sparse_transposed_linear(w, n, rows, to);
       else
@@ -67,7 +67,7 @@ Outputs linear_grad(const Call& call) {
             if constexpr (std::same_as<T, float>) return sampled_linear(w, l.tokens, g, from);
             refuse_double(w);
           },
-          [&](T* to) { gemm(Turned::a, l.out, l.in, l.tokens, g, from, to); });
+          [&](T* to) { gemm(Transpose::a, l.out, l.in, l.tokens, g, from, to); });
     else if (call.wants(1))
       grads[1] =
           write_transposed_product<T>(call.out(1), l.out, l.in, l.tokens, g, from, w.shape());

@@ -76,7 +76,7 @@ Outputs linear(const Call& call) {
   return {write_tokens<float>(call.out(), l.y, l.out, [&](Index token, Index count, float* to) {
     if (has_dense_values(w))
       return lines_product(rows_of(from.entries(), token, count),
-                           RowsOperand::turned(values_of<float>(w), l.in), 0, l.out, bias, to);
+                           RowsOperand::transposed(values_of<float>(w), l.in), 0, l.out, bias, to);
     std::vector<float> room;
     each_tile(count, l.in, [&](Index first, Index some) {
       sparse_product(w,
@@ -95,8 +95,8 @@ Tensor gradient_of_x(const LinearExtents& l, const OutFormat& format, const Tens
       return lines_product(rows_of(dy.entries(), token, count),
                            RowsOperand::of(values_of<float>(w), l.in), 0, l.in, nullptr, to);
     if (is_dense)
-      return gemm(Turned::none, count, l.in, l.out, dy.dense() + token * l.out, values_of<float>(w),
-                  to);
+      return gemm(Transpose::none, count, l.in, l.out, dy.dense() + token * l.out,
+                  values_of<float>(w), to);
     std::vector<float> room;
     each_tile(count, l.out, [&](Index first, Index some) {
       sparse_transposed_linear(w, some, dy.rows(token + first, some, room), to + first * l.in);
@@ -108,7 +108,7 @@ Tensor gradient_of_x(const LinearExtents& l, const OutFormat& format, const Tens
     float* to = v.mutate<float>().data();
     const CsrEntries& a = in.entries();
     if (is_dense) {
-      sampled_lines(a, dy.operand(), RowsOperand::turned(values_of<float>(w), l.in), l.out, to);
+      sampled_lines(a, dy.operand(), RowsOperand::transposed(values_of<float>(w), l.in), l.out, to);
     } else {
       std::vector<float> room;
       each_tile(l.tokens, l.in, [&](Index first, Index some) {
@@ -150,7 +150,7 @@ Tensor gradient_of_w(const LinearExtents& l, const OutFormat& format, const Tens
   const TransposedEntries columns(in.is_sparse() ? in.entries() : dy.entries());
   const auto rows = [&](Index row, Index count, float* to) {
     if (in.is_sparse())
-      turned_lines_product(columns.entries(), dy.operand(), row, count, to);
+      transposed_csr_product(columns.entries(), dy.operand(), row, count, to);
     else
       lines_product(rows_of(columns.entries(), row, count), in.operand(), 0, l.in, nullptr, to);
   };

@@ -18,11 +18,11 @@ Outputs matmul(const Call& call) {
     const T *left = values_of<T>(a), *right = values_of<T>(b);
     if (mm.is_tall())
       return {write_tokens<T>(call.out(), mm.c(), mm.n, [&](Index row, Index count, T* to) {
-        gemm(Turned::none, count, mm.n, mm.k, left + row * mm.k, right, to);
+        gemm(Transpose::none, count, mm.n, mm.k, left + row * mm.k, right, to);
       })};
     return {write_matrices<T>(call.out(), mm.c(), [&](Index first, Index count, T* to) {
       for_each_matrix(count, mm.m * mm.n * mm.k, [&](Index i, int team) {
-        gemm(Turned::none, mm.m, mm.n, mm.k, left + mm.a_at[first + i] * mm.m * mm.k,
+        gemm(Transpose::none, mm.m, mm.n, mm.k, left + mm.a_at[first + i] * mm.m * mm.k,
              right + mm.b_at[first + i] * mm.k * mm.n, to + i * mm.m * mm.n, team);
       });
     })};

@@ -90,9 +90,9 @@ Tensor factor_gradient(const OutFormat& format, const Matmul& mm, const Shape& s
     const T* g = dc + i * mm.m * mm.n;
     const T* o = other + from[i] * (of_a ? mm.k * mm.n : mm.m * mm.k);
     if (of_a)
-      gemm(Turned::b, mm.m, mm.k, mm.n, g, o, to, team);
+      gemm(Transpose::b, mm.m, mm.k, mm.n, g, o, to, team);
     else
-      gemm(Turned::a, mm.k, mm.n, mm.m, o, g, to, team);
+      gemm(Transpose::a, mm.k, mm.n, mm.m, o, g, to, team);
   };
   const bool is_one_to_one = [&] {
     for (Index i = 0; i < mm.count(); ++i)
@@ -101,7 +101,7 @@ Tensor factor_gradient(const OutFormat& format, const Matmul& mm, const Shape& s
   }();
   if (mm.is_tall() && of_a)
     return write_tokens<T>(format, shape, mm.k, [&](Index row, Index count, T* to) {
-      gemm(Turned::b, count, mm.k, mm.n, dc + row * mm.n, other, to);
+      gemm(Transpose::b, count, mm.k, mm.n, dc + row * mm.n, other, to);
     });
   if (mm.is_tall())
     return write_transposed_product(format, mm.k, mm.n, mm.count() * mm.m, other, dc, shape);

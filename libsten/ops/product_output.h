@@ -86,10 +86,10 @@ Tensor write_transposed_product(const OutFormat& format, Index m, Index n, Index
                                 const T* b, Shape shape) {
   std::vector<T> columns;
   return write_tokens<T>(format, std::move(shape), n, [&](Index row, Index count, T* to) {
-    if (count == m) return gemm(Turned::a, m, n, k, a, b, to);
+    if (count == m) return gemm(Transpose::a, m, n, k, a, b, to);
     columns.resize(k * count);
     for (Index p = 0; p < k; ++p) std::copy_n(a + p * m + row, count, columns.data() + p * count);
-    gemm(Turned::a, count, n, k, columns.data(), b, to);
+    gemm(Transpose::a, count, n, k, columns.data(), b, to);
   });
 }
 

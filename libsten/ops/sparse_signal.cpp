@@ -31,16 +31,16 @@ Outputs matmul_grad(const Call& call) {
   // da = dc b^T.
   if (call.wants(0)) {
     Dense da = unwritten<float>(left);
-    lines_product(entries, RowsOperand::turned(values_of<float>(b), n), 0, k, nullptr,
+    lines_product(entries, RowsOperand::transposed(values_of<float>(b), n), 0, k, nullptr,
                   da.values.mutate<float>().data());
     grads[0] = std::move(da);
   }
   // db = (dc^T a)^T.
   if (call.wants(1)) {
     Dense db = unwritten<float>(right);
-    turned_lines_product(TransposedEntries(entries).entries(),
-                         RowsOperand::of(values_of<float>(a), k), 0, k,
-                         db.values.mutate<float>().data());
+    transposed_csr_product(TransposedEntries(entries).entries(),
+                           RowsOperand::of(values_of<float>(a), k), 0, k,
+                           db.values.mutate<float>().data());
     grads[1] = std::move(db);
   }
   return grads;

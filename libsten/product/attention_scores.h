@@ -30,11 +30,11 @@ struct AttentionScores {
     part.bias = bias();
     part.bias_step = 1;
     if (a.bias_steps[2] == 0) return;
-    float* turned = memory.of(std::max<Index>(1, part.keys * lanes));
-    if (tokens < lanes) std::fill_n(turned, part.keys * lanes, 0.0f);
-    transpose_tiles(bias() + token * a.bias_steps[2], a.bias_steps[2], tokens, part.keys, turned,
-                    lanes);
-    part.bias = turned;
+    float* transposed = memory.of(std::max<Index>(1, part.keys * lanes));
+    if (tokens < lanes) std::fill_n(transposed, part.keys * lanes, 0.0f);
+    transpose_tiles(bias() + token * a.bias_steps[2], a.bias_steps[2], tokens, part.keys,
+                    transposed, lanes);
+    part.bias = transposed;
     part.bias_step = lanes;
   }
 };

@@ -100,7 +100,8 @@ struct Bf16Task {
         // As many tokens as kernels turn at once.
         const Index share = std::max<Index>(width / tile_parts, 8), t = part * share;
         if (const Index some = std::min(share, std::min(width, tokens) - t); some > 0)
-          interleaved_.turn(b.sums + t, width, rows, some, stream, to + t * y.features, y.features);
+          interleaved_.transpose_panel(b.sums + t, width, rows, some, stream, to + t * y.features,
+                                       y.features);
         return;
       }
       const Index from = b.rows / tile_parts * part,
@@ -149,19 +150,20 @@ struct Bf16Task {
         if constexpr (std::is_same_v<Y, InterleavedOut>)
           write_interleaved(from, row + r, n, token(p), y, epilogue);
         else if (y.layout == ActivationLayout::tokens && !epilogue.residual)
-          turn(from, row + r, n, token(p));
+          transpose_panel(from, row + r, n, token(p));
         else
           write_tile(from, row + r, n, token(p), lanes, stream, y, epilogue);
       }
   }
   // As write_tile() does it, without a copy between.
-  void turn(float* tile, Index row, Index rows, Index token) const {
+  void transpose_panel(float* tile, Index row, Index rows, Index token) const {
     const Index tokens = std::min(lanes, y.tokens - token);
     if (!epilogue.does_nothing())
       kernels::epilogue().finish(tile, lanes, rows, tokens, epilogue.scale,
                                  epilogue.bias ? epilogue.bias + row : nullptr, nullptr, 0,
                                  epilogue.activation);
-    kernels::interleaved().turn(tile, lanes, rows, tokens, stream, y.tile(row, token), y.stride());
+    kernels::interleaved().transpose_panel(tile, lanes, rows, tokens, stream, y.tile(row, token),
+                                           y.stride());
   }
 
   // All slabs times the groups from `from` to `to`. x: all slabs in pairs, panels being `step` apart;

@@ -63,9 +63,9 @@ struct Block {
 Block block_of(const RowsOperand& x, Index row, Index rows, Index col, Index cols, bool copy,
                Scratch& memory) {
   if (rows == 0) return {memory.of(panel), panel};  // of a matrix that may have no memory
-  if (!copy && !x.sparse && !x.is_turned) return {x.dense + row * x.stride + col, x.stride};
+  if (!copy && !x.sparse && !x.is_transposed) return {x.dense + row * x.stride + col, x.stride};
   float* to = memory.of(rows * panel);
-  if (x.is_turned) {
+  if (x.is_transposed) {
     transpose_tiles(x.dense + col * x.stride + row, x.stride, cols, rows, to, panel);
   } else if (!x.sparse) {
     for (Index r = 0; r < rows; ++r)
@@ -187,8 +187,8 @@ void lines_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index 
              });
 }
 
-void turned_lines_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index n,
-                          float* y) {
+void transposed_csr_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index n,
+                            float* y) {
   constexpr Index most_rows = 4096;
   const std::vector<float> zeros(panel);
   const Cut cut(a);

@@ -48,11 +48,11 @@ class TransposedEntries {
 struct RowsOperand {
   const float* dense = nullptr;  // [.., stride]
   Index stride = 0;
-  bool is_turned = false;
+  bool is_transposed = false;
   const CsrEntries* sparse = nullptr;
 
   static RowsOperand of(const float* dense, Index stride) { return {dense, stride}; }
-  static RowsOperand turned(const float* dense, Index stride) { return {dense, stride, true}; }
+  static RowsOperand transposed(const float* dense, Index stride) { return {dense, stride, true}; }
   static RowsOperand of(const CsrEntries& sparse) { return {nullptr, 0, false, &sparse}; }
 };
 
@@ -61,7 +61,8 @@ void lines_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index 
                    const float* start, float* y);
 
 // The same turned: y[n,M].
-void turned_lines_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index n, float* y);
+void transposed_csr_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index n,
+                            float* y);
 
 // sums[entry of A] = C[row] . B[column], C[M,n] and B[K,n]; rows of A lie one after the other from
 // its entry 0 on.

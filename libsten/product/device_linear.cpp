@@ -44,11 +44,11 @@ DeviceSparseLists<by_column> make_lists(const Tensor& w) {
     }
     // With axis 1 it is the transpose that has strips down its rows.
     const Nmg& a = w.as<Nmg>();
-    const bool is_turned = a.axis == 1;
+    const bool is_transposed = a.axis == 1;
     const DeviceNmgPatterns patterns(a.n, a.m, w.device());
-    cuda.gemm.nmg_lists({shape[is_turned ? 1 : 0], shape[is_turned ? 0 : 1], patterns.format(a.g),
-                         a.index.bytes().data()},
-                        by_column != is_turned, room, stream);
+    cuda.gemm.nmg_lists({shape[is_transposed ? 1 : 0], shape[is_transposed ? 0 : 1],
+                         patterns.format(a.g), a.index.bytes().data()},
+                        by_column != is_transposed, room, stream);
   });
   return made;
 }
@@ -83,10 +83,10 @@ void multiply(const Tensor& w, const kernels::ListOperands& x) {
 float* floats_in(Values& v) { return reinterpret_cast<float*>(v.mutate_bytes()); }
 
 // [rows, cols] with rows and columns exchanged.
-Values turned(Index rows, Index cols, const float* x, Device device) {
+Values transposed_copy(Index rows, Index cols, const float* x, Device device) {
   Values to = Values::uninitialized(DType::F32, rows * cols, device);
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.turn(1, rows, cols, x, nullptr, floats_in(to), stream);
+    cuda.windows.transpose_panel(1, rows, cols, x, nullptr, floats_in(to), stream);
   });
   return to;
 }
@@ -98,13 +98,13 @@ void add_bias(Index tokens, Index out, const float* bias, float* y) {
   });
 }
 
-void multiply_turned(const Tensor& w, const kernels::ListOperands& x) {
+void multiply_transposed(const Tensor& w, const kernels::ListOperands& x) {
   const Index out = w.shape()[0], in = w.shape()[1];
-  const Values b = turned(x.tokens, in, x.x, w.device());
+  const Values b = transposed_copy(x.tokens, in, x.x, w.device());
   Values c = Values::uninitialized(DType::F32, out * x.tokens, w.device());
   device_product(w, x.tokens, reinterpret_cast<const float*>(b.bytes().data()), floats_in(c));
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.turn(1, out, x.tokens, floats_in(c), x.bias, x.y, stream);
+    cuda.windows.transpose_panel(1, out, x.tokens, floats_in(c), x.bias, x.y, stream);
   });
 }
 
@@ -118,26 +118,26 @@ bool multiply_columns(const Tensor& w, Index n, const float* b, float* c) {
                                         a.index.bytes().data(), {in, out, n, b, n, c, n}, stream);
   });
 }
-bool multiply_columns_turned(const Tensor& w, const kernels::ListOperands& x) {
+bool multiply_columns_transposed(const Tensor& w, const kernels::ListOperands& x) {
   if (x.by_features) return multiply_columns(w, x.tokens, x.x, x.y);
   const Index out = w.shape()[0], in = w.shape()[1];
-  const Values b = turned(x.tokens, out, x.x, w.device());
+  const Values b = transposed_copy(x.tokens, out, x.x, w.device());
   Values c = Values::uninitialized(DType::F32, in * x.tokens, w.device());
   if (!multiply_columns(w, x.tokens, reinterpret_cast<const float*>(b.bytes().data()),
                         floats_in(c)))
     return false;
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.turn(1, in, x.tokens, floats_in(c), x.bias, x.y, stream);
+    cuda.windows.transpose_panel(1, in, x.tokens, floats_in(c), x.bias, x.y, stream);
   });
   return true;
 }
 
 // y = x w^T, or x w if it is turned; by_features, y = w x or w^T x.
-void multiply_dense(const Tensor& w, bool is_turned, const kernels::ListOperands& x,
+void multiply_dense(const Tensor& w, bool is_transposed, const kernels::ListOperands& x,
                     float beta = 0) {
   const Dense dense = w.to_dense();
   const auto* of_w = reinterpret_cast<const float*>(dense.values.bytes().data());
-  const Index from = w.shape()[is_turned ? 0 : 1], to = w.shape()[is_turned ? 1 : 0];
+  const Index from = w.shape()[is_transposed ? 0 : 1], to = w.shape()[is_transposed ? 1 : 0];
   const Index in = w.shape()[1], n = x.tokens;
   if (x.by_features)
     return device_gemm({.m = to,
@@ -145,7 +145,7 @@ void multiply_dense(const Tensor& w, bool is_turned, const kernels::ListOperands
                         .k = from,
                         .a = of_w,
                         .lda = in,
-                        .turn_a = is_turned,
+                        .transpose_a = is_transposed,
                         .b = x.x,
                         .ldb = n,
                         .c = x.y,
@@ -157,7 +157,7 @@ void multiply_dense(const Tensor& w, bool is_turned, const kernels::ListOperands
                .lda = from,
                .b = of_w,
                .ldb = in,
-               .turn_b = !is_turned,
+               .transpose_b = !is_transposed,
                .c = x.y,
                .ldc = to,
                .beta = beta});
@@ -172,10 +172,10 @@ void sample_dense(const Tensor& w, const kernels::SampleOperands& x) {
                .k = n,
                .a = x.dy,
                .lda = x.by_features ? n : out,
-               .turn_a = !x.by_features,
+               .transpose_a = !x.by_features,
                .b = x.x,
                .ldb = x.by_features ? n : in,
-               .turn_b = x.by_features,
+               .transpose_b = x.by_features,
                .c = x.grad,
                .ldc = in,
                .beta = x.adds ? 1.0F : 0.0F});
@@ -201,11 +201,11 @@ void multiply_fastest(const Tensor& w, const kernels::ListOperands& x) {
   switch (device_way(w, x.tokens, use)) {
     case DeviceWay::dense:
       return multiply_dense(w, by_column, x);
-    case DeviceWay::turned:
+    case DeviceWay::transposed_copy:
       if constexpr (by_column) {
-        if (multiply_columns_turned(w, x)) return;
+        if (multiply_columns_transposed(w, x)) return;
       } else if (!x.by_features) {  // else it is turned already
-        return multiply_turned(w, x);
+        return multiply_transposed(w, x);
       }
       [[fallthrough]];
     default:
@@ -257,14 +257,14 @@ DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use) {
 // From which m / n on the other ways were faster than the dense one, on an H100 at 1,024 and 4,096
 // tokens; a product that may be rounded takes tensor cores, an eighth of the time.
 DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use, kernels::Factors factors) {
-  constexpr Index fewest_tokens = 128, least_turned = 6, least_if_rounded = 64;
+  constexpr Index fewest_tokens = 128, least_transposed = 6, least_if_rounded = 64;
   if (tokens < fewest_tokens || !w.is<Nmg>() || w.dtype() != DType::F32 || w.shape().size() != 2 ||
       w.as<Nmg>().dims.given() || !cuda().products.dense_library())
     return DeviceWay::lists;
   const Nmg& a = w.as<Nmg>();
   if (factors != kernels::Factors::float32 && least_if_rounded * a.n > a.m) return DeviceWay::dense;
   if (a.axis == 0 && (use == DeviceUse::linear || (use == DeviceUse::transposed && a.n == 1)))
-    return least_turned * a.n > a.m ? DeviceWay::dense : DeviceWay::turned;
+    return least_transposed * a.n > a.m ? DeviceWay::dense : DeviceWay::transposed_copy;
   const Index least_m_per_n = use == DeviceUse::sampled ? 32 : 16;
   return least_m_per_n * a.n > a.m ? DeviceWay::dense : DeviceWay::lists;
 }

@@ -15,7 +15,7 @@ namespace sten {
 // for the products of n:m:g, whose sums have the order of the format, or, transposed, that of lists.
 // Dense: w is, for as long as the product takes, and cuBLAS multiplies it; a sum with an infinity of x
 // and a 0 of w is NaN.
-enum class DeviceWay { lists, turned, dense };
+enum class DeviceWay { lists, transposed_copy, dense };
 enum class DeviceUse { linear, transposed, sampled };  // y of x, dx of dy, dw of both
 // The fastest for so many tokens as measured (docs/notebook/gpu.md), if dense products have such
 // factors; those of factors_of_products().

@@ -43,11 +43,11 @@ void write_tile(float* tile, Index k0, Index count, Index token, Index width, bo
     const Activations other{y.layout, y.features, y.tokens, epilogue.residual};
     const float* residual = epilogue.residual ? other.tile(k0, token) : nullptr;
     Index stride = other.stride();
-    thread_local std::vector<float> turned;
+    thread_local std::vector<float> transposed;
     if (residual && y.layout == ActivationLayout::tokens) {
-      turned.resize(count * width);
-      read_tile(other, k0, count, token, width, turned.data());
-      residual = turned.data();
+      transposed.resize(count * width);
+      read_tile(other, k0, count, token, width, transposed.data());
+      residual = transposed.data();
       stride = width;
     }
     kernels::epilogue().finish(tile, width, count, tokens, epilogue.scale,
@@ -62,9 +62,9 @@ void write_tile(float* tile, Index k0, Index count, Index token, Index width, bo
     // Not in place: a power of two of bytes apart, the lines of all tokens would share a few sets
     // of the cache before they are full.
     thread_local Scratch memory;
-    float* turned = memory.of(panel_width * count);
-    transpose_tiles(tile, width, count, tokens, turned, count);
-    from = turned;
+    float* transposed = memory.of(panel_width * count);
+    transpose_tiles(tile, width, count, tokens, transposed, count);
+    from = transposed;
     lines = tokens, length = stride = count;
   }
   if (stream) return kernels::epilogue().stream(from, stride, lines, length, to, y.stride());

@@ -104,7 +104,7 @@ Reordering::Reordering(const std::vector<std::string>& rules, const Checkpoint& 
                in.name());
   in_ = &in;
   const auto& tensors = in.tensors();
-  turned_ = in_by_out(in, input);
+  transposed_ = in_by_out(in, input);
   rows_.assign(tensors.size(), none);
   columns_.assign(tensors.size(), none);
   orders_.resize(tensors.size());
@@ -141,7 +141,7 @@ void Reordering::check_weight(std::size_t i, const std::string& what) const {
                quote(t.name));
   if (t.shape.size() != 2)
     fail_usage("{}: {}: expected a matrix, got shape {}", what, quote(t.name), to_string(t.shape));
-  if (turned_[i] || t.in_by_out)
+  if (transposed_[i] || t.in_by_out)
     fail_usage("{}: {} is stored [in, out], and rows have to be outputs", what, quote(t.name));
 }
 

@@ -58,7 +58,7 @@ class Reordering {
   const std::vector<Index>* order_of(std::size_t first) const;
 
   const Checkpoint* in_ = nullptr;
-  std::vector<bool> turned_;                 // by number of a tensor: it is stored [in, out]
+  std::vector<bool> transposed_;             // by number of a tensor: it is stored [in, out]
   std::vector<std::size_t> rows_, columns_;  // by number of a tensor: whose order they have
   std::vector<RowOrder> orders_;             // by number of a first weight
   std::vector<std::size_t> firsts_;

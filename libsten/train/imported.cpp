@@ -27,7 +27,7 @@ const OnnxPort& output_of(const std::vector<OnnxPort>& outputs, const std::strin
 }
 
 // Whether a [n, m] is b [m, n], turned; both F32.
-bool is_turned_copy(const Dense& a, const Dense& b) {
+bool is_transposed_copy(const Dense& a, const Dense& b) {
   const auto x = a.values.as<std::uint32_t>(), y = b.values.as<std::uint32_t>();
   const Index n = a.extents[0], m = a.extents[1];
   for (Index i = 0; i < n; ++i)
@@ -40,12 +40,12 @@ bool is_turned_copy(const Dense& a, const Dense& b) {
 void warn_of_copies(const Graph& g, const Checkpoint& file) {
   const auto load = [&](const CheckpointTensor& t) { return file.load(t).to_dense(); };
   for (const Weight& w : g.weights()) {
-    const CheckpointTensor* turned = w.in_by_out ? file.find(w.name) : nullptr;
-    if (!turned) continue;
+    const CheckpointTensor* transposed = w.in_by_out ? file.find(w.name) : nullptr;
+    if (!transposed) continue;
     for (const Weight& v : g.weights()) {
       const CheckpointTensor* t = v.in_by_out || v.shape != w.shape ? nullptr : file.find(v.name);
-      if (t && t->dtype == DType::F32 && turned->dtype == DType::F32 &&
-          is_turned_copy(load(*turned), load(*t)))
+      if (t && t->dtype == DType::F32 && transposed->dtype == DType::F32 &&
+          is_transposed_copy(load(*transposed), load(*t)))
         warn(
             "{}: {} is a copy of {}, and the two are trained apart; an export without folded "
             "constants (do_constant_folding=False) shares them",

@@ -168,22 +168,23 @@ TEST_CASE("both ways to solve find the least squares, for what the dense layer g
 
 TEST_CASE("weights as [in, out] and any number of threads come out the same") {
   const InputStatistics s = statistics(inputs(1));
-  Dense turned = Dense::zeros(DType::F32, {ins, outs});
+  Dense transposed_copy = Dense::zeros(DType::F32, {ins, outs});
   for (Index r = 0; r < outs; ++r)
     for (Index c = 0; c < ins; ++c)
-      turned.values.mutate<float>()[c * outs + r] = weights.values.as<float>()[r * ins + c];
+      transposed_copy.values.mutate<float>()[c * outs + r] =
+          weights.values.as<float>()[r * ins + c];
   CalibratedOptions o = options("sparsegpt", "nmg:n=2,m=4,g=2");
   const CalibratedLayer layer = prune_layer(weights, s, o);
   o.structure = Spec::parse("nmg:n=2,m=4,g=2,axis=1");
   o.transposed = true;
-  const CalibratedLayer other = prune_layer(turned, s, o);
+  const CalibratedLayer other = prune_layer(transposed_copy, s, o);
   for (Index r = 0; r < outs; ++r)
     for (Index c = 0; c < ins; ++c)
       REQUIRE(other.weights.values.as<float>()[c * outs + r] ==
               layer.weights.values.as<float>()[r * ins + c]);
   const int before = threads();
   set_threads(before == 1 ? 2 : 1);
-  const CalibratedLayer again = prune_layer(turned, s, o);
+  const CalibratedLayer again = prune_layer(transposed_copy, s, o);
   set_threads(before);
   CHECK(std::ranges::equal(again.weights.values.as<float>(), other.weights.values.as<float>()));
 }

@@ -268,13 +268,13 @@ TEST_CASE("dense products of a device by pointers: turned, in batches, added to 
   const SerialDevice device;
   Dice dice(5);
   constexpr Index m = 5, n = 7, k = 9, batch = 3;
-  for (const bool turn_a : {false, true})
-    for (const bool turn_b : {false, true})
+  for (const bool transpose_a : {false, true})
+    for (const bool transpose_b : {false, true})
       for (const auto& [to, bits] : {std::pair(kernels::Factors::float32, 24),
                                      {kernels::Factors::tf32, 11},
                                      {kernels::Factors::bfloat16, 8}}) {
-        const Dense a = normals(dice, {batch, turn_a ? k : m, turn_a ? m : k});
-        const Dense b = normals(dice, {turn_b ? n : k, turn_b ? k : n});
+        const Dense a = normals(dice, {batch, transpose_a ? k : m, transpose_a ? m : k});
+        const Dense b = normals(dice, {transpose_b ? n : k, transpose_b ? k : n});
         const Dense c = normals(dice, {batch, m, n + 1});
         const Tensor a_on_device = Tensor(a).to(Device::cuda),
                      b_on_device = Tensor(b).to(Device::cuda);
@@ -289,12 +289,12 @@ TEST_CASE("dense products of a device by pointers: turned, in batches, added to 
                        .k = k,
                        .batch = batch,
                        .a = pointer(a_on_device),
-                       .lda = turn_a ? m : k,
+                       .lda = transpose_a ? m : k,
                        .a_step = m * k,
-                       .turn_a = turn_a,
+                       .transpose_a = transpose_a,
                        .b = pointer(b_on_device),
-                       .ldb = turn_b ? k : n,
-                       .turn_b = turn_b,
+                       .ldb = transpose_b ? k : n,
+                       .transpose_b = transpose_b,
                        .c = reinterpret_cast<float*>(v.mutate_bytes()),
                        .ldc = n + 1,
                        .c_step = m * (n + 1),
@@ -316,8 +316,8 @@ TEST_CASE("dense products of a device by pointers: turned, in batches, added to 
             for (Index j = 0; j < n; ++j) {
               double sum = 0;
               for (Index l = 0; l < k; ++l)
-                sum += static_cast<double>(p[i * m * k + (turn_a ? l * m + r : r * k + l)]) *
-                       q[turn_b ? j * k + l : l * n + j];
+                sum += static_cast<double>(p[i * m * k + (transpose_a ? l * m + r : r * k + l)]) *
+                       q[transpose_b ? j * k + l : l * n + j];
               const Index at = (i * m + r) * (n + 1) + j;
               CHECK(std::abs(got[at] - (0.5 * sum + 2 * before[at])) <= tolerance);
             }

@@ -132,8 +132,8 @@ TEST_CASE("an array that NumPy wrote in Fortran order becomes row-major") {
   CHECK(h.shape == Shape{2, 3});
   Values stored(h.dtype, size_of(h.shape));
   std::memcpy(stored.mutate<std::uint16_t>().data(), file.data() + h.data_offset, 12);
-  const Values turned = row_major(stored, h.shape, column_major(h.shape));
-  for (int i = 0; i < 6; ++i) CHECK(turned.as<std::uint16_t>()[i] == i + 1);
+  const Values transposed = row_major(stored, h.shape, column_major(h.shape));
+  for (int i = 0; i < 6; ++i) CHECK(transposed.as<std::uint16_t>()[i] == i + 1);
 }
 
 TEST_CASE("headers of versions 2.0 and 3.0 have a longer length") {

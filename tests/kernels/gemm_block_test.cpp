@@ -97,7 +97,7 @@ std::vector<float> normal_floats(Dice& dice, Index n) {
 }
 
 // x[a, b] as [b, a].
-std::vector<float> turned(const std::vector<float>& x, Index a, Index b) {
+std::vector<float> transposed(const std::vector<float>& x, Index a, Index b) {
   std::vector<float> y(x.size());
   for (Index i = 0; i < a; ++i)
     for (Index j = 0; j < b; ++j) y[j * a + i] = x[i * b + j];
@@ -125,12 +125,12 @@ std::vector<float> product_by_lists(const GemmFunctions& by, const ListsCase& x,
                                     const MadeLists& made, const std::vector<float>& in,
                                     const float* bias, bool by_features) {
   std::vector<float> y(x.tokens * made.view.lists + 1, untouched);
-  const auto from = by_features ? turned(in, x.tokens, made.view.width) : in;
+  const auto from = by_features ? transposed(in, x.tokens, made.view.width) : in;
   by.list_product(made.view, x.values.data(), x.stored(),
                   {x.tokens, by_features, from.data(), bias, y.data()}, nullptr);
   CHECK(y.back() == untouched);
   y.pop_back();
-  return by_features ? turned(y, made.view.lists, x.tokens) : y;
+  return by_features ? transposed(y, made.view.lists, x.tokens) : y;
 }
 
 void check_samples(const GemmFunctions& by, Dice& dice, const ListsCase& x) {
@@ -151,8 +151,8 @@ void check_samples(const GemmFunctions& by, Dice& dice, const ListsCase& x) {
   }
   for (const bool by_features : {false, true}) {
     CAPTURE(by_features);
-    const auto dy_as = by_features ? turned(dy, x.tokens, x.rows) : dy;
-    const auto in_as = by_features ? turned(in, x.tokens, x.cols) : in;
+    const auto dy_as = by_features ? transposed(dy, x.tokens, x.rows) : dy;
+    const auto in_as = by_features ? transposed(in, x.tokens, x.cols) : in;
     std::vector<float> grad(x.stored() + 1, untouched);
     kernels::SampleOperands o{x.tokens,     by_features, dy_as.data(),
                               in_as.data(), grad.data(), false};

@@ -123,7 +123,8 @@ TEST_CASE("rows of features become rows of tokens, wherever these begin") {
             for (std::int64_t t = 0; t < tokens; ++t)
               for (std::int64_t k = 0; k < features; ++k)
                 wanted[begin + t * stride + k] = x[k * 64 + t];
-            table.turn(x.data(), 64, features, tokens, stream, y.mutate() + begin, stride);
+            table.transpose_panel(x.data(), 64, features, tokens, stream, y.mutate() + begin,
+                                  stride);
             kernels::epilogue().stream_done();
             REQUIRE(std::equal(wanted.begin(), wanted.end(), y.begin()));
           }

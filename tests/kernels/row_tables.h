@@ -76,7 +76,7 @@ inline RowFloats softmax_grad_of_lines(const RowFloats& dy, const RowFloats& y, 
   return dx;
 }
 // [outer, length, inner] to [outer, inner, length], or back.
-inline RowFloats with_turned_lines(const RowFloats& x, kernels::DeviceLines l, bool back) {
+inline RowFloats with_transposed_rows(const RowFloats& x, kernels::DeviceLines l, bool back) {
   RowFloats y(x.size());
   for (Index o = 0; o < l.outer; ++o)
     for (Index k = 0; k < l.length; ++k)

@@ -22,13 +22,14 @@ TEST_CASE("blocks compute softmax and its gradient along any axis") {
         const RowFloats x = some_row_floats(dice, all, 3), dy = some_row_floats(dice, all);
         RowFloats y(all), dx(all);
         f.softmax(x.data(), l, is_log, y.data(), nullptr);
-        const RowFloats lines = with_turned_lines(x, l, false), g = with_turned_lines(dy, l, false);
+        const RowFloats lines = with_transposed_rows(x, l, false),
+                        g = with_transposed_rows(dy, l, false);
         const RowFloats want = softmax_of_lines(lines, l.length, is_log);
-        const RowFloats transposed = with_turned_lines(want, l, true);
+        const RowFloats transposed = with_transposed_rows(want, l, true);
         check_rows_near(y, transposed);
         f.softmax_grad(dy.data(), transposed.data(), l, is_log, dx.data(), nullptr);
         const RowFloats grads = softmax_grad_of_lines(g, want, l.length, is_log);
-        check_rows_near(dx, with_turned_lines(grads, l, true));
+        check_rows_near(dx, with_transposed_rows(grads, l, true));
       }
   });
 }

@@ -189,11 +189,11 @@ TEST_CASE("sums, averages, pulls and places over blocks are those of a loop") {
     std::vector<float> back(x.size());
     f.collect(x.data(), kept.bits.data(), places.data(), n, back.data(), nullptr);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const std::size_t turned = x.size() - 1 - i;
+      const std::size_t transposed = x.size() - 1 - i;
       wanted[0][i] += w[i];
       wanted[1][i] += 0.1F * (w[i] - x[i]);
       if (!kept[static_cast<Index>(i)]) wanted[2][i] += 0.1F * w[i];
-      CHECK(back[i] == (kept[static_cast<Index>(turned)] ? x[turned] : 0.0F));
+      CHECK(back[i] == (kept[static_cast<Index>(transposed)] ? x[transposed] : 0.0F));
     }
     check_same(sum, wanted[0], true);
     check_same(mean, wanted[1], true);

@@ -27,9 +27,9 @@ std::vector<float> random_values(std::uint64_t seed, Index n) {
 }
 
 // Every element of c is that of the formula in double; rounding grows with the inner extent.
-void check_product(const DenseProduct& multiply, Turned turned, Index m, Index n, Index k,
+void check_product(const DenseProduct& multiply, Transpose transposed, Index m, Index n, Index k,
                    int threads) {
-  CAPTURE(static_cast<int>(turned));
+  CAPTURE(static_cast<int>(transposed));
   CAPTURE(m);
   CAPTURE(n);
   CAPTURE(k);
@@ -38,15 +38,15 @@ void check_product(const DenseProduct& multiply, Turned turned, Index m, Index n
   std::vector<double> wide_a(a.begin(), a.end());
   const std::vector<double> wide_b(b.begin(), b.end());
   std::vector<double> wanted(m * n);
-  if (turned == Turned::a)  // [k,m]
+  if (transposed == Transpose::a)  // [k,m]
     for (Index i = 0; i < m; ++i)
       for (Index p = 0; p < k; ++p) wide_a[i * k + p] = a[p * m + i];
-  kernels::gemm_reference(turned == Turned::b, m, n, k, wide_a.data(), wide_b.data(),
+  kernels::gemm_reference(transposed == Transpose::b, m, n, k, wide_a.data(), wide_b.data(),
                           wanted.data());
   // What C held before does not matter, NaN neither.
   std::vector<float> c(m * n + 1, std::numeric_limits<float>::quiet_NaN());
   c.back() = 7;
-  multiply(turned, m, n, k, a.data(), b.data(), c.data(), threads);
+  multiply(transposed, m, n, k, a.data(), b.data(), c.data(), threads);
   double worst = 0;
   for (Index i = 0; i < m * n; ++i) worst = std::fmax(worst, std::abs(c[i] - wanted[i]));
   CHECK(std::none_of(c.begin(), c.end(), [](float v) { return std::isnan(v); }));
@@ -66,26 +66,26 @@ TEST_CASE("every dense library agrees with the formula in double, on one thread 
   for (const DenseLibrary& library : all) {
     CAPTURE(library.name);
     for (const auto [m, n, k] : shapes)
-      for (const Turned turned : {Turned::none, Turned::a, Turned::b})
-        for (const int team : {1, 3}) check_product(library.multiply, turned, m, n, k, team);
+      for (const Transpose transposed : {Transpose::none, Transpose::a, Transpose::b})
+        for (const int team : {1, 3}) check_product(library.multiply, transposed, m, n, k, team);
     MESSAGE("tested: " << library.name);  // for tests/checks/dense_libraries.sh
   }
 }
 
 TEST_CASE("dense products have any extents, and without an inner one they are zero") {
-  const DenseProduct gemm = [](Turned turned, Index m, Index n, Index k, const float* a,
+  const DenseProduct gemm = [](Transpose transposed, Index m, Index n, Index k, const float* a,
                                const float* b, float* c, int team) {
-    const auto product = turned == Turned::none ? dense_gemm
-                         : turned == Turned::a  ? dense_transposed_gemm
-                                                : dense_linear;
+    const auto product = transposed == Transpose::none ? dense_gemm
+                         : transposed == Transpose::a  ? dense_transposed_gemm
+                                                       : dense_linear;
     product(m, n, k, a, b, c, team);
   };
   for (const Index m : {0, 1, 6})
     for (const Index n : {0, 1, 9})
       for (const Index k : {0, 1, 20})
-        for (const Turned turned : {Turned::none, Turned::a, Turned::b})
-          check_product(gemm, turned, m, n, k, 1);
-  check_product(gemm, Turned::a, 70, 90, 300, 2);
+        for (const Transpose transposed : {Transpose::none, Transpose::a, Transpose::b})
+          check_product(gemm, transposed, m, n, k, 1);
+  check_product(gemm, Transpose::a, 70, 90, 300, 2);
 }
 
 TEST_CASE("the library chosen is one of those that are there") {
@@ -125,11 +125,11 @@ TEST_CASE("a library is found by its word, or its name in another version") {
 TEST_CASE("a program's choice of a library lasts as long as it says") {
   const DenseLibrary& before = dense_library();
   int products = 0;
-  const DenseLibrary counting{
-      "counting", [&](Turned, Index m, Index n, Index, const float*, const float*, float* c, int) {
-        ++products;
-        std::fill_n(c, m * n, 5.0f);
-      }};
+  const DenseLibrary counting{"counting", [&](Transpose, Index m, Index n, Index, const float*,
+                                              const float*, float* c, int) {
+                                ++products;
+                                std::fill_n(c, m * n, 5.0f);
+                              }};
   const float a = 2, b = 3;
   float c = 0;
   {
@@ -185,21 +185,21 @@ TEST_CASE(
                                 {500, 96, 1025},
                                 {771, 24, 300},
                                 {230, 513, 40}})
-      for (const Turned turned : {Turned::none, Turned::a, Turned::b}) {
+      for (const Transpose transposed : {Transpose::none, Transpose::a, Transpose::b}) {
         const Index m = extents[0], n = extents[1], k = extents[2];
         CAPTURE(m);
-        CAPTURE(static_cast<int>(turned));
+        CAPTURE(static_cast<int>(transposed));
         const std::vector<float> a = random_values(1, m * k), b = random_values(2, k * n);
-        const auto product = turned == Turned::none ? dense_gemm
-                             : turned == Turned::a  ? dense_transposed_gemm
-                                                    : dense_linear;
+        const auto product = transposed == Transpose::none ? dense_gemm
+                             : transposed == Transpose::a  ? dense_transposed_gemm
+                                                           : dense_linear;
         std::vector<float> one(m * n), other(m * n);
         product(m, n, k, a.data(), b.data(), one.data(), 1);
         for (const int team : {2, 3, 5}) {
           product(m, n, k, a.data(), b.data(), other.data(), team);
           CHECK(other == one);
         }
-        if (turned == Turned::a || !library.rows) continue;
+        if (transposed == Transpose::a || !library.rows) continue;
         for (Index row = 0; row < m; row += product_rows)
           product(std::min(product_rows, m - row), n, k, a.data() + row * k, b.data(),
                   other.data() + row * n, 1);

@@ -58,13 +58,13 @@ TEST_CASE("a product that signals come into is right, and leaves memory alone") 
   for (const DenseLibrary& library : dense_libraries()) {
     CAPTURE(library.name);
     std::vector<float> wanted(n * few), c(n * few);
-    library.multiply(Turned::none, n, few, n, a.data(), b.data(), wanted.data(), 1);
+    library.multiply(Transpose::none, n, few, n, a.data(), b.data(), wanted.data(), 1);
     Index wrong = 0;
     {
       const Signals signals;
       const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
       while (handled < 2000 && std::chrono::steady_clock::now() < end) {
-        library.multiply(Turned::none, n, few, n, a.data(), b.data(), c.data(), 1);
+        library.multiply(Transpose::none, n, few, n, a.data(), b.data(), c.data(), 1);
         wrong += c != wanted;
       }
     }

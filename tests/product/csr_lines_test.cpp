@@ -34,7 +34,7 @@ TEST_CASE("products of csr as it lies are those of dense, over slabs and panels,
                  c = normals(dice, {m, n}), sparse_b = some_csr(dice, {k, n}, 0.2),
                  sparse_c = some_csr(dice, {m, n}, 0.2), start = normals(dice, {n});
     const CsrEntries entries = entries_of_csr(a);
-    const Tensor dense = a.to_dense(), turned_b = transpose(b);
+    const Tensor dense = a.to_dense(), transposed_b = transpose(b);
     const float* at_b = b.values()->as<float>().data();
     const CsrEntries of_b = entries_of_csr(sparse_b), of_c = entries_of_csr(sparse_c);
     std::vector<std::vector<float>> first;
@@ -50,14 +50,15 @@ TEST_CASE("products of csr as it lies are those of dense, over slabs and panels,
       const Tensor whole = matmul(dense, b);
       product(RowsOperand::of(at_b, n), nullptr, whole);
       product(RowsOperand::of(at_b, n), start.values()->as<float>().data(), add(whole, start));
-      product(RowsOperand::turned(turned_b.values()->as<float>().data(), k), nullptr, whole);
+      product(RowsOperand::transposed(transposed_b.values()->as<float>().data(), k), nullptr,
+              whole);
       product(RowsOperand::of(of_b), nullptr, matmul(dense, Tensor(sparse_b.to_dense())));
       // From a column on, turned.
       const Index col = n / 3;
-      std::vector<float> turned((n - col) * m);
-      turned_lines_product(entries, RowsOperand::of(at_b, n), col, n - col, turned.data());
-      check_product(turned, transpose(slice(whole, 1, col, n)));
-      made.push_back(turned);
+      std::vector<float> transposed((n - col) * m);
+      transposed_csr_product(entries, RowsOperand::of(at_b, n), col, n - col, transposed.data());
+      check_product(transposed, transpose(slice(whole, 1, col, n)));
+      made.push_back(transposed);
       // c b^T at a's positions.
       for (const bool is_sparse : {false, true}) {
         const Tensor left = is_sparse ? Tensor(sparse_c.to_dense()) : c;
@@ -65,13 +66,13 @@ TEST_CASE("products of csr as it lies are those of dense, over slabs and panels,
         sampled_lines(
             entries,
             is_sparse ? RowsOperand::of(of_c) : RowsOperand::of(c.values()->as<float>().data(), n),
-            RowsOperand::turned(turned_b.values()->as<float>().data(), k), n, sums.data());
+            RowsOperand::transposed(transposed_b.values()->as<float>().data(), k), n, sums.data());
         const Tensor got = a.with_values([&] {
           Values v(DType::F32, std::ssize(sums));
           std::ranges::copy(sums, v.mutate<float>().begin());
           return v;
         }());
-        const Dense at = masked_by(matmul(left, turned_b).to_dense(), a.stored());
+        const Dense at = masked_by(matmul(left, transposed_b).to_dense(), a.stored());
         check_product(
             [&] {
               const Dense d = got.to_dense();
@@ -90,8 +91,8 @@ TEST_CASE("products of csr as it lies are those of dense, over slabs and panels,
 TEST_CASE("the transpose of csr entries is that of the matrix") {
   Dice dice(2);
   const Tensor a = some_csr(dice, {30, 50}, 0.2);
-  const TransposedEntries turned(entries_of_csr(a));
+  const TransposedEntries transposed(entries_of_csr(a));
   std::vector<float> dense(50 * 30);
-  unpack_rows(turned.entries(), 0, 50, dense.data());
+  unpack_rows(transposed.entries(), 0, 50, dense.data());
   check_product(dense, transpose(Tensor(a.to_dense())));
 }

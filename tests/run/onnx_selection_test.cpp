@@ -144,7 +144,7 @@ TEST_CASE("onnx selection: subgraphs are parts of the graph") {
 
 TEST_CASE("onnx selection: copies of an embedding, and weights behind Identity and Cast") {
   const TempDir dir;
-  const std::string turned =
+  const std::string transposed =
       pb::tensor("head", 1, {2, 3}, pb::bytes(9, pb::raw<float>({1, 3, 5, 2, 4, 6})));
   const std::string table =
       pb::tensor("table", 1, {3, 2}, pb::bytes(9, pb::raw<float>({1, 2, 3, 4, 5, 6})));
@@ -152,7 +152,7 @@ TEST_CASE("onnx selection: copies of an embedding, and weights behind Identity a
   const std::string path =
       dir.write("m.onnx", pb::model(pb::graph({pb::node("Gather", "", {"table", "x"}, {"a"}),
                                                product("a", "head", "b"), product("b", "w", "y")},
-                                              {table, turned, matrix("w")}) +
+                                              {table, transposed, matrix("w")}) +
                                     pb::outputs({float_value("y")})));
   CHECK(left(path, Spared::tied) == Names{"head"});
   CHECK(left(path, Spared::head) == Names{"w"});

@@ -68,10 +68,10 @@ std::string mlp_file(const NamedValues<Tensor>& w, std::int64_t batch = -1) {
   for (int i = 0; i < 3; ++i) {
     const std::string n = std::to_string(i), weight = "layers." + n + ".weight",
                       bias = "layers." + n + ".bias", y = i == 2 ? "y" : "hidden" + n;
-    const Dense turned = apply("transpose", {w.at(weight)}).as<Dense>();
+    const Dense transposed = apply("transpose", {w.at(weight)}).as<Dense>();
     const Dense b = w.at(bias).as<Dense>();
-    tensors.push_back(onnx::tensor(weight, 1, {turned.extents[0], turned.extents[1]},
-                                   onnx::bytes(9, raw_of(turned))));
+    tensors.push_back(onnx::tensor(weight, 1, {transposed.extents[0], transposed.extents[1]},
+                                   onnx::bytes(9, raw_of(transposed))));
     tensors.push_back(onnx::tensor(bias, 1, {b.extents[0]}, onnx::bytes(9, raw_of(b))));
     nodes.push_back(onnx::node("MatMul", "product" + n, {x, weight}, {"product" + n}));
     nodes.push_back(onnx::node("Add", "sum" + n, {"product" + n, bias}, {i == 2 ? y : "sum" + n}));
@@ -149,17 +149,17 @@ TEST_CASE("trained weights take their places in the ONNX model, and in files [ou
   same(p.dir / "trained.onnx");
   same(p.dir / "trained.safetensors");
   // What other programs made of the file has its matrices as it has them; one of them is square.
-  GraphParts turned = g.parts();
+  GraphParts transposed = g.parts();
   NamedValues<Tensor> values = trained;
-  for (Weight& w : turned.weights) {
+  for (Weight& w : transposed.weights) {
     w.in_by_out = false;
     if (w.shape.size() != 2) continue;
     std::ranges::reverse(w.shape);
     values.at(w.name) = apply("transpose", {values.at(w.name)});
   }
-  turned.nodes.clear();
-  turned.outputs.clear();
-  save_weights(Graph(turned), values, p.dir / "converted.safetensors");
+  transposed.nodes.clear();
+  transposed.outputs.clear();
+  save_weights(Graph(transposed), values, p.dir / "converted.safetensors");
   same(p.dir / "converted.safetensors");
 }
 

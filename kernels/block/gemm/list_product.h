@@ -1,14 +1,14 @@
 // y = x A^T with A in SlabLists, x and y rows of tokens, or of features.
 //
 // A block has the sums of 128 tokens x up to 128 lists, a warp up to 16 of them, a thread 4 tokens,
-// in registers. For each slab the block turns a tile of x (turned_tile.h), 64 KB, so that several
+// in registers. For each slab the block turns a tile of x (transposed_tile.h), 64 KB, so that several
 // blocks of a multiprocessor load and multiply in turns. For an entry a warp reads its value and
 // place, the same for all threads, and then a row of the tile, 16 bytes a thread: 4 cycles of shared
 // memory or more for 128 products.
 #pragma once
 #include <cmath>
 
-#include "kernels/block/gemm/turned_tile.h"
+#include "kernels/block/gemm/transposed_tile.h"
 #include "kernels/block/gemm_functions.h"
 #include "kernels/block/product/nmg_rows.h"
 
@@ -34,13 +34,13 @@ struct ListEntriesKernel {
     b.for_each_thread([&](int t) {
       const std::int64_t i = block * threads + t;
       if (i < of.starts[of.slabs() * of.lists])
-        entries[i] = {values[of.slots[i]], TurnedTile::row(of.at[i])};
+        entries[i] = {values[of.slots[i]], TransposedTile::row(of.at[i])};
     });
   }
 };
 
 struct ListProductKernel {
-  static constexpr int threads = 256, warp = TurnedTile::lanes, warps = threads / warp;
+  static constexpr int threads = 256, warp = TransposedTile::lanes, warps = threads / warp;
   static constexpr int most_each = 16;  // lists of a warp
   SlabLists of;
   const ListEntry* entries;
@@ -51,7 +51,7 @@ struct ListProductKernel {
 
   // The bits do not depend on `each`.
   static int lists_of_warp(std::int64_t lists, std::int64_t tokens, int processors) {
-    const std::int64_t tiles = (tokens + TurnedTile::tokens - 1) / TurnedTile::tokens;
+    const std::int64_t tiles = (tokens + TransposedTile::tokens - 1) / TransposedTile::tokens;
     int each = most_each;
     while (each > 1 && (lists + each * warps - 1) / (each * warps) * tiles < 2 * processors)
       each /= 2;
@@ -62,11 +62,11 @@ struct ListProductKernel {
     return (of.lists + each * warps - 1) / (each * warps);
   }
   std::int64_t blocks() const {
-    return groups() * ((x.tokens() + TurnedTile::tokens - 1) / TurnedTile::tokens);
+    return groups() * ((x.tokens() + TransposedTile::tokens - 1) / TransposedTile::tokens);
   }
   std::size_t shared_bytes() const {
     CountingBlock b;
-    b.shared<Floats4>(TurnedTile::most_features * warp);
+    b.shared<Floats4>(TransposedTile::most_features * warp);
     return b.used();
   }
 
@@ -76,14 +76,15 @@ struct ListProductKernel {
 
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    auto tile = b.template shared<Floats4>(TurnedTile::most_features * warp);
+    auto tile = b.template shared<Floats4>(TransposedTile::most_features * warp);
     auto sums = b.template per_thread<Sums>();
-    const std::int64_t group = block % groups(), token = block / groups() * TurnedTile::tokens;
-    const int lanes = TurnedTile::lanes_of(token, x.tokens());
+    const std::int64_t group = block % groups(), token = block / groups() * TransposedTile::tokens;
+    const int lanes = TransposedTile::lanes_of(token, x.tokens());
     b.for_each_thread([&](int t) { sums(t) = Sums{}; });
     for (std::int64_t slab = 0; slab < of.slabs(); ++slab) {
       b.for_each_thread([&](int t) {
-        TurnedTile::load(b, t, x, token, slab * SlabLists::slab, TurnedTile::most_features, tile);
+        TransposedTile::load(b, t, x, token, slab * SlabLists::slab, TransposedTile::most_features,
+                             tile);
       });
       b.for_each_thread([&](int t) {
         if (t % warp < lanes) multiply(slab, group, t, tile, sums(t));
@@ -92,11 +93,11 @@ struct ListProductKernel {
     b.for_each_thread([&](int t) {
       const int first = t / warp * each, lane = t % warp;
       each_constant<most_each>([&](auto i) {
-        if (i < each && lane < lanes) tile[TurnedTile::row(first + i) ^ lane] = sums(t).of[i];
+        if (i < each && lane < lanes) tile[TransposedTile::row(first + i) ^ lane] = sums(t).of[i];
       });
     });
     b.for_each_thread([&](int t) {
-      TurnedTile::store(b, t, tile, each * warps, bias, y, token, group * each * warps);
+      TransposedTile::store(b, t, tile, each * warps, bias, y, token, group * each * warps);
     });
   }
 

@@ -1,19 +1,19 @@
 // The gradient of the values of a matrix in SlabLists of its rows: dy^T x at its entries.
 //
 // A block has up to 512 entries of one slab and 64 rows, a warp up to 64 of them. It turns tiles of
-// x and dy (turned_tile.h) of 128 tokens. For an entry a warp reads a row of x, and one of dy where
+// x and dy (transposed_tile.h) of 128 tokens. For an entry a warp reads a row of x, and one of dy where
 // it is another than before; each thread adds up its 4 tokens of all tiles, in a register for each
 // entry, and these are added up across threads in the end. Tokens are in parts, whose sums are added
 // up by another kernel.
 #pragma once
-#include "kernels/block/gemm/turned_tile.h"
+#include "kernels/block/gemm/transposed_tile.h"
 #include "kernels/block/gemm_functions.h"
 #include "kernels/block/product/nmg_rows.h"
 
 namespace sten::kernels {
 
 struct ListSamplesKernel {
-  static constexpr int threads = 256, warp = TurnedTile::lanes, warps = threads / warp;
+  static constexpr int threads = 256, warp = TransposedTile::lanes, warps = threads / warp;
   static constexpr int each = 64, of_block = each * warps;  // entries of a warp, of a block
   static constexpr int rows = 64, passes = rows * static_cast<int>(SlabLists::slab) / of_block;
   static constexpr std::int64_t of_part = 2048;  // tokens
@@ -35,7 +35,7 @@ struct ListSamplesKernel {
 
     STEN_HOST_DEVICE explicit Memory(Block& b) {
       places = b.template shared<std::int32_t>(of_block);
-      x = b.template shared<Floats4>(TurnedTile::most_features * warp);
+      x = b.template shared<Floats4>(TransposedTile::most_features * warp);
       dy = b.template shared<Floats4>(rows * warp);
     }
   };
@@ -67,18 +67,18 @@ struct ListSamplesKernel {
     b.for_each_thread([&](int t) {
       sums_of(t) = Sums{};
       for (int e = t; e < mine; e += threads)
-        memory.places[e] = TurnedTile::row(of.at[first + e]) |
-                           TurnedTile::row(row_of(starts, count, first + e)) << 16;
+        memory.places[e] = TransposedTile::row(of.at[first + e]) |
+                           TransposedTile::row(row_of(starts, count, first + e)) << 16;
     });
     const std::int64_t begin = part * of_part;
     const std::int64_t end = begin + of_part < x.tokens() ? begin + of_part : x.tokens();
-    for (std::int64_t token = begin; token < end; token += TurnedTile::tokens) {
+    for (std::int64_t token = begin; token < end; token += TransposedTile::tokens) {
       b.for_each_thread([&](int t) {
-        TurnedTile::load(b, t, x, token, slab * SlabLists::slab, TurnedTile::most_features,
-                         memory.x);
-        TurnedTile::load(b, t, dy, token, row0, rows, memory.dy);
+        TransposedTile::load(b, t, x, token, slab * SlabLists::slab, TransposedTile::most_features,
+                             memory.x);
+        TransposedTile::load(b, t, dy, token, row0, rows, memory.dy);
       });
-      const int lanes = TurnedTile::lanes_of(token, x.tokens());
+      const int lanes = TransposedTile::lanes_of(token, x.tokens());
       b.for_each_thread([&](int t) {
         if (t % warp < lanes) multiply(t, mine, memory, sums_of(t));
       });

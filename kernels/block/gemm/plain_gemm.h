@@ -30,8 +30,8 @@ inline void plain_dense_product(const GemmOperands& x, Stream stream);
 // Of factors that are rounded in copies.
 inline void plain_rounded_product(const GemmOperands& x, Stream stream) {
   const int bits = x.factors == Factors::tf32 ? 13 : 16;
-  const auto [a_rows, a_cols] = x.turn_a ? std::pair(x.k, x.m) : std::pair(x.m, x.k);
-  const auto [b_rows, b_cols] = x.turn_b ? std::pair(x.n, x.k) : std::pair(x.k, x.n);
+  const auto [a_rows, a_cols] = x.transpose_a ? std::pair(x.k, x.m) : std::pair(x.m, x.k);
+  const auto [b_rows, b_cols] = x.transpose_b ? std::pair(x.n, x.k) : std::pair(x.k, x.n);
   GemmOperands one = x;
   one.batch = 1;
   one.factors = Factors::float32;
@@ -56,9 +56,9 @@ inline void plain_dense_product(const GemmOperands& x, Stream stream) {
     for (std::int64_t r = 0; r < x.m; ++r) {
       sums.assign(sums.size(), 0.0);
       for (std::int64_t p = 0; p < x.k; ++p) {
-        const double a = x.a[i * x.a_step + (x.turn_a ? p * x.lda + r : r * x.lda + p)];
-        const float* b = x.b + i * x.b_step + (x.turn_b ? p : p * x.ldb);
-        const std::int64_t step = x.turn_b ? x.ldb : 1;
+        const double a = x.a[i * x.a_step + (x.transpose_a ? p * x.lda + r : r * x.lda + p)];
+        const float* b = x.b + i * x.b_step + (x.transpose_b ? p : p * x.ldb);
+        const std::int64_t step = x.transpose_b ? x.ldb : 1;
         for (std::int64_t j = 0; j < x.n; ++j) sums[static_cast<std::size_t>(j)] += a * b[j * step];
       }
       float* c = x.c + i * x.c_step + r * x.ldc;

@@ -16,11 +16,11 @@ constexpr int nmg_pattern_count(int n, int m) {
 
 // Position i of pattern p: the list of n:m is that of n:m-1, and then that of n-1:m-1 with m-1
 // appended; all but the outermost list are turned, each of the two in a way of its own.
-constexpr int nmg_pattern_row(int n, int m, int p, int i, bool turned = false) {
+constexpr int nmg_pattern_row(int n, int m, int p, int i, bool transposed = false) {
   if (n == m) return i;
   const int without = nmg_pattern_count(n, m - 1);
-  if (p < without) return nmg_pattern_row(n, m - 1, turned ? without - 1 - p : p, i, true);
-  return i == n - 1 ? m - 1 : nmg_pattern_row(n - 1, m - 1, p - without, i, !turned);
+  if (p < without) return nmg_pattern_row(n, m - 1, transposed ? without - 1 - p : p, i, true);
+  return i == n - 1 ? m - 1 : nmg_pattern_row(n - 1, m - 1, p - without, i, !transposed);
 }
 
 namespace nmg_rows_detail {

@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/block/maps/walk.h"
 #include "kernels/block/window_functions.h"
-#include "kernels/block/windows/turn.h"
+#include "kernels/block/windows/transpose.h"
 
 namespace sten::kernels {
 
@@ -245,10 +245,10 @@ struct WindowsOn {
       sum<float>(grid, c, p, columns, adds, to);
   }
 
-  static void turn(std::int64_t n, std::int64_t a, std::int64_t b, const float* from,
-                   const float* bias, float* to, Stream stream) {
+  static void transpose(std::int64_t n, std::int64_t a, std::int64_t b, const float* from,
+                        const float* bias, float* to, Stream stream) {
     Grid grid(stream);
-    turn_matrices(grid, {n, a, b, from, bias, to});
+    transpose_matrices(grid, {n, a, b, from, bias, to});
   }
   static void add_relu(std::int64_t n, const float* more, float* y, Stream stream) {
     Grid(stream).launch(EachElement<AddRelu>{{more, y}, n});

@@ -10,7 +10,7 @@ WindowFunctions window_functions() {
   WindowFunctions all{};
   all.make_columns = Windows::make_columns;
   all.sum_columns = Windows::sum_columns;
-  all.turn = Windows::turn;
+  all.transpose = Windows::transpose;
   all.add_relu = Windows::add_relu;
   return all;
 }

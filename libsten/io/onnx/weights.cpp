@@ -123,7 +123,8 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const WireFile& file) {
     if (is_fixed_basis(w.name)) fixed.push_back(w.tensor->name);
   const std::vector<bool> heads = output_heads(graph, nodes, fixed);
   const OnnxModules modules(graph, nodes);
-  std::unordered_set<std::string_view> turned;  // values that are a matrix of these, transposed
+  std::unordered_set<std::string_view>
+      transposed_copy;  // values that are a matrix of these, transposed
   for (std::size_t k = 0; k < nodes.all.size(); ++k) {
     const OnnxNode& n = *nodes.all[k];
     const auto input = [&](std::size_t i) -> OnnxWeight* {
@@ -139,20 +140,20 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const WireFile& file) {
     } else if (is_one && (n.op_type == "Identity" || n.op_type == "Cast")) {
       if (const OnnxWeight* w = input(0)) {
         name_result(*w);
-        if (turned.contains(n.inputs[0])) turned.insert(n.outputs[0]);
+        if (transposed_copy.contains(n.inputs[0])) transposed_copy.insert(n.outputs[0]);
       }
     } else if (is_one && n.op_type == "Transpose") {
       const OnnxWeight* w = input(0);
       if (!w || w->tensor->dims.size() != 2 || !swaps_axes(n)) continue;
       name_result(*w);
-      if (!turned.contains(n.inputs[0])) turned.insert(n.outputs[0]);
+      if (!transposed_copy.contains(n.inputs[0])) transposed_copy.insert(n.outputs[0]);
     } else if (multiplies(n)) {
       OnnxWeight* w = input(1);
       if (!w || w->tensor->dims.size() < 2 || is_outer_product(n, w->tensor->dims)) continue;
       if (w->use != TensorUse::table && w->use != TensorUse::head)
         w->use = heads[k] ? TensorUse::head : TensorUse::weight;
-      w->in_by_out |=
-          w->tensor->dims.size() == 2 && takes_in_by_out(n) != turned.contains(n.inputs[1]);
+      w->in_by_out |= w->tensor->dims.size() == 2 &&
+                      takes_in_by_out(n) != transposed_copy.contains(n.inputs[1]);
       if (w->module.empty() && !w->name.ends_with("weight")) w->module = modules.weight_of(n);
       listed[static_cast<std::size_t>(w - found.tensors.data())] = true;
     }

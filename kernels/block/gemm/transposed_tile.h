@@ -45,8 +45,9 @@ struct TokenFloats {
   PackedRows<T> of;
   bool by_features;
 
-  TokenFloats(T* at, std::int64_t tokens, std::int64_t features, bool turned)
-      : of(at, turned ? features : tokens, turned ? tokens : features), by_features(turned) {}
+  TokenFloats(T* at, std::int64_t tokens, std::int64_t features, bool transposed)
+      : of(at, transposed ? features : tokens, transposed ? tokens : features),
+        by_features(transposed) {}
   STEN_HOST_DEVICE std::int64_t tokens() const { return by_features ? of.cols : of.rows; }
   STEN_HOST_DEVICE std::int64_t features() const { return by_features ? of.rows : of.cols; }
 };
@@ -55,7 +56,7 @@ struct TokenFloats {
 // row(feature) ^ lane. So the threads of a warp use all banks of shared memory alike, both where
 // they read a feature of all tokens, and where each has four features of some tokens, which lie
 // together in memory.
-struct TurnedTile {
+struct TransposedTile {
   static constexpr int lanes = 32, tokens = 4 * lanes, most_features = 4 * lanes;
 
   STEN_HOST_DEVICE static constexpr int row(int feature) { return feature * lanes + feature / 4; }

@@ -6,7 +6,7 @@
 namespace sten::kernels {
 
 // What is turned: from[n, a, b] to to[n, b, a], plus bias[a] if there is one.
-struct Turned {
+struct TransposedTiles {
   std::int64_t n, a, b;
   const float* from;
   const float* bias;
@@ -16,11 +16,11 @@ struct Turned {
 };
 
 // Of narrow matrices, and less than 2^31 elements.
-struct TurnElements {
-  Turned of;
+struct TransposeElements {
+  TransposedTiles of;
   Divisor a, b;
 
-  explicit TurnElements(const Turned& t) : of(t), a(t.a), b(t.b) {}
+  explicit TransposeElements(const TransposedTiles& t) : of(t), a(t.a), b(t.b) {}
   STEN_DEVICE void operator()(std::uint32_t e) const {
     const std::uint32_t line = a.quotient(e), i = e - line * a.by;
     const std::uint32_t n = b.quotient(line), j = line - n * b.by;
@@ -30,10 +30,10 @@ struct TurnElements {
 
 // A block turns a tile in shared memory, so that whole lines are read and written. Rows of the tile
 // have a place more, by which neighbours in a column are in different banks.
-struct TurnTiles {
+struct TransposeTiles {
   static constexpr int threads = 256, tile = 64, row = tile + 1;
   static constexpr int at_once = threads / tile, turns = tile / at_once;
-  Turned of;
+  TransposedTiles of;
 
   STEN_HOST_DEVICE static std::int64_t tiles_of(std::int64_t n) { return (n + tile - 1) / tile; }
   std::int64_t blocks() const { return of.n * tiles_of(of.a) * tiles_of(of.b); }
@@ -76,14 +76,14 @@ struct TurnTiles {
 };
 
 template <class Grid>
-void turn_matrices(Grid& grid, const Turned& of) {
+void transpose_matrices(Grid& grid, const TransposedTiles& of) {
   constexpr std::int64_t narrow = 16, most = (std::int64_t{1} << 31) - 1;
   const std::int64_t all = of.n * of.a * of.b;
   if (all == 0) return;
   if ((of.a < narrow || of.b < narrow) && all <= most)
-    grid.launch(EachElement<TurnElements>{TurnElements(of), all});
+    grid.launch(EachElement<TransposeElements>{TransposeElements(of), all});
   else
-    grid.launch(TurnTiles{of});
+    grid.launch(TransposeTiles{of});
 }
 
 }  // namespace sten::kernels
