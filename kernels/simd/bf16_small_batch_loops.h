@@ -135,13 +135,13 @@ class Bf16SmallBatchLoops {
   // A group of lanes as far as it has been multiplied. Those of a block take turns of some steps: memory
   // gives more to several streams, and they find x in the first-level cache.
   template <class X>
-  struct Turns {
+  struct LaneCursor {
     const std::uint16_t* advance;
     const std::uint8_t* step;
     Int left;
     const X* x;
 
-    Turns(const Bf16Lanes& a, const X* first)
+    LaneCursor(const Bf16Lanes& a, const X* first)
         : advance(a.advance), step(a.steps), left(a.count), x(first) {}
     static constexpr void fetch(const std::uint8_t* p) {
       _mm_prefetch(reinterpret_cast<const char*>(p) + bf16_lanes_ahead, _MM_HINT_T0);
@@ -150,17 +150,17 @@ class Bf16SmallBatchLoops {
   };
   // take(group, turns, whether it is its first one) until no group has any steps left, but once at least.
   template <class X, class F>
-  static void take_turns(const Bf16Lanes* a, Int groups, const X* x, F&& take) {
-    Turns<X> turns[bf16_block_groups]{{a[0], x},
-                                      {a[groups > 1 ? 1 : 0], x},
-                                      {a[groups > 2 ? 2 : 0], x},
-                                      {a[groups > 3 ? 3 : 0], x}};
+  static void interleave_lanes(const Bf16Lanes* a, Int groups, const X* x, F&& take) {
+    LaneCursor<X> cursors[bf16_block_groups]{{a[0], x},
+                                             {a[groups > 1 ? 1 : 0], x},
+                                             {a[groups > 2 ? 2 : 0], x},
+                                             {a[groups > 3 ? 3 : 0], x}};
     bool more = true;
     for (bool first = true; more; first = false) {
       more = false;
       for (Int g = 0; g < groups; ++g) {
-        if (first || turns[g].left > 0) take(g, turns[g], first);
-        more = more || turns[g].left > 0;
+        if (first || cursors[g].left > 0) take(g, cursors[g], first);
+        more = more || cursors[g].left > 0;
       }
     }
   }
@@ -169,10 +169,10 @@ class Bf16SmallBatchLoops {
   template <class W, int used, bool narrow>
   static void lanes_by_tokens(const Bf16Lanes* a, Int groups, Int features, const float* x,
                               float* y) {
-    constexpr Int row_bytes = used * W::lanes * sizeof(float), turn_bytes = Int{16} << 10;
+    constexpr Int row_bytes = used * W::lanes * sizeof(float), round_bytes = Int{16} << 10;
     const Int of_step = features * row_bytes / std::max<Int>(a->count, 1);
-    const Int steps = std::clamp<Int>(turn_bytes / std::max<Int>(of_step, 1), 4, 32);
-    take_turns(a, groups, x, [&](Int g, Turns<float>& turn, bool first) {
+    const Int steps = std::clamp<Int>(round_bytes / std::max<Int>(of_step, 1), 4, 32);
+    interleave_lanes(a, groups, x, [&](Int g, LaneCursor<float>& turn, bool first) {
       const Int count = std::min(steps, turn.left);
       turn.x = rows_of_lanes<W, used, narrow, 0>(turn, count, first, y + g * rows * most);
       turn.advance += count, turn.left -= count;
@@ -182,7 +182,8 @@ class Bf16SmallBatchLoops {
   // Registers have no room for the sums of all rows where vectors are many. Returns x as the last step
   // has it.
   template <class W, int used, bool narrow, int part>
-  static const float* rows_of_lanes(const Turns<float>& turn, Int count, bool first, float* y) {
+  static const float* rows_of_lanes(const LaneCursor<float>& turn, Int count, bool first,
+                                    float* y) {
     constexpr int parts = (16 * used + V::most_sums - 1) / V::most_sums,
                   all = parts > 1 ? parts : 1;
     constexpr int r0 = part * 16 / all, end = (part + 1) * 16 / all;
@@ -193,7 +194,7 @@ class Bf16SmallBatchLoops {
       return x;
   }
   template <class W, int used, bool narrow, int r0, int together>
-  static const float* some_lanes(const Turns<float>& turn, Int count, bool first, float* y) {
+  static const float* some_lanes(const LaneCursor<float>& turn, Int count, bool first, float* y) {
     using Sum = typename W::Vec;
     constexpr int row_bytes = used * W::lanes * sizeof(float);
     const auto at = [&](int r, int i) {
@@ -241,7 +242,7 @@ class Bf16SmallBatchLoops {
   static void looked_up(const Bf16Lanes* a, Int groups, const Column* x, Int ldx, float* y) {
     constexpr Int steps = tokens > 4 ? 16 : 8;
     typename V::template SmallBatchSums<tokens> sums[bf16_block_groups];
-    take_turns(a, groups, x, [&](Int g, Turns<Column>& turn, bool first) {
+    interleave_lanes(a, groups, x, [&](Int g, LaneCursor<Column>& turn, bool first) {
       auto sum = sums[g];
       if (first)
         for (auto& half : sum.of)

@@ -36,7 +36,7 @@ class NmgPairs : NmgSums<L> {
       return r;
     }();
     // A sum has to wait for the one before: those of short rows take turns.
-    constexpr int ways = pair_part >= 4 ? 1 : pair_part >= 2 ? 2 : m;
+    constexpr int chains = pair_part >= 4 ? 1 : pair_part >= 2 ? 2 : m;
     // Where there are few FMAs, loads of values are scarce.
     constexpr bool in_fours = pair_part < 4;
     using Row = typename Base::template Sums<1, pair_part>;
@@ -70,8 +70,8 @@ class NmgPairs : NmgSums<L> {
           second.clear();
 #pragma GCC unroll 1
         for (Int i = 0; i < m; ++i) {
-          Row first[ways];
-          each<ways>([&](auto way) STEN_INLINE { first[way].clear(); });
+          Row first[chains];
+          each<chains>([&](auto way) STEN_INLINE { first[way].clear(); });
           if (more) first[0].load(c + i * panel + column, rows.data());
           for (Int k = *shared; k > 0; --k, o += m, v += 2 * m) {
             From next{o, v, 0, L::zero()};
@@ -83,7 +83,7 @@ class NmgPairs : NmgSums<L> {
                   shared_value(next, std::integral_constant<std::size_t, 2 * at + 1>{});
               each<pair_part>([&](auto q) STEN_INLINE {
                 const Vec b = L::kept(L::load(row + q * L::lanes));
-                first[at % ways].of[0][q] = L::fma(one, b, first[at % ways].of[0][q]);
+                first[at % chains].of[0][q] = L::fma(one, b, first[at % chains].of[0][q]);
                 second.of[at][q] = L::fma(other, b, second.of[at][q]);
               });
             });
@@ -93,13 +93,13 @@ class NmgPairs : NmgSums<L> {
             each<m>([&](auto j) STEN_INLINE {
               constexpr std::size_t at = decltype(j)::value, one = 2 * at, other = one + 1;
               add(value(next, std::integral_constant<std::size_t, one>{}),
-                  next.template row<one>(from), first[at % ways].of[0]);
+                  next.template row<one>(from), first[at % chains].of[0]);
               add(value(next, std::integral_constant<std::size_t, other>{}),
                   next.template row<other>(from), second.of[at]);
             });
           }
           for (Int k = rest; k > 0; --k) add(L::one(v++), from_slab(from, *o++), first[0].of[0]);
-          each<ways - 1>([&](auto way) STEN_INLINE { first[0].add(first[way + 1]); });
+          each<chains - 1>([&](auto way) STEN_INLINE { first[0].add(first[way + 1]); });
           first[0].store(c + i * panel + column, rows.data());
         }
         if (rest > 0)

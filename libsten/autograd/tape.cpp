@@ -208,7 +208,7 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps,
                to_string(seed->shape()), to_string(shape));
   // What is on the way to y, and how many contributions each gets. Those of former walks that
   // leaves hold are set aside, so that formats see this walk's alone.
-  std::vector<char> is_on_way(steps_.size());
+  std::vector<char> is_reached(steps_.size());
   std::vector<std::pair<SlotPtr, std::optional<Tensor>>> before;
   const auto expect = [&](const SlotPtr& s) {
     if (s->expected++ == 0 && s->is_leaf)
@@ -225,9 +225,9 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps,
   expect(y.slot_);
   for (std::size_t i = steps_.size(); i-- > 0;) {
     const Step& step = steps_[i];
-    is_on_way[i] =
+    is_reached[i] =
         std::ranges::any_of(step.out, [](const SlotPtr& s) { return s && s->expected > 0; });
-    if (!is_on_way[i]) continue;
+    if (!is_reached[i]) continue;
     for (const SlotPtr& s : step.in)
       if (s) expect(s);
   }
@@ -235,7 +235,7 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps,
     receive(*y.slot_, *std::move(seed));
     pass_on(*y.slot_, to);
     for (std::size_t i = steps_.size(); i-- > 0;) {
-      if (is_on_way[i]) walk(steps_[i], to);
+      if (is_reached[i]) walk(steps_[i], to);
       // What it kept is not needed any more.
       if (!keep_steps) steps_.pop_back();
     }

@@ -75,21 +75,21 @@ class Staging {
     std::byte* data;
     void* passed;
     std::size_t used = 0;
-    bool is_under_way = false;  // all of it
+    bool is_in_flight = false;  // all of it
   };
   void wait(Buffer& buffer) {
-    if (buffer.is_under_way) b_.memory.wait_for_event(buffer.passed);
-    buffer.is_under_way = false;
+    if (buffer.is_in_flight) b_.memory.wait_for_event(buffer.passed);
+    buffer.is_in_flight = false;
   }
   void depart(Buffer& buffer, Stream stream) {
     b_.memory.record(buffer.passed, stream);
-    buffer.is_under_way = true;
+    buffer.is_in_flight = true;
   }
-  Buffer& current() { return buffers_[turn_ % 2]; }
+  Buffer& current() { return buffers_[next_buffer_ % 2]; }
   // The other one, empty.
   Buffer& next(Stream stream) {
-    if (current().used > 0 && !current().is_under_way) depart(current(), stream);
-    ++turn_;
+    if (current().used > 0 && !current().is_in_flight) depart(current(), stream);
+    ++next_buffer_;
     wait(current());
     current().used = 0;
     return current();
@@ -97,7 +97,7 @@ class Staging {
 
   const Backend& b_;
   Buffer buffers_[2];
-  std::size_t turn_ = 0;
+  std::size_t next_buffer_ = 0;
   std::mutex lock_;
 };
 

@@ -67,8 +67,8 @@ std::atomic<int> lent_cores{0};
 // than from one loop to the next where no operator computes alone.
 template <class F>
 void wait_a_little(F&& until) {
-  constexpr int turns = 8000;
-  for (int i = 0; i < turns && !until(); ++i) {
+  constexpr int rounds = 8000;
+  for (int i = 0; i < rounds && !until(); ++i) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif

@@ -130,19 +130,19 @@ std::vector<BenchRow> measure(const Shape& sizes, const std::vector<Activation>&
                               const BenchOptions& o, std::vector<std::string>& notes) {
   set_threads(threads);
   keep_more_memory();
-  struct Way {
+  struct Variant {
     std::string form, layout;
     std::size_t baseline;
     std::function<void()> run;
   };
   std::vector<std::unique_ptr<Training>> trained;
-  std::vector<Way> ways;
+  std::vector<Variant> variants;
   const auto add = [&](const char* form, const std::string& layout, double sparsity,
                        const Activation* sparse) -> Training& {
     Training& t =
         *trained.emplace_back(std::make_unique<Training>(sizes, sparsity, sparse, o.seed));
-    ways.push_back({form, layout, 0, [&t] { t.step(); }});
-    ways.push_back({"linear", layout, 1, [&t] { t.linear(); }});
+    variants.push_back({form, layout, 0, [&t] { t.step(); }});
+    variants.push_back({"linear", layout, 1, [&t] { t.linear(); }});
     return t;
   };
   // A dense step takes as long whatever is 0.
@@ -151,18 +151,18 @@ std::vector<BenchRow> measure(const Shape& sizes, const std::vector<Activation>&
   for (const Activation& a : all)
     sparse.push_back(&add("activations", a.layout.name, a.sparsity, &a));
   std::vector<std::function<void()>> work;
-  for (const Way& w : ways) work.push_back(w.run);
-  const auto seconds = take_turns(work, {.repeats = o.repeats, .threads = threads});
+  for (const Variant& w : variants) work.push_back(w.run);
+  const auto seconds = time_interleaved(work, {.repeats = o.repeats, .threads = threads});
   std::vector<BenchRow> rows;
-  for (std::size_t i = 0; i < ways.size(); ++i) {
+  for (std::size_t i = 0; i < variants.size(); ++i) {
     BenchRow& row = rows.emplace_back();
     row.bench = "step";
-    row.form = ways[i].form;
+    row.form = variants[i].form;
     row.shape = sizes;
-    row.layout = ways[i].layout;
+    row.layout = variants[i].layout;
     row.threads = threads;
     row.seconds = median(seconds[i]);
-    row.ratio = speedup(seconds[ways[i].baseline], seconds[i]);
+    row.ratio = speedup(seconds[variants[i].baseline], seconds[i]);
     row.repeats = static_cast<int>(seconds[i].size());
   }
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -45,17 +45,17 @@ std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLay
   subjects.push_back(std::make_unique<Subject>(g, nullptr, o.seed));
   for (const BenchLayout& layout : layouts)
     subjects.push_back(std::make_unique<Subject>(g, &layout, o.seed));
-  std::vector<std::function<void()>> ways;
+  std::vector<std::function<void()>> variants;
   std::vector<std::uint64_t> bytes;
   for (const auto& s : subjects) {
     const std::uint64_t before = o.ranks->bytes();
     s->exchange(*o.ranks, by);
     bytes.push_back(o.ranks->bytes() - before);
-    ways.push_back([&] { s->exchange(*o.ranks, by); });
-    ways.push_back([&] { s->exchange(*alone, by); });
+    variants.push_back([&] { s->exchange(*o.ranks, by); });
+    variants.push_back([&] { s->exchange(*alone, by); });
   }
-  const auto seconds =
-      take_turns(ways, {.repeats = o.repeats, .threads = threads, .ranks = o.ranks.get()});
+  const auto seconds = time_interleaved(
+      variants, {.repeats = o.repeats, .threads = threads, .ranks = o.ranks.get()});
   std::vector<BenchRow> rows;
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     BenchRow& row = rows.emplace_back();

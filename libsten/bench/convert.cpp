@@ -17,10 +17,10 @@ BenchRow measure(const BenchLayout& layout, const Dense& x, int threads, const B
                                           s.integer("axis", 0), dims_of(s));
     if (PaperGreedy::is_feasible(geometry)) greedy.emplace(x, s);
   }
-  std::vector<std::function<void()>> ways;
-  if (greedy) ways.push_back([&] { greedy->run(); });
-  ways.push_back([&] { layout.convert(x); });
-  const auto seconds = take_turns(ways, {.repeats = o.repeats, .threads = threads});
+  std::vector<std::function<void()>> variants;
+  if (greedy) variants.push_back([&] { greedy->run(); });
+  variants.push_back([&] { layout.convert(x); });
+  const auto seconds = time_interleaved(variants, {.repeats = o.repeats, .threads = threads});
   BenchRow row;
   row.bench = "convert";
   row.shape = x.extents;

@@ -15,7 +15,7 @@ using kernels::Stream;
 using kernels::cuda::Backend;
 
 // One way of doing something; `turn` says with which of the inputs.
-using Way = std::function<void(std::size_t turn)>;
+using Variant = std::function<void(std::size_t repeat)>;
 
 // Between two events of the stream.
 class DeviceClock {
@@ -29,9 +29,9 @@ class DeviceClock {
   DeviceClock(const DeviceClock&) = delete;
   DeviceClock& operator=(const DeviceClock&) = delete;
 
-  double seconds(const Way& way, std::size_t turn, Stream stream) {
+  double seconds(const Variant& variant, std::size_t repeat, Stream stream) {
     b_.memory.record(begin_, stream);
-    way(turn);
+    variant(repeat);
     b_.memory.record(end_, stream);
     b_.memory.wait_for_event(end_);
     return b_.memory.milliseconds(begin_, end_) / 1e3;
@@ -43,17 +43,17 @@ class DeviceClock {
 };
 
 // seconds[way][turn], in turns; every way a few times untimed before.
-std::vector<std::vector<double>> time_on_device(const std::vector<Way>& ways,
+std::vector<std::vector<double>> time_on_device(const std::vector<Variant>& variants,
                                                 std::optional<int> repeats) {
   constexpr std::size_t warm = 3;
-  const auto turns = static_cast<std::size_t>(repeats.value_or(25));
+  const auto timing = static_cast<std::size_t>(repeats.value_or(25));
   return on_cuda([&](const Backend& b, Stream stream) {
     DeviceClock clock(b);
-    std::vector<std::vector<double>> seconds(ways.size());
-    for (std::size_t turn = 0; turn < warm + turns; ++turn)
-      for (std::size_t w = 0; w < ways.size(); ++w) {
-        const double s = clock.seconds(ways[w], turn, stream);
-        if (turn >= warm) seconds[w].push_back(s);
+    std::vector<std::vector<double>> seconds(variants.size());
+    for (std::size_t repeat = 0; repeat < warm + timing; ++repeat)
+      for (std::size_t w = 0; w < variants.size(); ++w) {
+        const double s = clock.seconds(variants[w], repeat, stream);
+        if (repeat >= warm) seconds[w].push_back(s);
       }
     return seconds;
   });
@@ -97,16 +97,17 @@ void convert_rows(const Shape& shape, const std::string& input,
   const std::size_t bytes = x.values.bytes().size(), count = rotation(bytes);
   struct Subject {
     BenchRow row;
-    Way way;
+    Variant variant;
   };
   std::vector<Subject> subjects;
   const std::vector<Dense> dense = copies_of(x, count);
   Array<std::byte> room = Array<std::byte>::uninitialized(bytes, Device::cuda);
   std::byte* to = room.mutate();
-  subjects.push_back({row_of("convert", "resident", shape, "dense", "copy"), [&](std::size_t turn) {
-                        copy_bytes(to, Device::cuda, dense[turn % count].values.bytes().data(),
-                                   Device::cuda, bytes);
-                      }});
+  subjects.push_back(
+      {row_of("convert", "resident", shape, "dense", "copy"), [&](std::size_t repeat) {
+         copy_bytes(to, Device::cuda, dense[repeat % count].values.bytes().data(), Device::cuda,
+                    bytes);
+       }});
   subjects.push_back({row_of("convert", "copied", shape, "dense", "copy"),
                       [&](std::size_t) { x.to(Device::cuda); }});
   std::vector<Dense> prepared;
@@ -117,16 +118,17 @@ void convert_rows(const Shape& shape, const std::string& input,
   }
   for (std::size_t l = 0; l < layouts.size(); ++l) {
     subjects.push_back(
-        {row_of("convert", "resident", shape, layouts[l].name, ""),
-         [&, l](std::size_t turn) { layouts[l].convert(prepared_on_device[l][turn % count]); }});
+        {row_of("convert", "resident", shape, layouts[l].name, ""), [&, l](std::size_t repeat) {
+           layouts[l].convert(prepared_on_device[l][repeat % count]);
+         }});
     subjects.push_back(
         {row_of("convert", "copied", shape, layouts[l].name, ""), [&, l](std::size_t) {
            layouts[l].convert(prepared[l].to(Device::cuda)).to(Device::cpu);
          }});
   }
-  std::vector<Way> ways;
-  for (const Subject& s : subjects) ways.push_back(s.way);
-  const auto seconds = time_on_device(ways, o.repeats);
+  std::vector<Variant> variants;
+  for (const Subject& s : subjects) variants.push_back(s.variant);
+  const auto seconds = time_on_device(variants, o.repeats);
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     BenchRow& row = subjects[i].row;
     fill(row, seconds[i]);
@@ -153,8 +155,8 @@ class DeviceProduct {
     if (back.size() > 0) back_ = copies_of(back, count_);
   }
   std::size_t count() const { return count_; }
-  void run(const Tensor& a, std::size_t turn) const {
-    const Tensor x = x_[turn % count_];
+  void run(const Tensor& a, std::size_t repeat) const {
+    const Tensor x = x_[repeat % count_];
     if (form_ == "gemm") {
       apply("matmul", {a, x});
       return;
@@ -166,7 +168,7 @@ class DeviceProduct {
     const bool is_sampled = form_ == "sampled";
     const OutFormat format = is_sampled ? OutFormat::same_as(a) : OutFormat::dense();
     const OutFormat* formats[] = {&format, nullptr};
-    const Tensor in[] = {back_[turn % count_], is_sampled ? a : x, is_sampled ? x : a};
+    const Tensor in[] = {back_[repeat % count_], is_sampled ? a : x, is_sampled ? x : a};
     const Attributes none;
     sten::run(is_sampled ? "matmul.grad" : "linear.grad", {in, formats, none});
   }
@@ -185,13 +187,13 @@ void gemm_rows(const std::string& form, const Shape& shape, const std::vector<Be
   const std::size_t count = product.count();
   const std::vector<Dense> left = copies_of(a, count);
   std::vector<BenchRow> found;
-  std::vector<Way> ways;
+  std::vector<Variant> variants;
   const char* library =
       on_cuda([](const Backend& backend, Stream) { return backend.products.dense_library(); });
   if (library) {
     found.push_back(row_of("gemm", form.c_str(), shape, "dense", library));
     found.back().gflops = 2e-9 * static_cast<double>(m) * static_cast<double>(k * n);
-    ways.push_back([&](std::size_t turn) { product.run(left[turn % count], turn); });
+    variants.push_back([&](std::size_t repeat) { product.run(left[repeat % count], repeat); });
   } else {
     warn("no dense product on this device: ratios are left out");
   }
@@ -204,10 +206,10 @@ void gemm_rows(const std::string& form, const Shape& shape, const std::vector<Be
     found.push_back(row_of("gemm", form.c_str(), shape, layout.name, ""));
     const Index stored = made.values() ? made.values()->size() : m * k;
     found.back().gflops = 2e-9 * static_cast<double>(stored) * static_cast<double>(n);
-    ways.push_back(
-        [&own, &product, count](std::size_t turn) { product.run(own[turn % count], turn); });
+    variants.push_back(
+        [&own, &product, count](std::size_t repeat) { product.run(own[repeat % count], repeat); });
   }
-  const auto seconds = time_on_device(ways, o.repeats);
+  const auto seconds = time_on_device(variants, o.repeats);
   for (std::size_t i = 0; i < found.size(); ++i) {
     BenchRow& row = found[i];
     fill(row, seconds[i]);

@@ -17,12 +17,12 @@ BenchRow call(const BenchOptions& o) {
   const Attributes none;
   constexpr int calls = 10000;
   set_threads(1);
-  const auto seconds = take_turns({[&] {
-                                    const OutFormat* formats[] = {&OutFormat::dense()};
-                                    for (int i = 0; i < calls; ++i)
-                                      run(op, {std::span(&x, 1), formats, none});
-                                  }},
-                                  {.repeats = o.repeats, .threads = 1});
+  const auto seconds = time_interleaved({[&] {
+                                          const OutFormat* formats[] = {&OutFormat::dense()};
+                                          for (int i = 0; i < calls; ++i)
+                                            run(op, {std::span(&x, 1), formats, none});
+                                        }},
+                                        {.repeats = o.repeats, .threads = 1});
   BenchRow row;
   row.bench = "dispatch";
   row.form = "call";
@@ -55,17 +55,18 @@ void measure(const Shape& shape, const BenchLayout& layout, int threads, const B
     Tape tape;
     linear(Var(x), tape.parameter(w));
   };
-  const auto seconds = take_turns({bare, plain, taped}, {.repeats = o.repeats, .threads = threads});
-  for (const int way : {1, 2}) {
+  const auto seconds =
+      time_interleaved({bare, plain, taped}, {.repeats = o.repeats, .threads = threads});
+  for (const int variant : {1, 2}) {
     BenchRow row;
     row.bench = "dispatch";
-    row.form = way == 1 ? "linear" : "taped";
+    row.form = variant == 1 ? "linear" : "taped";
     row.shape = shape;
     row.layout = layout.name;
     row.threads = threads;
-    row.seconds = median(seconds[way]);
-    row.ratio = speedup(seconds[0], seconds[way]);
-    row.repeats = static_cast<int>(seconds[way].size());
+    row.seconds = median(seconds[variant]);
+    row.ratio = speedup(seconds[0], seconds[variant]);
+    row.repeats = static_cast<int>(seconds[variant].size());
     rows.push_back(row);
   }
 }

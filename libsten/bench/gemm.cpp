@@ -31,9 +31,9 @@ struct Group {
 };
 
 // All ways of one group, their rows, and what is known of them in the end.
-class Ways {
+class Variants {
  public:
-  Ways(const Group& group, const BenchOptions& o)
+  Variants(const Group& group, const BenchOptions& o)
       : group_(group), repeats_(o.repeats), product_(group.form, group.shape, o.seed) {
     set_threads(group.threads);
   }
@@ -49,11 +49,11 @@ class Ways {
   struct Pack {
     std::size_t row;
     int weights;
-    std::function<void()> way;
+    std::function<void()> variant;
   };
 
   BenchRow& add(std::string layout, std::string library, DType precision, double flops,
-                std::function<void()> way, const std::vector<Dense>& weights, bool has_error);
+                std::function<void()> variant, const std::vector<Dense>& weights, bool has_error);
   void add_sparse(const BenchLayout& layout, const std::string& library,
                   BenchProduct::Sparse sparse, DType precision = DType::F32);
   void add_rival(const BenchLayout& layout, const SparseRival& rival);
@@ -69,14 +69,15 @@ class Ways {
   Group group_;
   std::optional<int> repeats_;
   BenchProduct product_;
-  std::vector<std::function<void()>> ways_;
+  std::vector<std::function<void()>> variants_;
   std::vector<BenchRow> rows_;
   std::vector<Pack> packs_;
   std::vector<std::vector<double>> seconds_;
 };
 
-BenchRow& Ways::add(std::string layout, std::string library, DType precision, double flops,
-                    std::function<void()> way, const std::vector<Dense>& weights, bool has_error) {
+BenchRow& Variants::add(std::string layout, std::string library, DType precision, double flops,
+                        std::function<void()> variant, const std::vector<Dense>& weights,
+                        bool has_error) {
   BenchRow& row = rows_.emplace_back();
   row.bench = "gemm";
   row.form = group_.form;
@@ -86,20 +87,20 @@ BenchRow& Ways::add(std::string layout, std::string library, DType precision, do
   row.precision = precision_name(precision);
   row.threads = group_.threads;
   row.gflops = flops / 1e9;  // over the time, in the end
-  way();
+  variant();
   if (has_error) row.error = product_.error(weights);
-  ways_.push_back(std::move(way));
+  variants_.push_back(std::move(variant));
   return row;
 }
 
-void Ways::add_sparse(const BenchLayout& layout, const std::string& library,
-                      BenchProduct::Sparse sparse, DType precision) {
+void Variants::add_sparse(const BenchLayout& layout, const std::string& library,
+                          BenchProduct::Sparse sparse, DType precision) {
   add(layout.name, library, precision, sparse.flops, std::move(sparse.run), sparse.dense,
       !sparse.dense.empty());
   if (sparse.pack) packs_.push_back({rows_.size() - 1, sparse.packed, std::move(sparse.pack)});
 }
 
-void Ways::add_rival(const BenchLayout& layout, const SparseRival& rival) {
+void Variants::add_rival(const BenchLayout& layout, const SparseRival& rival) {
   try {
     add_sparse(layout, rival.name, product_.sparse(layout, rival, group_.threads));
   } catch (const Error& e) {
@@ -108,7 +109,7 @@ void Ways::add_rival(const BenchLayout& layout, const SparseRival& rival) {
 }
 
 // With the weight as it is given, and in an order of the library's own.
-void Ways::add_low(DType precision, std::vector<std::string>& notes) {
+void Variants::add_low(DType precision, std::vector<std::string>& notes) {
   const auto all = product_.dense_low(precision, group_.threads);
   for (const BenchProduct::Low& low : all)
     add("dense", low.library, precision, product_.dense_flops(), low.run, {}, true).kernel =
@@ -122,7 +123,7 @@ void Ways::add_low(DType precision, std::vector<std::string>& notes) {
                               precision_name(precision), why));
 }
 
-void Ways::add_dense(std::vector<std::string>& notes, const std::vector<DType>& precisions) {
+void Variants::add_dense(std::vector<std::string>& notes, const std::vector<DType>& precisions) {
   for (const DenseLibrary& library : dense_libraries())
     add("dense", library.name, DType::F32, product_.dense_flops(),
         product_.dense(library, group_.threads), {}, true);
@@ -130,28 +131,28 @@ void Ways::add_dense(std::vector<std::string>& notes, const std::vector<DType>& 
     if (p != DType::F32) add_low(p, notes);
 }
 
-void Ways::add_layout(const BenchLayout& layout) {
+void Variants::add_layout(const BenchLayout& layout) {
   add_sparse(layout, "", product_.sparse(layout));
   if (product_.is_forward() && layout.layout.is(Csr::name) &&
       kernels::active_isa() != kernels::Isa::reference)
     for (const SparseRival& rival : sparse_rivals()) add_rival(layout, rival);
 }
 
-void Ways::add_bf16(const BenchLayout& layout, std::vector<std::string>& notes) {
+void Variants::add_bf16(const BenchLayout& layout, std::vector<std::string>& notes) {
   if (auto product = product_.own_bf16(layout))
     add_sparse(layout, "", *std::move(product), DType::BF16);
   else
     notes.push_back(fmt::format("{}: {} has no product in bf16", group_.form, layout.name));
 }
 
-std::optional<std::size_t> Ways::own_dense(const std::string& precision) const {
+std::optional<std::size_t> Variants::own_dense(const std::string& precision) const {
   for (std::size_t i = 0; i < rows_.size(); ++i)
     if (rows_[i].layout == "dense" && rows_[i].library.empty() && rows_[i].precision == precision)
       return i;
   return std::nullopt;
 }
 
-std::optional<std::size_t> Ways::fastest_dense(DType precision) const {
+std::optional<std::size_t> Variants::fastest_dense(DType precision) const {
   std::optional<std::size_t> fastest;
   for (std::size_t i = 0; i < rows_.size(); ++i)
     if (is_dense(i) && rows_[i].precision == precision_name(precision) &&
@@ -160,28 +161,28 @@ std::optional<std::size_t> Ways::fastest_dense(DType precision) const {
   return fastest;
 }
 
-std::vector<BenchRow> Ways::measure(DensePeak& best, std::vector<std::string>& notes) {
-  std::vector<std::function<void()>> ways = ways_;
-  for (const Pack& pack : packs_) ways.push_back(pack.way);
+std::vector<BenchRow> Variants::measure(DensePeak& best, std::vector<std::string>& notes) {
+  std::vector<std::function<void()>> variants = variants_;
+  for (const Pack& pack : packs_) variants.push_back(pack.variant);
   std::map<std::string, Burst> bursts;
   for (const DType p : bench_precisions)
     if (multiplies(p) && std::ranges::count(rows_, precision_name(p), &BenchRow::precision))
       bursts.emplace(precision_name(p), Burst(p, group_.threads));
-  for (const auto& [name, burst] : bursts) ways.push_back([&burst = burst] { burst.run(); });
-  Turns turns{.repeats = repeats_, .threads = group_.threads};
+  for (const auto& [name, burst] : bursts) variants.push_back([&burst = burst] { burst.run(); });
+  TimingOptions timing{.repeats = repeats_, .threads = group_.threads};
   std::optional<ColdCaches> cold;
   if (ColdCaches::are_asked(group_.shape)) {
-    turns.before = [&cold = cold.emplace()] { cold.sweep(); };
+    timing.before = [&cold = cold.emplace()] { cold.sweep(); };
     notes.push_back(
         fmt::format("{}: weights come from memory: {} MB are read before each repetition",
                     group_.text(), cold->bytes() >> 20));
   }
-  seconds_ = take_turns(ways, turns);
+  seconds_ = time_interleaved(variants, timing);
 
   std::map<std::string, double> peaks;
-  std::size_t way = ways.size() - bursts.size();
+  std::size_t variant = variants.size() - bursts.size();
   for (const auto& [name, burst] : bursts)
-    peaks[name] = burst.flops() / median(seconds_[way++]) / 1e9;
+    peaks[name] = burst.flops() / median(seconds_[variant++]) / 1e9;
   const std::size_t baseline = *fastest_dense(DType::F32);
   const auto to = [&](DType precision, std::size_t row) -> std::optional<double> {
     const auto dense = fastest_dense(precision);
@@ -254,14 +255,15 @@ std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best,
     for (const Shape& shape : shapes)
       for (const int threads : o.threads) {
         const Group group{form, shape, threads};
-        Ways ways(group, o);
-        ways.add_dense(notes, precisions.dense);
-        if (precisions.has_dense(DType::BF16)) ways.add_bf16(BenchLayout::parse("dense"), notes);
+        Variants variants(group, o);
+        variants.add_dense(notes, precisions.dense);
+        if (precisions.has_dense(DType::BF16))
+          variants.add_bf16(BenchLayout::parse("dense"), notes);
         for (const BenchLayout& layout : layouts) {
-          if (precisions.has(DType::F32, layout.layout)) ways.add_layout(layout);
-          if (precisions.has(DType::BF16, layout.layout)) ways.add_bf16(layout, notes);
+          if (precisions.has(DType::F32, layout.layout)) variants.add_layout(layout);
+          if (precisions.has(DType::BF16, layout.layout)) variants.add_bf16(layout, notes);
         }
-        const std::vector<BenchRow> measured = ways.measure(best, notes);
+        const std::vector<BenchRow> measured = variants.measure(best, notes);
         notes.push_back(name_fastest(group.text(), measured));
         rows.insert(rows.end(), measured.begin(), measured.end());
       }
@@ -271,13 +273,13 @@ std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best,
 DensePeak measure_dense_peak(int threads) {
   BenchProduct product("gemm", {384, 1024, 1024}, 0);
   const Burst burst(DType::F32, threads);
-  std::vector<std::function<void()>> ways;
+  std::vector<std::function<void()>> variants;
   for (const DenseLibrary& library : dense_libraries())
-    ways.push_back(product.dense(library, threads));
-  ways.push_back([&] { burst.run(); });
-  const auto seconds = take_turns(ways, {.repeats = 5, .threads = threads});
+    variants.push_back(product.dense(library, threads));
+  variants.push_back([&] { burst.run(); });
+  const auto seconds = time_interleaved(variants, {.repeats = 5, .threads = threads});
   DensePeak out{burst.flops() / median(seconds.back()) / 1e9, "", 0};
-  for (std::size_t i = 0; i + 1 < ways.size(); ++i) {
+  for (std::size_t i = 0; i + 1 < variants.size(); ++i) {
     const double gflops = product.dense_flops() / median(seconds[i]) / 1e9;
     if (gflops > out.gflops) out = {out.peak_gflops, dense_libraries()[i].name, gflops};
   }

@@ -183,9 +183,9 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
     LayoutOfRows about = layout_of_rows(model, layout.name, layout.zeros, sparse, names, notes);
     add_model(layout, std::move(sparse), std::move(about));
   }
-  std::vector<std::function<void()>> ways;
-  for (Model& m : models) ways.push_back([&m] { m.run(); });
-  const auto seconds = take_turns(ways, {.repeats = o.repeats, .threads = threads});
+  std::vector<std::function<void()>> variants;
+  for (Model& m : models) variants.push_back([&m] { m.run(); });
+  const auto seconds = time_interleaved(variants, {.repeats = o.repeats, .threads = threads});
   const std::size_t passes = 1 + std::min(seconds[0].size(), most_operator_passes);
   for (std::size_t pass = 0; pass < passes; ++pass)
     for (Model& m : models)

@@ -101,11 +101,11 @@ std::vector<BenchProduct::Low> BenchProduct::dense_low(DType precision, int thre
     if (found.back().empty()) return {};
   }
   std::vector<Low> all;
-  for (std::size_t way = 0; way < found[0].size(); ++way) {
+  for (std::size_t variant = 0; variant < found[0].size(); ++variant) {
     std::vector<std::shared_ptr<OnednnProduct>> chosen;  // of a chain by weight, and its last one
     bool packs = false;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
-      chosen.push_back(found[i][std::min(way, found[i].size() - 1)]);
+      chosen.push_back(found[i][std::min(variant, found[i].size() - 1)]);
       packs = packs || chosen[i]->packs();
       chosen[i]->pack(numbers->weights[i == 0 ? 0 : weights() - 1].bytes.data());
     }

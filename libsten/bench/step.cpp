@@ -170,14 +170,14 @@ std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLay
   };
   Communicator& ranks = *o.ranks;
   const Transport by = transport_from(o.transport).value();
-  struct Way {
+  struct Variant {
     std::string form, layout;
     Training* training;
     bool is_refreshed = false;
     Summed summed = Summed::during;
     StepPrecision precision{};
   };
-  std::vector<Way> what;
+  std::vector<Variant> what;
   const auto add = [&](const char* form, const std::string& layout, Training& of) {
     what.push_back({form, layout, &of});
     if (ranks.size() == 1) return;
@@ -192,38 +192,39 @@ std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLay
     add("sparse", layout.name, sparse);
   }
   // The dense step in float32, which ratios are to, is there in any case.
-  const std::vector<Way> usual = std::exchange(what, {what.front()});
+  const std::vector<Variant> usual = std::exchange(what, {what.front()});
   for (const StepPrecision& p : step_precisions(o.precisions))
     for (std::size_t i = p.factors == kernels::Factors::float32 ? 1 : 0; i < usual.size(); ++i) {
       what.push_back(usual[i]);
       what.back().precision = p;
     }
-  std::vector<std::function<void()>> ways;
-  for (const Way& w : what)
-    ways.push_back([&] {
+  std::vector<std::function<void()>> variants;
+  for (const Variant& w : what)
+    variants.push_back([&] {
       w.training->step(ranks, w.summed, by, w.precision.factors, w.is_refreshed);
       // With the step after it, which finds nothing made for its positions.
       if (w.is_refreshed) w.training->step(ranks, w.summed, by, w.precision.factors);
     });
   std::vector<std::uint64_t> bytes;
-  for (const auto& way : ways) {
+  for (const auto& variant : variants) {
     const std::uint64_t before = ranks.bytes();
-    way();
+    variant();
     bytes.push_back(ranks.bytes() - before);
   }
-  auto seconds = take_turns(ways, {.repeats = o.repeats, .threads = threads, .ranks = &ranks});
+  auto seconds =
+      time_interleaved(variants, {.repeats = o.repeats, .threads = threads, .ranks = &ranks});
   std::vector<BenchRow> rows;
   for (std::size_t i = 0; i < what.size(); ++i) {
     if (what[i].is_refreshed) {
       // A step of a cycle, in which all but two are those with a fixed mask.
       const auto cycle = static_cast<double>(o.refresh.value_or(usual_refresh));
-      const auto is_its = [&](const Way& w) {
+      const auto is_its = [&](const Variant& w) {
         return w.training == what[i].training && w.precision.factors == what[i].precision.factors;
       };
       const std::vector<double>& fixed =
           seconds[static_cast<std::size_t>(std::ranges::find_if(what, is_its) - what.begin())];
-      for (std::size_t turn = 0; turn < fixed.size(); ++turn)
-        seconds[i][turn] = ((cycle - 2) * fixed[turn] + seconds[i][turn]) / cycle;
+      for (std::size_t repeat = 0; repeat < fixed.size(); ++repeat)
+        seconds[i][repeat] = ((cycle - 2) * fixed[repeat] + seconds[i][repeat]) / cycle;
     }
     BenchRow& row = rows.emplace_back();
     row.bench = "step";

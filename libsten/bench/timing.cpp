@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int least_turns = 15, most_turns = 101;
+constexpr int min_repeats = 15, max_repeats = 101;
 constexpr int min_slow_repeats = 5;  // of what takes so long that 15 would be no benchmark any more
 constexpr double patience = 10;      // seconds, after which few turns are enough
 constexpr double extra_patience = 3;  // seconds that turns beyond the least may add up to
@@ -55,8 +55,8 @@ void wake_cores(int threads) {
 }
 
 bool scatters(const std::vector<std::vector<double>>& seconds) {
-  for (std::size_t way = 1; way < seconds.size(); ++way) {
-    const Spread s = speedup(seconds[0], seconds[way]);
+  for (std::size_t variant = 1; variant < seconds.size(); ++variant) {
+    const Spread s = speedup(seconds[0], seconds[variant]);
     if (s.high > narrow * s.low) return true;
   }
   return false;
@@ -71,32 +71,32 @@ double seconds_of(const std::function<void()>& work, int threads) {
   return read(clock) - start;
 }
 
-std::vector<std::vector<double>> take_turns(const std::vector<std::function<void()>>& ways,
-                                            const Turns& turns) {
-  for (const auto& way : ways) way();
-  std::vector<std::vector<double>> seconds(ways.size());
+std::vector<std::vector<double>> time_interleaved(
+    const std::vector<std::function<void()>>& variants, const TimingOptions& timing) {
+  for (const auto& variant : variants) variant();
+  std::vector<std::vector<double>> seconds(variants.size());
   const Clock::time_point start = Clock::now();
-  const auto enough = [&](int turn) {
-    if (turns.repeats) return turn >= *turns.repeats;
+  const auto enough = [&](int repeat) {
+    if (timing.repeats) return repeat >= *timing.repeats;
     const double spent = seconds_since(start);
-    if (turn < least_turns) return turn >= min_slow_repeats && spent > patience;
-    return turn >= most_turns || spent > extra_patience || !scatters(seconds);
+    if (repeat < min_repeats) return repeat >= min_slow_repeats && spent > patience;
+    return repeat >= max_repeats || spent > extra_patience || !scatters(seconds);
   };
-  const bool are_several = turns.ranks && turns.ranks->size() > 1;
-  const auto ends = [&](int turn) {
-    return are_several ? turns.ranks->gather(enough(turn))[0] != 0 : enough(turn);
+  const bool are_several = timing.ranks && timing.ranks->size() > 1;
+  const auto ends = [&](int repeat) {
+    return are_several ? timing.ranks->gather(enough(repeat))[0] != 0 : enough(repeat);
   };
-  for (int turn = 0; !ends(turn); ++turn)
-    for (std::size_t way = 0; way < ways.size(); ++way) {
+  for (int repeat = 0; !ends(repeat); ++repeat)
+    for (std::size_t variant = 0; variant < variants.size(); ++variant) {
       if (are_several) {
-        turns.ranks->barrier();
-      } else if (turns.threads > 1) {
+        timing.ranks->barrier();
+      } else if (timing.threads > 1) {
         wait_for_rest();
-        wake_cores(turns.threads);
+        wake_cores(timing.threads);
       }
-      if (turns.before) turns.before();
-      seconds[way].push_back(
-          std::max(1e-9, seconds_of(ways[way], are_several ? 2 : turns.threads)));
+      if (timing.before) timing.before();
+      seconds[variant].push_back(
+          std::max(1e-9, seconds_of(variants[variant], are_several ? 2 : timing.threads)));
     }
   return seconds;
 }
@@ -125,9 +125,9 @@ Spread spread_of(std::vector<double> values) {
   return {median(values), values[low], values[n - 1 - low]};
 }
 
-Spread speedup(const std::vector<double>& baseline, const std::vector<double>& way) {
-  std::vector<double> ratios(way.size());
-  for (std::size_t i = 0; i < way.size(); ++i) ratios[i] = baseline[i] / way[i];
+Spread speedup(const std::vector<double>& baseline, const std::vector<double>& variant) {
+  std::vector<double> ratios(variant.size());
+  for (std::size_t i = 0; i < variant.size(); ++i) ratios[i] = baseline[i] / variant[i];
   return spread_of(std::move(ratios));
 }
 

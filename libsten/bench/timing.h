@@ -13,7 +13,7 @@ namespace sten {
 // others take in the meantime does not count; on several they are those that passed.
 double seconds_of(const std::function<void()>& work, int threads);
 
-struct Turns {
+struct TimingOptions {
   std::optional<int> repeats;  // absent: at least 15, more while ratios scatter and time allows
   int threads = 1;             // that each way works on
   // Before each way, and not timed.
@@ -23,8 +23,8 @@ struct Turns {
 };
 
 // seconds[way][turn]: every way once untimed, then A B C A B C ...
-std::vector<std::vector<double>> take_turns(const std::vector<std::function<void()>>& ways,
-                                            const Turns& turns);
+std::vector<std::vector<double>> time_interleaved(
+    const std::vector<std::function<void()>>& variants, const TimingOptions& timing);
 
 double median(std::vector<double> values);
 
@@ -36,6 +36,6 @@ struct Spread {
 Spread spread_of(std::vector<double> values);
 
 // How many times faster `way` is than `baseline`, from the ratios within each turn.
-Spread speedup(const std::vector<double>& baseline, const std::vector<double>& way);
+Spread speedup(const std::vector<double>& baseline, const std::vector<double>& variant);
 
 }  // namespace sten

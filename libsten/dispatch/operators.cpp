@@ -15,7 +15,7 @@ thread_local std::vector<std::string>* plan_log = nullptr;
 
 void report(const Plan& plan) {
   if (plan_log) plan_log->push_back(plan.text);
-  if (plan.way != Way::exact || plan.moves) report_fallback(plan.text);
+  if (plan.kind != DispatchKind::exact || plan.moves) report_fallback(plan.text);
 }
 
 // A signature as numbers, without memory of its own where it is short.
@@ -237,7 +237,7 @@ Outputs Operators::carry_out_on_cpu(Name op, const Plan& plan, const Call& call)
 Outputs Operators::carry_out(Name op, const Plan& plan, const Call& call) const {
   if (plan.moves) return carry_out_on_cpu(op, plan, call);
   Outputs out;
-  if (plan.way == Way::exact) {
+  if (plan.kind == DispatchKind::exact) {
     out = (*plan.run)(call);
   } else {
     std::vector<Tensor> in;

@@ -95,7 +95,7 @@ struct Operator {
 
 // One decision, as data.
 struct Plan {
-  Way way = Way::exact;
+  DispatchKind kind = DispatchKind::exact;
   std::vector<Name> in;     // the layouts that inputs are brought to before
   std::vector<bool> after;  // outputs that are computed dense, and sparsified after that
   double cost = 0;          // of conversions

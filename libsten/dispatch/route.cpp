@@ -31,11 +31,11 @@ std::vector<std::string> shortest(const Registry& r, const std::string& from, co
       }
   }
   if (!before.contains(to)) return {};
-  std::vector<std::string> way{to};
-  do way.push_back(before[way.back()]);
-  while (way.back() != from);
-  std::reverse(way.begin(), way.end());
-  return way;
+  std::vector<std::string> path{to};
+  do path.push_back(before[path.back()]);
+  while (path.back() != from);
+  std::reverse(path.begin(), path.end());
+  return path;
 }
 
 // Over edge i of the route, counted from 1.
@@ -58,10 +58,10 @@ Route find_route(const Registry& r, const Spec& from, const Spec& to) {
   if (from.is(Dense::name) || to.is(Dense::name))
     return {{from.name(), to.name()}, "one end is dense"};
   if (dims_text(from) != dims_text(to)) return {dense, "rows and columns become other dimensions"};
-  auto way = shortest(r, from.name(), to.name(), from.has("dims"));
-  if (way.empty())
+  auto path = shortest(r, from.name(), to.name(), from.has("dims"));
+  if (path.empty())
     return {dense, fmt::format("no lossless edges lead from {} to {}", from.name(), to.name())};
-  return {std::move(way), "lossless edges"};
+  return {std::move(path), "lossless edges"};
 }
 
 Tensor convert(const Tensor& x, const Spec& layout, Route* taken) {

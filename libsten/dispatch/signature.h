@@ -44,7 +44,7 @@ struct OutSignature {
 
 // How an implementation is found: for these layouts; for others, to which there are ways without
 // loss; for dense.
-enum class Way { exact, converted, dense };
+enum class DispatchKind { exact, converted, dense };
 
 struct Signature {
   Name op;

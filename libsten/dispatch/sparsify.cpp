@@ -40,10 +40,14 @@ std::optional<SparsifyPlan> plan_with(std::shared_ptr<const SparsifierImplementa
   // Rows and columns of the result may have to become other dimensions.
   if (out && !run->serves(s, *in, *out) && !r.needs_numbers(run->out)) out = spec_of(run->out, *in);
   if (!out || !run->serves(s, *in, *out)) return std::nullopt;
-  SparsifyPlan plan{
-      Way::converted, *in,           *out, cost_of(to_input) + cost_of(find_route(r, *out, to)), "",
-      false,          std::move(run)};
-  if (*in == from && *out == to) plan.way = Way::exact;
+  SparsifyPlan plan{DispatchKind::converted,
+                    *in,
+                    *out,
+                    cost_of(to_input) + cost_of(find_route(r, *out, to)),
+                    "",
+                    false,
+                    std::move(run)};
+  if (*in == from && *out == to) plan.kind = DispatchKind::exact;
   return plan;
 }
 
@@ -61,7 +65,7 @@ std::string converted_text(const Sparsifier& s, const Spec& from, const Sparsify
   return text;
 }
 
-constexpr const char* no_way = ": no implementation for these layouts; ";
+constexpr const char* no_implementation = ": no implementation for these layouts; ";
 
 Tensor sparsify_densified(const Tensor& x, const Sparsifier& s, const Spec& layout,
                           const Hints& hints) {
@@ -93,20 +97,30 @@ SparsifyPlan plan_sparsify(const Sparsifier& s, const Spec& from, const Spec& to
   const Spec dense(Dense::name);
   if (is_keep_all(s)) {
     const Route route = find_route(registry(), from, to);
-    return {Way::exact, from, to, cost_of(route), what + ": a conversion, " + route.str(),
-            false,      {}};
+    return {DispatchKind::exact,
+            from,
+            to,
+            cost_of(route),
+            what + ": a conversion, " + route.str(),
+            false,
+            {}};
   }
   if (s.get<Resparsify>())
-    return {Way::exact, from, to, 0, what + ": as the tensor's own sparsifier", false, {}};
+    return {DispatchKind::exact, from, to, 0, what + ": as the tensor's own sparsifier", false, {}};
   const Registry::Implementations all = registry().implementations(s);
   if (from.is(Dense::name)) {
     for (const auto& i : all)
       if (i->in == Dense::name && to.is(i->out) && i->serves(s, from, to))
-        return {Way::exact, from, to, 0, what + ": exact", false, i};
-    return {Way::dense, from, to, 0, what + ": selects, then packs", false, {}};
+        return {DispatchKind::exact, from, to, 0, what + ": exact", false, i};
+    return {DispatchKind::dense, from, to, 0, what + ": selects, then packs", false, {}};
   }
-  SparsifyPlan plan{Way::dense, dense, to, 0, what + no_way + "selects of the dense form",
-                    false,      {}};
+  SparsifyPlan plan{DispatchKind::dense,
+                    dense,
+                    to,
+                    0,
+                    what + no_implementation + "selects of the dense form",
+                    false,
+                    {}};
   // Values are all there, or have to go elsewhere; scores are as many as dense values.
   if (device != Device::cpu || has_dense_values(from)) {
     plan.text = what + ": selects of the dense form";
@@ -120,11 +134,11 @@ SparsifyPlan plan_sparsify(const Sparsifier& s, const Spec& from, const Spec& to
     }
   if (!is_found)
     plan.is_fallback = !s.needs_scores();
-  else if (plan.way == Way::exact)
+  else if (plan.kind == DispatchKind::exact)
     plan.text = what + ": exact";
   else
-    plan.text =
-        fmt::format("{}{}{} (cost {})", what, no_way, converted_text(s, from, plan, to), plan.cost);
+    plan.text = fmt::format("{}{}{} (cost {})", what, no_implementation,
+                            converted_text(s, from, plan, to), plan.cost);
   return plan;
 }
 

@@ -94,7 +94,7 @@ std::vector<Candidate> candidates(const Graph& g, const NamedValues<Tensor>& val
     for (const char* text : {"dense", "csr", "nm:n=2,m=4", "nm:n=1,m=4", "nm:n=1,m=8"}) {
       const auto takes = [&](const Node* n) {
         const auto plan = plan_with_weight(g, values, *n, name, Spec::parse(text));
-        return plan && plan->way == Way::exact;
+        return plan && plan->kind == DispatchKind::exact;
       };
       if (text != c.layouts.front() && std::ranges::all_of(nodes, takes) && in_layout(w, text))
         c.layouts.emplace_back(text);

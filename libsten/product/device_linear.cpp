@@ -198,10 +198,10 @@ Values gathered(const Tensor& w, const Values& dense) {
 template <bool by_column>
 void multiply_fastest(const Tensor& w, const kernels::ListOperands& x) {
   const DeviceUse use = by_column ? DeviceUse::transposed : DeviceUse::linear;
-  switch (device_way(w, x.tokens, use)) {
-    case DeviceWay::dense:
+  switch (device_algorithm(w, x.tokens, use)) {
+    case DeviceAlgorithm::dense:
       return multiply_dense(w, by_column, x);
-    case DeviceWay::transposed_copy:
+    case DeviceAlgorithm::transposed_copy:
       if constexpr (by_column) {
         if (multiply_columns_transposed(w, x)) return;
       } else if (!x.by_features) {  // else it is turned already
@@ -233,7 +233,7 @@ void add_samples(const Tensor& w, Index count, bool adds, kernels::SampleOperand
   });
 }
 Tensor sample(const Tensor& w, Index count, kernels::SampleOperands x) {
-  if (count > 0 && device_way(w, x.tokens, DeviceUse::sampled) == DeviceWay::dense) {
+  if (count > 0 && device_algorithm(w, x.tokens, DeviceUse::sampled) == DeviceAlgorithm::dense) {
     const Index out = w.shape()[0], in = w.shape()[1];
     Values all = Values::uninitialized(DType::F32, out * in, w.device());
     x.grad = floats_in(all);
@@ -251,22 +251,24 @@ Tensor sample(const Tensor& w, Index count, kernels::SampleOperands x) {
 
 }  // namespace
 
-DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use) {
-  return device_way(w, tokens, use, factors_of_products());
+DeviceAlgorithm device_algorithm(const Tensor& w, Index tokens, DeviceUse use) {
+  return device_algorithm(w, tokens, use, factors_of_products());
 }
 // From which m / n on the other ways were faster than the dense one, on an H100 at 1,024 and 4,096
 // tokens; a product that may be rounded takes tensor cores, an eighth of the time.
-DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use, kernels::Factors factors) {
+DeviceAlgorithm device_algorithm(const Tensor& w, Index tokens, DeviceUse use,
+                                 kernels::Factors factors) {
   constexpr Index fewest_tokens = 128, least_transposed = 6, least_if_rounded = 64;
   if (tokens < fewest_tokens || !w.is<Nmg>() || w.dtype() != DType::F32 || w.shape().size() != 2 ||
       w.as<Nmg>().dims.given() || !cuda().products.dense_library())
-    return DeviceWay::lists;
+    return DeviceAlgorithm::lists;
   const Nmg& a = w.as<Nmg>();
-  if (factors != kernels::Factors::float32 && least_if_rounded * a.n > a.m) return DeviceWay::dense;
+  if (factors != kernels::Factors::float32 && least_if_rounded * a.n > a.m)
+    return DeviceAlgorithm::dense;
   if (a.axis == 0 && (use == DeviceUse::linear || (use == DeviceUse::transposed && a.n == 1)))
-    return least_transposed * a.n > a.m ? DeviceWay::dense : DeviceWay::transposed_copy;
+    return least_transposed * a.n > a.m ? DeviceAlgorithm::dense : DeviceAlgorithm::transposed_copy;
   const Index least_m_per_n = use == DeviceUse::sampled ? 32 : 16;
-  return least_m_per_n * a.n > a.m ? DeviceWay::dense : DeviceWay::lists;
+  return least_m_per_n * a.n > a.m ? DeviceAlgorithm::dense : DeviceAlgorithm::lists;
 }
 
 void device_linear(const Tensor& w, Index tokens, const float* x, const float* bias, float* y) {
@@ -276,7 +278,7 @@ void device_linear(const Tensor& w, Index tokens, const float* x, const float* b
 void device_transposed_linear(const Tensor& w, Index tokens, const float* dy, float* dx,
                               bool adds) {
   if (!adds) return multiply_fastest<true>(w, {tokens, false, dy, nullptr, dx});
-  if (device_way(w, tokens, DeviceUse::transposed) == DeviceWay::dense)
+  if (device_algorithm(w, tokens, DeviceUse::transposed) == DeviceAlgorithm::dense)
     return multiply_dense(w, true, {tokens, false, dy, nullptr, dx}, 1);
   Values more = Values::uninitialized(DType::F32, tokens * w.shape()[1], w.device());
   multiply_fastest<true>(w, {tokens, false, dy, nullptr, floats_in(more)});
@@ -304,7 +306,7 @@ Tensor device_sampled_gemm(const Tensor& w, Index count, Index n, const float* d
 
 void DeviceSamples::add(Index tokens, const float* dy, const float* x) {
   if (!is_written_) {
-    is_dense_ = device_way(w_, tokens, DeviceUse::sampled) == DeviceWay::dense;
+    is_dense_ = device_algorithm(w_, tokens, DeviceUse::sampled) == DeviceAlgorithm::dense;
     grad_ = is_dense_
                 ? Values::uninitialized(DType::F32, w_.shape()[0] * w_.shape()[1], w_.device())
                 : room_for_samples(w_, true);

@@ -8,19 +8,20 @@ namespace sten {
 // All pointers are to memory of w's device. w[out, in] is F32, csr or nmg: Unsupported for other
 // layouts, for matrices that a tensor is seen as (dims), and for 2^31 values or more.
 //
-// DeviceWay says which of three ways is taken. By lists: where w has its values is
+// DeviceAlgorithm says which of three ways is taken. By lists: where w has its values is
 // sorted at the first product that needs it, and kept with w and all tensors of its positions: 5 bytes
 // for each value, and 8 for each 128 places of the matrix. Sums are made in ascending order of columns,
 // by fused multiply-adds from 0, and infinities of x stay in the rows that use them. Turned: x and y are,
 // for the products of n:m:g, whose sums have the order of the format, or, transposed, that of lists.
 // Dense: w is, for as long as the product takes, and cuBLAS multiplies it; a sum with an infinity of x
 // and a 0 of w is NaN.
-enum class DeviceWay { lists, transposed_copy, dense };
+enum class DeviceAlgorithm { lists, transposed_copy, dense };
 enum class DeviceUse { linear, transposed, sampled };  // y of x, dx of dy, dw of both
 // The fastest for so many tokens as measured (docs/notebook/gpu.md), if dense products have such
 // factors; those of factors_of_products().
-DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use, kernels::Factors factors);
-DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use);
+DeviceAlgorithm device_algorithm(const Tensor& w, Index tokens, DeviceUse use,
+                                 kernels::Factors factors);
+DeviceAlgorithm device_algorithm(const Tensor& w, Index tokens, DeviceUse use);
 
 // y[tokens, out] = x[tokens, in] w^T + bias, which may be nullptr.
 void device_linear(const Tensor& w, Index tokens, const float* x, const float* bias, float* y);

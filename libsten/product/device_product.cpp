@@ -58,8 +58,8 @@ void device_product(const Tensor& a, Index n, const float* b, float* c) {
   const bool has_lists =
       (a.is<Nmg>() && a.as<Nmg>().axis == 1) || (a.is<Csr>() && !cuda().products.csr_library());
   if (has_lists) return device_sparse_gemm(a, n, b, c);
-  if (a.is<Nmg>() &&
-      device_way(a, n, DeviceUse::linear, kernels::Factors::float32) == DeviceWay::dense) {
+  if (a.is<Nmg>() && device_algorithm(a, n, DeviceUse::linear, kernels::Factors::float32) ==
+                         DeviceAlgorithm::dense) {
     const Dense all = a.to_dense();
     return on_cuda([&](const kernels::cuda::Backend& cuda, Stream stream) {
       dense_product(all, o, cuda.products, stream);

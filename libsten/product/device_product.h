@@ -9,7 +9,7 @@
 namespace sten {
 
 // C[m, n] = A[m, k] * B[k, n], B and C row-major on A's device. A is an F32 matrix: dense by cuBLAS,
-// csr by cuSPARSE where it is there, nmg of axis 0 by a kernel of ours or as dense, as device_way() says
+// csr by cuSPARSE where it is there, nmg of axis 0 by a kernel of ours or as dense, as device_algorithm() says
 // of linear layers, and others of csr and nmg by device_sparse_gemm(). Factors stay float32. Unsupported
 // for any other A, and where a library does not take A. What a library prepares is kept with A.
 void device_product(const Tensor& a, Index n, const float* b, float* c);

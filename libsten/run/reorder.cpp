@@ -178,17 +178,17 @@ void Reordering::sort() {
   std::vector<std::size_t> sorted;
   std::vector<char> state(rows_.size());  // 1: on the way to it, 2: sorted
   for (const std::size_t start : firsts_) {
-    std::vector<std::size_t> way;
+    std::vector<std::size_t> path;
     for (std::size_t i = start; i != none && rows_[i] == i && state[i] != 2; i = columns_[i]) {
       if (state[i] == 1)
         fail_usage("--reorder: {} takes what it makes itself, by way of other weights or directly",
                    quote(in_->tensors()[i].name));
       state[i] = 1;
-      way.push_back(i);
+      path.push_back(i);
     }
-    for (; !way.empty(); way.pop_back()) {
-      state[way.back()] = 2;
-      sorted.push_back(way.back());
+    for (; !path.empty(); path.pop_back()) {
+      state[path.back()] = 2;
+      sorted.push_back(path.back());
     }
   }
   firsts_ = std::move(sorted);

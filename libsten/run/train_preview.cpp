@@ -223,7 +223,8 @@ class Preview {
       const std::vector<NodeRoute> routes = step_routes(task_, stages_, step);
       Index inexact = 0;
       for (const NodeRoute& r : routes)
-        for (const auto& plan : {r.forward, r.backward}) inexact += plan && plan->way != Way::exact;
+        for (const auto& plan : {r.forward, r.backward})
+          inexact += plan && plan->kind != DispatchKind::exact;
       if (step == recipe().steps - 1) r_.facts.emplace_back("routes/not_exact", inexact);
       for (const std::string& line : route_lines(routes))
         r_.notes.push_back(fmt::format("step {}: {}", step, line));

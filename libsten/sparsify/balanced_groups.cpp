@@ -18,8 +18,8 @@ class Auction {
   std::vector<Index> run(float step) {
     std::vector<Index> left(static_cast<std::size_t>(rows_));
     std::iota(left.rbegin(), left.rend(), Index{0});
-    constexpr Index turns_per_row = 100;
-    for (Index turns = rows_ * turns_per_row; !left.empty() && turns > 0; --turns) {
+    constexpr Index rounds_per_row = 100;
+    for (Index rounds = rows_ * rounds_per_row; !left.empty() && rounds > 0; --rounds) {
       const Index row = left.back();
       left.pop_back();
       const Bid bid = best_of(row);

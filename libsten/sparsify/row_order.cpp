@@ -239,12 +239,12 @@ RowOrder row_order(const Dense& x, const NmgvFit& fit) {
   out.before = out.after = groups.keep(out.rows).share;
   if (fit.tiles.n == fit.tiles.m || groups.count() == 1) return out;
 
-  constexpr int most_turns = 20;
+  constexpr int max_rounds = 20;
   constexpr double least_gain = 1e-4;
   // A table of what each row is worth in each group, which small groups of many rows have no room for.
   const bool has_table = groups.count() <= 4 * sums.columns;
   std::vector<Index> order = Greedy(sums, fit).run();
-  for (int turn = 0; turn < most_turns; ++turn) {
+  for (int round = 0; round < max_rounds; ++round) {
     const Groups::Kept kept = groups.keep(order);
     const double gain = kept.share / out.after - 1;
     // Below the rounding of the sums it is no gain.
@@ -252,7 +252,7 @@ RowOrder row_order(const Dense& x, const NmgvFit& fit) {
       out.after = kept.share;
       out.rows = order;
     }
-    if ((turn > 0 && gain < least_gain) || !has_table) break;
+    if ((round > 0 && gain < least_gain) || !has_table) break;
     order = regroup(groups, kept, sums.rows, fit.v);
   }
   return out;

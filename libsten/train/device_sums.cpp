@@ -12,7 +12,7 @@ namespace sten {
 namespace {
 
 constexpr Index measured_size = Index{1} << 20;  // some pieces of a transport's at once
-constexpr int turns = 3;                         // the first of which prepares
+constexpr int rounds = 3;                        // the first of which prepares
 
 // What this rank's environment wants.
 enum class Wish : std::uint64_t { host, measure, device };
@@ -50,7 +50,7 @@ bool sums_from_device(Communicator& ranks) {
   const Tensor some = Tensor(Dense::zeros(DType::F32, {measured_size})).to(Device::cuda);
   std::uint64_t best[2];
   std::ranges::fill(best, ~std::uint64_t{0});
-  for (int turn = 0; turn < turns; ++turn)
+  for (int turn = 0; turn < rounds; ++turn)
     for (const bool from_device : {false, true}) {
       const std::uint64_t took = nanoseconds(ranks, some, from_device);
       if (turn > 0) best[from_device] = std::min(best[from_device], took);

@@ -24,7 +24,7 @@ void GradientExchange::add(Tensor& gradient, const Tensor* mask) {
   const Index count = mask ? kept_count(*mask) : gradient.values()->size();
   if (!mask && count >= enough) {  // as it is
     send();
-    Bucket& alone = on_way_.emplace_back();
+    Bucket& alone = in_flight_.emplace_back();
     const bool stays_on_device = from_device_ && gradient.device() != Device::cpu;
     if (stays_on_device) numbers_from_device_ += count;
     if (!stays_on_device) gradient = gradient.to(Device::cpu);
@@ -48,8 +48,8 @@ void GradientExchange::add(Tensor& gradient, const Tensor* mask) {
 
 void GradientExchange::finish() {
   send();
-  while (!on_way_.empty()) {
-    on_way_.front().sum->wait();
+  while (!in_flight_.empty()) {
+    in_flight_.front().sum->wait();
     take_back();
   }
 }
@@ -67,8 +67,8 @@ void GradientExchange::send() {
       std::copy_n(from, t.count, at);
     at += t.count;
   }
-  on_way_.push_back(std::move(filling_));
-  on_way_.back().sum.emplace(ranks_.begin_sum(on_way_.back().values, by_));
+  in_flight_.push_back(std::move(filling_));
+  in_flight_.back().sum.emplace(ranks_.begin_sum(in_flight_.back().values, by_));
   filling_ = {};
   size_ = 0;
   unused_ = {};
@@ -76,8 +76,8 @@ void GradientExchange::send() {
 
 // Sums that are done, into their gradients.
 void GradientExchange::take_back() {
-  for (; !on_way_.empty() && on_way_.front().sum->is_done(); on_way_.pop_front()) {
-    Bucket& done = on_way_.front();
+  for (; !in_flight_.empty() && in_flight_.front().sum->is_done(); in_flight_.pop_front()) {
+    Bucket& done = in_flight_.front();
     const float* at = done.values.data();
     for (const Travelling& t : done.inside) {
       *t.gradient = Tensor::update(std::move(*t.gradient), [&](Values& v) {

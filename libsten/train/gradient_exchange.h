@@ -47,7 +47,7 @@ class GradientExchange {
   Index numbers_from_device_ = 0;
   Bucket filling_;
   Index size_ = 0;  // of what is in it
-  std::deque<Bucket> on_way_;
+  std::deque<Bucket> in_flight_;
   std::vector<float> unused_;  // memory of a bucket
 };
 

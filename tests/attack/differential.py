@@ -54,7 +54,7 @@ def close(got, expected, what, within=1e-9):
 # -------------------------------------------------------------------------------------- ways
 
 
-class Way:
+class PruneCase:
     """Flags for sten-prune, and what they have to keep: a mask for each tensor, or a check."""
 
     def __init__(self, flags, keep=None, check=None, layouts=("dense", *POSITIONS), rank=None, nan=None):
@@ -72,32 +72,32 @@ def random_sparsity(rng):
     return rng.choice([0.0, 1.0, 0.5, 0.25, 0.9, rng.random(), rng.random(), rng.randrange(64) / 64])
 
 
-def random_way(rng):
+def random_case(rng):
     kind = rng.choice(
         ["magnitude"] * 4 + ["global", "threshold", "block", "random", "nm", "nm", "nmg", "nmg", "nan"]
     )
     s = random_sparsity(rng)
     if kind == "magnitude":
-        return Way(["--sparsity", repr(s)], lambda es: by_magnitude(es, s))
+        return PruneCase(["--sparsity", repr(s)], lambda es: by_magnitude(es, s))
     if kind == "global":
-        return Way(["--sparsity", repr(s), "--scope", "global"], lambda es: by_global_magnitude(es, s))
+        return PruneCase(["--sparsity", repr(s), "--scope", "global"], lambda es: by_global_magnitude(es, s))
     if kind == "threshold":
         at = rng.choice([0.0, 0.25, 0.5, 1.0, rng.random()])
-        return Way(["--method", "threshold", "--at", repr(at)], lambda es: by_threshold(es, at))
+        return PruneCase(["--method", "threshold", "--at", repr(at)], lambda es: by_threshold(es, at))
     if kind == "block":
         h, w = rng.randint(1, 5), rng.randint(1, 5)
-        return Way(
+        return PruneCase(
             ["--sparsity", repr(s), "--structure", f"block:h={h},w={w}"],
             check=lambda e, keep: check_blocks(e, keep, s, h, w),
         )
     if kind == "random":
-        return Way(
+        return PruneCase(
             ["--sparsity", repr(s), "--method", "random", "--seed", str(rng.randrange(1 << 40))],
             check=lambda e, k: None,
         )
     if kind == "nan":
         policy = rng.choice(["keep", "zero", "error"])
-        return Way(["--sparsity", repr(s), "--nan", policy], lambda es: by_magnitude(es, s), nan=policy)
+        return PruneCase(["--sparsity", repr(s), "--nan", policy], lambda es: by_magnitude(es, s), nan=policy)
     spec = rng.choice(NM if kind == "nm" else NMG)
     rank = None
     if rng.random() < 0.3:
@@ -105,7 +105,7 @@ def random_way(rng):
         spec += f",dims={dims}"
     layouts = ("dense", "masked", "bitmask", "csr", spec, spec, spec)
     if kind == "nm":
-        return Way(["--structure", spec], lambda es: by_blocks_of_m(es, spec), layouts=layouts, rank=rank)
+        return PruneCase(["--structure", spec], lambda es: by_blocks_of_m(es, spec), layouts=layouts, rank=rank)
     fit = rng.choice(["", ",fit=greedy", ",fit=heuristic", ",fit=exact"])
 
     def check(e, keep):
@@ -120,7 +120,7 @@ def random_way(rng):
                 kept >= magnitude * (1 - 1e-5), f"{e.name}: keeps {kept}, less than the {magnitude} of greedy"
             )
 
-    return Way(["--structure", spec + fit], check=check, layouts=layouts, rank=rank)
+    return PruneCase(["--structure", spec + fit], check=check, layouts=layouts, rank=rank)
 
 
 # ------------------------------------------------------------------------------------ checks
@@ -148,33 +148,33 @@ def check_others(before, after, changed, what):
         need((after.metadata or {}).get(key) == text, f"{what}: metadata '{key}' is lost")
 
 
-def check_pruned(way, layout, original, pruned, row, names):
+def check_pruned(case, layout, original, pruned, row, names):
     """One output of sten-prune, and its row in the summary."""
     before, after = read_file(original), read_file(pruned)
     check_others(before, after, set(names), pruned.name)
     tensors = tensors_of(after)
     selected = [before[name] for name in names]
-    wanted = way.keep(selected) if way.keep else None
+    wanted = case.keep(selected) if case.keep else None
     elements = zeros = bytes_after = 0
     kept_sum = all_sum = 0.0
     for e in selected:
         t, bits = tensors[e.name], e.array()
         got, stored = decode(t)
         bad = not_finite(bits, e.dtype)
-        if way.nan == "zero":
+        if case.nan == "zero":
             bits = np.where(bad, 0, bits).astype(bits.dtype)
-            wanted[e.name] = by_magnitude([entry(e.name, e.dtype, bits)], float(way.flags[1]))[e.name]
+            wanted[e.name] = by_magnitude([entry(e.name, e.dtype, bits)], float(case.flags[1]))[e.name]
         if wanted is not None:
             keep = wanted[e.name]
         else:
             # A position is kept where its bits are there; a kept zero shows in some layouts only.
             hides_zeros = t.layout.startswith(("dense", "nm"))
             keep = got != 0 if hides_zeros else stored
-            if (hides_zeros or way.flags[-1].startswith("block")) and np.any((bits == 0) & ~keep):
+            if (hides_zeros or case.flags[-1].startswith("block")) and np.any((bits == 0) & ~keep):
                 keep = None  # which of the zeros stayed is not to be seen
         if keep is None:
             same_bits(np.where(got != 0, bits, 0).astype(bits.dtype), got, f"{pruned.name} '{e.name}'")
-        elif bad.any() and way.nan == "keep":
+        elif bad.any() and case.nan == "keep":
             need(
                 not np.any(bad & (got == 0)) or np.all(bad | (got == 0)),
                 f"'{e.name}': a number stayed before NaN",
@@ -186,8 +186,8 @@ def check_pruned(way, layout, original, pruned, row, names):
                     np.array_equal(stored, keep),
                     f"{pruned.name} '{e.name}' {t.layout}: other positions are stored",
                 )
-            if way.check:
-                way.check(e, keep)
+            if case.check:
+                case.check(e, keep)
         size = np.abs(bits.view(FLOATS[e.dtype]).astype("f8"))
         elements += bits.size
         zeros += np.count_nonzero(ranked(got, e.dtype) == 0)
@@ -248,17 +248,17 @@ def ell_holds(keep):
 
 def prune_many(a, rng, folder):
     """One run over many files; every output, and its numbers."""
-    way = random_way(rng)
-    layout = rng.choice(way.layouts)
+    case = random_case(rng)
+    layout = rng.choice(case.layouts)
     (folder / "in").mkdir()
     names = {}
     for i in range(FILES):
-        entries, pruned = random_model(rng, way.rank, way.nan is not None)
+        entries, pruned = random_model(rng, case.rank, case.nan is not None)
         path = folder / "in" / f"{i}.safetensors"
         write_model(rng, path, entries)
         names[path] = pruned
     inputs = [f"in/{path.name}" for path in names]
-    command = [*inputs, "--out-dir", "out", *way.flags, "--to", layout, "--keep-going", "-f", "-q", "--json"]
+    command = [*inputs, "--out-dir", "out", *case.flags, "--to", layout, "--keep-going", "-f", "-q", "--json"]
     end = a.sten("prune", *command, "--threads", rng.choice("123"), patience=3 * HANG, cwd=folder)
     a.judge(end, sum(p.stat().st_size for p in names), codes=(0, 1), several=True)
     rows = {row["name"]: row for row in json.loads(end.out)["inputs"]}
@@ -267,9 +267,9 @@ def prune_many(a, rng, folder):
         row, out = rows[f"in/{path.name}"], folder / "out" / path.name
         file = read_file(path)
         selected = [file[name] for name in pruned]
-        refused = way.nan == "error" and any(not_finite(e.array(), e.dtype).any() for e in selected)
-        if layout == "ell" and way.keep and not refused and way.nan is None:
-            refused = not all(map(ell_holds, way.keep(selected).values()))
+        refused = case.nan == "error" and any(not_finite(e.array(), e.dtype).any() for e in selected)
+        if layout == "ell" and case.keep and not refused and case.nan is None:
+            refused = not all(map(ell_holds, case.keep(selected).values()))
         elif layout == "ell" and row["status"] == "failed":
             refused = True
         if refused:
@@ -277,17 +277,17 @@ def prune_many(a, rng, folder):
             continue
         need(row["status"] == "done", f"{path.name} failed: {row.get('error')}")
         try:
-            check_pruned(way, layout, path, out, row, pruned)
+            check_pruned(case, layout, path, out, row, pruned)
         except (AssertionError, KeyError) as e:
             raise Failure(f"{path.name}: {type(e).__name__} {e}") from e
         done.append((path, out, pruned))
         a.count("files")
         a.count("tensors", len(pruned))
-    if way.nan is None:
+    if case.nan is None:
         for path, out, pruned in rng.sample(done, min(3, len(done))):
             check_energy(a, path, out, pruned)
             a.count("files")
-    return f"{' '.join(way.flags)} --to {layout}: {len(done)} of {len(names)} files"
+    return f"{' '.join(case.flags)} --to {layout}: {len(done)} of {len(names)} files"
 
 
 def encoded(rng, name):

@@ -69,8 +69,8 @@ TEST_CASE("natural order is a strict total order") {
   const auto all = all_texts("a01.", 3);
   for (const auto& a : all)
     for (const auto& b : all) {
-      const int ways = natural_less(a, b) + natural_less(b, a);
-      if (ways != (a != b)) FAIL_CHECK("'" << a << "' and '" << b << "'");
+      const int less_count = natural_less(a, b) + natural_less(b, a);
+      if (less_count != (a != b)) FAIL_CHECK("'" << a << "' and '" << b << "'");
     }
   auto sorted = all;
   std::sort(sorted.begin(), sorted.end(), natural_less);

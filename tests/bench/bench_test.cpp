@@ -49,7 +49,7 @@ TEST_CASE("a speed-up is the median of the ratios within each turn") {
 TEST_CASE("ways take turns, each after one call that does not count") {
   std::string calls;
   const auto seconds =
-      take_turns({[&] { calls += 'a'; }, [&] { calls += 'b'; }}, Turns{.repeats = 3});
+      time_interleaved({[&] { calls += 'a'; }, [&] { calls += 'b'; }}, TimingOptions{.repeats = 3});
   CHECK(calls == "abababab");
   CHECK(seconds.size() == 2);
   CHECK(seconds[1].size() == 3);
@@ -57,8 +57,8 @@ TEST_CASE("ways take turns, each after one call that does not count") {
 
 TEST_CASE("what is to happen before each way is not timed, and not done before the first turn") {
   std::string calls;
-  take_turns({[&] { calls += 'a'; }, [&] { calls += 'b'; }},
-             Turns{.repeats = 2, .before = [&] { calls += '.'; }});
+  time_interleaved({[&] { calls += 'a'; }, [&] { calls += 'b'; }},
+                   TimingOptions{.repeats = 2, .before = [&] { calls += '.'; }});
   CHECK(calls == "ab.a.b.a.b");
 }
 

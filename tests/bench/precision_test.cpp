@@ -44,12 +44,12 @@ TEST_CASE("dense products in low precision are off by what rounding their factor
       // Extents that are no multiples of what tiles have; a product of one token.
       for (const Shape& shape : {Shape{48, 96, 64}, Shape{37, 70, 25}, Shape{64, 32, 1}}) {
         BenchProduct product(form, shape, 3);
-        const auto ways = product.dense_low(precision, 1);
+        const auto variants = product.dense_low(precision, 1);
         if (is_amx && precision == DType::BF16 && find_dense_library("onednn"))
-          CHECK_FALSE(ways.empty());
-        for (const BenchProduct::Low& way : ways) {
-          CAPTURE(way.kernel);
-          way.run();
+          CHECK_FALSE(variants.empty());
+        for (const BenchProduct::Low& variant : variants) {
+          CAPTURE(variant.kernel);
+          variant.run();
           const double error = product.error();
           const bool is_chain = form == std::string_view("chain");
           // Without instructions for it, int8 is multiplied by those that saturate sums of two.

@@ -82,7 +82,7 @@ TEST_CASE(
   CHECK(has(t.plan("f", {"csr", "coo"}), "converts coo to dense (cost 8) for f(csr, dense)"));
   const Warnings warnings;
   CHECK(t.answer("f", {packed(Dense::of({2, 2}, {1, 0, 0, 2}), "csc"), Dense::of({1}, {1})}) == 1);
-  CHECK(t.all.plan({"f", {"dense", "csc"}})->way == Way::dense);
+  CHECK(t.all.plan({"f", {"dense", "csc"}})->kind == DispatchKind::dense);
 }
 
 TEST_CASE("layouts that may refuse positions are not converted to") {
@@ -149,8 +149,8 @@ TEST_CASE("plans are kept until something is added") {
   const auto first = t.all.plan({"f", {"csr"}});
   CHECK(t.all.plan({"f", {"csr"}}) == first);
   t.all.add({"f", {"csr"}, {dense_out}}, says(2));
-  CHECK(first->way == Way::dense);
-  CHECK(t.all.plan({"f", {"csr"}})->way == Way::exact);
+  CHECK(first->kind == DispatchKind::dense);
+  CHECK(t.all.plan({"f", {"csr"}})->kind == DispatchKind::exact);
   CHECK(t.answer("f", {csr({1, 2, 3, 4})}) == 2);
 }
 

@@ -13,7 +13,7 @@ using namespace sten::testing;
 
 namespace {
 
-std::string way(const char* from, const char* to) {
+std::string kind(const char* from, const char* to) {
   return find_route(registry(), Spec::parse(from), Spec::parse(to)).str();
 }
 std::string reason(const char* from, const char* to) {
@@ -62,22 +62,22 @@ struct OtherCsr : Flat {
 }  // namespace
 
 TEST_CASE("a route is the fewest lossless edges, and says why where there are none") {
-  CHECK(way("csr", "csc") == "csr -> csc");
-  CHECK(way("csc", "ell") == "csc -> csr -> ell");
-  CHECK(way("bitmask", "coo") == "bitmask -> csr -> coo");
-  CHECK(way("nmg:n=2,m=4,g=2", "csc") == "nmg -> csr -> csc");
-  CHECK(way("coo", "bcsr:h=4,w=4") == "coo -> csr -> bcsr");
-  CHECK(way("csr:dims=1.2", "coo:dims=1.2") == "csr -> coo");
-  CHECK(way("csr", "csr") == "csr");
-  CHECK(way("csr", "dense") == "csr -> dense");
+  CHECK(kind("csr", "csc") == "csr -> csc");
+  CHECK(kind("csc", "ell") == "csc -> csr -> ell");
+  CHECK(kind("bitmask", "coo") == "bitmask -> csr -> coo");
+  CHECK(kind("nmg:n=2,m=4,g=2", "csc") == "nmg -> csr -> csc");
+  CHECK(kind("coo", "bcsr:h=4,w=4") == "coo -> csr -> bcsr");
+  CHECK(kind("csr:dims=1.2", "coo:dims=1.2") == "csr -> coo");
+  CHECK(kind("csr", "csr") == "csr");
+  CHECK(kind("csr", "dense") == "csr -> dense");
 
-  CHECK(way("csr", "masked") == "csr -> dense -> masked");
+  CHECK(kind("csr", "masked") == "csr -> dense -> masked");
   CHECK(reason("csr", "masked") == "no lossless edges lead from csr to masked");
-  CHECK(way("csr", "coo:dims=1.0") == "csr -> dense -> coo");
+  CHECK(kind("csr", "coo:dims=1.0") == "csr -> dense -> coo");
   CHECK(reason("csr", "coo:dims=1.0") == "rows and columns become other dimensions");
-  CHECK(way("csr:dims=1.0", "bitmask") == "csr -> dense -> bitmask");
-  CHECK(way("nm:n=1,m=4", "nm:n=2,m=4") == "nm -> dense -> nm");
-  CHECK(way("bcsr:h=4,w=4", "bcsr:h=2,w=8") == "bcsr -> csr -> bcsr");
+  CHECK(kind("csr:dims=1.0", "bitmask") == "csr -> dense -> bitmask");
+  CHECK(kind("nm:n=1,m=4", "nm:n=2,m=4") == "nm -> dense -> nm");
+  CHECK(kind("bcsr:h=4,w=4", "bcsr:h=2,w=8") == "bcsr -> csr -> bcsr");
 }
 
 TEST_CASE("a matrix too large for dense is converted over edges") {

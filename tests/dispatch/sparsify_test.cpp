@@ -94,7 +94,7 @@ TEST_CASE("a user's implementation is found for its layouts, by lossless ways, a
   {
     const Warnings warnings;
     const SparsifyPlan plan = plan_sparsify(second, csr, csr);
-    CHECK(plan.way == Way::dense);
+    CHECK(plan.kind == DispatchKind::dense);
     CHECK(plan.is_fallback);
     CHECK(same_parts(sparsify(t, second, csr).save(), packed(x, want, "csr").save()));
     CHECK(warnings.all == std::vector<std::string>{plan.text});
@@ -116,7 +116,7 @@ TEST_CASE("a user's implementation is found for its layouts, by lossless ways, a
         "strict: user-second(coo) -> coo: an odd number of columns; selects of the dense form");
   // With the sparsifier it goes.
   registry().add_sparsifier<Second>(Spec(Second::name));
-  CHECK(plan_sparsify(second, coo, coo).way == Way::dense);
+  CHECK(plan_sparsify(second, coo, coo).kind == DispatchKind::dense);
 }
 
 TEST_CASE("an implementation for dense serves who needs the mask, too") {

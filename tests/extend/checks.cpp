@@ -167,13 +167,13 @@ TEST_CASE("the band's implementation for csr keeps what the sparsifier keeps of 
   const Spec banded = Spec::parse("banded:k=2");
   set_strict(true);
   const Tensor t = sparsify(packed(d, some, "csr"), band, banded);
-  const Tensor by_way = sparsify(packed(d, some, "coo"), band, banded);
+  const Tensor sparsified = sparsify(packed(d, some, "coo"), band, banded);
   const std::string other =
       error_of([&] { sparsify(packed(d, some, "csr"), band, Spec::parse("banded:k=3")); });
   set_strict(false);
   CHECK(same_parts(t.save(), packed(d, want, "banded:k=2").save()));
-  CHECK(same_parts(by_way.save(), t.save()));
+  CHECK(same_parts(sparsified.save(), t.save()));
   CHECK(other == "strict: band(csr) -> banded:k=3: another band; selects of the dense form");
   CHECK(plan_sparsify(band, Spec("csr"), banded).text == "band(csr) -> banded:k=2: exact");
-  CHECK(plan_sparsify(band, Spec("coo"), banded).way == Way::converted);
+  CHECK(plan_sparsify(band, Spec("coo"), banded).way == DispatchKind::converted);
 }

@@ -52,7 +52,7 @@ MyCsc csr_to_my_csc(const Csr& x, const Spec&) {
   const Csc c = to_csc(x);
   return {x.extents, c.ptr, c.index, c.values};
 }
-const bool has_ways = add_edge<MyCsc, Csr>(my_csc_to_csr) && add_edge<Csr, MyCsc>(csr_to_my_csc);
+const bool has_edges = add_edge<MyCsc, Csr>(my_csc_to_csr) && add_edge<Csr, MyCsc>(csr_to_my_csc);
 
 // Section 3.2: implementations for the layout, here those of the built-in CSC, whose parts it has.
 Outputs as_built_in(Name op, const Call& call) {
@@ -182,7 +182,7 @@ TEST_CASE("the second pass of a two-pass format takes the implementation for wha
   // One that has none for it is found by the way to csr and back.
   const SparsifyPlan plan =
       plan_sparsify(by("magnitude:sparsity=0.9"), Spec("my-csc"), Spec("csc"));
-  CHECK(plan.way == Way::converted);
+  CHECK(plan.way == DispatchKind::converted);
   CHECK(plan.text ==
         "magnitude(my-csc) -> csc: no implementation for these layouts; my-csc -> csr, "
         "magnitude(csr) -> csr, csr -> csc (cost 2)");

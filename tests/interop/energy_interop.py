@@ -111,7 +111,7 @@ class Energy(Case):
         ]
         return self.write("original", file_bytes(entries))
 
-    def test_every_way_to_prune(self):
+    def test_every_pruning_method(self):
         for original in (self.original(), MODEL):
             for way in WAYS:
                 with self.subTest(original=original.name, way=way):

@@ -21,7 +21,7 @@ using Names = std::vector<std::string>;
 namespace {
 
 // Runs each test body both ways that a file system may offer.
-struct Ways {
+struct BothWriters {
   template <class F>
   void operator()(F test) const {
     for (bool named : {false, true}) {
@@ -32,7 +32,7 @@ struct Ways {
     detail::named_temporaries_only = false;
   }
 };
-constexpr Ways both_ways;
+constexpr BothWriters both_writers;
 
 void put(const std::string& path, std::string_view text, bool force = false) {
   OutputFile out(path, force);
@@ -60,7 +60,7 @@ void check_error(Fault fault, const std::string& text, const std::string& path,
 }  // namespace
 
 TEST_CASE("a committed output has its bytes, wherever they were written, and nothing beside it") {
-  both_ways([] {
+  both_writers([] {
     const TempDir dir;
     OutputFile out(dir / "out", false);
     out.write(as_bytes("cd"));
@@ -79,7 +79,7 @@ TEST_CASE("a committed output has its bytes, wherever they were written, and not
 }
 
 TEST_CASE("large writes at any offset, in any order and from any address give the bytes") {
-  both_ways([] {
+  both_writers([] {
     const TempDir dir;
     constexpr std::size_t large = (std::size_t{2} << 20) + 4321;
     std::string text(3 * large, '\0');
@@ -104,7 +104,7 @@ TEST_CASE("large writes at any offset, in any order and from any address give th
 }
 
 TEST_CASE("an output that is not committed leaves nothing behind") {
-  both_ways([] {
+  both_writers([] {
     const TempDir dir;
     { OutputFile(dir / "new", false).write(as_bytes("x")); }
     CHECK(dir.names().empty());
@@ -116,7 +116,7 @@ TEST_CASE("an output that is not committed leaves nothing behind") {
 }
 
 TEST_CASE("a file that exists is refused without force and stays whole until the commit with it") {
-  both_ways([] {
+  both_writers([] {
     const TempDir dir;
     const std::string path = dir.write("out", "old");
     check_error(Fault::usage, path + ": exists; overwrite = true replaces it", path);
@@ -130,7 +130,7 @@ TEST_CASE("a file that exists is refused without force and stays whole until the
 }
 
 TEST_CASE("a file that appears while the output is written is not overwritten without force") {
-  both_ways([] {
+  both_writers([] {
     const TempDir dir;
     OutputFile out(dir / "out", false), forced(dir / "forced", true);
     out.write(as_bytes("ours"));
@@ -149,7 +149,7 @@ TEST_CASE("a file that appears while the output is written is not overwritten wi
 }
 
 TEST_CASE("a refused commit leaves no temporary") {
-  both_ways([] {
+  both_writers([] {
     const TempDir dir;
     {
       OutputFile out(dir / "out", false), forced(dir / "directory", true);
@@ -163,7 +163,7 @@ TEST_CASE("a refused commit leaves no temporary") {
 }
 
 TEST_CASE("a new file has the mode that the umask gives, a replaced one keeps its own") {
-  both_ways([] {
+  both_writers([] {
     const TempDir dir;
     const mode_t old = umask(027);
     put(dir / "new", "x");
@@ -183,7 +183,7 @@ TEST_CASE("a new file has the mode that the umask gives, a replaced one keeps it
 }
 
 TEST_CASE("through a symlink its target is written, not the link") {
-  both_ways([] {
+  both_writers([] {
     const TempDir dir;
     std::filesystem::create_directory(dir / "sub");
     dir.write("sub/target", "old");
@@ -206,7 +206,7 @@ TEST_CASE("through a symlink its target is written, not the link") {
 }
 
 TEST_CASE("names as long as a directory takes can be written") {
-  both_ways([] {
+  both_writers([] {
     const TempDir dir;
     std::string name;  // 255 bytes, which would be cut within a character
     for (int i = 0; i < 127; ++i) name += "\xc3\xa9";
@@ -219,7 +219,7 @@ TEST_CASE("names as long as a directory takes can be written") {
 }
 
 TEST_CASE("an output without a directory to go to is refused before any work") {
-  both_ways([] {
+  both_writers([] {
     const TempDir dir;
     const std::string file = dir.write("file", "");
     check_error(Fault::input,

@@ -88,7 +88,7 @@ void check_near(const Tensor& got, const Dense& wanted) {
 
 TEST_CASE("an operator on any layout is the operator on dense, and so are its gradients") {
   const Quiet quiet;
-  std::map<Way, int> forward, backward;
+  std::map<DispatchKind, int> forward, backward;
   for_each_case([&](const LayoutCase& l) {
     std::vector<Tensor> dense = l.in;
     dense[l.i] = l.in[l.i].to_dense();
@@ -97,9 +97,9 @@ TEST_CASE("an operator on any layout is the operator on dense, and so are its gr
     const Walked got = walk(l.c, l.in);
     for (const std::string& text : log.plans) {
       if (!has(text, ".grad(")) continue;
-      ++backward[has(text, ": exact")                              ? Way::exact
-                 : has(text, ": no impl") && has(text, "converts") ? Way::converted
-                                                                   : Way::dense];
+      ++backward[has(text, ": exact")                              ? DispatchKind::exact
+                 : has(text, ": no impl") && has(text, "converts") ? DispatchKind::converted
+                                                                   : DispatchKind::dense];
     }
     const Walked wanted = walk(l.c, dense);
     check_near(got.y, wanted.y.to_dense());
@@ -111,10 +111,10 @@ TEST_CASE("an operator on any layout is the operator on dense, and so are its gr
       check_near(*got.dx[k], k == l.i ? masked_by(full, l.in[k].stored()) : full);
     }
   });
-  CHECK(forward[Way::exact] > 0);
-  CHECK(forward[Way::dense] > 0);
-  CHECK(backward[Way::exact] > 0);
-  CHECK(backward[Way::dense] > 0);
+  CHECK(forward[DispatchKind::exact] > 0);
+  CHECK(forward[DispatchKind::dense] > 0);
+  CHECK(backward[DispatchKind::exact] > 0);
+  CHECK(backward[DispatchKind::dense] > 0);
 }
 
 TEST_CASE("strict mode fails exactly where a fallback would be") {

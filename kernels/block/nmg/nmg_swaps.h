@@ -77,7 +77,7 @@ class NmgSwapsBlock {
     };
     begin(score);
     swap_pairs(score);
-    turn_rings(score);
+    rotate_cycles(score);
     // Strips of padding, all alike, fill what is left in ascending order, as everywhere.
     b_.for_each_thread([&](int t) {
       if (t != 0) return;
@@ -181,7 +181,7 @@ class NmgSwapsBlock {
   }
 
   template <class Score>
-  STEN_DEVICE void turn_rings(const Score& score) {
+  STEN_DEVICE void rotate_cycles(const Score& score) {
     b_.for_each_thread([&](int t) {
       each_of(b_, t, f_.count, [&](std::int64_t q) {
         label_[q] = 0;
@@ -191,7 +191,7 @@ class NmgSwapsBlock {
     while (lower_labels(score)) {
       b_.for_each_thread([&](int t) {
         each_of(b_, t, f_.count, [&](std::int64_t q) { label_[q] = Label{next_[q]}; });
-        if (t == 0) found_[0] = turn_found();
+        if (t == 0) found_[0] = rotate_found();
       });
       if (b_.read(found_, 0) == 0) continue;
       b_.for_each_thread(
@@ -229,7 +229,7 @@ class NmgSwapsBlock {
   }
   // Within a phase, by one thread: turns the rings that moves make, each of which gains. They have
   // no pattern in common.
-  STEN_DEVICE std::int32_t turn_found() {
+  STEN_DEVICE std::int32_t rotate_found() {
     std::int32_t any = 0;
     for (std::int64_t q = 0; q < f_.count; ++q) size_[q] = 0;  // which walk was there
     for (std::int32_t q = 0; q < f_.count; ++q) {

@@ -38,11 +38,11 @@ std::string text_of(const Json& identity, const std::string& key) {
 
 // f(), with a way to go on behind what it says.
 template <class F>
-auto advised(const std::string& way, F&& f) {
+auto advised(const std::string& advice, F&& f) {
   try {
     return f();
   } catch (const Error& e) {
-    throw Error(e.fault(), fmt::format("{}; {}", e.what(), way));
+    throw Error(e.fault(), fmt::format("{}; {}", e.what(), advice));
   }
 }
 
@@ -128,10 +128,10 @@ std::optional<StageRecord> StateDirectory::record(std::size_t k) const {
   const std::string path = file(k, stage_file);
   if (!fs::exists(path)) return std::nullopt;
   const fs::path stage = fs::path(path).parent_path();
-  const std::string way =
+  const std::string advice =
       fmt::format("--resume does it again once {} and the stages after it are removed",
                   quote(stage.filename().string()));
-  const Json json = advised(way, [&] {
+  const Json json = advised(advice, [&] {
     Json read = read_record(path);
     check_files(stage, JsonReader(read, printable(path), Fault::input)["files"], stage_file);
     return read;

@@ -21,7 +21,7 @@ import numpy as np
 import model_plan
 
 
-def torch_ways(path, ids, threads, precision):
+def torch_variants(path, ids, threads, precision):
     import bert
     import onnx
     import torch
@@ -40,7 +40,7 @@ def torch_ways(path, ids, threads, precision):
     yield "traced and frozen", torch.__version__, lambda: frozen(ids).float().numpy()
 
 
-def onnxruntime_ways(path, ids, threads, precision):
+def onnxruntime_variants(path, ids, threads, precision):
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -50,7 +50,7 @@ def onnxruntime_ways(path, ids, threads, precision):
     yield "", onnxruntime.__version__, lambda: session.run(None, {"ids": ids})[0]
 
 
-def openvino_ways(path, ids, threads, precision):
+def openvino_variants(path, ids, threads, precision):
     import openvino
 
     core = openvino.Core()
@@ -65,7 +65,7 @@ def openvino_ways(path, ids, threads, precision):
     yield "", openvino.__version__.split("-")[0], lambda: request.infer({0: ids})[0]
 
 
-def deepsparse_ways(path, ids, threads, precision):
+def deepsparse_variants(path, ids, threads, precision):
     os.environ["NM_DISABLE_ANALYTICS"] = "True"  # else it reports its use over the network
     import deepsparse
 

@@ -1,7 +1,7 @@
-"""The rivals. Each has ways(form, weights, x, sparse): candidates of the same product, of which the
+"""The rivals. Each has variants(form, weights, x, sparse): candidates of the same product, of which the
 fastest counts. A way is (note, run); run() returns the result, or for a note "transposed" one that is
 its transpose. Weights are [M, K], of a chain [M, K] and [K, M], as W in Y = X W^T. Those that have
-low_ways(form, weights, x) compute dense products in bfloat16 with it, from activations that are
+low_precision_variants(form, weights, x) compute dense products in bfloat16 with it, from activations that are
 bfloat16 to results that are; array(result) is one as numpy has it."""
 
 import os
@@ -30,13 +30,13 @@ class Torch:
         self.version = torch.__version__
         self.isa = torch.backends.cpu.get_cpu_capability().lower()
 
-    def ways(self, form, weights, x, sparse):
+    def variants(self, form, weights, x, sparse):
         t = self.torch
         given = [t.from_numpy(w) for w in weights]
         x = t.from_numpy(x)
         return list((self.sparse if sparse else self.dense)(form, given, x))
 
-    def low_ways(self, form, weights, x):
+    def low_precision_variants(self, form, weights, x):
         given = [self.torch.from_numpy(a).bfloat16() for a in (*weights, x)]
         return list(self.dense(form, given[:-1], given[-1]))
 
@@ -133,7 +133,7 @@ class OnnxRuntime:
         self.version = onnxruntime.__version__
         self.isa = cpu_isa()
 
-    def ways(self, form, weights, x, sparse):
+    def variants(self, form, weights, x, sparse):
         if form == "gemm":
             said = [([x.shape[1]], "MatMul")]
         else:
@@ -160,7 +160,7 @@ class DeepSparse:
         self.version = deepsparse.__version__
         self.isa = deepsparse.cpu.cpu_architecture()["isa"]
 
-    def ways(self, form, weights, x, sparse):
+    def variants(self, form, weights, x, sparse):
         # A weight on the left side is not among what it makes fast (it takes as long as a plain
         # loop), so it multiplies in its own form.
         note = "transposed" if form == "gemm" else ""

@@ -73,12 +73,12 @@ def fastest(runtime, form, shape, weight, threads):
     sparsity = 0 if is_low else float(weight)
     weights, x = make_inputs(form, shape, sparsity)
     if is_low:
-        ways = runtime.low_ways(form, weights, x)
+        variants = runtime.low_precision_variants(form, weights, x)
     else:
-        ways = runtime.ways(form, weights, x, sparsity > 0)
+        variants = runtime.variants(form, weights, x, sparsity > 0)
     furthest = plan.FURTHEST[weight if is_low else "float32"]
     best = None
-    for note, run in ways:
+    for note, run in variants:
         result = runtime.array(run())
         error = check(form, weights, x, result, note == "transposed", furthest)
         took = measure(run, threads, 2)
@@ -99,14 +99,14 @@ def main():
 
     runtime = CLASSES[name](threads)
     answer({"runtime": runtime.name, "version": runtime.version, "isa": runtime.isa})
-    ways = {}
+    variants = {}
     for weight in asked:
-        note, error, ways[weight] = fastest(runtime, form, shape, weight, threads)
+        note, error, variants[weight] = fastest(runtime, form, shape, weight, threads)
         answer({"note": note, "error": error})
     products = plan.CHAIN if form == "chain" else 1
     for line in sys.stdin:
         request = json.loads(line)
-        took = measure(ways[request["weight"]], threads, request["repeats"])
+        took = measure(variants[request["weight"]], threads, request["repeats"])
         answer({"ms": 1e3 * took / products})
 
 
