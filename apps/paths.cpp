@@ -17,12 +17,12 @@ std::string path_of(const CLI::Option& o, const std::string& value) {
 }
 
 void add(std::vector<NamedPath>& to, const CLI::App& app, const char* name, const char* shown,
-         bool container = false, bool (*keeps)(const std::string&) = nullptr) {
+         bool container = false, bool (*is_own_file)(const std::string&) = nullptr) {
   const CLI::Option* o = app.get_option_no_throw(name);
   // sten-bench has an --input that is no file.
   if (!o || (o->check_lname("input") && o->get_type_name() != named_file)) return;
   for (const std::string& value : o->results())
-    to.push_back({shown, path_of(*o, value), container, keeps});
+    to.push_back({shown, path_of(*o, value), container, is_own_file});
 }
 
 // What a recipe reads.
@@ -73,8 +73,8 @@ void check_paths(const CLI::App& app, bool prints_json) {
   for (const char* name : other_files) add(outputs, app, name, name);
   // --out-dir may be where the inputs are: each of its outputs is looked at for itself.
   add(outputs, app, "--out-dir", "--out-dir", true);
-  add(outputs, app, "--state", "--state", true, StateDirectory::keeps);
-  add(outputs, app, "--out", "--out", true, RunFiles::keeps);
+  add(outputs, app, "--state", "--state", true, StateDirectory::is_own_file);
+  add(outputs, app, "--out", "--out", true, RunFiles::is_own_file);
   check_outputs(inputs, outputs);
 }
 

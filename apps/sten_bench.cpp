@@ -3,7 +3,7 @@
 
 #include "apps/main.h"
 #include "apps/ranks.h"
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_pool.h"
 #include "libsten/comm/comm_mpi.h"
 
 namespace groups = sten::app::groups;
@@ -169,7 +169,7 @@ int main(int argc, char** argv) {
                                  [&](const auto& ranks) {
                                    sten::BenchOptions mine = *o;
                                    mine.ranks = ranks;
-                                   if (mine.bench == "step") sten::keep_device_memory();
+                                   if (mine.bench == "step") sten::enable_device_memory_pool();
                                    return sten::run_bench(mine);
                                  });
     };

@@ -2,7 +2,7 @@
 #include "apps/batch_options.h"
 #include "apps/prune_stages.h"
 #include "libsten/base/error.h"
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_pool.h"
 #include "libsten/io/output_paths.h"
 
 namespace groups = sten::app::groups;
@@ -185,7 +185,7 @@ int main(int argc, char** argv) {
       o.input = many->inputs.front();
       o.output.path = sten::output_for(o.input, o.output.path, true, o.to);
       if (staged->schedule.empty()) return sten::prune(o);
-      if (!staged->recipe.empty()) sten::keep_more_memory();
+      if (!staged->recipe.empty()) sten::enlarge_memory_pool();
       if (!common.quiet)
         staged->say = [](const std::string& text) { sten::app::print_line("sten-prune", text); };
       return sten::prune_in_stages(*staged);

@@ -2,7 +2,7 @@
 #include "libsten/run/model/run_model.h"
 
 #include "apps/main.h"
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_pool.h"
 
 namespace groups = sten::app::groups;
 constexpr const char *of_what = "What it runs on", *named_file = "[NAME=]FILE";
@@ -144,8 +144,8 @@ int main(int argc, char** argv) {
       o->force = common.force;
       o->seed = common.seed;
       o->show_progress = common.show_progress();
-      sten::keep_more_memory();
-      sten::keep_device_memory();
+      sten::enlarge_memory_pool();
+      sten::enable_device_memory_pool();
       return sten::run_model(*o);
     };
   });

@@ -9,7 +9,7 @@
 #include "apps/ranks.h"
 #include "libsten/base/error.h"
 #include "libsten/base/interrupt.h"
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_pool.h"
 #include "libsten/base/text.h"
 #include "libsten/comm/comm_mpi.h"
 #include "libsten/io/interrupted.h"
@@ -23,10 +23,10 @@ sten::Outcome trained(sten::TrainOptions& o, const sten::app::Common& common) {
   o.show_progress = common.show_progress();
   if (!common.quiet)
     o.say = [](const std::string& text) { sten::app::print_line("sten-train", text); };
-  sten::set_work_kept(
+  sten::set_resume_hint(
       fmt::format("--resume goes on after the last checkpoint in {}", sten::quote(o.out)));
-  sten::keep_more_memory();
-  sten::keep_device_memory();
+  sten::enlarge_memory_pool();
+  sten::enable_device_memory_pool();
   int signal = 0;
   sten::TrainOutcome result;
   {
@@ -40,7 +40,7 @@ sten::Outcome trained(sten::TrainOptions& o, const sten::app::Common& common) {
     // may have sent the signal, waits for no such thing.
     for (const std::uint64_t s : o.ranks->gather(static_cast<std::uint64_t>(signal)))
       signal = std::max(signal, static_cast<int>(s));
-    sten::set_work_kept(fmt::format("step {} is saved; --resume goes on", *result.stopped));
+    sten::set_resume_hint(fmt::format("step {} is saved; --resume goes on", *result.stopped));
     raise(signal);  // ends the process as ever
   }
   return std::move(result.outcome);

@@ -40,7 +40,7 @@ class CsrPairsLoops {
   };
   STEN_INLINE static void add(Sums* sums, Vec value0, Vec value1, const float* b) {
     each<width>([&](auto j) STEN_INLINE {
-      const Vec in = L::kept(L::load(b + j * L::lanes));
+      const Vec in = L::in_register(L::load(b + j * L::lanes));
       sums[0].of[j] = L::fma(value0, in, sums[0].of[j]);
       sums[1].of[j] = L::fma(value1, in, sums[1].of[j]);
     });

@@ -20,7 +20,7 @@ struct Floats16 {
   static void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
   static Vec one(const float* p) { return _mm512_set1_ps(*p); }
   // v, which a compiler does not load again wherever it is used.
-  static Vec kept(Vec v) {
+  static Vec in_register(Vec v) {
     asm("" : "+v"(v));
     return v;
   }

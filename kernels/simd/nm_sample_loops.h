@@ -60,7 +60,7 @@ class NmSampleLoops {
         Vec sum[rows][chains];
         each<width>([&](auto j) STEN_INLINE {
           constexpr Int at = decltype(j)::value;
-          const Vec v = L::kept(x.template load<at>(column));
+          const Vec v = L::in_register(x.template load<at>(column));
           each<rows>([&](auto i) STEN_INLINE {
             Vec& of = sum[i][at % chains];
             if constexpr (at < chains)

@@ -82,7 +82,7 @@ class NmgPairs : NmgSums<L> {
               const Vec other =
                   shared_value(next, std::integral_constant<std::size_t, 2 * at + 1>{});
               each<pair_part>([&](auto q) STEN_INLINE {
-                const Vec b = L::kept(L::load(row + q * L::lanes));
+                const Vec b = L::in_register(L::load(row + q * L::lanes));
                 first[at % chains].of[0][q] = L::fma(one, b, first[at % chains].of[0][q]);
                 second.of[at][q] = L::fma(other, b, second.of[at][q]);
               });

@@ -41,7 +41,7 @@ struct Panels : Math<L> {
       for (Size k = 0; k < depth; ++k, b += lanes) {
         f(k);
         Vec in[part];
-        each<part>([&](auto j) STEN_INLINE { in[j] = L::kept(L::load(b + j * L::lanes)); });
+        each<part>([&](auto j) STEN_INLINE { in[j] = L::in_register(L::load(b + j * L::lanes)); });
         const float* from = a.at + k * a.columns;
         each<rows>([&](auto i) STEN_INLINE {
           const Vec value = L::one(from + i * a.rows);

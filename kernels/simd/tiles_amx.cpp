@@ -161,7 +161,7 @@ class Taken {
 };
 // Or sums in memory.
 template <int tiles, bool wide>
-struct Kept {
+struct InMemory {
   static constexpr std::int64_t size = 0;
   static constexpr std::int64_t stride = Blocks<tiles, wide>::lanes * 4;
 };
@@ -171,7 +171,7 @@ template <int tiles, bool wide, bool gathers, bool taken>
 void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more,
               std::int64_t row, const TileTaker* taker) {
   using Of = Blocks<tiles, wide>;
-  using Sums = std::conditional_t<taken, Taken<tiles, wide>, Kept<tiles, wide>>;
+  using Sums = std::conditional_t<taken, Taken<tiles, wide>, InMemory<tiles, wide>>;
   constexpr std::int64_t lanes = Of::lanes, c_stride = Sums::stride;
   constexpr std::int64_t x_stride = gathers ? 64 : lanes * 4;
   constexpr std::int64_t tile = gathers ? 512 : 32;  // from one tile of tokens to the next

@@ -60,7 +60,7 @@ void receive(Slot& s, Tensor g) {
   const bool is_last = s.expected == 0;
   const Tensor terms[] = {*std::move(s.grad), std::move(g)};
   // Sums of what has the format already keep all of it.
-  const OutFormat& f = is_last || s.format.keeps_sums() ? s.format : OutFormat::dense();
+  const OutFormat& f = is_last || s.format.is_additive() ? s.format : OutFormat::dense();
   s.grad = *std::move(run_one(add, terms, f, hints_of(s)).front());
 }
 
@@ -247,7 +247,7 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps,
       }
       const Tensor terms[] = {*g, *std::move(slot->grad)};
       const OutFormat sum{
-          slot->format.keeps_sums() ? slot->format.inline_by : Sparsifier(KeepAll{}),
+          slot->format.is_additive() ? slot->format.inline_by : Sparsifier(KeepAll{}),
           slot->format.layout, KeepAll{}, slot->format.layout};
       slot->grad = *std::move(run_one(add, terms, sum, hints_of(*slot)).front());
     }
@@ -277,13 +277,13 @@ void Tape::walk(Step& step, const Receiver* to) {
   for (const SlotPtr& s : step.in) {
     hints.push_back(s ? hints_of(*s) : OutHints{});
     // The only one, or one of those that are added up.
-    const bool as_asked = s && ((s->expected == 1 && !s->grad) || s->format.keeps_sums());
+    const bool as_asked = s && ((s->expected == 1 && !s->grad) || s->format.is_additive());
     formats.push_back(!s ? nullptr : as_asked ? &s->format : &OutFormat::dense());
   }
   // A value that is used twice here gets two.
   for (std::size_t i = 0; i < step.in.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (step.in[i] && step.in[i] == step.in[j] && !step.in[i]->format.keeps_sums())
+      if (step.in[i] && step.in[i] == step.in[j] && !step.in[i]->format.is_additive())
         formats[i] = formats[j] = &OutFormat::dense();
   // A dense gradient that is there already may be added to.
   for (std::size_t i = 0; i < step.in.size(); ++i)

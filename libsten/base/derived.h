@@ -16,7 +16,7 @@ class Derived {
   Derived(const Derived&) {}
   Derived& operator=(const Derived&) {
     const std::lock_guard hold(lock_);
-    kept_.clear();
+    cache_.clear();
     return *this;
   }
 
@@ -25,28 +25,28 @@ class Derived {
   template <class T, class F>
   std::shared_ptr<const T> get(F&& make) const {
     const std::type_index type = typeid(T);
-    if (auto kept = this->kept(type)) return std::static_pointer_cast<const T>(kept);
+    if (auto cached = this->cached(type)) return std::static_pointer_cast<const T>(cached);
     // Without the lock: make() may wait for threads that ask for it too.
     auto made = std::make_shared<const T>(make());
     const std::lock_guard hold(lock_);
-    if (auto kept = find(type)) return std::static_pointer_cast<const T>(kept);
-    kept_.emplace_back(type, made);
+    if (auto cached = find(type)) return std::static_pointer_cast<const T>(cached);
+    cache_.emplace_back(type, made);
     return made;
   }
 
  private:
-  std::shared_ptr<const void> kept(std::type_index type) const {
+  std::shared_ptr<const void> cached(std::type_index type) const {
     const std::lock_guard hold(lock_);
     return find(type);
   }
   std::shared_ptr<const void> find(std::type_index type) const {
-    for (const auto& [known, kept] : kept_)
-      if (known == type) return kept;
+    for (const auto& [known, cached] : cache_)
+      if (known == type) return cached;
     return nullptr;
   }
 
   mutable std::mutex lock_;
-  mutable std::vector<std::pair<std::type_index, std::shared_ptr<const void>>> kept_;
+  mutable std::vector<std::pair<std::type_index, std::shared_ptr<const void>>> cache_;
 };
 
 }  // namespace sten

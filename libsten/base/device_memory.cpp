@@ -11,9 +11,9 @@
 #include "libsten/base/copy_back.h"
 #include "libsten/base/cuda.h"
 #include "libsten/base/error.h"
-#include "libsten/base/kept_blocks.h"
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/free_list.h"
 #include "libsten/base/memory.h"
+#include "libsten/base/memory_pool.h"
 #include "libsten/base/text.h"
 
 namespace sten {
@@ -23,7 +23,7 @@ using kernels::Stream;
 using kernels::cuda::Backend;
 
 std::atomic<int> chosen = 0;
-std::atomic<bool> keeps_blocks = false;
+std::atomic<bool> pools_blocks = false;
 
 // Two buffers of pinned memory in turn: while one is on its way, the host fills or empties the
 // other. Small uploads share a buffer, so that the host waits for none of them before it is full.
@@ -109,35 +109,35 @@ struct Session {
   Staging staging;
   // All that is done with memory is done by the stream, in the order of the calls: what was freed can be
   // used at once.
-  KeptBlocks kept{std::size_t{64} << 20};
+  FreeList pool{std::size_t{64} << 20};
 
   Session(const Backend& b, int d)
       : backend(&b), device(d), stream(b.memory.make_stream()), staging(b) {
-    kept.keep_more();
+    pool.enlarge();
     use_scratch();
   }
   // That of kernels, too.
   void use_scratch() const;
 
-  KeptBlock allocate(std::size_t bytes) {
+  FreeBlock allocate(std::size_t bytes) {
     bytes = (bytes + 255) / 256 * 256;
-    KeptBlock b{nullptr, bytes};
-    if (keeps_blocks) b = kept.take(bytes);
+    FreeBlock b{nullptr, bytes};
+    if (pools_blocks) b = pool.take(bytes);
     if (!b.data) b.data = take(bytes);
-    kept.give_out(b);
+    pool.give_out(b);
     return b;
   }
-  void give_back(const KeptBlock& b) {
-    if (keeps_blocks) {
-      for (const KeptBlock& out : kept.give_back(b)) release(out);
+  void give_back(const FreeBlock& b) {
+    if (pools_blocks) {
+      for (const FreeBlock& out : pool.give_back(b)) release(out);
     } else {
-      kept.drop(b);
+      pool.drop(b);
       release(b);
     }
   }
-  bool release_kept() {
-    const std::vector<KeptBlock> all = kept.all();
-    for (const KeptBlock& b : all) release(b);
+  bool empty_pool() {
+    const std::vector<FreeBlock> all = pool.all();
+    for (const FreeBlock& b : all) release(b);
     return !all.empty();
   }
 
@@ -146,11 +146,11 @@ struct Session {
     try {
       return backend->memory.allocate(bytes, stream);
     } catch (const std::bad_alloc&) {
-      if (!release_kept()) throw;
+      if (!empty_pool()) throw;
     }
     return backend->memory.allocate(bytes, stream);
   }
-  void release(const KeptBlock& b) { backend->memory.release(b.data, stream); }
+  void release(const FreeBlock& b) { backend->memory.release(b.data, stream); }
 };
 
 // One for each device that was used; tests have several backends.
@@ -181,11 +181,11 @@ Session& session() {
 }
 
 // Of the session that has the stream.
-constexpr kernels::cuda::ScratchFunctions kept_scratch{
+constexpr kernels::cuda::ScratchFunctions pooled_scratch{
     [](std::size_t bytes, Stream stream) -> kernels::cuda::Scratch {
       Session& s = session();
       if (stream != s.stream) return {s.backend->memory.allocate(bytes, stream), 0};
-      const KeptBlock b = s.allocate(bytes);
+      const FreeBlock b = s.allocate(bytes);
       return {b.data, b.bytes};
     },
     [](const kernels::cuda::Scratch& x, Stream stream) {
@@ -196,7 +196,7 @@ constexpr kernels::cuda::ScratchFunctions kept_scratch{
         s.backend->memory.release(x.data, stream);
     }};
 void Session::use_scratch() const {
-  backend->memory.use_scratch(keeps_blocks ? &kept_scratch : nullptr);
+  backend->memory.use_scratch(pools_blocks ? &pooled_scratch : nullptr);
 }
 
 // What comes after the next copy to the CPU.
@@ -275,7 +275,7 @@ void throw_cuda_error() {
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
-    session().release_kept();
+    session().empty_pool();
     fail("the CUDA device has no memory left for this: {} MB are free; see --device cpu",
          cuda().memory.unused() / 1'000'000);
   } catch (const std::exception& e) {
@@ -287,23 +287,23 @@ std::shared_ptr<void> allocate_on(Device device, std::size_t bytes) {
   if (device == Device::cpu) return allocate(bytes);
   return on_cuda([&](const Backend&, Stream) {
     Session& s = session();
-    const KeptBlock b = s.allocate(bytes);
+    const FreeBlock b = s.allocate(bytes);
     return std::shared_ptr<void>(b.data, [&s, b](void*) { s.give_back(b); });
   });
 }
 
-void keep_device_memory(bool keeps) {
-  keeps_blocks = keeps;
+void enable_device_memory_pool(bool enable) {
+  pools_blocks = enable;
   auto& [lock, all] = sessions();
   const std::lock_guard hold(lock);
   for (const auto& s : all)
     if (s->backend == kernels::cuda::backend()) s->use_scratch();  // those of tests may be gone
 }
 
-void release_kept_device_memory() {
+void empty_device_memory_pool() {
   auto& [lock, all] = sessions();
   const std::lock_guard hold(lock);
-  for (const auto& s : all) s->release_kept();
+  for (const auto& s : all) s->empty_pool();
 }
 
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device,

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <new>
 
-#include "libsten/base/kept_blocks.h"
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/free_list.h"
 #include "libsten/base/memory_left.h"
+#include "libsten/base/memory_pool.h"
 
 namespace sten {
 namespace {
@@ -16,23 +16,23 @@ namespace {
 constexpr std::size_t cache_line = 64, huge_page = std::size_t{2} << 20;
 constexpr std::size_t large = std::size_t{1} << 18;
 // Enough for the next tensor of the same size in most models, and little beside a model.
-constexpr std::size_t always_kept = std::size_t{64} << 20;
+constexpr std::size_t always_pooled = std::size_t{64} << 20;
 // From here on the system is asked whether it has the memory: it gives out more than it has, and
 // ends a process that then uses it.
 constexpr std::size_t huge = std::size_t{256} << 20;
 
-std::align_val_t block_alignment(const KeptBlock& b) {
+std::align_val_t block_alignment(const FreeBlock& b) {
   return std::align_val_t{b.bytes >= huge_page ? huge_page : cache_line};
 }
-void take_from_system(KeptBlock& b) {
+void take_from_system(FreeBlock& b) {
   b.data = ::operator new(b.bytes, block_alignment(b));
   if (b.bytes >= huge_page) (void)madvise(b.data, b.bytes, MADV_HUGEPAGE);  // a hint
 }
-void give_to_system(const KeptBlock& b) { ::operator delete(b.data, block_alignment(b)); }
+void give_to_system(const FreeBlock& b) { ::operator delete(b.data, block_alignment(b)); }
 
 // Freed large blocks. Never destroyed: arrays may outlive it.
-KeptBlocks& kept() {
-  static KeptBlocks& k = *new KeptBlocks(always_kept);
+FreeList& pool() {
+  static FreeList& k = *new FreeList(always_pooled);
   return k;
 }
 
@@ -50,22 +50,22 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
     return {::operator new(bytes, alignment), [](void* p) { ::operator delete(p, alignment); }};
   }
   if (bytes > PTRDIFF_MAX - huge_page) throw std::bad_array_new_length();
-  KeptBlock b = kept().take(rounded(bytes));
+  FreeBlock b = pool().take(rounded(bytes));
   if (!b.data) {
     if (bytes >= huge && bytes > memory_left()) {
-      release_kept_memory();
+      empty_memory_pool();
       if (bytes > memory_left()) throw std::bad_alloc();
     }
     take_from_system(b);
   }
-  kept().give_out(b);
+  pool().give_out(b);
   return {b.data, [b](void*) {
-            for (const KeptBlock& out : kept().give_back(b)) give_to_system(out);
+            for (const FreeBlock& out : pool().give_back(b)) give_to_system(out);
           }};
 }
 
-void keep_more_memory() {
-  if (!kept().keep_more()) return;
+void enlarge_memory_pool() {
+  if (!pool().enlarge()) return;
   // Each a mapping of its own, which goes back to the system as it is freed. The C library would
   // take later ones from its heap, where the gaps between them stay: a third more for a BERT. Its
   // heap keeps what products take for a moment.
@@ -73,8 +73,8 @@ void keep_more_memory() {
   mallopt(M_TRIM_THRESHOLD, 32 * huge_page);
 }
 
-void release_kept_memory() {
-  for (const KeptBlock& b : kept().all()) give_to_system(b);
+void empty_memory_pool() {
+  for (const FreeBlock& b : pool().all()) give_to_system(b);
 }
 
 }  // namespace sten

@@ -37,8 +37,9 @@ std::uint64_t left_in(const std::string& group, const char* limit, const char* u
                       const char* cache) {
   const auto most = number_in(group + limit), used = number_in(group + usage);
   if (!most || !used) return unknown;
-  const std::uint64_t kept = *used - std::min(*used, number_of(group + "/memory.stat", cache));
-  return *most - std::min(*most, kept);
+  const std::uint64_t page_cache =
+      *used - std::min(*used, number_of(group + "/memory.stat", cache));
+  return *most - std::min(*most, page_cache);
 }
 
 std::uint64_t left_in_groups() {

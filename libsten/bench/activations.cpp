@@ -6,7 +6,7 @@
 #include <memory>
 #include <numbers>
 
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_pool.h"
 #include "libsten/bench/input.h"
 #include "libsten/bench/subject.h"
 #include "libsten/graph/sparsity_builder.h"
@@ -129,7 +129,7 @@ class Training {
 std::vector<BenchRow> measure(const Shape& sizes, const std::vector<Activation>& all, int threads,
                               const BenchOptions& o, std::vector<std::string>& notes) {
   set_threads(threads);
-  keep_more_memory();
+  enlarge_memory_pool();
   struct Variant {
     std::string form, layout;
     std::size_t baseline;

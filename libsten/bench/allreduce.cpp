@@ -1,6 +1,6 @@
 #include "libsten/bench/allreduce.h"
 
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_pool.h"
 #include "libsten/bench/bert.h"
 #include "libsten/bench/input.h"
 #include "libsten/comm/comm_self.h"
@@ -37,7 +37,7 @@ class Subject {
 std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLayout>& layouts,
                               int threads, const BenchOptions& o) {
   set_threads(threads);
-  keep_more_memory();
+  enlarge_memory_pool();
   const Graph g = bert(model.config, {.mask = false, .selected = true, .loss = true});
   const std::shared_ptr<Communicator> alone = comm_self();
   const Transport by = transport_from(o.transport).value();

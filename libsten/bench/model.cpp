@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_pool.h"
 #include "libsten/base/parallel.h"
 #include "libsten/base/text.h"
 #include "libsten/bench/bert.h"
@@ -50,7 +50,7 @@ class Model {
         precision_(precision),
         executor_(g, named(g.weights(), [](const Weight& w) { return w.name; }),
                   {.precision = {{"*", precision}}}) {
-    keep_more_memory();
+    enlarge_memory_pool();
     inputs_ = named(g.inputs(), [](const std::string& name) { return name; });
     for (const Node& n : g.nodes())
       for (const std::string& name : n.inputs) ++uses_[name];

@@ -1,7 +1,7 @@
 #include "libsten/bench/step.h"
 
 #include "libsten/base/cuda.h"
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_pool.h"
 #include "libsten/base/random.h"
 #include "libsten/bench/bert.h"
 #include "libsten/bench/image_model.h"
@@ -161,7 +161,7 @@ class Training {
 std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLayout>& layouts,
                               int threads, const BenchOptions& o) {
   set_threads(threads);
-  keep_more_memory();
+  enlarge_memory_pool();
   std::vector<std::unique_ptr<Training>> all;
   const Device device = o.device == "cpu" ? Device::cpu : Device::cuda;
   const auto training = [&](const BenchLayout* layout, bool is_masked) -> Training& {

@@ -27,7 +27,7 @@ bool OutFormat::is_dense() const {
          layout.is(Dense::name);
 }
 
-bool OutFormat::keeps_sums() const {
+bool OutFormat::is_additive() const {
   static const Name same_pattern(SamePattern::name);
   return (is_keep_all(inline_by) || inline_by.name() == same_pattern) && is_keep_all(external);
 }

@@ -29,7 +29,7 @@ struct OutFormat {
   bool is_dense() const;
   // Whether what is made of a sum is the sum of what is made of its terms: keep-all or same-pattern,
   // and nothing after it.
-  bool keeps_sums() const;
+  bool is_additive() const;
 
   // "threshold:at=0.5 -> csr -> keep-all -> csr"
   std::string str() const;

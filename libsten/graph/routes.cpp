@@ -78,7 +78,7 @@ class Walk {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const Value& v = values_.at(n.inputs[i]);
       if (keeps == Keeps::inputs || (keeps == Keeps::others && i > 0)) s.in.push_back(v.layout);
-      const bool as_asked = v.uses == 1 || v.grad->keeps_sums();
+      const bool as_asked = v.uses == 1 || v.grad->is_additive();
       s.out.push_back(!v.wants_grad ? OutSignature::none()
                       : as_asked    ? written(*v.grad)
                                     : OutSignature());

@@ -66,10 +66,10 @@ std::string CheckpointOutput::why_fixed(const Checkpoint& in,
 }
 
 CheckpointOutput::CheckpointOutput(const std::string& path, bool force, bool directory,
-                                   bool keeps_graph)
+                                   bool writes_graph)
     : npy_(!directory && is_array(path)),
       onnx_(!directory && is_onnx_name(path)),
-      keeps_graph_(keeps_graph),
+      writes_graph_(writes_graph),
       path_(path),
       force_(force) {
   if (!directory) {
@@ -117,7 +117,7 @@ void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> conte
   sten_names_ = std::any_of(contents_.begin(), contents_.end(),
                             [](const TensorInfo& t) { return t.is_sparse(); });
   if (directory_) make_folder(in.index()->folder);
-  onnx_ |= directory_ && in.is_onnx() && keeps_graph_ && !sten_names_;
+  onnx_ |= directory_ && in.is_onnx() && writes_graph_ && !sten_names_;
   if (onnx_)
     begin_model();
   else if (!npy_)

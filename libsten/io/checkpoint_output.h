@@ -22,8 +22,8 @@ class CheckpointOutput {
  public:
   // Checks that it can be written; `directory` if the input is one. A path that ends in .npy takes
   // one dense tensor. Of a directory's ONNX model comes another one if all tensors stay dense and
-  // `keeps_graph` is set.
-  CheckpointOutput(const std::string& path, bool force, bool directory, bool keeps_graph = true);
+  // `writes_graph` is set.
+  CheckpointOutput(const std::string& path, bool force, bool directory, bool writes_graph = true);
   ~CheckpointOutput();
   // The same checks, for a dry run.
   static void check(const std::string& path, bool force, bool directory);
@@ -70,7 +70,7 @@ class CheckpointOutput {
   std::vector<TensorInfo> contents_;
   std::vector<std::string> left_;
   std::function<Metadata(const Metadata&)> annotate_;
-  bool npy_ = false, onnx_ = false, keeps_graph_ = true, sten_names_ = false;
+  bool npy_ = false, onnx_ = false, writes_graph_ = true, sten_names_ = false;
   std::string path_;
   bool force_;
   // Of an ONNX model: its files of external data; up to where each shard is written; and which

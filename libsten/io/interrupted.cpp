@@ -33,9 +33,9 @@ struct Watch {
 std::atomic<const Watch*> watch{nullptr};
 
 // The handler reads one while the other is written.
-char kept_text[2][1024];
+char resume_text[2][1024];
 std::atomic<int> current_text{0};
-std::mutex kept_lock;
+std::mutex resume_lock;
 
 std::optional<FileId> id_of(const char* path) {
   struct stat s;
@@ -70,11 +70,11 @@ void watch_outputs(const std::string& program, const std::vector<std::string>& o
   watch = w;
 }
 
-void set_work_kept(const std::string& text) {
-  const std::lock_guard hold(kept_lock);
+void set_resume_hint(const std::string& text) {
+  const std::lock_guard hold(resume_lock);
   wait_if_ending();
   const int next = 1 - current_text;
-  kept_text[next][text.copy(kept_text[next], sizeof(kept_text[next]) - 1)] = 0;
+  resume_text[next][text.copy(resume_text[next], sizeof(resume_text[next]) - 1)] = 0;
   current_text = next;
 }
 
@@ -97,7 +97,7 @@ void say_interrupted() noexcept {
     before = ", ";
   }
   if (unfinished) line.add("; what was unfinished is removed");
-  if (const char* text = kept_text[current_text]; *text) {
+  if (const char* text = resume_text[current_text]; *text) {
     line.add("; ");
     line.add(text);
   }

@@ -11,7 +11,7 @@ void watch_outputs(const std::string& program, const std::vector<std::string>& o
 
 // And this: how much of the work is kept besides, and how to go on. In the place of what was said
 // before; from any thread.
-void set_work_kept(const std::string& text);
+void set_resume_hint(const std::string& text);
 
 // Says it, if outputs are watched. Async-signal-safe; ends nothing.
 void say_interrupted() noexcept;

@@ -115,12 +115,13 @@ std::string OutputDirectory::old_path() const { return fs::path(at_.parent_path)
 bool OutputDirectory::settle_stale() const {
   const int at = at_.parent.get();
   for (int i = 0; i < hidden_names; ++i) remove_stale(at, hidden_name(at_.target, i));
-  const std::string kept = kept_name(at_.target);
+  const std::string backup = backup_name(at_.target);
   if (at_.old_mode) {
-    remove_stale(at, kept);
+    remove_stale(at, backup);
     return false;
   }
-  if (!exists(at, kept) || renameat(at, kept.c_str(), at, at_.target.c_str()) != 0) return false;
+  if (!exists(at, backup) || renameat(at, backup.c_str(), at, at_.target.c_str()) != 0)
+    return false;
   warn("{}: a run that was killed had put it aside; it is back", name_);
   return true;
 }
@@ -231,16 +232,16 @@ void OutputDirectory::publish(bool) {
 // old one is whole beside it, and the next run puts it back.
 void OutputDirectory::put_aside_and_replace() {
   const int at = at_.parent.get();
-  const std::string kept = kept_name(at_.target);
+  const std::string backup = backup_name(at_.target);
   const char* target = at_.target.c_str();
-  if (renameat(at, target, at, kept.c_str()) != 0) fail_with(errno);
+  if (renameat(at, target, at, backup.c_str()) != 0) fail_with(errno);
   if (renameat(at, hidden_->c_str(), at, target) != 0) {
     const int error = errno;
-    (void)renameat(at, kept.c_str(), at, target);
+    (void)renameat(at, backup.c_str(), at, target);
     fail_with(error);
   }
   hidden_->forget();
-  hidden_.emplace(at, kept);
+  hidden_.emplace(at, backup);
   published_ = put_aside;
 }
 

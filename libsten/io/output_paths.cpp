@@ -137,12 +137,12 @@ void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<Named
     if (const Place* p = id ? directory_of(directories, o.path) : nullptr)
       fail_usage("{}: lies in the input {}, where nothing is replaced", text(*o.given),
                  text(*p->given));
-    if (const Place* p = o.given->keeps ? directory_of(directories, o.path / "") : nullptr)
+    if (const Place* p = o.given->is_own_file ? directory_of(directories, o.path / "") : nullptr)
       fail_usage("{}: lies in the input {}, where no run keeps its files", text(*o.given),
                  text(*p->given));
-    for (std::size_t k = i + 1; o.given->keeps && k < out.size() && lies_in(out[k].path, o.path);
-         ++k)
-      if (o.given->keeps(*out[k].path.lexically_relative(o.path).begin()))
+    for (std::size_t k = i + 1;
+         o.given->is_own_file && k < out.size() && lies_in(out[k].path, o.path); ++k)
+      if (o.given->is_own_file(*out[k].path.lexically_relative(o.path).begin()))
         fail_usage("{} would lie in {}, where a run keeps its own files", text(*out[k].given),
                    text(*o.given));
     if (i + 1 == out.size()) break;

@@ -28,7 +28,7 @@ struct NamedPath {
   bool container = false;  // a directory that outputs may lie in
   // Of the directory that a run keeps its files in: whether it has one of that name, which no
   // other output is.
-  bool (*keeps)(const std::string& name) = nullptr;
+  bool (*is_own_file)(const std::string& name) = nullptr;
 };
 
 // Error (usage) where an output is an input, a file in one, or a directory that one lies in, by

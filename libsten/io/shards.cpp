@@ -146,7 +146,7 @@ void check_inside(const std::string& directory, const std::string& name) {
   fail("{}: {} is a link to a place outside of the directory", printable(directory), quote(name));
 }
 
-std::string safetensors_name(const std::string& file, bool keeps_graph) {
+std::string safetensors_name(const std::string& file, bool writes_graph) {
   const std::size_t begin = file.rfind('/') + 1;
   // pytorch_model-00001-of-00002.bin, model.pt
   constexpr std::string_view index = ".index.json", library = "pytorch_model";
@@ -155,7 +155,7 @@ std::string safetensors_name(const std::string& file, bool keeps_graph) {
     std::string name = stem.substr(0, stem.rfind('.')) + ".safetensors" + file.substr(stem.size());
     return name.compare(begin, library.size(), library) == 0 ? name.erase(begin, 8) : name;
   }
-  if (!keeps_graph && is_onnx_name(file)) return file.substr(0, file.rfind('.')) + ".safetensors";
+  if (!writes_graph && is_onnx_name(file)) return file.substr(0, file.rfind('.')) + ".safetensors";
   return file;
 }
 

@@ -42,6 +42,6 @@ std::string plain_name(const std::string& file);
 // What the tensors of a file of torch.save() are called as safetensors: pytorch_model.bin is
 // model.safetensors, and x.pt is x.safetensors; without its graph x.onnx is, too. Any other name
 // stays.
-std::string safetensors_name(const std::string& file, bool keeps_graph = true);
+std::string safetensors_name(const std::string& file, bool writes_graph = true);
 
 }  // namespace sten

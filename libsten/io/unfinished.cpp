@@ -79,7 +79,7 @@ std::string hidden_name(const std::string& target, int number) {
   return name_beside(target, fmt::to_string(number));
 }
 
-std::string kept_name(const std::string& target) { return name_beside(target, "old"); }
+std::string backup_name(const std::string& target) { return name_beside(target, "old"); }
 
 bool lock_name(int fd, int directory, const char* name) {
   // Where there are no locks, nobody can tell, and nothing is taken for stale either.

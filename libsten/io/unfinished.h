@@ -14,7 +14,7 @@ inline constexpr int hidden_names = 16;
 // depends on both, so that nobody else's name looks like it by chance.
 std::string hidden_name(const std::string& target, int number);
 // The one under which an old output stands aside where the file system cannot exchange two names.
-std::string kept_name(const std::string& target);
+std::string backup_name(const std::string& target);
 
 // Takes the lock that says that somebody is still at work on an open file or directory, and which
 // ends with the process; held until `fd` is closed. False where another has it, or where `name` in

@@ -49,10 +49,10 @@ const Tensor& as_matrix(const Tensor& t) {
   const auto make = [&] {
     Index cols = 1;
     for (std::size_t d = 1; d < shape.size(); ++d) cols *= shape[d];
-    const auto kept = t.of_positions().get<MatrixPositions>([&] {
+    const auto cached = t.of_positions().get<MatrixPositions>([&] {
       return MatrixPositions{reshaped(t, {shape[0], cols})};
     });
-    return Matrix{kept->matrix.with_values(*t.values())};
+    return Matrix{cached->matrix.with_values(*t.values())};
   };
   return t.derived().get<Matrix>(make)->value;
 }

@@ -175,8 +175,8 @@ void convolve_weights(const Convolution& c, const float* x, const float* dy, flo
   library->unpack(sums, dw);
 }
 
-struct KeptWeights::State {
-  struct Kept {
+struct PackedWeightCache::State {
+  struct CachedWeights {
     Convolution c;
     bool has_bias;
     int threads;
@@ -185,27 +185,26 @@ struct KeptWeights::State {
   };
   std::mutex lock;
   bool was_used = false;
-  std::vector<Kept> all;  // few: one for each size of batch
+  std::vector<CachedWeights> all;  // few: one for each size of batch
 
   // nullptr where nothing is kept of it.
-  std::shared_ptr<const Kept> find(const Convolution& c, const float* w, bool has_bias);
+  std::shared_ptr<const CachedWeights> find(const Convolution& c, const float* w, bool has_bias);
 };
 
-std::shared_ptr<const KeptWeights::State::Kept> KeptWeights::State::find(const Convolution& c,
-                                                                         const float* w,
-                                                                         bool has_bias) {
+std::shared_ptr<const PackedWeightCache::State::CachedWeights> PackedWeightCache::State::find(
+    const Convolution& c, const float* w, bool has_bias) {
   const std::lock_guard hold(lock);
   if (!std::exchange(was_used, true)) return nullptr;
   const int team = threads();
   const bool by_tiles = takes_winograd(c);
   // Transformed weights are the same for all extents of x.
-  const auto same = [&](const Kept& k) {
+  const auto same = [&](const CachedWeights& k) {
     return by_tiles ? !k.library
                     : k.library && k.c == c && k.has_bias == has_bias && k.threads == team;
   };
   const auto at = std::ranges::find_if(all, same);
-  if (at != all.end()) return std::make_shared<const Kept>(*at);
-  Kept made{c, has_bias, team, nullptr, nullptr};
+  if (at != all.end()) return std::make_shared<const CachedWeights>(*at);
+  CachedWeights made{c, has_bias, team, nullptr, nullptr};
   if (by_tiles) {
     auto weights = std::make_shared<const Floats>(winograd_filter_size(c));
     winograd_filter(c, w, *weights);
@@ -221,20 +220,20 @@ std::shared_ptr<const KeptWeights::State::Kept> KeptWeights::State::find(const C
   constexpr std::size_t most = 4;
   if (all.size() == most) all.erase(all.begin());
   all.push_back(made);
-  return std::make_shared<const Kept>(std::move(made));
+  return std::make_shared<const CachedWeights>(std::move(made));
 }
 
-KeptWeights::KeptWeights() : state_(std::make_unique<State>()) {}
-KeptWeights::KeptWeights(KeptWeights&&) noexcept = default;
-KeptWeights::~KeptWeights() = default;
+PackedWeightCache::PackedWeightCache() : state_(std::make_unique<State>()) {}
+PackedWeightCache::PackedWeightCache(PackedWeightCache&&) noexcept = default;
+PackedWeightCache::~PackedWeightCache() = default;
 
-void KeptWeights::convolve(const Convolution& c, const float* x, const float* w, const float* b,
-                           float* y, const ConvolutionEnd& end) const {
+void PackedWeightCache::convolve(const Convolution& c, const float* x, const float* w,
+                                 const float* b, float* y, const ConvolutionEnd& end) const {
   if (c.batch == 0) return;
-  const auto kept = state_->find(c, w, b != nullptr);
-  if (!kept) return sten::convolve(c, x, w, b, y, end);
-  if (!kept->library) return convolve_by_winograd_filter(c, x, *kept->weights, b, y, end);
-  kept->library->forward(x, *kept->weights, b, y, end);
+  const auto cached = state_->find(c, w, b != nullptr);
+  if (!cached) return sten::convolve(c, x, w, b, y, end);
+  if (!cached->library) return convolve_by_winograd_filter(c, x, *cached->weights, b, y, end);
+  cached->library->forward(x, *cached->weights, b, y, end);
 }
 
 }  // namespace sten

@@ -25,11 +25,11 @@ void convolve_weights(const Convolution& c, const float* x, const float* dy, flo
 // What convolutions with the same weights keep from call to call, in place of convolve(): nothing
 // at the first one, since a step of training has no second one, then the weights as the way wants
 // them. May be called by several threads.
-class KeptWeights {
+class PackedWeightCache {
  public:
-  KeptWeights();
-  KeptWeights(KeptWeights&&) noexcept;
-  ~KeptWeights();
+  PackedWeightCache();
+  PackedWeightCache(PackedWeightCache&&) noexcept;
+  ~PackedWeightCache();
 
   // `w` is the same in all calls.
   void convolve(const Convolution& c, const float* x, const float* w, const float* b, float* y,

@@ -203,7 +203,7 @@ class Convolved final : public OnednnConvolution {
   Primitive run_, reorder_;
 };
 
-struct Kept {
+struct CachedPrimitive {
   ConvolutionPart part;
   Convolution c;
   bool has_bias;
@@ -218,19 +218,19 @@ std::shared_ptr<const OnednnConvolution> OnednnConvolution::find(ConvolutionPart
                                                                  bool has_bias, int threads) {
   constexpr std::size_t most = 512;
   static std::mutex lock;
-  static std::list<Kept> kept;  // the last one first
+  static std::list<CachedPrimitive> cached;  // the last one first
   const std::lock_guard hold(lock);
-  const auto at = std::ranges::find_if(kept, [&](const Kept& k) {
+  const auto at = std::ranges::find_if(cached, [&](const CachedPrimitive& k) {
     return k.part == part && k.has_bias == has_bias && k.threads == threads && k.c == c;
   });
-  if (at != kept.end()) {
-    kept.splice(kept.begin(), kept, at);
+  if (at != cached.end()) {
+    cached.splice(cached.begin(), cached, at);
     return at->made;
   }
   const auto made = std::make_shared<const Convolved>(part, c, has_bias, threads);
-  kept.push_front({part, c, has_bias, threads, made->is_ready() ? made : nullptr});
-  if (kept.size() > most) kept.pop_back();
-  return kept.front().made;
+  cached.push_front({part, c, has_bias, threads, made->is_ready() ? made : nullptr});
+  if (cached.size() > most) cached.pop_back();
+  return cached.front().made;
 }
 
 }  // namespace sten

@@ -71,7 +71,7 @@ class Reorder {
   }
   ValueRef move_axes(ValueRef value, const AxisOrder& order, const std::string& name) {
     const auto& x = to_[value].shape;
-    if (x && keeps_elements(*x, order))
+    if (x && preserves_elements(*x, order))
       if (const auto list = shape_list(*x, reordered(*x, order)))
         return node("reshape", {value}, shape_attribute(*list), name + ".reshape");
     return node("transpose", {value}, Attributes().set("axes", order), name + ".transpose");
@@ -168,7 +168,7 @@ class Reorder {
       if (!to.empty() || !e.is(1)) to.push_back(e);
     }
     const ValueRef target =
-        keeps_elements(*shape(v), axes) ? own(v) : in(v, shortened(std::move(axes)));
+        preserves_elements(*shape(v), axes) ? own(v) : in(v, shortened(std::move(axes)));
     if (to_[target].shape == to) return target;
     if (const auto list = shape_list(*to_[target].shape, to))
       return node("reshape", {target}, shape_attribute(*list), name_of(v) + ".reshape");

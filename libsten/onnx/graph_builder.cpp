@@ -100,8 +100,8 @@ ValueRef GraphBuilder::add(Name op, std::vector<ValueRef> in, Attributes attribu
   for (const Extent& e : v.shape.value_or(ExtentList{}))
     if (e.is_known() && e.number < 0) fail("its result would have an extent of {}", e.number);
   // The same again: only its shape was made sure of.
-  const bool keeps_order = op == Name("reshape") || op == Name("expand");
-  if (keeps_order && v.shape && v.shape == values_[node.in[0]].shape) return node.in[0];
+  const bool is_noop = op == Name("reshape") || op == Name("expand");
+  if (is_noop && v.shape && v.shape == values_[node.in[0]].shape) return node.in[0];
   v.is_fixed = op == Name("shape") || op == Name("size") || std::ranges::all_of(node.in, is_fixed);
   if (v.is_fixed) budget_.spend(*this, node, v);
   if (!v.constant) v.constant = constant_of(v);

@@ -90,7 +90,7 @@ ExtentList reordered(const ExtentList& x, const AxisOrder& order) {
   return out;
 }
 
-bool keeps_elements(const ExtentList& x, const AxisOrder& order) {
+bool preserves_elements(const ExtentList& x, const AxisOrder& order) {
   AxisOrder wide;
   for (const Index d : order)
     if (!is_one(x, d)) wide.push_back(d);

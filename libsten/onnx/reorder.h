@@ -16,7 +16,7 @@ AxisOrder inverse_order(const AxisOrder& order);
 Index place_of(const AxisOrder& order, Index axis);
 ExtentList reordered(const ExtentList& x, const AxisOrder& order);
 // Whether elements stay where they are: only axes of extent 1 move.
-bool keeps_elements(const ExtentList& x, const AxisOrder& order);
+bool preserves_elements(const ExtentList& x, const AxisOrder& order);
 
 // Axes of x and of what it is reshaped to that have the same elements, in both one beside the other;
 // axes of extent 1 are in none.

@@ -15,7 +15,7 @@ const Name same_pattern(SamePattern::name);
 // F64 is for checking: by the formula.
 void convolve_any(const Convolution& c, const float* x, const Tensor& w, const float* b, float* y) {
   w.derived()
-      .get<KeptWeights>([] { return KeptWeights(); })
+      .get<PackedWeightCache>([] { return PackedWeightCache(); })
       ->convolve(c, x, values_of<float>(w), b, y);
 }
 void convolve_any(const Convolution& c, const double* x, const Tensor& w, const double* b,

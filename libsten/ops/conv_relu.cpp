@@ -31,7 +31,7 @@ Outputs dense_conv_relu(const Call& call) {
   check_dtypes("conv-relu", "x", x.dtype(), "F32", DType::F32);
   return {write_whole<float>(call.out(), g.result, [&](float* to) {
     w.derived()
-        .get<KeptWeights>([] { return KeptWeights(); })
+        .get<PackedWeightCache>([] { return PackedWeightCache(); })
         ->convolve(g.c, values_of<float>(x), values_of<float>(w), bias_for_relu(g, call), to,
                    {true, residual_of(g, call)});
   })};

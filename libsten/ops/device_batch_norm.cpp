@@ -17,7 +17,7 @@ struct DeviceMoments {
   Dense of;
 };
 const double* moments_on_device(std::string_view op, const Tensor& x) {
-  const auto kept = x.derived().get<DeviceMoments>([&] {
+  const auto cached = x.derived().get<DeviceMoments>([&] {
     const Dense& d = x.as<Dense>();
     const Index n = d.extents.back(), rows = n == 0 ? 0 : d.size() / n;
     const float* from = floats_on_device(op, x);
@@ -27,7 +27,7 @@ const double* moments_on_device(std::string_view op, const Tensor& x) {
     });
     return DeviceMoments{std::move(m)};
   });
-  return reinterpret_cast<const double*>(kept->of.values.bytes().data());
+  return reinterpret_cast<const double*>(cached->of.values.bytes().data());
 }
 
 ChannelNorm channel_norm_on_device(std::string_view op, bool trains, const BatchNormCall& g,

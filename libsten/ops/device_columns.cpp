@@ -34,8 +34,8 @@ DeviceColumns::DeviceColumns(const Convolution& c, bool by_channel)
   const Index images = std::min(rows / c.places(), (beyond_numbers - 1) / (c.pixels() * c.in));
   images_ = std::clamp<Index>(images, 1, c.batch);
   places_ = std::min(rows, c.places());
-  kept_ = Values::uninitialized(DType::F32, images_ * places_ * length(), Device::cuda);
-  memory_ = reinterpret_cast<float*>(kept_.mutate_bytes());
+  columns_ = Values::uninitialized(DType::F32, images_ * places_ * length(), Device::cuda);
+  memory_ = reinterpret_cast<float*>(columns_.mutate_bytes());
 }
 
 void DeviceColumns::make(const kernels::ColumnPiece& p, const float* x) const {

@@ -53,7 +53,7 @@ class DeviceColumns {
   const Convolution& c_;
   bool by_channel_, is_x_;
   Index images_ = 1, places_ = 1;  // at once: places of one image, or whole images
-  Values kept_;
+  Values columns_;
   float* memory_ = nullptr;
 };
 

@@ -20,12 +20,12 @@ struct TransposedWeights {
 const float* transposed_weights(const Convolution& c, const Tensor& w) {
   const float* from = elements_on_device("conv", w);
   if (is_transposed_alike(c)) return from;
-  const auto kept = w.derived().get<TransposedWeights>([&] {
+  const auto cached = w.derived().get<TransposedWeights>([&] {
     Values to = Values::uninitialized(DType::F32, w.values()->size(), Device::cuda);
     transpose_weights(c, false, from, reinterpret_cast<float*>(to.mutate_bytes()));
     return TransposedWeights{std::move(to)};
   });
-  return reinterpret_cast<const float*>(kept->values.bytes().data());
+  return reinterpret_cast<const float*>(cached->values.bytes().data());
 }
 
 // y = x * w, without a bias.

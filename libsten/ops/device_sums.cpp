@@ -41,7 +41,8 @@ Outputs sums_grad_on_device(const Call& call) {
     return out;
   }
   Dense dx = output_on_device(shape);
-  move_elements(shape, dy.values, {0, repeated_steps(r.kept, shape)}, dx.values, Places::of(shape));
+  move_elements(shape, dy.values, {0, repeated_steps(r.keepdim_shape, shape)}, dx.values,
+                Places::of(shape));
   out[0] = std::move(dx);
   return out;
 }

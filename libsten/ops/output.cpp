@@ -33,7 +33,7 @@ OutputRows<T>::OutputRows(const OutFormat& format, Shape shape)
   const Index n = size_of(shape_);
   rows_ = shape_.size() < 2 ? 1 : shape_[0];
   cols_ = rows_ == 0 ? 0 : n / rows_;
-  keeps_all_ = &format == &OutFormat::dense() || format.inline_by.name() == keep_all;
+  is_keep_all_ = &format == &OutFormat::dense() || format.inline_by.name() == keep_all;
   is_dense_ = format.tmp.is(Dense::name);
   is_masked_ = format.tmp.is(Masked::name);
   if (!is_dense_ && !is_masked_) {
@@ -48,7 +48,7 @@ OutputRows<T>::OutputRows(const OutFormat& format, Shape shape)
   if (is_masked_) {
     mask_ = Mask::none(shape_);
     bits_ = mask_.bits.mutate();
-  } else if (keeps_all_) {
+  } else if (is_keep_all_) {
     in_place_ = to_;
   }
 }
@@ -74,7 +74,7 @@ void OutputRows<T>::write(Index row0, Index rows, Index col0, Index cols, const 
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   const Index count = rows * cols;
   std::vector<std::uint8_t> keep(count);
-  if (keeps_all_) {
+  if (is_keep_all_) {
     // A value that is 0 is none to layouts that are not dense.
     for (Index i = 0; i < count; ++i) keep[i] = values[i] != 0 || std::signbit(values[i]);
   } else if (cols == cols_) {
@@ -101,23 +101,23 @@ void OutputRows<T>::write(Index row0, Index rows, Index col0, Index cols, const 
   // Every value is written, and the next one over it where it is not kept: what stays is not
   // predictable, and a branch for each would cost several times as much.
   thread_local std::vector<std::int32_t> index;
-  thread_local std::vector<T> kept;
+  thread_local std::vector<T> scratch;
   if (std::ssize(index) < count) {
     index.resize(count);
-    kept.resize(count);
+    scratch.resize(count);
   }
   Index n = 0;
   for (Index r = 0; r < rows; ++r) {
     const Index before = n;
     for (Index c = 0; c < cols; ++c) {
       index[n] = static_cast<std::int32_t>(col0 + c);
-      kept[n] = values[r * cols + c];
+      scratch[n] = values[r * cols + c];
       n += keep[r * cols + c];
     }
     p.counts[r] = static_cast<std::int32_t>(n - before);
   }
   p.index.assign(index.begin(), index.begin() + n);
-  p.values.assign(kept.begin(), kept.begin() + n);
+  p.values.assign(scratch.begin(), scratch.begin() + n);
   const std::lock_guard hold(lock_);
   pieces_.push_back(std::move(p));
 }

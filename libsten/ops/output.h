@@ -60,7 +60,7 @@ class OutputRows {
   const OutFormat& format_;
   Shape shape_;
   Index rows_, cols_;
-  bool is_dense_, is_masked_, keeps_all_;
+  bool is_dense_, is_masked_, is_keep_all_;
   Values values_;  // dense and masked
   std::uint8_t* bits_ = nullptr;
   T* in_place_ = nullptr;

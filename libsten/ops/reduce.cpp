@@ -40,7 +40,7 @@ Outputs backward(const Call& call) {
   return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
     const T* from = dy.values.as<T>().data();
     const T by = static_cast<T>(is_mean ? 1 / r.count : 1);
-    const Broadcast repeated(shape, r.kept, r.kept);
+    const Broadcast repeated(shape, r.keepdim_shape, r.keepdim_shape);
     out[0] = write_elements<T>(call.out(), shape, [&](Index begin, Index end, T* to) {
       repeated.each_run(begin, end, [&](Index i, Index n, Index at, Index step, Index, Index) {
         T* run = to + (i - begin);

@@ -64,7 +64,7 @@ Tensor fold_rows(std::string_view op, Fold fold, const Dense& x, Reduction r) {
 
 }  // namespace
 
-Reduction::Reduction(std::string_view op, const Call& call, const Shape& x) : kept(x) {
+Reduction::Reduction(std::string_view op, const Call& call, const Shape& x) : keepdim_shape(x) {
   call.attributes.check(op, {"axes", "keep", "noop"});
   check_inputs(op, call, 2);
   const std::vector<Index> axes = list_of(op, call, 1, "axes");
@@ -74,9 +74,9 @@ Reduction::Reduction(std::string_view op, const Call& call, const Shape& x) : ke
   for (std::size_t d = 0; d < x.size(); ++d) {
     if (over[d]) {
       count *= static_cast<double>(x[d]);
-      kept[d] = 1;
+      keepdim_shape[d] = 1;
     }
-    if (!over[d] || keep) result.push_back(kept[d]);
+    if (!over[d] || keep) result.push_back(keepdim_shape[d]);
   }
 }
 

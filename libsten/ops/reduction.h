@@ -6,8 +6,8 @@ namespace sten {
 
 struct Reduction {
   std::vector<bool> over;
-  Shape kept, result;  // with extents of 1 for axes that are gone; as the output has it
-  double count = 1;    // elements in each sum
+  Shape keepdim_shape, result;  // with extents of 1 for axes that are gone; as the output has it
+  double count = 1;             // elements in each sum
 
   // By the attributes 'axes', which may be the second input instead: all without them,
   // unless 'noop' is 1; and 'keep'.

@@ -60,7 +60,7 @@ Outputs add_same(const Call& call) {
 template <class T, class Lines>
 Lines merge(const Lines& a, const Lines& b, const OutFormat& format) {
   static const Name keep_all(KeepAll::name);
-  const bool keeps_all = format.inline_by.name() == keep_all;
+  const bool is_keep_all = format.inline_by.name() == keep_all;
   const T *va = a.values.template as<T>().data(), *vb = b.values.template as<T>().data();
   const MatrixView view = a.view();
   const Index lines = std::ssize(a.ptr) - 1;
@@ -75,7 +75,7 @@ Lines merge(const Lines& a, const Lines& b, const OutFormat& format) {
   std::int64_t* ptr = out.ptr.mutate();
   const auto put = [&](Index line, std::int32_t at, T v) {
     std::uint8_t keep = 1;
-    if (!keeps_all)
+    if (!is_keep_all)
       format.inline_by.select_rows(&v, view.line_offset(line) + at * view.col_stride, 1, 1, &keep);
     if (!keep) return;
     index.push_back(at);

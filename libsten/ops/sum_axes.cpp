@@ -26,7 +26,7 @@ Index count_of(const Axes& axes) {
 
 // Axes that are summed and others, neighbours of one kind being one.
 struct Split {
-  Axes kept, summed;
+  Axes remaining, summed;
   bool sums_last = false;
 
   Split(const Shape& shape, const std::vector<bool>& over) {
@@ -34,7 +34,7 @@ struct Split {
     const Axes* before = nullptr;
     for (std::size_t d = shape.size(); d-- > 0;) {
       if (shape[d] == 1) continue;
-      Axes& axes = over[d] ? summed : kept;
+      Axes& axes = over[d] ? summed : remaining;
       if (!before) sums_last = over[d];
       if (before == &axes)
         axes.back().extent *= shape[d];
@@ -43,7 +43,7 @@ struct Split {
       before = &axes;
       stride *= shape[d];
     }
-    std::ranges::reverse(kept);
+    std::ranges::reverse(remaining);
     std::ranges::reverse(summed);
   }
 };
@@ -55,7 +55,7 @@ void sum_rows(const T* x, const Split& s, std::vector<double>& to) {
   const Index grain = std::max<Index>(1, (Index{1} << 14) / (run * runs));
   parallel_for(std::ssize(to), grain, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      const T* first = x + offset_of(s.kept, i);
+      const T* first = x + offset_of(s.remaining, i);
       double sum = 0;
       for (Index r = 0; r < runs; ++r) sum += sum_run(first + offset_of(outer, r), run);
       to[i] = sum;
@@ -66,8 +66,8 @@ void sum_rows(const T* x, const Split& s, std::vector<double>& to) {
 template <class T>
 void sum_columns(const T* x, const Split& s, std::vector<double>& to) {
   constexpr Index width = 128;
-  const Axes outer(s.kept.begin(), s.kept.end() - 1);
-  const Index cols = s.kept.back().extent, rows = count_of(s.summed);
+  const Axes outer(s.remaining.begin(), s.remaining.end() - 1);
+  const Index cols = s.remaining.back().extent, rows = count_of(s.summed);
   const Index blocks = ceil_div(cols, width);
   parallel_for(count_of(outer) * blocks, 1, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {

@@ -185,9 +185,9 @@ struct Bf16Task {
     }
     // With one slab sums are finished at once, and their memory is used again.
     const bool at_once = slabs <= 1;
-    const Index kept = at_once ? finished_rows + 32 : rows_of(from, to);
-    float* memory = bf16_scratch().sums.of(count * kept * lanes);
-    if (slabs == 0) std::fill_n(memory, count * kept * lanes, 0.0f);
+    const Index resident_rows = at_once ? finished_rows + 32 : rows_of(from, to);
+    float* memory = bf16_scratch().sums.of(count * resident_rows * lanes);
+    if (slabs == 0) std::fill_n(memory, count * resident_rows * lanes, 0.0f);
     for (Index s = 0; s < std::max<Index>(1, slabs); ++s) {
       if (!in && slabs) read_slab(s, slab, step);
       const std::uint16_t* panel = in && slabs ? in + a.slabs[s] * lanes : slab;
@@ -198,8 +198,8 @@ struct Bf16Task {
         float* sums = memory + (at_once ? 0 : rows_of(from, g) * lanes);
         if (slabs)
           run(a.parts.data() + s * a.group_count() + g, until - g,
-              {count, panel, step, sums, kept * lanes}, s > 0);
-        if (s + 1 >= slabs) finish(sums, kept * lanes, row_of(g), rows_of(g, until));
+              {count, panel, step, sums, resident_rows * lanes}, s > 0);
+        if (s + 1 >= slabs) finish(sums, resident_rows * lanes, row_of(g), rows_of(g, until));
         g = until;
       }
     }

@@ -38,13 +38,13 @@ void csr_product(const Tensor& tensor, const ProductOperands& o, const ProductFu
                  Stream stream) {
   const Csr& a = tensor.as<Csr>();
   if (a.dims.given()) fail_unsupported("products of csr on a device are of whole matrices");
-  const auto& kept = *tensor.derived().get<std::shared_ptr<PreparedProduct>>([&] {
+  const auto& cached = *tensor.derived().get<std::shared_ptr<PreparedProduct>>([&] {
     return std::shared_ptr<PreparedProduct>(functions.csr(o.rows, o.cols, a.values.size(),
                                                           a.ptr.data(), a.index.data(),
                                                           floats_of(a.values), stream));
   });
-  if (!kept) fail_unsupported("the device's library does not take this matrix");
-  kept->run(o, stream);
+  if (!cached) fail_unsupported("the device's library does not take this matrix");
+  cached->run(o, stream);
 }
 
 }  // namespace

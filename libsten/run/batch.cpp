@@ -265,8 +265,9 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
   std::size_t finished = 0;
   const auto say_finished = [&] {
     if (!many.out_dir.empty() && !work.output.dry_run)
-      set_work_kept(fmt::format("{} of {} inputs are done; --skip-existing goes on with the others",
-                                finished, jobs.size()));
+      set_resume_hint(
+          fmt::format("{} of {} inputs are done; --skip-existing goes on with the others", finished,
+                      jobs.size()));
   };
   say_finished();
   std::vector<Job*> order;

@@ -24,14 +24,14 @@ struct TrainMemory {
   Index values = 0;       // what the operators compute for a part of a batch, until its gradients
   Index evaluation = 0;   // what the same without gradients takes beyond that
   Index calibration = 0;  // and what calibration does
-  Index kept() const {    // freed blocks that wait for the next values of their size, at most
+  Index pooled() const {  // freed blocks that wait for the next values of their size, at most
     return in_use() / 2;
   }
   Index in_use() const {
     return weights + gradients + optimizer + sparsity + teacher + values +
            std::max(evaluation, calibration);
   }
-  Index total() const { return in_use() + kept(); }
+  Index total() const { return in_use() + pooled(); }
 };
 
 // Of the largest moment, from shapes alone; nothing is computed. Without the data, and without what

@@ -76,7 +76,7 @@ std::vector<std::pair<std::string, std::string>> inputs_of(const std::string& fi
   }
 }
 
-bool RunFiles::keeps(const std::string& name) {
+bool RunFiles::is_own_file(const std::string& name) {
   return std::ranges::count(places(), name) > 0 || name == record_file ||
          name == checkpoints_folder;
 }
@@ -84,7 +84,7 @@ bool RunFiles::keeps(const std::string& name) {
 RunFiles::RunFiles(std::string directory, std::vector<std::string> data)
     : directory_(std::move(directory)), places_(places()), data_(std::move(data)) {
   for (const std::string& name : data_) {
-    if (keeps(name))
+    if (is_own_file(name))
       fail_usage("the model's external data are called {}, as a file of the run's", quote(name));
     places_.push_back(name);
   }

@@ -28,7 +28,7 @@ class RunFiles {
     return m.kind == "onnx" ? onnx_file : graph_file;
   }
   // Whether a run keeps something under that name at the top of its directory.
-  static bool keeps(const std::string& name);
+  static bool is_own_file(const std::string& name);
 
   // With what is recorded in the directory. `data` are names of the external data of an ONNX model,
   // which the run reads and writes. Error for a run.json that is not a record of a run, or

@@ -194,7 +194,7 @@ NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew
   if (recipe_.model.kind == "gpt") unused = gpt_unused();
   if (is_for_images(recipe_.model)) unused = image_model_unused();
   // An ONNX file is written with other weights of the same types.
-  const LowWeights low = only_measures_   ? LowWeights::kept
+  const LowWeights low = only_measures_   ? LowWeights::unchanged
                          : file.is_onnx() ? LowWeights::refused
                                           : LowWeights::widened;
   if (imported_) return load_imported(*graph_, file, onnx(), imported_->not_weights, low);

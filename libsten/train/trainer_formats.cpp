@@ -15,7 +15,8 @@ void Trainer::begin_formats() {
 // A sparsifier chooses from the gradient of the whole batch: what a tape has of a part of it, or of
 // one rank's, is summed before, unless all have the positions of a sparse weight.
 bool Trainer::is_formatted_by_tape(const OutFormat& gradient, const Tensor& w) const {
-  const bool is_alike = gradient.keeps_sums() && !is_keep_all(gradient.inline_by) && !w.is<Dense>();
+  const bool is_alike =
+      gradient.is_additive() && !is_keep_all(gradient.inline_by) && !w.is<Dense>();
   return is_alike || task_->parts() == 1;
 }
 

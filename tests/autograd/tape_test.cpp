@@ -109,14 +109,14 @@ TEST_CASE("a value that is used twice gets both gradients, in one operator and i
 }
 
 TEST_CASE("a table that is a linear layer's weight too gets the gradients of both") {
-  for (const bool keeps_other : {false, true}) {
+  for (const bool matches_other : {false, true}) {
     Tape tape;
     const Var table = tape.parameter(Dense::of({3, 2}, {1, 2, 3, 4, 5, 6}));
     tape.backward(linear(apply("embedding", {table, ids_2_0_2()}), table), eye());
     // dW[r] = x[r], and row ids[t] of the table gets W[t].
     const std::vector<float> both{5 + 3, 6 + 4, 1, 2, 5 + 1 + 5, 6 + 2 + 6};
     CHECK(grad(table) == both);
-    if (!keeps_other) continue;
+    if (!matches_other) continue;
     // Whoever holds a gradient keeps it as it was.
     const Tensor held = *table.grad();
     tape.backward(linear(apply("embedding", {table, ids_2_0_2()}), table), eye());

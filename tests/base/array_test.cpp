@@ -6,7 +6,7 @@
 #include <new>
 #include <vector>
 
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_pool.h"
 
 using sten::Array;
 
@@ -75,7 +75,7 @@ TEST_CASE("an array larger than the address space is refused, not wrapped") {
 }
 
 TEST_CASE("a large block that was freed is given out again, until it is released") {
-  sten::release_kept_memory();
+  sten::empty_memory_pool();
   constexpr std::size_t size = std::size_t{3} << 20;
   const auto filled = [&] {
     Array<std::uint8_t> a = Array<std::uint8_t>::uninitialized(size);
@@ -90,7 +90,7 @@ TEST_CASE("a large block that was freed is given out again, until it is released
     CHECK(taken.data() == first);
     CHECK(filled() != first);
   }
-  sten::release_kept_memory();
+  sten::empty_memory_pool();
   // Zeros are zeros, whatever was there before.
   filled();
   const Array<std::uint8_t> zeros(size);

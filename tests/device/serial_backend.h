@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_pool.h"
 #include "tests/support/sanitized.h"
 
 namespace sten::testing {
@@ -43,15 +43,15 @@ class SerialDevice {
   static bool is_replaced();
 };
 
-// What a device frees is kept until the end of the scope (kept_memory.h).
-struct KeptDeviceMemory {
-  KeptDeviceMemory() { keep_device_memory(); }
-  ~KeptDeviceMemory() {
-    keep_device_memory(false);
-    release_kept_device_memory();
+// What a device frees is kept until the end of the scope (memory_pool.h).
+struct PooledDeviceMemory {
+  PooledDeviceMemory() { enable_device_memory_pool(); }
+  ~PooledDeviceMemory() {
+    enable_device_memory_pool(false);
+    empty_device_memory_pool();
   }
-  KeptDeviceMemory(const KeptDeviceMemory&) = delete;
-  KeptDeviceMemory& operator=(const KeptDeviceMemory&) = delete;
+  PooledDeviceMemory(const PooledDeviceMemory&) = delete;
+  PooledDeviceMemory& operator=(const PooledDeviceMemory&) = delete;
 };
 
 // TEST_CASE("..." * cuda_only()): skipped but for STEN_TEST_DEVICE=cuda; the other one, with it.

@@ -145,7 +145,7 @@ TEST_CASE("a device's memory that is kept is given out again, or goes where ther
   const SerialDevice device(1024 * kb);
   const SerialDevice::Live before = SerialDevice::live();
   {
-    const KeptDeviceMemory keeps;
+    const PooledDeviceMemory keeps;
     const auto array = [](std::size_t n) {
       return Array<std::byte>::uninitialized(n, Device::cuda);
     };

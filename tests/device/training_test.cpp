@@ -224,7 +224,7 @@ TEST_CASE("steps of which each is like the last take no memory of a device that 
     for (const char* layout : {"dense", "masked"}) {
       CAPTURE(base.name);
       CAPTURE(layout);
-      const KeptDeviceMemory keeps;
+      const PooledDeviceMemory keeps;
       Recipe r = base;
       r.steps = 12;
       r.clip = 1;

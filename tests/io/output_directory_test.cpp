@@ -223,11 +223,11 @@ TEST_CASE("without an exchange of names the old directory is whole at any moment
   CHECK(dir.read("out/model") == "new");
   CHECK(dir.names() == Names{"out"});
   // Killed between the two renames: the next run puts the old one back.
-  fs::rename(dir / "out", dir / kept_name("out"));
+  fs::rename(dir / "out", dir / backup_name("out"));
   const testing::Warnings warnings;
   CHECK(refusal(dir / "out", false) == dir / "out" + ": exists; overwrite = true replaces it");
   CHECK(dir.read("out/model") == "new");
-  fs::rename(dir / "out", dir / kept_name("out"));
+  fs::rename(dir / "out", dir / backup_name("out"));
   make(dir / "out", "third", true);
   CHECK(dir.read("out/model") == "third");
   CHECK(dir.names() == Names{"out"});

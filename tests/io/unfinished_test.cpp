@@ -60,7 +60,7 @@ TEST_CASE("what an interrupted program says: each output by what became of it, a
              watch_outputs("prog", {dir / "done", dir / "old", dir / "half\x1b", "-"});
              OutputFile done(dir / "done", true), old(dir / "old", true);
              done.commit();
-             for (const std::string& text : kept) set_work_kept(text);
+             for (const std::string& text : kept) set_resume_hint(text);
              raise(SIGINT);
            })
         .err;

@@ -159,7 +159,7 @@ TEST_CASE("kept weights give the bits of weights that are not kept") {
     const Problem p(c);
     std::vector<float> once(p.dy.size()), again(p.dy.size());
     convolve(c, p.x.data(), p.w.data(), p.b.data(), once.data());
-    const KeptWeights kept;
+    const PackedWeightCache kept;
     for (const int threads : {1, 1, 1, 2, 1}) {
       const Threads team(threads);
       kept.convolve(c, p.x.data(), p.w.data(), p.b.data(), again.data());

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_pool.h"
 
 namespace sten::testing {
 
@@ -13,7 +13,7 @@ extern std::atomic<std::int64_t> in_use, peak, calls;
 // Bytes at the peak of f, besides those in use before.
 template <class F>
 std::int64_t bytes_of(F&& f) {
-  release_kept_memory();  // what is taken from there is not seen
+  empty_memory_pool();  // what is taken from there is not seen
   const std::int64_t before = in_use;
   peak = before;
   f();

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
-#include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_pool.h"
 #include "libsten/graph/graph.h"
 #include "libsten/ops/operators.h"
 #include "tests/support/parts.h"
@@ -33,6 +33,6 @@ TEST_CASE("models and gradients leave the host's malloc alone, until it asks for
   tape.backward(linear(Var(x), p), normals(dice, {8, 4}));
   CHECK(p.grad());
   CHECK(settings == 0);
-  keep_more_memory();
+  enlarge_memory_pool();
   CHECK(settings > 0);
 }

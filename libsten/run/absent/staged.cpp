@@ -17,11 +17,11 @@ std::unique_ptr<LayerSource> layer_source(const PruneOptions& o, std::vector<Cal
   fail_usage("{}: this program is built without; the target sten-prune builds one that has it",
              o.statistics.empty() ? "--calibrate" : "--statistics");
 }
-bool StateDirectory::keeps(const std::string&) { return false; }
+bool StateDirectory::is_own_file(const std::string&) { return false; }
 
 std::vector<std::pair<std::string, std::string>> inputs_of(const std::string&, const Overrides&) {
   return {};
 }
-bool RunFiles::keeps(const std::string&) { return false; }
+bool RunFiles::is_own_file(const std::string&) { return false; }
 
 }  // namespace sten

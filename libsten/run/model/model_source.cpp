@@ -172,7 +172,7 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
   const auto with = [&](Graph g, std::vector<ModelInput> inputs,
                         const std::vector<std::string>& unused) {
     check_memory_of(g, source.name);
-    NamedValues<Tensor> weights = load_weights(g, file, unused, {}, LowWeights::kept);
+    NamedValues<Tensor> weights = load_weights(g, file, unused, {}, LowWeights::unchanged);
     return RunnableModel{source.name, std::move(g), std::move(weights), std::move(inputs)};
   };
   if (m.kind == "onnx") {
@@ -182,7 +182,7 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
       warn("{}: {}", model.name(), why);
     check_memory_of(imported.graph, source.name);
     NamedValues<Tensor> weights =
-        load_imported(imported.graph, file, &model, imported.not_weights, LowWeights::kept);
+        load_imported(imported.graph, file, &model, imported.not_weights, LowWeights::unchanged);
     return {source.name, std::move(imported.graph), std::move(weights), std::move(imported.inputs)};
   }
   if (m.kind == "bert") {

@@ -48,7 +48,7 @@ void CollectedOutput::add(const Dense& x) {
     shape_.front() += more.front();
   }
   measure(x);
-  if (keeps_) parts_.push_back(x);
+  if (collects_) parts_.push_back(x);
 }
 
 Dense CollectedOutput::values() const {

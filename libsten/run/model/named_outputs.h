@@ -12,7 +12,7 @@ namespace sten {
 class CollectedOutput {
  public:
   // `keeps` the values, too.
-  CollectedOutput(std::string name, bool keeps) : name_(std::move(name)), keeps_(keeps) {}
+  CollectedOutput(std::string name, bool collects) : name_(std::move(name)), collects_(collects) {}
 
   // The next rows. Error where they are not like those before them.
   void add(const Dense& x);
@@ -33,7 +33,7 @@ class CollectedOutput {
   void measure(const Dense& x);
 
   std::string name_;
-  bool keeps_;
+  bool collects_;
   DType dtype_ = DType::F32;
   Shape shape_;
   std::vector<Dense> parts_;

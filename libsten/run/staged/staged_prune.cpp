@@ -108,14 +108,14 @@ class Staged {
     // The layout at the end may be another one: the stages are the same.
     std::erase_if(identity, [](const auto& v) { return v.first == "to"; });
     state_.emplace(o_.state, identity, o_.resume);
-    say_kept(0);
+    set_stages_hint(0);
     if (trainer_->tells_losses()) first_loss_ = stage(0).loss;
     if (schedule_.layerwise && first_loss_ && !std::isfinite(*first_loss_))
       fail("the loss on the input is {}: no layer can recover that loss", *first_loss_);
     std::size_t done = 0;
     while (done < plan_.stages) {
       const StageRecord r = stage(++done);
-      say_kept(done);
+      set_stages_hint(done);
       records_.push_back(r);
       if (!r.recovered) break;
     }
@@ -174,9 +174,9 @@ class Staged {
     }
   }
 
-  void say_kept(std::size_t done) const {
+  void set_stages_hint(std::size_t done) const {
     const std::string state = quote(o_.state);
-    set_work_kept(
+    set_resume_hint(
         done ? fmt::format("{} keeps {} of {} stages; --resume goes on", state, done, plan_.stages)
              : fmt::format("{} contains no stage yet; the same command starts again", state));
   }

@@ -116,7 +116,7 @@ void StateDirectory::check(const std::string& path, bool resume) {
                printable(path), quote(curve_file), begin_anew);
 }
 
-bool StateDirectory::keeps(const std::string& name) {
+bool StateDirectory::is_own_file(const std::string& name) {
   return name == run_file || name == curve_file || name.starts_with(stage_prefix);
 }
 

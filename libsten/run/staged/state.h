@@ -40,7 +40,7 @@ class StateDirectory {
   // (usage) where a new run's curve would replace a file.
   static void check(const std::string& path, bool resume);
   // Whether a run keeps something under that name in the directory.
-  static bool keeps(const std::string& name);
+  static bool is_own_file(const std::string& name);
 
   // What is recorded of stage k; none if it was not finished. Error with the file where the record
   // or what is in the stage was changed since.

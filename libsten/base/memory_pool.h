@@ -7,16 +7,16 @@ namespace sten {
 // blocks kept and those in use together reach at most 1.5 times what was once in use, so that work
 // which repeats itself finds a block for each of its sizes. It also sets malloc (mallopt): the heap
 // keeps 64 MB, and blocks of 2 MB or more are mappings of their own.
-void keep_more_memory();
+void enlarge_memory_pool();
 
 // Gives them back to the system.
-void release_kept_memory();
+void empty_memory_pool();
 
 // The same of a device's memory: from now on blocks that are freed there are given out again without
 // asking CUDA, which is two calls less. Those kept and those in use together reach at most 1.5 times what
 // was once in use, or 64 MB beside what is. What CUDA has no room for is asked for again without those
 // kept.
-void keep_device_memory(bool keeps = true);
-void release_kept_device_memory();
+void enable_device_memory_pool(bool enable = true);
+void empty_device_memory_pool();
 
 }  // namespace sten

@@ -10,61 +10,61 @@
 
 namespace sten {
 
-struct KeptBlock {
+struct FreeBlock {
   void* data = nullptr;
   std::size_t bytes = 0;
 };
 
 // What is kept and what is in use are together never more than was once in use (or 1.5 times as much,
-// see keep_more()), or `always_kept` beside what is. The oldest goes first. Of threads at once.
-class KeptBlocks {
+// see enlarge()), or `always_pooled` beside what is. The oldest goes first. Of threads at once.
+class FreeList {
  public:
-  explicit KeptBlocks(std::size_t always_kept) : always_kept_(always_kept) {}
+  explicit FreeList(std::size_t always_pooled) : always_pooled_(always_pooled) {}
 
   // Of at least `bytes`, but not much more; without data if none is cached.
-  KeptBlock take(std::size_t bytes) {
+  FreeBlock take(std::size_t bytes) {
     const std::lock_guard hold(lock_);
     for (auto at = by_size_.lower_bound(bytes);
          at != by_size_.end() && at->first <= bytes + bytes / 8; ++at) {
       if (at->second.empty()) continue;
-      const KeptBlock found{at->second.back().data, at->first};
+      const FreeBlock found{at->second.back().data, at->first};
       at->second.pop_back();
-      kept_ -= found.bytes;
+      pooled_ -= found.bytes;
       return found;
     }
     return {nullptr, bytes};
   }
   // Of each block that is used from here on.
-  void give_out(const KeptBlock& b) {
+  void give_out(const FreeBlock& b) {
     const std::lock_guard hold(lock_);
     in_use_ += b.bytes;
     most_in_use_ = std::max(most_in_use_, in_use_);
   }
   // Of each that is not any more. Returns those that go.
-  std::vector<KeptBlock> give_back(const KeptBlock& b) {
+  std::vector<FreeBlock> give_back(const FreeBlock& b) {
     const std::lock_guard hold(lock_);
     in_use_ -= b.bytes;
     by_size_[b.bytes].push_back({b.data, next_++});
-    kept_ += b.bytes;
-    std::vector<KeptBlock> out;
-    while (kept_ > always_kept_ && in_use_ + kept_ > most()) out.push_back(oldest());
+    pooled_ += b.bytes;
+    std::vector<FreeBlock> out;
+    while (pooled_ > always_pooled_ && in_use_ + pooled_ > most()) out.push_back(oldest());
     return out;
   }
   // Whether it has not been said before.
-  bool keep_more() {
+  bool enlarge() {
     const std::lock_guard hold(lock_);
-    return !std::exchange(keeps_more_, true);
+    return !std::exchange(is_enlarged_, true);
   }
   // Of one that is not used any more and is not kept.
-  void drop(const KeptBlock& b) {
+  void drop(const FreeBlock& b) {
     const std::lock_guard hold(lock_);
     in_use_ -= b.bytes;
   }
   // All go.
-  std::vector<KeptBlock> all() {
+  std::vector<FreeBlock> all() {
     const std::lock_guard hold(lock_);
-    std::vector<KeptBlock> out;
-    while (kept_ > 0) out.push_back(oldest());
+    std::vector<FreeBlock> out;
+    while (pooled_ > 0) out.push_back(oldest());
     return out;
   }
 
@@ -74,25 +74,25 @@ class KeptBlocks {
     std::uint64_t age;
   };
 
-  std::size_t most() const { return keeps_more_ ? most_in_use_ / 2 * 3 : most_in_use_; }
+  std::size_t most() const { return is_enlarged_ ? most_in_use_ / 2 * 3 : most_in_use_; }
   // Requires a cached block. Sizes without blocks, which stay so that most blocks come and go without
   // memory for them, are forgotten.
-  KeptBlock oldest() {
+  FreeBlock oldest() {
     std::erase_if(by_size_, [](const auto& of_size) { return of_size.second.empty(); });
     const auto at = std::ranges::min_element(
         by_size_, {}, [](const auto& of_size) { return of_size.second.front().age; });
-    const KeptBlock b{at->second.front().data, at->first};
+    const FreeBlock b{at->second.front().data, at->first};
     at->second.erase(at->second.begin());
-    kept_ -= b.bytes;
+    pooled_ -= b.bytes;
     return b;
   }
 
-  const std::size_t always_kept_;
+  const std::size_t always_pooled_;
   std::mutex lock_;
   std::map<std::size_t, std::vector<Aged>> by_size_;  // by age
   std::uint64_t next_ = 0;
-  bool keeps_more_ = false;
-  std::size_t kept_ = 0, in_use_ = 0, most_in_use_ = 0;
+  bool is_enlarged_ = false;
+  std::size_t pooled_ = 0, in_use_ = 0, most_in_use_ = 0;
 };
 
 }  // namespace sten
