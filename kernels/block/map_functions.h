@@ -67,7 +67,7 @@ struct MapFunctions {
   // y[i] = f(x[i]); y may be x.
   void (*map)(MapFunction, MapNumbers, std::int64_t n, const float* x, float* y, Stream);
   // dx[i] from dy[i] and kept[i], which is x or y as the operator keeps it; any may be another.
-  void (*map_grad)(MapFunction, MapNumbers, std::int64_t n, const float* dy, const float* kept,
+  void (*map_grad)(MapFunction, MapNumbers, std::int64_t n, const float* dy, const float* saved,
                    float* dx, Stream);
   // y[i] = by * x[i], and 0 where number i of a stream of random numbers (kernels/random.h), of 53
   // bits, is below `dropped`. The stream is that of the seed, and, unless draw is nullptr, of *draw.

@@ -7,8 +7,8 @@ namespace sten {
 
 void Tape::apply_in_place(Name op, Var& x, std::span<const Var> others,
                           const Attributes& attributes, const std::function<void(Tensor&)>& write) {
-  const Keeps keeps = operators().what(op).keeps;
-  if (keeps == Keeps::inputs)
+  const SavedForBackward saves = operators().what(op).saves;
+  if (saves == SavedForBackward::inputs)
     fail_usage("{0}_: {0}.grad needs the old value; {0}() makes a new one", op.text());
   check_unneeded(op, x);
   std::vector<Var> in{x};
@@ -27,9 +27,9 @@ void Tape::apply_in_place(Name op, Var& x, std::span<const Var> others,
   x.slot_ = is_recorded || watcher_ ? slot : nullptr;
   if (watcher_) watcher_({op, in, attributes, std::span(&formats, 1), std::span(&x, 1)});
   if (!is_recorded) return;
-  if (keeps == Keeps::outputs) step.kept.push_back(x.value_);
-  if (keeps == Keeps::others)
-    for (const Var& v : others) step.kept.push_back(v.value_);
+  if (saves == SavedForBackward::outputs) step.saved_values.push_back(x.value_);
+  if (saves == SavedForBackward::others)
+    for (const Var& v : others) step.saved_values.push_back(v.value_);
   step.out.push_back(std::move(slot));
   steps_.push_back(std::move(step));
 }
@@ -43,7 +43,7 @@ void Tape::check_unneeded(Name op, const Var& x) const {
     return t.values() && t.values()->bytes().data() == values->bytes().data();
   };
   for (const Step& s : steps_)
-    if (std::ranges::any_of(s.kept, is_needed) ||
+    if (std::ranges::any_of(s.saved_values, is_needed) ||
         std::ranges::any_of(s.saved, is_needed, &SavedTensors::value_type::second))
       fail_usage("{0}_: {1} needs the old value; {0}() makes a new one", op.text(), s.op.text());
 }

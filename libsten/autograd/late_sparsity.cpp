@@ -4,7 +4,7 @@ namespace sten {
 
 LateSparsity::LateSparsity(const Var& x, Sparsifier by, Spec layout)
     : x_(x), by_(std::move(by)), layout_(std::move(layout)) {
-  x_.keep_grad();
+  x_.retain_grad();
 }
 
 bool LateSparsity::is_ready() const { return x_.grad().has_value(); }

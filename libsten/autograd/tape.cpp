@@ -76,7 +76,7 @@ const std::optional<Tensor>& Var::grad() const {
   return slot_ ? slot_->grad : none;
 }
 
-const Var& Var::keep_grad() const {
+const Var& Var::retain_grad() const {
   if (!slot_) fail_usage("a constant has no gradient to be kept");
   slot_->is_kept = true;
   return *this;
@@ -149,17 +149,18 @@ std::vector<Var> Tape::apply_all(Name op, std::span<const Var> in, const Attribu
     return out;
   }
   Step step = step_of(op, in, attributes);
-  const Keeps keeps = operators().what(op).keeps;
+  const SavedForBackward saves = operators().what(op).saves;
   for (std::size_t i = 0; i < made.size(); ++i) {
     SlotPtr slot = new_slot(*made[i], formats[i]);
-    if (keeps == Keeps::outputs) step.kept.push_back(*made[i]);
+    if (saves == SavedForBackward::outputs) step.saved_values.push_back(*made[i]);
     step.out.push_back(slot);
     out.push_back(Var(*std::move(made[i]), std::move(slot)));
   }
   if (is_watched) watcher_({op, in, attributes, formats, out});
   if (!is_recorded) return out;
-  if (keeps == Keeps::others) values.erase(values.begin());
-  if (keeps == Keeps::inputs || keeps == Keeps::others) step.kept = std::move(values);
+  if (saves == SavedForBackward::others) values.erase(values.begin());
+  if (saves == SavedForBackward::inputs || saves == SavedForBackward::others)
+    step.saved_values = std::move(values);
   step.saved = std::move(saved);
   steps_.push_back(std::move(step));
   return out;
@@ -185,15 +186,15 @@ Tape::SlotPtr Tape::new_slot(const Tensor& value, const Formats& formats) {
   return slot;
 }
 
-void Tape::backward(const Var& y, std::optional<Tensor> seed, bool keep_steps) {
-  walk_back(y, std::move(seed), keep_steps, nullptr);
+void Tape::backward(const Var& y, std::optional<Tensor> seed, bool retain_graph) {
+  walk_back(y, std::move(seed), retain_graph, nullptr);
 }
 
 void Tape::backward(const Var& y, std::optional<Tensor> seed, const Receiver& to) {
   walk_back(y, std::move(seed), false, &to);
 }
 
-void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps,
+void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool retain_graph,
                      const Receiver* to) {
   if (!y.slot_ || y.slot_->tape != this)
     fail_usage("backward: the value does not depend on a parameter of this tape");
@@ -237,7 +238,7 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps,
     for (std::size_t i = steps_.size(); i-- > 0;) {
       if (is_reached[i]) walk(steps_[i], to);
       // What it kept is not needed any more.
-      if (!keep_steps) steps_.pop_back();
+      if (!retain_graph) steps_.pop_back();
     }
     for (auto& [slot, g] : before) {
       if (!g) continue;
@@ -259,7 +260,7 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps,
 
 void Tape::walk(Step& step, const Receiver* to) {
   std::vector<Tensor> in;
-  in.reserve(step.out.size() + step.kept.size());
+  in.reserve(step.out.size() + step.saved_values.size());
   DType dtype = DType::F32;
   Device device = Device::cpu;
   for (const SlotPtr& s : step.out)
@@ -271,7 +272,7 @@ void Tape::walk(Step& step, const Receiver* to) {
     in.push_back(s->grad ? *s->grad : filled(s->shape, dtype, 0, device));
     if (!s->is_kept) s->grad.reset();
   }
-  in.insert(in.end(), step.kept.begin(), step.kept.end());
+  in.insert(in.end(), step.saved_values.begin(), step.saved_values.end());
   std::vector<const OutFormat*> formats;
   std::vector<OutHints> hints;
   for (const SlotPtr& s : step.in) {

@@ -45,9 +45,9 @@ class Var {
   const Tensor& value() const { return value_; }
   Shape shape() const { return value_.shape(); }
   bool wants_grad() const { return slot_ != nullptr; }
-  // Of a parameter after backward(), and of another value where keep_grad() was said before.
+  // Of a parameter after backward(), and of another value where retain_grad() was said before.
   const std::optional<Tensor>& grad() const;
-  const Var& keep_grad() const;
+  const Var& retain_grad() const;
   // The same for all copies of a value of a tape, for as long as one of them lives; nullptr of a
   // constant.
   const void* identity() const { return slot_.get(); }
@@ -95,7 +95,7 @@ class Tape {
   // let go, unless they are to be walked again. Error (usage) where y does not depend on a
   // parameter, or an operator on the way has no gradient. If it throws, parameters keep the
   // gradients that they had before.
-  void backward(const Var& y, std::optional<Tensor> seed = {}, bool keep_steps = false);
+  void backward(const Var& y, std::optional<Tensor> seed = {}, bool retain_graph = false);
   // The same, but gradients of parameters go to `to` as soon as they are whole, while others are still
   // computed, and not to their Vars. Those of the last steps come first, always in the same order.
   // Parameters have numbers from 0 on, as parameter() made them.
@@ -138,12 +138,12 @@ class Tape {
     Name op;  // of the gradient
     Attributes attributes;
     std::vector<SlotPtr> in, out;  // nullptr: no gradient is wanted
-    std::vector<Tensor> kept;
+    std::vector<Tensor> saved_values;
     std::vector<Shape> shapes;  // of the inputs
     SavedTensors saved{};       // by the implementation that ran
   };
 
-  void walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps, const Receiver* to);
+  void walk_back(const Var& y, std::optional<Tensor> seed, bool retain_graph, const Receiver* to);
   void walk(Step& step, const Receiver* to);
   Step step_of(Name op, std::span<const Var> in, const Attributes& attributes) const;
   SlotPtr new_slot(const Tensor& value, const Formats& formats);

@@ -84,13 +84,13 @@ using Outputs = std::vector<std::optional<Tensor>>;
 using Implementation = std::function<Outputs(const Call&)>;
 
 // Which tensors of the operator its gradient reads; others: all inputs but the first.
-enum class Keeps { inputs, outputs, others, nothing };
+enum class SavedForBackward { inputs, outputs, others, nothing };
 
 // What is true of an operator, whatever the layouts. Its gradient is the operator of the name with
 // ".grad": inputs are the gradients of its outputs and what it keeps, outputs the gradients of its
 // inputs.
 struct Operator {
-  Keeps keeps = Keeps::inputs;
+  SavedForBackward saves = SavedForBackward::inputs;
 };
 
 // One decision, as data.

@@ -73,11 +73,12 @@ class Walk {
   std::shared_ptr<const Plan> backward(const Node& n) {
     const Value& y = values_.at(n.name);
     Signature s{grad_of(n.op), {Name(y.grad->layout.name())}, {}};
-    const Keeps keeps = operators().what(n.op).keeps;
-    if (keeps == Keeps::outputs) s.in.push_back(y.layout);
+    const SavedForBackward saves = operators().what(n.op).saves;
+    if (saves == SavedForBackward::outputs) s.in.push_back(y.layout);
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const Value& v = values_.at(n.inputs[i]);
-      if (keeps == Keeps::inputs || (keeps == Keeps::others && i > 0)) s.in.push_back(v.layout);
+      if (saves == SavedForBackward::inputs || (saves == SavedForBackward::others && i > 0))
+        s.in.push_back(v.layout);
       const bool as_asked = v.uses == 1 || v.grad->is_additive();
       s.out.push_back(!v.wants_grad ? OutSignature::none()
                       : as_asked    ? written(*v.grad)

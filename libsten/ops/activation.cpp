@@ -13,7 +13,7 @@ namespace sten {
 namespace {
 
 void add_scale(Operators& all) {
-  add_unary(all, "scale", Keeps::nothing, true, []<class T>(T, const Call& call) {
+  add_unary(all, "scale", SavedForBackward::nothing, true, []<class T>(T, const Call& call) {
     call.attributes.check("scale", {"by"});
     const T by = static_cast<T>(call.attributes.number("by", 1));
     return std::pair([by](T x, Index) { return x * by; }, [by](T dy, T, Index) { return dy * by; });
@@ -22,7 +22,7 @@ void add_scale(Operators& all) {
 
 // NaN stays, with its gradient.
 void add_relu(Operators& all) {
-  add_unary(all, "relu", Keeps::outputs, true, []<class T>(T, const Call& call) {
+  add_unary(all, "relu", SavedForBackward::outputs, true, []<class T>(T, const Call& call) {
     call.attributes.check("relu", {});
     return std::pair([](T x, Index) { return x <= 0 ? T{0} : x; },
                      [](T dy, T y, Index) { return y <= 0 ? T{0} : dy; });
@@ -44,7 +44,7 @@ struct ForwardKernel {
 };
 
 void add_tanh(Operators& all) {
-  add_unary(all, "tanh", Keeps::outputs, true, []<class T>(T, const Call& call) {
+  add_unary(all, "tanh", SavedForBackward::outputs, true, []<class T>(T, const Call& call) {
     call.attributes.check("tanh", {});
     return std::pair(formula_or<T>([](T x, Index) { return std::tanh(x); },
                                    ForwardKernel{kernels::functions().tanh}),
@@ -53,7 +53,7 @@ void add_tanh(Operators& all) {
 }
 
 void add_sigmoid(Operators& all) {
-  add_unary(all, "sigmoid", Keeps::outputs, false, []<class T>(T, const Call& call) {
+  add_unary(all, "sigmoid", SavedForBackward::outputs, false, []<class T>(T, const Call& call) {
     call.attributes.check("sigmoid", {});
     return std::pair(formula_or<T>([](T x, Index) { return 1 / (1 + std::exp(-x)); },
                                    ForwardKernel{kernels::functions().sigmoid}),
@@ -70,7 +70,7 @@ struct GeluGrad {
 // x P(X <= x) for a standard normal X; its density is that of exp(-x^2 / 2). erfc has the digits
 // of small probabilities, which 1 + erf has not.
 void add_gelu(Operators& all) {
-  add_unary(all, "gelu", Keeps::inputs, true, []<class T>(T, const Call& call) {
+  add_unary(all, "gelu", SavedForBackward::inputs, true, []<class T>(T, const Call& call) {
     call.attributes.check("gelu", {});
     constexpr T root = 1 / std::numbers::sqrt2_v<T>;
     constexpr T density = root * std::numbers::inv_sqrtpi_v<T>;
@@ -141,7 +141,7 @@ struct GeluTanhGrad {
 };
 
 void add_gelu_tanh(Operators& all) {
-  add_unary(all, "gelu-tanh", Keeps::inputs, true, []<class T>(T, const Call& call) {
+  add_unary(all, "gelu-tanh", SavedForBackward::inputs, true, []<class T>(T, const Call& call) {
     call.attributes.check("gelu-tanh", {});
     if constexpr (std::same_as<T, float>)
       return std::pair(ForwardKernel{kernels::functions().gelu_tanh}, GeluTanhGrad<T>{});
@@ -184,7 +184,7 @@ struct SiluGrad {
 };
 
 void add_silu(Operators& all) {
-  add_unary(all, "silu", Keeps::inputs, true, []<class T>(T, const Call& call) {
+  add_unary(all, "silu", SavedForBackward::inputs, true, []<class T>(T, const Call& call) {
     call.attributes.check("silu", {});
     if constexpr (std::same_as<T, float>)
       return std::pair(ForwardKernel{kernels::functions().silu}, SiluGrad<T>{});
@@ -216,7 +216,7 @@ Outputs drop_elements(const Call& call) {
 }
 
 void add_dropout(Operators& all) {
-  all.declare("dropout", {Keeps::others});
+  all.declare("dropout", {SavedForBackward::others});
   for (const std::size_t inputs : {1, 2}) {
     const std::vector<Name> in(inputs, Name("dense"));
     add_streamed(all, "dropout", in, 1, drop_elements);

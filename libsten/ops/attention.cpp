@@ -278,7 +278,7 @@ Outputs backward(const Call& call) {
 }  // namespace
 
 void add_attention(Operators& all) {
-  all.declare("attention", {Keeps::inputs});
+  all.declare("attention", {SavedForBackward::inputs});
   for (const std::size_t inputs : {3, 4}) {  // the mask, or the bias, is the fourth
     add_streamed(all, "attention", std::vector<Name>(inputs, "dense"), 1, forward);
     add_streamed(all, "attention.grad", std::vector<Name>(inputs + 1, "dense"), inputs, backward);

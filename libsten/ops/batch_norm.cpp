@@ -227,7 +227,7 @@ Outputs moments(const Call& call) {
 
 template <bool trains>
 void add_batch_norm(Operators& all) {
-  all.declare(batch_norm_name<trains>, {Keeps::inputs});
+  all.declare(batch_norm_name<trains>, {SavedForBackward::inputs});
   const std::size_t inputs = trains ? 3 : 5;
   add_streamed(all, batch_norm_name<trains>, std::vector<Name>(inputs, "dense"), 1,
                normalise<trains>);
@@ -240,7 +240,7 @@ void add_batch_norm(Operators& all) {
 void add_batch_norms(Operators& all) {
   add_batch_norm<true>(all);
   add_batch_norm<false>(all);
-  all.declare("batch-moments", {Keeps::nothing});
+  all.declare("batch-moments", {SavedForBackward::nothing});
   add_streamed(all, "batch-moments", {"dense"}, 1, moments);
 }
 

@@ -24,7 +24,7 @@ struct BinaryKernel {
 };
 struct BinaryRow {
   const char* name;
-  Keeps keeps;
+  SavedForBackward saves;
   BinaryKernel value;
   BinaryKernel grads[2] = {};  // of a and b; without them these are dy itself
 };
@@ -59,11 +59,11 @@ constexpr BinaryKernel grad_kernel(G g) {
 // f(a, b), and what a's and b's gradients are of (dy, a, b).
 template <class I, class F>
 constexpr BinaryRow sum_row(const char* name, F f) {
-  return {name, Keeps::nothing, value_kernel<I>(f)};
+  return {name, SavedForBackward::nothing, value_kernel<I>(f)};
 }
 template <class I, class F, class A, class B>
 constexpr BinaryRow binary_row(const char* name, F f, A a, B b) {
-  return {name, Keeps::inputs, value_kernel<I>(f), {grad_kernel(a), grad_kernel(b)}};
+  return {name, SavedForBackward::inputs, value_kernel<I>(f), {grad_kernel(a), grad_kernel(b)}};
 }
 
 // Towards zero; the quotient that I64 has not wraps.
@@ -273,10 +273,10 @@ void add_binary(Operators& all) {
   for (const BinaryRow& row : binary_rows) {
     const Name op(row.name);
     const std::string grad = std::string(row.name) + ".grad";
-    all.declare(op, {row.keeps});
+    all.declare(op, {row.saves});
     add_streamed(all, op, {"dense", "dense"}, 1,
                  [&row](const Call& call) { return binary_forward(row, call); });
-    if (row.keeps == Keeps::nothing)
+    if (row.saves == SavedForBackward::nothing)
       add_streamed(all, grad, {"dense"}, 2,
                    [grad, is_sub = row.name == std::string_view("sub")](const Call& call) {
                      return sum_grad(grad, is_sub, call);

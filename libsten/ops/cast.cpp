@@ -49,7 +49,7 @@ void add_casts(Operators& all) {
     for (const char* op : {"identity", "identity.grad"})
       all.add({op, {any::layout}, same, device}, identity, has_same_layout);
   }
-  all.declare("identity", {Keeps::nothing});
+  all.declare("identity", {SavedForBackward::nothing});
 }
 
 }  // namespace sten

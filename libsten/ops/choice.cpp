@@ -143,10 +143,10 @@ Tensor eye_like(const Call& call) {
 }  // namespace
 
 void add_choices(Operators& all) {
-  add_plain(all, "non-zero", Keeps::nothing, non_zero);
-  add_plain(all, "compress", Keeps::others, compress, compress_grad);
-  add_plain(all, "one-hot", Keeps::nothing, one_hot);
-  add_plain(all, "eye-like", Keeps::nothing, eye_like);
+  add_plain(all, "non-zero", SavedForBackward::nothing, non_zero);
+  add_plain(all, "compress", SavedForBackward::others, compress, compress_grad);
+  add_plain(all, "one-hot", SavedForBackward::nothing, one_hot);
+  add_plain(all, "eye-like", SavedForBackward::nothing, eye_like);
 }
 
 }  // namespace sten

@@ -95,7 +95,7 @@ Outputs convolution_grad(const Call& call) {
 template <bool transposed>
 void add_convolution(Operators& all, const char* op) {
   const std::string grad = std::string(op) + ".grad";
-  all.declare(op, {Keeps::inputs});
+  all.declare(op, {SavedForBackward::inputs});
   for (const bool has_bias : {false, true})
     for (const char* layout : {"dense", "masked"}) {
       std::vector<Name> in{"dense", layout};

@@ -51,7 +51,7 @@ Outputs sparse_conv_relu(const Call& call) {
 }  // namespace
 
 void add_conv_relu(Operators& all) {
-  all.declare("conv-relu", {Keeps::nothing});
+  all.declare("conv-relu", {SavedForBackward::nothing});
   for (const std::size_t more : {0, 1, 2}) {
     const auto add = [&](Name layout, Implementation f) {
       std::vector<Name> in{"dense", layout};

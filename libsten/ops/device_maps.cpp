@@ -89,9 +89,9 @@ Outputs map_on_device(const MapRow& row, const Call& call) {
 
 Outputs map_grad_on_device(const MapRow& row, const std::string& grad, const Call& call) {
   if (!call.wants(0)) return {std::nullopt};
-  const Tensor &dy = call.in[0], &kept = call.in.back();
-  check_alike(grad, "the gradient", dy.as<Dense>(), "the tensor that was kept", kept.as<Dense>());
-  const float *from = floats_on_device(grad, dy), *with = floats_on_device(grad, kept);
+  const Tensor &dy = call.in[0], &saved = call.in.back();
+  check_alike(grad, "the gradient", dy.as<Dense>(), "the tensor that was kept", saved.as<Dense>());
+  const float *from = floats_on_device(grad, dy), *with = floats_on_device(grad, saved);
   const MapNumbers p = map_numbers(row, call.attributes);
   Dense dx = output_on_device(dy.shape());
   float* to = floats_of_output(dx);
@@ -125,10 +125,10 @@ Outputs dropout_on_device(const Call& call) {
 void add_device_maps(Operators& all) {
   for (const MapRow& row : map_rows) {
     const std::string grad = std::string(row.op) + ".grad";
-    const bool keeps_nothing = all.what(row.op).keeps == Keeps::nothing;
+    const bool saves_nothing = all.what(row.op).saves == SavedForBackward::nothing;
     add_device_operator(all, row.op, 1,
                         [&row](const Call& call) { return map_on_device(row, call); });
-    add_device_operator(all, grad, keeps_nothing ? 1 : 2, [&row, grad](const Call& call) {
+    add_device_operator(all, grad, saves_nothing ? 1 : 2, [&row, grad](const Call& call) {
       return map_grad_on_device(row, grad, call);
     });
   }

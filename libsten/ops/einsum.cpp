@@ -245,7 +245,7 @@ Outputs einsum_grad(const Call& call) {
 }  // namespace
 
 void add_einsum(Operators& all) {
-  all.declare("einsum", {Keeps::inputs});
+  all.declare("einsum", {SavedForBackward::inputs});
   all.add({"einsum", {"dense", any::more}, {{}}}, einsum);
   all.add({"einsum.grad", {"dense", any::more}, {{}, {"", any::more}}}, einsum_grad);
 }

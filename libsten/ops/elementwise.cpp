@@ -25,12 +25,12 @@ template <class T>
 struct UnaryKernel {
   void (*f)(Numbers<T> p, const T* x, Index n, T* y) = nullptr;
   // kept is x or y, by what the operator keeps.
-  void (*g)(Numbers<T> p, const T* dy, const T* kept, Index n, T* dx) = nullptr;
+  void (*g)(Numbers<T> p, const T* dy, const T* saved, Index n, T* dx) = nullptr;
 };
 
 struct UnaryRow {
   const char* name;
-  Keeps keeps;
+  SavedForBackward saves;
   bool zero_to_zero;
   ByType<UnaryKernel> kernels;
   NumberAttribute a, b;
@@ -41,16 +41,16 @@ void each_f(Numbers<T> p, const T* x, Index n, T* y) {
   for (Index i = 0; i < n; ++i) y[i] = F{}(x[i], p);
 }
 template <class T, class G>
-void each_g(Numbers<T> p, const T* dy, const T* kept, Index n, T* dx) {
-  for (Index i = 0; i < n; ++i) dx[i] = G{}(dy[i], kept[i], p);
+void each_g(Numbers<T> p, const T* dy, const T* saved, Index n, T* dx) {
+  for (Index i = 0; i < n; ++i) dx[i] = G{}(dy[i], saved[i], p);
 }
 
 // f(x, p), and its gradient g(dy, x or y, p).
 template <class F, class G>
-constexpr UnaryRow row(const char* name, Keeps keeps, bool zero_to_zero, F, G,
+constexpr UnaryRow row(const char* name, SavedForBackward saves, bool zero_to_zero, F, G,
                        NumberAttribute a = {}, NumberAttribute b = {}) {
   return {name,
-          keeps,
+          saves,
           zero_to_zero,
           {{each_f<float, F>, each_g<float, G>}, {each_f<double, F>, each_g<double, G>}},
           a,
@@ -58,15 +58,16 @@ constexpr UnaryRow row(const char* name, Keeps keeps, bool zero_to_zero, F, G,
 }
 // One of integers too, which wrap.
 template <class F, class G>
-constexpr UnaryRow number_row(const char* name, Keeps keeps, F f, G g) {
-  UnaryRow r = row(name, keeps, true, f, g);
+constexpr UnaryRow number_row(const char* name, SavedForBackward saves, F f, G g) {
+  UnaryRow r = row(name, saves, true, f, g);
   r.kernels.i64.f = each_f<std::int64_t, F>;
   return r;
 }
 // Of steps, whose gradient is 0.
 template <class F>
 constexpr UnaryRow step_row(const char* name, F f) {
-  return row(name, Keeps::nothing, true, f, [](auto dy, auto, auto) { return decltype(dy){0}; });
+  return row(name, SavedForBackward::nothing, true, f,
+             [](auto dy, auto, auto) { return decltype(dy){0}; });
 }
 
 constexpr auto negative = [](auto x, auto) {
@@ -83,7 +84,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr UnaryRow unary_rows[] = {
     number_row(
-        "abs", Keeps::inputs,
+        "abs", SavedForBackward::inputs,
         [](auto x, auto p) {
           if constexpr (std::integral<decltype(x)>)
             return x < 0 ? negative(x, p) : x;
@@ -91,42 +92,45 @@ constexpr UnaryRow unary_rows[] = {
             return std::abs(x);
         },
         [](auto dy, auto x, auto p) { return dy * sign(x, p); }),
-    number_row("neg", Keeps::nothing, negative, [](auto dy, auto, auto) { return -dy; }),
-    number_row("sign", Keeps::nothing, sign, [](auto dy, auto, auto) { return decltype(dy){0}; }),
+    number_row("neg", SavedForBackward::nothing, negative, [](auto dy, auto, auto) { return -dy; }),
+    number_row("sign", SavedForBackward::nothing, sign,
+               [](auto dy, auto, auto) { return decltype(dy){0}; }),
     step_row("floor", [](auto x, auto) { return std::floor(x); }),
     step_row("ceil", [](auto x, auto) { return std::ceil(x); }),
     step_row("round", [](auto x, auto) { return std::nearbyint(x); }),
     row(
-        "sqrt", Keeps::outputs, true, [](auto x, auto) { return std::sqrt(x); },
+        "sqrt", SavedForBackward::outputs, true, [](auto x, auto) { return std::sqrt(x); },
         [](auto dy, auto y, auto) { return dy / (2 * y); }),
     row(
-        "exp", Keeps::outputs, false, [](auto x, auto) { return std::exp(x); },
+        "exp", SavedForBackward::outputs, false, [](auto x, auto) { return std::exp(x); },
         [](auto dy, auto y, auto) { return dy * y; }),
     row(
-        "log", Keeps::inputs, false, [](auto x, auto) { return std::log(x); },
+        "log", SavedForBackward::inputs, false, [](auto x, auto) { return std::log(x); },
         [](auto dy, auto x, auto) { return dy / x; }),
     row(
-        "reciprocal", Keeps::outputs, false, [](auto x, auto) { return 1 / x; },
+        "reciprocal", SavedForBackward::outputs, false, [](auto x, auto) { return 1 / x; },
         [](auto dy, auto y, auto) { return -dy * y * y; }),
     row(
-        "erf", Keeps::inputs, true, [](auto x, auto) { return std::erf(x); },
+        "erf", SavedForBackward::inputs, true, [](auto x, auto) { return std::erf(x); },
         [](auto dy, auto x, auto) {
           return dy * 2 * std::numbers::inv_sqrtpi_v<decltype(x)> * std::exp(-x * x);
         }),
     row(
-        "softplus", Keeps::inputs, false,
+        "softplus", SavedForBackward::inputs, false,
         [](auto x, auto) {
           return (x > 0 ? x : decltype(x){0}) + std::log1p(std::exp(-std::abs(x)));
         },
         [](auto dy, auto x, auto) { return dy / (1 + std::exp(-x)); }),
     row(
-        "elu", Keeps::inputs, true, [](auto x, auto p) { return x < 0 ? p.a * std::expm1(x) : x; },
+        "elu", SavedForBackward::inputs, true,
+        [](auto x, auto p) { return x < 0 ? p.a * std::expm1(x) : x; },
         [](auto dy, auto x, auto p) { return x > 0 ? dy : dy * p.a * std::exp(x); }, {"alpha", 1}),
     row(
-        "leaky-relu", Keeps::inputs, true, [](auto x, auto p) { return x < 0 ? p.a * x : x; },
+        "leaky-relu", SavedForBackward::inputs, true,
+        [](auto x, auto p) { return x < 0 ? p.a * x : x; },
         [](auto dy, auto x, auto p) { return x > 0 ? dy : dy * p.a; }, {"alpha", 0.01}),
     row(
-        "hard-sigmoid", Keeps::inputs, false,
+        "hard-sigmoid", SavedForBackward::inputs, false,
         [](auto x, auto p) {
           const auto y = p.a * x + p.b;
           return y < 0 ? decltype(x){0} : y > 1 ? decltype(x){1} : y;
@@ -137,7 +141,7 @@ constexpr UnaryRow unary_rows[] = {
         },
         {"alpha", 0.2}, {"beta", 0.5}),
     row(
-        "hard-swish", Keeps::inputs, true,
+        "hard-swish", SavedForBackward::inputs, true,
         [](auto x, auto) {
           const auto between = x * (x / 6 + 1 / decltype(x){2});
           return x <= -3 ? decltype(x){0} : x >= 3 ? x : between;
@@ -147,7 +151,7 @@ constexpr UnaryRow unary_rows[] = {
           return x <= -3 ? decltype(x){0} : x >= 3 ? dy : between;
         }),
     row(
-        "clip", Keeps::inputs, false,
+        "clip", SavedForBackward::inputs, false,
         [](auto x, auto p) {
           const auto y = x < p.a ? p.a : x;
           return y > p.b ? p.b : y;
@@ -155,68 +159,69 @@ constexpr UnaryRow unary_rows[] = {
         [](auto dy, auto x, auto p) { return x >= p.a && x <= p.b ? dy : decltype(x){0}; },
         {"min", -infinity}, {"max", infinity}),
     row(
-        "relu6", Keeps::inputs, true,
+        "relu6", SavedForBackward::inputs, true,
         [](auto x, auto) { return x <= 0  ? decltype(x){0}
                                   : x > 6 ? decltype(x){6}
                                           : x; },
         [](auto dy, auto x, auto) { return x <= 0 || x >= 6 ? decltype(x){0} : dy; }),
     row(
-        "sin", Keeps::inputs, true, [](auto x, auto) { return std::sin(x); },
+        "sin", SavedForBackward::inputs, true, [](auto x, auto) { return std::sin(x); },
         [](auto dy, auto x, auto) { return dy * std::cos(x); }),
     row(
-        "cos", Keeps::inputs, false, [](auto x, auto) { return std::cos(x); },
+        "cos", SavedForBackward::inputs, false, [](auto x, auto) { return std::cos(x); },
         [](auto dy, auto x, auto) { return -dy * std::sin(x); }),
     row(
-        "tan", Keeps::outputs, true, [](auto x, auto) { return std::tan(x); },
+        "tan", SavedForBackward::outputs, true, [](auto x, auto) { return std::tan(x); },
         [](auto dy, auto y, auto) { return dy * (1 + y * y); }),
     row(
-        "asin", Keeps::inputs, true, [](auto x, auto) { return std::asin(x); },
+        "asin", SavedForBackward::inputs, true, [](auto x, auto) { return std::asin(x); },
         [](auto dy, auto x, auto) { return dy / std::sqrt((1 - x) * (1 + x)); }),
     row(
-        "acos", Keeps::inputs, false, [](auto x, auto) { return std::acos(x); },
+        "acos", SavedForBackward::inputs, false, [](auto x, auto) { return std::acos(x); },
         [](auto dy, auto x, auto) { return -dy / std::sqrt((1 - x) * (1 + x)); }),
     row(
-        "atan", Keeps::inputs, true, [](auto x, auto) { return std::atan(x); },
+        "atan", SavedForBackward::inputs, true, [](auto x, auto) { return std::atan(x); },
         [](auto dy, auto x, auto) { return dy / (1 + x * x); }),
     row(
-        "sinh", Keeps::inputs, true, [](auto x, auto) { return std::sinh(x); },
+        "sinh", SavedForBackward::inputs, true, [](auto x, auto) { return std::sinh(x); },
         [](auto dy, auto x, auto) { return dy * std::cosh(x); }),
     row(
-        "cosh", Keeps::inputs, false, [](auto x, auto) { return std::cosh(x); },
+        "cosh", SavedForBackward::inputs, false, [](auto x, auto) { return std::cosh(x); },
         [](auto dy, auto x, auto) { return dy * std::sinh(x); }),
     row(
-        "asinh", Keeps::inputs, true, [](auto x, auto) { return std::asinh(x); },
+        "asinh", SavedForBackward::inputs, true, [](auto x, auto) { return std::asinh(x); },
         [](auto dy, auto x, auto) { return dy / std::hypot(x, decltype(x){1}); }),
     row(
-        "acosh", Keeps::inputs, false, [](auto x, auto) { return std::acosh(x); },
+        "acosh", SavedForBackward::inputs, false, [](auto x, auto) { return std::acosh(x); },
         [](auto dy, auto x, auto) { return dy / (std::sqrt(x - 1) * std::sqrt(x + 1)); }),
     row(
-        "atanh", Keeps::inputs, true, [](auto x, auto) { return std::atanh(x); },
+        "atanh", SavedForBackward::inputs, true, [](auto x, auto) { return std::atanh(x); },
         [](auto dy, auto x, auto) { return dy / ((1 - x) * (1 + x)); }),
     // Klambauer et al. 2017.
     row(
-        "selu", Keeps::inputs, true,
+        "selu", SavedForBackward::inputs, true,
         [](auto x, auto p) { return p.b * (x < 0 ? p.a * std::expm1(x) : x); },
         [](auto dy, auto x, auto p) { return dy * p.b * (x > 0 ? 1 : p.a * std::exp(x)); },
         {"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}),
     // Barron 2017.
     row(
-        "celu", Keeps::inputs, true,
+        "celu", SavedForBackward::inputs, true,
         [](auto x, auto p) { return x < 0 ? p.a * std::expm1(x / p.a) : x; },
         [](auto dy, auto x, auto p) { return x > 0 ? dy : dy * std::exp(x / p.a); }, {"alpha", 1}),
     row(
-        "thresholded-relu", Keeps::inputs, true,
+        "thresholded-relu", SavedForBackward::inputs, true,
         [](auto x, auto p) { return x <= p.a ? decltype(x){0} : x; },
         [](auto dy, auto x, auto p) { return x > p.a ? dy : decltype(x){0}; }, {"alpha", 1}),
     row(
-        "softsign", Keeps::inputs, true, [](auto x, auto) { return x / (1 + std::abs(x)); },
+        "softsign", SavedForBackward::inputs, true,
+        [](auto x, auto) { return x / (1 + std::abs(x)); },
         [](auto dy, auto x, auto) {
           const auto by = 1 + std::abs(x);
           return dy / (by * by);
         }),
     // x tanh(log(1 + e^x)) = x (1 - 2 / (w + 2)), where w = e^x (e^x + 2) (Misra 2019).
     row(
-        "mish", Keeps::inputs, true,
+        "mish", SavedForBackward::inputs, true,
         [](auto x, auto) {
           if (x > 20) return x;
           const auto e = std::exp(x), w = e * (e + 2);
@@ -228,7 +233,7 @@ constexpr UnaryRow unary_rows[] = {
           return dy * (w / (w + 2) + x * 4 * e * (e + 1) / ((w + 2) * (w + 2)));
         }),
     row(
-        "shrink", Keeps::inputs, false,
+        "shrink", SavedForBackward::inputs, false,
         [](auto x, auto p) {
           return x < -p.a ? x + p.b : x > p.a ? x - p.b : x != x ? x : decltype(x){0};
         },
@@ -246,7 +251,7 @@ template <class T>
 struct RunG {
   UnaryKernel<T> kernel;
   Numbers<T> p;
-  void run(const T* dy, const T* kept, Index n, T* dx) const { kernel.g(p, dy, kept, n, dx); }
+  void run(const T* dy, const T* saved, Index n, T* dx) const { kernel.g(p, dy, saved, n, dx); }
 };
 
 template <class T>
@@ -295,7 +300,7 @@ std::array<float, 2> elementwise_numbers(std::string_view op, const Attributes& 
 
 void add_elementwise(Operators& all) {
   for (const UnaryRow& row : unary_rows) {
-    add_unary(all, row.name, row.keeps, row.zero_to_zero, [&row]<class T>(T, const Call& call) {
+    add_unary(all, row.name, row.saves, row.zero_to_zero, [&row]<class T>(T, const Call& call) {
       const Numbers<T> p = numbers_of<T>(row, call.attributes);
       return std::pair(RunF<T>{row.kernels.of<T>(), p}, RunG<T>{row.kernels.of<T>(), p});
     });

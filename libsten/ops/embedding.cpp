@@ -161,7 +161,7 @@ Outputs backward(bool is_gather, const Call& call) {
 void add_embedding(Operators& all) {
   for (const bool is_gather : {false, true}) {
     const Name op(is_gather ? "gather" : "embedding");
-    all.declare(op, {Keeps::inputs});
+    all.declare(op, {SavedForBackward::inputs});
     add_streamed(all, op, {"dense", "dense"}, 1,
                  [=](const Call& call) { return forward(is_gather, call); });
     add_streamed(all, is_gather ? "gather.grad" : "embedding.grad", {"dense", "dense", "dense"}, 2,

@@ -21,7 +21,7 @@ Picks tuples_of(const char* op, const Call& call, const Shape& x, const Dense& i
 
 // ids are what the gradient reads.
 void add_gather(Operators& all, const char* op, const char* grad, PicksOf picks_of) {
-  all.declare(op, {Keeps::others});
+  all.declare(op, {SavedForBackward::others});
   all.add({op, {"dense", "dense"}, {{}}}, [=](const Call& call) -> Outputs {
     const Dense& x = call.in[0].as<Dense>();
     return {picked(x, picks_of(op, call, x.extents, call.in[1].as<Dense>()))};

@@ -244,7 +244,7 @@ Outputs normalise_groups_grad(const Call& call) {
 
 template <bool is_grouped>
 void add_group_norm(Operators& all) {
-  all.declare(group_norm_name<is_grouped>, {Keeps::inputs});
+  all.declare(group_norm_name<is_grouped>, {SavedForBackward::inputs});
   add_streamed(all, group_norm_name<is_grouped>, std::vector<Name>(3, "dense"), 1,
                normalise_groups<is_grouped>);
   add_streamed(all, group_norm_grad_name<is_grouped>, std::vector<Name>(4, "dense"), 3,

@@ -74,7 +74,7 @@ Outputs concat_grad(const Call& call) {
 }  // namespace
 
 void add_joins(Operators& all) {
-  all.declare("concat", {Keeps::nothing});
+  all.declare("concat", {SavedForBackward::nothing});
   for (const Device device : {Device::cpu, Device::cuda}) {
     all.add({"concat", {"dense", any::more}, {{}}, device}, concat);
     all.add({"concat.grad", {"dense"}, {{}, {"", any::more}}, device}, concat_grad);

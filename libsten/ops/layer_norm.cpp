@@ -128,7 +128,7 @@ Outputs backward(const Call& call) {
 }  // namespace
 
 void add_layer_norm(Operators& all) {
-  all.declare("layer-norm", {Keeps::inputs});
+  all.declare("layer-norm", {SavedForBackward::inputs});
   add_streamed(all, "layer-norm", {"dense", "dense", "dense"}, 1, forward);
   add_streamed(all, "layer-norm.grad", std::vector<Name>(4, "dense"), 3, backward);
 }

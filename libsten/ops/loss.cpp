@@ -176,13 +176,13 @@ Outputs mse_grad(const Call& call) {
 }  // namespace
 
 void add_losses(Operators& all) {
-  all.declare("cross-entropy", {Keeps::inputs});
+  all.declare("cross-entropy", {SavedForBackward::inputs});
   all.add({"cross-entropy", {"dense", "dense"}, {{}}}, cross_entropy);
   add_streamed(all, "cross-entropy.grad", std::vector<Name>(3, "dense"), 2, cross_entropy_grad);
-  all.declare("kl-divergence", {Keeps::inputs});
+  all.declare("kl-divergence", {SavedForBackward::inputs});
   all.add({"kl-divergence", std::vector<Name>(3, "dense"), {{}}}, kl_divergence);
   add_streamed(all, "kl-divergence.grad", std::vector<Name>(4, "dense"), 3, kl_divergence_grad);
-  all.declare("mse", {Keeps::inputs});
+  all.declare("mse", {SavedForBackward::inputs});
   all.add({"mse", {"dense", "dense"}, {{}}}, mse);
   add_streamed(all, "mse.grad", std::vector<Name>(3, "dense"), 2, mse_grad);
 }

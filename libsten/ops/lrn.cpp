@@ -111,7 +111,7 @@ Outputs lrn_grad(const Call& call) {
 }  // namespace
 
 void add_lrn(Operators& all) {
-  all.declare("lrn", {Keeps::inputs});
+  all.declare("lrn", {SavedForBackward::inputs});
   add_streamed(all, "lrn", {"dense"}, 1, lrn);
   add_streamed(all, "lrn.grad", {"dense", "dense"}, 1, lrn_grad);
 }

@@ -88,12 +88,12 @@ Outputs size(const Call& call) {
 }  // namespace
 
 void add_makers(Operators& all) {
-  add_plain(all, "range", Keeps::nothing, range);
-  add_plain(all, "constant-of-shape", Keeps::nothing, constant_of_shape);
+  add_plain(all, "range", SavedForBackward::nothing, range);
+  add_plain(all, "constant-of-shape", SavedForBackward::nothing, constant_of_shape);
   // These read no values: any layout will do.
-  all.declare("shape", {Keeps::nothing});
+  all.declare("shape", {SavedForBackward::nothing});
   all.add({"shape", {any::layout}, {{}}}, shape);
-  all.declare("size", {Keeps::nothing});
+  all.declare("size", {SavedForBackward::nothing});
   all.add({"size", {any::layout}, {{}}}, size);
 }
 

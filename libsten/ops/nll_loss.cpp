@@ -105,7 +105,7 @@ Tensor nll_loss_grad(const Call& call) {
 }  // namespace
 
 void add_nll_loss(Operators& all) {
-  add_plain(all, "nll-loss", Keeps::others, nll_loss, nll_loss_grad);
+  add_plain(all, "nll-loss", SavedForBackward::others, nll_loss, nll_loss_grad);
 }
 
 }  // namespace sten

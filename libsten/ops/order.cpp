@@ -146,13 +146,13 @@ Tensor top_grad(const Call& call) {
 }  // namespace
 
 void add_orders(Operators& all) {
-  add_plain(all, "arg-max", Keeps::nothing,
+  add_plain(all, "arg-max", SavedForBackward::nothing,
             [](const Call& call) { return arg("arg-max", true, call); });
-  add_plain(all, "arg-min", Keeps::nothing,
+  add_plain(all, "arg-min", SavedForBackward::nothing,
             [](const Call& call) { return arg("arg-min", false, call); });
-  add_plain(all, "hardmax", Keeps::nothing, hardmax);
-  add_plain(all, "top-k", Keeps::inputs, top_values, top_grad);
-  add_plain(all, "top-k-indices", Keeps::nothing, top_indices);
+  add_plain(all, "hardmax", SavedForBackward::nothing, hardmax);
+  add_plain(all, "top-k", SavedForBackward::inputs, top_values, top_grad);
+  add_plain(all, "top-k-indices", SavedForBackward::nothing, top_indices);
 }
 
 }  // namespace sten

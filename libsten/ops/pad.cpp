@@ -183,7 +183,7 @@ Tensor pad_grad(const Call& call) {
 }  // namespace
 
 void add_pads(Operators& all) {
-  add_plain(all, "pad", Keeps::others, pad, pad_grad, Runs::anywhere);
+  add_plain(all, "pad", SavedForBackward::others, pad, pad_grad, Runs::anywhere);
 }
 
 }  // namespace sten

@@ -5,9 +5,9 @@
 
 namespace sten {
 
-void add_plain(Operators& all, Name op, Keeps keeps, PlainOperator forward, PlainOperator backward,
-               Runs where) {
-  all.declare(op, {keeps});
+void add_plain(Operators& all, Name op, SavedForBackward saves, PlainOperator forward,
+               PlainOperator backward, Runs where) {
+  all.declare(op, {saves});
   for (const Device device : {Device::cpu, Device::cuda}) {
     if (device != Device::cpu && where != Runs::anywhere) continue;
     all.add({op, {"dense", any::more}, {{}}, device},

@@ -17,7 +17,7 @@ enum class Runs { on_cpu, anywhere };
 
 // `backward` makes the gradient of the first input; the others have none. Without one the operator
 // has no gradient.
-void add_plain(Operators& all, Name op, Keeps keeps, PlainOperator forward,
+void add_plain(Operators& all, Name op, SavedForBackward saves, PlainOperator forward,
                PlainOperator backward = nullptr, Runs where = Runs::on_cpu);
 
 // Attribute `name`, or input i of the operator, I64 or I32 of rank 0 or 1; the fallback where there

@@ -171,10 +171,10 @@ template <bool is_adaptive>
 void add_pools_of(Operators& all) {
   const Name largest(pool_name<is_adaptive, true>), mean(pool_name<is_adaptive, false>);
   const auto grad = [](Name op) { return Name(std::string(op.text()) + ".grad"); };
-  all.declare(largest, {Keeps::inputs});
+  all.declare(largest, {SavedForBackward::inputs});
   add_streamed(all, largest, {"dense"}, 1, run_pool<is_adaptive, true>);
   add_streamed(all, grad(largest), {"dense", "dense"}, 1, max_pool_grad<is_adaptive>);
-  all.declare(mean, {Keeps::nothing});
+  all.declare(mean, {SavedForBackward::nothing});
   add_streamed(all, mean, {"dense"}, 1, run_pool<is_adaptive, false>);
   add_streamed(all, grad(mean), {"dense"}, 1, average_pool_grad<is_adaptive>);
 }
@@ -184,7 +184,7 @@ void add_pools_of(Operators& all) {
 void add_pools(Operators& all) {
   add_pools_of<false>(all);
   add_pools_of<true>(all);
-  add_plain(all, "max-pool-indices", Keeps::nothing, max_pool_indices);
+  add_plain(all, "max-pool-indices", SavedForBackward::nothing, max_pool_indices);
 }
 
 }  // namespace sten

@@ -56,7 +56,7 @@ Outputs backward(const Call& call) {
 
 template <bool is_mean>
 void add_reduction(Operators& all, Name op, Name grad) {
-  all.declare(op, {Keeps::others});
+  all.declare(op, {SavedForBackward::others});
   all.add({op, {"dense", any::more}, {{}}}, forward<is_mean>);
   add_streamed(all, grad, {"dense"}, 1, backward<is_mean>);
   all.add({grad, {"dense", any::more}, {{}, {"", any::more}}}, backward<is_mean>);

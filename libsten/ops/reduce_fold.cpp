@@ -143,7 +143,7 @@ void add_folds(Operators& all) {
     const std::string op = name, grad = op + ".grad";
     const Fold by = fold;
     add_plain(
-        all, op, Keeps::inputs, [=](const Call& call) { return folded(op, by, call); },
+        all, op, SavedForBackward::inputs, [=](const Call& call) { return folded(op, by, call); },
         [=](const Call& call) { return folded_grad(grad, by, call); });
   }
 }

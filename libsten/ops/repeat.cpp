@@ -85,7 +85,7 @@ using Repeat = Repeated (*)(const std::string& op, const Call& call, const Shape
 
 void add_repeat(Operators& all, const std::string& op, Repeat repeated) {
   add_plain(
-      all, op, Keeps::others,
+      all, op, SavedForBackward::others,
       [=](const Call& call) {
         const Dense& x = call.in[0].as<Dense>();
         return repeat(x, repeated(op, call, x.extents));

@@ -39,10 +39,10 @@ E word_among(std::string_view op, const Attributes& a, const char* name,
 template <class T>
 std::vector<T> spatial_numbers(std::string_view op, const Dense& to, const Shape& x,
                                const std::vector<T>& all, bool are_scales) {
-  const auto keeps = [&](std::size_t d) {
+  const auto saves = [&](std::size_t d) {
     return all[d] == static_cast<T>(are_scales ? Index{1} : x[d]);
   };
-  if (to.extents.size() != 1 || all.size() != x.size() || !keeps(0) || !keeps(x.size() - 1))
+  if (to.extents.size() != 1 || all.size() != x.size() || !saves(0) || !saves(x.size() - 1))
     fail_usage("{}: x is {}, and cannot be resized by {} {}", op, to_string(x),
                to_string(to.extents), are_scales ? "scales" : "sizes");
   return {all.begin() + 1, all.end() - 1};
@@ -275,7 +275,7 @@ std::vector<double> resize_scales(std::string_view op, const Attributes& a, std:
 }
 
 void add_resize(Operators& all) {
-  all.declare("resize", {Keeps::others});
+  all.declare("resize", {SavedForBackward::others});
   for (const std::size_t inputs : {1, 2}) {
     add_streamed(all, "resize", std::vector<Name>(inputs, "dense"), 1, resize);
     add_streamed(all, "resize.grad", std::vector<Name>(inputs, "dense"), inputs, resize_grad);

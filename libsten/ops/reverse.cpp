@@ -43,7 +43,7 @@ Tensor reverse(const char* op, const Call& call) {
 
 void add_reverses(Operators& all) {
   add_plain(
-      all, "reverse-sequence", Keeps::others,
+      all, "reverse-sequence", SavedForBackward::others,
       [](const Call& call) { return reverse("reverse-sequence", call); },
       [](const Call& call) { return reverse("reverse-sequence.grad", call); });
 }

@@ -78,14 +78,14 @@ Tensor triangle(const char* op, const Call& call) {
 
 void add_scans(Operators& all) {
   add_plain(
-      all, "cum-sum", Keeps::others,
+      all, "cum-sum", SavedForBackward::others,
       [](const Call& call) {
         check_inputs("cum-sum", call, 2);
         return cumulative("cum-sum", false, call);
       },
       [](const Call& call) { return cumulative("cum-sum.grad", true, call); });
   add_plain(
-      all, "trilu", Keeps::others,
+      all, "trilu", SavedForBackward::others,
       [](const Call& call) {
         check_inputs("trilu", call, 2);
         return triangle("trilu", call);

@@ -126,7 +126,7 @@ Outputs scatter_grad(const Scatter& s, const Call& call) {
 void add_scatters(Operators& all) {
   for (const Scatter s : {Scatter{"scatter-elements", "scatter-elements.grad", false},
                           Scatter{"scatter-nd", "scatter-nd.grad", true}}) {
-    all.declare(s.op, {Keeps::others});
+    all.declare(s.op, {SavedForBackward::others});
     all.add({s.op, {"dense", "dense", "dense"}, {{}}},
             [s](const Call& call) { return scatter(s, call); });
     all.add({s.grad, {"dense", "dense", "dense"}, {{}, {}, {}}},

@@ -85,7 +85,7 @@ Shape flattened(const Call& call, const Shape& x) {
 // An operator whose output is x's elements in another shape; nothing is copied.
 void add_reshaping(Operators& all, const char* op, Shape (*shape_of)(const Call&, const Shape&)) {
   add_plain(
-      all, op, Keeps::nothing,
+      all, op, SavedForBackward::nothing,
       [shape_of](const Call& call) -> Tensor {
         const Dense& x = call.in[0].as<Dense>();
         return Dense{shape_of(call, x.extents), x.values};
@@ -143,7 +143,7 @@ void add_shapes(Operators& all) {
   add_reshaping(all, "unsqueeze", unsqueezed);
   add_reshaping(all, "flatten", flattened);
   add_plain(
-      all, "transpose", Keeps::nothing,
+      all, "transpose", SavedForBackward::nothing,
       [](const Call& call) -> Tensor {
         check_inputs("transpose", call, 1);
         const Dense& x = call.in[0].as<Dense>();

@@ -143,8 +143,8 @@ void put_slice(Tensor& x, const Tensor& v, const Attributes& attributes) {
 }
 
 void add_slices(Operators& all) {
-  add_plain(all, "slice", Keeps::others, slice, slice_grad, Runs::anywhere);
-  all.declare("slice-scatter", {Keeps::nothing});
+  add_plain(all, "slice", SavedForBackward::others, slice, slice_grad, Runs::anywhere);
+  all.declare("slice-scatter", {SavedForBackward::nothing});
   for (const Device device : {Device::cpu, Device::cuda}) {
     all.add({"slice-scatter", {"dense", "dense"}, {{}}, device}, slice_scatter);
     all.add({"slice-scatter.grad", {"dense"}, {{}, {}}, device}, slice_scatter_grad);

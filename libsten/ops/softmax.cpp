@@ -42,7 +42,7 @@ Index axis_of(const char* op, const Call& call, const Dense& x) {
 
 template <class Op>
 void add_op(Operators& all) {
-  all.declare(Op::name, {Keeps::outputs});
+  all.declare(Op::name, {SavedForBackward::outputs});
   add_streamed(all, Op::name, {"dense"}, 1, [](const Call& call) -> Outputs {
     const Dense& x = call.in[0].as<Dense>();
     const Index axis = axis_of(Op::name, call, x);

@@ -18,11 +18,11 @@ void run_forward(const F& f, const T* x, Index first, Index n, T* y) {
     for (Index i = 0; i < n; ++i) y[i] = f(x[i], first + i);
 }
 template <class T, class G>
-void run_backward(const G& g, const T* dy, const T* kept, Index first, Index n, T* dx) {
-  if constexpr (requires { g.run(dy, kept, n, dx); })
-    g.run(dy, kept, n, dx);
+void run_backward(const G& g, const T* dy, const T* saved, Index first, Index n, T* dx) {
+  if constexpr (requires { g.run(dy, saved, n, dx); })
+    g.run(dy, saved, n, dx);
   else
-    for (Index i = 0; i < n; ++i) dx[i] = g(dy[i], kept[i], first + i);
+    for (Index i = 0; i < n; ++i) dx[i] = g(dy[i], saved[i], first + i);
 }
 
 }  // namespace unary_detail
@@ -34,8 +34,8 @@ void run_backward(const G& g, const T* dy, const T* kept, Index first, Index n, 
 // OutputRows writes. Where f(0) = 0 a sparse x, of any layout that has `values`, gives its own
 // layout and positions.
 template <class Make>
-void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make make) {
-  all.declare(op, {keeps});
+void add_unary(Operators& all, Name op, SavedForBackward saves, bool zero_to_zero, Make make) {
+  all.declare(op, {saves});
   const Name grad(std::string(op.text()) + ".grad");
   add_streamed(all, op, {"dense"}, 1, [op, make](const Call& call) -> Outputs {
     const Dense& x = call.in[0].as<Dense>();
@@ -47,14 +47,14 @@ void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make mak
       })};
     });
   });
-  const std::vector<Name> in(keeps == Keeps::nothing ? 1 : 2, Name("dense"));
+  const std::vector<Name> in(saves == SavedForBackward::nothing ? 1 : 2, Name("dense"));
   add_streamed(all, grad, in, 1, [grad, make](const Call& call) -> Outputs {
     if (!call.wants(0)) return {std::nullopt};
-    const Dense &dy = call.in[0].as<Dense>(), &kept = call.in.back().as<Dense>();
-    check_alike(grad.text(), "the gradient", dy, "the tensor that was kept", kept);
+    const Dense &dy = call.in[0].as<Dense>(), &saved = call.in.back().as<Dense>();
+    check_alike(grad.text(), "the gradient", dy, "the tensor that was kept", saved);
     return with_real(grad.text(), dy.dtype(), [&]<class T>(T) -> Outputs {
       const auto g = make(T{}, call).second;
-      const T *from = dy.values.as<T>().data(), *with = kept.values.as<T>().data();
+      const T *from = dy.values.as<T>().data(), *with = saved.values.as<T>().data();
       return {write_elements<T>(call.out(), dy.extents, [&](Index begin, Index end, T* to) {
         unary_detail::run_backward(g, from + begin, with + begin, begin, end - begin, to);
       })};
@@ -65,7 +65,7 @@ void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make mak
     return s.in[0] != Name("dense") && (s.out[0].is_none() || s.in[0] == s.out[0].tmp);
   };
   // A sparse gradient, where nothing else is read.
-  if (keeps == Keeps::nothing)
+  if (saves == SavedForBackward::nothing)
     all.add(
         {grad, {any::layout}, {{"keep-all", any::layout}}},
         [grad, make](const Call& call) -> Outputs {
@@ -100,8 +100,8 @@ void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make mak
 
 // Among operators(), for namespace scope: see add_operator().
 template <class Make>
-bool add_unary(Name op, Keeps keeps, bool zero_to_zero, Make make) {
-  add_unary(operators(), op, keeps, zero_to_zero, std::move(make));
+bool add_unary(Name op, SavedForBackward saves, bool zero_to_zero, Make make) {
+  add_unary(operators(), op, saves, zero_to_zero, std::move(make));
   return true;
 }
 

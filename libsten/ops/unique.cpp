@@ -92,7 +92,7 @@ Tensor unique(const Call& call) {
 }
 
 void add_numbers(Operators& all, const char* op, std::vector<std::int64_t> Distinct::*which) {
-  add_plain(all, op, Keeps::nothing, [=](const Call& call) -> Tensor {
+  add_plain(all, op, SavedForBackward::nothing, [=](const Call& call) -> Tensor {
     const Distinct d(op, call);
     const std::vector<std::int64_t>& numbers = d.*which;
     Dense y{{std::ssize(numbers)}, Values::uninitialized(DType::I64, std::ssize(numbers))};
@@ -104,7 +104,7 @@ void add_numbers(Operators& all, const char* op, std::vector<std::int64_t> Disti
 }  // namespace
 
 void add_uniques(Operators& all) {
-  add_plain(all, "unique", Keeps::nothing, unique);
+  add_plain(all, "unique", SavedForBackward::nothing, unique);
   add_numbers(all, "unique-indices", &Distinct::first);
   add_numbers(all, "unique-inverse", &Distinct::inverse);
   add_numbers(all, "unique-counts", &Distinct::counts);

@@ -45,7 +45,7 @@ Outputs power_of_two_grad(const Call& call) {
   return {mul(dy, scale(apply("exp2-test", {call.in[1]}), std::numbers::ln2))};
 }
 const bool has_power =
-    declare_operator("exp2-test", {Keeps::inputs}) &&
+    declare_operator("exp2-test", {SavedForBackward::inputs}) &&
     add_operator({"exp2-test", {"dense"}, {{}}}, power_of_two) &&
     add_operator({"exp2-test", {"csr"}, {{}}}, power_of_two_csr) &&
     add_operator({"exp2-test.grad", {"dense", any::layout}, {{}}}, power_of_two_grad);

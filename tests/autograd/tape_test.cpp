@@ -43,7 +43,7 @@ const Tensor& eye() {
 // `layout` is that of a third input, which nothing comes of, and embedding's where it is dense.
 void add_lookup(Name op, Name layout, Implementation backward) {
   const Name grad = std::string(op.text()) + ".grad";
-  declare_operator(op, {Keeps::inputs});
+  declare_operator(op, {SavedForBackward::inputs});
   add_operator({op, {"dense", "dense", any::layout}, {{}}}, [](const Call& c) {
     return run("embedding", {c.in.first(2), c.formats, c.attributes});
   });
@@ -217,12 +217,12 @@ TEST_CASE("nothing is remembered where nobody wants gradients") {
 TEST_CASE("a walk forgets its steps, and gradients on the way unless they are to be kept") {
   Tape tape;
   const Var x = tape.parameter(row({1, 2})), a = scale(x, 2), b = scale(a, 3);
-  b.keep_grad();
+  b.retain_grad();
   tape.backward(scale(b, 5), row({1, 1}));
   CHECK(tape.size() == 0);
   CHECK(!a.grad());
   CHECK(grad(b) == std::vector<float>{5, 5});
-  CHECK(has(error_of([&] { Var(Tensor(row({1}))).keep_grad(); }), "a constant has no gradient"));
+  CHECK(has(error_of([&] { Var(Tensor(row({1}))).retain_grad(); }), "a constant has no gradient"));
 }
 
 TEST_CASE("a tape holds no more than gradients will read, and lets go of it") {
@@ -266,7 +266,7 @@ TEST_CASE("gradients have the formats they are given, on the way and at the end"
       tape.parameter(row({1, -2, 3, -4}), OutFormat::fused(by("threshold:at=13"), Spec("csr")));
   const Formats formats(OutFormat{}, OutFormat::fused(by("threshold:at=3"), Spec("csc")));
   const Var a = scale(x, 2, formats);
-  a.keep_grad();
+  a.retain_grad();
   const Var y = scale(a, 5);
   Operators::log_plans(&log);
   tape.backward(y, row({1, 0.5, 0.1f, 2}));

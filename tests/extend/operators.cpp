@@ -13,7 +13,7 @@ using namespace sten;
 
 // (x + sqrt(x^2 + b)) / 2, a smooth relu (Barron 2021).
 const bool has_squareplus =
-    add_unary("squareplus", Keeps::inputs, false, []<class T>(T, const Call& call) {
+    add_unary("squareplus", SavedForBackward::inputs, false, []<class T>(T, const Call& call) {
       call.attributes.check("squareplus", {"b"});
       const T b = static_cast<T>(call.attributes.number("b", 1));
       if (!(b > 0)) fail_usage("squareplus: b is {}, and has to be above 0", b);
@@ -55,7 +55,7 @@ Outputs gate_grad(const Call& call) {
     return out;
   });
 }
-const bool has_gate = declare_operator("gate", {Keeps::inputs}) &&
+const bool has_gate = declare_operator("gate", {SavedForBackward::inputs}) &&
                       add_streamed("gate", {"dense", "dense"}, 1, gate) &&
                       add_streamed("gate.grad", {"dense", "dense", "dense"}, 2, gate_grad);
 
@@ -86,7 +86,7 @@ Outputs unit_rows_grad(const Call& call) {
   return {div(sub(dy, mul(y, sum(mul(dy, y), {-1}, true))), *call.saved("length"))};
 }
 const bool has_unit_rows =
-    declare_operator("unit-rows", {Keeps::outputs}) &&
+    declare_operator("unit-rows", {SavedForBackward::outputs}) &&
     add_operator({"unit-rows", {"dense"}, {{}}}, unit_rows) &&
     add_operator({"unit-rows.grad", {"dense", "dense"}, {{}}}, unit_rows_grad);
 

@@ -83,7 +83,7 @@ TEST_CASE("gradients of weights and of intermediate tensors have formats of thei
                         OutFormat::fused(Threshold{1}, Spec("csc")));
   const Var h = matmul(Var(x), weight, formats), y = matmul(h, v);
   CHECK(h.value().layout() == "csr");
-  h.keep_grad();
+  h.retain_grad();
   tape.backward(y, Tensor(normals(dice, {16, 5})));
   CHECK(h.grad()->layout() == "csc");
   CHECK(weight.grad()->layout() == "coo");

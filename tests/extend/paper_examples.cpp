@@ -210,7 +210,7 @@ TEST_CASE(
   CHECK(c.value().layout() == "my-csc");
   const Dense sum = add(a, b).to_dense();
   CHECK(same_bits(c.value().to_dense(), masked_by(sum, half.external.select(sum))));
-  c.keep_grad();
+  c.retain_grad();
   tape.backward(matmul(c, v), dy);
   CHECK(c.grad()->layout() == "my-csc");
   CHECK(same_mask(c.grad()->stored(), half_of_grad.external.select(sum)));
@@ -313,7 +313,7 @@ Outputs hinge_grad(const Call& call) {
   const Mask above = call.saved("above")->stored();
   return {Tensor(masked_by(call.in[0].as<Dense>(), above))};
 }
-const bool has_hinge = declare_operator("hinge", {Keeps::nothing}) &&
+const bool has_hinge = declare_operator("hinge", {SavedForBackward::nothing}) &&
                        add_operator({"hinge", {"dense"}, {{}}}, hinge) &&
                        add_operator({"hinge.grad", {"dense"}, {{}}}, hinge_grad);
 

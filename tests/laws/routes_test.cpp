@@ -168,10 +168,10 @@ std::string of_outputs(const BuiltIn& b) {
 std::vector<std::optional<std::size_t>> kept_by(const Operators& all, const std::string& op,
                                                 std::size_t inputs) {
   std::vector<std::optional<std::size_t>> kept;
-  const Keeps keeps = all.what(op).keeps;
-  if (keeps == Keeps::outputs) kept.push_back(std::nullopt);
-  if (keeps == Keeps::inputs || keeps == Keeps::others)
-    for (std::size_t i = keeps == Keeps::others; i < inputs; ++i) kept.emplace_back(i);
+  const SavedForBackward saves = all.what(op).saves;
+  if (saves == SavedForBackward::outputs) kept.push_back(std::nullopt);
+  if (saves == SavedForBackward::inputs || saves == SavedForBackward::others)
+    for (std::size_t i = saves == SavedForBackward::others; i < inputs; ++i) kept.emplace_back(i);
   return kept;
 }
 

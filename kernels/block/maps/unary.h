@@ -26,12 +26,12 @@ struct MapGradGroup {
   static constexpr int groups = piece_threads;
   MapNumbers p;
   std::int64_t n;
-  const float *dy, *kept;
+  const float *dy, *saved;
   float* dx;
 
   STEN_DEVICE void operator()(std::int64_t g) const {
     Group<float> v = load_group(dy, n, g);
-    const Group<float> k = load_group(kept, n, g);
+    const Group<float> k = load_group(saved, n, g);
     for (int i = 0; i < 8; ++i) v.at[i] = F::grad(v.at[i], k.at[i], p);
     store_group(dx, n, g, v);
   }
@@ -66,9 +66,9 @@ struct UnaryOn {
     });
   }
   static void map_grad(MapFunction f, MapNumbers p, std::int64_t n, const float* dy,
-                       const float* kept, float* dx, Stream stream) {
+                       const float* saved, float* dx, Stream stream) {
     with_formula(f, [&]<class F>(F) {
-      Grid(stream).launch(EachGroup<MapGradGroup<F>>{{p, n, dy, kept, dx}, n});
+      Grid(stream).launch(EachGroup<MapGradGroup<F>>{{p, n, dy, saved, dx}, n});
     });
   }
   static void drop(std::uint64_t dropped, std::uint64_t seed, const std::int64_t* draw, float by,
