@@ -121,15 +121,16 @@ const T* weights_of(const Given& g, Index b, Index h, const T* q, const T* k, st
 template <class T, std::size_t N, class F>
 void write_heads(std::array<OutputRows<T>*, N> out, const std::array<Index, N>& widths,
                  const Given& g, F&& f) {
-  using Places = std::array<T*, N>;
+  using StridedView = std::array<T*, N>;
   const bool in_place =
       std::ranges::all_of(out, [](OutputRows<T>* o) { return !o || o->in_place(); });
   const auto place = [&](std::size_t i, Index b) {
     return out[i]->in_place() + b * out[i]->cols();
   };
-  const auto heads = [&](Workspace<T>& work, Index b, Index begin, Index end, const Places& rows) {
+  const auto heads = [&](Workspace<T>& work, Index b, Index begin, Index end,
+                         const StridedView& rows) {
     for (Index h = begin; h < end; ++h) {
-      Places to = rows;
+      StridedView to = rows;
       for (std::size_t k = 0; k < N; ++k)
         if (to[k]) to[k] += h * widths[k];
       f(work, b, h, to);
@@ -140,7 +141,7 @@ void write_heads(std::array<OutputRows<T>*, N> out, const std::array<Index, N>& 
     parallel_for(all, grain, [&](Index begin, Index end) {
       Workspace<T> work;
       for (Index i = begin; i < end; ++i) {
-        Places rows{};
+        StridedView rows{};
         for (std::size_t k = 0; k < N; ++k)
           if (out[k]) rows[k] = place(k, i / g.heads);
         heads(work, i / g.heads, i % g.heads, i % g.heads + 1, rows);
@@ -152,7 +153,7 @@ void write_heads(std::array<OutputRows<T>*, N> out, const std::array<Index, N>& 
     std::array<std::vector<T>, N> tiles;
     Workspace<T> work;
     for (Index b = begin; b < end; ++b) {
-      Places rows{};
+      StridedView rows{};
       for (std::size_t k = 0; k < N; ++k) {
         if (!out[k]) continue;
         tiles[k].resize(out[k]->cols());

@@ -5,9 +5,9 @@
 #include "libsten/ops/elements.h"
 #include "libsten/ops/numbers.h"
 #include "libsten/ops/picks.h"
-#include "libsten/ops/places.h"
 #include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"
+#include "libsten/ops/strided_copy.h"
 
 namespace sten {
 namespace {
@@ -47,7 +47,7 @@ Picks compressed_from(const char* op, const Call& call, const Shape& x) {
   if (condition.size() > from[axis])
     fail_usage("{}: the condition has {} elements, more than axis {} of {}", op, condition.size(),
                axis, to_string(from));
-  Picks p{{}, Places::of(from).steps[axis], from};
+  Picks p{{}, StridedView::of(from).steps[axis], from};
   p.shape[axis] = 0;
   std::vector<Index> chosen;
   for (const std::uint8_t c : condition.values.as<std::uint8_t>()) {

@@ -61,12 +61,12 @@ Outputs normalise_grad_on_device(const Call& call) {
   const float *dy = floats_on_device(op, call.in[0]), *x = floats_on_device(op, call.in[1]);
   const ChannelNorm c = channel_norm_on_device(op, trains, g, call, 1);
   ChannelGrads to;
-  float** const places[] = {&to.dgamma, &to.dbeta, &to.dmean, &to.dvariance};
+  float** const offsets[] = {&to.dgamma, &to.dbeta, &to.dmean, &to.dvariance};
   Outputs out(call.formats.size());
   std::vector<std::optional<Dense>> channels(out.size());
   for (std::size_t i = 1; i < out.size(); ++i)
     if (call.wants(i))
-      *places[i - 1] = floats_of_output(channels[i].emplace(output_on_device({g.n})));
+      *offsets[i - 1] = floats_of_output(channels[i].emplace(output_on_device({g.n})));
   const auto write = [&](Values* dx, bool adds) {
     if (dx) to.dx = reinterpret_cast<float*>(dx->mutate_bytes());
     to.adds = adds;

@@ -34,7 +34,7 @@ Outputs binary_on_device(const DeviceBinaryRow& row, const Call& call) {
   const float *x = floats_on_device(row.op, a), *y = floats_on_device(row.op, b);
   const Shape p = a.shape(), q = b.shape(), shape = broadcast_shape(row.op, p, q);
   const MapAxes axes =
-      map_axes_on_device(row.op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
+      map_axes_on_device(row.op, shape, {broadcast_strides(p, shape), broadcast_strides(q, shape)});
   Dense z = output_on_device(shape);
   float* to = floats_of_output(z);
   on_maps([&](const auto& maps, auto stream) { maps.binary(row.f, axes, x, y, to, stream); });
@@ -71,7 +71,7 @@ Outputs binary_grad_on_device(const DeviceBinaryRow& row, const std::string& op,
   const Shape p = a.shape(), q = b.shape(), shape = broadcast_shape(op, p, q);
   check_gradient(op, dy.as<Dense>(), shape);
   const MapAxes axes =
-      map_axes_on_device(op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
+      map_axes_on_device(op, shape, {broadcast_strides(p, shape), broadcast_strides(q, shape)});
   Outputs out(2);
   for (int i = 0; i < 2; ++i) {
     if (!call.wants(static_cast<std::size_t>(i))) continue;
@@ -118,7 +118,7 @@ Outputs test_on_device(const TestRow& row, const Call& call) {
   const Shape p = a.shape(), q = b.shape();
   const Shape shape = broadcast_shape(row.op, call.in[0].shape(), call.in[1].shape());
   const MapAxes axes =
-      map_axes_on_device(row.op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
+      map_axes_on_device(row.op, shape, {broadcast_strides(p, shape), broadcast_strides(q, shape)});
   Dense z = output_on_device(shape, DType::BOOL);
   auto* to = reinterpret_cast<std::uint8_t*>(z.values.mutate_bytes());
   on_maps([&](const auto& maps, auto stream) {
@@ -168,10 +168,10 @@ Outputs where_on_device(const Call& call) {
   const std::uint8_t* c = condition_on_device(condition);
   check_dtypes("where", "x", x.dtype(), "y", y.dtype());
   const Shape shape = chosen_shape(condition.shape(), x.shape(), y.shape());
-  const MapAxes axes =
-      map_axes_on_device("where", shape,
-                         {repeated_steps(condition.shape(), shape),
-                          repeated_steps(x.shape(), shape), repeated_steps(y.shape(), shape)});
+  const MapAxes axes = map_axes_on_device(
+      "where", shape,
+      {broadcast_strides(condition.shape(), shape), broadcast_strides(x.shape(), shape),
+       broadcast_strides(y.shape(), shape)});
   Dense z = output_on_device(shape, x.dtype());
   std::byte* to = z.values.mutate_bytes();
   on_maps([&](const auto& maps, auto stream) {
@@ -189,7 +189,7 @@ Outputs where_grad_on_device(const Call& call) {
   check_gradient(op, dy.as<Dense>(), chosen_shape(condition.shape(), shapes[0], shapes[1]));
   const float* from = floats_on_device(op, dy);
   const MapAxes axes = map_axes_on_device(
-      op, shape, {repeated_steps(condition.shape(), shape), Places::of(shape).steps});
+      op, shape, {broadcast_strides(condition.shape(), shape), StridedView::of(shape).steps});
   Outputs out(3);
   for (std::size_t i = 1; i < 3; ++i) {
     if (!call.wants(i)) continue;

@@ -11,7 +11,7 @@ namespace {
 using kernels::GemmOperands;
 
 // Where the matrices of a product are, by number.
-struct MatrixPlaces {
+struct MatrixViews {
   const std::vector<Index>&a, &b, &c;
 
   // The end of the longest run from `first` on that is one launch: matrices are equally far apart,
@@ -30,7 +30,7 @@ struct MatrixPlaces {
 
 // All products of a batch, by the operands of one, in a launch for each run. Where it adds, or one of the
 // `all` matrices of c comes again, the product is added to it.
-void multiply_batch(const GemmOperands& one, const MatrixPlaces& of, Index all, bool all_add) {
+void multiply_batch(const GemmOperands& one, const MatrixViews& of, Index all, bool all_add) {
   const Index a_size = one.m * one.k, b_size = one.k * one.n, c_size = one.m * one.n;
   std::vector<bool> is_written(all, all_add);
   for (Index i = 0, end = 0; i < std::ssize(of.c); i = end) {
@@ -42,9 +42,9 @@ void multiply_batch(const GemmOperands& one, const MatrixPlaces& of, Index all, 
     x.beta = adds ? 1 : 0;
     x.a += of.a[i] * a_size, x.b += of.b[i] * b_size, x.c += of.c[i] * c_size;
     if (x.batch > 1) {
-      x.a_step = MatrixPlaces::step(of.a, i) * a_size;
-      x.b_step = MatrixPlaces::step(of.b, i) * b_size;
-      x.c_step = MatrixPlaces::step(of.c, i) * c_size;
+      x.a_step = MatrixViews::step(of.a, i) * a_size;
+      x.b_step = MatrixViews::step(of.b, i) * b_size;
+      x.c_step = MatrixViews::step(of.c, i) * c_size;
     }
     device_gemm(x);
   }
@@ -76,8 +76,8 @@ Outputs matmul_on_device(const Call& call) {
     device_gemm(x);
     return {std::move(c)};
   }
-  const std::vector<Index> places = in_order(mm.count());
-  multiply_batch(x, {mm.a_at, mm.b_at, places}, mm.count(), false);
+  const std::vector<Index> offsets = in_order(mm.count());
+  multiply_batch(x, {mm.a_at, mm.b_at, offsets}, mm.count(), false);
   return {std::move(c)};
 }
 
@@ -117,11 +117,11 @@ void factor_gradient_on_device(const Matmul& mm, const Shape& shape, bool of_a, 
   x.beta = adds ? 1 : 0;
   if (mm.is_tall()) return device_gemm(x);
   const Index all = elements / (of_a ? mm.m * mm.k : mm.k * mm.n);
-  const std::vector<Index> places = in_order(mm.count());
+  const std::vector<Index> offsets = in_order(mm.count());
   if (of_a)
-    multiply_batch(x, {places, mm.b_at, mm.a_at}, all, adds);
+    multiply_batch(x, {offsets, mm.b_at, mm.a_at}, all, adds);
   else
-    multiply_batch(x, {mm.a_at, places, mm.b_at}, all, adds);
+    multiply_batch(x, {mm.a_at, offsets, mm.b_at}, all, adds);
 }
 
 Outputs matmul_grad_on_device(const Call& call) {

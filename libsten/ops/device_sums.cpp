@@ -41,8 +41,8 @@ Outputs sums_grad_on_device(const Call& call) {
     return out;
   }
   Dense dx = output_on_device(shape);
-  move_elements(shape, dy.values, {0, repeated_steps(r.keepdim_shape, shape)}, dx.values,
-                Places::of(shape));
+  strided_copy(shape, dy.values, {0, broadcast_strides(r.keepdim_shape, shape)}, dx.values,
+               StridedView::of(shape));
   out[0] = std::move(dx);
   return out;
 }

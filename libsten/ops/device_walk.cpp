@@ -36,7 +36,7 @@ MapAxes map_axes_on_device(std::string_view op, const Shape& extents,
   return axes;
 }
 
-std::vector<Index> repeated_steps(const Shape& x, const Shape& shape) {
+std::vector<Index> broadcast_strides(const Shape& x, const Shape& shape) {
   const std::size_t missing = shape.size() - x.size();
   std::vector<Index> steps(shape.size());
   Index step = 1;
@@ -47,8 +47,8 @@ std::vector<Index> repeated_steps(const Shape& x, const Shape& shape) {
   return steps;
 }
 
-void strided_copy_on_device(const Shape& extents, const Values& x, const Places& from, Values& y,
-                            const Places& to) {
+void strided_copy_on_device(const Shape& extents, const Values& x, const StridedView& from,
+                            Values& y, const StridedView& to) {
   if (size_of(extents) == 0) return;
   const MapAxes axes = map_axes_on_device("a move of elements", extents, {from.steps, to.steps});
   const Index width = x.width();

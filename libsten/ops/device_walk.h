@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "kernels/block/map_functions.h"
-#include "libsten/ops/places.h"
+#include "libsten/ops/strided_copy.h"
 
 namespace sten {
 
@@ -13,11 +13,11 @@ namespace sten {
 kernels::MapAxes map_axes_on_device(std::string_view op, const Shape& extents,
                                     std::initializer_list<std::vector<Index>> steps);
 // Steps of a tensor of the shape x that is repeated to `shape`.
-std::vector<Index> repeated_steps(const Shape& x, const Shape& shape);
+std::vector<Index> broadcast_strides(const Shape& x, const Shape& shape);
 
-// move_elements() of values that are on a device.
-void strided_copy_on_device(const Shape& extents, const Values& x, const Places& from, Values& y,
-                            const Places& to);
+// strided_copy() of values that are on a device.
+void strided_copy_on_device(const Shape& extents, const Values& x, const StridedView& from,
+                            Values& y, const StridedView& to);
 
 // x's sums over the axes of `extents` that are true in `over`, each divided by count, as a tensor of
 // that shape. Of F32: Unsupported for others.

@@ -7,8 +7,8 @@
 #include "libsten/ops/operators.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/permute.h"
-#include "libsten/ops/places.h"
 #include "libsten/ops/register.h"
+#include "libsten/ops/strided_copy.h"
 
 namespace sten {
 namespace {
@@ -50,7 +50,7 @@ struct Named {
 struct Reading {
   Labels labels;
   Shape extents;
-  Places places;  // in the operand
+  StridedView offsets;  // in the operand
 };
 
 struct Equation {
@@ -118,15 +118,15 @@ struct Equation {
  private:
   Reading reading_of(const Labels& names, const Shape& shape) const {
     Reading r;
-    const Places all = Places::of(shape);
+    const StridedView all = StridedView::of(shape);
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (shape[d] == 1 && extents.at(names[d]) != 1) continue;
       const auto at = std::ranges::find(r.labels, names[d]) - r.labels.begin();
       if (at == std::ssize(r.labels)) {
         r.labels.push_back(names[d]);
-        r.places.steps.push_back(0);
+        r.offsets.steps.push_back(0);
       }
-      r.places.steps[at] += all.steps[d];
+      r.offsets.steps[at] += all.steps[d];
     }
     r.extents = shape_of(r.labels);
     return r;
@@ -136,7 +136,7 @@ struct Equation {
 Named read(const Dense& x, const Reading& r) {
   if (size_of(r.extents) == x.size()) return {Dense{r.extents, x.values}, r.labels};
   Dense y{r.extents, Values::uninitialized(x.dtype(), size_of(r.extents))};
-  move_elements(r.extents, x.values, r.places, y.values, Places::of(r.extents));
+  strided_copy(r.extents, x.values, r.offsets, y.values, StridedView::of(r.extents));
   return {std::move(y), r.labels};
 }
 
@@ -195,15 +195,15 @@ Dense contract(const std::vector<Named>& in, const Equation& e, const Labels& ou
     });
   all = summed(std::move(all), [&](Label l) { return has(out, l); });
   if (all.labels == out) return std::move(all.x);
-  const Places own = Places::of(all.x.extents);
-  Places from;
+  const StridedView own = StridedView::of(all.x.extents);
+  StridedView from;
   for (const Label l : out) {
     const auto at = std::ranges::find(all.labels, l) - all.labels.begin();
     from.steps.push_back(at < std::ssize(all.labels) ? own.steps[at] : 0);
   }
   const Shape shape = e.shape_of(out);
   Dense y{shape, Values::uninitialized(all.x.dtype(), size_of(shape))};
-  move_elements(shape, all.x.values, from, y.values, Places::of(shape));
+  strided_copy(shape, all.x.values, from, y.values, StridedView::of(shape));
   return y;
 }
 
@@ -235,8 +235,8 @@ Outputs einsum_grad(const Call& call) {
       if (k != i) in.push_back(read(call.in[k + 1].as<Dense>(), e.in[k]));
     const Dense g = contract(in, e, e.in[i].labels);
     Dense dx = Dense::zeros(dy.dtype(), call.in[i + 1].shape());
-    move_elements(e.in[i].extents, g.values, Places::of(e.in[i].extents), dx.values,
-                  e.in[i].places);
+    strided_copy(e.in[i].extents, g.values, StridedView::of(e.in[i].extents), dx.values,
+                 e.in[i].offsets);
     out[i] = std::move(dx);
   }
   return out;

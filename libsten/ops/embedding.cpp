@@ -88,14 +88,14 @@ Outputs forward(bool is_gather, const Call& call) {
 
 // The rows of the output that each row of the table is in, in their order.
 struct Uses {
-  std::vector<Index> first, places;  // of row r: places[first[r]] and those before the next row's
+  std::vector<Index> first, offsets;  // of row r: places[first[r]] and those before the next row's
 
-  explicit Uses(const Given& g) : first(g.all_rows() + 1), places(g.outer * std::ssize(g.rows)) {
-    const Index n = std::ssize(places);
+  explicit Uses(const Given& g) : first(g.all_rows() + 1), offsets(g.outer * std::ssize(g.rows)) {
+    const Index n = std::ssize(offsets);
     for (Index i = 0; i < n; ++i) ++first[g.source(i) + 1];
     for (std::size_t r = 1; r < first.size(); ++r) first[r] += first[r - 1];
     std::vector<Index> next(first);
-    for (Index i = 0; i < n; ++i) places[next[g.source(i)]++] = i;
+    for (Index i = 0; i < n; ++i) offsets[next[g.source(i)]++] = i;
   }
   Index count(Index row) const { return first[row + 1] - first[row]; }
 };
@@ -104,12 +104,12 @@ struct Uses {
 template <class T>
 void sum_uses(const Uses& uses, Index row, const T* dy, Index n, std::vector<double>& sum, T* to) {
   if (uses.count(row) == 1) {
-    std::copy_n(dy + uses.places[uses.first[row]] * n, n, to);
+    std::copy_n(dy + uses.offsets[uses.first[row]] * n, n, to);
     return;
   }
   sum.assign(n, 0);
   for (Index p = uses.first[row]; p < uses.first[row + 1]; ++p)
-    for (Index c = 0; c < n; ++c) sum[c] += dy[uses.places[p] * n + c];
+    for (Index c = 0; c < n; ++c) sum[c] += dy[uses.offsets[p] * n + c];
   for (Index c = 0; c < n; ++c) to[c] = static_cast<T>(sum[c]);
 }
 

@@ -1,7 +1,7 @@
 // Tensors of any dtype, joined along an axis.
 #include "libsten/ops/check.h"
-#include "libsten/ops/places.h"
 #include "libsten/ops/register.h"
+#include "libsten/ops/strided_copy.h"
 
 namespace sten {
 namespace {
@@ -24,8 +24,8 @@ Shape joined(const char* op, const Shapes& shapes, Index axis) {
 }
 
 // The part of a tensor of that shape from index `at` of the axis on.
-Places from_index(const Shape& shape, Index axis, Index at) {
-  Places part = Places::of(shape);
+StridedView from_index(const Shape& shape, Index axis, Index at) {
+  StridedView part = StridedView::of(shape);
   part.first = at * part.steps[axis];
   return part;
 }
@@ -43,8 +43,8 @@ Outputs concat(const Call& call) {
   Index at = 0;
   for (const Tensor& t : call.in) {
     const Dense& x = t.as<Dense>();
-    move_elements(x.extents, x.values, Places::of(x.extents), y.values,
-                  from_index(shape, axis, at));
+    strided_copy(x.extents, x.values, StridedView::of(x.extents), y.values,
+                 from_index(shape, axis, at));
     at += x.extents[axis];
   }
   return {std::move(y)};
@@ -62,8 +62,8 @@ Outputs concat_grad(const Call& call) {
     const Shape& shape = call.shapes[i];
     if (call.wants(i)) {
       Dense dx{shape, Values::uninitialized(dy.dtype(), size_of(shape), dy.device())};
-      move_elements(shape, dy.values, from_index(dy.extents, axis, at), dx.values,
-                    Places::of(shape));
+      strided_copy(shape, dy.values, from_index(dy.extents, axis, at), dx.values,
+                   StridedView::of(shape));
       out[i] = std::move(dx);
     }
     at += shape[axis];

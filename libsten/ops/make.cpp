@@ -5,9 +5,9 @@
 
 #include "libsten/ops/check.h"
 #include "libsten/ops/output.h"
-#include "libsten/ops/places.h"
 #include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"
+#include "libsten/ops/strided_copy.h"
 
 namespace sten {
 namespace {
@@ -59,8 +59,8 @@ Tensor constant_of_shape(const Call& call) {
   if (value.size() != 1)
     fail_usage("{}: the value is {}, not one number", op, to_string(value.extents));
   Dense y{shape, Values::uninitialized(value.dtype(), size_of(shape))};
-  move_elements(shape, value.values, {0, std::vector<Index>(shape.size())}, y.values,
-                Places::of(shape));
+  strided_copy(shape, value.values, {0, std::vector<Index>(shape.size())}, y.values,
+               StridedView::of(shape));
   return y;
 }
 

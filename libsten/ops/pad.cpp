@@ -4,9 +4,9 @@
 
 #include "libsten/ops/check.h"
 #include "libsten/ops/output.h"
-#include "libsten/ops/places.h"
 #include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"
+#include "libsten/ops/strided_copy.h"
 
 namespace sten {
 namespace {
@@ -91,13 +91,13 @@ Padding padding_of(const char* op, const Call& call, const Shape& x) {
 // f(extents, places in x, places in the output) for each block of them.
 template <class F>
 void each_block(const Padding& p, const Shape& x, F&& f) {
-  const Places from = Places::of(x), to = Places::of(p.shape);
+  const StridedView from = StridedView::of(x), to = StridedView::of(p.shape);
   for (const Stretches& s : p.along)
     if (s.empty()) return;
   std::vector<std::size_t> which(x.size());
   for (;;) {
     Shape extents(x.size());
-    Places a = from, b = to;
+    StridedView a = from, b = to;
     for (std::size_t d = 0; d < x.size(); ++d) {
       const Stretch& s = p.along[d][which[d]];
       extents[d] = s.count;
@@ -135,11 +135,12 @@ Tensor pad(const Call& call) {
   const Padding p = padding_of("pad", call, x.extents);
   Dense y{p.shape, Values::uninitialized(x.dtype(), size_of(p.shape), x.device())};
   if (p.is_constant)
-    move_elements(p.shape, value_of(call, x).to(x.device()),
-                  {0, std::vector<Index>(p.shape.size())}, y.values, Places::of(p.shape));
-  each_block(p, x.extents, [&](const Shape& extents, const Places& from, const Places& to) {
-    move_elements(extents, x.values, from, y.values, to);
-  });
+    strided_copy(p.shape, value_of(call, x).to(x.device()), {0, std::vector<Index>(p.shape.size())},
+                 y.values, StridedView::of(p.shape));
+  each_block(p, x.extents,
+             [&](const Shape& extents, const StridedView& from, const StridedView& to) {
+               strided_copy(extents, x.values, from, y.values, to);
+             });
   return y;
 }
 
@@ -151,8 +152,8 @@ Tensor pad_grad(const Call& call) {
   check_gradient("pad.grad", dy, p.shape);
   if (p.is_constant) {
     Dense dx{shape, Values(dy.dtype(), size_of(shape), dy.device())};
-    each_block(p, shape, [&](const Shape& extents, const Places& from, const Places& to) {
-      move_elements(extents, dy.values, to, dx.values, from);
+    each_block(p, shape, [&](const Shape& extents, const StridedView& from, const StridedView& to) {
+      strided_copy(extents, dy.values, to, dx.values, from);
     });
     return dx;
   }
@@ -161,7 +162,7 @@ Tensor pad_grad(const Call& call) {
   return with_real("pad.grad", dy.dtype(), [&]<class T>(T) -> Tensor {
     std::vector<double> sums(size_of(shape));
     const T* g = dy.values.as<T>().data();
-    each_block(p, shape, [&](const Shape& extents, const Places& from, const Places& to) {
+    each_block(p, shape, [&](const Shape& extents, const StridedView& from, const StridedView& to) {
       const Index n = size_of(extents);
       for (Index i = 0; i < n; ++i) {
         Index rest = i, a = from.first, b = to.first;

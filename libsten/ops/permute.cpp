@@ -1,13 +1,13 @@
 #include "libsten/ops/permute.h"
 
-#include "libsten/ops/places.h"
+#include "libsten/ops/strided_copy.h"
 
 namespace sten {
 
 Dense permute(const Dense& x, const std::vector<Index>& axes) {
-  const Places all = Places::of(x.extents);
+  const StridedView all = StridedView::of(x.extents);
   Shape shape(axes.size());
-  Places from{0, std::vector<Index>(axes.size())};
+  StridedView from{0, std::vector<Index>(axes.size())};
   // Those with more than one element stay in their order.
   bool is_in_order = true;
   Index before = -1;
@@ -20,7 +20,7 @@ Dense permute(const Dense& x, const std::vector<Index>& axes) {
   }
   if (x.size() == 0 || is_in_order) return {std::move(shape), x.values};
   Dense y{std::move(shape), Values::uninitialized(x.dtype(), x.size(), x.device())};
-  move_elements(y.extents, x.values, from, y.values, Places::of(y.extents));
+  strided_copy(y.extents, x.values, from, y.values, StridedView::of(y.extents));
   return y;
 }
 

@@ -5,7 +5,7 @@
 #include "libsten/ops/check.h"
 #include "libsten/ops/numbers.h"
 #include "libsten/ops/output.h"
-#include "libsten/ops/places.h"
+#include "libsten/ops/strided_copy.h"
 
 namespace sten {
 namespace {
@@ -27,7 +27,7 @@ Picks pick_elements(std::string_view op, Index axis, const Shape& x, const Dense
   if (!fits)
     fail_usage("{}: x is {} and ids are {}, which does not fit beside axis {}", op, to_string(x),
                to_string(ids.extents), axis);
-  const Places all = Places::of(x);
+  const StridedView all = StridedView::of(x);
   Picks p{integers_of(op, "ids", ids), 1, ids.extents};
   parallel_for(std::ssize(p.at), Index{1} << 12, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
@@ -48,7 +48,7 @@ Picks pick_tuples(std::string_view op, Index batch, const Shape& x, const Dense&
   if (!fits)
     fail_usage("{}: x is {} and ids are {}, which does not fit beside {} axes of both", op,
                to_string(x), to_string(ids.extents), batch);
-  const Places all = Places::of(x);
+  const StridedView all = StridedView::of(x);
   const std::vector<Index> given = integers_of(op, "ids", ids);
   Picks p{{}, 1, {ids.extents.begin(), ids.extents.end() - 1}};
   p.at.resize(size_of(p.shape));

@@ -3,9 +3,9 @@
 #include "libsten/ops/check.h"
 #include "libsten/ops/device_walk.h"
 #include "libsten/ops/output.h"
-#include "libsten/ops/places.h"
 #include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"
+#include "libsten/ops/strided_copy.h"
 #include "libsten/ops/sum_axes.h"
 
 namespace sten {
@@ -55,7 +55,7 @@ Repeated tiled(const std::string& op, const Call& call, const Shape& x) {
 }
 
 Tensor repeat(const Dense& x, const Repeated& r) {
-  Places from{0, std::vector<Index>(r.extents.size())};
+  StridedView from{0, std::vector<Index>(r.extents.size())};
   Index step = 1;
   for (std::size_t d = r.extents.size(); d-- > 0;) {
     if (r.repeats[d]) continue;
@@ -64,7 +64,7 @@ Tensor repeat(const Dense& x, const Repeated& r) {
   }
   if (size_of(r.extents) == x.size() && x.size() > 0) return Dense{r.shape, x.values};
   Dense y{r.shape, Values::uninitialized(x.dtype(), size_of(r.shape), x.device())};
-  move_elements(r.extents, x.values, from, y.values, Places::of(r.extents));
+  strided_copy(r.extents, x.values, from, y.values, StridedView::of(r.extents));
   return y;
 }
 

@@ -4,9 +4,9 @@
 #include "libsten/ops/check.h"
 #include "libsten/ops/numbers.h"
 #include "libsten/ops/picks.h"
-#include "libsten/ops/places.h"
 #include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"
+#include "libsten/ops/strided_copy.h"
 
 namespace sten {
 namespace {
@@ -27,7 +27,7 @@ Tensor reverse(const char* op, const Call& call) {
     if (n < 0 || n > x.extents[time])
       fail_usage("{}: a length is {}, but x is {}", op, n, to_string(x.extents));
   const Index last = std::max(time, batch);
-  const std::vector<Index> steps = Places::of(x.extents).steps;
+  const std::vector<Index> steps = StridedView::of(x.extents).steps;
   Picks p{{}, steps[last], x.extents};
   if (x.size() == 0) return x;
   p.at.resize(x.size() / p.n);

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "libsten/ops/check.h"
-#include "libsten/ops/places.h"
 #include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/slice.h"
+#include "libsten/ops/strided_copy.h"
 
 namespace sten {
 namespace {
@@ -13,9 +13,9 @@ namespace {
 // What is left of x.
 struct Cut {
   Shape shape;
-  Places places;  // in x
+  StridedView places;  // in x
 
-  explicit Cut(const Shape& x) : shape(x), places(Places::of(x)) {}
+  explicit Cut(const Shape& x) : shape(x), places(StridedView::of(x)) {}
   // Of an axis the indices begin, begin + step and so on.
   void take(Index axis, Index begin, Index count, Index step) {
     places.first += begin * places.steps[axis];
@@ -86,7 +86,7 @@ Tensor slice(const Call& call) {
   const Dense& x = call.in[0].as<Dense>();
   const Cut cut = cut_of("slice", call, x.extents);
   Dense y{cut.shape, Values::uninitialized(x.dtype(), size_of(cut.shape), x.device())};
-  move_elements(cut.shape, x.values, cut.places, y.values, Places::of(cut.shape));
+  strided_copy(cut.shape, x.values, cut.places, y.values, StridedView::of(cut.shape));
   return y;
 }
 
@@ -96,7 +96,7 @@ Tensor slice_grad(const Call& call) {
   const Cut cut = cut_of("slice.grad", call, shape);
   check_gradient("slice.grad", dy, cut.shape);
   Dense dx = zeros_beside(dy, shape);
-  move_elements(cut.shape, dy.values, Places::of(cut.shape), dx.values, cut.places);
+  strided_copy(cut.shape, dy.values, StridedView::of(cut.shape), dx.values, cut.places);
   return dx;
 }
 
@@ -119,7 +119,7 @@ Outputs slice_scatter_grad(const Call& call) {
   }
   if (call.wants(1)) {
     Dense dv{cut.shape, Values::uninitialized(dy.dtype(), size_of(cut.shape), dy.device())};
-    move_elements(cut.shape, dy.values, cut.places, dv.values, Places::of(cut.shape));
+    strided_copy(cut.shape, dy.values, cut.places, dv.values, StridedView::of(cut.shape));
     out[1] = std::move(dv);
   }
   return out;
@@ -137,7 +137,7 @@ void put_slice(Tensor& x, const Tensor& v, const Attributes& attributes) {
     fail_usage("{}: v is {}, and takes the place of {}", op, to_string(part.extents),
                to_string(cut.shape));
   const auto write = [&](Values& to) {
-    move_elements(cut.shape, part.values, Places::of(cut.shape), to, cut.places);
+    strided_copy(cut.shape, part.values, StridedView::of(cut.shape), to, cut.places);
   };
   if (!x.overwrite(write)) x = Tensor::update(x, write);
 }

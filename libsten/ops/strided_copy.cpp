@@ -1,4 +1,4 @@
-#include "libsten/ops/places.h"
+#include "libsten/ops/strided_copy.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ struct Axis {
 using Axes = std::vector<Axis>;
 
 // Those that are walked; neighbours that continue each other in both tensors are one.
-Axes walked_axes(const Shape& extents, const Places& from, const Places& to) {
+Axes copy_axes(const Shape& extents, const StridedView& from, const StridedView& to) {
   Axes walked;
   for (std::size_t d = extents.size(); d-- > 0;) {
     const Axis axis{extents[d], to.steps[d], from.steps[d]};
@@ -33,11 +33,11 @@ Axes walked_axes(const Shape& extents, const Places& from, const Places& to) {
   return walked;
 }
 
-struct Place {
+struct AxisCursor {
   Index to = 0, from = 0;
 };
-Place place_of(const Axes& axes, Index i) {
-  Place at;
+AxisCursor place_of(const Axes& axes, Index i) {
+  AxisCursor at;
   for (std::size_t d = axes.size(); d-- > 0;) {
     const Index k = i % axes[d].extent;
     i /= axes[d].extent;
@@ -54,7 +54,7 @@ void copy_runs(const U* x, U* y, Axes axes, Index n) {
   axes.pop_back();
   parallel_for(n / run.extent, std::max<Index>(1, grain / run.extent), [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      const Place at = place_of(axes, i);
+      const AxisCursor at = place_of(axes, i);
       const U* from = x + at.from;
       U* to = y + at.to;
       if (run.from == 1 && run.to == 1)
@@ -77,7 +77,7 @@ void transpose_matrices(const U* x, U* y, Axes axes, std::size_t last, Index n) 
   parallel_for(matrices * blocks, std::max<Index>(1, grain / block_size),
                [&](Index begin, Index end) {
                  for (Index i = begin; i < end; ++i) {
-                   const Place at = place_of(axes, i / blocks);
+                   const AxisCursor at = place_of(axes, i / blocks);
                    const Index c = i % blocks * at_once;
                    transpose(x + at.from + c, rows.from, rows.extent,
                              std::min(at_once, cols.extent - c), y + at.to + c * cols.to, cols.to);
@@ -87,8 +87,8 @@ void transpose_matrices(const U* x, U* y, Axes axes, std::size_t last, Index n) 
 
 }  // namespace
 
-Places Places::of(const Shape& shape) {
-  Places all{0, std::vector<Index>(shape.size())};
+StridedView StridedView::of(const Shape& shape) {
+  StridedView all{0, std::vector<Index>(shape.size())};
   Index step = 1;
   for (std::size_t d = shape.size(); d-- > 0;) {
     all.steps[d] = step;
@@ -97,12 +97,12 @@ Places Places::of(const Shape& shape) {
   return all;
 }
 
-void move_elements(const Shape& extents, const Values& x, const Places& from, Values& y,
-                   const Places& to) {
+void strided_copy(const Shape& extents, const Values& x, const StridedView& from, Values& y,
+                  const StridedView& to) {
   const Index n = size_of(extents);
   if (n == 0) return;
   if (x.device() == Device::cuda) return strided_copy_on_device(extents, x, from, y, to);
-  const Axes axes = walked_axes(extents, from, to);
+  const Axes axes = copy_axes(extents, from, to);
   // The last axis of the result is written in order, and x has another one in order.
   std::size_t last = axes.size() - 1;
   if (axes.back().to == 1 && axes.back().from != 1)
