@@ -195,7 +195,7 @@ struct Executor::State {
     if (options.device != Device::cpu) return;  // products have memory of their own there
     plan.peak_bytes = slots->held_bytes();
     Index working = 0;
-    const std::vector<Index> held = slots->held_by_unit(std::ssize(units));
+    const std::vector<Index> held = slots->live_size_by_operator(std::ssize(units));
     for (std::size_t i = 0; i < units.size(); ++i) {
       const Index bytes = units[i]->working_bytes();
       working = std::max(working, bytes);

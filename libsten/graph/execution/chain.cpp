@@ -23,9 +23,9 @@ void ChainUnit::finish() {
   for (const Index extent : tokens_shape) tokens_ *= extent;
   for (const ChainValue& v : values) {
     const Index size = v.is_local ? panel_size(v) : 0;
-    places_.push_back({size, static_cast<Index>(v.first), static_cast<Index>(v.last)});
+    buffers_.push_back({size, static_cast<Index>(v.first), static_cast<Index>(v.last)});
   }
-  local_size_ = plan_places(places_);
+  local_size_ = plan_memory(buffers_);
   group_panels_ =
       std::clamp<Index>(most_local_floats / std::max<Index>(1, local_size_), 1, most_group_panels);
   for (const Outcome& o : outcomes)
@@ -87,7 +87,7 @@ void ChainUnit::run_group(Index first, Index count, float* const* global) const 
   float* local = memory.of(std::max<Index>(1, panels * local_size_));
   at.resize(values.size());
   for (std::size_t i = 0; i < values.size(); ++i)
-    at[i] = values[i].is_local ? local + places_[i].at * panels
+    at[i] = values[i].is_local ? local + buffers_[i].at * panels
                                : global[i] + first / lanes_of(tokens_) * panel_size(values[i]);
   double start = now();
   for (std::size_t i = 0; i < work.size(); ++i) {

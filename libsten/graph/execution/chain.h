@@ -52,7 +52,7 @@ class ChainUnit final : public Unit {
   Index panel_size(const ChainValue& v) const;
 
   Index tokens_ = 0, group_panels_ = 1;
-  std::vector<Lease> places_;  // of local values, in floats for each panel
+  std::vector<BufferLifetime> buffers_;  // of local values, in floats for each panel
   Index local_size_ = 0;
   std::vector<float*> global_;
   mutable std::vector<std::atomic<std::int64_t>> nanoseconds_;

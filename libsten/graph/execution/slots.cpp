@@ -50,14 +50,14 @@ void Slots::release(std::size_t number) {
 }
 
 void Slots::finish_plan() {
-  for (Lease& l : held_)
+  for (BufferLifetime& l : held_)
     if (l.last == still_held) l.last = unit_;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     if (held_[i].size == 0) continue;
     placed_.push_back(i);
-    places_.push_back(held_[i]);
+    buffers_.push_back(held_[i]);
   }
-  block_size_ = plan_places(places_);
+  block_size_ = plan_memory(buffers_);
 }
 
 void Slots::begin_run() {
@@ -67,7 +67,7 @@ void Slots::begin_run() {
   float* begin = block_.mutate();
   for (std::size_t i = 0; i < placed_.size(); ++i) {
     Value& v = all_[placed_[i]];
-    float* at = begin + places_[i].at / floats;
+    float* at = begin + buffers_[i].at / floats;
     if (v.interleaved)
       v.interleaved = reinterpret_cast<std::uint16_t*>(at);
     else
@@ -111,11 +111,13 @@ Activations Slots::activations(std::size_t number) {
           x.values.as<float>().data()};
 }
 
-std::vector<Index> Slots::held_by_unit(Index units) const { return held_by_step(held_, units); }
+std::vector<Index> Slots::live_size_by_operator(Index units) const {
+  return live_size_by_step(held_, units);
+}
 
 Index Slots::held_bytes() const {
-  const std::vector<Lease> tensors(held_.begin() + std::ssize(all_), held_.end());
-  return block_size_ + most_held(tensors);
+  const std::vector<BufferLifetime> tensors(held_.begin() + std::ssize(all_), held_.end());
+  return block_size_ + peak_live_size(tensors);
 }
 
 }  // namespace sten::execution

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "libsten/graph/execution/places.h"
+#include "libsten/graph/execution/memory_planner.h"
 #include "libsten/product/interleaved.h"
 #include "libsten/tensor/dense.h"
 #include "libsten/tensor/tensor.h"
@@ -51,7 +51,7 @@ class Slots {
   Interleaved interleaved(std::size_t number) const;
 
   // Of each of so many units: what it and later ones need.
-  std::vector<Index> held_by_unit(Index units) const;
+  std::vector<Index> live_size_by_operator(Index units) const;
   Index held_bytes() const;  // the block, and tensors
 
  private:
@@ -61,10 +61,10 @@ class Slots {
 
   std::vector<Value> all_;
   // Bytes of panels by number, then of tensors: none where a size is 0.
-  std::vector<Lease> held_;
+  std::vector<BufferLifetime> held_;
   std::vector<Array<float>> own_;
   Array<float> block_;
-  std::vector<Lease> places_;  // of panels alone
+  std::vector<BufferLifetime> buffers_;  // of panels alone
   std::vector<std::size_t> placed_;
   Index block_size_ = 0, unit_ = 0;
 };
