@@ -194,25 +194,26 @@ std::string deciding_options(const CLI::App& app) {
   for (const CLI::Option* o : app.get_options()) {
     if (o->count() == 0 || o->get_positional()) continue;
     const std::string name = "--" + o->get_lnames().front();
-    static constexpr std::string_view places[] = {"--output",
-                                                  "--out-dir",
-                                                  "--mask-out",
-                                                  "--dry-run",
-                                                  "--keep-going",
-                                                  "--skip-existing",
-                                                  "--keep-other-weights",
-                                                  "--state",
-                                                  "--resume",
-                                                  "--json",
-                                                  "--summary",
-                                                  "--report",
-                                                  "--force",
-                                                  "--threads",
-                                                  "--strict",
-                                                  "--progress",
-                                                  "--quiet",
-                                                  "--verbose"};
-    if (std::find(std::begin(places), std::end(places), name) != std::end(places)) continue;
+    static constexpr std::string_view locations[] = {"--output",
+                                                     "--out-dir",
+                                                     "--mask-out",
+                                                     "--dry-run",
+                                                     "--keep-going",
+                                                     "--skip-existing",
+                                                     "--keep-other-weights",
+                                                     "--state",
+                                                     "--resume",
+                                                     "--json",
+                                                     "--summary",
+                                                     "--report",
+                                                     "--force",
+                                                     "--threads",
+                                                     "--strict",
+                                                     "--progress",
+                                                     "--quiet",
+                                                     "--verbose"};
+    if (std::find(std::begin(locations), std::end(locations), name) != std::end(locations))
+      continue;
     for (const std::string& value : o->results())
       out += (out.empty() ? "" : " ") + name + (takes_value(*o) ? " " + shell_word(value) : "");
   }

@@ -42,11 +42,11 @@ inline constexpr std::int64_t bf16_masked_bytes = bf16_mask_bytes + bf16_tile_ro
 inline constexpr std::int64_t bf16_window = 64, bf16_narrow_window = 16, bf16_far_window = 256;
 inline constexpr std::int64_t bf16_step_values = 32;  // two of each row
 // Bytes of a step's columns, and of all of it but `advance`.
-constexpr std::int64_t bf16_place_bytes(bool is_narrow) {
+constexpr std::int64_t bf16_column_bytes(bool is_narrow) {
   return is_narrow ? bf16_step_values / 2 : bf16_step_values;
 }
 constexpr std::int64_t bf16_step_bytes(bool is_narrow) {
-  return bf16_place_bytes(is_narrow) + 2 * bf16_step_values;
+  return bf16_column_bytes(is_narrow) + 2 * bf16_step_values;
 }
 // Of one product in tiles, and of one in lanes.
 inline constexpr std::int64_t bf16_most_tokens = 16, bf16_most_in_lanes = 2 * bf16_most_tokens;

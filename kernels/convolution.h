@@ -16,8 +16,10 @@ struct Convolution {
   Axes size{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, before{},
       result{1, 1, 1};
 
-  Index pixels() const { return size[0] * size[1] * size[2]; }        // of x, of one image
-  Index places() const { return result[0] * result[1] * result[2]; }  // of y, of one image
+  Index pixels() const { return size[0] * size[1] * size[2]; }  // of x, of one image
+  Index output_positions() const {
+    return result[0] * result[1] * result[2];
+  }  // of y, of one image
   Index taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   Index group_in() const { return in / groups; }
   Index group_out() const { return out / groups; }

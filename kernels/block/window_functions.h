@@ -15,10 +15,10 @@ namespace sten::kernels {
 // of one group. What is outside of x is 0.
 struct ColumnPiece {
   std::int64_t image = 0, images = 0;
-  std::int64_t place = 0, places = 0;  // of each of the images
+  std::int64_t place = 0, output_positions = 0;  // of each of the images
   bool by_channel = false;
 
-  std::int64_t rows() const { return images * places; }
+  std::int64_t rows() const { return images * output_positions; }
 };
 
 struct WindowFunctions {

@@ -86,12 +86,13 @@ class CsrProduct : public PreparedProduct {
     else
       convert(columns, converted, static_cast<std::int64_t*>(converted_.data()), stream);
     const void* offsets = is_narrow ? converted_.data() : static_cast<const void*>(row_ptr);
-    const void* places = is_narrow ? static_cast<const void*>(columns) : converted_.data();
+    const void* column_indices = is_narrow ? static_cast<const void*>(columns) : converted_.data();
     const cusparseIndexType_t type = is_narrow ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
-    cusparse().check(cusparse().create_csr(&a_, rows, cols, nnz, const_cast<void*>(offsets),
-                                           const_cast<void*>(places), const_cast<float*>(values),
-                                           type, type, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F),
-                     "a sparse matrix");
+    cusparse().check(
+        cusparse().create_csr(&a_, rows, cols, nnz, const_cast<void*>(offsets),
+                              const_cast<void*>(column_indices), const_cast<float*>(values), type,
+                              type, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F),
+        "a sparse matrix");
   }
   ~CsrProduct() override { (void)cusparse().destroy_csr(a_); }
   CsrProduct(const CsrProduct&) = delete;

@@ -69,7 +69,7 @@ void multiply_group(const Bf16Lanes& a, const Bf16SmallBatch& x, const float* ro
     for (std::int64_t i = 0; i < bf16_step_values; ++i) {
       const int place = a.is_narrow ? step[i / 2] >> 4 * (i % 2) & 15 : step[i];
       std::uint16_t value;
-      std::memcpy(&value, step + bf16_place_bytes(a.is_narrow) + 2 * i, sizeof value);
+      std::memcpy(&value, step + bf16_column_bytes(a.is_narrow) + 2 * i, sizeof value);
       for (std::int64_t t = 0; t < x.tokens; ++t)
         y[t / tokens * bf16_block_sums + i / 2 * tokens + t % tokens] +=
             widen_bf16(value) * room[place * x.tokens + t];

@@ -38,8 +38,8 @@ void each_product(const Convolution& c, F f) {
       for (Index g = 0; g < c.groups; ++g)
         for (Index k = g * out; k < (g + 1) * out; ++k)
           for (Index i = 0; i < in; ++i)
-            f((n * c.pixels() + pixel) * c.in + g * in + i, (n * c.places() + place) * c.out + k,
-              (k * in + i) * taps + tap);
+            f((n * c.pixels() + pixel) * c.in + g * in + i,
+              (n * c.output_positions() + place) * c.out + k, (k * in + i) * taps + tap);
     });
 }
 
@@ -47,7 +47,7 @@ void each_product(const Convolution& c, F f) {
 
 template <class T>
 void convolve_reference(const Convolution& c, const T* x, const T* w, const T* b, T* y) {
-  for (Index i = 0; i < c.batch * c.places() * c.out; ++i) y[i] = b ? b[i % c.out] : T{0};
+  for (Index i = 0; i < c.batch * c.output_positions() * c.out; ++i) y[i] = b ? b[i % c.out] : T{0};
   each_product(c, [=](Index at_x, Index at_y, Index at_w) { y[at_y] += x[at_x] * w[at_w]; });
 }
 

@@ -51,7 +51,7 @@ struct Bf16SmallBatch16 : simd::Bf16Interleaved16 {
   template <bool narrow, int tokens>
   static void small_batch_step(const std::uint8_t* step, const Column<narrow>* x, std::int64_t ldx,
                                SmallBatchSums<tokens>& sums) {
-    const Words value = load_words(step + bf16_place_bytes(narrow));
+    const Words value = load_words(step + bf16_column_bytes(narrow));
     const Vec even_value = even(value), odd_value = odd(value);
     const auto add_up = [&](int t, Vec even_x, Vec odd_x) {
       sums.of[0][t] = fma(even_value, even_x, sums.of[0][t]);

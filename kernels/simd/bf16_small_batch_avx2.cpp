@@ -58,8 +58,8 @@ struct Bf16SmallBatch8 : simd::Bf16Interleaved8 {
     for (int half = 0; half < 2; ++half) {
       // Both columns of a row, in a byte or in two.
       const auto* from =
-          reinterpret_cast<const __m128i*>(step + bf16_place_bytes(narrow) / 2 * half);
-      const Words value = load_words(step + bf16_place_bytes(narrow) + 32 * half);
+          reinterpret_cast<const __m128i*>(step + bf16_column_bytes(narrow) / 2 * half);
+      const Words value = load_words(step + bf16_column_bytes(narrow) + 32 * half);
       const Vec v0 = even(value), v1 = odd(value);
       const auto add_up = [&](int t, Vec first_x, Vec second_x) {
         Vec& sum = sums.of[half][t];

@@ -210,20 +210,20 @@ class Bf16SmallBatchLoops {
       x += turn.advance[n] * row_bytes;
       if (r0 == 0) turn.fetch(step);
       // Places of four rows are loaded at once, since loads are what is scarce.
-      std::uint64_t places = 0;
+      std::uint64_t positions = 0;
 #pragma GCC unroll 16
       for (int r = 0; r < together; ++r) {
         constexpr int bits = narrow ? 4 : 8;
-        if (r % 4 == 0) std::memcpy(&places, step + (r0 + r) * bits / 4, bits);
+        if (r % 4 == 0) std::memcpy(&positions, step + (r0 + r) * bits / 4, bits);
         // Shifted to where a rotation makes bytes of rows of x of them.
         constexpr int shift = std::countr_zero(static_cast<unsigned>(row_bytes));
         constexpr std::uint64_t mask = ((1u << bits) - 1) * row_bytes;
         const auto row = [&](int k) {
           return reinterpret_cast<const float*>(
-              x + (std::rotr(places, (2 * (r % 4) + k) * bits - shift) & mask));
+              x + (std::rotr(positions, (2 * (r % 4) + k) * bits - shift) & mask));
         };
         const float *x0 = row(0), *x1 = row(1);
-        const auto pair = W::load_pair(step + bf16_place_bytes(narrow) + 4 * (r0 + r));
+        const auto pair = W::load_pair(step + bf16_column_bytes(narrow) + 4 * (r0 + r));
         const Sum even = W::even(pair), odd = W::odd(pair);
         for (int i = 0; i < used; ++i) {
           s[r][i] = W::fma(even, W::load(x0 + i * W::lanes), s[r][i]);

@@ -111,9 +111,9 @@ class Ring {
 };
 // Rows of pairs that follow each other are read where they are.
 template <int tiles, bool wide>
-struct InPlace {
+struct DirectTiles {
   static constexpr int slots = 0, slot_size = 0;
-  InPlace(const Blocks<tiles, wide>&, std::uint16_t*) {}
+  DirectTiles(const Blocks<tiles, wide>&, std::uint16_t*) {}
 };
 
 // Blocks of sums that are taken while the next ones are multiplied, in two places in turn.
@@ -131,8 +131,8 @@ class Taken {
   static constexpr std::int64_t size = rows * tokens;  // of one place, of two
   static constexpr std::int64_t stride = tokens * 4;   // in bytes
 
-  Taken(const TileTaker& taker, float* places, const Of& first)
-      : place_(places), taker_(taker), of_(first) {}
+  Taken(const TileTaker& taker, float* sum_buffer, const Of& first)
+      : place_(sum_buffer), taker_(taker), of_(first) {}
   float* place() const { return place_; }
   // Stored there, of a block; `steps` are multiplied before the next one is.
   void stored(const Of& at, std::int64_t row, std::int64_t steps) {
@@ -176,13 +176,13 @@ void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels
   constexpr std::int64_t x_stride = gathers ? 64 : lanes * 4;
   constexpr std::int64_t tile = gathers ? 512 : 32;  // from one tile of tokens to the next
   const Of first{rows, rows + count, &panels};
-  using Lines = std::conditional_t<gathers, Ring<tiles, wide>, InPlace<tiles, wide>>;
+  using Lines = std::conditional_t<gathers, Ring<tiles, wide>, DirectTiles<tiles, wide>>;
   alignas(64) std::uint16_t lines[Lines::slots * Lines::slot_size + 32];
   Lines ring(first, lines);
-  alignas(64) float places[2 * Sums::size + 16];
+  alignas(64) float sum_buffer[2 * Sums::size + 16];
   auto sums = [&] {
     if constexpr (taken)
-      return Sums(*taker, places, first);
+      return Sums(*taker, sum_buffer, first);
     else
       return Sums();
   }();

@@ -40,13 +40,13 @@ Dense list_of(const std::vector<std::int64_t>& values) {
 Subject subject_of(const BenchBert& model, std::uint64_t seed) {
   Graph g = bert(model.config, {.mask = false, .selected = true, .loss = true});
   NamedValues<Tensor> inputs = bert_inputs(model.ids(seed));
-  std::vector<std::int64_t> places, labels;
+  std::vector<std::int64_t> masked_positions, labels;
   for (Index i = 0; i < model.batch * model.window; ++i) {
     if (random_uniform(seed + 1, i) >= masked_share) continue;
-    places.push_back(i);
+    masked_positions.push_back(i);
     labels.push_back(drawn_below(model.config.vocab_size, seed + 2, i));
   }
-  inputs.emplace("selected", list_of(places));
+  inputs.emplace("selected", list_of(masked_positions));
   inputs.emplace("labels", list_of(labels));
   std::vector<std::string> sparse = encoder_weights(g);
   return {"", model.shape(), std::move(g), std::move(inputs), std::move(sparse)};

@@ -19,7 +19,7 @@ std::span<std::byte> writable_bytes(T& x) {
 }
 
 // This machine, and where on it the process may run.
-std::uint64_t place_of_process() {
+std::uint64_t process_location() {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   cpu_set_t set;
@@ -63,7 +63,7 @@ bool on_any_rank(Communicator& ranks, bool mine) {
 }
 
 int threads_per_rank(Communicator& ranks) {
-  const std::uint64_t here = place_of_process();
+  const std::uint64_t here = process_location();
   const auto beside = std::ranges::count(ranks.gather(here), here);
   const auto mine = std::max<std::uint64_t>(
       1, static_cast<std::uint64_t>(available_threads()) / static_cast<std::uint64_t>(beside));

@@ -23,7 +23,7 @@ void check_features(const Dense& x, const std::string& name) {
       });
       if (bad != v.end())
         fail("{}: element {} is {}, not a number that float32 has", name,
-             place_text(bad - v.begin(), x.extents), number(*bad));
+             index_text(bad - v.begin(), x.extents), number(*bad));
     }
   });
   if (!known) fail("{}: elements are {}, which features cannot be", name, name_of(x.dtype()));

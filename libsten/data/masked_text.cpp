@@ -82,7 +82,7 @@ MaskedBatch MaskedText::at(Index i) const {
   const Shape shape{rows, window};
   std::vector<std::int64_t> ids(static_cast<std::size_t>(size_of(shape)));
   std::vector<std::int64_t> targets(ids.size(), ignored);
-  std::vector<std::int64_t> places, wanted;
+  std::vector<std::int64_t> masked_positions, wanted;
   for (Index r = 0; r < rows; ++r) {
     const TokenId* from = text_.data() + start_of(first + r);
     const std::uint64_t seed = random_bits(mask_seed_, static_cast<std::uint64_t>(first + r));
@@ -94,7 +94,7 @@ MaskedBatch MaskedText::at(Index i) const {
       ids[at] = from[t];
       if (random_uniform(seed, number) >= options_.predicted) continue;
       targets[at] = from[t];
-      places.push_back(at);
+      masked_positions.push_back(at);
       wanted.push_back(from[t]);
       const double how = random_uniform(seed, number + 1);
       if (how < options_.masked)
@@ -103,8 +103,8 @@ MaskedBatch MaskedText::at(Index i) const {
         ids[at] = ordinary_[index_below(seed, number + 2, std::ssize(ordinary_))];
     }
   }
-  const Index n = std::ssize(places);
-  return {integers(shape, ids), integers({rows * window}, targets), integers({n}, places),
+  const Index n = std::ssize(masked_positions);
+  return {integers(shape, ids), integers({rows * window}, targets), integers({n}, masked_positions),
           integers({n}, wanted)};
 }
 

@@ -21,10 +21,10 @@ struct MaskedTextOptions {
 };
 
 struct MaskedBatch {
-  Dense ids;      // [B, T], I64: what the model sees
-  Dense targets;  // [B * T], I64: the token where it is to be predicted, else -100
-  Dense places;   // [P], I64: where in `targets` those P are, ascending
-  Dense wanted;   // [P], I64: the tokens there; P may be 0
+  Dense ids;               // [B, T], I64: what the model sees
+  Dense targets;           // [B * T], I64: the token where it is to be predicted, else -100
+  Dense masked_positions;  // [P], I64: where in `targets` those P are, ascending
+  Dense wanted;            // [P], I64: the tokens there; P may be 0
 };
 
 // Sequence q of a seed is the same in any batch: batch i of size B has the sequences i * B to

@@ -186,9 +186,9 @@ std::span<const float> Generation::run(std::span<const std::int64_t> ids) {
   if (n > most() - tokens()) fail_usage("{} tokens after {} are more than {}", n, tokens(), most());
   NamedValues<Tensor> in{{ids_input, row_of(ids, {1, n})}};
   if (has_positions_) {
-    std::vector<std::int64_t> places(ids.size());
-    std::iota(places.begin(), places.end(), std::int64_t{tokens()});
-    in.emplace(positions_input, row_of(places, {n}));
+    std::vector<std::int64_t> positions(ids.size());
+    std::iota(positions.begin(), positions.end(), std::int64_t{tokens()});
+    in.emplace(positions_input, row_of(positions, {n}));
   }
   const Tensor& y = executor_.run(in).at(logits_);
   if (!y.is<Dense>() || y.dtype() != DType::F32)

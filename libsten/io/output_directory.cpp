@@ -78,11 +78,11 @@ void refuse_foreign(const std::string& name, const std::string& directory) {
 
 }  // namespace
 
-OutputDirectory::Place OutputDirectory::find_place(const std::string& path, bool force) {
+OutputDirectory::Location OutputDirectory::find_location(const std::string& path, bool force) {
   if (path.empty()) fail_usage("the name of an output is empty");
   const std::string name = printable(path);
   const fs::path target = resolved(path);
-  Place at;
+  Location at;
   struct stat s = {};
   const bool is_present = stat(target.c_str(), &s) == 0;
   if (is_present) {
@@ -100,11 +100,11 @@ OutputDirectory::Place OutputDirectory::find_place(const std::string& path, bool
   return at;
 }
 
-void OutputDirectory::check(const std::string& path, bool force) { find_place(path, force); }
+void OutputDirectory::check(const std::string& path, bool force) { find_location(path, force); }
 
 OutputDirectory::OutputDirectory(const std::string& path, bool force)
-    : path_(path), name_(printable(path)), force_(force), at_(find_place(path, force)) {
-  if (settle_stale()) at_ = find_place(path, force);
+    : path_(path), name_(printable(path)), force_(force), at_(find_location(path, force)) {
+  if (settle_stale()) at_ = find_location(path, force);
   make_hidden();
 }
 

@@ -53,12 +53,12 @@ class OutputDirectory final : public Output {
   const std::string& name() const { return name_; }  // printable
 
  private:
-  struct Place {
+  struct Location {
     std::string target, parent_path;  // the last component of the path, links followed
     Fd parent;
     std::optional<unsigned> old_mode;  // of the directory there is
   };
-  static Place find_place(const std::string& path, bool force);
+  static Location find_location(const std::string& path, bool force);
 
   bool settle_stale() const;
   void make_hidden();
@@ -69,7 +69,7 @@ class OutputDirectory final : public Output {
 
   std::string path_, name_;
   bool force_;
-  Place at_;
+  Location at_;
   std::vector<std::pair<std::string, unsigned>> modes_;  // of directories in it
   std::optional<UnfinishedName> hidden_;                 // after an exchange, the old one's name
   Fd inside_;  // the hidden directory, locked while this process writes it

@@ -36,29 +36,30 @@ std::string text(const NamedPath& p) {
   return p.flag.empty() ? path : p.flag + " " + path;
 }
 
-struct Place {
+struct Location {
   const NamedPath* given;
   fs::path path;
 };
 
 // Sorted by path, so that what lies in a directory follows it.
-std::vector<Place> places(const std::vector<NamedPath>& paths) {
-  std::vector<Place> all;
+std::vector<Location> locations(const std::vector<NamedPath>& paths) {
+  std::vector<Location> all;
   for (const NamedPath& p : paths)
     if (!p.path.empty() && !is_stream(p.path)) all.push_back({&p, resolved(p.path)});
-  std::ranges::sort(all, {}, &Place::path);
+  std::ranges::sort(all, {}, &Location::path);
   return all;
 }
 
 // The first of the sorted places that is `path` or lies in it.
-const Place* first_within(const std::vector<Place>& all, const fs::path& path) {
-  const auto at = std::ranges::lower_bound(all, path, {}, &Place::path);
+const Location* first_within(const std::vector<Location>& all, const fs::path& path) {
+  const auto at = std::ranges::lower_bound(all, path, {}, &Location::path);
   if (at == all.end() || (at->path != path && !lies_in(at->path, path))) return nullptr;
   return &*at;
 }
 
 // The input directory that a place is in, as far as there is one; a shard index stands for its own.
-const Place* directory_of(const std::map<fs::path, const Place*>& directories, fs::path path) {
+const Location* directory_of(const std::map<fs::path, const Location*>& directories,
+                             fs::path path) {
   while (path.has_relative_path()) {
     path = path.parent_path();
     if (const auto at = directories.find(path); at != directories.end()) return at->second;
@@ -112,10 +113,10 @@ void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<Named
     if (printed) fail_usage("{} and {} both want standard output", text(*printed), text(o));
     printed = &o;
   }
-  const std::vector<Place> in = places(inputs), out = places(outputs);
+  const std::vector<Location> in = locations(inputs), out = locations(outputs);
   std::map<std::pair<dev_t, ino_t>, const NamedPath*> files;
-  std::map<fs::path, const Place*> directories;
-  for (const Place& p : in) {
+  std::map<fs::path, const Location*> directories;
+  for (const Location& p : in) {
     if (const auto id = identity(p.path)) files.emplace(*id, p.given);
     std::error_code none;
     if (fs::is_directory(p.path, none))
@@ -124,20 +125,20 @@ void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<Named
       directories.emplace(p.path.parent_path(), &p);
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const Place& o = out[i];
+    const Location& o = out[i];
     const bool container = o.given->container;
     const auto id = container ? std::nullopt : identity(o.path);
     const auto same = id ? files.find(*id) : files.end();
     if (same != files.end())
       fail_usage("{}: is the input {}, and inputs are never written", text(*o.given),
                  text(*same->second));
-    if (const Place* p = container ? nullptr : first_within(in, o.path))
+    if (const Location* p = container ? nullptr : first_within(in, o.path))
       fail_usage("{}: the input {} lies in it, and inputs are never written", text(*o.given),
                  text(*p->given));
-    if (const Place* p = id ? directory_of(directories, o.path) : nullptr)
+    if (const Location* p = id ? directory_of(directories, o.path) : nullptr)
       fail_usage("{}: lies in the input {}, where nothing is replaced", text(*o.given),
                  text(*p->given));
-    if (const Place* p = o.given->is_own_file ? directory_of(directories, o.path / "") : nullptr)
+    if (const Location* p = o.given->is_own_file ? directory_of(directories, o.path / "") : nullptr)
       fail_usage("{}: lies in the input {}, where no run keeps its files", text(*o.given),
                  text(*p->given));
     for (std::size_t k = i + 1;
@@ -146,7 +147,7 @@ void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<Named
         fail_usage("{} would lie in {}, where a run keeps its own files", text(*out[k].given),
                    text(*o.given));
     if (i + 1 == out.size()) break;
-    const Place& next = out[i + 1];
+    const Location& next = out[i + 1];
     if (next.path == o.path)
       fail_usage("{} and {} are one place", text(*o.given), text(*next.given));
     if (!container && lies_in(next.path, o.path))

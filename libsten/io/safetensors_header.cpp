@@ -32,10 +32,11 @@ class HeaderReader {
   bool binary(std::vector<std::uint8_t>&) { return scalar("binary"); }
 
   bool number_unsigned(std::uint64_t value) {
-    if (place_ != Place::shape && place_ != Place::offsets) return scalar(std::to_string(value));
+    if (place_ != ParserState::shape && place_ != ParserState::offsets)
+      return scalar(std::to_string(value));
     constexpr auto limit = static_cast<std::uint64_t>(std::numeric_limits<Index>::max());
     if (value > limit) bad("'{}' holds {}, above 2^63 - 1", field_, value);
-    if (place_ == Place::shape) {
+    if (place_ == ParserState::shape) {
       if (entry().shape.size() == max_rank) bad("has more than {} dimensions", max_rank);
       entry().shape.push_back(static_cast<Index>(value));
     } else {
@@ -46,13 +47,13 @@ class HeaderReader {
   }
 
   bool string(std::string& value) {
-    if (place_ == Place::metadata) {
+    if (place_ == ParserState::metadata) {
       if (header_.metadata.size() == max_entries)
         fail("{}: more than {} metadata keys", file_, max_entries);
       header_.metadata.emplace_back(std::move(field_), std::move(value));
       return true;
     }
-    if (place_ != Place::entry || field_ != "dtype") return scalar("a string");
+    if (place_ != ParserState::entry || field_ != "dtype") return scalar("a string");
     const std::optional<DType> dtype = dtype_from(value);
     if (!dtype) bad("dtype {} is not known", shown(value));
     entry().dtype = *dtype;
@@ -60,21 +61,21 @@ class HeaderReader {
   }
 
   bool key(std::string& key) {
-    if (place_ == Place::root) {
+    if (place_ == ParserState::root) {
       start_value(key);
-    } else if (place_ == Place::entry) {
+    } else if (place_ == ParserState::entry) {
       start_field(key);
-    } else if (place_ == Place::metadata) {
+    } else if (place_ == ParserState::metadata) {
       field_ = std::move(key);
     }
     return true;
   }
 
   bool start_object(std::size_t) {
-    if (place_ == Place::top) {
-      place_ = Place::root;
-    } else if (place_ == Place::root) {
-      place_ = in_metadata_ ? Place::metadata : Place::entry;
+    if (place_ == ParserState::top) {
+      place_ = ParserState::root;
+    } else if (place_ == ParserState::root) {
+      place_ = in_metadata_ ? ParserState::metadata : ParserState::entry;
     } else {
       start_nested("an object");
     }
@@ -82,22 +83,22 @@ class HeaderReader {
   }
 
   bool end_object() {
-    if (place_ == Place::skipped) {
+    if (place_ == ParserState::skipped) {
       end_nested();
-    } else if (place_ == Place::root) {
-      place_ = Place::top;
+    } else if (place_ == ParserState::root) {
+      place_ = ParserState::top;
     } else {
-      if (place_ == Place::entry) finish_entry();
-      place_ = Place::root;
+      if (place_ == ParserState::entry) finish_entry();
+      place_ = ParserState::root;
     }
     return true;
   }
 
   bool start_array(std::size_t) {
-    if (place_ == Place::entry && field_ == "shape") {
-      place_ = Place::shape;
-    } else if (place_ == Place::entry && field_ == "data_offsets") {
-      place_ = Place::offsets;
+    if (place_ == ParserState::entry && field_ == "shape") {
+      place_ = ParserState::shape;
+    } else if (place_ == ParserState::entry && field_ == "data_offsets") {
+      place_ = ParserState::offsets;
     } else {
       start_nested("an array");
     }
@@ -105,13 +106,13 @@ class HeaderReader {
   }
 
   bool end_array() {
-    if (place_ == Place::skipped) {
+    if (place_ == ParserState::skipped) {
       end_nested();
       return true;
     }
-    if (place_ == Place::offsets && offsets_ != 2)
+    if (place_ == ParserState::offsets && offsets_ != 2)
       bad("'data_offsets' holds {}, not two numbers", offsets_ == 0 ? "nothing" : "one number");
-    place_ = Place::entry;
+    place_ = ParserState::entry;
     return true;
   }
 
@@ -131,7 +132,7 @@ class HeaderReader {
 
  private:
   // What the next value or key belongs to.
-  enum class Place { top, root, metadata, entry, shape, offsets, skipped };
+  enum class ParserState { top, root, metadata, entry, shape, offsets, skipped };
 
   SafetensorsEntry& entry() { return header_.entries.back(); }
 
@@ -183,7 +184,8 @@ class HeaderReader {
 
   // A value that no place takes as it is: fine only within a field that is skipped.
   bool scalar(std::string_view got) {
-    if (place_ != Place::skipped && !(place_ == Place::entry && !is_known(field_))) unexpected(got);
+    if (place_ != ParserState::skipped && !(place_ == ParserState::entry && !is_known(field_)))
+      unexpected(got);
     return true;
   }
 
@@ -191,24 +193,24 @@ class HeaderReader {
     scalar(got);
     if (++depth_ > max_depth)
       bad("field {} is nested more than {} deep", shown(fields_.back()), max_depth);
-    place_ = Place::skipped;
+    place_ = ParserState::skipped;
   }
 
   void end_nested() {
-    if (--depth_ == 0) place_ = Place::entry;
+    if (--depth_ == 0) place_ = ParserState::entry;
   }
 
   [[noreturn]] void unexpected(std::string_view value) {
     const std::string got = printable(value.substr(0, 40)) + (value.size() > 40 ? "..." : "");
     switch (place_) {
-      case Place::top:
+      case ParserState::top:
         fail("{}: header is {}, not an object", file_, got);
-      case Place::root:
+      case ParserState::root:
         if (in_metadata_) fail("{}: '{}' is {}, not an object", file_, metadata_name, got);
         bad("is {}, not an object", got);
-      case Place::metadata:
+      case ParserState::metadata:
         fail("{}: metadata {} is {}, not a string", file_, shown(field_), got);
-      case Place::entry:
+      case ParserState::entry:
         bad("'{}' is {}, not {}", field_, got, field_ == "dtype" ? "a string" : "an array");
       default:
         bad("'{}' holds {}, not an unsigned integer", field_, got);
@@ -234,7 +236,7 @@ class HeaderReader {
 
   const std::string& file_;
   SafetensorsHeader header_;
-  Place place_ = Place::top;
+  ParserState place_ = ParserState::top;
   bool in_metadata_ = false, seen_metadata_ = false;
   std::vector<std::string> fields_;  // of the entry so far
   std::string field_;                // the key whose value comes next

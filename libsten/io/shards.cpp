@@ -13,7 +13,7 @@
 #include "libsten/io/mmap.h"
 #include "libsten/io/output_name.h"
 #include "libsten/io/safetensors.h"
-#include "libsten/io/weights_place.h"
+#include "libsten/io/weights_location.h"
 
 namespace sten {
 namespace {
@@ -107,7 +107,7 @@ ShardIndex find_shards(const std::string& path) {
     read_index(path, out);
     return out;
   }
-  const WeightsPlace place = find_weights(path);
+  const WeightsLocation place = find_weights(path);
   out.directory = path;
   out.folder = place.folder;
   out.beside = place.beside;

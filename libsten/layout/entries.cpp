@@ -191,31 +191,31 @@ void check_chunks_hold(const Shape& extents, const std::vector<Index>& at, const
   const Index axis = nmg.integer("axis", 0);
   const NmgGeometry geo = NmgGeometry::of(extents, nmg.integer("n"), nmg.integer("m"),
                                           nmg.integer("g"), axis, dims_of(nmg));
-  struct Place {
+  struct EntryLocation {
     Index unit, strip, position;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const EntryLocation&) const = default;
   };
-  std::vector<Place> places;
-  places.reserve(at.size());
+  std::vector<EntryLocation> positions;
+  positions.reserve(at.size());
   for (const Index offset : at) {
     const auto [line, strip] = geo.view.place(offset);
     const Index batch = line / geo.view.rows, row = line % geo.view.rows;
-    places.push_back({(batch * geo.row_blocks + row / geo.m) * geo.chunks + strip / geo.strips,
-                      strip % geo.strips, row % geo.m});
+    positions.push_back({(batch * geo.row_blocks + row / geo.m) * geo.chunks + strip / geo.strips,
+                         strip % geo.strips, row % geo.m});
   }
-  std::sort(places.begin(), places.end());
+  std::sort(positions.begin(), positions.end());
   const auto table = PatternTable::get(geo.n, geo.m);
   ChunkPlacer placer(*table, geo.g);
   ChunkPositions kept(geo);
-  for (std::size_t k = 0; k < places.size();) {
-    const NmgUnit unit(geo, places[k].unit);
+  for (std::size_t k = 0; k < positions.size();) {
+    const NmgUnit unit(geo, positions[k].unit);
     kept.clear();
     Index used = 0;  // strips
-    for (const std::size_t first = k; k < places.size() && places[k].unit == places[first].unit;
-         ++k) {
-      used += k == first || places[k].strip != places[k - 1].strip;
-      if (!kept.keep(places[k].strip, places[k].position))
-        refuse_strip(what, unit, axis, geo.n, places[k].strip);
+    for (const std::size_t first = k;
+         k < positions.size() && positions[k].unit == positions[first].unit; ++k) {
+      used += k == first || positions[k].strip != positions[k - 1].strip;
+      if (!kept.keep(positions[k].strip, positions[k].position))
+        refuse_strip(what, unit, axis, geo.n, positions[k].strip);
     }
     // As many strips as a pattern takes always find their places.
     if (used > geo.g && !placer.place(kept)) refuse_chunk(what, unit, axis, geo.g);

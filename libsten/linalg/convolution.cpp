@@ -79,18 +79,19 @@ class ByLibrary {
   void forward(const float* x, const float* packed, const float* b, float* y,
                const ConvolutionEnd& end) const {
     each([&](const OnednnConvolution& of, Index image, float* scratch) {
-      of.forward(x + image * c_.pixels() * c_.in, packed, b, y + image * c_.places() * c_.out,
-                 scratch);
+      of.forward(x + image * c_.pixels() * c_.in, packed, b,
+                 y + image * c_.output_positions() * c_.out, scratch);
       const Index images = std::min(images_, c_.batch - image), least = 256;
       // On this thread, where pieces are shared out.
-      parallel_for(images * c_.places(), least, [&](Index first, Index last) {
-        end.apply(image * c_.places() + first, last - first, c_.out, y);
+      parallel_for(images * c_.output_positions(), least, [&](Index first, Index last) {
+        end.apply(image * c_.output_positions() + first, last - first, c_.out, y);
       });
     });
   }
   void data(const float* dy, const float* packed, float* dx) const {
     each([&](const OnednnConvolution& of, Index image, float* scratch) {
-      of.data(dy + image * c_.places() * c_.out, packed, dx + image * c_.pixels() * c_.in, scratch);
+      of.data(dy + image * c_.output_positions() * c_.out, packed, dx + image * c_.pixels() * c_.in,
+              scratch);
     });
   }
 
@@ -164,8 +165,8 @@ void convolve_weights(const Convolution& c, const float* x, const float* dy, flo
     for (Index p = begin; p < end; ++p) {
       const Index image = p * images;
       (p + 1 < pieces ? library : of_last)
-          ->weights(x + image * c.pixels() * c.in, dy + image * c.places() * c.out, sums + p * size,
-                    scratch);
+          ->weights(x + image * c.pixels() * c.in, dy + image * c.output_positions() * c.out,
+                    sums + p * size, scratch);
     }
   });
   parallel_for(size, Index{1} << 14, [&](Index begin, Index end) {

@@ -9,7 +9,7 @@ namespace sten {
 namespace {
 
 // Places of a tile, whose patches stay in the second cache and still fill a product.
-Index tile_places(const Convolution& c) {
+Index tile_positions(const Convolution& c) {
   constexpr Index elements = Index{1} << 16;
   return std::clamp<Index>(elements / (c.taps() * c.group_in()), 32, 1024);
 }
@@ -102,12 +102,12 @@ Index weight_pieces(const Convolution& c) {
   constexpr Index floats = Index{1} << 23;  // of all sums together, but two may be larger
   const Index size = std::max<Index>(1, c.out * c.group_in() * c.taps());
   const Index fit = std::clamp<Index>(floats / size, 2, most);
-  return std::clamp<Index>(c.batch * c.places() / worth, 1, std::min(fit, c.batch));
+  return std::clamp<Index>(c.batch * c.output_positions() / worth, 1, std::min(fit, c.batch));
 }
 
 void convolve_by_product(const Convolution& c, const float* x, const float* w, const float* b,
                          float* y, const ConvolutionEnd& end) {
-  const Index all = c.batch * c.places(), in = c.group_in(), out = c.group_out();
+  const Index all = c.batch * c.output_positions(), in = c.group_in(), out = c.group_out();
   const Index length = c.taps() * in;
   const auto finish = [&](Index first, Index last) {
     for (Index p = first; p < last && b; ++p)
@@ -120,15 +120,15 @@ void convolve_by_product(const Convolution& c, const float* x, const float* w, c
     return;
   }
   const std::vector<float> weights = by_taps(c, w);
-  const Index at_once = tile_places(c);
+  const Index at_once = tile_positions(c);
   parallel_for(ceil_div(all, at_once), 1, [&](Index first, Index last) {
     std::vector<float> patches(at_once * length), made(at_once * out);
     for (Index tile = first; tile < last; ++tile) {
       const Index begin = tile * at_once, count = std::min(at_once, all - begin);
       for (Index g = 0; g < c.groups; ++g) {
         for (Index p = 0; p < count; ++p)
-          gather_patch(c, x + (begin + p) / c.places() * c.pixels() * c.in,
-                       (begin + p) % c.places(), g, patches.data() + p * length);
+          gather_patch(c, x + (begin + p) / c.output_positions() * c.pixels() * c.in,
+                       (begin + p) % c.output_positions(), g, patches.data() + p * length);
         const float* of_group = weights.data() + g * out * length;
         if (c.groups == 1) {
           dense_linear(count, out, length, patches.data(), of_group, y + begin * c.out, 1);
@@ -145,19 +145,19 @@ void convolve_by_product(const Convolution& c, const float* x, const float* w, c
 
 void convolve_data_by_product(const Convolution& c, const float* dy, const float* w, float* dx) {
   const Index in = c.group_in(), out = c.group_out(), length = c.taps() * in;
-  if (is_pointwise(c)) return dense_gemm(c.batch * c.places(), c.in, c.out, dy, w, dx);
+  if (is_pointwise(c)) return dense_gemm(c.batch * c.output_positions(), c.in, c.out, dy, w, dx);
   const std::vector<float> weights = by_taps(c, w);
-  const Index at_once = tile_places(c);
+  const Index at_once = tile_positions(c);
   // An image is one thread's: patches overlap.
   parallel_for(c.batch, 1, [&](Index first, Index last) {
     std::vector<float> patches(at_once * length), from(at_once * out);
     for (Index n = first; n < last; ++n) {
       float* image = dx + n * c.pixels() * c.in;
       std::fill_n(image, c.pixels() * c.in, 0.0f);
-      for (Index begin = 0; begin < c.places(); begin += at_once) {
-        const Index count = std::min(at_once, c.places() - begin);
+      for (Index begin = 0; begin < c.output_positions(); begin += at_once) {
+        const Index count = std::min(at_once, c.output_positions() - begin);
         for (Index g = 0; g < c.groups; ++g) {
-          copy_rows(dy + (n * c.places() + begin) * c.out + g * out, c.out, count, out,
+          copy_rows(dy + (n * c.output_positions() + begin) * c.out + g * out, c.out, count, out,
                     from.data());
           dense_gemm(count, length, out, from.data(), weights.data() + g * out * length,
                      patches.data(), 1);
@@ -171,21 +171,21 @@ void convolve_data_by_product(const Convolution& c, const float* dy, const float
 
 void convolve_weights_by_product(const Convolution& c, const float* x, const float* dy, float* dw) {
   const Index in = c.group_in(), out = c.group_out(), taps = c.taps(), length = taps * in;
-  const Index all = c.batch * c.places(), size = c.out * length;
+  const Index all = c.batch * c.output_positions(), size = c.out * length;
   if (all == 0) return std::fill_n(dw, size, 0.0f), void();
-  const Index pieces = weight_pieces(c), at_once = tile_places(c);
+  const Index pieces = weight_pieces(c), at_once = tile_positions(c);
   const Index images = ceil_div(c.batch, pieces);
   std::vector<float> sums(pieces * size);
   parallel_for(pieces, 1, [&](Index first, Index last) {
     std::vector<float> patches(at_once * length), from(at_once * out), made(out * length);
     for (Index piece = first; piece < last; ++piece) {
-      const Index stop = std::min(c.batch, (piece + 1) * images) * c.places();
-      for (Index begin = piece * images * c.places(); begin < stop; begin += at_once) {
+      const Index stop = std::min(c.batch, (piece + 1) * images) * c.output_positions();
+      for (Index begin = piece * images * c.output_positions(); begin < stop; begin += at_once) {
         const Index count = std::min(at_once, stop - begin);
         for (Index g = 0; g < c.groups; ++g) {
           for (Index p = 0; p < count; ++p)
-            gather_patch(c, x + (begin + p) / c.places() * c.pixels() * c.in,
-                         (begin + p) % c.places(), g, patches.data() + p * length);
+            gather_patch(c, x + (begin + p) / c.output_positions() * c.pixels() * c.in,
+                         (begin + p) % c.output_positions(), g, patches.data() + p * length);
           copy_rows(dy + begin * c.out + g * out, c.out, count, out, from.data());
           dense_transposed_gemm(out, length, count, from.data(), patches.data(), made.data(), 1);
           float* sum = sums.data() + piece * size + g * out * length;

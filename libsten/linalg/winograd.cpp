@@ -30,25 +30,27 @@ struct Tiles {
         cols(ceil_div(c.result[2], tile)),
         all(c.batch * rows * cols) {}
 
-  struct Place {
+  struct TilePosition {
     Index image, row, col;  // of the first place of y
   };
-  Place at(Index t) const { return {t / (rows * cols), t / cols % rows * tile, t % cols * tile}; }
+  TilePosition at(Index t) const {
+    return {t / (rows * cols), t / cols % rows * tile, t % cols * tile};
+  }
   // What of the window lies in x, and of the tile in y.
-  TilePart in_x(const Place& p) const {
+  TilePart in_x(const TilePosition& p) const {
     const Index row = p.row - c.before[1], col = p.col - c.before[2];
     return {std::clamp<Index>(-row, 0, window), std::clamp<Index>(c.size[1] - row, 0, window),
             std::clamp<Index>(-col, 0, window), std::clamp<Index>(c.size[2] - col, 0, window)};
   }
-  TilePart in_y(const Place& p) const {
+  TilePart in_y(const TilePosition& p) const {
     return {0, std::min(tile, c.result[1] - p.row), 0, std::min(tile, c.result[2] - p.col)};
   }
-  const float* x_at(const float* x, const Place& p) const {
+  const float* x_at(const float* x, const TilePosition& p) const {
     return x +
            ((p.image * c.size[1] + p.row - c.before[1]) * c.size[2] + p.col - c.before[2]) * c.in;
   }
   template <class T>
-  T* y_at(T* y, const Place& p) const {
+  T* y_at(T* y, const TilePosition& p) const {
     return y + ((p.image * c.result[1] + p.row) * c.result[2] + p.col) * c.out;
   }
 };
@@ -79,14 +81,14 @@ void transform_filter(const Convolution& c, const float* w, bool transposed, flo
 // A tile's window of x to v [planes, count, in], and its results in m [planes, count, out] to y.
 void window_of(const Tiles& tiles, const float* x, Index t, float* v, Index count) {
   const Convolution& c = tiles.c;
-  const Tiles::Place p = tiles.at(t);
+  const Tiles::TilePosition p = tiles.at(t);
   kernels::winograd().input(tiles.x_at(x, p), c.size[2] * c.in, c.in, tiles.in_x(p), v,
                             count * c.in);
 }
 void results_of(const Tiles& tiles, const float* m, Index count, const float* b, Index t, float* y,
                 const ConvolutionEnd& end) {
   const Convolution& c = tiles.c;
-  const Tiles::Place p = tiles.at(t);
+  const Tiles::TilePosition p = tiles.at(t);
   const TilePart part = tiles.in_y(p);
   kernels::winograd().output(m, count * c.out, c.out, b, part, tiles.y_at(y, p),
                              c.result[2] * c.out);
@@ -197,7 +199,7 @@ void convolve_weights_by_winograd(const Convolution& c, const float* x, const fl
     const Index count = std::min(at_once, tiles.all - begin);
     parallel_for(count, 8, [&](Index first, Index last) {
       for (Index t = first; t < last; ++t) {
-        const Tiles::Place p = tiles.at(begin + t);
+        const Tiles::TilePosition p = tiles.at(begin + t);
         kernels::winograd().input(tiles.x_at(x, p), c.size[2] * c.in, c.in, tiles.in_x(p),
                                   v + t * c.in, count * c.in);
         kernels::winograd().output_gradient(tiles.y_at(dy, p), c.result[2] * c.out, c.out,

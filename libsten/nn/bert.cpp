@@ -37,11 +37,11 @@ class Builder {
       g_.weights.back().aliases = {"cls.predictions.decoder.weight"};
     const std::string types =
         embedding(name + ".token_type_embeddings", config_.type_vocab_size, "token_type_ids");
-    const std::string places =
+    const std::string position_embeddings =
         embedding(name + ".position_embeddings", config_.max_position_embeddings, "position_ids");
     const std::string sum = node(name + ".add_token_types", "add", {words, types});
-    return dropped(name,
-                   norm(name + ".LayerNorm", node(name + ".add_positions", "add", {sum, places})));
+    return dropped(name, norm(name + ".LayerNorm",
+                              node(name + ".add_positions", "add", {sum, position_embeddings})));
   }
   // Where logits are wanted at some places alone, so is what follows the last attention.
   std::string layer(std::string x, const std::string& name, bool is_last) {

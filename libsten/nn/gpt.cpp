@@ -21,9 +21,10 @@ class GptBuilder {
   Graph build() {
     const std::string tokens = embedding("transformer.wte", config_.vocab_size, "input_ids");
     g_.weights.back().aliases.emplace_back("lm_head.weight");
-    const std::string places = embedding("transformer.wpe", config_.n_positions, "position_ids");
-    std::string x =
-        dropped("transformer.drop", node("transformer.embeddings", "add", {tokens, places}));
+    const std::string position_embeddings =
+        embedding("transformer.wpe", config_.n_positions, "position_ids");
+    std::string x = dropped("transformer.drop",
+                            node("transformer.embeddings", "add", {tokens, position_embeddings}));
     for (Index i = 0; i < config_.n_layer; ++i) x = block(x, fmt::format("transformer.h.{}", i));
     if (with_.last) {
       using List = Attributes::List;

@@ -229,10 +229,10 @@ class Reorder {
       const Index p = s.attributes.integer(name, fallback);
       return std::clamp<Index>(p < 0 ? p + n : p, 0, n);
     };
-    AxisOrder places;
-    for (Index d = at("begin", 0); d < at("end", n); ++d) places.push_back(place_of(order, d));
+    AxisOrder positions;
+    for (Index d = at("begin", 0); d < at("end", n); ++d) positions.push_back(place_of(order, d));
     const ValueRef all = to_.add("shape", {x}, {}, s.name + ".shape");
-    const ValueRef v = to_.add("gather", {all, to_.add_integers(places)}, {}, s.name);
+    const ValueRef v = to_.add("gather", {all, to_.add_integers(positions)}, {}, s.name);
     layouts_[s.out] = {{v, {}}};
     return true;
   }

@@ -74,7 +74,7 @@ void range(Inference& i) {
   i.out.shape = ExtentList{n};
 }
 
-void places_found(Inference& i) {
+void infer_non_zero(Inference& i) {
   i.out.dtype = DType::I64;
   if (!i.in(0).shape) return;
   i.out.shape = ExtentList{known(std::ssize(i.shape(0))), i.builder.extents.fresh()};
@@ -161,7 +161,7 @@ const InferRules& rules() {
     m["cross-entropy"] = cross_entropy;
     m["matmul"] = matmul;
     m["range"] = range;
-    m["non-zero"] = places_found;
+    m["non-zero"] = infer_non_zero;
     m["constant-of-shape"] = filled;
     m["shape"] = shape_of;
     m["size"] = size_of_all;

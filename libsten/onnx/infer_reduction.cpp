@@ -42,7 +42,7 @@ void top(Inference& i) {
   e = i.inputs() < 2 ? known(i.node.attributes.integer("k", 1)) : i.builder.extents.fresh();
   i.out.shape = std::move(out);
 }
-void top_places(Inference& i) {
+void infer_top_k(Inference& i) {
   top(i);
   i.out.dtype = DType::I64;
 }
@@ -57,7 +57,7 @@ void add_reduction_rules(InferRules& all) {
     all[op] = infer_same;
   all["arg-max"] = all["arg-min"] = place;
   all["top-k"] = top;
-  all["top-k-indices"] = top_places;
+  all["top-k-indices"] = infer_top_k;
 }
 
 }  // namespace sten

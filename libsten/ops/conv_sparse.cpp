@@ -26,7 +26,7 @@ class Patches {
   explicit Patches(const Convolution& c)
       : c_(c),
         length_(c.in * c.taps()),
-        all_(c.batch * c.places()),
+        all_(c.batch * c.output_positions()),
         at_once_(std::clamp<Index>((Index{1} << 19) / length_, 64, 4096)),
         memory_(is_pointwise(c) ? 0 : std::min(at_once_, all_) * length_) {}
 
@@ -43,16 +43,16 @@ class Patches {
   // Adds the patches of one image's places to its pixels.
   void scatter(Index begin, Index count, float* dx) const {
     for (Index p = begin; p < begin + count; ++p)
-      add_patch_by_channel(c_, memory_.data() + (p - begin) * length_, p % c_.places(),
-                           dx + p / c_.places() * c_.pixels() * c_.in);
+      add_patch_by_channel(c_, memory_.data() + (p - begin) * length_, p % c_.output_positions(),
+                           dx + p / c_.output_positions() * c_.pixels() * c_.in);
   }
 
  private:
   void gather(const float* x, Index begin, Index count) {
     parallel_for(count, 32, [&](Index first, Index last) {
       for (Index p = first; p < last; ++p)
-        gather_patch_by_channel(c_, x + (begin + p) / c_.places() * c_.pixels() * c_.in,
-                                (begin + p) % c_.places(), memory_.data() + p * length_);
+        gather_patch_by_channel(c_, x + (begin + p) / c_.output_positions() * c_.pixels() * c_.in,
+                                (begin + p) % c_.output_positions(), memory_.data() + p * length_);
     });
   }
 
@@ -71,7 +71,7 @@ Outputs sparse_convolution(const Call& call) {
 
 // The gradient of w at its positions, summed over tiles.
 Tensor weights_gradient(const Convolution& c, const Tensor& w, const float* dy, const float* x) {
-  if (is_pointwise(c)) return sampled_linear(w, c.batch * c.places(), dy, x);
+  if (is_pointwise(c)) return sampled_linear(w, c.batch * c.output_positions(), dy, x);
   std::optional<Values> sum;
   Patches(c).each(x, [&](Index begin, Index count, const float* patches) {
     const Tensor term = sampled_linear(w, count, dy + begin * c.out, patches);
@@ -100,7 +100,8 @@ Outputs sparse_convolution_grad(const Call& call) {
   Outputs grads(call.formats.size());
   if (call.wants(0))
     grads[0] = write_whole<float>(call.out(0), x.shape(), [&](float* to) {
-      if (is_pointwise(c)) return sparse_transposed_linear(w, c.batch * c.places(), from, to);
+      if (is_pointwise(c))
+        return sparse_transposed_linear(w, c.batch * c.output_positions(), from, to);
       std::fill_n(to, size_of(x.shape()), 0.0f);
       Patches tiles(c);
       tiles.each(nullptr, [&](Index begin, Index count, float* patches) {
@@ -116,7 +117,7 @@ Outputs sparse_convolution_grad(const Call& call) {
                                   [&](float* to) { convolve_weights(c, in, from, to); });
   }
   if (g.has_bias && call.wants(2))
-    grads[2] = bias_gradient(call.out(2), c.batch * c.places(), c.out, from);
+    grads[2] = bias_gradient(call.out(2), c.batch * c.output_positions(), c.out, from);
   return grads;
 }
 
@@ -127,7 +128,7 @@ void convolve_sparse(const Convolution& c, const float* x, const Tensor& given, 
   check_groups(c);
   const Tensor& w = as_matrix(given);
   check_factor(w);
-  const Index length = c.in * c.taps(), all = c.batch * c.places();
+  const Index length = c.in * c.taps(), all = c.batch * c.output_positions();
   const auto product = [&](Index begin, Index count, const float* patches) {
     Epilogue part = epilogue;
     if (part.residual) part.residual += begin * c.out;

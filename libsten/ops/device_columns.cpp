@@ -11,7 +11,7 @@ constexpr Index most_column_elements = Index{1} << 24;
 
 void check_column_numbers(const Convolution& c) {
   bool fits = c.in * c.taps() < beyond_numbers && c.pixels() * c.in < beyond_numbers &&
-              c.places() < beyond_numbers;
+              c.output_positions() < beyond_numbers;
   for (std::size_t d = 0; d < 3; ++d) {
     const Index last = (c.result[d] - 1) * c.stride[d] + (c.kernel[d] - 1) * c.dilation[d];
     fits = fits && std::max(c.size[d] + c.before[d], last) < beyond_numbers / 2;
@@ -31,10 +31,12 @@ DeviceColumns::DeviceColumns(const Convolution& c, bool by_channel)
   if (is_x_ || c.batch == 0) return;
   check_column_numbers(c);
   const Index rows = std::max<Index>(1, most_column_elements / length());
-  const Index images = std::min(rows / c.places(), (beyond_numbers - 1) / (c.pixels() * c.in));
+  const Index images =
+      std::min(rows / c.output_positions(), (beyond_numbers - 1) / (c.pixels() * c.in));
   images_ = std::clamp<Index>(images, 1, c.batch);
-  places_ = std::min(rows, c.places());
-  columns_ = Values::uninitialized(DType::F32, images_ * places_ * length(), Device::cuda);
+  output_positions_ = std::min(rows, c.output_positions());
+  columns_ =
+      Values::uninitialized(DType::F32, images_ * output_positions_ * length(), Device::cuda);
   memory_ = reinterpret_cast<float*>(columns_.mutate_bytes());
 }
 

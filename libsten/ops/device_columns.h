@@ -36,23 +36,25 @@ class DeviceColumns {
  private:
   template <class T, class F>
   void whole(T* x, F& f) const {
-    if (c_.batch > 0) f(Index{0}, c_.batch * c_.places(), x);
+    if (c_.batch > 0) f(Index{0}, c_.batch * c_.output_positions(), x);
   }
-  Index first_row(const kernels::ColumnPiece& p) const { return p.image * c_.places() + p.place; }
+  Index first_row(const kernels::ColumnPiece& p) const {
+    return p.image * c_.output_positions() + p.place;
+  }
   template <class F>
   void each_piece(F&& f) const {
-    const Index places = c_.places();
+    const Index output_positions = c_.output_positions();
     for (Index image = 0; image < c_.batch; image += images_)
-      for (Index place = 0; place < places; place += places_)
+      for (Index place = 0; place < output_positions; place += output_positions_)
         f(kernels::ColumnPiece{image, std::min(images_, c_.batch - image), place,
-                               std::min(places_, places - place), by_channel_});
+                               std::min(output_positions_, output_positions - place), by_channel_});
   }
   void make(const kernels::ColumnPiece& p, const float* x) const;
   void sum_piece(const kernels::ColumnPiece& p, float* dx) const;
 
   const Convolution& c_;
   bool by_channel_, is_x_;
-  Index images_ = 1, places_ = 1;  // at once: places of one image, or whole images
+  Index images_ = 1, output_positions_ = 1;  // at once: places of one image, or whole images
   Values columns_;
   float* memory_ = nullptr;
 };

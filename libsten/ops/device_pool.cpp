@@ -19,13 +19,13 @@ Pools pools_on_device(std::string_view op, const Windows& w, bool is_max, const 
     if (n > most) fail_unsupported("{} on a device is of images of less than 2^30 pixels", op);
   };
   Pools p{w.batch, w.channels, {}, is_max, a.integer("count-pads", 0) != 0};
-  Index pixels = w.batch, places = w.batch;
+  Index pixels = w.batch, output_positions = w.batch;
   for (std::size_t d = 0; d < 3; ++d) {
     const WindowAxis x = w.axis(d);
     check(w.size[d] + x.before + x.after);
     if (x.is_adaptive) check(w.size[d] * (w.result[d] + 1));
     check(pixels *= w.size[d]);
-    check(places *= w.result[d]);
+    check(output_positions *= w.result[d]);
     const auto number = [=](Index n) { return static_cast<std::int32_t>(std::min(n, most)); };
     p.axes[d] = {number(w.size[d]),  number(w.result[d]), number(x.kernel), number(x.stride),
                  number(x.dilation), number(x.before),    number(x.after),  x.is_adaptive};

@@ -35,7 +35,7 @@ std::vector<Index> named_rows(std::string_view op, bool is_gather, const Shape& 
     if (is_gather && id < 0) rows[i] += table[axis];
     if (rows[i] < 0 || rows[i] >= table[axis])
       fail_usage("{}: ids{} is {}, but {} is {}", op,
-                 place_text(static_cast<Index>(i), ids.extents), id, is_gather ? "x" : "the table",
+                 index_text(static_cast<Index>(i), ids.extents), id, is_gather ? "x" : "the table",
                  to_string(table));
   }
   return rows;

@@ -21,7 +21,7 @@ struct ImageMap {
   Shape shape() const;
   std::size_t first() const { return 3 - axes; }  // the first spatial axis, of three
   Index image() const { return size[0] * size[1] * size[2] * channels; }
-  Index places() const { return result[0] * result[1] * result[2]; }
+  Index output_positions() const { return result[0] * result[1] * result[2]; }
   // Of one step along the first spatial axis.
   Index slab() const { return image() / size[first()]; }
   // How many of these a thread computes a gradient of at least: a divisor of their number, so that there
@@ -40,14 +40,14 @@ struct ImageMap {
 // f(o, image, T* to) for each place o of the result, whose channels it writes. `image` is where
 // o's image begins in x.
 template <class T, class F>
-Tensor write_places(const OutFormat& format, const ImageMap& m, F f) {
-  return write_elements<T>(format, m.shape(), std::max<Index>(1, m.channels),
-                           [&](Index begin, Index end, T* to) {
-                             for (Index p = begin / m.channels; p < end / m.channels; ++p) {
-                               f(m.place(p % m.places()), p / m.places() * m.image(), to);
-                               to += m.channels;
-                             }
-                           });
+Tensor write_positions(const OutFormat& format, const ImageMap& m, F f) {
+  return write_elements<T>(
+      format, m.shape(), std::max<Index>(1, m.channels), [&](Index begin, Index end, T* to) {
+        for (Index p = begin / m.channels; p < end / m.channels; ++p) {
+          f(m.place(p % m.output_positions()), p / m.output_positions() * m.image(), to);
+          to += m.channels;
+        }
+      });
 }
 
 // The gradient of x, all 0 before: f(o, image, row, from, until, T* to) adds what place o of the
@@ -56,24 +56,25 @@ Tensor write_places(const OutFormat& format, const ImageMap& m, F f) {
 // step along the first spatial axis, may be in there; each element gets its summands in their order,
 // so that its bits do not depend on threads().
 template <class T, class Reach, class F>
-Tensor gather_places(const OutFormat& format, const Shape& x, const ImageMap& m, Reach reach, F f) {
+Tensor gather_positions(const OutFormat& format, const Shape& x, const ImageMap& m, Reach reach,
+                        F f) {
   const std::size_t d = m.first();
-  const Index slab = m.slab(), image = m.image(), per_step = m.places() / m.result[d];
-  return write_elements<T>(format, x, std::max<Index>(1, slab * m.slabs_at_once()),
-                           [&](Index begin, Index end, T* to) {
-                             std::fill(to, to + (end - begin), T{0});
-                             for (Index i = begin / image; i * image < end; ++i) {
-                               const Index from = std::max(begin, i * image) - i * image;
-                               const Index until = std::min(end, (i + 1) * image) - i * image;
-                               for (Index step = 0; step < m.result[d]; ++step) {
-                                 const auto [low, high] = reach(step);
-                                 if (high < from / slab || low >= ceil_div(until, slab)) continue;
-                                 for (Index p = step * per_step; p < (step + 1) * per_step; ++p)
-                                   f(m.place(p), i * image, (i * m.places() + p) * m.channels, from,
-                                     until, to + (i * image - begin));
-                               }
-                             }
-                           });
+  const Index slab = m.slab(), image = m.image(), per_step = m.output_positions() / m.result[d];
+  return write_elements<T>(
+      format, x, std::max<Index>(1, slab * m.slabs_at_once()), [&](Index begin, Index end, T* to) {
+        std::fill(to, to + (end - begin), T{0});
+        for (Index i = begin / image; i * image < end; ++i) {
+          const Index from = std::max(begin, i * image) - i * image;
+          const Index until = std::min(end, (i + 1) * image) - i * image;
+          for (Index step = 0; step < m.result[d]; ++step) {
+            const auto [low, high] = reach(step);
+            if (high < from / slab || low >= ceil_div(until, slab)) continue;
+            for (Index p = step * per_step; p < (step + 1) * per_step; ++p)
+              f(m.place(p), i * image, (i * m.output_positions() + p) * m.channels, from, until,
+                to + (i * image - begin));
+          }
+        }
+      });
 }
 
 }  // namespace sten

@@ -51,7 +51,7 @@ struct Likelihood {
       const Index t = targets[i];
       if (ignores && t == ignored) continue;
       if (t < 0 || t >= classes)
-        fail_usage("{}: targets{} must be in [0, {}), got {}", op, place_text(i, shape), classes,
+        fail_usage("{}: targets{} must be in [0, {}), got {}", op, index_text(i, shape), classes,
                    t);
       at[i] = (i / inner * classes + t) * inner + i % inner;
       weights[i] = weight ? with_real(op, weight->dtype(),

@@ -17,7 +17,7 @@ std::vector<Index> integers_of(std::string_view op, std::string_view name, const
   fail_usage("{}: {} are {}, not I64 or I32", op, name, sten::name_of(x.dtype()));
 }
 
-std::string place_text(Index i, const Shape& shape) {
+std::string index_text(Index i, const Shape& shape) {
   Shape at(shape.size());
   for (std::size_t d = shape.size(); d-- > 0;) {
     at[d] = i % shape[d];

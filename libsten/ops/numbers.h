@@ -11,6 +11,6 @@ namespace sten {
 // "embedding: ids are F32, not I64 or I32".
 std::vector<Index> integers_of(std::string_view op, std::string_view name, const Dense& x);
 // "[1, 2]": where element i of a tensor of that shape is.
-std::string place_text(Index i, const Shape& shape);
+std::string index_text(Index i, const Shape& shape);
 
 }  // namespace sten

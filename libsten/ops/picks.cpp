@@ -14,7 +14,7 @@ Index index_of(std::string_view op, Index id, Index extent, Index i, const Shape
                const Shape& x) {
   const Index k = id < 0 ? id + extent : id;
   if (k < 0 || k >= extent)
-    fail_usage("{}: ids{} is {}, but x is {}", op, place_text(i, ids), id, to_string(x));
+    fail_usage("{}: ids{} is {}, but x is {}", op, index_text(i, ids), id, to_string(x));
   return k;
 }
 

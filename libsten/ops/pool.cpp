@@ -66,14 +66,15 @@ Outputs run_pool(const Call& call) {
   const bool count_pads = call.attributes.integer("count-pads", 0) != 0;
   return with_real(op, x.dtype(), [&]<class T>(T) -> Outputs {
     const T* in = x.values.as<T>().data();
-    return {write_places<T>(call.out(), w, [&](const std::array<Index, 3>& o, Index image, T* to) {
-      thread_local std::vector<Index> taps;
-      thread_local std::vector<double> sums;
-      const Index counted = w.taps(o, count_pads, taps);
-      if (is_max) return pool_largest(in + image, taps, w.channels, to);
-      sums.resize(static_cast<std::size_t>(w.channels));
-      pool_mean(in + image, taps, counted, sums, to);
-    })};
+    return {
+        write_positions<T>(call.out(), w, [&](const std::array<Index, 3>& o, Index image, T* to) {
+          thread_local std::vector<Index> taps;
+          thread_local std::vector<double> sums;
+          const Index counted = w.taps(o, count_pads, taps);
+          if (is_max) return pool_largest(in + image, taps, w.channels, to);
+          sums.resize(static_cast<std::size_t>(w.channels));
+          pool_mean(in + image, taps, counted, sums, to);
+        })};
   });
 }
 
@@ -87,7 +88,7 @@ Outputs max_pool_grad(const Call& call) {
   check_dtypes(op, "x", x.dtype(), "the gradient", dy.dtype());
   return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
     const T *in = x.values.as<T>().data(), *from = dy.values.as<T>().data();
-    return {gather_places<T>(
+    return {gather_positions<T>(
         call.out(), x.extents, w, [&](Index o) { return w.reach(o); },
         [&](const std::array<Index, 3>& o, Index image, Index row, Index begin, Index end, T* to) {
           thread_local std::vector<Index> taps;
@@ -129,9 +130,9 @@ Tensor max_pool_indices(const Call& call) {
     const T* in = x.values.as<T>().data();
     std::vector<Index> taps;
     LargestTaps<T> largest(w.channels);
-    for (Index p = 0; p < w.batch * w.places(); ++p) {
-      const Index image = p / w.places();
-      w.taps(w.place(p % w.places()), false, taps);
+    for (Index p = 0; p < w.batch * w.output_positions(); ++p) {
+      const Index image = p / w.output_positions();
+      w.taps(w.place(p % w.output_positions()), false, taps);
       if (!taps.empty()) largest.find(in + image * w.image(), taps);
       for (Index c = 0; c < w.channels; ++c) {
         const Index pixel = taps.empty() ? 0 : taps[largest.at[c]] / w.channels;
@@ -154,7 +155,7 @@ Outputs average_pool_grad(const Call& call) {
   const bool count_pads = call.attributes.integer("count-pads", 0) != 0;
   return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
     const T* from = dy.values.as<T>().data();
-    return {gather_places<T>(
+    return {gather_positions<T>(
         call.out(), x, w, [&](Index o) { return w.reach(o); },
         [&](const std::array<Index, 3>& o, Index, Index row, Index begin, Index end, T* to) {
           thread_local std::vector<Index> taps;

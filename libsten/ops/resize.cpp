@@ -222,11 +222,12 @@ Outputs resize(const Call& call) {
   const Resize r("resize", x.extents, call.attributes, call.in.size() > 1 ? &call.in[1] : nullptr);
   return with_real("resize", x.dtype(), [&]<class T>(T) -> Outputs {
     const T* in = x.values.as<T>().data();
-    return {write_places<T>(call.out(), r, [&](const std::array<Index, 3>& o, Index image, T* to) {
-      std::array<Resize::Tap, 8> taps;
-      const std::size_t count = r.taps(o, taps);
-      add_taps(in + image, taps, count, r.channels, to);
-    })};
+    return {
+        write_positions<T>(call.out(), r, [&](const std::array<Index, 3>& o, Index image, T* to) {
+          std::array<Resize::Tap, 8> taps;
+          const std::size_t count = r.taps(o, taps);
+          add_taps(in + image, taps, count, r.channels, to);
+        })};
   });
 }
 
@@ -239,7 +240,7 @@ Outputs resize_grad(const Call& call) {
   check_gradient("resize.grad", dy, r.shape());
   return with_real("resize.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
     const T* from = dy.values.as<T>().data();
-    out[0] = gather_places<T>(
+    out[0] = gather_positions<T>(
         call.out(), x, r, [&](Index o) { return r.reach(o); },
         [&](const std::array<Index, 3>& o, Index, Index row, Index begin, Index end, T* to) {
           std::array<Resize::Tap, 8> taps;

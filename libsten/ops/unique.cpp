@@ -57,12 +57,12 @@ struct Distinct {
         ++counts.back();
       }
     });
-    if (!call.attributes.integer("sorted", 1)) sort_by_place();
+    if (!call.attributes.integer("sorted", 1)) sort_by_position();
   }
 
  private:
   // In the order in which they come first.
-  void sort_by_place() {
+  void sort_by_position() {
     std::vector<std::int64_t> order(first.size()), place(first.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::sort(order, {}, [&](std::int64_t i) { return first[i]; });

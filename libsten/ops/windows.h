@@ -40,7 +40,7 @@ class Windows : public ImageMap {
   // What x has of the window at o, in row-major order: where its first channels are in the image.
   // Gives how many elements count, with those of the padding or without.
   Index taps(const std::array<Index, 3>& o, bool count_pads, std::vector<Index>& to) const;
-  // For gather_places().
+  // For gather_positions().
   std::pair<Index, Index> reach(Index o) const {
     const WindowRun r = along(first(), o);
     return {r.first, r.last()};

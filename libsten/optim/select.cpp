@@ -23,12 +23,12 @@ Dense collect_on_device(const Tensor& state, const Tensor& weight, const Mask& k
     return on_cpu(
         "what is remembered of " + std::string(name_of(state.dtype())), state.as<Dense>(),
         [&](const Dense& d) { return collect(d, weight.to(Device::cpu), kept.to(Device::cpu)); });
-  const auto places = slot_places(weight);
+  const auto slots = slot_indices(weight);
   Dense x{{weight.values()->size()},
           Values::uninitialized(DType::F32, weight.values()->size(), weight.device())};
   float* to = x.values.mutate<float>().data();
   on_cuda([&](const auto& cuda, kernels::Stream stream) {
-    cuda.steps.collect(state.values()->as<float>().data(), kept.bits.data(), places->data(),
+    cuda.steps.collect(state.values()->as<float>().data(), kept.bits.data(), slots->data(),
                        x.size(), to, stream);
   });
   return x;

@@ -35,7 +35,7 @@ std::shared_ptr<const SlotOffsets> slot_offsets(const Tensor& x) {
   });
 }
 
-std::shared_ptr<const Array<std::uint32_t>> slot_places(const Tensor& x) {
+std::shared_ptr<const Array<std::uint32_t>> slot_indices(const Tensor& x) {
   return x.of_positions().get<Array<std::uint32_t>>([&] {
     const Index n = x.values()->size();
     if (std::max(n, size_of(x.shape())) >= std::numeric_limits<std::uint32_t>::max())
@@ -47,13 +47,13 @@ std::shared_ptr<const Array<std::uint32_t>> slot_places(const Tensor& x) {
     const Tensor numbered = x.with_values(std::move(numbers));
     const Dense at = numbered.to_dense();
     const Mask stored = numbered.stored();
-    Array<std::uint32_t> places(static_cast<std::size_t>(n), x.device());
-    std::uint32_t* to = places.mutate();
+    Array<std::uint32_t> slots(static_cast<std::size_t>(n), x.device());
+    std::uint32_t* to = slots.mutate();
     on_cuda([&](const auto& cuda, kernels::Stream stream) {
       cuda.steps.find(at.values.as<std::uint32_t>().data(), stored.bits.data(), at.size(), to,
                       stream);
     });
-    return places;
+    return slots;
   });
 }
 

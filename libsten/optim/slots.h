@@ -16,6 +16,6 @@ std::shared_ptr<const SlotOffsets> slot_offsets(const Tensor& x);
 
 // The same of a tensor on a device: offsets from 1 on, and 0 for what is not stored. Error (usage) for
 // 2^32 elements and more.
-std::shared_ptr<const Array<std::uint32_t>> slot_places(const Tensor& x);
+std::shared_ptr<const Array<std::uint32_t>> slot_indices(const Tensor& x);
 
 }  // namespace sten

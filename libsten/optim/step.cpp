@@ -116,7 +116,7 @@ struct Gradients {
   const Index* offsets = nullptr;
   // On a device, in place of scale and offsets.
   const float* scale_on_device = nullptr;
-  const std::uint32_t* places = nullptr;
+  const std::uint32_t* slots = nullptr;
 
   // `begin` is a multiple of 8.
   const T* piece(Index begin, Index n, T* to) const {
@@ -150,7 +150,7 @@ void run_on_device(const StepRule& rule, std::span<Tensor* const> changed,
   std::array<float*, most_at_once> at{};
   update_all<float>(changed, at, 0, [&](float* const* all) {
     on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      rule.on_device(cuda.steps, {all[0], n, g.from, g.mask, g.places, g.scale_on_device}, all + 1,
+      rule.on_device(cuda.steps, {all[0], n, g.from, g.mask, g.slots, g.scale_on_device}, all + 1,
                      stream);
     });
   });
@@ -215,13 +215,13 @@ void step_same_pattern(Parameter& p, const Tensor& gradient, const Update& updat
   from.scale_on_device = scale.on_device();
   Array<std::uint8_t> mask;
   std::shared_ptr<const SlotOffsets> offsets;
-  std::shared_ptr<const Array<std::uint32_t>> places;
+  std::shared_ptr<const Array<std::uint32_t>> slots;
   if (p.value.is<Masked>()) {
     mask = p.value.as<Masked>().mask;
     from.mask = mask.data();
   } else if (!is_exact && !p.value.is<Dense>() && p.value.device() != Device::cpu) {
-    places = slot_places(p.value);
-    from.places = places->data();
+    slots = slot_indices(p.value);
+    from.slots = slots->data();
   } else if (!is_exact && !p.value.is<Dense>()) {
     offsets = slot_offsets(p.value);
     from.offsets = offsets->data();

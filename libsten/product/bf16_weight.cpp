@@ -17,7 +17,7 @@ using kernels::bf16_block_groups, kernels::bf16_block_rows, kernels::bf16_mask_b
     kernels::bf16_masked_bytes, kernels::bf16_step_bytes, kernels::bf16_step_values,
     kernels::bf16_tile_columns, kernels::bf16_tile_rows, kernels::bf16_tile_size,
     kernels::bf16_window;
-using kernels::bf16_far_window, kernels::bf16_narrow_window, kernels::bf16_place_bytes;
+using kernels::bf16_far_window, kernels::bf16_narrow_window, kernels::bf16_column_bytes;
 
 void check_bf16_weight(const Tensor& a) {
   const DType dtype = a.dtype();
@@ -174,7 +174,7 @@ struct LaneSteps {
 LaneSteps steps_of(const CsrRowsOf& a, Index first_row, Index columns) {
   constexpr Index lanes = bf16_tile_rows, most_advance = 0xffff;
   const bool narrow = columns == bf16_narrow_window;
-  const Index size = bf16_step_bytes(narrow), places = bf16_place_bytes(narrow);
+  const Index size = bf16_step_bytes(narrow), column_bytes = bf16_column_bytes(narrow);
   const Index rows = std::min(lanes, a.rows - first_row);
   std::int64_t next[lanes];
   for (Index r = 0; r < rows; ++r) next[r] = a.ptr[first_row + r];
@@ -199,7 +199,7 @@ LaneSteps steps_of(const CsrRowsOf& a, Index first_row, Index columns) {
       else
         step[i] = place;
       const std::uint16_t value = a.values[at++];
-      std::memcpy(step + places + 2 * i, &value, sizeof value);
+      std::memcpy(step + column_bytes + 2 * i, &value, sizeof value);
     }
   }
 }

@@ -10,7 +10,8 @@ namespace sten {
 namespace {
 
 // Of activations in any form, the place of a token's feature.
-Index place_in(ActivationLayout layout, Index features, Index tokens, Index token, Index feature) {
+Index cache_offset(ActivationLayout layout, Index features, Index tokens, Index token,
+                   Index feature) {
   if (layout == ActivationLayout::tokens) return token * features + feature;
   if (layout == ActivationLayout::features) return feature * tokens + token;
   if (layout == ActivationLayout::narrow_panel) return feature * narrow_panel_width + token;
@@ -18,7 +19,7 @@ Index place_in(ActivationLayout layout, Index features, Index tokens, Index toke
 }
 template <class F>
 F& element_of(const ActivationsOf<F>& x, Index token, Index feature) {
-  return x.at[place_in(x.layout, x.features, x.tokens, token, feature)];
+  return x.at[cache_offset(x.layout, x.features, x.tokens, token, feature)];
 }
 
 // A query's features, padded to whole vectors, what becomes of it, and scores.

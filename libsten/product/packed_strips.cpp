@@ -48,7 +48,7 @@ template <class F>
 PackedStrips build(PackedStrips out, Index runs, Index strips, F&& read) {
   out.slabs = slabs_of(out.cols, runs, strips, out.heights[0].height);
   const Index slabs = out.slab_count(), bands = out.band_count();
-  std::vector<PackedStrips::Place>& first = out.first;
+  std::vector<PackedStrips::StripLocation>& first = out.first;
   first.assign(slabs * bands + 1, {0, 0, 0});
   // f(slab, begin, end) of the strips of a run.
   const auto each_piece = [&](const LongRun& run, auto&& f) {
@@ -66,16 +66,16 @@ PackedStrips build(PackedStrips out, Index runs, Index strips, F&& read) {
       read(b, band);
       for (const LongRun& run : band.runs)
         each_piece(run, [&](Index s, Index from, Index to) {
-          PackedStrips::Place& count = first[s * bands + b];
+          PackedStrips::StripLocation& count = first[s * bands + b];
           ++count.run;
           count.strip += to - from;
           count.value += (to - from) * out.heights[run.height].height;
         });
     }
   });
-  PackedStrips::Place all{0, 0, 0};
-  for (PackedStrips::Place& place : first) {
-    const PackedStrips::Place count = place;
+  PackedStrips::StripLocation all{0, 0, 0};
+  for (PackedStrips::StripLocation& place : first) {
+    const PackedStrips::StripLocation count = place;
     place = all;
     all = {all.run + count.run, all.strip + count.strip, all.value + count.value};
   }
@@ -106,7 +106,7 @@ PackedStrips build(PackedStrips out, Index runs, Index strips, F&& read) {
         };
         std::stable_sort(of_slab[s].begin(), of_slab[s].end(),
                          [&](const Piece& p, const Piece& q) { return key(p) < key(q); });
-        PackedStrips::Place at = first[s * bands + b];
+        PackedStrips::StripLocation at = first[s * bands + b];
         for (const Piece& p : of_slab[s]) {
           const Index height = out.heights[p.run->height].height, count = p.end - p.begin;
           to_runs[at.run++] = {static_cast<std::uint16_t>(p.run->row),

@@ -26,10 +26,10 @@ struct PackedRuns {
   Array<Run> runs;           // by slab and band; then by what makes branches of neighbours alike
   Array<std::uint16_t> columns;  // from the slab's beginning
   Array<float> values;
-  struct Place {
+  struct StripLocation {
     Index run, strip, value;
   };
-  std::vector<Place> first;  // [slabs * bands + 1]
+  std::vector<StripLocation> first;  // [slabs * bands + 1]
 
   Index slab_count() const { return std::ssize(slabs) - 1; }
   Index slab_rows(Index s) const { return slabs[s + 1] - slabs[s]; }
@@ -42,7 +42,7 @@ struct PackedStrips : PackedRuns<kernels::CsrRun> {
 
   // Rows of C of a band are counted from its first.
   kernels::CsrRuns part(Index slab, Index band) const {
-    const Place &at = first[slab * band_count() + band], &end = (&at)[1];
+    const StripLocation &at = first[slab * band_count() + band], &end = (&at)[1];
     return {heights.data(), runs.data() + at.run, end.run - at.run, columns.data() + at.strip,
             values.data() + at.value};
   }
@@ -52,7 +52,7 @@ struct PackedStrips : PackedRuns<kernels::CsrRun> {
 // of one of the other row, and 10 for each pair.
 struct PackedPairs : PackedRuns<kernels::CsrPair> {
   kernels::CsrPairs part(Index slab, Index band) const {
-    const Place &at = first[slab * band_count() + band], &end = (&at)[1];
+    const StripLocation &at = first[slab * band_count() + band], &end = (&at)[1];
     return {runs.data() + at.run, end.run - at.run, columns.data() + at.strip,
             values.data() + at.value};
   }

@@ -47,10 +47,10 @@ void take_last(const JsonReader& at, SparsityRecipe& s) {
   const JsonReader schedule = at["schedule"], list = schedule["sparsifiers"];
   for (const char* key : {"from", "to", "step"})
     if (schedule.has(key)) schedule[key].fail("and sparsifiers exclude each other");
-  const auto places = list.elements();
-  for (std::size_t i = 0; i < places.size(); ++i) {
+  const auto entries = list.elements();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
     Spec& one = s.schedule.sparsifiers[i];
-    one = places[i].read([&] { return checked_sparsifier(one); });
+    one = entries[i].read([&] { return checked_sparsifier(one); });
   }
   const auto ranks_by = [&](bool sums) {
     return std::ranges::any_of(s.schedule.sparsifiers, [&](const Spec& one) {

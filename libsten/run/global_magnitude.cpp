@@ -67,7 +67,7 @@ void GlobalMagnitude::find(std::size_t count, const With& with) {
     for (std::size_t k = 0; k < count; ++k)
       with(k, [&](const Dense& x) { with_keys<U>(x, mixed_, f); });
   };
-  const KeyPlace<U> last = select_key<U>(source, drop_ - 1);
+  const KeyRank<U> last = select_key<U>(source, drop_ - 1);
   boundary_ = last.key;
   Index stay = last.below + last.equals - drop_;
   if (stay == 0) return;

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_place(const std::string& input, const std::string& output) {
+void check_location(const std::string& input, const std::string& output) {
   check_outputs({{"", input}}, {{"-o", output}});
   std::error_code none;
   if (!is_sharded(input)) {
@@ -44,7 +44,7 @@ std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
                                               const OutputOptions& options) {
   const bool directory = is_sharded(input);
   if (!options.path.empty()) {
-    check_place(input, options.path);
+    check_location(input, options.path);
     if (!directory) check_file(options.path);
   }
   if (!options.dry_run)

@@ -10,9 +10,9 @@ namespace {
 class Auction {
  public:
   Auction(const std::vector<float>& values, Index rows, Index groups, Index v)
-      : values_(values), rows_(rows), places_(static_cast<std::size_t>(groups)), price_(groups) {
+      : values_(values), rows_(rows), assigned_(static_cast<std::size_t>(groups)), price_(groups) {
     for (Index k = 0; k < groups; ++k)
-      places_[k].assign(static_cast<std::size_t>(std::min(v, rows - k * v)), Place{});
+      assigned_[k].assign(static_cast<std::size_t>(std::min(v, rows - k * v)), Assignment{});
   }
 
   std::vector<Index> run(float step) {
@@ -28,20 +28,20 @@ class Auction {
     std::vector<Index> group_of(static_cast<std::size_t>(rows_));
     Index free = 0;  // places left where the auction was stopped
     for (const Index row : left) {
-      while (places_[free].front().row >= 0) ++free;
+      while (assigned_[free].front().row >= 0) ++free;
       take(free, {0, row});
     }
-    for (std::size_t k = 0; k < places_.size(); ++k)
-      for (const Place& p : places_[k]) group_of[p.row] = static_cast<Index>(k);
+    for (std::size_t k = 0; k < assigned_.size(); ++k)
+      for (const Assignment& p : assigned_[k]) group_of[p.row] = static_cast<Index>(k);
     return group_of;
   }
 
  private:
-  struct Place {
+  struct Assignment {
     float price = 0;
     Index row = -1;
     // The cheapest, and of those a free one, comes first in its heap.
-    bool operator<(const Place& o) const {
+    bool operator<(const Assignment& o) const {
       return price != o.price ? price > o.price : row > o.row;
     }
   };
@@ -69,8 +69,8 @@ class Auction {
   }
 
   // The row that goes; -1 where the place was free.
-  Index take(Index group, Place by) {
-    std::vector<Place>& heap = places_[group];
+  Index take(Index group, Assignment by) {
+    std::vector<Assignment>& heap = assigned_[group];
     std::pop_heap(heap.begin(), heap.end());
     const Index out = heap.back().row;
     heap.back() = by;
@@ -81,8 +81,8 @@ class Auction {
 
   const std::vector<float>& values_;
   Index rows_;
-  std::vector<std::vector<Place>> places_;  // of each group, a heap
-  std::vector<float> price_;                // of the cheapest place of each
+  std::vector<std::vector<Assignment>> assigned_;  // of each group, a heap
+  std::vector<float> price_;                       // of the cheapest place of each
 };
 
 }  // namespace

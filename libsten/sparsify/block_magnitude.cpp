@@ -89,10 +89,10 @@ Mask BlockMagnitude::select(const Dense& x, const Hints&) const {
 
 Mask BlockMagnitude::select_stored(const Entries& x, const Hints&) const {
   const Grid grid(x.extents, *this);
-  const auto places = sparsify_detail::places_of(x, grid.view);
+  const auto positions = sparsify_detail::entry_positions(x, grid.view);
   // Of a block: its number, and its entries in row-major order.
-  std::vector<std::pair<Index, Index>> order(places.size());
-  std::transform(places.begin(), places.end(), order.begin(), [&](const auto& p) {
+  std::vector<std::pair<Index, Index>> order(positions.size());
+  std::transform(positions.begin(), positions.end(), order.begin(), [&](const auto& p) {
     const Index batch = p.line / grid.view.rows, row = p.line % grid.view.rows;
     const Index line = batch * grid.row_blocks + row / grid.h;
     return std::pair(line * grid.cols + p.col / grid.w, p.entry);

@@ -102,18 +102,18 @@ Mask block(const S& s, const Dense& x) {
 }
 
 // Where an entry is in a matrix.
-struct EntryPlace {
+struct EntryPosition {
   Index line, col, entry;
 };
 // By line, then by column.
-std::vector<EntryPlace> places_of(const Entries& x, const MatrixView& view);
+std::vector<EntryPosition> entry_positions(const Entries& x, const MatrixView& view);
 
 // Only blocks that have entries.
 template <Blocking S>
 Mask block_stored(const S& s, const Entries& x) {
   const MatrixView view = lines_for(s, x.extents);
   Mask mask = Mask::none({x.size()});
-  const std::vector<EntryPlace> places = places_of(x, view);
+  const std::vector<EntryPosition> positions = entry_positions(x, view);
   const Index b = std::min<Index>(s.block(), view.cols);
   std::uint8_t* bits = mask.bits.mutate();
   with_float(x.values.dtype(), [&]<class E>(E) {
@@ -121,12 +121,12 @@ Mask block_stored(const S& s, const Entries& x) {
     const auto v = x.values.as<typename E::Bits>();
     std::vector<Score> in(b);
     std::vector<std::uint8_t> keep(b);
-    for (auto p = places.begin(); p != places.end();) {
+    for (auto p = positions.begin(); p != positions.end();) {
       const Index line = p->line, first = p->col / b * b, width = std::min(b, view.cols - first);
       std::fill(in.begin(), in.end(), Score{0});
       std::fill(keep.begin(), keep.end(), std::uint8_t{0});
       auto end = p;
-      for (; end != places.end() && end->line == line && end->col < first + width; ++end)
+      for (; end != positions.end() && end->line == line && end->col < first + width; ++end)
         in[end->col - first] = static_cast<Score>(E::decode(v[end->entry]));
       s.select(std::span<const Score>(in.data(), width), std::span(keep.data(), width));
       for (; p != end; ++p)

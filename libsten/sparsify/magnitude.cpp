@@ -18,8 +18,8 @@ constexpr Index samples = Index{1} << 16;
 // to it in pieces before p, of mask_grain each. Nothing if the place lies outside of the bracket,
 // or many keys within.
 template <class U>
-std::optional<KeyPlace<U>> select_by_sample(std::span<const U> x, Index rank,
-                                            std::vector<Index>& before) {
+std::optional<KeyRank<U>> select_by_sample(std::span<const U> x, Index rank,
+                                           std::vector<Index>& before) {
   constexpr Index room = mask_grain / 8;
   const auto n = static_cast<Index>(x.size());
   if (n < 16 * samples) return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<KeyPlace<U>> select_by_sample(std::span<const U> x, Index rank,
   all.reserve(inside);
   for (const auto& k : keys) all.insert(all.end(), k.begin(), k.end());
   std::nth_element(all.begin(), all.begin() + (rank - below), all.end());
-  KeyPlace<U> place{all[rank - below], below, 0};
+  KeyRank<U> place{all[rank - below], below, 0};
   for (const U key : all) place.below += key < place.key;
   before.assign(pieces + 1, 0);
   for (Index p = 0; p < pieces; ++p)
@@ -74,7 +74,7 @@ void keep_all_but(Index drop, const Values& x, std::uint8_t* bits) {
   with_width(x.width(), [&]<class U>(U) {
     const auto v = x.as<U>();
     std::vector<Index> before;
-    std::optional<KeyPlace<U>> last;
+    std::optional<KeyRank<U>> last;
     if (x.size() < max_sorted_keys)
       last = select_by_sorting(v, drop - 1);
     else

@@ -103,21 +103,23 @@ Mask NmgFit::select_stored(const Entries& x, const Hints&) const {
   const NmgGeometry geo = NmgGeometry::of(x.extents, n, m, g, axis, dims);
   check_nmg_chunk(geo, x.extents);
   const auto table = PatternTable::get(n, m);
-  struct Place {
+  struct StoredPosition {
     Index unit, row, strip, entry;
   };
-  std::vector<Place> places(x.at.size());
+  std::vector<StoredPosition> positions(x.at.size());
   for (Index k = 0; k < x.size(); ++k) {
     const auto [line, col] = geo.view.place(x.at[k]);
     const Index batch = line / geo.view.rows, row = line % geo.view.rows;
-    places[k] = {(batch * geo.row_blocks + row / m) * geo.chunks + col / geo.strips, row % m,
-                 col % geo.strips, k};
+    positions[k] = {(batch * geo.row_blocks + row / m) * geo.chunks + col / geo.strips, row % m,
+                    col % geo.strips, k};
   }
-  const auto before = [](const Place& a, const Place& b) { return a.unit < b.unit; };
-  std::sort(places.begin(), places.end(), before);
+  const auto before = [](const StoredPosition& a, const StoredPosition& b) {
+    return a.unit < b.unit;
+  };
+  std::sort(positions.begin(), positions.end(), before);
   std::vector<Index> first;  // of each unit that has entries, and the end
   for (Index k = 0; k < x.size(); ++k)
-    if (k == 0 || before(places[k - 1], places[k])) first.push_back(k);
+    if (k == 0 || before(positions[k - 1], positions[k])) first.push_back(k);
   const Index units = std::ssize(first);
   first.push_back(x.size());
   Mask mask = Mask::none({x.size()});
@@ -130,11 +132,12 @@ Mask NmgFit::select_stored(const Entries& x, const Hints&) const {
       const auto make = [&] { return std::make_unique<StoredChunk<E>>(*this, *table); };
       chunks.with(make, [&](StoredChunk<E>& chunk) {
         for (Index u = begin; u < end; ++u) {
-          const std::span<const Place> own(places.data() + first[u], places.data() + first[u + 1]);
+          const std::span<const StoredPosition> own(positions.data() + first[u],
+                                                    positions.data() + first[u + 1]);
           chunk.begin(NmgUnit(geo, own[0].unit));
-          for (const Place& p : own) chunk.put(p.row, p.strip, v[p.entry]);
+          for (const StoredPosition& p : own) chunk.put(p.row, p.strip, v[p.entry]);
           const std::span<const std::uint16_t> pattern_of = chunk.patterns();
-          for (const Place& p : own)
+          for (const StoredPosition& p : own)
             if (std::ranges::binary_search((*table)[pattern_of[p.strip]],
                                            static_cast<std::uint16_t>(p.row)))
               set_bit_shared(bits, p.entry);

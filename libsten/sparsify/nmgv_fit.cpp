@@ -51,20 +51,20 @@ Mask NmgvFit::select(const Dense& x, const Hints& hints) const {
 
 Mask NmgvFit::select_stored(const Entries& x, const Hints& hints) const {
   const NmgvGeometry geo = geometry(x.extents);
-  struct Place {
+  struct TilePosition {
     Index tile, line, col, entry;
   };
-  std::vector<Place> places(x.at.size());
+  std::vector<TilePosition> positions(x.at.size());
   for (Index k = 0; k < x.size(); ++k) {
     const auto [line, col] = geo.view.place(x.at[k]);
-    places[k] = {geo.tile_of(x.at[k]), line, col, k};
+    positions[k] = {geo.tile_of(x.at[k]), line, col, k};
   }
   // Sums are added up in the order that the dense form has, whatever the dims.
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+  std::sort(positions.begin(), positions.end(), [](const TilePosition& a, const TilePosition& b) {
     return std::tie(a.tile, a.line, a.col) < std::tie(b.tile, b.line, b.col);
   });
   Entries sums{geo.tile_shape(), {}, {}};
-  for (const Place& p : places)
+  for (const TilePosition& p : positions)
     if (sums.at.empty() || sums.at.back() != p.tile) sums.at.push_back(p.tile);
   sums.values = Values(x.values.dtype() == DType::F64 ? DType::F64 : DType::F32, sums.size());
   with_float(x.values.dtype(), [&]<class E>(E) {
@@ -72,7 +72,7 @@ Mask NmgvFit::select_stored(const Entries& x, const Hints& hints) const {
     const auto from = x.values.as<typename E::Bits>();
     const auto to = sums.values.mutate<Score>();
     Index t = 0;
-    for (const Place& p : places) {
+    for (const TilePosition& p : positions) {
       t += sums.at[t] != p.tile;
       to[t] += std::abs(E::decode(from[p.entry]));
     }
@@ -81,7 +81,7 @@ Mask NmgvFit::select_stored(const Entries& x, const Hints& hints) const {
   Mask mask = Mask::none({x.size()});
   std::uint8_t* bits = mask.bits.mutate();
   Index t = 0;
-  for (const Place& p : places) {
+  for (const TilePosition& p : positions) {
     t += sums.at[t] != p.tile;
     if (kept[t]) set_bit(bits, p.entry);
   }

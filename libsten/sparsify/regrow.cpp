@@ -9,9 +9,9 @@ namespace {
 
 // The first n of the places by `before`, in any order.
 template <class F>
-void take_first(std::vector<Index>& places, Index n, const F& before) {
-  std::nth_element(places.begin(), places.begin() + n, places.end(), before);
-  places.resize(static_cast<std::size_t>(n));
+void take_first(std::vector<Index>& positions, Index n, const F& before) {
+  std::nth_element(positions.begin(), positions.begin() + n, positions.end(), before);
+  positions.resize(static_cast<std::size_t>(n));
 }
 
 std::vector<double> magnitudes(const Dense& x) {

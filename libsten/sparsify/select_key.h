@@ -14,7 +14,7 @@
 namespace sten {
 
 template <class U>
-struct KeyPlace {
+struct KeyRank {
   U key = 0;         // of the element in question (kernels/elementwise.h)
   Index below = 0;   // elements with a smaller key
   Index equals = 0;  // elements with this key, itself included
@@ -25,11 +25,11 @@ inline constexpr Index max_sorted_keys = Index{1} << 14;
 
 // The same place as select_key() finds, for up to max_sorted_keys elements.
 template <class U>
-KeyPlace<U> select_by_sorting(std::span<const U> x, Index rank) {
+KeyRank<U> select_by_sorting(std::span<const U> x, Index rank) {
   std::vector<U> keys(x.begin(), x.end());
   for (U& key : keys) key = kernels::magnitude_key(key);
   std::nth_element(keys.begin(), keys.begin() + rank, keys.end());
-  KeyPlace<U> place{keys[rank], 0, 0};
+  KeyRank<U> place{keys[rank], 0, 0};
   for (const U key : keys) {
     place.below += key < place.key;
     place.equals += key == place.key;
@@ -45,10 +45,10 @@ using KeySource = std::function<void(const std::function<void(std::span<const U>
 // histogram per piece that is counted at the same time (1 MB and 0.5 MB in all); short arrays have
 // none.
 template <class U>
-KeyPlace<U> select_key(const KeySource<U>& source, Index rank) {
+KeyRank<U> select_key(const KeySource<U>& source, Index rank) {
   const auto& kernel = kernels::elementwise().of<U>();
   kernels::KeyBins<U> bins = kernels::all_key_bins<U>();
-  KeyPlace<U> place;
+  KeyRank<U> place;
   for (;;) {
     std::vector<Index> totals(bins.count);
     source([&](std::span<const U> x) {

@@ -23,20 +23,20 @@ MatrixView lines_of(const Shape& shape, Index axis, Dims dims) {
   return MatrixView::of(shape, dims, axis == 0);
 }
 
-std::vector<EntryPlace> places_of(const Entries& x, const MatrixView& view) {
-  std::vector<EntryPlace> places(x.at.size());
+std::vector<EntryPosition> entry_positions(const Entries& x, const MatrixView& view) {
+  std::vector<EntryPosition> positions(x.at.size());
   parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
     for (Index k = begin; k < end; ++k) {
       const auto [line, col] = view.place(x.at[k]);
-      places[k] = {line, col, k};
+      positions[k] = {line, col, k};
     }
   });
-  const auto before = [](const EntryPlace& a, const EntryPlace& b) {
+  const auto before = [](const EntryPosition& a, const EntryPosition& b) {
     return a.line != b.line ? a.line < b.line : a.col < b.col;
   };
-  if (!std::is_sorted(places.begin(), places.end(), before))
-    std::sort(places.begin(), places.end(), before);
-  return places;
+  if (!std::is_sorted(positions.begin(), positions.end(), before))
+    std::sort(positions.begin(), positions.end(), before);
+  return positions;
 }
 
 }  // namespace sparsify_detail

@@ -48,7 +48,7 @@ Dense integers_as(DType dtype, const NamedArray& a, const OnnxPort& to) {
       for (std::size_t i = 0; i < v.size(); ++i) {
         if (!std::in_range<To>(v[i]))
           fail("{}: element {} is {}, which {} does not have", a.file,
-               place_text(static_cast<Index>(i), a.x.extents), v[i], name_of(dtype));
+               index_text(static_cast<Index>(i), a.x.extents), v[i], name_of(dtype));
         out[i] = static_cast<To>(v[i]);
       }
     }

@@ -42,7 +42,7 @@ void LateNumbers::add_loss(const Tensor& loss, double share) {
   shares.push_back(share);
 }
 
-double* LateNumbers::norm_place() {
+double* LateNumbers::norm_destination() {
   pending_.back().has_norm = true;
   return norms_.mutate() + (std::ssize(pending_) - 1);
 }

@@ -19,7 +19,7 @@ class LateNumbers {
   // One number on the device, of a part of the batch, which has this share of it.
   void add_loss(const Tensor& loss, double share);
   // Where the device is to write that of the step's gradients.
-  double* norm_place();
+  double* norm_destination();
 
   bool is_full() const { return std::ssize(pending_) == steps_; }
   bool is_empty() const { return pending_.empty(); }

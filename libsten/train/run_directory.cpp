@@ -103,7 +103,7 @@ void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode 
     fail_usage("{}: contains other files and no run; {} adds a run beside them", printable(path),
                overwrite_option);
   files.check_inputs(recipe);
-  files.check_places(recipe, mode == RunMode::replace);
+  files.check_output_files(recipe, mode == RunMode::replace);
 }
 
 void RunDirectory::begin(const Recipe& recipe, RunMode mode) {

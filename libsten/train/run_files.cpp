@@ -29,7 +29,7 @@ bool path_exists(const fs::path& path) {
 }
 
 // The files at the top that a run of any recipe may write.
-const std::vector<std::string>& places() {
+const std::vector<std::string>& output_files() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> names = {
         "recipe.json",       run_metrics_name,         run_summary_name,    run_curve_name,
@@ -77,23 +77,23 @@ std::vector<std::pair<std::string, std::string>> inputs_of(const std::string& fi
 }
 
 bool RunFiles::is_own_file(const std::string& name) {
-  return std::ranges::count(places(), name) > 0 || name == record_file ||
+  return std::ranges::count(output_files(), name) > 0 || name == record_file ||
          name == checkpoints_folder;
 }
 
 RunFiles::RunFiles(std::string directory, std::vector<std::string> data)
-    : directory_(std::move(directory)), places_(places()), data_(std::move(data)) {
+    : directory_(std::move(directory)), output_files_(output_files()), data_(std::move(data)) {
   for (const std::string& name : data_) {
     if (is_own_file(name))
       fail_usage("the model's external data are called {}, as a file of the run's", quote(name));
-    places_.push_back(name);
+    output_files_.push_back(name);
   }
   if (!path_exists(path(record_file))) return;
   const auto record = read_record(path(record_file));
   const JsonReader in(record, printable(path(record_file)), Fault::input);
   if (in["program"].text() != "sten-train") in["program"].fail("is not sten-train");
   for (const auto& [name, facts] : in["files"].members()) {
-    if (std::ranges::count(places_, name) == 0) facts.fail("unknown file of a run");
+    if (std::ranges::count(output_files_, name) == 0) facts.fail("unknown file of a run");
     files_[name] = facts.json();
   }
   for (const JsonReader& step : in["checkpoints"].elements())
@@ -155,9 +155,9 @@ std::vector<std::string> RunFiles::foreign_in(Index step, bool anew) const {
   return foreign;
 }
 
-void RunFiles::check_places(const Recipe& recipe, bool anew) const {
+void RunFiles::check_output_files(const Recipe& recipe, bool anew) const {
   std::vector<std::string> foreign;
-  for (const std::string& name : places_)
+  for (const std::string& name : output_files_)
     if (path_exists(path(name)) && !is_ours(name) &&
         (is_written_by(name, recipe) || files_.contains(name)))
       foreign.push_back(name);
@@ -191,7 +191,7 @@ void RunFiles::check_places(const Recipe& recipe, bool anew) const {
 
 void RunFiles::check_inputs(const Recipe& recipe) const {
   std::vector<fs::path> written;
-  for (const std::string& name : places_)
+  for (const std::string& name : output_files_)
     if (is_written_by(name, recipe) || files_.contains(name))
       written.push_back(resolved(path(name)));
   written.push_back(resolved(path(checkpoints_folder)));

@@ -39,7 +39,7 @@ class RunFiles {
   // Before a run goes on or begins anew (`anew`) there: Error (usage) with the names of all files
   // of others in places that it writes to: those that no run recorded, and those that were changed
   // since; in checkpoints, where it begins anew, which removes them.
-  void check_places(const Recipe& recipe, bool anew) const;
+  void check_output_files(const Recipe& recipe, bool anew) const;
   // Error (usage) where what the recipe reads lies in one of those places, or they lie in it.
   void check_inputs(const Recipe& recipe) const;
 
@@ -68,7 +68,7 @@ class RunFiles {
   void write() const;
 
   std::string directory_;
-  std::vector<std::string> places_;  // the files at the top that the run may write
+  std::vector<std::string> output_files_;  // the files at the top that the run may write
   std::vector<std::string> data_;
   bool has_run_ = false;
   nlohmann::ordered_json files_ = nlohmann::ordered_json::object();  // facts, or null until settled

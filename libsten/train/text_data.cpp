@@ -18,7 +18,7 @@ constexpr std::uint64_t measured_seed = 1;
 
 BatchPart part_of(const MaskedBatch& b) {
   NamedValues<Tensor> in = bert_inputs(b.ids);
-  in.emplace("selected", b.places);
+  in.emplace("selected", b.masked_positions);
   in.emplace("labels", b.wanted);
   return {std::move(in), b.wanted.size()};
 }

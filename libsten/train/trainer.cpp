@@ -370,7 +370,7 @@ double Trainer::clip_norm(const Gradients& gradients, TrainStep& step, Array<flo
     std::vector<GradientOf> all;
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (gradients[i]) all.push_back({&*gradients[i], &state_.parameters[i].value});
-    const DeviceNorm made = norm_on_device(all, clip, late_ ? late_->norm_place() : nullptr);
+    const DeviceNorm made = norm_on_device(all, clip, late_ ? late_->norm_destination() : nullptr);
     device_part = made.scale;
     if (late_) return 1;
     step.norm = made.norm.to(Device::cpu)[0];

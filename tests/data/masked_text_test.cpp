@@ -50,7 +50,7 @@ std::vector<Index> original(const MaskedBatch& b) {
 }
 bool same(const MaskedBatch& a, const MaskedBatch& b) {
   return same_bits(a.ids, b.ids) && same_bits(a.targets, b.targets) &&
-         same_bits(a.places, b.places) && same_bits(a.wanted, b.wanted);
+         same_bits(a.masked_positions, b.masked_positions) && same_bits(a.wanted, b.wanted);
 }
 
 }  // namespace
@@ -60,7 +60,8 @@ TEST_CASE("a batch shows windows of the text, and says which characters to predi
   const MaskedBatch b = masked(500, {.window = 20, .batch = 8}).at(3);
   CHECK(b.ids.extents == Shape{8, 20});
   CHECK(b.targets.extents == Shape{160});
-  const auto all = original(b), targets = numbers(b.targets), places = numbers(b.places);
+  const auto all = original(b), targets = numbers(b.targets),
+             masked_positions = numbers(b.masked_positions);
   for (Index r = 0; r < 8; ++r)
     CHECK(std::search(ids.begin(), ids.end(), all.begin() + r * 20, all.begin() + (r + 1) * 20) !=
           ids.end());
@@ -70,19 +71,20 @@ TEST_CASE("a batch shows windows of the text, and says which characters to predi
     found.push_back(i);
     wanted.push_back(targets[i]);
   }
-  CHECK(places == found);
+  CHECK(masked_positions == found);
   CHECK(numbers(b.wanted) == wanted);
-  CHECK(!places.empty());
+  CHECK(!masked_positions.empty());
 }
 
 TEST_CASE("of the characters 15 % are predicted: 80 % masked, 10 % random, 10 % as they are") {
   const MaskedBatch b = masked(100'000, {.window = 500, .batch = 200, .draw = false}).at(0);
-  const auto ids = numbers(b.ids), places = numbers(b.places), wanted = numbers(b.wanted);
-  const double n = 100'000, p = static_cast<double>(places.size());
+  const auto ids = numbers(b.ids), masked_positions = numbers(b.masked_positions),
+             wanted = numbers(b.wanted);
+  const double n = 100'000, p = static_cast<double>(masked_positions.size());
   Index masks = 0, others = 0, kept = 0;
   std::vector<Index> seen(12);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const Index id = ids[places[i]];
+  for (std::size_t i = 0; i < masked_positions.size(); ++i) {
+    const Index id = ids[masked_positions[i]];
     ++seen[id];
     id == 1 ? ++masks : id == wanted[i] ? ++kept : ++others;
   }
@@ -145,7 +147,7 @@ TEST_CASE("windows are drawn from all of their part, and from nothing else") {
       seen[start] += std::equal(row, row + 20, ids.begin() + 40 + start);
   CHECK(seen[0] + seen[1] + seen[2] == 64);
   for (const int n : seen) CHECK(n > 0);
-  CHECK(part.at(0).places.extents == Shape{0});
+  CHECK(part.at(0).masked_positions.extents == Shape{0});
 }
 
 TEST_CASE("options without a meaning and texts too short for a window are refused") {

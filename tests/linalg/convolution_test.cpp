@@ -74,7 +74,7 @@ struct Problem {
         x(values(1, c.batch * c.pixels() * c.in)),
         w(values(2, c.out * c.group_in() * c.taps())),
         b(values(3, c.out)),
-        dy(values(4, c.batch * c.places() * c.out)) {}
+        dy(values(4, c.batch * c.output_positions() * c.out)) {}
 };
 
 struct Results {
@@ -129,7 +129,7 @@ void check_by(
       if (!first) {
         check_close(r.y, y, c.group_in() * c.taps(), error);
         check_close(r.dx, dx, c.group_out() * c.taps(), error);
-        check_close(r.dw, dw, c.batch * c.places(), error);
+        check_close(r.dw, dw, c.batch * c.output_positions(), error);
         first = r;
       }
       CHECK(r.y == first->y);

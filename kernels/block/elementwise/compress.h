@@ -31,11 +31,11 @@ struct PackedPieces {
   // Returns how many are kept.
   template <class Block>
   STEN_DEVICE std::int32_t find(Block& b, std::int64_t piece,
-                                typename Block::template Shared<std::int32_t> places) const {
+                                typename Block::template Shared<std::int32_t> offsets) const {
     auto scratch = b.template shared<std::int32_t>(2 * threads);
     const std::int64_t first = piece * groups, left = groups_of(n) - first;
-    return place_groups(b, groups, scratch, places,
-                        [&](int g) { return g < left ? bits_in(bits[first + g]) : 0; });
+    return compact_groups(b, groups, scratch, offsets,
+                          [&](int g) { return g < left ? bits_in(bits[first + g]) : 0; });
   }
 };
 
@@ -49,15 +49,15 @@ struct Compress : PackedPieces<U> {
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
     auto staged = b.template shared<U>(8 * groups);
-    auto places = b.template shared<std::int32_t>(groups);
-    const std::int32_t kept = this->find(b, piece, places);
+    auto offsets = b.template shared<std::int32_t>(groups);
+    const std::int32_t kept = this->find(b, piece, offsets);
     const std::int64_t first = piece * groups, left = groups_of(n) - first;
     b.for_each_thread([&](int t) {
       each_of(b, t, left < groups ? left : groups, [&](std::int64_t g) {
         const unsigned byte = bits[first + g];
         if (byte == 0) return;
         const Group<U> group = load_group(x, n, first + g);
-        std::int32_t to = places[g];
+        std::int32_t to = offsets[g];
         for (int i = 0; i < 8; ++i)
           if (byte >> i & 1) staged[to++] = group.at[i];
       });
@@ -79,8 +79,8 @@ struct Expand : PackedPieces<U> {
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
     auto staged = b.template shared<U>(8 * groups);
-    auto places = b.template shared<std::int32_t>(groups);
-    const std::int32_t kept = this->find(b, piece, places);
+    auto offsets = b.template shared<std::int32_t>(groups);
+    const std::int32_t kept = this->find(b, piece, offsets);
     const U* from = values + before[piece];
     b.for_each_thread(
         [&](int t) { each_of(b, t, kept, [&](std::int64_t i) { staged[i] = from[i]; }); });
@@ -88,7 +88,7 @@ struct Expand : PackedPieces<U> {
     b.for_each_thread([&](int t) {
       each_of(b, t, left < groups ? left : groups, [&](std::int64_t g) {
         const unsigned byte = bits[first + g];
-        std::int32_t at = places[g];
+        std::int32_t at = offsets[g];
         Group<U> group;
         for (int i = 0; i < 8; ++i) group.at[i] = byte >> i & 1 ? U{staged[at++]} : U{0};
         store_group(out, n, first + g, group);

@@ -33,9 +33,10 @@ STEN_DEVICE T scan(Block& b, typename Block::template Shared<T> scratch,
 // Numbers of groups, a run of them for each thread: places[g] is the sum of f before group g of
 // `groups`, a multiple of threads(); scratch[2 * threads()]. Returns the sum of all.
 template <class Block, class F>
-STEN_DEVICE std::int32_t place_groups(Block& b, int groups,
-                                      typename Block::template Shared<std::int32_t> scratch,
-                                      typename Block::template Shared<std::int32_t> places, F&& f) {
+STEN_DEVICE std::int32_t compact_groups(Block& b, int groups,
+                                        typename Block::template Shared<std::int32_t> scratch,
+                                        typename Block::template Shared<std::int32_t> offsets,
+                                        F&& f) {
   const int each = groups / b.threads();
   auto before = b.template per_thread<std::int32_t>();
   const std::int32_t all = scan<std::int32_t>(b, scratch, before, [&](int t) {
@@ -46,7 +47,7 @@ STEN_DEVICE std::int32_t place_groups(Block& b, int groups,
   b.for_each_thread([&](int t) {
     std::int32_t sum = before(t);
     for (int i = 0; i < each; ++i) {
-      places[t * each + i] = sum;
+      offsets[t * each + i] = sum;
       sum += f(t * each + i);
     }
   });

@@ -204,14 +204,14 @@ struct KeepAbove {
       return;
     }
     auto scratch = b.template shared<std::int32_t>(2 * threads);
-    auto places = b.template shared<std::int32_t>(groups);
+    auto offsets = b.template shared<std::int32_t>(groups);
     const CountTies<U> ties{x, n, selected};
-    place_groups(b, groups, scratch, places,
-                 [&](int g) { return g < left ? ties.count(first + g, key) : 0; });
+    compact_groups(b, groups, scratch, offsets,
+                   [&](int g) { return g < left ? ties.count(first + g, key) : 0; });
     b.for_each_thread([&](int t) {
       each_of(b, t, left < groups ? left : groups, [&](std::int64_t g) {
         const Group<U> group = load_group(x, n, first + g);
-        std::int64_t seen = from + places[g];
+        std::int64_t seen = from + offsets[g];
         bits[first + g] = byte_of(n, first + g, [&](int i) {
           const U k = magnitude_key(group.at[i]);
           return k > key || (k == key && seen++ < stay);

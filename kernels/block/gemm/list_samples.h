@@ -30,11 +30,11 @@ struct ListSamplesKernel {
 
   template <class Block>
   struct Memory {
-    typename Block::template Shared<std::int32_t> places;  // of_block: rows of both tiles
+    typename Block::template Shared<std::int32_t> offsets;  // of_block: rows of both tiles
     typename Block::template Shared<Floats4> x, dy;
 
     STEN_HOST_DEVICE explicit Memory(Block& b) {
-      places = b.template shared<std::int32_t>(of_block);
+      offsets = b.template shared<std::int32_t>(of_block);
       x = b.template shared<Floats4>(TransposedTile::most_features * warp);
       dy = b.template shared<Floats4>(rows * warp);
     }
@@ -67,8 +67,8 @@ struct ListSamplesKernel {
     b.for_each_thread([&](int t) {
       sums_of(t) = Sums{};
       for (int e = t; e < mine; e += threads)
-        memory.places[e] = TransposedTile::row(of.at[first + e]) |
-                           TransposedTile::row(row_of(starts, count, first + e)) << 16;
+        memory.offsets[e] = TransposedTile::row(of.at[first + e]) |
+                            TransposedTile::row(row_of(starts, count, first + e)) << 16;
     });
     const std::int64_t begin = part * of_part;
     const std::int64_t end = begin + of_part < x.tokens() ? begin + of_part : x.tokens();
@@ -121,7 +121,7 @@ struct ListSamplesKernel {
     Floats4 back{};
     each_constant<each>([&](auto e) {
       if (e >= count) return;
-      const std::int32_t place = memory.places[e0 + e];
+      const std::int32_t place = memory.offsets[e0 + e];
       const Floats4 in = memory.x[(place & 0xffff) ^ lane];
       if (place >> 16 != last) last = place >> 16, back = memory.dy[last ^ lane];
       float sum = sums.of[e];

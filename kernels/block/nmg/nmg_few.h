@@ -122,11 +122,11 @@ struct NmgFewKernel {
   }
 
  private:
-  struct Place {
+  struct ChunkLocation {
     std::int64_t offset;
     bool is_ragged;
   };
-  STEN_DEVICE Place place(std::int64_t u) const {
+  STEN_DEVICE ChunkLocation place(std::int64_t u) const {
     const auto unit = static_cast<std::uint32_t>(u), above = unit / units.chunks;
     const std::uint32_t col = unit - above * units.chunks;
     std::uint32_t row = above;
@@ -140,7 +140,7 @@ struct NmgFewKernel {
   }
   template <class Block>
   STEN_DEVICE void prune_unit(Block& b, std::int64_t u) const {
-    const Place at = place(u);
+    const ChunkLocation at = place(u);
     const bool is_done = !at.is_ragged && prune(b, u, at.offset);
     const std::uint8_t what = is_done ? 0 : at.is_ragged ? NmgLeft::ragged : NmgLeft::wide;
     b.for_each_thread([&](int t) {

@@ -45,11 +45,11 @@ STEN_DEVICE inline bool has_element(const PoolAxis& a, std::int32_t o, std::int3
 }
 
 // Of three axes.
-struct PoolPlace {
+struct PoolPosition {
   std::int32_t image, at[3];
 };
-STEN_DEVICE inline PoolPlace place_of(std::int32_t row, std::int32_t n0, std::int32_t n1,
-                                      std::int32_t n2) {
+STEN_DEVICE inline PoolPosition place_of(std::int32_t row, std::int32_t n0, std::int32_t n1,
+                                         std::int32_t n2) {
   const std::int32_t a = row / n2, b = a / n1, image = b / n0;
   return {image, {b - image * n0, a - b * n1, row - a * n2}};
 }
@@ -63,8 +63,8 @@ struct PoolWindow {
   std::int64_t image;  // the first pixel of its image
 
   STEN_DEVICE PoolWindow(const Pools& p, std::int64_t row) {
-    const PoolPlace o = place_of(static_cast<std::int32_t>(row), p.axes[0].result, p.axes[1].result,
-                                 p.axes[2].result);
+    const PoolPosition o = place_of(static_cast<std::int32_t>(row), p.axes[0].result,
+                                    p.axes[1].result, p.axes[2].result);
     for (int d = 0; d < 3; ++d) runs[d] = run_of(p.axes[d], o.at[d]);
     image = std::int64_t{o.image} * pixels_of(p);
   }
@@ -141,7 +141,7 @@ struct PoolBackward {
   float* dx;
   STEN_DEVICE void operator()(std::int64_t i, std::int64_t row, std::int64_t channel) const {
     const PoolAxis &a = p.axes[0], &b = p.axes[1], &c = p.axes[2];
-    const PoolPlace at = place_of(static_cast<std::int32_t>(row), a.size, b.size, c.size);
+    const PoolPosition at = place_of(static_cast<std::int32_t>(row), a.size, b.size, c.size);
     const std::int32_t pixel = (at.at[0] * b.size + at.at[1]) * c.size + at.at[2];
     const PoolReach in_a = windows_of(a, at.at[0]), in_b = windows_of(b, at.at[1]),
                     in_c = windows_of(c, at.at[2]);
@@ -166,18 +166,18 @@ struct PoolBackward {
 
 template <class Grid>
 struct PoolsOn {
-  static std::int64_t places(const Pools& p) {
+  static std::int64_t output_positions(const Pools& p) {
     return p.batch * std::int64_t{p.axes[0].result} * p.axes[1].result * p.axes[2].result;
   }
   static void pool(const float* x, const Pools& p, float* y, Stream stream) {
-    Grid(stream).launch(EachOfRows<PoolForward>{places(p), p.channels, {p, x, y}});
+    Grid(stream).launch(EachOfRows<PoolForward>{output_positions(p), p.channels, {p, x, y}});
   }
   static void pool_grad(const float* dy, const float* x, const Pools& p, float* dx, Stream stream) {
     Grid grid(stream);
     std::int32_t* largest = nullptr;
     if (p.is_max) {
-      largest = grid.template scratch<std::int32_t>(places(p) * p.channels);
-      grid.launch(EachOfRows<PoolLargest>{places(p), p.channels, {p, x, largest}});
+      largest = grid.template scratch<std::int32_t>(output_positions(p) * p.channels);
+      grid.launch(EachOfRows<PoolLargest>{output_positions(p), p.channels, {p, x, largest}});
     }
     const std::int64_t pixels = std::int64_t{p.axes[0].size} * p.axes[1].size * p.axes[2].size;
     grid.launch(EachOfRows<PoolBackward>{p.batch * pixels, p.channels, {p, largest, dy, dx}});

@@ -136,11 +136,11 @@ struct ScanRowUses {
 // places[first[row]] and what follows: the places in ids that name the row, in their order. A block
 // has as many rows as threads, and looks for them in all ids; it passes over groups of these without
 // any.
-struct PlaceRowUses {
+struct ScatterRowUses {
   static constexpr int threads = 128, group = 16, tile = 2048;
   RowIds r;
   const std::int32_t* first;
-  std::int32_t* places;
+  std::int32_t* offsets;
 
   std::int64_t blocks() const { return (r.extent + threads - 1) / threads; }
   std::size_t shared_bytes() const {
@@ -172,7 +172,7 @@ struct PlaceRowUses {
         for (int g = 0; g < groups; ++g) {
           if (found[g] == 0) continue;
           for (int i = g * group; i < (g + 1) * group; ++i)
-            if (own[i] == t) places[next(t)++] = static_cast<std::int32_t>(i0 + i);
+            if (own[i] == t) offsets[next(t)++] = static_cast<std::int32_t>(i0 + i);
         }
       });
     }
@@ -185,7 +185,7 @@ struct SumRowUses {
   static constexpr int width = 32, height = 8, threads = width * height;
   const float* dy;
   RowIds r;
-  const std::int32_t *first, *places;
+  const std::int32_t *first, *offsets;
   bool adds;
   std::int64_t columns;  // of a block: a multiple of `width`
   float* table;
@@ -199,7 +199,7 @@ struct SumRowUses {
     const std::int64_t at = block / pieces(), outer = at / r.extent, row = at - outer * r.extent;
     const std::int64_t begin = (block - at * pieces()) * columns;
     const std::int64_t end = begin + columns < r.n ? begin + columns : r.n;
-    const std::int32_t *place = places + first[row], *last = places + first[row + 1];
+    const std::int32_t *place = offsets + first[row], *last = offsets + first[row + 1];
     const float* from = dy + outer * r.count * r.n;
     float* to = table + at * r.n;
     const auto put = [&](std::int64_t column, float sum) {
@@ -250,13 +250,13 @@ struct TakeRowsOn {
     Grid grid(stream);
     constexpr std::int64_t small_count = 16 * ScanRowUses::threads;
     auto* first = grid.template scratch<std::int32_t>(r.extent + 1 + r.count);
-    auto* places = first + r.extent + 1;
+    auto* offsets = first + r.extent + 1;
     if (r.count > small_count) {
       grid.launch(ClearRowUses{r.extent, first});
       grid.launch(CountRowUses{r, first});
     }
     grid.launch(ScanRowUses{r.extent, first, r.count <= small_count, r});
-    grid.launch(PlaceRowUses{r, first, places});
+    grid.launch(ScatterRowUses{r, first, offsets});
     // Small tables are shared by more blocks.
     constexpr std::int64_t enough = 4096, width = SumRowUses::width;
     const std::int64_t tiles = (r.n + width - 1) / width, rows = r.outer * r.extent;
@@ -264,7 +264,7 @@ struct TakeRowsOn {
     const std::int64_t pieces = wanted < tiles ? wanted : tiles;
     if (pieces == 0) return;
     const std::int64_t columns = (tiles + pieces - 1) / pieces * width;
-    grid.launch(SumRowUses{dy, r, first, places, adds, columns, table});
+    grid.launch(SumRowUses{dy, r, first, offsets, adds, columns, table});
   }
 };
 

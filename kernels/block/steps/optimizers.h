@@ -69,8 +69,8 @@ struct StepGroups {
  private:
   STEN_DEVICE void step(std::int64_t group) const {
     Group<float> g;
-    if (x.places) {
-      const Group<std::uint32_t> at = load_group(x.places, x.n, group);
+    if (x.offsets) {
+      const Group<std::uint32_t> at = load_group(x.offsets, x.n, group);
       for (int i = 0; i < 8; ++i) g.at[i] = at.at[i] ? x.g[at.at[i] - 1] : 0.0F;
     } else {
       g = load_group(x.g, x.n, group);

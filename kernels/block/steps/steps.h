@@ -36,19 +36,19 @@ struct NumberElement {
 struct FindElement {
   const std::uint32_t* numbers;
   const std::uint8_t* bits;
-  std::uint32_t* places;
+  std::uint32_t* offsets;
   STEN_DEVICE void operator()(std::int64_t i) const {
     if (numbers[i] != 0 && bit_of(bits, i))
-      places[numbers[i] - 1] = static_cast<std::uint32_t>(i + 1);
+      offsets[numbers[i] - 1] = static_cast<std::uint32_t>(i + 1);
   }
 };
 struct CollectElement {
   const float* x;
   const std::uint8_t* bits;
-  const std::uint32_t* places;
+  const std::uint32_t* offsets;
   float* y;
   STEN_DEVICE void operator()(std::int64_t i) const {
-    const std::uint32_t at = places[i];
+    const std::uint32_t at = offsets[i];
     y[i] = at != 0 && bit_of(bits, at - 1) ? x[at - 1] : 0.0F;
   }
 };
@@ -106,12 +106,12 @@ struct StepsOn {
     each(NumberElement{x}, n, stream);
   }
   static void find(const std::uint32_t* numbers, const std::uint8_t* bits, std::int64_t n,
-                   std::uint32_t* places, Stream stream) {
-    each(FindElement{numbers, bits, places}, n, stream);
+                   std::uint32_t* offsets, Stream stream) {
+    each(FindElement{numbers, bits, offsets}, n, stream);
   }
-  static void collect(const float* x, const std::uint8_t* bits, const std::uint32_t* places,
+  static void collect(const float* x, const std::uint8_t* bits, const std::uint32_t* offsets,
                       std::int64_t n, float* y, Stream stream) {
-    each(CollectElement{x, bits, places, y}, n, stream);
+    each(CollectElement{x, bits, offsets, y}, n, stream);
   }
 };
 

@@ -54,10 +54,10 @@ struct WindowPlan {
   };
   Axis axes[3];
   Divisor row, minor, taps;  // of columns; of it what changes first; of all groups
-  Divisor places, channels, group_in, pixels;
+  Divisor output_positions, channels, group_in, pixels;
   ThreeDigits place_of, tap_of, pixel_of;
   std::int32_t tap_steps[2];  // from tap to tap, along the first axes
-  std::uint32_t first_place;
+  std::uint32_t first_position;
   bool by_channel;
 
   // `width` floats to an element.
@@ -65,7 +65,7 @@ struct WindowPlan {
       : row(c.in / width * c.taps()),
         minor(p.by_channel ? c.taps() : c.group_in() / width),
         taps(c.taps()),
-        places(p.places),
+        output_positions(p.output_positions),
         channels(c.in / width),
         group_in(c.group_in() / width),
         pixels(c.pixels()),
@@ -74,7 +74,7 @@ struct WindowPlan {
         pixel_of(c.size),
         tap_steps{static_cast<std::int32_t>(c.kernel[1] * c.kernel[2]),
                   static_cast<std::int32_t>(c.kernel[2])},
-        first_place(static_cast<std::uint32_t>(p.place)),
+        first_position(static_cast<std::uint32_t>(p.place)),
         by_channel(p.by_channel) {
     for (std::size_t d = 0; d < 3; ++d) {
       const auto number = [](std::int64_t n) { return static_cast<std::int32_t>(n); };
@@ -108,9 +108,9 @@ struct MakeColumns {
       channel = group * w.group_in.by + minor;
       tap = major - group * w.taps.by;
     }
-    const std::uint32_t image = w.places.quotient(line);
+    const std::uint32_t image = w.output_positions.quotient(line);
     std::int32_t o[3], k[3];
-    w.place_of.find(w.first_place + line - image * w.places.by, o);
+    w.place_of.find(w.first_position + line - image * w.output_positions.by, o);
     w.tap_of.find(tap, k);
     std::int64_t pixel = image;
     bool is_inside = true;
@@ -165,9 +165,9 @@ struct SumWindows {
           const std::int32_t k2 = tap_of(w.axes[2], pixel[2], o2);
           if (k2 < 0) continue;
           const std::int32_t place = (o0 * w.axes[1].result + o1) * w.axes[2].result + o2;
-          const std::uint32_t here = static_cast<std::uint32_t>(place) - w.first_place;
-          if (here >= w.places.by) continue;  // of another piece
-          const std::int64_t line = std::int64_t{image} * w.places.by + here;
+          const std::uint32_t here = static_cast<std::uint32_t>(place) - w.first_position;
+          if (here >= w.output_positions.by) continue;  // of another piece
+          const std::int64_t line = std::int64_t{image} * w.output_positions.by + here;
           const std::int32_t tap = k0 * w.tap_steps[0] + k1 * w.tap_steps[1] + k2;
           sum.add(columns[line * w.row.by + in_row + tap * tap_step]);
         }

@@ -135,12 +135,12 @@ class Sums::Piece {
   }
 
   // Where something is for each rank, or from it.
-  struct Places {
+  struct RankOffsets {
     float* numbers;
     const std::vector<int>&at, &counts;
   };
   // What collective calls do that do not wait; of a device's memory Open MPI has only those that do.
-  void exchange(MPI_Comm comm, const Places& from, const Places& to) {
+  void exchange(MPI_Comm comm, const RankOffsets& from, const RankOffsets& to) {
     requests_.clear();
     for (int r = 0; r < size_; ++r) {
       const auto i = static_cast<std::size_t>(r);

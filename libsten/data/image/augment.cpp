@@ -26,9 +26,9 @@ ChannelScale channel_scale(Index channels, double scale, double shift,
 
 ImageView view_of(const Augmentation& a, std::uint64_t number) {
   const std::uint64_t bits = random_bits(seed_for(a.seed, "augment"), number);
-  const auto places = static_cast<std::uint64_t>(2 * a.crop_padding + 1);
+  const auto crop_positions = static_cast<std::uint64_t>(2 * a.crop_padding + 1);
   const auto place = [&](std::uint64_t v) {
-    return static_cast<Index>(v % places) - a.crop_padding;
+    return static_cast<Index>(v % crop_positions) - a.crop_padding;
   };
   return {place(bits >> 32), place(bits >> 8 & 0xffffff), a.mirror && (bits & 1) != 0};
 }

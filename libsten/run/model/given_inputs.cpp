@@ -59,7 +59,7 @@ Dense converted(DType dtype, const Dense& x, const std::string& what) {
       const auto n = number(v[i]);
       if (!holds<To>(n))
         fail("{}: element {} is {}, which {} does not hold, and the model takes {}", what,
-             place_text(static_cast<Index>(i), x.extents), n, name_of(dtype), name_of(dtype));
+             index_text(static_cast<Index>(i), x.extents), n, name_of(dtype), name_of(dtype));
       out[i] = static_cast<To>(n);
     }
   });

@@ -13,7 +13,7 @@ bool is_index_name(std::string_view file);
 // Whether a file is called as those of torch.save() are.
 bool is_torch_name(std::string_view file);
 
-struct WeightsPlace {
+struct WeightsLocation {
   std::string folder;               // in the directory, of a pipeline: "unet/"; else empty
   std::string file;                 // in the folder: the weights, or an index of shards
   std::vector<std::string> beside;  // other folders of the pipeline that have weights: "vae/"
@@ -32,6 +32,6 @@ struct WeightsPlace {
 //     adapter_model.bin, and the only file *.pt, *.pth or *.ckpt;
 //   model.onnx, or the only file *.onnx.
 // A warning says that an index is not read. Error where there is none, or several of a kind.
-WeightsPlace find_weights(const std::string& directory);
+WeightsLocation find_weights(const std::string& directory);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-#include "libsten/io/weights_place.h"
+#include "libsten/io/weights_location.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -122,7 +122,7 @@ std::string file_of(const Folder& folder) {
       printable(folder.path), index_ending);
 }
 
-WeightsPlace find_in_pipeline(const Folder& pipeline) {
+WeightsLocation find_in_pipeline(const Folder& pipeline) {
   const auto path_of = [&](const std::string& name) { return pipeline.path + "/" + name; };
   FileNames all;  // with weights
   std::ranges::copy_if(pipeline.folders, std::back_inserter(all),
@@ -138,7 +138,7 @@ WeightsPlace find_in_pipeline(const Folder& pipeline) {
     fail("{}: the pipeline has weights in {}; name one of these folders", printable(pipeline.path),
          text);
   }
-  WeightsPlace place{*chosen, file_of(Folder(path_of(*chosen))), {}};
+  WeightsLocation place{*chosen, file_of(Folder(path_of(*chosen))), {}};
   all.erase(chosen);
   place.beside = std::move(all);
   return place;
@@ -156,7 +156,7 @@ bool is_torch_name(std::string_view file) {
   return false;
 }
 
-WeightsPlace find_weights(const std::string& directory) {
+WeightsLocation find_weights(const std::string& directory) {
   const Folder folder(directory);
   std::error_code error;
   std::string file = folder.known(kinds[0]);
