@@ -4,16 +4,16 @@
 
 #include "libsten/base/name_pattern.h"
 #include "libsten/base/parallel.h"
-#include "libsten/graph/execution/run_order.h"
-#include "libsten/graph/execution/unit.h"
+#include "libsten/graph/execution/execution_order.h"
+#include "libsten/graph/execution/fused_operator.h"
 #include "libsten/tensor/low_floats.h"
 
 namespace sten {
 namespace {
 
+using execution::FusedOperator;
 using execution::PlanContext;
 using execution::Slots;
-using execution::Unit;
 
 Index bytes_of(const Tensor& x) { return static_cast<Index>(x.bytes()); }
 
@@ -78,7 +78,7 @@ const char* name_of(Precision p) { return p == Precision::bf16 ? "bf16" : "float
 
 struct Executor::State {
   Graph given;
-  execution::RunOrder order;
+  execution::ExecutionOrder order;
   const Graph& graph = order.graph;
   NamedValues<Tensor> weights;
   ExecutorOptions options;
@@ -93,12 +93,13 @@ struct Executor::State {
   };
   std::vector<Given> inputs{};
   std::optional<Slots> slots{};
-  std::vector<std::unique_ptr<Unit>> units{};
+  std::vector<std::unique_ptr<FusedOperator>> operators{};
 
   State(Graph g, NamedValues<Tensor> w, const ExecutorOptions& o)
       : given(std::move(g)),
-        order(o.fuse && o.device == Device::cpu ? execution::run_order(given)
-                                                : execution::RunOrder{given, given.outputs()}),
+        order(o.fuse && o.device == Device::cpu
+                  ? execution::execution_order(given)
+                  : execution::ExecutionOrder{given, given.outputs()}),
         weights(std::move(w)),
         options(as_on_device(o)),
         context(context_of(graph, options)) {
@@ -115,7 +116,7 @@ struct Executor::State {
   }
 
   void forget() {
-    units.clear();
+    operators.clear();
     plan.steps.clear();
     plan.runs = 0;
     slots.reset();
@@ -150,17 +151,17 @@ struct Executor::State {
       plan.weight_bytes += bytes_of(*((*slots)[at++].tensor = Tensor(c.value.to(options.device))));
   }
 
-  std::unique_ptr<Unit> next_unit(std::size_t node, std::size_t& count) {
+  std::unique_ptr<FusedOperator> next_operator(std::size_t node, std::size_t& count) {
     count = 1;
     if (options.caches)
-      if (auto unit = execution::cached_attention_unit(context, *options.caches, node, *slots))
-        return unit;
+      if (auto fused = execution::fused_cached_attention(context, *options.caches, node, *slots))
+        return fused;
     if (options.fuse) {
-      if (auto unit = execution::chain_unit(context, node, *slots, count)) return unit;
+      if (auto fused = execution::fused_chain(context, node, *slots, count)) return fused;
       count = 1;
-      if (auto unit = execution::attention_unit(context, node, *slots)) return unit;
+      if (auto fused = execution::fused_attention(context, node, *slots)) return fused;
     }
-    return execution::operator_unit(context, node);
+    return execution::single_operator(context, node);
   }
   // Of each node the values, but for weights and outputs, that it is the last to take, or that it makes
   // and none takes.
@@ -182,22 +183,22 @@ struct Executor::State {
     give(given);
     const std::vector<std::vector<std::size_t>> done = done_by_node();
     for (std::size_t node = 0, count = 0; node < graph.nodes().size(); node += count) {
-      slots->begin_unit(std::ssize(units));
-      auto unit = next_unit(node, count);
+      slots->begin_operator(std::ssize(operators));
+      auto fused = next_operator(node, count);
       for (std::size_t n = node; n < node + count; ++n)
-        unit->released.insert(unit->released.end(), done[n].begin(), done[n].end());
-      unit->run(*slots);
-      for (const std::size_t value : unit->released) slots->release(value);
-      units.push_back(std::move(unit));
+        fused->released.insert(fused->released.end(), done[n].begin(), done[n].end());
+      fused->run(*slots);
+      for (const std::size_t value : fused->released) slots->release(value);
+      operators.push_back(std::move(fused));
     }
-    slots->finish_plan();
+    slots->end_plan();
     plan.live_bytes = plan.peak_bytes = 0;
     if (options.device != Device::cpu) return;  // products have memory of their own there
     plan.peak_bytes = slots->held_bytes();
     Index working = 0;
-    const std::vector<Index> held = slots->live_size_by_operator(std::ssize(units));
-    for (std::size_t i = 0; i < units.size(); ++i) {
-      const Index bytes = units[i]->working_bytes();
+    const std::vector<Index> held = slots->live_size_by_operator(std::ssize(operators));
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      const Index bytes = operators[i]->working_bytes();
       working = std::max(working, bytes);
       plan.live_bytes = std::max(plan.live_bytes, held[i] + bytes / threads());
     }
@@ -209,9 +210,9 @@ struct Executor::State {
     lend_outputs();
     slots->begin_run();
     try {
-      for (const auto& unit : units) {
-        unit->run(*slots);
-        for (const std::size_t value : unit->released) slots->release(value);
+      for (const auto& fused : operators) {
+        fused->run(*slots);
+        for (const std::size_t value : fused->released) slots->release(value);
       }
     } catch (const execution::PlanChanged&) {
       return false;
@@ -221,8 +222,8 @@ struct Executor::State {
 
   // Before a run: outputs that a unit writes again are where it finds them.
   void lend_outputs() {
-    for (const auto& unit : units)
-      for (const std::size_t value : unit->stored) {
+    for (const auto& fused : operators)
+      for (const std::size_t value : fused->stored) {
         const auto at = std::ranges::find(context.outputs, value);
         if (at == context.outputs.end()) continue;
         const auto out = outputs.find(order.outputs[at - context.outputs.begin()]);
@@ -245,16 +246,16 @@ struct Executor::State {
 
   void copy_steps() {
     std::size_t count = 0;
-    for (const auto& unit : units) count += unit->steps.size();
+    for (const auto& fused : operators) count += fused->steps.size();
     if (plan.steps.size() != count) {
       plan.steps.clear();
-      for (const auto& unit : units)
-        plan.steps.insert(plan.steps.end(), unit->steps.begin(), unit->steps.end());
+      for (const auto& fused : operators)
+        plan.steps.insert(plan.steps.end(), fused->steps.begin(), fused->steps.end());
       return;
     }
     std::size_t i = 0;
-    for (const auto& unit : units)
-      for (const ExecutionStep& s : unit->steps) plan.steps[i++].seconds = s.seconds;
+    for (const auto& fused : operators)
+      for (const ExecutionStep& s : fused->steps) plan.steps[i++].seconds = s.seconds;
   }
 };
 

@@ -23,9 +23,9 @@ class StoredChunk {
         placer_(table, fit.g),
         kept_(geo_) {}
 
-  void begin(const NmgUnit& next_unit) {
-    unit_.rows = next_unit.rows;
-    unit_.cols = next_unit.cols;
+  void begin(const NmgUnit& next_operator) {
+    unit_.rows = next_operator.rows;
+    unit_.cols = next_operator.cols;
     std::fill(values_.begin(), values_.end(), Bits{0});
     std::fill(is_stored_.begin(), is_stored_.end(), std::uint8_t{0});
   }

@@ -18,7 +18,7 @@ constexpr Index most_local_floats = Index{3} << 19;
 
 }  // namespace
 
-void ChainUnit::finish() {
+void FusedChain::lower() {
   tokens_ = 1;
   for (const Index extent : tokens_shape) tokens_ *= extent;
   for (const ChainValue& v : values) {
@@ -34,23 +34,23 @@ void ChainUnit::finish() {
   nanoseconds_ = std::vector<std::atomic<std::int64_t>>(work.size());
 }
 
-Index ChainUnit::panel_size(const ChainValue& v) const {
+Index FusedChain::panel_size(const ChainValue& v) const {
   return lanes_of(tokens_) * (v.interleaved ? padded_features(v.features) / 2 : v.features);
 }
 
-Index ChainUnit::working_bytes() const {
+Index FusedChain::working_bytes() const {
   return threads() * group_panels_ * local_size_ * Index{sizeof(float)};
 }
 
 // In the memory of the last run, if nobody else has it any more.
-void ChainUnit::make_rows(Slots& slots, const Outcome& o) const {
+void FusedChain::make_rows(Slots& slots, const Outcome& o) const {
   std::optional<Tensor>& t = slots[o.value].tensor;
   if (t && t->overwrite([](const auto&) {})) return;
   t = Dense{o.shape, sten::Values::uninitialized(DType::F32, size_of(o.shape))};
   slots.note_tensor(o.value);
 }
 
-void ChainUnit::begin(Slots& slots) {
+void FusedChain::begin(Slots& slots) {
   for (const Outcome& o : outcomes) {
     Value& v = slots[o.value];
     if (o.panels && !v.is_in_panels()) {
@@ -80,7 +80,7 @@ void ChainUnit::begin(Slots& slots) {
   for (auto& n : nanoseconds_) n = 0;
 }
 
-void ChainUnit::run_group(Index first, Index count, float* const* global) const {
+void FusedChain::run_group(Index first, Index count, float* const* global) const {
   thread_local Scratch memory;
   thread_local std::vector<float*> at;
   const Index panels = panels_of(count);
@@ -98,7 +98,7 @@ void ChainUnit::run_group(Index first, Index count, float* const* global) const 
   }
 }
 
-void ChainUnit::run(Slots& slots) {
+void FusedChain::run(Slots& slots) {
   begin(slots);
   const Index panels = panels_of(tokens_);
   // As many for each thread; too few of them are for all threads together.

@@ -3,8 +3,8 @@
 #pragma once
 #include <atomic>
 
+#include "libsten/graph/execution/fused_operator.h"
 #include "libsten/graph/execution/token_steps.h"
-#include "libsten/graph/execution/unit.h"
 
 namespace sten::execution {
 
@@ -18,7 +18,7 @@ struct ChainValue {
   bool is_copy = false;      // of another value of the same number, which is of the other kind
 };
 
-class ChainUnit final : public Unit {
+class FusedChain final : public FusedOperator {
  public:
   Shape tokens_shape;  // of all values, without their features
   std::vector<ChainValue> values;
@@ -40,7 +40,7 @@ class ChainUnit final : public Unit {
   std::vector<Outcome> outcomes;  // for what comes after
 
   // To be called once, when all of the above is there.
-  void finish();
+  void lower();
   void run(Slots& slots) override;
   Index working_bytes() const override;
 

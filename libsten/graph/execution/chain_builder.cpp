@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "libsten/graph/execution/chain_draft.h"
+#include "libsten/graph/execution/chain_builder_base.h"
 #include "libsten/graph/execution/embeddings.h"
 #include "libsten/graph/execution/pair_steps.h"
 #include "libsten/layout/masked.h"
@@ -29,9 +29,9 @@ kernels::Activation activation_of(std::string_view op) {
   return op == "silu" ? Activation::silu : Activation::none;
 }
 
-class Builder : public ChainDraft {
+class TokenChainBuilder : public ChainBuilder {
  public:
-  using ChainDraft::ChainDraft;
+  using ChainBuilder::ChainBuilder;
 
   // How many nodes from there on are a sum of embeddings, with which the chain begins.
   std::size_t take_embeddings(std::size_t node) {
@@ -40,7 +40,7 @@ class Builder : public ChainDraft {
     begin_node(node + sum->nodes - 1);
     if (!fill_panels(tokens_of(sum->shape), is_low())) return 0;
     auto step = std::make_unique<EmbedStep>();
-    step->extents = unit_->tokens_shape = {sum->shape.begin(), sum->shape.end() - 1};
+    step->extents = chain_->tokens_shape = {sum->shape.begin(), sum->shape.end() - 1};
     step->features = sum->shape.back();
     step->interleaved = is_low();
     step->y = add_value(sum->value, sum->shape.back(), is_low());
@@ -60,7 +60,8 @@ class Builder : public ChainDraft {
       about.bytes += bytes(step->features, slots_[table.weight].tensor->dtype() == DType::BF16);
     for (const auto& [weight, ids] : sum->tables) {
       const Dense& from = slots_[ids].tensor->as<Dense>();
-      unit_->rows.push_back({ids, nullptr, nullptr, from.extents, step.get(), step->tables.size()});
+      chain_->rows.push_back(
+          {ids, nullptr, nullptr, from.extents, step.get(), step->tables.size()});
       step->tables.push_back({*slots_[weight].tensor, steps_in(from.extents, step->extents),
                               from.dtype() == DType::I64});
     }
@@ -146,7 +147,7 @@ class Builder : public ChainDraft {
     const auto shape = shape_of(argument(0));
     if (!shape || shape != shape_of(argument(1))) return false;
     const Index features = shape->back();
-    if (join_add(n, argument(0), argument(1), *shape)) return true;
+    if (fuse_add(n, argument(0), argument(1), *shape)) return true;
     const std::size_t a = value(argument(0), *shape, is_low());
     const std::size_t b = value(argument(1), *shape, is_low());
     const auto with = [&](auto step) -> std::unique_ptr<TokenStep> {
@@ -160,25 +161,25 @@ class Builder : public ChainDraft {
     read(b);
     auto step =
         is_low() ? with(std::make_unique<PairAddStep>()) : with(std::make_unique<AddStep>());
-    write(std::move(step), unit_->values.size() - 1,
+    write(std::move(step), chain_->values.size() - 1,
           about(n, "element for element", 3 * features, is_low()));
     return true;
   }
   // Into the product that makes one of them, if the other is there before.
-  bool join_add(const Node& n, std::size_t first, std::size_t second, const Shape& shape) {
+  bool fuse_add(const Node& n, std::size_t first, std::size_t second, const Shape& shape) {
     for (const auto& [number, residual] : {std::pair(first, second), std::pair(second, first)}) {
-      const auto sum = made_here(number);
+      const auto sum = produced_here(number);
       std::size_t at = 0;
       ProductStep* p = sum && number != residual ? open_product(*sum, at) : nullptr;
       if (!p || p->residual || is_interleaved(*sum) != is_low()) continue;
       const std::size_t other = value(residual, shape, is_low());
-      if (unit_->values[other].first > at ||
-          (unit_->values[other].first == at && !is_input_[other]))
+      if (chain_->values[other].first > at ||
+          (chain_->values[other].first == at && !is_input_[other]))
         continue;
       p->residual = other;
-      unit_->values[other].last = std::max(unit_->values[other].last, at);
-      unit_->steps[at].bytes += bytes(shape.back(), is_low());
-      join(n, at, *sum);
+      chain_->values[other].last = std::max(chain_->values[other].last, at);
+      chain_->steps[at].bytes += bytes(shape.back(), is_low());
+      fuse_into(n, at, *sum);
       return true;
     }
     return false;
@@ -218,10 +219,11 @@ class Builder : public ChainDraft {
     if (!shape) return false;
     std::size_t at = 0;
     const kernels::Activation activation = activation_of(n.op.text());
-    if (const auto made = made_here(argument(0)); made && activation != kernels::Activation::none)
+    if (const auto made = produced_here(argument(0));
+        made && activation != kernels::Activation::none)
       if (ProductStep* p = open_product(*made, at); p && is_interleaved(*made) <= is_low()) {
         p->activation = activation;
-        join(n, at, *made);
+        fuse_into(n, at, *made);
         return true;
       }
     const Index features = shape->back();
@@ -246,14 +248,14 @@ class Builder : public ChainDraft {
 
 }  // namespace
 
-std::unique_ptr<Unit> chain_unit(const PlanContext& plan, std::size_t node, Slots& slots,
-                                 std::size_t& count) {
-  Builder chain(plan, slots);
+std::unique_ptr<FusedOperator> fused_chain(const PlanContext& plan, std::size_t node, Slots& slots,
+                                           std::size_t& count) {
+  TokenChainBuilder chain(plan, slots);
   std::size_t end = node + chain.take_embeddings(node);
   while (end < plan.graph.nodes().size() && chain.take(end)) ++end;
   count = end - node;
   if (!chain.has_product()) return nullptr;
-  return chain.finish(end);
+  return chain.lower(end);
 }
 
 }  // namespace sten::execution

@@ -1,6 +1,6 @@
 // Sums of embeddings, as models of language begin with them.
 #pragma once
-#include "libsten/graph/execution/unit.h"
+#include "libsten/graph/execution/fused_operator.h"
 
 namespace sten::execution {
 

@@ -21,7 +21,7 @@ Index tokens_of(const Shape& shape) {
 float* Slots::hold(std::size_t number, Index size) {
   own_.resize(all_.size());
   own_[number] = Array<float>::uninitialized(size);
-  held_[number] = {size * floats, unit_, still_held};
+  held_[number] = {size * floats, operator_, still_held};
   return own_[number].mutate();
 }
 
@@ -38,7 +38,7 @@ void Slots::allot_interleaved(std::size_t number, Shape shape) {
 }
 
 void Slots::note_tensor(std::size_t number) {
-  held_[all_.size() + number] = {static_cast<Index>(all_[number].tensor->bytes()), unit_,
+  held_[all_.size() + number] = {static_cast<Index>(all_[number].tensor->bytes()), operator_,
                                  still_held};
 }
 
@@ -46,12 +46,12 @@ void Slots::release(std::size_t number) {
   all_[number].tensor.reset();
   if (!block_size_ && number < own_.size()) own_[number] = {};
   for (const std::size_t i : {number, all_.size() + number})
-    if (held_[i].last == still_held) held_[i].last = unit_;
+    if (held_[i].last == still_held) held_[i].last = operator_;
 }
 
-void Slots::finish_plan() {
+void Slots::end_plan() {
   for (BufferLifetime& l : held_)
-    if (l.last == still_held) l.last = unit_;
+    if (l.last == still_held) l.last = operator_;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     if (held_[i].size == 0) continue;
     placed_.push_back(i);
@@ -111,8 +111,8 @@ Activations Slots::activations(std::size_t number) {
           x.values.as<float>().data()};
 }
 
-std::vector<Index> Slots::live_size_by_operator(Index units) const {
-  return live_size_by_step(held_, units);
+std::vector<Index> Slots::live_size_by_operator(Index operators) const {
+  return live_size_by_step(held_, operators);
 }
 
 Index Slots::held_bytes() const {

@@ -31,7 +31,7 @@ class Slots {
   const Value& operator[](std::size_t number) const { return all_[number]; }
 
   // While a plan is made: the unit that runs from now on.
-  void begin_unit(Index unit) { unit_ = unit; }
+  void begin_operator(Index fused) { operator_ = fused; }
   // Panels for a value that the unit computes, of float32 or of pairs.
   void allot(std::size_t number, Shape shape);
   void allot_interleaved(std::size_t number, Shape shape);
@@ -39,7 +39,7 @@ class Slots {
   void note_tensor(std::size_t number);
   // After the last unit that needs it; in later runs its tensor is let go.
   void release(std::size_t number);
-  void finish_plan();
+  void end_plan();
   // Before a later run: panels have their places.
   void begin_run();
 
@@ -51,7 +51,7 @@ class Slots {
   Interleaved interleaved(std::size_t number) const;
 
   // Of each of so many units: what it and later ones need.
-  std::vector<Index> live_size_by_operator(Index units) const;
+  std::vector<Index> live_size_by_operator(Index operators) const;
   Index held_bytes() const;  // the block, and tensors
 
  private:
@@ -66,7 +66,7 @@ class Slots {
   Array<float> block_;
   std::vector<BufferLifetime> buffers_;  // of panels alone
   std::vector<std::size_t> placed_;
-  Index block_size_ = 0, unit_ = 0;
+  Index block_size_ = 0, operator_ = 0;
 };
 
 // Tokens of a shape [..., features].

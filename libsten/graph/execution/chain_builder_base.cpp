@@ -1,4 +1,4 @@
-#include "libsten/graph/execution/chain_draft.h"
+#include "libsten/graph/execution/chain_builder_base.h"
 
 #include <algorithm>
 
@@ -18,35 +18,35 @@ Precision precision_of(bool interleaved) {
 
 }  // namespace
 
-std::unique_ptr<ChainUnit> ChainDraft::finish(std::size_t end) {
-  const std::size_t count = unit_->values.size();
+std::unique_ptr<FusedChain> ChainBuilder::lower(std::size_t end) {
+  const std::size_t count = chain_->values.size();
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t number = unit_->values[i].number;
-    if (is_input_[i] || unit_->values[i].is_copy) continue;
+    const std::size_t number = chain_->values[i].number;
+    if (is_input_[i] || chain_->values[i].is_copy) continue;
     const bool panels = plan_.wants_panels(number, end);
     const bool tensor = plan_.wants_tensor(number, end);
     if (!panels && !tensor) continue;
     const bool rounds = !is_interleaved(i) && plan_.wants_interleaved(number, end);
     const std::size_t left = rounds ? copy(i) : i;  // what there is after the chain
-    const ChainValue v = unit_->values[left];
-    Shape shape = unit_->tokens_shape;
+    const ChainValue v = chain_->values[left];
+    Shape shape = chain_->tokens_shape;
     shape.push_back(v.features);
-    unit_->outcomes.push_back({number, shape, panels, tensor, v.interleaved});
-    unit_->values[left].is_local = !panels;
+    chain_->outcomes.push_back({number, shape, panels, tensor, v.interleaved});
+    chain_->values[left].is_local = !panels;
     if (panels && !rounds && v.last == v.first &&
         bytes(v.features, v.interleaved) >= least_streamed)
-      if (auto* p = dynamic_cast<ProductStep*>(unit_->work[v.first].get())) p->stream = true;
+      if (auto* p = dynamic_cast<ProductStep*>(chain_->work[v.first].get())) p->stream = true;
     if (tensor) store(i, shape);
   }
-  unit_->finish();
-  return std::move(unit_);
+  chain_->lower();
+  return std::move(chain_);
 }
 
-std::optional<Shape> ChainDraft::shape_of(std::size_t number) const {
+std::optional<Shape> ChainBuilder::shape_of(std::size_t number) const {
   const auto in_chain = [&](const ChainValue& v) { return v.number == number; };
-  const auto at = std::ranges::find_if(unit_->values, in_chain);
-  if (at != unit_->values.end()) {
-    Shape shape = unit_->tokens_shape;
+  const auto at = std::ranges::find_if(chain_->values, in_chain);
+  if (at != chain_->values.end()) {
+    Shape shape = chain_->tokens_shape;
     shape.push_back(at->features);
     return shape;
   }
@@ -55,41 +55,41 @@ std::optional<Shape> ChainDraft::shape_of(std::size_t number) const {
   if (plan_.is_weight(number) || (!in_panels && !(v.tensor && is_floats(*v.tensor)))) return {};
   const Shape shape = in_panels ? v.shape : v.tensor->shape();
   if (shape.size() < 2 || shape.back() == 0) return {};
-  if (unit_->values.empty() && !fill_panels(tokens_of(shape), is_low())) return {};
+  if (chain_->values.empty() && !fill_panels(tokens_of(shape), is_low())) return {};
   const Shape tokens(shape.begin(), shape.end() - 1);
-  if (!unit_->values.empty() && tokens != unit_->tokens_shape) return {};
+  if (!chain_->values.empty() && tokens != chain_->tokens_shape) return {};
   return shape;
 }
 
-std::size_t ChainDraft::value(std::size_t number, const Shape& shape, bool interleaved) {
+std::size_t ChainBuilder::value(std::size_t number, const Shape& shape, bool interleaved) {
   std::optional<std::size_t> other;
-  for (std::size_t i = 0; i < unit_->values.size(); ++i) {
-    if (unit_->values[i].number != number) continue;
-    if (unit_->values[i].interleaved == interleaved) return i;
+  for (std::size_t i = 0; i < chain_->values.size(); ++i) {
+    if (chain_->values[i].number != number) continue;
+    if (chain_->values[i].interleaved == interleaved) return i;
     other = i;
   }
   if (!other) other = input(number, shape, interleaved);
-  return unit_->values[*other].interleaved == interleaved ? *other : copy(*other);
+  return chain_->values[*other].interleaved == interleaved ? *other : copy(*other);
 }
 
 // One that was there before the chain.
-std::size_t ChainDraft::input(std::size_t number, const Shape& shape, bool interleaved) {
-  unit_->tokens_shape.assign(shape.begin(), shape.end() - 1);
+std::size_t ChainBuilder::input(std::size_t number, const Shape& shape, bool interleaved) {
+  chain_->tokens_shape.assign(shape.begin(), shape.end() - 1);
   const Index features = shape.back();
   const Value& given = slots_[number];
   const std::size_t at = add_value(
       number, features, given.is_in_panels() ? given.interleaved != nullptr : interleaved);
   is_input_[at] = true;
-  unit_->values[at].is_local = !given.is_in_panels();
+  chain_->values[at].is_local = !given.is_in_panels();
   if (given.is_in_panels()) {
-    unit_->values[at].first = 0;  // it is there from the beginning
+    chain_->values[at].first = 0;  // it is there from the beginning
     return at;
   }
   auto step = std::make_unique<LoadStep>();
   step->y = at;
   step->features = features;
   step->interleaved = interleaved;
-  unit_->rows.push_back({number, step.get(), nullptr, shape});
+  chain_->rows.push_back({number, step.get(), nullptr, shape});
   ExecutionStep s{{}, "load", layout_of(interleaved), "", 0, 0, bytes(features, false)};
   s.why = interleaved ? "rows of tokens become panels of pairs" : "rows of tokens become panels";
   s.bytes += bytes(features, interleaved);
@@ -99,11 +99,11 @@ std::size_t ChainDraft::input(std::size_t number, const Shape& shape, bool inter
 }
 
 // Of the other kind.
-std::size_t ChainDraft::copy(std::size_t from) {
-  const Index features = unit_->values[from].features;
-  const bool interleaved = !unit_->values[from].interleaved;
-  const std::size_t to = add_value(unit_->values[from].number, features, interleaved);
-  unit_->values[to].is_copy = true;
+std::size_t ChainBuilder::copy(std::size_t from) {
+  const Index features = chain_->values[from].features;
+  const bool interleaved = !chain_->values[from].interleaved;
+  const std::size_t to = add_value(chain_->values[from].number, features, interleaved);
+  chain_->values[to].is_copy = true;
   const auto with = [&](auto step) -> std::unique_ptr<TokenStep> {
     step->x = from;
     step->y = to;
@@ -121,41 +121,41 @@ std::size_t ChainDraft::copy(std::size_t from) {
   return to;
 }
 
-std::size_t ChainDraft::add_value(std::size_t number, Index features, bool interleaved) {
-  const std::size_t now = unit_->work.size();
-  unit_->values.push_back({number, features, now, now, interleaved});
+std::size_t ChainBuilder::add_value(std::size_t number, Index features, bool interleaved) {
+  const std::size_t now = chain_->work.size();
+  chain_->values.push_back({number, features, now, now, interleaved});
   is_input_.push_back(false);
   writers_.push_back(now);
-  return unit_->values.size() - 1;
+  return chain_->values.size() - 1;
 }
 
-double ChainDraft::tokens() const {
+double ChainBuilder::tokens() const {
   double n = 1;
-  for (const Index extent : unit_->tokens_shape) n *= static_cast<double>(extent);
+  for (const Index extent : chain_->tokens_shape) n *= static_cast<double>(extent);
   return n;
 }
 
-void ChainDraft::write(std::unique_ptr<TokenStep> step, std::size_t y, ExecutionStep about) {
-  unit_->values[y].last = writers_[y] = unit_->work.size();
+void ChainBuilder::write(std::unique_ptr<TokenStep> step, std::size_t y, ExecutionStep about) {
+  chain_->values[y].last = writers_[y] = chain_->work.size();
   if (!about.nodes.empty()) {
-    about.shape = unit_->tokens_shape;
-    about.shape.push_back(unit_->values[y].features);
+    about.shape = chain_->tokens_shape;
+    about.shape.push_back(chain_->values[y].features);
   }
-  unit_->work.push_back(std::move(step));
-  unit_->steps.push_back(std::move(about));
+  chain_->work.push_back(std::move(step));
+  chain_->steps.push_back(std::move(about));
 }
 
-std::size_t ChainDraft::in_place_of(std::size_t x, Index features) {
+std::size_t ChainBuilder::in_place_of(std::size_t x, Index features) {
   const std::size_t number = plan_.value_of(node_);
-  if (is_input_[x] || !is_used_once(unit_->values[x].number))
+  if (is_input_[x] || !is_used_once(chain_->values[x].number))
     return add_value(number, features, is_interleaved(x));
-  unit_->values[x].number = number;
-  unit_->values[x].is_copy = false;
+  chain_->values[x].number = number;
+  chain_->values[x].is_copy = false;
   return x;
 }
 
-ExecutionStep ChainDraft::about(const Node& n, std::string why, Index moved,
-                                bool interleaved) const {
+ExecutionStep ChainBuilder::about(const Node& n, std::string why, Index moved,
+                                  bool interleaved) const {
   ExecutionStep s{{n.name}, std::string(n.op.text()), layout_of(interleaved), std::move(why), 0, 0,
                   0};
   s.bytes = bytes(moved, interleaved);
@@ -163,34 +163,34 @@ ExecutionStep ChainDraft::about(const Node& n, std::string why, Index moved,
   return s;
 }
 
-std::optional<std::size_t> ChainDraft::made_here(std::size_t number) const {
-  for (std::size_t i = 0; i < unit_->values.size(); ++i)
-    if (unit_->values[i].number == number && !is_input_[i] && !unit_->values[i].is_copy) return i;
+std::optional<std::size_t> ChainBuilder::produced_here(std::size_t number) const {
+  for (std::size_t i = 0; i < chain_->values.size(); ++i)
+    if (chain_->values[i].number == number && !is_input_[i] && !chain_->values[i].is_copy) return i;
   return {};
 }
 
-ProductStep* ChainDraft::open_product(std::size_t v, std::size_t& at) const {
+ProductStep* ChainBuilder::open_product(std::size_t v, std::size_t& at) const {
   at = writers_[v];
-  if (is_input_[v] || !is_used_once(unit_->values[v].number)) return nullptr;
-  auto* p = dynamic_cast<ProductStep*>(unit_->work[at].get());
+  if (is_input_[v] || !is_used_once(chain_->values[v].number)) return nullptr;
+  auto* p = dynamic_cast<ProductStep*>(chain_->work[at].get());
   return p && p->activation == kernels::Activation::none ? p : nullptr;
 }
 
-void ChainDraft::join(const Node& n, std::size_t at, std::size_t v) {
-  ExecutionStep& s = unit_->steps[at];
+void ChainBuilder::fuse_into(const Node& n, std::size_t at, std::size_t v) {
+  ExecutionStep& s = chain_->steps[at];
   s.nodes.push_back(n.name);
   s.runs += " + " + std::string(n.op.text());
-  unit_->values[v].number = plan_.value_of(node_);
+  chain_->values[v].number = plan_.value_of(node_);
 }
 
-void ChainDraft::store(std::size_t i, const Shape& shape) {
+void ChainBuilder::store(std::size_t i, const Shape& shape) {
   auto step = std::make_unique<StoreStep>();
-  const Index features = unit_->values[i].features;
+  const Index features = chain_->values[i].features;
   const bool interleaved = is_interleaved(i);
   step->x = i;
   step->features = features;
   step->interleaved = interleaved;
-  unit_->rows.push_back({unit_->values[i].number, nullptr, step.get(), shape});
+  chain_->rows.push_back({chain_->values[i].number, nullptr, step.get(), shape});
   ExecutionStep s{{}, "store", layout_of(interleaved), "", 0, 0, bytes(features, false)};
   s.why = interleaved ? "pairs become rows of tokens" : "panels become rows of tokens";
   s.bytes += bytes(features, interleaved);

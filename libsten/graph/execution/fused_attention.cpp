@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kernels/bf16_attention.h"
-#include "libsten/graph/execution/unit.h"
+#include "libsten/graph/execution/fused_operator.h"
 #include "libsten/product/bf16_attention_product.h"
 
 namespace sten::execution {
@@ -22,10 +22,10 @@ Index elements_of(const Value& v) {
   return size_of(v.is_in_panels() ? v.shape : v.tensor->as<Dense>().extents);
 }
 
-class AttentionUnit final : public Unit {
+class FusedAttention final : public FusedOperator {
  public:
-  AttentionUnit(std::vector<std::size_t> arguments, std::size_t value, AttentionExtents extents,
-                Shape shape, Shape mask_shape, bool interleaved)
+  FusedAttention(std::vector<std::size_t> arguments, std::size_t value, AttentionExtents extents,
+                 Shape shape, Shape mask_shape, bool interleaved)
       : arguments_(std::move(arguments)),
         value_(value),
         extents_(extents),
@@ -116,8 +116,8 @@ bool takes_mask(const Value& given, AttentionExtents& a) {
 
 }  // namespace
 
-std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node,
-                                     const Slots& slots) {
+std::unique_ptr<FusedOperator> fused_attention(const PlanContext& plan, std::size_t node,
+                                               const Slots& slots) {
   const Node& n = plan.graph.nodes()[node];
   const std::vector<std::size_t>& in = plan.arguments[node];
   if (n.op.text() != "attention" || in.size() < 3 || !n.formats.out.is_dense()) return nullptr;
@@ -138,8 +138,8 @@ std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node,
   a.causal = n.attributes.integer("causal", 0) != 0;
   if (in.size() > 3 && !takes_mask(slots[in[3]], a)) return nullptr;
   const Shape mask_shape = in.size() > 3 ? slots[in[3]].tensor->shape() : Shape{};
-  auto unit = std::make_unique<AttentionUnit>(in, plan.value_of(node), a, Shape{q[0], q[1], v[2]},
-                                              mask_shape, low);
+  auto fused = std::make_unique<FusedAttention>(in, plan.value_of(node), a, Shape{q[0], q[1], v[2]},
+                                                mask_shape, low);
   bool in_place = true;
   for (std::size_t i = 0; i < 3; ++i) in_place = in_place && slots[in[i]].is_in_panels();
   in_place = in_place && lanes_of(k[1]) == panel_width &&
@@ -158,8 +158,8 @@ std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node,
   step.shape = {q[0], q[1], v[2]};
   step.bytes = (low ? 2.0 : 4.0) *
                static_cast<double>(size_of(q) + size_of(k) + size_of(v) + q[0] * q[1] * v[2]);
-  unit->steps.push_back(std::move(step));
-  return unit;
+  fused->steps.push_back(std::move(step));
+  return fused;
 }
 
 }  // namespace sten::execution

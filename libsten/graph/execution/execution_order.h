@@ -5,7 +5,7 @@
 
 namespace sten::execution {
 
-struct RunOrder {
+struct ExecutionOrder {
   Graph graph;
   std::vector<std::string> outputs;  // what the given graph calls the outputs of this one
 };
@@ -13,6 +13,6 @@ struct RunOrder {
 // What takes no weight, nor anything made of one, such as masks and positions, runs first: exporters
 // have it between embeddings and layers. Identities are removed; an output that is one is the value
 // that it repeats.
-RunOrder run_order(const Graph& g);
+ExecutionOrder execution_order(const Graph& g);
 
 }  // namespace sten::execution

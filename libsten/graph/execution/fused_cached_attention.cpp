@@ -2,17 +2,17 @@
 #include <cmath>
 
 #include "libsten/base/text.h"
-#include "libsten/graph/execution/unit.h"
+#include "libsten/graph/execution/fused_operator.h"
 #include "libsten/product/attention_product.h"
 
 namespace sten::execution {
 namespace {
 
-class CachedAttentionUnit final : public Unit {
+class FusedCachedAttention final : public FusedOperator {
  public:
-  CachedAttentionUnit(const KeyValueCaches& caches, KeyValueCache& cache,
-                      std::vector<std::size_t> arguments, std::size_t value,
-                      const AttentionExtents& extents)
+  FusedCachedAttention(const KeyValueCaches& caches, KeyValueCache& cache,
+                       std::vector<std::size_t> arguments, std::size_t value,
+                       const AttentionExtents& extents)
       : caches_(caches),
         cache_(cache),
         arguments_(std::move(arguments)),
@@ -70,8 +70,9 @@ Shape shape_in(const Slots& slots, std::size_t value) {
 
 }  // namespace
 
-std::unique_ptr<Unit> cached_attention_unit(const PlanContext& plan, KeyValueCaches& caches,
-                                            std::size_t node, const Slots& slots) {
+std::unique_ptr<FusedOperator> fused_cached_attention(const PlanContext& plan,
+                                                      KeyValueCaches& caches, std::size_t node,
+                                                      const Slots& slots) {
   const Node& n = plan.graph.nodes()[node];
   if (n.op.text() != "attention") return nullptr;
   const std::vector<std::size_t>& in = plan.arguments[node];
@@ -100,12 +101,13 @@ std::unique_ptr<Unit> cached_attention_unit(const PlanContext& plan, KeyValueCac
   const KeyValueCache::Extents extents{heads, a.width, a.v_width, caches.tokens};
   const auto [at, is_new] = caches.of.try_emplace(n.name, extents);
   if (at->second.extents() != extents) fail_at("has other heads than those that the cache holds");
-  auto unit = std::make_unique<CachedAttentionUnit>(caches, at->second, in, plan.value_of(node), a);
+  auto fused =
+      std::make_unique<FusedCachedAttention>(caches, at->second, in, plan.value_of(node), a);
   ExecutionStep step{{n.name}, "attention", "cache", "keys and values of earlier tokens are kept",
                      0,        0,           0};
   if (plan.low[node]) step.why += ", in float32: the cache has no bfloat16";
-  unit->steps.push_back(std::move(step));
-  return unit;
+  fused->steps.push_back(std::move(step));
+  return fused;
 }
 
 }  // namespace sten::execution

@@ -1,4 +1,4 @@
-#include "libsten/graph/execution/unit.h"
+#include "libsten/graph/execution/fused_operator.h"
 
 #include <algorithm>
 #include <ctime>

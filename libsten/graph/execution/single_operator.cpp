@@ -3,7 +3,7 @@
 
 #include "libsten/base/cuda.h"
 #include "libsten/base/text.h"
-#include "libsten/graph/execution/unit.h"
+#include "libsten/graph/execution/fused_operator.h"
 #include "libsten/graph/node_errors.h"
 #include "libsten/product/attention_product.h"
 #include "libsten/tensor/low_floats.h"
@@ -33,9 +33,9 @@ double time_on(Device device) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-class OperatorUnit final : public Unit {
+class SingleOperator final : public FusedOperator {
  public:
-  OperatorUnit(const PlanContext& plan, std::size_t node)
+  SingleOperator(const PlanContext& plan, std::size_t node)
       : plan_(plan),
         node_(plan.graph.nodes()[node]),
         arguments_(plan.arguments[node]),
@@ -101,8 +101,8 @@ class OperatorUnit final : public Unit {
 
 }  // namespace
 
-std::unique_ptr<Unit> operator_unit(const PlanContext& plan, std::size_t node) {
-  return std::make_unique<OperatorUnit>(plan, node);
+std::unique_ptr<FusedOperator> single_operator(const PlanContext& plan, std::size_t node) {
+  return std::make_unique<SingleOperator>(plan, node);
 }
 
 }  // namespace sten::execution

@@ -1,4 +1,4 @@
-#include "libsten/graph/execution/run_order.h"
+#include "libsten/graph/execution/execution_order.h"
 
 #include <algorithm>
 #include <set>
@@ -49,7 +49,7 @@ void put_weightless_first(GraphParts& g) {
 
 }  // namespace
 
-RunOrder run_order(const Graph& g) {
+ExecutionOrder execution_order(const Graph& g) {
   GraphParts parts = g.parts();
   remove_identities(parts);
   put_weightless_first(parts);

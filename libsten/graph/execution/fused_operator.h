@@ -9,9 +9,9 @@ namespace sten::execution {
 // numbers.
 struct PlanChanged {};
 
-class Unit {
+class FusedOperator {
  public:
-  virtual ~Unit() = default;
+  virtual ~FusedOperator() = default;
   virtual void run(Slots& slots) = 0;
 
   // Of values that nobody else sees, on all threads.
@@ -54,14 +54,16 @@ inline bool fill_panels(Index tokens, bool low) { return low ? tokens > 0 : fill
 
 double now();  // seconds; of this thread if it is the only one
 
-std::unique_ptr<Unit> operator_unit(const PlanContext& plan, std::size_t node);
+std::unique_ptr<FusedOperator> single_operator(const PlanContext& plan, std::size_t node);
 // nullptr where the node cannot be one, because of its operator or its values, which are there.
-std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node, const Slots& slots);
+std::unique_ptr<FusedOperator> fused_attention(const PlanContext& plan, std::size_t node,
+                                               const Slots& slots);
 // The same by caches; Error (usage) for attention whose keys cannot be kept. The caches stay.
-std::unique_ptr<Unit> cached_attention_unit(const PlanContext& plan, KeyValueCaches& caches,
-                                            std::size_t node, const Slots& slots);
+std::unique_ptr<FusedOperator> fused_cached_attention(const PlanContext& plan,
+                                                      KeyValueCaches& caches, std::size_t node,
+                                                      const Slots& slots);
 // Of as many nodes from there on as work on tokens each by itself; `count` gets their number.
-std::unique_ptr<Unit> chain_unit(const PlanContext& plan, std::size_t node, Slots& slots,
-                                 std::size_t& count);
+std::unique_ptr<FusedOperator> fused_chain(const PlanContext& plan, std::size_t node, Slots& slots,
+                                           std::size_t& count);
 
 }  // namespace sten::execution

@@ -4,9 +4,9 @@
 
 namespace sten::execution {
 
-class ChainDraft {
+class ChainBuilder {
  public:
-  ChainDraft(const PlanContext& plan, const Slots& slots) : plan_(plan), slots_(slots) {}
+  ChainBuilder(const PlanContext& plan, const Slots& slots) : plan_(plan), slots_(slots) {}
 
   // The node that is added now.
   void begin_node(std::size_t node) { node_ = node; }
@@ -21,19 +21,19 @@ class ChainDraft {
   // kind is copied.
   std::size_t value(std::size_t number, const Shape& shape, bool interleaved);
   std::size_t add_value(std::size_t number, Index features, bool interleaved);
-  bool is_interleaved(std::size_t value) const { return unit_->values[value].interleaved; }
+  bool is_interleaved(std::size_t value) const { return chain_->values[value].interleaved; }
   // The node's value in the place of x, which nobody else needs; or a new one.
   std::size_t in_place_of(std::size_t x, Index features);
 
   // A step that writes value y.
   void write(std::unique_ptr<TokenStep> step, std::size_t y, ExecutionStep about);
-  void read(std::size_t value) { unit_->values[value].last = unit_->work.size(); }
+  void read(std::size_t value) { chain_->values[value].last = chain_->work.size(); }
   // The chain's value that a step of it makes, if any.
-  std::optional<std::size_t> made_here(std::size_t number) const;
+  std::optional<std::size_t> produced_here(std::size_t number) const;
   // The product that made the value, step `at`, if nobody else needs that and nothing follows it.
   ProductStep* open_product(std::size_t v, std::size_t& at) const;
   // The node becomes a part of step `at`, which writes value v.
-  void join(const Node& n, std::size_t at, std::size_t v);
+  void fuse_into(const Node& n, std::size_t at, std::size_t v);
   ExecutionStep about(const Node& n, std::string why, Index moved, bool interleaved) const;
   double tokens() const;
   double bytes(Index features, bool interleaved) const {
@@ -41,7 +41,7 @@ class ChainDraft {
   }
 
   // The chain, whose nodes end before `end`.
-  std::unique_ptr<ChainUnit> finish(std::size_t end);
+  std::unique_ptr<FusedChain> lower(std::size_t end);
 
  protected:
   static bool is_floats(const Tensor& t) {
@@ -50,7 +50,7 @@ class ChainDraft {
 
   const PlanContext& plan_;
   const Slots& slots_;
-  std::unique_ptr<ChainUnit> unit_ = std::make_unique<ChainUnit>();
+  std::unique_ptr<FusedChain> chain_ = std::make_unique<FusedChain>();
   std::vector<bool> is_input_;        // of the chain's values
   std::vector<std::size_t> writers_;  // the last step that writes each
   std::size_t node_ = 0;
