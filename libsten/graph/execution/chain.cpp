@@ -65,7 +65,7 @@ void FusedChain::begin(Slots& slots) {
     const Tensor& t = *slots[r.value].tensor;
     if (t.as<Dense>().extents != r.shape) throw PlanChanged{};
     if (r.embed) {
-      EmbedStep::Table& table = r.embed->tables[r.table];
+      EmbedInstruction::Table& table = r.embed->tables[r.table];
       if (!are_within(t.as<Dense>(), table.rows.as<Dense>().extents[0])) throw PlanChanged{};
       table.ids = t.as<Dense>().values.bytes().data();
     }

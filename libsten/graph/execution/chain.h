@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "libsten/graph/execution/fused_operator.h"
-#include "libsten/graph/execution/token_steps.h"
+#include "libsten/graph/execution/token_instructions.h"
 
 namespace sten::execution {
 
@@ -22,13 +22,13 @@ class FusedChain final : public FusedOperator {
  public:
   Shape tokens_shape;  // of all values, without their features
   std::vector<ChainValue> values;
-  std::vector<std::unique_ptr<TokenStep>> work;
+  std::vector<std::unique_ptr<TokenInstruction>> work;
   struct Rows {
     std::size_t value;  // of the graph
-    LoadStep* load = nullptr;
-    StoreStep* store = nullptr;
+    LoadInstruction* load = nullptr;
+    StoreInstruction* store = nullptr;
     Shape shape{};
-    EmbedStep* embed = nullptr;
+    EmbedInstruction* embed = nullptr;
     std::size_t table = 0;
   };
   std::vector<Rows> rows;

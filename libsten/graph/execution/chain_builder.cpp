@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "libsten/graph/execution/bf16_instructions.h"
 #include "libsten/graph/execution/chain_builder_base.h"
 #include "libsten/graph/execution/embeddings.h"
-#include "libsten/graph/execution/pair_steps.h"
 #include "libsten/layout/masked.h"
 
 namespace sten::execution {
@@ -39,7 +39,7 @@ class TokenChainBuilder : public ChainBuilder {
     if (!sum) return 0;
     begin_node(node + sum->nodes - 1);
     if (!fill_panels(tokens_of(sum->shape), is_low())) return 0;
-    auto step = std::make_unique<EmbedStep>();
+    auto step = std::make_unique<EmbedInstruction>();
     step->extents = chain_->tokens_shape = {sum->shape.begin(), sum->shape.end() - 1};
     step->features = sum->shape.back();
     step->interleaved = is_low();
@@ -110,10 +110,10 @@ class TokenChainBuilder : public ChainBuilder {
     const Tensor* bias = in.size() > 2 ? row(2, shape[0]) : nullptr;
     if (in.size() > 2 && !bias) return false;
     const std::size_t x = value(in[0], *from, interleaved);
-    std::unique_ptr<ProductStep> step;
+    std::unique_ptr<ProductInstruction> step;
     std::string why = "dense, by the kernel of panels: what comes before and after lies so";
     if (interleaved) {
-      auto low = std::make_unique<PairProductStep>(*w, tokens_of(*from));
+      auto low = std::make_unique<Bf16ProductInstruction>(*w, tokens_of(*from));
       const bool is_small_batch = low->is_small_batch();
       step = std::move(low);
       why = is_small_batch ? "pairs of few tokens: the weight is read once, sums are float32"
@@ -121,7 +121,7 @@ class TokenChainBuilder : public ChainBuilder {
       if (!is_small_batch && !has_dense_values(*w) && w->layout() != "nmgv")
         why += "; as dense, but for columns that no row of a tile has";
     } else {
-      auto floats = std::make_unique<FloatProductStep>(*w);
+      auto floats = std::make_unique<Float32ProductInstruction>(*w);
       if (floats->sparse) why = "sums in panels, finished in the first cache";
       if (is_low())
         why = fmt::format("in float32, since tiles are lacking for {}: {}", w->layout(), why);
@@ -150,7 +150,7 @@ class TokenChainBuilder : public ChainBuilder {
     if (fuse_add(n, argument(0), argument(1), *shape)) return true;
     const std::size_t a = value(argument(0), *shape, is_low());
     const std::size_t b = value(argument(1), *shape, is_low());
-    const auto with = [&](auto step) -> std::unique_ptr<TokenStep> {
+    const auto with = [&](auto step) -> std::unique_ptr<TokenInstruction> {
       step->a = a;
       step->b = b;
       step->features = features;
@@ -159,8 +159,8 @@ class TokenChainBuilder : public ChainBuilder {
     };
     read(a);
     read(b);
-    auto step =
-        is_low() ? with(std::make_unique<PairAddStep>()) : with(std::make_unique<AddStep>());
+    auto step = is_low() ? with(std::make_unique<Bf16AddInstruction>())
+                         : with(std::make_unique<AddInstruction>());
     write(std::move(step), chain_->values.size() - 1,
           about(n, "element for element", 3 * features, is_low()));
     return true;
@@ -170,7 +170,7 @@ class TokenChainBuilder : public ChainBuilder {
     for (const auto& [number, residual] : {std::pair(first, second), std::pair(second, first)}) {
       const auto sum = produced_here(number);
       std::size_t at = 0;
-      ProductStep* p = sum && number != residual ? open_product(*sum, at) : nullptr;
+      ProductInstruction* p = sum && number != residual ? open_product(*sum, at) : nullptr;
       if (!p || p->residual || is_interleaved(*sum) != is_low()) continue;
       const std::size_t other = value(residual, shape, is_low());
       if (chain_->values[other].first > at ||
@@ -198,15 +198,15 @@ class TokenChainBuilder : public ChainBuilder {
     const std::size_t x = value(argument(0), *shape, is_low());
     read(x);
     const std::size_t y = in_place_of(x, features);
-    const auto with = [&](auto step) -> std::unique_ptr<TokenStep> {
+    const auto with = [&](auto step) -> std::unique_ptr<TokenInstruction> {
       step->eps = static_cast<float>(eps);
       step->x = x;
       step->y = y;
       step->features = features;
       return step;
     };
-    auto step = is_low() ? with(std::make_unique<PairNormalizeStep>(*gamma, *beta))
-                         : with(std::make_unique<NormalizeStep>(*gamma, *beta));
+    auto step = is_low() ? with(std::make_unique<Bf16NormalizeInstruction>(*gamma, *beta))
+                         : with(std::make_unique<NormalizeInstruction>(*gamma, *beta));
     write(std::move(step), y,
           about(n, "down the features of a panel of tokens at once", 2 * features, is_low()));
     return true;
@@ -221,7 +221,7 @@ class TokenChainBuilder : public ChainBuilder {
     const kernels::Activation activation = activation_of(n.op.text());
     if (const auto made = produced_here(argument(0));
         made && activation != kernels::Activation::none)
-      if (ProductStep* p = open_product(*made, at); p && is_interleaved(*made) <= is_low()) {
+      if (ProductInstruction* p = open_product(*made, at); p && is_interleaved(*made) <= is_low()) {
         p->activation = activation;
         fuse_into(n, at, *made);
         return true;
@@ -230,15 +230,15 @@ class TokenChainBuilder : public ChainBuilder {
     const std::size_t x = value(argument(0), *shape, is_low());
     read(x);
     const std::size_t y = in_place_of(x, features);
-    const auto with = [&](auto step) -> std::unique_ptr<TokenStep> {
+    const auto with = [&](auto step) -> std::unique_ptr<TokenInstruction> {
       step->f = std::move(f);
       step->x = x;
       step->y = y;
       step->features = features;
       return step;
     };
-    auto step =
-        is_low() ? with(std::make_unique<PairMapStep>()) : with(std::make_unique<MapStep>());
+    auto step = is_low() ? with(std::make_unique<Bf16MapInstruction>())
+                         : with(std::make_unique<MapInstruction>());
     write(std::move(step), y, about(n, "element for element", 2 * features, is_low()));
     return true;
   }

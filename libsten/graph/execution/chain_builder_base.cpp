@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "libsten/graph/execution/pair_steps.h"
+#include "libsten/graph/execution/bf16_instructions.h"
 
 namespace sten::execution {
 namespace {
@@ -35,7 +35,8 @@ std::unique_ptr<FusedChain> ChainBuilder::lower(std::size_t end) {
     chain_->values[left].is_local = !panels;
     if (panels && !rounds && v.last == v.first &&
         bytes(v.features, v.interleaved) >= least_streamed)
-      if (auto* p = dynamic_cast<ProductStep*>(chain_->work[v.first].get())) p->stream = true;
+      if (auto* p = dynamic_cast<ProductInstruction*>(chain_->work[v.first].get()))
+        p->stream = true;
     if (tensor) store(i, shape);
   }
   chain_->lower();
@@ -85,7 +86,7 @@ std::size_t ChainBuilder::input(std::size_t number, const Shape& shape, bool int
     chain_->values[at].first = 0;  // it is there from the beginning
     return at;
   }
-  auto step = std::make_unique<LoadStep>();
+  auto step = std::make_unique<LoadInstruction>();
   step->y = at;
   step->features = features;
   step->interleaved = interleaved;
@@ -104,7 +105,7 @@ std::size_t ChainBuilder::copy(std::size_t from) {
   const bool interleaved = !chain_->values[from].interleaved;
   const std::size_t to = add_value(chain_->values[from].number, features, interleaved);
   chain_->values[to].is_copy = true;
-  const auto with = [&](auto step) -> std::unique_ptr<TokenStep> {
+  const auto with = [&](auto step) -> std::unique_ptr<TokenInstruction> {
     step->x = from;
     step->y = to;
     step->features = features;
@@ -116,8 +117,9 @@ std::size_t ChainBuilder::copy(std::size_t from) {
   s.bytes += bytes(features, false);
   s.precision = precision_of(interleaved);
   read(from);
-  write(interleaved ? with(std::make_unique<RoundStep>()) : with(std::make_unique<WidenStep>()), to,
-        std::move(s));
+  write(interleaved ? with(std::make_unique<RoundInstruction>())
+                    : with(std::make_unique<WidenInstruction>()),
+        to, std::move(s));
   return to;
 }
 
@@ -135,7 +137,8 @@ double ChainBuilder::tokens() const {
   return n;
 }
 
-void ChainBuilder::write(std::unique_ptr<TokenStep> step, std::size_t y, ExecutionStep about) {
+void ChainBuilder::write(std::unique_ptr<TokenInstruction> step, std::size_t y,
+                         ExecutionStep about) {
   chain_->values[y].last = writers_[y] = chain_->work.size();
   if (!about.nodes.empty()) {
     about.shape = chain_->tokens_shape;
@@ -169,10 +172,10 @@ std::optional<std::size_t> ChainBuilder::produced_here(std::size_t number) const
   return {};
 }
 
-ProductStep* ChainBuilder::open_product(std::size_t v, std::size_t& at) const {
+ProductInstruction* ChainBuilder::open_product(std::size_t v, std::size_t& at) const {
   at = writers_[v];
   if (is_input_[v] || !is_used_once(chain_->values[v].number)) return nullptr;
-  auto* p = dynamic_cast<ProductStep*>(chain_->work[at].get());
+  auto* p = dynamic_cast<ProductInstruction*>(chain_->work[at].get());
   return p && p->activation == kernels::Activation::none ? p : nullptr;
 }
 
@@ -184,7 +187,7 @@ void ChainBuilder::fuse_into(const Node& n, std::size_t at, std::size_t v) {
 }
 
 void ChainBuilder::store(std::size_t i, const Shape& shape) {
-  auto step = std::make_unique<StoreStep>();
+  auto step = std::make_unique<StoreInstruction>();
   const Index features = chain_->values[i].features;
   const bool interleaved = is_interleaved(i);
   step->x = i;

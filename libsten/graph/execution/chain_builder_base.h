@@ -26,12 +26,12 @@ class ChainBuilder {
   std::size_t in_place_of(std::size_t x, Index features);
 
   // A step that writes value y.
-  void write(std::unique_ptr<TokenStep> step, std::size_t y, ExecutionStep about);
+  void write(std::unique_ptr<TokenInstruction> step, std::size_t y, ExecutionStep about);
   void read(std::size_t value) { chain_->values[value].last = chain_->work.size(); }
   // The chain's value that a step of it makes, if any.
   std::optional<std::size_t> produced_here(std::size_t number) const;
   // The product that made the value, step `at`, if nobody else needs that and nothing follows it.
-  ProductStep* open_product(std::size_t v, std::size_t& at) const;
+  ProductInstruction* open_product(std::size_t v, std::size_t& at) const;
   // The node becomes a part of step `at`, which writes value v.
   void fuse_into(const Node& n, std::size_t at, std::size_t v);
   ExecutionStep about(const Node& n, std::string why, Index moved, bool interleaved) const;

@@ -4,7 +4,7 @@
 #include <ctime>
 
 #include "libsten/base/parallel.h"
-#include "libsten/graph/execution/token_steps.h"
+#include "libsten/graph/execution/token_instructions.h"
 
 namespace sten::execution {
 namespace {

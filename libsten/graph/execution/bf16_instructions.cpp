@@ -1,4 +1,4 @@
-#include "libsten/graph/execution/pair_steps.h"
+#include "libsten/graph/execution/bf16_instructions.h"
 
 #include "kernels/interleaved_panels.h"
 #include "libsten/layout/masked.h"
@@ -44,8 +44,8 @@ bool has_bf16_product(const Tensor& w, Index tokens) {
   return is_fast && has_sparse_product(std::string(w.layout()));
 }
 
-PairProductStep::PairProductStep(const Tensor& w, Index tokens)
-    : ProductStep(w.is<Masked>() ? Tensor(w.to_dense()) : w) {
+Bf16ProductInstruction::Bf16ProductInstruction(const Tensor& w, Index tokens)
+    : ProductInstruction(w.is<Masked>() ? Tensor(w.to_dense()) : w) {
   const bool is_small_batch =
       tokens <= (weight.is<Dense>() ? narrow_panel_width : bf16_max_small_batch);
   if (is_small_batch)
@@ -54,7 +54,7 @@ PairProductStep::PairProductStep(const Tensor& w, Index tokens)
     large_batch_.emplace(weight);
 }
 
-void PairProductStep::run(const TokenGroup& g) const {
+void Bf16ProductInstruction::run(const TokenGroup& g) const {
   const Interleaved from{in(), g.count, g.interleaved(x)};
   const InterleavedOut to{out(), g.count, g.interleaved(y)};
   const InterleavedEpilogue epilogue{1, bias ? numbers_of(*bias) : nullptr,
@@ -65,7 +65,7 @@ void PairProductStep::run(const TokenGroup& g) const {
     small_batch_->multiply(from, to, epilogue);
 }
 
-void PairNormalizeStep::run(const TokenGroup& g) const {
+void Bf16NormalizeInstruction::run(const TokenGroup& g) const {
   const float *scale = numbers_of(gamma), *shift = numbers_of(beta);
   each_panel(g.count, [&](Index p, Index) {
     std::uint16_t* to = interleaved_panel(g, y, features, p);
@@ -75,7 +75,7 @@ void PairNormalizeStep::run(const TokenGroup& g) const {
   });
 }
 
-void PairAddStep::run(const TokenGroup& g) const {
+void Bf16AddInstruction::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index) {
     std::uint16_t* to = interleaved_panel(g, y, features, p);
     kernels::interleaved_panels(g.lanes).add(interleaved_panel(g, a, features, p),
@@ -84,7 +84,7 @@ void PairAddStep::run(const TokenGroup& g) const {
   });
 }
 
-void PairMapStep::run(const TokenGroup& g) const {
+void Bf16MapInstruction::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index) {
     const std::uint16_t* from = interleaved_panel(g, x, features, p);
     std::uint16_t* to = interleaved_panel(g, y, features, p);
@@ -101,7 +101,7 @@ void PairMapStep::run(const TokenGroup& g) const {
   });
 }
 
-void WidenStep::run(const TokenGroup& g) const {
+void WidenInstruction::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index) {
     kernels::interleaved().widen_features(interleaved_panel(g, x, features, p), 2 * g.lanes,
                                           features, g.lanes, g.at[y] + p * features * g.lanes,
@@ -109,7 +109,7 @@ void WidenStep::run(const TokenGroup& g) const {
   });
 }
 
-void RoundStep::run(const TokenGroup& g) const {
+void RoundInstruction::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index) {
     std::uint16_t* to = interleaved_panel(g, y, features, p);
     kernels::interleaved().round_features(g.at[x] + p * features * g.lanes, g.lanes, features,

@@ -37,14 +37,14 @@ void each_panel(Index tokens, F&& f) {
   parallel_for(panels_of(tokens), 1, std::cref(some));
 }
 
-class TokenStep {
+class TokenInstruction {
  public:
-  virtual ~TokenStep() = default;
+  virtual ~TokenInstruction() = default;
   virtual void run(const TokenGroup& group) const = 0;
 };
 
 // y = activation(w x + bias + residual). Values are numbers in the chain.
-struct ProductStep : TokenStep {
+struct ProductInstruction : TokenInstruction {
   Tensor weight;  // [out, in]
   std::optional<Tensor> bias{};
   std::size_t x = 0, y = 0;
@@ -52,7 +52,7 @@ struct ProductStep : TokenStep {
   kernels::Activation activation = kernels::Activation::none;
   bool stream = false;  // what is written is not read soon
 
-  explicit ProductStep(Tensor w) : weight(std::move(w)), shape_(weight.shape()) {}
+  explicit ProductInstruction(Tensor w) : weight(std::move(w)), shape_(weight.shape()) {}
   Index in() const { return shape_[1]; }
   Index out() const { return shape_[0]; }
 
@@ -61,32 +61,33 @@ struct ProductStep : TokenStep {
 };
 
 // Of F32.
-struct FloatProductStep final : ProductStep {
+struct Float32ProductInstruction final : ProductInstruction {
   std::optional<SparseFactor> sparse;  // of the weight, or it is dense
 
-  explicit FloatProductStep(Tensor w);
+  explicit Float32ProductInstruction(Tensor w);
   void run(const TokenGroup& group) const override;
 };
 
 // Layer normalisation; y may be x.
-struct NormalizeStep : TokenStep {
+struct NormalizeInstruction : TokenInstruction {
   Tensor gamma, beta;
   float eps = 0;
   std::size_t x = 0, y = 0;
   Index features = 0;
 
-  NormalizeStep(Tensor gamma, Tensor beta) : gamma(std::move(gamma)), beta(std::move(beta)) {}
+  NormalizeInstruction(Tensor gamma, Tensor beta)
+      : gamma(std::move(gamma)), beta(std::move(beta)) {}
   void run(const TokenGroup& group) const override;
 };
 
-struct AddStep : TokenStep {
+struct AddInstruction : TokenInstruction {
   std::size_t a = 0, b = 0, y = 0;
   Index features = 0;
   void run(const TokenGroup& group) const override;
 };
 
 // y = f(x), element for element; y may be x.
-struct MapStep : TokenStep {
+struct MapInstruction : TokenInstruction {
   FloatMap f;
   std::size_t x = 0, y = 0;
   Index features = 0;
@@ -94,7 +95,7 @@ struct MapStep : TokenStep {
 };
 
 // The sum of a row of each table, of those that ids name; as pairs, if `pairs`.
-struct EmbedStep final : TokenStep {
+struct EmbedInstruction final : TokenInstruction {
   struct Table {
     Tensor rows;                     // F32 or BF16
     std::vector<Index> steps;        // in the ids, for each extent of the tokens
@@ -114,14 +115,14 @@ struct EmbedStep final : TokenStep {
 };
 
 // Rows of tokens become panels, or pairs, and back. `rows` is set before each run.
-struct LoadStep final : TokenStep {
+struct LoadInstruction final : TokenInstruction {
   const float* rows = nullptr;
   std::size_t y = 0;
   Index features = 0;
   bool interleaved = false;
   void run(const TokenGroup& group) const override;
 };
-struct StoreStep final : TokenStep {
+struct StoreInstruction final : TokenInstruction {
   float* rows = nullptr;
   std::size_t x = 0;
   Index features = 0;

@@ -1,6 +1,6 @@
 // What is done to tokens in pairs of bfloat16, each by itself.
 #pragma once
-#include "libsten/graph/execution/token_steps.h"
+#include "libsten/graph/execution/token_instructions.h"
 #include "libsten/product/bf16_product.h"
 #include "libsten/product/bf16_small_batch.h"
 
@@ -12,8 +12,8 @@ namespace sten::execution {
 bool has_bf16_product(const Tensor& w, Index tokens);
 
 // Of a weight of F32 or BF16 that has one. `tokens`: of all groups together.
-struct PairProductStep final : ProductStep {
-  PairProductStep(const Tensor& w, Index tokens);
+struct Bf16ProductInstruction final : ProductInstruction {
+  Bf16ProductInstruction(const Tensor& w, Index tokens);
   bool is_small_batch() const { return small_batch_.has_value(); }
   void run(const TokenGroup& group) const override;
 
@@ -23,24 +23,24 @@ struct PairProductStep final : ProductStep {
 };
 
 // What the steps of these names do to floats, with x and y in pairs; sums and functions in float32.
-struct PairNormalizeStep final : NormalizeStep {
-  using NormalizeStep::NormalizeStep;
+struct Bf16NormalizeInstruction final : NormalizeInstruction {
+  using NormalizeInstruction::NormalizeInstruction;
   void run(const TokenGroup& group) const override;
 };
-struct PairAddStep final : AddStep {
+struct Bf16AddInstruction final : AddInstruction {
   void run(const TokenGroup& group) const override;
 };
-struct PairMapStep final : MapStep {
+struct Bf16MapInstruction final : MapInstruction {
   void run(const TokenGroup& group) const override;
 };
 
 // Pairs of x become panels of float32, y; or the other way.
-struct WidenStep final : TokenStep {
+struct WidenInstruction final : TokenInstruction {
   std::size_t x = 0, y = 0;
   Index features = 0;
   void run(const TokenGroup& group) const override;
 };
-struct RoundStep final : TokenStep {
+struct RoundInstruction final : TokenInstruction {
   std::size_t x = 0, y = 0;
   Index features = 0;
   void run(const TokenGroup& group) const override;

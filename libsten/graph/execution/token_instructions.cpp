@@ -1,10 +1,10 @@
-#include "libsten/graph/execution/token_steps.h"
+#include "libsten/graph/execution/token_instructions.h"
 
 #include <algorithm>
 
 #include "kernels/panels.h"
 #include "libsten/base/scratch.h"
-#include "libsten/graph/execution/pair_steps.h"
+#include "libsten/graph/execution/bf16_instructions.h"
 #include "libsten/layout/masked.h"
 #include "libsten/product/dense_panels.h"
 #include "libsten/product/tiles.h"
@@ -22,11 +22,11 @@ void rows_to_panel(const float* rows, Index tokens, Index features, float* panel
 
 }  // namespace
 
-FloatProductStep::FloatProductStep(Tensor w) : ProductStep(std::move(w)) {
+Float32ProductInstruction::Float32ProductInstruction(Tensor w) : ProductInstruction(std::move(w)) {
   if (!has_dense_values(weight)) sparse.emplace(weight);
 }
 
-void FloatProductStep::run(const TokenGroup& g) const {
+void Float32ProductInstruction::run(const TokenGroup& g) const {
   const Activations from{g.layout(), in(), g.count, g.at[x]};
   const ActivationsOut to{g.layout(), out(), g.count, g.at[y]};
   const Epilogue epilogue{1, bias ? floats_of(*bias) : nullptr,
@@ -37,7 +37,7 @@ void FloatProductStep::run(const TokenGroup& g) const {
     dense_panels_product(out(), in(), floats_of(weight), from, to, epilogue);
 }
 
-void NormalizeStep::run(const TokenGroup& g) const {
+void NormalizeInstruction::run(const TokenGroup& g) const {
   const float *scale = floats_of(gamma), *shift = floats_of(beta);
   const Index size = features * g.lanes;
   each_panel(g.count, [&](Index p, Index) {
@@ -46,7 +46,7 @@ void NormalizeStep::run(const TokenGroup& g) const {
   });
 }
 
-void AddStep::run(const TokenGroup& g) const {
+void AddInstruction::run(const TokenGroup& g) const {
   const Index size = features * g.lanes;
   each_panel(g.count, [&](Index p, Index) {
     const float *from = g.at[a] + p * size, *other = g.at[b] + p * size;
@@ -55,12 +55,12 @@ void AddStep::run(const TokenGroup& g) const {
   });
 }
 
-void MapStep::run(const TokenGroup& g) const {
+void MapInstruction::run(const TokenGroup& g) const {
   const Index size = features * g.lanes;
   each_panel(g.count, [&](Index p, Index) { f(g.at[x] + p * size, size, g.at[y] + p * size); });
 }
 
-void EmbedStep::take_row(const Table& table, Index token, bool more, float* to) const {
+void EmbedInstruction::take_row(const Table& table, Index token, bool more, float* to) const {
   Index at = 0;
   for (std::size_t d = extents.size(); d-- > 0; token /= extents[d])
     at += token % extents[d] * table.steps[d];
@@ -80,7 +80,7 @@ void EmbedStep::take_row(const Table& table, Index token, bool more, float* to) 
     take(values.as<float>().data(), [](float x) { return x; });
 }
 
-void EmbedStep::run(const TokenGroup& g) const {
+void EmbedInstruction::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index tokens) {
     thread_local Scratch memory;
     float* sums = memory.of(panel_width * features);
@@ -96,7 +96,7 @@ void EmbedStep::run(const TokenGroup& g) const {
   });
 }
 
-void LoadStep::run(const TokenGroup& g) const {
+void LoadInstruction::run(const TokenGroup& g) const {
   const float* from = rows + g.first * features;
   each_panel(g.count, [&](Index p, Index tokens) {
     const float* some = from + p * panel_width * features;
@@ -107,7 +107,7 @@ void LoadStep::run(const TokenGroup& g) const {
   });
 }
 
-void StoreStep::run(const TokenGroup& g) const {
+void StoreInstruction::run(const TokenGroup& g) const {
   float* to = rows + g.first * features;
   each_panel(g.count, [&](Index p, Index tokens) {
     float* some = to + p * panel_width * features;
