@@ -38,13 +38,13 @@ struct CsrRuns {
 
 // Two rows of C of height 1, whose sums stay in registers together. A row of the slab in which both
 // have a value is loaded once for both.
-struct CsrPair {
+struct CsrRowPair {
   std::uint16_t rows[2];           // of C, of which the first has no fewer values
-  std::uint16_t both, each, rest;  // see CsrPairs
+  std::uint16_t both, each, rest;  // see CsrRowPairs
 };
 
-struct CsrPairs {
-  const CsrPair* pairs;
+struct CsrRowPairs {
+  const CsrRowPair* row_pairs;
   std::int64_t count;
   // Of one pair after the other: `both` columns that both rows have, an even number, `each` columns
   // of either, in turns, and `rest` of the first row alone.
@@ -68,7 +68,7 @@ struct CsrTable {
   // C += runs * slab.   slab [rows, width], C [rows, width], of each width
   void (*multiply[2])(const CsrRuns& runs, const float* slab, float* c);
   // Of panel_width.
-  void (*multiply_pairs)(const CsrPairs& pairs, const float* slab, float* c);
+  void (*multiply_row_pairs)(const CsrRowPairs& row_pairs, const float* slab, float* c);
   // Of panel_width, for runs of height 1, whose values it does not read: the product of row and
   // column of each strip, sums[strip] += C[row of C] . slab[row of the slab].
   void (*sample)(const CsrRuns& runs, const float* slab, const float* c, float* sums);

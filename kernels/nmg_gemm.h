@@ -73,7 +73,7 @@ struct NmgGemmTable {
   // Into how many groups it wants the patterns of n:m interleaved; 0: it wants them sorted.
   std::int64_t (*groups)(std::int64_t n, std::int64_t m);
   // Whether it takes row blocks in pairs where many columns can be shared.
-  bool (*pairs)(std::int64_t n, std::int64_t m);
+  bool (*supports_block_pairs)(std::int64_t n, std::int64_t m);
 };
 
 // nullptr where has_isa() says no.

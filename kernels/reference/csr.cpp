@@ -23,7 +23,7 @@ void multiply(const CsrRuns& runs, const float* slab, float* c) {
   });
 }
 
-void multiply_pairs(const CsrPairs& all, const float* slab, float* c) {
+void multiply_row_pairs(const CsrRowPairs& all, const float* slab, float* c) {
   const std::uint16_t* column = all.columns;
   const float* value = all.values;
   const auto add = [&](std::int64_t row) {
@@ -32,7 +32,7 @@ void multiply_pairs(const CsrPairs& all, const float* slab, float* c) {
     ++value;
   };
   for (std::int64_t p = 0; p < all.count; ++p) {
-    const CsrPair& pair = all.pairs[p];
+    const CsrRowPair& pair = all.row_pairs[p];
     for (int e = 0; e < pair.both; ++e, ++column)
       for (const std::uint16_t row : pair.rows) add(row);
     for (int e = 0; e < pair.each; ++e)
@@ -70,7 +70,7 @@ void sample_lines(const CsrLines& a, std::int64_t width, const float* b, std::in
 }
 
 constexpr CsrTable table{{multiply<csr_widths[0]>, multiply<csr_widths[1]>},
-                         multiply_pairs,
+                         multiply_row_pairs,
                          sample,
                          multiply_lines,
                          sample_lines};

@@ -6,15 +6,15 @@ namespace sten::kernels {
 namespace {
 
 template <class T>
-bool before(const NmgPair<T>& a, const NmgPair<T>& b) {
+bool before(const NmgCandidate<T>& a, const NmgCandidate<T>& b) {
   if (a.score != b.score) return a.score > b.score;
   if (a.strip != b.strip) return a.strip > b.strip;
   return a.pattern > b.pattern;
 }
 
 template <class T>
-NmgPair<T> best_with_room(const NmgChunk<T>& c, const std::int32_t* fill, std::int32_t strip) {
-  NmgPair<T> best{T(-1), strip, -1};
+NmgCandidate<T> best_with_room(const NmgChunk<T>& c, const std::int32_t* fill, std::int32_t strip) {
+  NmgCandidate<T> best{T(-1), strip, -1};
   for (std::int32_t p = 0; p < c.count; ++p) {
     if (fill[p] == c.g) continue;
     const T score = nmg_score(c, strip, p);
@@ -33,16 +33,16 @@ bool is_zero(const NmgChunk<T>& c, std::int64_t strip) {
 }  // namespace
 
 template <class T>
-void nmg_fit_greedy(const NmgChunk<T>& c, NmgPair<T>* pairs, std::int32_t* fill,
+void nmg_fit_greedy(const NmgChunk<T>& c, NmgCandidate<T>* candidates, std::int32_t* fill,
                     std::int32_t* pattern_of) {
   const std::int64_t strips = c.count * c.g;
-  NmgPair<T>* end = pairs;
+  NmgCandidate<T>* end = candidates;
   for (std::int32_t s = 0; s < strips; ++s)
     for (std::int32_t p = 0; p < c.count; ++p) *end++ = {nmg_score(c, s, p), s, p};
-  std::sort(pairs, end, before<T>);
+  std::sort(candidates, end, before<T>);
   std::fill_n(fill, c.count, 0);
   std::fill_n(pattern_of, strips, -1);
-  for (const NmgPair<T>* pair = pairs; pair != end; ++pair) {
+  for (const NmgCandidate<T>* pair = candidates; pair != end; ++pair) {
     if (pattern_of[pair->strip] >= 0 || fill[pair->pattern] == c.g) continue;
     pattern_of[pair->strip] = pair->pattern;
     ++fill[pair->pattern];
@@ -50,30 +50,32 @@ void nmg_fit_greedy(const NmgChunk<T>& c, NmgPair<T>* pairs, std::int32_t* fill,
 }
 
 template <class T>
-void nmg_fit_greedy_lazy(const NmgChunk<T>& c, NmgPair<T>* pairs, std::int32_t* fill,
+void nmg_fit_greedy_lazy(const NmgChunk<T>& c, NmgCandidate<T>* candidates, std::int32_t* fill,
                          std::int32_t* pattern_of) {
   const std::int64_t strips = c.count * c.g;
-  const auto later = [](const NmgPair<T>& a, const NmgPair<T>& b) { return before(b, a); };
+  const auto later = [](const NmgCandidate<T>& a, const NmgCandidate<T>& b) {
+    return before(b, a);
+  };
   std::fill_n(fill, c.count, 0);
   // Strips of zeros, padding among them, take the last pattern with room.
   auto last = static_cast<std::int32_t>(c.count - 1);
   const auto best = [&](std::int32_t strip) {
     if (!is_zero(c, strip)) return best_with_room(c, fill, strip);
     while (fill[last] == c.g) --last;
-    return NmgPair<T>{0, strip, last};
+    return NmgCandidate<T>{0, strip, last};
   };
-  for (std::int32_t s = 0; s < strips; ++s) pairs[s] = best(s);
-  std::make_heap(pairs, pairs + strips, later);
-  for (NmgPair<T>* end = pairs + strips; end != pairs;) {
-    std::pop_heap(pairs, end, later);
-    NmgPair<T>& pair = *(end - 1);
+  for (std::int32_t s = 0; s < strips; ++s) candidates[s] = best(s);
+  std::make_heap(candidates, candidates + strips, later);
+  for (NmgCandidate<T>* end = candidates + strips; end != candidates;) {
+    std::pop_heap(candidates, end, later);
+    NmgCandidate<T>& pair = *(end - 1);
     if (fill[pair.pattern] < c.g) {
       pattern_of[pair.strip] = pair.pattern;
       ++fill[pair.pattern];
       --end;
     } else {
       pair = best(pair.strip);
-      std::push_heap(pairs, end, later);
+      std::push_heap(candidates, end, later);
     }
   }
 }
@@ -116,12 +118,13 @@ void nmg_improve(const NmgChunk<T>& c, std::int32_t* members, std::int32_t* fill
 
 template void nmg_improve(const NmgChunk<float>&, std::int32_t*, std::int32_t*, std::int32_t*);
 template void nmg_improve(const NmgChunk<double>&, std::int32_t*, std::int32_t*, std::int32_t*);
-template void nmg_fit_greedy(const NmgChunk<float>&, NmgPair<float>*, std::int32_t*, std::int32_t*);
-template void nmg_fit_greedy(const NmgChunk<double>&, NmgPair<double>*, std::int32_t*,
+template void nmg_fit_greedy(const NmgChunk<float>&, NmgCandidate<float>*, std::int32_t*,
                              std::int32_t*);
-template void nmg_fit_greedy_lazy(const NmgChunk<float>&, NmgPair<float>*, std::int32_t*,
+template void nmg_fit_greedy(const NmgChunk<double>&, NmgCandidate<double>*, std::int32_t*,
+                             std::int32_t*);
+template void nmg_fit_greedy_lazy(const NmgChunk<float>&, NmgCandidate<float>*, std::int32_t*,
                                   std::int32_t*);
-template void nmg_fit_greedy_lazy(const NmgChunk<double>&, NmgPair<double>*, std::int32_t*,
+template void nmg_fit_greedy_lazy(const NmgChunk<double>&, NmgCandidate<double>*, std::int32_t*,
                                   std::int32_t*);
 
 }  // namespace sten::kernels

@@ -15,7 +15,7 @@ struct NmgChunk {
 };
 
 template <class T>
-struct NmgPair {
+struct NmgCandidate {
   T score;  // what the strip keeps under the pattern
   std::int32_t strip, pattern;
 };
@@ -33,13 +33,13 @@ T nmg_score(const NmgChunk<T>& c, std::int64_t strip, std::int64_t pattern) {
 // is taken if its strip is free and its pattern has fewer than g strips.
 // pairs: scratch [count * S]; fill: scratch [count]; pattern_of: result [S].
 template <class T>
-void nmg_fit_greedy(const NmgChunk<T>& chunk, NmgPair<T>* pairs, std::int32_t* fill,
+void nmg_fit_greedy(const NmgChunk<T>& chunk, NmgCandidate<T>* candidates, std::int32_t* fill,
                     std::int32_t* pattern_of);
 
 // The same result with S pairs of scratch: a heap holds each free strip's best pattern that still
 // has room; a strip whose pattern filled up meanwhile looks for its next one when it is drawn.
 template <class T>
-void nmg_fit_greedy_lazy(const NmgChunk<T>& chunk, NmgPair<T>* pairs, std::int32_t* fill,
+void nmg_fit_greedy_lazy(const NmgChunk<T>& chunk, NmgCandidate<T>* candidates, std::int32_t* fill,
                          std::int32_t* pattern_of);
 
 // Improves an assignment: a strip and one that has its best pattern, the one that loses least by

@@ -4,7 +4,7 @@
 #include "kernels/simd/csr.h"
 #include "kernels/simd/csr_lines_loops.h"
 #include "kernels/simd/csr_loops.h"
-#include "kernels/simd/csr_pairs_loops.h"
+#include "kernels/simd/csr_row_pairs_loops.h"
 #include "kernels/simd/floats8.h"
 
 STEN_TARGET_BEGIN
@@ -12,7 +12,7 @@ namespace sten::kernels::avx2 {
 namespace {
 
 struct Lanes : simd::Floats8 {
-  static constexpr int pair_sets = 1;
+  static constexpr int row_pair_sets = 1;
   static constexpr int width(int height) { return height <= 2 ? 4 : 2; }
   static void add_sums(float* p, const Vec* v) {
     const Vec fours = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
@@ -25,7 +25,7 @@ using Narrow = simd::CsrLoops<Lanes, csr_widths[0]>;
 using Wide = simd::CsrLoops<Lanes, csr_widths[1]>;
 using Lines = simd::CsrLinesLoops<Lanes, 8>;
 constexpr CsrTable table{{Narrow::multiply, Wide::multiply},
-                         simd::CsrPairsLoops<Lanes>::multiply,
+                         simd::CsrRowPairsLoops<Lanes>::multiply,
                          Wide::sample,
                          Lines::multiply,
                          Lines::sample};

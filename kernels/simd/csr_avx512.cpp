@@ -4,7 +4,7 @@
 #include "kernels/simd/csr.h"
 #include "kernels/simd/csr_lines_loops.h"
 #include "kernels/simd/csr_loops.h"
-#include "kernels/simd/csr_pairs_loops.h"
+#include "kernels/simd/csr_row_pairs_loops.h"
 #include "kernels/simd/floats16.h"
 
 STEN_TARGET_BEGIN
@@ -12,7 +12,7 @@ namespace sten::kernels::avx512 {
 namespace {
 
 struct Lanes : simd::Floats16 {
-  static constexpr int pair_sets = 2;
+  static constexpr int row_pair_sets = 2;
   static constexpr int width(int) { return 4; }
   // Of a and b, half as many sums, side by side in every four lanes.
   static Vec add_pairs(Vec a, Vec b) {
@@ -35,7 +35,7 @@ using Narrow = simd::CsrLoops<Lanes, csr_widths[0]>;
 using Wide = simd::CsrLoops<Lanes, csr_widths[1]>;
 using Lines = simd::CsrLinesLoops<Lanes, 8>;
 constexpr CsrTable table{{Narrow::multiply, Wide::multiply},
-                         simd::CsrPairsLoops<Lanes>::multiply,
+                         simd::CsrRowPairsLoops<Lanes>::multiply,
                          Wide::sample,
                          Lines::multiply,
                          Lines::sample};

@@ -12,7 +12,7 @@ struct Lanes : simd::Floats8 {
   static constexpr int part = 4, most = 2;                                 // sorted by pattern
   static constexpr int whole_part = 2, most_whole = simd::nmg_most_whole;  // interleaved
   static constexpr int most_ones = 3;
-  static constexpr int pair_part = 2, most_pair = 2;
+  static constexpr int pair_vectors = 2, max_block_pair_m = 2;
 };
 
 template <int width>
@@ -20,7 +20,7 @@ using Blocks = simd::NmgBlocks<Lanes<width>>;
 constexpr NmgGemmTable table{
     {Blocks<8>::run, Blocks<16>::run, Blocks<32>::run, Blocks<panel_width>::run},
     Blocks<panel_width>::groups,
-    Blocks<panel_width>::pairs};
+    Blocks<panel_width>::supports_block_pairs};
 
 }  // namespace
 }  // namespace sten::kernels::avx2

@@ -13,7 +13,7 @@ struct Lanes : simd::Floats16 {
   static constexpr int part = 4, most = 6;                                 // sorted by pattern
   static constexpr int whole_part = 4, most_whole = simd::nmg_most_whole;  // interleaved
   static constexpr int most_ones = 5;
-  static constexpr int pair_part = 4, most_pair = 5;
+  static constexpr int pair_vectors = 4, max_block_pair_m = 5;
 };
 
 // Half a vector; loads of it are faster too.
@@ -22,7 +22,7 @@ struct Half : simd::Floats8 {
   static constexpr int part = 1, most = 6;
   static constexpr int whole_part = 1, most_whole = simd::nmg_most_whole;
   static constexpr int most_ones = 5;
-  static constexpr int pair_part = 1, most_pair = 5;
+  static constexpr int pair_vectors = 1, max_block_pair_m = 5;
 };
 
 template <int width>
@@ -30,7 +30,7 @@ using Blocks = simd::NmgBlocks<Lanes<width>>;
 constexpr NmgGemmTable table{
     {simd::NmgBlocks<Half>::run, Blocks<16>::run, Blocks<32>::run, Blocks<panel_width>::run},
     Blocks<panel_width>::groups,
-    Blocks<panel_width>::pairs};
+    Blocks<panel_width>::supports_block_pairs};
 
 }  // namespace
 }  // namespace sten::kernels::avx512

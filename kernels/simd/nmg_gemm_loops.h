@@ -1,6 +1,6 @@
 // Block products of n:m:g in vectors, for any n and m.
 //
-// Lanes, besides what NmgSums and NmgPairs want: sorted by pattern, `part` vectors of a row of C are
+// Lanes, besides what NmgSums and NmgBlockPairs want: sorted by pattern, `part` vectors of a row of C are
 // worked on at a time and up to `most` rows; interleaved, `whole_part` vectors of all rows, for m up
 // to `most_whole`, and with n = 1 `part` vectors of up to `most_ones` rows: so many sums, and a row
 // of B, fit the registers.
@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "kernels/simd/nmg_pairs_loops.h"
+#include "kernels/simd/nmg_block_pairs_loops.h"
 #include "kernels/simd/nmg_sums.h"
 
 STEN_TARGET_BEGIN
@@ -221,7 +221,9 @@ class NmgBlocks : NmgSums<L> {
   }
 
  public:
-  static bool pairs(Int n, Int m) { return n == 1 && m > 1 && m <= L::most_pair; }
+  static bool supports_block_pairs(Int n, Int m) {
+    return n == 1 && m > 1 && m <= L::max_block_pair_m;
+  }
   static Int groups(Int n, Int m) {
     if (n == 1) return (m + L::most_ones - 1) / L::most_ones;
     return find(n, m) != nullptr;
@@ -229,7 +231,7 @@ class NmgBlocks : NmgSums<L> {
 
   static void run(const NmgRows& rows, NmgSlabStrips strips, Int blocks, const float* slab,
                   bool more, float* c, NmgFetch& fetch) {
-    NmgPairs<L>::run(rows, strips, blocks, slab, more, c, fetch);
+    NmgBlockPairs<L>::run(rows, strips, blocks, slab, more, c, fetch);
     if (strips.steps < 0) return run_sorted(rows, strips, blocks, slab, more, c, fetch);
     const Int steps = strips.steps;
     if (rows.n > 1)

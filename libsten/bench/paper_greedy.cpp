@@ -12,12 +12,12 @@ PaperGreedy::PaperGreedy(const Dense& x, const Spec& nmg)
       values_(geometry_.units() * geometry_.strips * geometry_.n),
       magnitudes_(geometry_.m * geometry_.strips),
       index_(geometry_.units() * geometry_.strips),
-      pairs_(geometry_.patterns * geometry_.strips),
+      candidates_(geometry_.patterns * geometry_.strips),
       fill_(geometry_.patterns),
       pattern_of_(geometry_.strips) {}
 
 bool PaperGreedy::is_feasible(const NmgGeometry& geometry) {
-  constexpr Index most = (Index{1} << 30) / sizeof(kernels::NmgPair<float>);
+  constexpr Index most = (Index{1} << 30) / sizeof(kernels::NmgCandidate<float>);
   return geometry.patterns <= most / geometry.strips;
 }
 
@@ -42,7 +42,7 @@ void PaperGreedy::convert(Index unit) {
           std::abs(x[r * geo.view.row_stride + s * geo.view.col_stride]);
   const kernels::NmgChunk<float> chunk{magnitudes_.data(), table_->data(), geo.n, geo.m,
                                        geo.patterns,       geo.g};
-  kernels::nmg_fit_greedy(chunk, pairs_.data(), fill_.data(), pattern_of_.data());
+  kernels::nmg_fit_greedy(chunk, candidates_.data(), fill_.data(), pattern_of_.data());
   // Strips in ascending order: so are the columns within each group.
   std::fill(fill_.begin(), fill_.end(), 0);
   for (Index s = 0; s < geo.strips; ++s) {

@@ -28,7 +28,7 @@ class PaperGreedy {
   std::shared_ptr<const PatternTable> table_;
   std::vector<float> values_, magnitudes_;
   std::vector<std::uint16_t> index_;
-  std::vector<kernels::NmgPair<float>> pairs_;
+  std::vector<kernels::NmgCandidate<float>> candidates_;
   std::vector<std::int32_t> fill_, pattern_of_;
 };
 

@@ -38,7 +38,7 @@ void with_bf16_values(const Dense& a, F&& f) {
 }
 
 // For each 16 rows the pairs of columns in which one of them stores something.
-std::vector<std::vector<std::uint32_t>> pairs_of_tiles(const Mask& stored) {
+std::vector<std::vector<std::uint32_t>> tile_pairs_of(const Mask& stored) {
   const Index rows = stored.extents[0], cols = stored.extents[1];
   std::vector<std::vector<std::uint32_t>> interleaved(ceil_div(rows, tile_rows));
   parallel_for(std::ssize(interleaved), 1, [&](Index begin, Index end) {
@@ -154,7 +154,7 @@ Bf16Packed pack_bf16(const Tensor& a) {
                to_string(a.shape()));
   const Dense dense = a.to_dense();
   if (a.is<Dense>()) return pack_bf16_dense(dense);
-  std::vector<std::vector<std::uint32_t>> single = pairs_of_tiles(a.stored()), both;
+  std::vector<std::vector<std::uint32_t>> single = tile_pairs_of(a.stored()), both;
   const Index tiles = std::ssize(single);
   std::vector<Index> rows, rows_of_both;
   // Products of a tile with a step of pairs, and what they cost: rows of pairs that are named are

@@ -50,8 +50,8 @@ struct PackedStrips : PackedRuns<kernels::CsrRun> {
 
 // Rows of single values, two at a time: 6 bytes for each value, less 2 for each that has the column
 // of one of the other row, and 10 for each pair.
-struct PackedPairs : PackedRuns<kernels::CsrPair> {
-  kernels::CsrPairs part(Index slab, Index band) const {
+struct PackedRowPairs : PackedRuns<kernels::CsrRowPair> {
+  kernels::CsrRowPairs part(Index slab, Index band) const {
     const StripLocation &at = first[slab * band_count() + band], &end = (&at)[1];
     return {runs.data() + at.run, end.run - at.run, columns.data() + at.strip,
             values.data() + at.value};
@@ -70,7 +70,7 @@ std::vector<Index> slabs_of(Index cols, Index runs, Index strips, Index height);
 
 PackedStrips pack_csr(const CsrEntries& a);
 // In each slab the rows of a band that share the most columns are a pair.
-PackedPairs pack_csr_pairs(const CsrEntries& a);
+PackedRowPairs pack_row_pairs(const CsrEntries& a);
 // Of rank 2, values of 4 bytes.
 inline CsrEntries entries_of(const Csr& a) {
   return {a.extents[0], a.extents[1], a.ptr.data(), a.index.data(), packable(a.values).data()};
@@ -93,7 +93,7 @@ bool has_small_batch(const Activations& x, const ActivationsOut& y);
 void strips_product(const PackedStrips& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue = {});
 // Always in panels of panel_width: with few tokens the two sums of a pair wait for each other.
-void strips_product(const PackedPairs& a, const Activations& x, const ActivationsOut& y,
+void strips_product(const PackedRowPairs& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue = {});
 
 }  // namespace sten

@@ -27,9 +27,9 @@ PackedStrips pack_strips(const Tensor& a) {
   const Tensor rows = convert(a, Spec(Csr::name));
   return pack_csr(entries_of(rows.as<Csr>()));
 }
-PackedPairs pack_pairs(const Tensor& a) {
+PackedRowPairs packed_row_pairs(const Tensor& a) {
   const Tensor rows = convert(a, Spec(Csr::name));
-  return pack_csr_pairs(entries_of(rows.as<Csr>()));
+  return pack_row_pairs(entries_of(rows.as<Csr>()));
 }
 
 bool runs_by_nmg_kernel(const Tensor& a) { return a.is<Nmg>() && a.as<Nmg>().axis == 0; }
@@ -37,7 +37,7 @@ bool runs_by_nmg_kernel(const Tensor& a) { return a.is<Nmg>() && a.as<Nmg>().axi
 constexpr const char* layouts[] = {Bcsr::name, Bitmask::name, Coo::name, Csc::name, Csr::name,
                                    Ell::name,  Masked::name,  Nm::name,  Nmg::name, Nmgv::name};
 
-// A^T, by its rows. pack: pack_csr or pack_csr_pairs.
+// A^T, by its rows. pack: pack_csr or pack_row_pairs.
 template <class Packed>
 struct Transposed : Packed {};
 template <class Packed>
@@ -66,7 +66,7 @@ void multiply(const Tensor& a, const Activations& x, const ActivationsOut& y,
   if (has_strips(a) || has_small_batch(x, y))
     strips_product(*packed_of<PackedStrips>(a, pack_strips), x, y, epilogue);
   else
-    strips_product(*packed_of<PackedPairs>(a, pack_pairs), x, y, epilogue);
+    strips_product(*packed_of<PackedRowPairs>(a, packed_row_pairs), x, y, epilogue);
 }
 
 void multiply_transposed(const Tensor& a, const Activations& x, const ActivationsOut& y,
@@ -80,7 +80,7 @@ void multiply_transposed(const Tensor& a, const Activations& x, const Activation
   if (has_small_batch(x, y))
     product(pack_csr);
   else
-    product(pack_csr_pairs);
+    product(pack_row_pairs);
 }
 
 }  // namespace
@@ -167,7 +167,7 @@ void pack_anew(const Tensor& a, Index tokens) {
   else if (has_strips(a) || tokens <= narrow_panel_width)
     pack_strips(a);
   else
-    pack_pairs(a);
+    packed_row_pairs(a);
 }
 
 }  // namespace sten

@@ -10,7 +10,7 @@ namespace {
 auto multiply_of(const PackedStrips&, Index width) {
   return kernels::csr_gemm().multiply[width == panel_width];
 }
-auto multiply_of(const PackedPairs&, Index) { return kernels::csr_gemm().multiply_pairs; }
+auto multiply_of(const PackedRowPairs&, Index) { return kernels::csr_gemm().multiply_row_pairs; }
 
 // Some bands times some panels.
 template <class Packed>
@@ -107,7 +107,7 @@ void strips_product(const PackedStrips& a, const Activations& x, const Activatio
                     const Epilogue& epilogue) {
   product(a, x, y, has_small_batch(x, y) ? narrow_panel_width : panel_width, epilogue);
 }
-void strips_product(const PackedPairs& a, const Activations& x, const ActivationsOut& y,
+void strips_product(const PackedRowPairs& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue) {
   product(a, x, y, panel_width, epilogue);
 }

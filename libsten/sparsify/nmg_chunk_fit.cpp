@@ -12,9 +12,11 @@ namespace {
 
 // Up to this many (strip, pattern) pairs are sorted (64 MB of float pairs); beyond, the lazy form
 // gives the same result from a heap.
-constexpr Index most_pairs = Index{1} << 22;
+constexpr Index max_candidates = Index{1} << 22;
 
-bool sorts_pairs(const NmgGeometry& geo) { return geo.patterns <= most_pairs / geo.strips; }
+bool sorts_candidates(const NmgGeometry& geo) {
+  return geo.patterns <= max_candidates / geo.strips;
+}
 
 std::size_t scratch_of(const NmgGeometry& geo, const kernels::NmgFormat& format, FitMethod method) {
   if (method == FitMethod::exact)
@@ -46,7 +48,7 @@ NmgChunkFit<E>::NmgChunkFit(const NmgGeometry& geo, const PatternTable& table, F
     void* at = memory_.get();
     scratch_ = static_cast<std::byte*>(std::align(line, room_, at, room));
   } else {
-    pairs_.resize(sorts_pairs(geo) ? geo.patterns * geo.strips : geo.strips);
+    candidates_.resize(sorts_candidates(geo) ? geo.patterns * geo.strips : geo.strips);
     fill_.resize(geo.patterns);
     greedy_.resize(geo.strips);
     if (method == FitMethod::heuristic) members_.resize(geo.strips);
@@ -114,9 +116,9 @@ void NmgChunkFit<E>::fit_greedily(const Bits* x, const NmgUnit& unit) {
   });
   const kernels::NmgChunk<Score> chunk{values_.data(), table_.data(), geo_.n,
                                        geo_.m,         geo_.patterns, geo_.g};
-  (sorts_pairs(geo_)
-       ? kernels::nmg_fit_greedy<Score>
-       : kernels::nmg_fit_greedy_lazy<Score>)(chunk, pairs_.data(), fill_.data(), greedy_.data());
+  (sorts_candidates(geo_) ? kernels::nmg_fit_greedy<Score>
+                          : kernels::nmg_fit_greedy_lazy<Score>)(chunk, candidates_.data(),
+                                                                 fill_.data(), greedy_.data());
   if (method_ == FitMethod::heuristic)
     kernels::nmg_improve(chunk, members_.data(), fill_.data(), greedy_.data());
   std::copy(greedy_.begin(), greedy_.end(), pattern_of_.begin());

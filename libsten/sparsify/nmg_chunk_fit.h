@@ -47,7 +47,7 @@ class NmgChunkFit {
   std::byte* scratch_ = nullptr;
   std::size_t room_ = 0;
   // Greedy and heuristic.
-  std::vector<kernels::NmgPair<Score>> pairs_;
+  std::vector<kernels::NmgCandidate<Score>> candidates_;
   std::vector<std::int32_t> fill_, greedy_, members_;
 };
 

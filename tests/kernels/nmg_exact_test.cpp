@@ -90,7 +90,7 @@ TEST_CASE("the certificate sees that a greedy fit is not the best") {
   std::vector<float> x(chunk.x.size());
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::abs(chunk.x[i]);
   const kernels::NmgChunk<float> c{x.data(), chunk.table->data(), 2, 4, 6, 4};
-  std::vector<kernels::NmgPair<float>> pairs(6 * strips);
+  std::vector<kernels::NmgCandidate<float>> pairs(6 * strips);
   std::vector<std::int32_t> fill(6), of(strips);
   kernels::nmg_fit_greedy(c, pairs.data(), fill.data(), of.data());
   CHECK(!no_ring_gains(chunk, Patterns(of.begin(), of.end()), chunk.greatest() * 0x1p-22));

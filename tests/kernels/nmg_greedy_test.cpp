@@ -8,8 +8,8 @@
 
 using namespace sten;
 using namespace sten::testing;
+using kernels::NmgCandidate;
 using kernels::NmgChunk;
-using kernels::NmgPair;
 
 namespace {
 
@@ -65,11 +65,11 @@ void check_fits(Dice& dice, Index n, Index m, Index g, int round) {
     if (round == 4) v = 0;
   }
   const NmgChunk<T> chunk{x.data(), table->data(), n, m, table->count(), g};
-  std::vector<NmgPair<T>> pairs(table->count() * strips);
+  std::vector<NmgCandidate<T>> candidates(table->count() * strips);
   std::vector<std::int32_t> fill(table->count()), greedy(strips), lazy(strips);
-  kernels::nmg_fit_greedy(chunk, pairs.data(), fill.data(), greedy.data());
+  kernels::nmg_fit_greedy(chunk, candidates.data(), fill.data(), greedy.data());
   for (std::int32_t f : fill) CHECK(f == g);
-  kernels::nmg_fit_greedy_lazy(chunk, pairs.data(), fill.data(), lazy.data());
+  kernels::nmg_fit_greedy_lazy(chunk, candidates.data(), fill.data(), lazy.data());
   for (std::int32_t f : fill) CHECK(f == g);
   CHECK(greedy == lazy);
   if (strips * strips * table->count() < 100000) CHECK(greedy == naive_fit(chunk));

@@ -67,11 +67,11 @@ TEST_CASE("products of pairs agree with the reference on every ISA, and touch no
   Dice dice(5);
   const Index slab_rows = 9, c_rows = 20;
   for (int round = 0; round < 200; ++round) {
-    std::vector<kernels::CsrPair> pairs(dice.below(9));
+    std::vector<kernels::CsrRowPair> row_pairs(dice.below(9));
     std::vector<std::uint16_t> columns;
     Index values = 0;
     const auto number = [&](Index below) { return static_cast<std::uint16_t>(dice.below(below)); };
-    for (kernels::CsrPair& pair : pairs) {
+    for (kernels::CsrRowPair& pair : row_pairs) {
       pair.rows[0] = number(c_rows);
       pair.rows[1] = static_cast<std::uint16_t>((pair.rows[0] + 1 + number(c_rows - 1)) % c_rows);
       pair.both = static_cast<std::uint16_t>(2 * number(5));
@@ -81,16 +81,16 @@ TEST_CASE("products of pairs agree with the reference on every ISA, and touch no
         columns.push_back(number(slab_rows));
       values += 2 * (pair.both + pair.each) + pair.rest;
     }
-    Fenced<kernels::CsrPair> fenced_pairs(pairs);
+    Fenced<kernels::CsrRowPair> fenced_row_pairs(row_pairs);
     Fenced<std::uint16_t> fenced_columns(columns);
     Fenced<float> weights(floats(normals(dice, {values}))),
         slab(floats(normals(dice, {slab_rows * kernels::panel_width})));
     const std::vector<float> c = floats(normals(dice, {c_rows * kernels::panel_width}));
-    const kernels::CsrPairs view{fenced_pairs.data(), std::ssize(pairs), fenced_columns.data(),
-                                 weights.data()};
+    const kernels::CsrRowPairs view{fenced_row_pairs.data(), std::ssize(row_pairs),
+                                    fenced_columns.data(), weights.data()};
     const auto run_with = [&](const kernels::CsrTable& table) {
       Fenced<float> panel(c);
-      table.multiply_pairs(view, slab.data(), panel.data());
+      table.multiply_row_pairs(view, slab.data(), panel.data());
       return panel.values();
     };
     const std::vector<float> wanted = run_with(*kernels::csr_gemm_reference());

@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-using kernels::CsrPair;
+using kernels::CsrRowPair;
 
 // Entries of a row in a slab.
 struct Piece {
@@ -19,7 +19,7 @@ struct Piece {
   const float* values;
 };
 
-struct PieceOfBoth {
+struct SharedColumns {
   Piece of[2];  // the first has no fewer entries
   Index both;   // columns, of those that both have
 
@@ -36,10 +36,10 @@ struct PieceOfBoth {
 constexpr Index pair_band = 128, most_longer = 1, both_unit = 4;
 
 // The pairs of a band in a slab. Memory is kept from one to the next.
-class Pairing {
+class RowPairing {
  public:
   // Greedy: of what is left, the two that share the most.
-  const std::vector<PieceOfBoth>& of(const std::vector<Piece>& pieces, Index slab, Index cols) {
+  const std::vector<SharedColumns>& of(const std::vector<Piece>& pieces, Index slab, Index cols) {
     const auto size = [&](Index p) { return pieces[p].end - pieces[p].begin; };
     order_.clear();
     for (Index p = 0; p < std::ssize(pieces); ++p)
@@ -47,9 +47,9 @@ class Pairing {
     std::stable_sort(order_.begin(), order_.end(),
                      [&](Index p, Index q) { return size(p) > size(q); });
     find_candidates(pieces, slab, cols);
-    pairs_.clear();
+    row_pairs_.clear();
     const auto add = [&](Index p, Index q, Index both) {
-      pairs_.push_back({{pieces[p], pieces[q]}, both});
+      row_pairs_.push_back({{pieces[p], pieces[q]}, both});
     };
     taken_.assign(pieces.size(), false);
     for (const Candidate& c : sorted_) {
@@ -66,12 +66,13 @@ class Pairing {
     if (alone >= 0) {  // with any row of the band, or of its padding, to which nothing is added
       const Piece& p = pieces[alone];
       const Index other = alone + 1 < pair_band ? alone + 1 : alone - 1;
-      pairs_.push_back({{p, {other, p.end, p.end, p.values}}, 0});
+      row_pairs_.push_back({{p, {other, p.end, p.end, p.values}}, 0});
     }
-    std::stable_sort(pairs_.begin(), pairs_.end(), [](const PieceOfBoth& p, const PieceOfBoth& q) {
-      return std::tuple(p.both, p.each(), p.rest()) < std::tuple(q.both, q.each(), q.rest());
-    });
-    return pairs_;
+    std::stable_sort(
+        row_pairs_.begin(), row_pairs_.end(), [](const SharedColumns& p, const SharedColumns& q) {
+          return std::tuple(p.both, p.each(), p.rest()) < std::tuple(q.both, q.each(), q.rest());
+        });
+    return row_pairs_;
   }
 
  private:
@@ -111,10 +112,10 @@ class Pairing {
   std::vector<bool> taken_;
   std::vector<Candidate> candidates_, sorted_;
   std::vector<Index> starts_;  // [cols + 2]
-  std::vector<PieceOfBoth> pairs_;
+  std::vector<SharedColumns> row_pairs_;
 };
 
-void append(const PieceOfBoth& pair, Index slab, std::vector<CsrPair>& runs,
+void append(const SharedColumns& pair, Index slab, std::vector<CsrRowPair>& runs,
             std::vector<std::uint16_t>& all_columns, std::vector<float>& all_values) {
   const auto number = [](Index i) { return static_cast<std::uint16_t>(i); };
   runs.push_back({{number(pair.of[0].row), number(pair.of[1].row)},
@@ -152,8 +153,8 @@ void append(const PieceOfBoth& pair, Index slab, std::vector<CsrPair>& runs,
 
 }  // namespace
 
-PackedPairs pack_csr_pairs(const CsrEntries& a) {
-  PackedPairs out;
+PackedRowPairs pack_row_pairs(const CsrEntries& a) {
+  PackedRowPairs out;
   out.rows = a.rows;
   out.cols = a.cols;
   out.band_rows = pair_band;
@@ -161,14 +162,14 @@ PackedPairs pack_csr_pairs(const CsrEntries& a) {
   const Index slabs = out.slab_count(), bands = out.band_count();
   // Of a band, its slabs one after the other.
   struct Band {
-    std::vector<CsrPair> runs;
+    std::vector<CsrRowPair> runs;
     std::vector<std::uint16_t> columns;
     std::vector<float> values;
-    std::vector<PackedPairs::Place> ends;  // of each slab
+    std::vector<PackedRowPairs::Place> ends;  // of each slab
   };
   std::vector<Band> of_band(bands);
   parallel_for(bands, 1, [&](Index begin, Index end) {
-    Pairing pairing;
+    RowPairing pairing;
     std::vector<Piece> pieces;
     for (Index b = begin; b < end; ++b) {
       pieces.clear();
@@ -186,40 +187,41 @@ PackedPairs pack_csr_pairs(const CsrEntries& a) {
           p.begin = p.end;
           p.end = std::lower_bound(p.begin, a.index + a.ptr[row0 + p.row + 1], out.slabs[s + 1]);
         }
-        for (const PieceOfBoth& pair : pairing.of(pieces, out.slabs[s], out.slab_rows(s)))
+        for (const SharedColumns& pair : pairing.of(pieces, out.slabs[s], out.slab_rows(s)))
           append(pair, out.slabs[s], band.runs, band.columns, band.values);
         band.ends.push_back(
             {std::ssize(band.runs), std::ssize(band.columns), std::ssize(band.values)});
       }
     }
   });
-  PackedPairs::Place all{0, 0, 0};
+  PackedRowPairs::Place all{0, 0, 0};
   // f(band, where a slab of it begins, where it ends) in the order in which they are stored.
   const auto each_part = [&](auto&& f) {
     for (Index s = 0; s < slabs; ++s)
       for (const Band& band : of_band)
-        f(band, s ? band.ends[s - 1] : PackedPairs::Place{0, 0, 0}, band.ends[s]);
+        f(band, s ? band.ends[s - 1] : PackedRowPairs::Place{0, 0, 0}, band.ends[s]);
   };
-  each_part([&](const Band&, const PackedPairs::Place& begin, const PackedPairs::Place& end) {
+  each_part([&](const Band&, const PackedRowPairs::Place& begin, const PackedRowPairs::Place& end) {
     out.first.push_back(all);
     all = {all.run + end.run - begin.run, all.strip + end.strip - begin.strip,
            all.value + end.value - begin.value};
   });
   out.first.push_back(all);
-  out.runs = Array<CsrPair>::uninitialized(all.run);
+  out.runs = Array<CsrRowPair>::uninitialized(all.run);
   out.columns = Array<std::uint16_t>::uninitialized(all.strip);
   out.values = Array<float>::uninitialized(all.value);
-  CsrPair* runs = out.runs.mutate();
+  CsrRowPair* runs = out.runs.mutate();
   std::uint16_t* columns = out.columns.mutate();
   float* values = out.values.mutate();
-  each_part([&](const Band& band, const PackedPairs::Place& begin, const PackedPairs::Place& end) {
-    const auto copy = [](const auto& from, Index first, Index last, auto*& to) {
-      to = std::copy(from.begin() + first, from.begin() + last, to);
-    };
-    copy(band.runs, begin.run, end.run, runs);
-    copy(band.columns, begin.strip, end.strip, columns);
-    copy(band.values, begin.value, end.value, values);
-  });
+  each_part(
+      [&](const Band& band, const PackedRowPairs::Place& begin, const PackedRowPairs::Place& end) {
+        const auto copy = [](const auto& from, Index first, Index last, auto*& to) {
+          to = std::copy(from.begin() + first, from.begin() + last, to);
+        };
+        copy(band.runs, begin.run, end.run, runs);
+        copy(band.columns, begin.strip, end.strip, columns);
+        copy(band.values, begin.value, end.value, values);
+      });
   return out;
 }
 

@@ -1,4 +1,4 @@
-#include "libsten/product/nmg_pairs.h"
+#include "libsten/product/nmg_block_pairs.h"
 
 #include <algorithm>
 #include <numeric>
@@ -14,11 +14,11 @@ namespace {
 using kernels::panel_width;
 
 // Of two neighbouring row blocks: for each column the row of its value, and the value.
-struct Pair {
+struct BlockPair {
   std::vector<std::uint16_t> rows[2];
   std::vector<float> values[2];
 
-  Pair(const Nmg& a, Index pair) {
+  BlockPair(const Nmg& a, Index pair) {
     const NmgGeometry geo = a.geometry();
     const Index cols = a.extents[1];
     const auto table = PatternTable::get(1, a.m);
@@ -49,12 +49,12 @@ struct Columns {
   explicit Columns(Index rows) : m(rows) {}
 
   // As many as each (i, j) has.
-  Index count(const Pair& pair, Index begin, Index end) {
+  Index count(const BlockPair& pair, Index begin, Index end) {
     first.assign(m * m + 1, 0);
     for (Index c = begin; c < end; ++c) ++first[pair.rows[0][c] * m + pair.rows[1][c] + 1];
     return *std::min_element(first.begin() + 1, first.end());
   }
-  void sort(const Pair& pair, Index begin, Index end, Index steps, Index share) {
+  void sort(const BlockPair& pair, Index begin, Index end, Index steps, Index share) {
     count(pair, begin, end);
     std::partial_sum(first.begin(), first.end(), first.begin());
     std::vector<Index>& next = left[0];
@@ -80,7 +80,7 @@ struct Columns {
 // Writes what a pair has in a slab.
 class Writer {
  public:
-  Writer(const Pair& pair, Index first_column, std::uint16_t* offsets, float* values)
+  Writer(const BlockPair& pair, Index first_column, std::uint16_t* offsets, float* values)
       : pair_(pair), first_column_(first_column), offsets_(offsets), values_(values) {}
 
   void write(const Columns& columns) {
@@ -118,7 +118,7 @@ class Writer {
     value(which, c);
   }
 
-  const Pair& pair_;
+  const BlockPair& pair_;
   Index first_column_;
   std::uint16_t* offsets_;
   float* values_;
@@ -130,19 +130,19 @@ void pair_row_blocks(NmgPacked& packed, const Nmg& a) {
   const Index m = packed.m, pairs = packed.row_blocks / 2;
   if (pairs == 0) return;
   packed.shared.assign(packed.slab_count() * pairs, 0);
-  std::vector<std::optional<Pair>> of(pairs);
+  std::vector<std::optional<BlockPair>> of(pairs);
   const auto each_pair = [&](auto&& f) {
     parallel_for(pairs, 1, [&](Index begin, Index end) {
       Columns columns(m);
       for (Index i = begin; i < end; ++i) {
         if (!of[i]) of[i].emplace(a, i);
-        const Pair& pair = *of[i];
+        const BlockPair& pair = *of[i];
         for (Index s = 0; s < packed.slab_count(); ++s)
           if (packed.steps[s] >= 0) f(i, s, pair, columns);
       }
     });
   };
-  each_pair([&](Index i, Index s, const Pair& pair, Columns& columns) {
+  each_pair([&](Index i, Index s, const BlockPair& pair, Columns& columns) {
     const Index all = columns.count(pair, packed.slabs[s], packed.slabs[s + 1]);
     packed.shared[s * pairs + i] = static_cast<std::uint16_t>(std::min(all, packed.steps[s] / m));
   });
@@ -157,7 +157,7 @@ void pair_row_blocks(NmgPacked& packed, const Nmg& a) {
   }
   std::uint16_t* const offsets = packed.offsets.mutate();
   float* const values = packed.values.mutate();
-  each_pair([&](Index i, Index s, const Pair& pair, Columns& columns) {
+  each_pair([&](Index i, Index s, const BlockPair& pair, Columns& columns) {
     if (!packed.is_paired[s]) return;
     const Index at = packed.first[s * packed.row_blocks + 2 * i];
     columns.sort(pair, packed.slabs[s], packed.slabs[s + 1], packed.steps[s],

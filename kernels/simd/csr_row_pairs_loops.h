@@ -1,5 +1,5 @@
 // Products of pairs of sparse rows in vectors; lanes as in kernels/simd/csr_loops.h, and kept(v): v,
-// loaded once. Each row has `pair_sets` sums in turns, as many as fit the registers: a sum has to
+// loaded once. Each row has `row_pair_sets` sums in turns, as many as fit the registers: a sum has to
 // wait for the one before.
 #pragma once
 #include "kernels/csr.h"
@@ -10,7 +10,7 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
 template <class L>
-class CsrPairsLoops {
+class CsrRowPairsLoops {
   using Vec = typename L::Vec;
   using Int = std::int64_t;
   static constexpr int width = L::width(2);
@@ -49,7 +49,7 @@ class CsrPairsLoops {
   // Every load counts as much as one of B: of values and columns four are loaded at once. `other`:
   // where the second set of sums begins, 0 if there is none.
   template <std::size_t other>
-  STEN_INLINE static void add(const CsrPair& pair, const std::uint16_t* columns,
+  STEN_INLINE static void add(const CsrRowPair& pair, const std::uint16_t* columns,
                               const float* values, const float* slab, Sums* sums) {
     const auto row = [&](std::uint64_t r) STEN_INLINE { return slab + r * panel_width; };
     for (Int e = 0; e < pair.both; e += 2, columns += 2, values += 4) {
@@ -80,10 +80,11 @@ class CsrPairsLoops {
   }
 
  public:
-  static void multiply(const CsrPairs& all, const float* slab, float* c) {
+  static void multiply(const CsrRowPairs& all, const float* slab, float* c) {
     const std::uint16_t* columns = all.columns;
     const float* values = all.values;
-    for (const CsrPair *pair = all.pairs, *const end = pair + all.count; pair < end; ++pair) {
+    for (const CsrRowPair *pair = all.row_pairs, *const end = pair + all.count; pair < end;
+         ++pair) {
       float* const c0 = c + pair->rows[0] * panel_width;
       float* const c1 = c + pair->rows[1] * panel_width;
       // A pair takes too long for the processor to look ahead to where the next one begins.
@@ -104,8 +105,8 @@ class CsrPairsLoops {
           sums[1].store(c1 + at);
         }
       };
-      if (L::pair_sets > 1 && pair->both + pair->each >= 24)
-        multiply_with(std::integral_constant<std::size_t, 2 * (L::pair_sets - 1)>{});
+      if (L::row_pair_sets > 1 && pair->both + pair->each >= 24)
+        multiply_with(std::integral_constant<std::size_t, 2 * (L::row_pair_sets - 1)>{});
       else
         multiply_with(std::integral_constant<std::size_t, 0>{});
       columns += pair->both + 2 * pair->each + pair->rest;

@@ -1,8 +1,8 @@
 // Block products of 1:m:g for pairs of row blocks in vectors, see kernels/nmg_gemm.h: a row of B that
 // both blocks multiply is loaded once.
 //
-// Lanes, besides what NmgSums wants: kept(v): v, loaded once; `pair_part` vectors of a row of C are
-// worked on at a time, for m up to `most_pair`: so many sums of m + 1 rows, and a row of B, fit the
+// Lanes, besides what NmgSums wants: kept(v): v, loaded once; `pair_vectors` vectors of a row of C are
+// worked on at a time, for m up to `max_block_pair_m`: so many sums of m + 1 rows, and a row of B, fit the
 // registers.
 #pragma once
 #include <array>
@@ -14,7 +14,7 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
 template <class L>
-class NmgPairs : NmgSums<L> {
+class NmgBlockPairs : NmgSums<L> {
   using Base = NmgSums<L>;
   using Base::ask;
   using Base::from_slab;
@@ -22,8 +22,8 @@ class NmgPairs : NmgSums<L> {
   using typename Base::Int;
   using typename Base::Offset;
   using typename Base::Vec;
-  static constexpr Int pair_part =
-      L::pair_part < panel / L::lanes ? L::pair_part : panel / L::lanes;
+  static constexpr Int pair_vectors =
+      L::pair_vectors < panel / L::lanes ? L::pair_vectors : panel / L::lanes;
 
   // The sums of the second block stay in registers, and
   // of the first those of one row after the other.
@@ -36,10 +36,10 @@ class NmgPairs : NmgSums<L> {
       return r;
     }();
     // A sum has to wait for the one before: those of short rows take turns.
-    constexpr int chains = pair_part >= 4 ? 1 : pair_part >= 2 ? 2 : m;
+    constexpr int chains = pair_vectors >= 4 ? 1 : pair_vectors >= 2 ? 2 : m;
     // Where there are few FMAs, loads of values are scarce.
-    constexpr bool in_fours = pair_part < 4;
-    using Row = typename Base::template Sums<1, pair_part>;
+    constexpr bool in_fours = pair_vectors < 4;
+    using Row = typename Base::template Sums<1, pair_vectors>;
     using From = typename Base::template Fours<1, 2 * m>;
     const auto value = [](From& from, auto at)
                            STEN_INLINE { return from.template value<decltype(at)::value, 0>(); };
@@ -50,9 +50,9 @@ class NmgPairs : NmgSums<L> {
       else
         return L::one(from.values + i);
     };
-    const auto add = [](Vec v, const float* b, Vec(&to)[pair_part]) STEN_INLINE {
-      each<pair_part>([&](auto q)
-                          STEN_INLINE { to[q] = L::fma(v, L::load(b + q * L::lanes), to[q]); });
+    const auto add = [](Vec v, const float* b, Vec(&to)[pair_vectors]) STEN_INLINE {
+      each<pair_vectors>([&](auto q)
+                             STEN_INLINE { to[q] = L::fma(v, L::load(b + q * L::lanes), to[q]); });
     };
     const Int rest = steps % m;
     for (; blocks > 1; blocks -= 2, ++shared) {
@@ -60,10 +60,10 @@ class NmgPairs : NmgSums<L> {
       ask(fetch);
       for (Int i = 0; i < 2 * m * panel; i += NmgFetch::line)  // C of the next pair
         __builtin_prefetch(c + 2 * m * panel + i);
-      for (Int column = 0; column < panel; column += pair_part * L::lanes) {
+      for (Int column = 0; column < panel; column += pair_vectors * L::lanes) {
         const float *from = slab + column, *v = values;
         const Offset* o = offsets;
-        typename Base::template Sums<m, pair_part> second;
+        typename Base::template Sums<m, pair_vectors> second;
         if (more)
           second.load(c + m * panel + column, rows.data());
         else
@@ -81,7 +81,7 @@ class NmgPairs : NmgSums<L> {
               const Vec one = shared_value(next, std::integral_constant<std::size_t, 2 * at>{});
               const Vec other =
                   shared_value(next, std::integral_constant<std::size_t, 2 * at + 1>{});
-              each<pair_part>([&](auto q) STEN_INLINE {
+              each<pair_vectors>([&](auto q) STEN_INLINE {
                 const Vec b = L::in_register(L::load(row + q * L::lanes));
                 first[at % chains].of[0][q] = L::fma(one, b, first[at % chains].of[0][q]);
                 second.of[at][q] = L::fma(other, b, second.of[at][q]);
@@ -114,11 +114,12 @@ class NmgPairs : NmgSums<L> {
     }
   }
 
-  using Paired = void(Int, Int, const std::uint16_t*, const Offset*, const float*, const float*,
-                      bool, float*, NmgFetch&);
+  using BlockPairKernel = void(Int, Int, const std::uint16_t*, const Offset*, const float*,
+                               const float*, bool, float*, NmgFetch&);
   // Of 1:m at m - 2.
   template <std::size_t... i>
-  static constexpr std::array<Paired*, L::most_pair - 1> paired_table(std::index_sequence<i...>) {
+  static constexpr std::array<BlockPairKernel*, L::max_block_pair_m - 1> block_pair_table(
+      std::index_sequence<i...>) {
     return {&paired<static_cast<int>(i) + 2>...};
   }
 
@@ -126,7 +127,8 @@ class NmgPairs : NmgSums<L> {
   // All blocks that are in pairs; what is left of them then is one block at most.
   static void run(const NmgRows& rows, NmgSlabStrips& strips, Int& blocks, const float* slab,
                   bool more, float*& c, NmgFetch& fetch) {
-    static constexpr auto table = paired_table(std::make_index_sequence<L::most_pair - 1>{});
+    static constexpr auto table =
+        block_pair_table(std::make_index_sequence<L::max_block_pair_m - 1>{});
     if (!strips.shared) return;
     table[rows.m - 2](blocks, strips.steps, strips.shared, strips.offsets, strips.values, slab,
                       more, c, fetch);
