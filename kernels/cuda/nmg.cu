@@ -4,8 +4,9 @@
 
 namespace sten::kernels {
 
-extern template void nmg_prune_few(cuda::CudaGrid&, const NmgFormat&, const BlockMatrix&,
-                                   const void*, FloatKind, const NmgParts&, const NmgLeft&);
+extern template void nmg_prune_small_pattern_count(cuda::CudaGrid&, const NmgFormat&,
+                                                   const BlockMatrix&, const void*, FloatKind,
+                                                   const NmgParts&, const NmgLeft&);
 
 }  // namespace sten::kernels
 

@@ -43,7 +43,7 @@ class Solver {
     std::fill_n(x_ + rows_ * cols_, cols_, T{0});
     add_up();
     const Choices first = choose_first();
-    const bool full = first.strips == f_.strips() && f_.strips() >= nmg_fewest_priced;
+    const bool full = first.strips == f_.strips() && f_.strips() >= nmg_min_priced;
     if (full && sizeof(T) == 4) find_prices(first.gap);
     groups_.build(pattern_of_, cols_, of_pattern_);
     std::fill_n(known_, f_.count, std::uint8_t{0});

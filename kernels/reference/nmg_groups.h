@@ -120,7 +120,7 @@ void nmg_next_prices(const T* price, std::int64_t gap, const std::int32_t* of_pa
 }
 inline constexpr int nmg_price_steps = 4;
 // Fewer strips are moved sooner than priced.
-inline constexpr std::int64_t nmg_fewest_priced = 16;
+inline constexpr std::int64_t nmg_min_priced = 16;
 
 // How many bits a sum of n has more than one of them.
 STEN_HOST_DEVICE inline int nmg_sum_bits(std::int64_t n) {

@@ -50,8 +50,7 @@ class NmgExact : NmgFirstChoice<V> {
   bool run(const NmgStrips<float>& in) {
     if (!this->read(in)) return false;
     const auto first = this->choose_first();
-    if (first.strips == f_.strips() && first.strips >= nmg_fewest_priced)
-      this->find_prices(first.gap);
+    if (first.strips == f_.strips() && first.strips >= nmg_min_priced) this->find_prices(first.gap);
     std::copy_n(chosen_, cols_, pattern_of_);
     if (nmg_overflow(of_pattern_, count_, f_.g) > 0) {
       groups_.build(pattern_of_, cols_, of_pattern_);

@@ -154,7 +154,7 @@ TEST_CASE("prices of few patterns go up as they do with divisions") {
     // Whole quotients, too, where rounding would tell.
     const Index some = dice.below(2) ? gap : gap / (10 * g) * (10 * g);
     const double per_g = 1.0 / static_cast<double>(10 * g);
-    if (kernels::nmg_next_price_few(price, some, strips, g, per_g) !=
+    if (kernels::nmg_next_price_small_pattern_count(price, some, strips, g, per_g) !=
         kernels::nmg_next_price<std::int32_t>(price, some, strips, g))
       FAIL_CHECK(price << ", gap " << some << ", " << strips << " strips of " << g);
     const Index sum = dice.below(Index{1} << (1 + dice.below(34)));

@@ -107,7 +107,7 @@ class NmgExactBlock {
       });
     });
     const auto chosen = static_cast<std::int64_t>(b_.read(sums_, 0));
-    if (sizeof(T) == 4 && chosen == f_.strips() && chosen >= nmg_fewest_priced)
+    if (sizeof(T) == 4 && chosen == f_.strips() && chosen >= nmg_min_priced)
       find_prices((static_cast<std::int64_t>(b_.read(sums_, 1)) << shift) / chosen);
   }
 

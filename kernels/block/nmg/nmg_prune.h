@@ -2,8 +2,8 @@
 #pragma once
 #include "kernels/block/functions.h"
 #include "kernels/block/nmg/nmg_exact_chunk.h"
-#include "kernels/block/nmg/nmg_few.h"
 #include "kernels/block/nmg/nmg_output.h"
+#include "kernels/block/nmg/nmg_small_pattern_count.h"
 #include "kernels/block/nmg/nmg_swaps.h"
 #include "kernels/block/nmg/nmg_unpack.h"
 
@@ -122,11 +122,11 @@ void nmg_prune(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix, const 
                FloatKind kind, NmgFitRule rule, const NmgParts& to) {
   if (rule == NmgFitRule::exact) {
     NmgExactKernel kernel{f, matrix, x, kind, to};
-    if (nmg_is_few(f, kind) && kernel.units() < std::int64_t{1} << 31) {
+    if (nmg_has_small_pattern_count(f, kind) && kernel.units() < std::int64_t{1} << 31) {
       kernel.left = {grid.template scratch<std::uint8_t>(kernel.units()),
                      grid.template scratch<std::uint32_t>(3)};
       grid.launch(NmgClearKernel{kernel.left});
-      nmg_prune_few(grid, f, matrix, x, kind, to, kernel.left);
+      nmg_prune_small_pattern_count(grid, f, matrix, x, kind, to, kernel.left);
     }
     grid.launch(kernel);
     return;

@@ -14,10 +14,10 @@
 
 namespace sten::kernels {
 
-inline constexpr int most_few_patterns = 8;
+inline constexpr int max_small_pattern_count = 8;
 
 // A format of few patterns, ready for kernels.
-struct NmgFew {
+struct NmgSmallPatternCount {
   std::int32_t n, m, count, g;
   double per_strips, per_g;  // 1 / strips, 1 / (10 g)
   std::uint8_t row[8][8];    // of each pattern, [count][n], ascending
@@ -38,9 +38,8 @@ STEN_HOST_DEVICE inline std::int64_t nmg_quotient(std::int64_t a, double per_b) 
 }
 
 // nmg_next_price() of 32 bits without its division.
-STEN_HOST_DEVICE inline std::int32_t nmg_next_price_few(std::int32_t price, std::int64_t gap,
-                                                        std::int32_t of_pattern, std::int32_t g,
-                                                        double per_g) {
+STEN_HOST_DEVICE inline std::int32_t nmg_next_price_small_pattern_count(
+    std::int32_t price, std::int64_t gap, std::int32_t of_pattern, std::int32_t g, double per_g) {
   constexpr std::int64_t most = nmg_most_score<std::int32_t>;
   const std::int32_t excess = (of_pattern < 2 * g ? of_pattern : 2 * g) - g;
   const std::int64_t next = price + nmg_quotient(gap * (7 * excess), per_g);
@@ -53,7 +52,8 @@ template <class T>
 using NmgKey = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 template <class T>
 STEN_HOST_DEVICE NmgKey<T> nmg_key(T score, int p) {
-  return (static_cast<NmgKey<T>>(score) << 3) + static_cast<NmgKey<T>>(most_few_patterns - 1 - p);
+  return (static_cast<NmgKey<T>>(score) << 3) +
+         static_cast<NmgKey<T>>(max_small_pattern_count - 1 - p);
 }
 
 // Up to C patterns and 32 K strips. The rows of patterns are those of N:M, known when compiling, if
@@ -87,7 +87,7 @@ class NmgWarpFit {
   using Lanes = typename Block::template PerThread<Lane>;
 
   // Between phases.
-  STEN_HOST_DEVICE NmgWarpFit(Block& b, const NmgFew& f)
+  STEN_HOST_DEVICE NmgWarpFit(Block& b, const NmgSmallPatternCount& f)
       : b_(b),
         f_(f),
         x_(b.template shared<T>(f.m * width)),
@@ -147,7 +147,7 @@ class NmgWarpFit {
       return is_none;
     });
     if constexpr (sizeof(T) == 4)
-      if (all && f_.strips() >= nmg_fewest_priced) price(lanes);
+      if (all && f_.strips() >= nmg_min_priced) price(lanes);
     return all;
   }
   STEN_DEVICE void price(Lanes& lanes) {
@@ -229,7 +229,7 @@ class NmgWarpFit {
       b_.for_each_thread([&](int t) {
         if (t >= C) return;
         Lane& l = lanes(t);
-        l.next_price = nmg_next_price_few(l.price, gap, l.size, f_.g, f_.per_g);
+        l.next_price = nmg_next_price_small_pattern_count(l.price, gap, l.size, f_.g, f_.per_g);
         // Patterns that there are not stay below all others.
         const Key price = static_cast<Key>(l.next_price) << 3;
         weight_[t] = t < f_.count ? middle - price : 0;
@@ -421,7 +421,7 @@ class NmgWarpFit {
   }
 
   Block& b_;
-  const NmgFew& f_;
+  const NmgSmallPatternCount& f_;
   Shared<T> x_, price_, loss_;
   Shared<Key> weight_;
   Shared<Int> size_, via_;

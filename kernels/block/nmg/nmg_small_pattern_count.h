@@ -1,48 +1,48 @@
 // n:m:g of few patterns, a warp a chunk: values are read once, fitted (nmg_warp.h), and what is
-// asked for is written (nmg_few_output.h), from shared memory and registers. Chunks that need
+// asked for is written (nmg_small_pattern_count_output.h), from shared memory and registers. Chunks that need
 // magnitudes of 64 bits are left for a second kernel, whose warps have more registers, and ragged
 // ones for others.
 #pragma once
 #include <utility>
 
 #include "kernels/block/functions.h"
-#include "kernels/block/nmg/nmg_few_output.h"
 #include "kernels/block/nmg/nmg_place.h"
+#include "kernels/block/nmg/nmg_small_pattern_count_output.h"
 #include "kernels/block/nmg/nmg_warp.h"
 
 namespace sten::kernels {
 
 // Whether there is a form for them.
-inline bool nmg_is_few(const NmgFormat& f, FloatKind kind) {
-  return f.count >= 2 && f.count <= most_few_patterns && f.strips() <= 128 &&
+inline bool nmg_has_small_pattern_count(const NmgFormat& f, FloatKind kind) {
+  return f.count >= 2 && f.count <= max_small_pattern_count && f.strips() <= 128 &&
          kind != FloatKind::f64;
 }
 
-inline NmgFew nmg_few(const NmgFormat& f) {
-  NmgFew few{};
-  few.n = static_cast<std::int32_t>(f.n), few.m = static_cast<std::int32_t>(f.m);
-  few.count = static_cast<std::int32_t>(f.count), few.g = static_cast<std::int32_t>(f.g);
-  few.per_strips = 1.0 / static_cast<double>(f.strips());
-  few.per_g = 1.0 / static_cast<double>(10 * f.g);
+inline NmgSmallPatternCount nmg_small_pattern_count(const NmgFormat& f) {
+  NmgSmallPatternCount small{};
+  small.n = static_cast<std::int32_t>(f.n), small.m = static_cast<std::int32_t>(f.m);
+  small.count = static_cast<std::int32_t>(f.count), small.g = static_cast<std::int32_t>(f.g);
+  small.per_strips = 1.0 / static_cast<double>(f.strips());
+  small.per_g = 1.0 / static_cast<double>(10 * f.g);
   for (std::uint32_t rows = 0; rows < std::uint32_t{1} << f.m; ++rows) {
     if (std::popcount(rows) != f.n) continue;
     std::uint8_t row[8] = {};
     for (std::int32_t r = 0, i = 0; r < f.m; ++r)
       if (rows >> r & 1) row[i++] = static_cast<std::uint8_t>(r);
     const std::int32_t p = nmg_rank(row, f.n, f.m, f.count);
-    few.rows |= std::uint64_t{rows} << 8 * p;
-    for (int i = 0; i < 8; ++i) few.row[p][i] = row[i];
+    small.rows |= std::uint64_t{rows} << 8 * p;
+    for (int i = 0; i < 8; ++i) small.row[p][i] = row[i];
   }
-  return few;
+  return small;
 }
 
 // Where chunks begin, in 32 bits where there are few enough of them.
-struct NmgFewUnits {
+struct NmgSmallPatternCountUnits {
   std::uint32_t chunks, row_blocks;
   std::uint32_t ragged_row, ragged_col;  // which of them are, the last ones or none
   std::int64_t down, right;              // from chunk to chunk
 
-  static NmgFewUnits of(const NmgFormat& f, const BlockMatrix& matrix) {
+  static NmgSmallPatternCountUnits of(const NmgFormat& f, const BlockMatrix& matrix) {
     const auto chunks = static_cast<std::uint32_t>((matrix.cols + f.strips() - 1) / f.strips());
     const auto row_blocks = static_cast<std::uint32_t>((matrix.rows + f.m - 1) / f.m);
     return {chunks,
@@ -82,11 +82,11 @@ struct NmgLeft {
 // Of up to C patterns and 32 K strips; of N:M, if N is not 0. With T int64_t it is for what one with
 // int32_t has left as wide.
 template <int C, int K, int N = 0, int M = 0, class T = std::int32_t>
-struct NmgFewKernel {
+struct NmgSmallPatternCountKernel {
   static constexpr int threads = 32;
   static constexpr bool is_wide = sizeof(T) == 8;
-  NmgFew f;
-  NmgFewUnits units;
+  NmgSmallPatternCount f;
+  NmgSmallPatternCountUnits units;
   BlockMatrix matrix;
   const void* x;
   FloatKind kind;
@@ -95,7 +95,7 @@ struct NmgFewKernel {
 
   static constexpr int width = 32 * K;
   template <class Block>
-  using Output = NmgFewOutput<C, K, Block, N, M>;
+  using Output = NmgSmallPatternCountOutput<C, K, Block, N, M>;
 
   STEN_HOST_DEVICE int n() const { return N > 0 ? N : f.n; }
   STEN_HOST_DEVICE int m() const { return N > 0 ? M : f.m; }
@@ -279,7 +279,7 @@ struct NmgFewKernel {
 
 // launch(C, K, N, M) as constants, of the smallest form that has room.
 template <class F>
-void with_few(const NmgFormat& f, F&& launch) {
+void with_small_pattern_count(const NmgFormat& f, F&& launch) {
   const auto with = [&]<int... form>(std::integer_sequence<int, form...>) {
     launch(std::integral_constant<int, form>{}...);
   };
@@ -300,15 +300,16 @@ void with_few(const NmgFormat& f, F&& launch) {
 
 // The counts of what is left are 0 before; ragged chunks are left.
 template <class Grid>
-void nmg_prune_few(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix, const void* x,
-                   FloatKind kind, const NmgParts& to, const NmgLeft& left) {
-  with_few(f, [&]<class C, class K, class N, class M>(C, K, N, M) {
-    const NmgFew few = nmg_few(f);
-    const NmgFewUnits units = NmgFewUnits::of(f, matrix);
-    grid.launch(NmgFewKernel<C::value, K::value, N::value, M::value>{few, units, matrix, x, kind,
-                                                                     to, left});
-    grid.launch(NmgFewKernel<C::value, K::value, N::value, M::value, std::int64_t>{
-        few, units, matrix, x, kind, to, left});
+void nmg_prune_small_pattern_count(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix,
+                                   const void* x, FloatKind kind, const NmgParts& to,
+                                   const NmgLeft& left) {
+  with_small_pattern_count(f, [&]<class C, class K, class N, class M>(C, K, N, M) {
+    const NmgSmallPatternCount small = nmg_small_pattern_count(f);
+    const NmgSmallPatternCountUnits units = NmgSmallPatternCountUnits::of(f, matrix);
+    grid.launch(NmgSmallPatternCountKernel<C::value, K::value, N::value, M::value>{
+        small, units, matrix, x, kind, to, left});
+    grid.launch(NmgSmallPatternCountKernel<C::value, K::value, N::value, M::value, std::int64_t>{
+        small, units, matrix, x, kind, to, left});
   });
 }
 

@@ -16,7 +16,7 @@ STEN_DEVICE inline void store_bits(void* x, FloatKind kind, std::int64_t i, std:
 
 // Of up to C patterns and 32 K strips; of N:M, if N is not 0.
 template <int C, int K, class Block, int N = 0, int M = 0>
-class NmgFewOutput {
+class NmgSmallPatternCountOutput {
   template <class U>
   using Shared = typename Block::template Shared<U>;
 
@@ -24,7 +24,7 @@ class NmgFewOutput {
   static constexpr int width = 32 * K;
   Shared<std::uint32_t> raw;  // the chunk's elements, [m, width]
 
-  STEN_HOST_DEVICE NmgFewOutput(Block& b, const NmgFew& f)
+  STEN_HOST_DEVICE NmgSmallPatternCountOutput(Block& b, const NmgSmallPatternCount& f)
       : raw(b.template shared<std::uint32_t>(f.m * width)),
         b_(b),
         f_(f),
@@ -157,7 +157,7 @@ class NmgFewOutput {
   }
 
   Block& b_;
-  const NmgFew& f_;
+  const NmgSmallPatternCount& f_;
   Shared<std::uint32_t> values_;  // [strips, n]
   Shared<std::uint8_t> pattern_of_, index_;
 };
