@@ -152,7 +152,7 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
   if (c.quiet && !c.json) return;
   if (c.verbose) {
     if (outcome.report.item == "tensors")
-      for (const std::string& line : lines_selected(outcome.report)) print_line(program.name, line);
+      for (const std::string& line : selected_rows(outcome.report)) print_line(program.name, line);
     for (const std::string& line : outcome.details) print_line(program.name, line);
   }
   Report shown = outcome.report;

@@ -50,9 +50,9 @@ Report bench_report(const std::vector<BenchRow>& rows) {
                {"to_own", "to own", Unit::measured},
                {"repeats", "repeats", Unit::count},
                {"kernel", "kernel", Unit::text, true}};
-  r.spare = {"repeats", "isa",       "ranks", "pack_products", "pack_ms",
-             "of_peak", "library",   "bench", "ratio_high",    "input_gb_per_s",
-             "form",    "ratio_low", "to_own"};
+  r.optional_columns = {"repeats", "isa",       "ranks", "pack_products", "pack_ms",
+                        "of_peak", "library",   "bench", "ratio_high",    "input_gb_per_s",
+                        "form",    "ratio_low", "to_own"};
   for (const BenchRow& b : rows) {
     std::vector<Cell>& row = r.rows.emplace_back();
     r.at(row, "bench") = b.bench;

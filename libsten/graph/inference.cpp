@@ -60,7 +60,7 @@ Graph inference_graph(const Graph& g) {
   return Graph(std::move(parts));
 }
 
-void keep_outputs(GraphParts& g, std::vector<std::string> outputs) {
+void prune_to_outputs(GraphParts& g, std::vector<std::string> outputs) {
   g.outputs = std::move(outputs);
   Names needed(g.outputs.begin(), g.outputs.end());
   std::vector<Node> nodes;

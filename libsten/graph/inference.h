@@ -11,6 +11,6 @@ Graph inference_graph(const Graph& g);
 
 // Takes away the nodes, inputs and constants that these outputs, the only ones from now on, do not
 // depend on. Weights stay, since they are saved in any case.
-void keep_outputs(GraphParts& g, std::vector<std::string> outputs);
+void prune_to_outputs(GraphParts& g, std::vector<std::string> outputs);
 
 }  // namespace sten

@@ -76,10 +76,10 @@ Mask NmgvGeometry::tiles_of(const Mask& elements) const {
   return kept;
 }
 
-Mask NmgvGeometry::elements_of(const Shape& shape, const Mask& kept_tiles) const {
+Mask NmgvGeometry::elements_of(const Shape& shape, const Mask& stored_tiles) const {
   Mask kept = Mask::none(shape);
   std::uint8_t* to = kept.bits.mutate();
-  const std::uint8_t* bits = kept_tiles.bits.data();
+  const std::uint8_t* bits = stored_tiles.bits.data();
   for_each_tile([&](Index at, const NmgvTile& t) {
     if (!bit_at(bits, at)) return;
     for (Index r = 0; r < t.rows; ++r)

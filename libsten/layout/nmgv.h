@@ -31,7 +31,7 @@ struct NmgvGeometry {
 
   // The tiles that keep anything, and all elements of the tiles that are kept.
   Mask tiles_of(const Mask& elements) const;
-  Mask elements_of(const Shape& shape, const Mask& kept_tiles) const;
+  Mask elements_of(const Shape& shape, const Mask& stored_tiles) const;
   // Error where the parts would be far larger than a tensor of that shape, which padding can make
   // them.
   void check_padding(const Shape& shape) const;

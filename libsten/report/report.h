@@ -41,7 +41,7 @@ struct Report {
   std::string item = "tensors";  // what the rows are called in JSON
   std::vector<Column> columns;   // a column without any cell is left out but for JSON and CSV
   // Keys of those that a narrow terminal does without, the first to go first.
-  std::vector<std::string> spare;
+  std::vector<std::string> optional_columns;
   std::vector<std::vector<Cell>> rows;
   bool whole_rows = false;  // JSON says null where a row has no cell, rather than nothing
   std::vector<Cell> total;  // empty: no total

@@ -48,7 +48,7 @@ Table table_of(const Report& r) {
   return out;
 }
 
-std::vector<std::string> fit_to(Table& table, const std::vector<std::string>& spare,
+std::vector<std::string> fit_to(Table& table, const std::vector<std::string>& optional_columns,
                                 std::size_t width) {
   std::vector<std::string> gone;
   std::vector<std::size_t> widths = widths_of(table);
@@ -57,7 +57,7 @@ std::vector<std::string> fit_to(Table& table, const std::vector<std::string>& sp
     if (widths.empty() || !is_text(table.columns[0])) return sum(widths);
     return sum(widths) - widths[0] + std::min(widths[0], width / 2);
   };
-  for (const std::string& key : spare) {
+  for (const std::string& key : optional_columns) {
     if (least() <= width) break;
     const auto at = std::ranges::find(table.columns, key, &Column::key) - table.columns.begin();
     if (at == std::ssize(table.columns)) continue;
@@ -91,7 +91,7 @@ std::vector<std::string> fit_to(Table& table, const std::vector<std::string>& sp
 std::string to_text(const Report& r, std::size_t terminal) {
   Table table = table_of(r);
   std::vector<std::string> gone;
-  if (terminal) gone = fit_to(table, r.spare, terminal);
+  if (terminal) gone = fit_to(table, r.optional_columns, terminal);
   const std::vector<std::size_t> width = widths_of(table);
   std::string out;
   const auto add_line = [&](const std::vector<std::string>& line) {

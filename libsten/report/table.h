@@ -18,7 +18,7 @@ Table table_of(const Report& r);
 // would have less than half of `width`; then cuts texts, the longest first, to no less than 8
 // characters: names by short_names(), others in their middle. Returns the titles of the columns that went. Numbers stay whole: where
 // they alone are wider, so is the table.
-std::vector<std::string> fit_to(Table& table, const std::vector<std::string>& spare,
+std::vector<std::string> fit_to(Table& table, const std::vector<std::string>& optional_columns,
                                 std::size_t width);
 
 }  // namespace sten

@@ -164,7 +164,7 @@ void run_job(const ManyInputs& many, const Work& work, const BatchEntry& made, B
     for (const std::string& key : work.totals)
       if (!r.total.empty()) job.total.push_back(r.at(r.total, key));
     job.status = "done";
-    job.details = lines_selected(r);
+    job.details = selected_rows(r);
     for (std::string& line : outcome.details) job.details.push_back(std::move(line));
     if (outcome.failure)
       job.error = Error(outcome.failure->fault(),
@@ -213,8 +213,8 @@ Outcome outcome_of(const std::vector<Job>& jobs, const ManyInputs& many, const W
   for (const Column& c : work.one.columns)
     if (std::ranges::count(work.totals, c.key)) r.columns.push_back(c);
   r.columns.push_back({"error", "error", Unit::text});
-  r.spare = work.one.spare;
-  r.spare.insert(r.spare.end(), {"output", "bytes_before"});
+  r.optional_columns = work.one.optional_columns;
+  r.optional_columns.insert(r.optional_columns.end(), {"output", "bytes_before"});
   std::map<std::string, Index> count;
   for (const Job& job : jobs) {
     std::vector<Cell> row;

@@ -174,7 +174,8 @@ Report convert_report() {
   r.columns = changed_columns({{"from", "from", Unit::text},
                                {"via", "via", Unit::text},
                                {"stored", "stored", Unit::count}});
-  r.spare = {"dtype", "padding", "via", "stored", "bytes_before", "fit", "from", "shape"};
+  r.optional_columns = {"dtype",        "padding", "via",  "stored",
+                        "bytes_before", "fit",     "from", "shape"};
   return r;
 }
 
@@ -269,7 +270,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
     r.rows.push_back(std::move(rows[i]));
     outcome.details.push_back(std::move(details[i]));
   }
-  for (std::string& line : lines_left_alone(in, selection.why))
+  for (std::string& line : skipped_rows(in, selection.why))
     outcome.details.push_back(std::move(line));
   r.at(r.total, "name") = "total";
   r.at(r.total, "sparsity") =

@@ -29,132 +29,132 @@ bool is_router(const TensorInfo& t, const ModuleName& name) {
   return 4 * t.shape[t.in_by_out ? 1 : 0] <= t.shape[t.in_by_out ? 0 : 1];
 }
 
-Spared judge(const TensorInfo& t, const ModuleName& name) {
+SkipReason judge(const TensorInfo& t, const ModuleName& name) {
   const std::size_t rank = t.shape.size();
-  if (!is_prunable(t.dtype)) return Spared::dtype;
-  if (rank < 2) return Spared::rank;
-  if (t.use == TensorUse::table) return Spared::embedding;
-  if (t.use == TensorUse::other) return Spared::use;
+  if (!is_prunable(t.dtype)) return SkipReason::dtype;
+  if (rank < 2) return SkipReason::rank;
+  if (t.use == TensorUse::table) return SkipReason::embedding;
+  if (t.use == TensorUse::other) return SkipReason::use;
   if (t.use == TensorUse::unknown && !t.name.ends_with("weight")) {
     // The linear layers of all experts in one tensor.
     const bool fused = rank == 3 && name.path.size() > 1 &&
                        name.path[name.path.size() - 2] == "experts" && !name.has_word({"bias"});
-    return fused ? Spared::no : Spared::name;
+    return fused ? SkipReason::no : SkipReason::name;
   }
-  if (is_fixed_basis(t.name) || is_fixed_basis(name.text)) return Spared::basis;
-  if (is_router(t, name)) return Spared::router;
+  if (is_fixed_basis(t.name) || is_fixed_basis(name.text)) return SkipReason::basis;
+  if (is_router(t, name)) return SkipReason::router;
   // The graph knows better than a name.
-  if (t.use == TensorUse::head) return Spared::head;
-  if (t.use == TensorUse::weight) return Spared::no;
+  if (t.use == TensorUse::head) return SkipReason::head;
+  if (t.use == TensorUse::weight) return SkipReason::no;
   // RAFT has convolutions called convnormrelu.
   if (!name.is_layer() && name.own.find("conv") == std::string_view::npos &&
       (name.own.find("norm") != std::string_view::npos || name.has_word({"ln"})))
-    return Spared::norm;
-  if (name.has_word({"bias"})) return Spared::bias;
-  if (has_head_name(name)) return Spared::head;
+    return SkipReason::norm;
+  if (name.has_word({"bias"})) return SkipReason::bias;
+  if (has_head_name(name)) return SkipReason::head;
   // With more dimensions it is the convolution that cuts an image into patches.
-  if (has_embedding_name(name) && (rank == 2 || t.shape[0] == 1)) return Spared::embedding;
-  return Spared::no;
+  if (has_embedding_name(name) && (rank == 2 || t.shape[0] == 1)) return SkipReason::embedding;
+  return SkipReason::no;
 }
 
 }  // namespace
 
-std::string_view reason(Spared why) {
+std::string_view reason(SkipReason why) {
   switch (why) {
-    case Spared::no:
+    case SkipReason::no:
       return "";
-    case Spared::embedding:
+    case SkipReason::embedding:
       return "embedding";
-    case Spared::head:
+    case SkipReason::head:
       return "output head";
-    case Spared::tied:
+    case SkipReason::tied:
       return "tied to an embedding";
-    case Spared::router:
+    case SkipReason::router:
       return "router";
-    case Spared::bias:
+    case SkipReason::bias:
       return "table of biases";
-    case Spared::norm:
+    case SkipReason::norm:
       return "norm";
-    case Spared::basis:
+    case SkipReason::basis:
       return "fixed basis";
-    case Spared::name:
+    case SkipReason::name:
       return "no weight by its name";
-    case Spared::use:
+    case SkipReason::use:
       return "nothing is multiplied with it";
-    case Spared::convolution:
+    case SkipReason::convolution:
       return "convolution, not calibrated";
-    case Spared::rank:
+    case SkipReason::rank:
       return "rank below 2";
-    case Spared::dtype:
+    case SkipReason::dtype:
       return "not floating point";
-    case Spared::excluded:
+    case SkipReason::excluded:
       return "excluded";
-    case Spared::keep:
+    case SkipReason::keep:
       return "kept by a rule";
   }
   return "";
 }
 
-std::string_view reasons(Spared why) {
+std::string_view reasons(SkipReason why) {
   switch (why) {
-    case Spared::embedding:
+    case SkipReason::embedding:
       return "embeddings";
-    case Spared::head:
+    case SkipReason::head:
       return "output heads";
-    case Spared::router:
+    case SkipReason::router:
       return "routers";
-    case Spared::bias:
+    case SkipReason::bias:
       return "tables of biases";
-    case Spared::norm:
+    case SkipReason::norm:
       return "norms";
-    case Spared::basis:
+    case SkipReason::basis:
       return "fixed bases";
-    case Spared::name:
+    case SkipReason::name:
       return "no weights by name";
-    case Spared::use:
+    case SkipReason::use:
       return "that nothing is multiplied with";
-    case Spared::convolution:
+    case SkipReason::convolution:
       return "convolutions, not calibrated";
-    case Spared::rank:
+    case SkipReason::rank:
       return "of rank below 2";
     default:
       return reason(why);
   }
 }
 
-std::vector<Spared> spared(const std::vector<const TensorInfo*>& model) {
+std::vector<SkipReason> skip_reasons(const std::vector<const TensorInfo*>& model) {
   std::vector<std::unique_ptr<ModuleName>> names;
-  std::vector<Spared> why;
+  std::vector<SkipReason> why;
   for (const TensorInfo* t : model) {
     names.push_back(std::make_unique<ModuleName>(t->module.empty() ? t->name : t->module));
     why.push_back(judge(*t, *names.back()));
   }
   std::vector<std::size_t> named;
   for (std::size_t i = 0; i < model.size(); ++i)
-    if (why[i] == Spared::head && model[i]->use == TensorUse::unknown) named.push_back(i);
+    if (why[i] == SkipReason::head && model[i]->use == TensorUse::unknown) named.push_back(i);
   const std::vector<bool> heads = last_of_heads(model, names, named);
   for (const std::size_t i : named)
-    if (!heads[i]) why[i] = Spared::no;
+    if (!heads[i]) why[i] = SkipReason::no;
   // What has the shape of the vocabulary's table and is in no numbered layer maps back to it.
   const TensorInfo* vocabulary = nullptr;
   for (std::size_t i = 0; i < model.size(); ++i)
-    if (why[i] == Spared::embedding && model[i]->shape.size() == 2 &&
+    if (why[i] == SkipReason::embedding && model[i]->shape.size() == 2 &&
         (!vocabulary || model[i]->shape[0] > vocabulary->shape[0]))
       vocabulary = model[i];
   for (std::size_t i = 0; vocabulary && i < model.size(); ++i)
-    if (why[i] == Spared::no && model[i]->use == TensorUse::unknown &&
+    if (why[i] == SkipReason::no && model[i]->use == TensorUse::unknown &&
         model[i]->shape == vocabulary->shape && !names[i]->has_number)
-      why[i] = Spared::head;
+      why[i] = SkipReason::head;
   return why;
 }
 
-std::vector<Spared> spared(const Checkpoint& c) {
+std::vector<SkipReason> skip_reasons(const Checkpoint& c) {
   std::vector<const TensorInfo*> model;
   for (const CheckpointTensor& t : c.tensors()) model.push_back(&t);
-  std::vector<Spared> why = spared(model);
+  std::vector<SkipReason> why = skip_reasons(model);
   std::vector<std::size_t> alike;  // embeddings first, so that they are what others equal
   for (std::size_t i = 0; i < why.size(); ++i)
-    if (why[i] == Spared::embedding) alike.push_back(i);
+    if (why[i] == SkipReason::embedding) alike.push_back(i);
   const std::vector<std::size_t> embeddings = alike;
   // So that many equal matrices take no time beyond their size.
   constexpr std::size_t most_compared = 16;
@@ -165,29 +165,30 @@ std::vector<Spared> spared(const Checkpoint& c) {
     const auto is_transposed = [&](std::size_t e) {
       return equals_transposed(c, c.tensors()[i], c.tensors()[e]);
     };
-    if (why[i] != Spared::no) continue;
+    if (why[i] != SkipReason::no) continue;
     const std::size_t compared = std::min(embeddings.size(), most_compared);
     if (std::any_of(embeddings.begin(), embeddings.begin() + static_cast<std::ptrdiff_t>(compared),
                     is_transposed))
-      why[i] = Spared::tied;
+      why[i] = SkipReason::tied;
     else if (std::ranges::any_of(embeddings, same_shape))
       alike.push_back(i);
   }
   if (alike.size() == embeddings.size()) return why;
   const std::vector<std::size_t> first = first_equals(c, alike);
   for (std::size_t k = embeddings.size(); k < alike.size(); ++k)
-    if (why[first[alike[k]]] == Spared::embedding) why[alike[k]] = Spared::tied;
+    if (why[first[alike[k]]] == SkipReason::embedding) why[alike[k]] = SkipReason::tied;
   return why;
 }
 
-std::string left_alone(const std::vector<Spared>& why) {
-  std::map<Spared, Index> counts;
-  for (const Spared s : why)
-    if (s != Spared::no) ++counts[s];
+std::string left_alone(const std::vector<SkipReason>& why) {
+  std::map<SkipReason, Index> counts;
+  for (const SkipReason s : why)
+    if (s != SkipReason::no) ++counts[s];
   std::string text;
   for (const auto& [s, n] : counts)
-    text += fmt::format("{}{} {}", text.empty() ? "left alone: " : ", ", n,
-                        n == 1 && s != Spared::rank && s != Spared::use ? reason(s) : reasons(s));
+    text += fmt::format(
+        "{}{} {}", text.empty() ? "left alone: " : ", ", n,
+        n == 1 && s != SkipReason::rank && s != SkipReason::use ? reason(s) : reasons(s));
   return text;
 }
 

@@ -8,7 +8,7 @@
 namespace sten {
 
 // Why a tensor is left alone.
-enum class Spared {
+enum class SkipReason {
   no,  // it is a weight
   embedding,
   head,
@@ -27,15 +27,15 @@ enum class Spared {
 };
 
 // For one tensor of it, and for several: "embedding", "embeddings".
-std::string_view reason(Spared why);
-std::string_view reasons(Spared why);
+std::string_view reason(SkipReason why);
+std::string_view reasons(SkipReason why);
 
 // The rule but for what is tied, which needs the bytes: docs/pruning.md has it as a table.
-std::vector<Spared> spared(const std::vector<const TensorInfo*>& model);
+std::vector<SkipReason> skip_reasons(const std::vector<const TensorInfo*>& model);
 // All of the rule. It reads the bytes of matrices that have the shape and dtype of an embedding.
-std::vector<Spared> spared(const Checkpoint& c);
+std::vector<SkipReason> skip_reasons(const Checkpoint& c);
 
 // "left alone: 3 embeddings, 46 of rank below 2"; "" where none was. By number of a tensor.
-std::string left_alone(const std::vector<Spared>& why);
+std::string left_alone(const std::vector<SkipReason>& why);
 
 }  // namespace sten

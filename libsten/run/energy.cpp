@@ -185,8 +185,8 @@ Report energy_report() {
     r.columns.push_back(
         {fmt::format("bytes_{}", layout.name), layout.name, Unit::bytes, !has_column(layout.name)});
   r.columns.push_back(module_column);
-  r.spare = {"dtype", "bytes_csr", "bytes_dense", "l1_ratio", "bytes_bitmask",
-             "nnz",   "layout",    "shape",       "bytes"};
+  r.optional_columns = {"dtype", "bytes_csr", "bytes_dense", "l1_ratio", "bytes_bitmask",
+                        "nnz",   "layout",    "shape",       "bytes"};
   return r;
 }
 
@@ -286,7 +286,7 @@ Outcome measure_energy(const EnergyOptions& o) {
                                 in.tensors().size(), human_bytes(in.file_bytes())));
   if (const std::string part = in.part_taken(); !part.empty()) r.notes.push_back(part);
   if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
-  outcome.details = lines_left_alone(in, selection.why);
+  outcome.details = skipped_rows(in, selection.why);
   r.notes.push_back(all_sizes(total.as));
   if (selection.skipped)
     r.notes.push_back(fmt::format("{} matched by --include are of rank below 2 and were left out",

@@ -189,7 +189,7 @@ Outcome sweep_energy(const SweepOptions& o) {
   if (const std::string part = in.part_taken(); !part.empty()) r.notes.push_back(part);
   r.chart = chart_of(points, std::max<Index>(1, elements), in.name(), o.axis);
   if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
-  outcome.details = lines_left_alone(in, selection.why);
+  outcome.details = skipped_rows(in, selection.why);
   if (plot) {
     plot->write(std::as_bytes(std::span(r.chart)));
     plot->commit();

@@ -6,7 +6,8 @@
 
 namespace sten {
 
-GlobalRanks::GlobalRanks(const Treatment& how, double sparsity, std::size_t count, const With& with)
+GlobalRanks::GlobalRanks(const TensorPlan& how, double sparsity, std::size_t count,
+                         const With& with)
     : scored_(how.needs_scores), movement_(how.sparsifier.is("movement")) {
   if (how.sparsifier.is("block-magnitude")) blocks_ = BlockMagnitude::make(how.sparsifier);
   if (!scored_) return;

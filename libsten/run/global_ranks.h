@@ -3,7 +3,7 @@
 #include <functional>
 #include <optional>
 
-#include "libsten/run/treatment.h"
+#include "libsten/run/tensor_plan.h"
 #include "libsten/sparsify/block_magnitude.h"
 
 namespace sten {
@@ -15,7 +15,7 @@ class GlobalRanks {
   using With = std::function<void(
       std::size_t k, const std::function<void(const Dense& x, const Dense* scores)>& f)>;
   // For `count` tensors under one treatment, each seen up to once.
-  GlobalRanks(const Treatment& how, double sparsity, std::size_t count, const With& with);
+  GlobalRanks(const TensorPlan& how, double sparsity, std::size_t count, const With& with);
 
   Dense of(const Dense& x, const Dense* scores) const;
   // What stays of a tensor, from what stays of its ranks.

@@ -35,25 +35,25 @@ class Pruning {
         rewrite_(o.input, o.output, "sten-prune", o.provenance.value_or(request.values())) {
     if (!o.metadata_of.empty()) rewrite_.add_metadata(Checkpoint::open(o.metadata_of));
     if (!o.mask.empty()) masks_ = Checkpoint::open(o.mask);
-    treatments_ = request.treatments(in(), masks_ ? &*masks_ : nullptr);
+    plans_ = request.plans(in(), masks_ ? &*masks_ : nullptr);
     transposed_ = in_by_out(in(), o.input);
     follow_use();
     narrow();
-    for (std::size_t i = 0; i < treatments_.tensors.size(); ++i)
-      if (treatments_.tensors[i]) order_.push_back(i);
+    for (std::size_t i = 0; i < plans_.tensors.size(); ++i)
+      if (plans_.tensors[i]) order_.push_back(i);
     std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
       return natural_less(in().tensors()[a].name, in().tensors()[b].name);
     });
     if (!o.scores.empty()) scores_.emplace(o.scores);
     for (const std::size_t i : order_)
-      if (treatments_.tensors[i]->needs_scores) scores_->check(in().tensors()[i]);
-    layouts_.resize(treatments_.tensors.size());
-    for (const std::size_t i : order_) layouts_[i] = treatments_.tensors[i]->to;
-    reordering_ = Reordering(o.reorder, in(), o.input, treatments_.tensors);
+      if (plans_.tensors[i]->needs_scores) scores_->check(in().tensors()[i]);
+    layouts_.resize(plans_.tensors.size());
+    for (const std::size_t i : order_) layouts_[i] = plans_.tensors[i]->to;
+    reordering_ = Reordering(o.reorder, in(), o.input, plans_.tensors);
     for (std::size_t i = 0; i < layouts_.size(); ++i)
       if (!layouts_[i] && reordering_.moves(i)) layouts_[i] = Spec(Dense::name);
     rewrite_.check(layouts_);
-    summary_.emplace(o, request, rewrite_, treatments_, transposed_);
+    summary_.emplace(o, request, rewrite_, plans_, transposed_);
   }
 
   Outcome run() {
@@ -67,8 +67,8 @@ class Pruning {
     if (!o_.mask_out.empty() && !o_.output.dry_run) {
       if (!mask_file_) mask_file_ = std::make_unique<OutputFile>(o_.mask_out, o_.output.force);
       std::vector<TensorInfo> infos;
-      for (std::size_t i = 0; i < treatments_.tensors.size(); ++i)
-        if (treatments_.tensors[i]) infos.push_back(in().tensors()[i]);
+      for (std::size_t i = 0; i < plans_.tensors.size(); ++i)
+        if (plans_.tensors[i]) infos.push_back(in().tensors()[i]);
       mask_out_.emplace(*mask_file_, infos);
     }
     calibrate();
@@ -84,8 +84,8 @@ class Pruning {
 
   // Where no axis is named, n:m and n:m:g run along the inputs of a layer.
   void follow_use() {
-    for (std::size_t i = 0; i < treatments_.tensors.size(); ++i) {
-      auto& how = treatments_.tensors[i];
+    for (std::size_t i = 0; i < plans_.tensors.size(); ++i) {
+      auto& how = plans_.tensors[i];
       if (!how) continue;
       const bool is_named = (axis_of(how->sparsifier) && !has_default_axis(how->sparsifier)) ||
                             (axis_of(how->to) && !has_default_axis(how->to));
@@ -109,17 +109,17 @@ class Pruning {
   // To one tensor, and those that have their masks.
   void narrow() {
     if (!o_.masks_so_far.empty()) so_far_ = Checkpoint::open(o_.masks_so_far);
-    for (std::size_t i = 0; i < treatments_.tensors.size(); ++i) {
-      auto& how = treatments_.tensors[i];
+    for (std::size_t i = 0; i < plans_.tensors.size(); ++i) {
+      auto& how = plans_.tensors[i];
       if (!how) continue;
       const std::string& name = in().tensors()[i].name;
       if (so_far_ && so_far_->find(name))
-        *how = Treatment{Spec("same-pattern"), how->to, false};
+        *how = TensorPlan{Spec("same-pattern"), how->to, false};
       else if (!o_.only.empty() && name != o_.only)
         how.reset();
     }
-    treatments_.chosen = std::count_if(treatments_.tensors.begin(), treatments_.tensors.end(),
-                                       [](const auto& t) { return t.has_value(); });
+    plans_.chosen = std::count_if(plans_.tensors.begin(), plans_.tensors.end(),
+                                  [](const auto& t) { return t.has_value(); });
   }
 
   void find_tied() {
@@ -159,7 +159,7 @@ class Pruning {
   // f(scores of tensor i), or f(nullptr) where it needs none.
   template <class F>
   auto with_scores(std::size_t i, F&& f) const {
-    if (!treatments_.tensors[i]->needs_scores) return f(static_cast<const Dense*>(nullptr));
+    if (!plans_.tensors[i]->needs_scores) return f(static_cast<const Dense*>(nullptr));
     const Dense scores = reordering_.moved(i, scores_->read(in().tensors()[i]));
     struct Drop {
       const ScoreFile& file;
@@ -184,7 +184,7 @@ class Pruning {
     for (const std::size_t i : reordering_.firsts()) {
       const CheckpointTensor& t = in().tensors()[i];
       or_lack_of_memory(in().name(), t.name, [&] {
-        const Treatment& how = *treatments_.tensors[i];
+        const TensorPlan& how = *plans_.tensors[i];
         const Dense x = load(i);
         with_scores(i, [&](const Dense* scores) {
           reordering_.set(
@@ -202,7 +202,7 @@ class Pruning {
   // Tied tensors count once, as the first of them.
   void find_global() {
     for (const std::size_t i : order_)
-      if (treatments_.tensors[i]->global && first_[i] == i) union_.push_back(i);
+      if (plans_.tensors[i]->global && first_[i] == i) union_.push_back(i);
     if (union_.empty()) return;
     const GlobalRanks::With with = [&](std::size_t k, const auto& f) {
       const CheckpointTensor& t = in().tensors()[union_[k]];
@@ -212,14 +212,14 @@ class Pruning {
       });
       in().drop(t);
     };
-    ranks_.emplace(*treatments_.tensors[union_[0]], *o_.sparsity, union_.size(), with);
+    ranks_.emplace(*plans_.tensors[union_[0]], *o_.sparsity, union_.size(), with);
     global_.emplace(
         union_.size(),
         [&](std::size_t k, const std::function<void(const Dense&)>& f) {
           with(k, [&](const Dense& x, const Dense* scores) { f(ranks_->of(x, scores)); });
         },
         *o_.sparsity);
-    place_.resize(treatments_.tensors.size());
+    place_.resize(plans_.tensors.size());
     for (std::size_t k = 0; k < union_.size(); ++k) place_[union_[k]] = k;
   }
 
@@ -227,7 +227,7 @@ class Pruning {
   void calibrate() {
     std::vector<CalibratedWeight> weights;
     for (const std::size_t i : order_) {
-      const Treatment& how = *treatments_.tensors[i];
+      const TensorPlan& how = *plans_.tensors[i];
       if (!how.calibrated) continue;
       const CheckpointTensor& t = in().tensors()[i];
       if (t.is_sparse())
@@ -255,7 +255,7 @@ class Pruning {
         summary_->add_errors(i, layer.error_before, layer.error);
         return after;
       }
-      const Tensor after = registry().pack(layer.weights, layer.mask, treatments_.tensors[i]->to);
+      const Tensor after = registry().pack(layer.weights, layer.mask, plans_.tensors[i]->to);
       summary_->add(i, x, layer.mask, after, measure_kept(x, layer.mask).magnitudes,
                     measure_kept(layer.weights, layer.mask).zeros);
       summary_->add_errors(i, layer.error_before, layer.error);
@@ -273,12 +273,12 @@ class Pruning {
   // The file that has the mask of tensor i; nullptr: it is to be chosen.
   const Checkpoint* masks_for(std::size_t i) const {
     if (masks_) return &*masks_;
-    return treatments_.tensors[i]->sparsifier.is("same-pattern") ? &*so_far_ : nullptr;
+    return plans_.tensors[i]->sparsifier.is("same-pattern") ? &*so_far_ : nullptr;
   }
 
   Pruned choose(std::size_t i, const Dense& x, const Dense* scores) const {
     const CheckpointTensor& t = in().tensors()[i];
-    const Treatment& how = *treatments_.tensors[i];
+    const TensorPlan& how = *plans_.tensors[i];
     const std::optional<Mask> stored_mask = where_stored(in(), t, x, how.sparsifier);
     if (how.global) {
       Mask keep =
@@ -313,7 +313,7 @@ class Pruning {
   // Where a tensor is pruned.
   Device device_for(std::size_t i) const {
     if (device_ == Device::cpu) return device_;
-    const Treatment& how = *treatments_.tensors[i];
+    const TensorPlan& how = *plans_.tensors[i];
     const char* what = how.global                    ? "one threshold for several tensors"
                        : how.needs_scores            ? "scores"
                        : request_.nan() == Nan::keep ? "--nan keep"
@@ -324,12 +324,12 @@ class Pruning {
   }
 
   Tensor change(std::size_t i) {
-    if (!treatments_.tensors[i])  // it is in another order alone
+    if (!plans_.tensors[i])  // it is in another order alone
       return reordering_.moved(i, in().load(in().tensors()[i]).to_dense());
-    if (layers_ && treatments_.tensors[i]->calibrated) return change_calibrated(i);
+    if (layers_ && plans_.tensors[i]->calibrated) return change_calibrated(i);
     const Dense x = load(i, device_for(i));
     // Tensors that are tied share the mask of the first.
-    return with_scores(treatments_.tensors[i]->global ? first_[i] : i,
+    return with_scores(plans_.tensors[i]->global ? first_[i] : i,
                        [&](const Dense* scores) { return change(i, x, scores); });
   }
 
@@ -346,14 +346,14 @@ class Pruning {
   // What is kept as it is.
   Tensor change_by_mask(std::size_t i, const Dense& x, const Pruned& pruned) {
     const Mask& keep = pruned.keep;
-    if (treatments_.tensors[i]->to.is(Dense::name) && request_.nan() != Nan::keep) {
+    if (plans_.tensors[i]->to.is(Dense::name) && request_.nan() != Nan::keep) {
       MaskedDense masked = mask_and_measure(x, keep);
       const Tensor after = std::move(masked.values);
       summary_->add(i, x, keep, after, masked.magnitudes, masked.zeros);
       return after.to(Device::cpu);
     }
     const Tensor after =
-        pruned.tensor ? *pruned.tensor : registry().pack(x, keep, treatments_.tensors[i]->to);
+        pruned.tensor ? *pruned.tensor : registry().pack(x, keep, plans_.tensors[i]->to);
     KeptMeasure m = measure_kept(x, keep);
     // Infinities would hide everything else.
     if (request_.nan() == Nan::keep) m.magnitudes = finite_magnitudes(x, keep);
@@ -367,7 +367,7 @@ class Pruning {
       threshold = PruneSummary::Threshold{global_->dropped(), global_->elements(),
                                           ranks_->of_blocks(), union_.size()};
     Outcome outcome{summary_->finish({order_, tied_, threshold, reordering_}), std::nullopt,
-                    lines_left_alone(in(), treatments_.why)};
+                    skipped_rows(in(), plans_.why)};
     if (layers_)
       for (std::string& note : layers_->notes())
         outcome.report.notes.insert(outcome.report.notes.begin() + 1, std::move(note));
@@ -392,7 +392,7 @@ class Pruning {
   std::optional<Checkpoint> masks_, so_far_;
   std::optional<ScoreFile> scores_;
   std::unique_ptr<LayerSource> layers_;
-  PruneRequest::Treatments treatments_;
+  PruneRequest::TensorPlans plans_;
   std::vector<bool> transposed_;  // by number of a tensor: a matrix [in, out]
   Reordering reordering_;
   std::vector<std::size_t> order_;  // chosen tensors by natural order of their names

@@ -19,25 +19,25 @@ Report prune_report() {
                                {"error", "error", Unit::ratio},
                                {"reordered", "reordered", Unit::text},
                                {"energy_unordered", "unordered", Unit::ratio}});
-  r.spare = {"dtype", "padding", "elements", "kept",     "bytes_before",
-             "fit",   "rule",    "shape",    "reordered"};
+  r.optional_columns = {"dtype", "padding", "elements", "kept",     "bytes_before",
+                        "fit",   "rule",    "shape",    "reordered"};
   return r;
 }
 
 PruneSummary::PruneSummary(const PruneOptions& options, const PruneRequest& request,
-                           const Rewrite& rewrite, const PruneRequest::Treatments& treatments,
+                           const Rewrite& rewrite, const PruneRequest::TensorPlans& plans,
                            const std::vector<bool>& are_in_by_out)
     : o_(options),
       request_(request),
       rewrite_(rewrite),
-      treatments_(treatments),
+      plans_(plans),
       are_in_by_out_(are_in_by_out),
-      rows_(treatments.tensors.size()) {}
+      rows_(plans.tensors.size()) {}
 
 void PruneSummary::add(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after,
                        const Magnitudes& m, Index zero) {
   const CheckpointTensor& t = rewrite_.input().tensors()[i];
-  const Treatment& how = *treatments_.tensors[i];
+  const TensorPlan& how = *plans_.tensors[i];
   const Index positions = keep.count(), n = x.size(), kept = n - zero;
   const auto before = static_cast<Index>(t.bytes()), bytes = static_cast<Index>(after.bytes());
   auto& row = rows_[i];
@@ -95,8 +95,8 @@ Report PruneSummary::finish(const Known& known) {
              {"sparsifier", request_.text()},
              {"to", request_.to()},
              {"scope", request_.scope()},
-             {"selected", treatments_.chosen},
-             {"skipped", treatments_.skipped},
+             {"selected", plans_.chosen},
+             {"skipped", plans_.skipped},
              {"model_elements", whole.elements},
              {"model_sparsity", whole.sparsity()},
              {"model_bytes_before", whole.bytes_before},
@@ -114,7 +114,7 @@ void PruneSummary::add_order(Report& r, const Reordering& reordering) {
     r.at(rows_[i], "reordered") = std::string(!reordering.moves_columns(i) ? "rows"
                                               : !reordering.moves_rows(i)  ? "columns"
                                                                            : "rows and columns");
-    const Treatment& how = *treatments_.tensors[i];
+    const TensorPlan& how = *plans_.tensors[i];
     if (reordering.moves_rows(i) && !how.calibrated && !how.by_gradient)
       r.at(rows_[i], "energy_unordered") = reordering.order(i).before;
   }
@@ -128,8 +128,8 @@ void PruneSummary::add_file(Report& r, Index bytes) const {
 }
 
 WholeModel PruneSummary::whole_model() const {
-  WholeModel w = left_alone(rewrite_.input(),
-                            [&](std::size_t i) { return treatments_.tensors[i].has_value(); });
+  WholeModel w =
+      left_alone(rewrite_.input(), [&](std::size_t i) { return plans_.tensors[i].has_value(); });
   add_to(w.elements, total_.elements);
   add_to(w.zeros, total_.zeros);
   w.bytes_before += total_.bytes_before;
@@ -139,15 +139,15 @@ WholeModel PruneSummary::whole_model() const {
 
 void PruneSummary::add_notes(Report& r, const Known& known) const {
   std::string first =
-      fmt::format("pruned {} of {} tensors", treatments_.chosen, rewrite_.input().tensors().size());
-  if (treatments_.skipped)
+      fmt::format("pruned {} of {} tensors", plans_.chosen, rewrite_.input().tensors().size());
+  if (plans_.skipped)
     first += fmt::format(
-        "; {} matched by {} cannot be pruned and were left as they are", treatments_.skipped,
+        "; {} matched by {} cannot be pruned and were left as they are", plans_.skipped,
         o_.rules.empty() && o_.rules_file.empty() ? "--include" : "--include or a rule");
   r.notes.push_back(first);
-  if (const std::string left = left_alone(treatments_.why); !left.empty()) r.notes.push_back(left);
-  std::vector<std::optional<Spec>> specs(treatments_.tensors.size());
-  for (const std::size_t i : known.order) specs[i] = treatments_.tensors[i]->sparsifier;
+  if (const std::string left = left_alone(plans_.why); !left.empty()) r.notes.push_back(left);
+  std::vector<std::optional<Spec>> specs(plans_.tensors.size());
+  for (const std::size_t i : known.order) specs[i] = plans_.tensors[i]->sparsifier;
   for (std::string& note : axis_notes(specs, are_in_by_out_)) r.notes.push_back(std::move(note));
   if (const std::size_t n = known.reordering.firsts().size()) {
     const std::size_t biases = known.reordering.biases();
@@ -166,16 +166,16 @@ void PruneSummary::add_notes(Report& r, const Known& known) const {
         (more == 0 ? "" : fmt::format(", and {} more pair{},", more, more == 1 ? "" : "s")) +
         " are probably tied: their values are the same");
   if (total_.kept_zeros)
-    r.notes.push_back(fmt::format(
-        "{} unpruned elements were 0 before, and do not count as kept{}", total_.kept_zeros,
-        total_.same_size == treatments_.chosen ? "" : "; they are stored"));
-  if (total_.same_size == treatments_.chosen && total_.bitmask < total_.bytes_before)
+    r.notes.push_back(fmt::format("{} unpruned elements were 0 before, and do not count as kept{}",
+                                  total_.kept_zeros,
+                                  total_.same_size == plans_.chosen ? "" : "; they are stored"));
+  if (total_.same_size == plans_.chosen && total_.bitmask < total_.bytes_before)
     r.notes.push_back(fmt::format("output is {}; --to bitmask gives {} for these tensors",
                                   o_.to == "masked" ? "masked, not smaller" : "dense, same size",
                                   human_bytes(total_.bitmask)));
   if (total_.grown)
     r.notes.push_back(fmt::format("{} of {} tensors are not smaller as {} than dense", total_.grown,
-                                  treatments_.chosen, request_.to()));
+                                  plans_.chosen, request_.to()));
   if (has_errors_)
     r.legends.emplace_back(
         "error",

@@ -15,7 +15,7 @@ class PruneSummary {
  public:
   // All of them stay valid, and as they are.
   PruneSummary(const PruneOptions& options, const PruneRequest& request, const Rewrite& rewrite,
-               const PruneRequest::Treatments& treatments, const std::vector<bool>& are_in_by_out);
+               const PruneRequest::TensorPlans& plans, const std::vector<bool>& are_in_by_out);
 
   // Tensor i: x became `after`, `zero` elements of which are 0; `m` over what `keep` keeps.
   void add(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after,
@@ -50,7 +50,7 @@ class PruneSummary {
   const PruneOptions& o_;
   const PruneRequest& request_;
   const Rewrite& rewrite_;
-  const PruneRequest::Treatments& treatments_;
+  const PruneRequest::TensorPlans& plans_;
   const std::vector<bool>& are_in_by_out_;
   struct {
     Index elements = 0, kept = 0, zeros = 0, bytes_before = 0, bytes_after = 0, grown = 0;

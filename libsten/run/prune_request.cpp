@@ -43,8 +43,8 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
     mask_to_ = resolve_to(o.to, Spec("same-pattern"));
     values_ = {{"mask", "file"}, {"to", mask_to_.str()}};
   } else {
-    if (says_how || rules_.empty()) default_ = default_treatment(o, structure);
-    for (const Rule& r : rules_) treatments_.push_back(rule_treatment(r, o));
+    if (says_how || rules_.empty()) default_ = default_plan(o, structure);
+    for (const Rule& r : rules_) plans_.push_back(plan_of_rule(r, o));
     if (default_) {
       values_ = {{"sparsifier", default_->sparsifier.str()}, {"to", default_->to.str()}};
       if (default_->global) values_.emplace_back("scope", "global");
@@ -57,8 +57,8 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
   check_calibration();
   const bool random =
       (default_ && default_->has_seed) ||
-      std::any_of(treatments_.begin(), treatments_.end(),
-                  [](const std::optional<Treatment>& t) { return t && t->has_seed; });
+      std::any_of(plans_.begin(), plans_.end(),
+                  [](const std::optional<TensorPlan>& t) { return t && t->has_seed; });
   if (!o.reorder.empty() && !o.mask.empty())
     fail_usage("--reorder is for what is pruned to nmgv, and --mask says which weights stay");
   if (!o.reorder.empty() && nan_ == Nan::keep)
@@ -79,8 +79,8 @@ void PruneRequest::check_scores() {
     fail_usage(
         "--method {} needs --scores FILE, with a tensor under the name of each that is pruned",
         options_.method);
-  for (std::size_t r = 0; r < treatments_.size(); ++r) {
-    if (!treatments_[r] || !treatments_[r]->needs_scores) continue;
+  for (std::size_t r = 0; r < plans_.size(); ++r) {
+    if (!plans_[r] || !plans_[r]->needs_scores) continue;
     needed = true;
     if (options_.scores.empty())
       fail_usage("{} {}: {} needs --scores FILE", rules_[r].where, quote(rules_[r].pattern),
@@ -160,12 +160,11 @@ std::string PruneRequest::to() const {
   return default_ ? default_->to.str() : options_.to;
 }
 
-PruneRequest::Treatments PruneRequest::treatments(const Checkpoint& in,
-                                                  const Checkpoint* masks) const {
-  Treatments out;
+PruneRequest::TensorPlans PruneRequest::plans(const Checkpoint& in, const Checkpoint* masks) const {
+  TensorPlans out;
   out.tensors.resize(in.tensors().size());
   if (masks) {
-    treat_by_masks(in, *masks, out);
+    plan_by_masks(in, *masks, out);
   } else if (default_) {
     Selection s = select_tensors(in, options_.patterns, Purpose::prune);
     out.skipped = s.skipped;
@@ -174,7 +173,7 @@ PruneRequest::Treatments PruneRequest::treatments(const Checkpoint& in,
       // Statistics of a file may be of a convolution's columns; a model's run has none of them.
       const bool is_convolution = in.tensors()[i].shape.size() > 2;
       if (s.chosen[i] && is_convolution && !out.why.empty() && !options_.calibrate.empty())
-        out.why[i] = Spared::convolution;
+        out.why[i] = SkipReason::convolution;
       else if (s.chosen[i])
         out.tensors[i] = default_;
     }
@@ -182,14 +181,14 @@ PruneRequest::Treatments PruneRequest::treatments(const Checkpoint& in,
     fail_usage(
         "--include chooses tensors for a --sparsity or --structure, and rules choose theirs");
   }
-  if (!rules_.empty()) treat_by_rules(in, out);
+  if (!rules_.empty()) plan_by_rules(in, out);
   out.chosen = std::count_if(out.tensors.begin(), out.tensors.end(),
                              [](const auto& t) { return t.has_value(); });
   const auto is_mask = [](const CheckpointTensor& t) { return t.dtype == DType::BOOL; };
   if (out.chosen == 0 && !in.tensors().empty() && std::ranges::all_of(in.tensors(), is_mask))
     fail_usage("{}: holds masks (its tensors are BOOL), and no weights; --mask takes it",
                in.name());
-  const auto convolutions = std::ranges::count(out.why, Spared::convolution);
+  const auto convolutions = std::ranges::count(out.why, SkipReason::convolution);
   if (out.chosen == 0 && convolutions > 0)
     fail_usage("{}: no linear layer to calibrate among {} convolution{}", in.name(), convolutions,
                convolutions == 1 ? "" : "s");
@@ -201,7 +200,7 @@ PruneRequest::Treatments PruneRequest::treatments(const Checkpoint& in,
   return out;
 }
 
-void PruneRequest::treat_by_rules(const Checkpoint& in, Treatments& out) const {
+void PruneRequest::plan_by_rules(const Checkpoint& in, TensorPlans& out) const {
   std::vector<bool> decided(out.tensors.size());
   const TensorNames names(in);
   for (const std::string& p : names.listed(options_.patterns.exclude))
@@ -215,15 +214,15 @@ void PruneRequest::treat_by_rules(const Checkpoint& in, Treatments& out) const {
     bool wins = false;
     names.for_each_match(rule.pattern, rule.where, [&](std::size_t i) {
       if (decided[i]) return;
-      const std::string why = treatments_[r] ? unfit(in.tensors()[i], Purpose::prune) : "";
+      const std::string why = plans_[r] ? unfit(in.tensors()[i], Purpose::prune) : "";
       if (!why.empty()) {
         if (literal) fail_usage("{} {}: {}", rule.where, quote(rule.pattern), why);
         ++out.skipped;
         return;
       }
       wins = decided[i] = true;
-      out.tensors[i] = treatments_[r];
-      if (!out.why.empty()) out.why[i] = treatments_[r] ? Spared::no : Spared::keep;
+      out.tensors[i] = plans_[r];
+      if (!out.why.empty()) out.why[i] = plans_[r] ? SkipReason::no : SkipReason::keep;
     });
     if (!wins)
       warn(
@@ -234,8 +233,8 @@ void PruneRequest::treat_by_rules(const Checkpoint& in, Treatments& out) const {
 }
 
 // The tensors that have a mask; patterns may leave some of them out.
-void PruneRequest::treat_by_masks(const Checkpoint& in, const Checkpoint& masks,
-                                  Treatments& out) const {
+void PruneRequest::plan_by_masks(const Checkpoint& in, const Checkpoint& masks,
+                                 TensorPlans& out) const {
   const std::vector<bool> included = TensorNames(in).chosen(options_.patterns);
   for (const CheckpointTensor& m : masks.tensors()) {
     const CheckpointTensor* t = in.find(m.name);
@@ -250,7 +249,7 @@ void PruneRequest::treat_by_masks(const Checkpoint& in, const Checkpoint& masks,
     if (!is_prunable(in.tensors()[i].dtype))
       fail("{}: {}: {} elements cannot be pruned", in.name(), quote(m.name),
            name_of(in.tensors()[i].dtype));
-    out.tensors[i] = Treatment{Spec(), mask_to_, false};
+    out.tensors[i] = TensorPlan{Spec(), mask_to_, false};
   }
 }
 

@@ -1,6 +1,6 @@
 // What the options of sten-prune come to for each tensor.
 #pragma once
-#include "libsten/run/treatment.h"
+#include "libsten/run/tensor_plan.h"
 
 namespace sten {
 
@@ -17,25 +17,25 @@ class PruneRequest {
   std::string to() const;     // the layout it leads to
   std::string scope() const;  // local, row or global
 
-  struct Treatments {
-    std::vector<std::optional<Treatment>> tensors;  // none: left as it is
+  struct TensorPlans {
+    std::vector<std::optional<TensorPlan>> tensors;  // none: left as it is
     Index chosen = 0;
-    Index skipped = 0;        // matched by a glob, but nothing that can be pruned
-    std::vector<Spared> why;  // of a selection by default, those without a treatment
+    Index skipped = 0;            // matched by a glob, but nothing that can be pruned
+    std::vector<SkipReason> why;  // of a selection by default, those without a treatment
   };
   // For the tensors of a checkpoint; `masks` if a file of them is to be applied.
-  Treatments treatments(const Checkpoint& in, const Checkpoint* masks) const;
+  TensorPlans plans(const Checkpoint& in, const Checkpoint* masks) const;
 
  private:
   void check_scores();
   void check_calibration();
-  void treat_by_masks(const Checkpoint& in, const Checkpoint& masks, Treatments& out) const;
-  void treat_by_rules(const Checkpoint& in, Treatments& out) const;
+  void plan_by_masks(const Checkpoint& in, const Checkpoint& masks, TensorPlans& out) const;
+  void plan_by_rules(const Checkpoint& in, TensorPlans& out) const;
 
   const PruneOptions& options_;
-  std::optional<Treatment> default_;  // none: rules or masks alone decide
+  std::optional<TensorPlan> default_;  // none: rules or masks alone decide
   std::vector<Rule> rules_;
-  std::vector<std::optional<Treatment>> treatments_;  // of the rules; none: keep
+  std::vector<std::optional<TensorPlan>> plans_;  // of the rules; none: keep
   Spec mask_to_;
   Options values_;
   Nan nan_ = Nan::error;

@@ -97,7 +97,7 @@ std::string ReorderRule::next_of(const std::string& name) const {
 
 Reordering::Reordering(const std::vector<std::string>& rules, const Checkpoint& in,
                        const std::string& input,
-                       const std::vector<std::optional<Treatment>>& treatments) {
+                       const std::vector<std::optional<TensorPlan>>& plans) {
   if (rules.empty()) return;
   if (in.is_onnx())
     fail_usage("{}: --reorder does not know what the nodes of an ONNX model do between two weights",
@@ -114,10 +114,10 @@ Reordering::Reordering(const std::vector<std::string>& rules, const Checkpoint& 
     const std::string where = "--reorder " + quote(text);
     names.for_each_match(rule.pattern(), "--reorder", [&](std::size_t i) {
       check_weight(i, where);
-      if (!treatments[i] || !treatments[i]->sparsifier.is(NmgvFit::name))
+      if (!plans[i] || !plans[i]->sparsifier.is(NmgvFit::name))
         fail_usage("{}: {} is not pruned to nmgv, whose tiles alone gain by an order of rows",
                    where, quote(tensors[i].name));
-      if (treatments[i]->sparsifier.has("dims"))
+      if (plans[i]->sparsifier.has("dims"))
         fail_usage("{}: {} is pruned by rows and columns of its own dims", where,
                    quote(tensors[i].name));
       const std::string next = rule.next_of(tensors[i].name);

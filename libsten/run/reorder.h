@@ -6,7 +6,7 @@
 
 #include "libsten/calibrate/layer.h"
 #include "libsten/io/checkpoint.h"
-#include "libsten/run/treatment.h"
+#include "libsten/run/tensor_plan.h"
 #include "libsten/sparsify/row_order.h"
 
 namespace sten {
@@ -32,7 +32,7 @@ class Reordering {
   // Error (usage) for rules that do not go with the tensors or with each other; `treatments` as
   // PruneRequest has them. The checkpoint outlives this.
   Reordering(const std::vector<std::string>& rules, const Checkpoint& in, const std::string& input,
-             const std::vector<std::optional<Treatment>>& treatments);
+             const std::vector<std::optional<TensorPlan>>& plans);
 
   // Numbers of first weights, each behind those whose next weight it is.
   const std::vector<std::size_t>& firsts() const { return firsts_; }

@@ -113,18 +113,18 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
       fail_usage("--include {} matches no tensor that can be used: {}", quote(pattern), reason);
   }
   if (patterns.include.empty()) {
-    s.why = spared(c);
+    s.why = skip_reasons(c);
     for (std::size_t i = 0; i < n; ++i) {
       const CheckpointTensor& t = c.tensors()[i];
       if ((c.is_array() && is_prunable(t.dtype)) ||
           (purpose == Purpose::convert && (t.is_sparse() || c.is_array())))
-        s.why[i] = Spared::no;
-      s.chosen[i] = s.why[i] == Spared::no;
+        s.why[i] = SkipReason::no;
+      s.chosen[i] = s.why[i] == SkipReason::no;
     }
   }
   for (const std::string& pattern : names.listed(patterns.exclude))
     names.for_each_match(pattern, "--exclude", [&](std::size_t i) {
-      if (s.chosen[i] && !s.why.empty()) s.why[i] = Spared::excluded;
+      if (s.chosen[i] && !s.why.empty()) s.why[i] = SkipReason::excluded;
       s.chosen[i] = skipped[i] = false;
     });
   s.count = std::count(s.chosen.begin(), s.chosen.end(), true);
@@ -136,7 +136,7 @@ void add_module(const Report& r, std::vector<Cell>& row, const TensorInfo& t) {
   if (!t.module.empty()) r.at(row, module_column.key) = t.module;
 }
 
-std::vector<std::string> lines_selected(const Report& r) {
+std::vector<std::string> selected_rows(const Report& r) {
   const auto column = std::ranges::find(r.columns, module_column.key, &Column::key);
   const auto at = static_cast<std::size_t>(column - r.columns.begin());
   std::vector<std::string> lines;
@@ -148,10 +148,10 @@ std::vector<std::string> lines_selected(const Report& r) {
   return lines;
 }
 
-std::vector<std::string> lines_left_alone(const Checkpoint& c, const std::vector<Spared>& why) {
+std::vector<std::string> skipped_rows(const Checkpoint& c, const std::vector<SkipReason>& why) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < why.size(); ++i)
-    if (why[i] != Spared::no) order.push_back(i);
+    if (why[i] != SkipReason::no) order.push_back(i);
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return natural_less(c.tensors()[a].name, c.tensors()[b].name);
   });

@@ -20,7 +20,7 @@ struct Selection {
   Index count = 0;
   Index skipped = 0;  // matched by a pattern that names many, but not fit for it
   // Why the others are not chosen, by number too; empty where patterns name those that are.
-  std::vector<Spared> why;
+  std::vector<SkipReason> why;
 };
 
 // What a rule or flag names.
@@ -68,8 +68,8 @@ inline const Column module_column{"module", "", Unit::text, true};
 void add_module(const Report& r, std::vector<Cell>& row, const TensorInfo& t);
 
 // For -v: "selected NAME", "selected NAME (MODULE)", for each row of a report on tensors.
-std::vector<std::string> lines_selected(const Report& r);
+std::vector<std::string> selected_rows(const Report& r);
 // For -v: "left alone NAME: embedding", in natural order of names.
-std::vector<std::string> lines_left_alone(const Checkpoint& c, const std::vector<Spared>& why);
+std::vector<std::string> skipped_rows(const Checkpoint& c, const std::vector<SkipReason>& why);
 
 }  // namespace sten

@@ -133,7 +133,7 @@ class Preview {
                   {"save", "saved as", Unit::text},
                   {"entry", "entry", Unit::count, true},
                   {"sparsifiers", "sparsifiers", Unit::text, true}};
-    r_.spare = {"elements", "stages", "shape", "layout"};
+    r_.optional_columns = {"elements", "stages", "shape", "layout"};
     add_steps();
     add_rows();
     add_formats();

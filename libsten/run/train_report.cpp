@@ -54,7 +54,7 @@ Report train_report(const TrainedModel& m) {
                {"layout", "layout", Unit::text},       {"elements", "elements", Unit::count},
                {"kept", "kept", Unit::count},          {"sparsity", "sparsity", Unit::fraction},
                {"bytes_before", "dense", Unit::bytes}, {"bytes_after", "bytes", Unit::bytes}};
-  r.spare = {"kept", "bytes_before", "elements", "shape", "layout"};
+  r.optional_columns = {"kept", "bytes_before", "elements", "shape", "layout"};
   Index elements = 0, kept = 0, before = 0, after = 0;
   std::vector<std::string> names;
   for (const WeightStages& p : m.stages) names.push_back(p.weight);

@@ -89,9 +89,9 @@ Mask NmgvFit::select_stored(const Entries& x, const Hints& hints) const {
 }
 
 Nmgv NmgvFit::fit(const Dense& x, Mask* kept) const {
-  Mask kept_tiles;
-  const Nmg placed = tiles.fit(sums(x), kept ? &kept_tiles : nullptr);
-  if (kept) *kept = geometry(x.extents).elements_of(x.extents, kept_tiles);
+  Mask stored_tiles;
+  const Nmg placed = tiles.fit(sums(x), kept ? &stored_tiles : nullptr);
+  if (kept) *kept = geometry(x.extents).elements_of(x.extents, stored_tiles);
   return Nmgv::of_tiles(placed, x, v, w, dims);
 }
 

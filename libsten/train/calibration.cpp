@@ -12,7 +12,7 @@ namespace {
 // Without the loss.
 Graph up_to_logits(const Graph& g) {
   GraphParts parts = g.parts();
-  keep_outputs(parts, {g.outputs().front()});
+  prune_to_outputs(parts, {g.outputs().front()});
   return Graph(std::move(parts));
 }
 

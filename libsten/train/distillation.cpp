@@ -103,7 +103,7 @@ Teacher::Teacher(const Task& task, Device device)
         std::vector<std::string> outputs = states_of(task);
         const std::string& logits = loss_of(task.graph()).inputs[0];
         if (d.logits > 0 && std::ranges::count(outputs, logits) == 0) outputs.push_back(logits);
-        keep_outputs(g, std::move(outputs));
+        prune_to_outputs(g, std::move(outputs));
         return Graph(std::move(g));
       }()),
       weights_(task.teacher_weights()) {

@@ -88,7 +88,7 @@ std::shared_ptr<const ImportedModel> read_graph(const ModelRecipe& m) {
   const OnnxPort logits = output_of(outputs, m.output, name);
   GraphParts g = graph.parts();
   // What moments of batches need would go, too.
-  if (g.statistics.empty()) keep_outputs(g, {logits.name});
+  if (g.statistics.empty()) prune_to_outputs(g, {logits.name});
   for (const std::string& input : g.inputs)
     if (input != draw_input) inputs.push_back(port(input));
   return std::make_shared<const ImportedModel>(
@@ -124,7 +124,7 @@ std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool on
          quote(logits.name), name_of(*logits.dtype));
   warn_of_copies(model.graph, file);
   GraphParts g = model.graph.parts();
-  keep_outputs(g, {logits.name});
+  prune_to_outputs(g, {logits.name});
   if (const std::string why = training_mode_text(g.nodes); !why.empty()) {
     if (!only_measures) fail("{}: {}", file.name(), why);
     warn("{}: {}", file.name(), why);

@@ -96,7 +96,7 @@ class Trace {
   // A value whose shape no rule tells.
   Tensor computed(const Graph& plain, const std::string& name, const NamedValues<Tensor>& inputs) {
     GraphParts parts = plain.parts();
-    keep_outputs(parts, {name});
+    prune_to_outputs(parts, {name});
     NamedValues<Tensor> needed;
     for (const std::string& x : parts.inputs) needed.emplace(x, inputs.at(x));
     if (!weights_) weights_ = task_.first_weights();

@@ -18,7 +18,7 @@ Report wide(const std::vector<std::string>& names) {
                {"dtype", "dtype", Unit::text},
                {"kept", "kept", Unit::count},
                {"sparsity", "sparsity", Unit::fraction}};
-  r.spare = {"dtype", "padding", "kept", "shape"};
+  r.optional_columns = {"dtype", "padding", "kept", "shape"};
   for (const std::string& name : names) {
     std::vector<Cell>& row = r.rows.emplace_back();
     r.at(row, "name") = name;

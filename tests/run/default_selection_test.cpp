@@ -31,10 +31,10 @@ struct Model {
   std::string title;
   std::vector<Listed> tensors;
 
-  std::vector<Spared> judged() const {
+  std::vector<SkipReason> judged() const {
     std::vector<const TensorInfo*> infos;
     for (const Listed& l : tensors) infos.push_back(&l.tensor);
-    return spared(infos);
+    return skip_reasons(infos);
   }
 };
 
@@ -105,20 +105,20 @@ std::vector<Model> models() {
 std::string table(const std::vector<Model>& all) {
   std::string text = "| model | tensors | selected | left alone |\n|---|---|---|---|\n";
   for (const Model& m : all) {
-    const std::vector<Spared> why = m.judged();
+    const std::vector<SkipReason> why = m.judged();
     const std::string left = left_alone(why);
     text += fmt::format("| {} | {} | {} | {} |\n", m.title, why.size(),
-                        std::count(why.begin(), why.end(), Spared::no),
+                        std::count(why.begin(), why.end(), SkipReason::no),
                         left.substr(left.find(' ', 5) + 1));
   }
   return text;
 }
 
-Spared alone(const std::string& name, Shape shape) {
+SkipReason alone(const std::string& name, Shape shape) {
   TensorInfo t;
   t.name = name;
   t.shape = std::move(shape);
-  return spared(std::vector<const TensorInfo*>{&t}).front();
+  return skip_reasons(std::vector<const TensorInfo*>{&t}).front();
 }
 
 }  // namespace
@@ -127,42 +127,42 @@ TEST_CASE("the default selection takes the layers of real models and leaves the 
   const std::vector<Model> all = models();
   CHECK(all.size() >= 12);
   for (const Model& m : all) {
-    const std::vector<Spared> why = m.judged();
+    const std::vector<SkipReason> why = m.judged();
     std::set<std::string> names;
     for (std::size_t i = 0; i < why.size(); ++i) {
       const Listed& l = m.tensors[i];
       CAPTURE(m.title);
       CAPTURE(l.tensor.name);
       CHECK(names.insert(l.tensor.name).second);
-      CHECK((why[i] == Spared::no ? "selected" : reason(why[i])) == l.wanted);
+      CHECK((why[i] == SkipReason::no ? "selected" : reason(why[i])) == l.wanted);
     }
   }
 }
 
 TEST_CASE("names of other models") {
-  CHECK(alone("pos_emb.weight", {1024, 512}) == Spared::embedding);
-  CHECK(alone("token_emb.emb.weight", {20000, 512}) == Spared::embedding);
-  CHECK(alone("embedder.weight", {256000, 2048}) == Spared::embedding);
-  CHECK(alone("token_embedder.weight", {1000, 64}) == Spared::embedding);
-  CHECK(alone("x_embedder.weight", {3072, 64}) == Spared::no);
-  CHECK(alone("embeddings_project.weight", {256, 128}) == Spared::no);
-  CHECK(alone("pos_embed.weight", {1, 197, 768}) == Spared::embedding);
-  CHECK(alone("patch_embed.weight", {768, 3, 16, 16}) == Spared::no);
-  CHECK(alone("model.layers.0.mlp.gate.weight", {128, 2048}) == Spared::router);
-  CHECK(alone("model.layers.0.mlp.gate.weight", {8192, 2048}) == Spared::no);
-  CHECK(alone("model.layers.0.mlp.shared_expert_gate.weight", {1, 2048}) == Spared::router);
-  CHECK(alone("encoder.block.1.mlp.router.classifier.weight", {8, 768}) == Spared::router);
-  CHECK(alone("blocks.0.sa.heads.0.key.weight", {16, 64}) == Spared::no);
-  CHECK(alone("heads.head.weight", {1000, 768}) == Spared::head);
-  CHECK(alone("score.weight", {2, 4096}) == Spared::head);
-  CHECK(alone("fc.weight", {1000, 2048}) == Spared::head);
-  CHECK(alone("layer.0.fc.weight", {1000, 2048}) == Spared::no);
-  CHECK(alone("pre_classifier.weight", {768, 768}) == Spared::no);
-  CHECK(alone("attn.in_proj_weight", {768, 256}) == Spared::no);
-  CHECK(alone("h.0.LN_1.weight", {2, 2}) == Spared::norm);
-  CHECK(alone("weight", {2, 2}) == Spared::no);
-  CHECK(alone("", {2, 2}) == Spared::name);
-  CHECK(alone("..weight", {2, 2}) == Spared::no);
+  CHECK(alone("pos_emb.weight", {1024, 512}) == SkipReason::embedding);
+  CHECK(alone("token_emb.emb.weight", {20000, 512}) == SkipReason::embedding);
+  CHECK(alone("embedder.weight", {256000, 2048}) == SkipReason::embedding);
+  CHECK(alone("token_embedder.weight", {1000, 64}) == SkipReason::embedding);
+  CHECK(alone("x_embedder.weight", {3072, 64}) == SkipReason::no);
+  CHECK(alone("embeddings_project.weight", {256, 128}) == SkipReason::no);
+  CHECK(alone("pos_embed.weight", {1, 197, 768}) == SkipReason::embedding);
+  CHECK(alone("patch_embed.weight", {768, 3, 16, 16}) == SkipReason::no);
+  CHECK(alone("model.layers.0.mlp.gate.weight", {128, 2048}) == SkipReason::router);
+  CHECK(alone("model.layers.0.mlp.gate.weight", {8192, 2048}) == SkipReason::no);
+  CHECK(alone("model.layers.0.mlp.shared_expert_gate.weight", {1, 2048}) == SkipReason::router);
+  CHECK(alone("encoder.block.1.mlp.router.classifier.weight", {8, 768}) == SkipReason::router);
+  CHECK(alone("blocks.0.sa.heads.0.key.weight", {16, 64}) == SkipReason::no);
+  CHECK(alone("heads.head.weight", {1000, 768}) == SkipReason::head);
+  CHECK(alone("score.weight", {2, 4096}) == SkipReason::head);
+  CHECK(alone("fc.weight", {1000, 2048}) == SkipReason::head);
+  CHECK(alone("layer.0.fc.weight", {1000, 2048}) == SkipReason::no);
+  CHECK(alone("pre_classifier.weight", {768, 768}) == SkipReason::no);
+  CHECK(alone("attn.in_proj_weight", {768, 256}) == SkipReason::no);
+  CHECK(alone("h.0.LN_1.weight", {2, 2}) == SkipReason::norm);
+  CHECK(alone("weight", {2, 2}) == SkipReason::no);
+  CHECK(alone("", {2, 2}) == SkipReason::name);
+  CHECK(alone("..weight", {2, 2}) == SkipReason::no);
 }
 
 TEST_CASE("of the layers of a head only the last one is an output head") {
@@ -175,13 +175,13 @@ TEST_CASE("of the layers of a head only the last one is an output head") {
       tensors[i].shape = layers[i].second;
       infos.push_back(&tensors[i]);
     }
-    const std::vector<Spared> why = spared(infos);
+    const std::vector<SkipReason> why = skip_reasons(infos);
     std::vector<std::string> found;
     for (std::size_t i = 0; i < why.size(); ++i)
-      if (why[i] == Spared::head)
+      if (why[i] == SkipReason::head)
         found.push_back(layers[i].first);
       else
-        CHECK(why[i] == Spared::no);
+        CHECK(why[i] == SkipReason::no);
     return found;
   };
   using Names = std::vector<std::string>;
@@ -211,15 +211,15 @@ TEST_CASE("of the layers of a head only the last one is an output head") {
 }
 
 TEST_CASE("fixed bases are no weights") {
-  CHECK(alone("model.22.dfl.conv.weight", {1, 16, 1, 1}) == Spared::basis);
-  CHECK(alone("stft.conv.weight", {258, 1, 256}) == Spared::basis);
-  CHECK(alone("basis_proj.weight", {8, 8}) == Spared::basis);
-  CHECK(alone("stft_proj.weight", {8, 8}) == Spared::no);
+  CHECK(alone("model.22.dfl.conv.weight", {1, 16, 1, 1}) == SkipReason::basis);
+  CHECK(alone("stft.conv.weight", {258, 1, 256}) == SkipReason::basis);
+  CHECK(alone("basis_proj.weight", {8, 8}) == SkipReason::basis);
+  CHECK(alone("stft_proj.weight", {8, 8}) == SkipReason::no);
   TensorInfo t;
   t.name = "stft.forward_basis_buffer";
   t.shape = {258, 1, 256};
   t.use = TensorUse::weight;
-  CHECK(spared(std::vector<const TensorInfo*>{&t}).front() == Spared::basis);
+  CHECK(skip_reasons(std::vector<const TensorInfo*>{&t}).front() == SkipReason::basis);
 }
 
 TEST_CASE("where a graph says what a tensor is for, its name does not") {
@@ -228,18 +228,18 @@ TEST_CASE("where a graph says what a tensor is for, its name does not") {
   for (const char* name : {"lm_head.weight", "embed.weight", "classifier.weight", "x"}) {
     t.name = name;
     t.use = TensorUse::weight;
-    CHECK(spared(std::vector<const TensorInfo*>{&t}).front() == Spared::no);
+    CHECK(skip_reasons(std::vector<const TensorInfo*>{&t}).front() == SkipReason::no);
     t.use = TensorUse::head;
-    CHECK(spared(std::vector<const TensorInfo*>{&t}).front() == Spared::head);
+    CHECK(skip_reasons(std::vector<const TensorInfo*>{&t}).front() == SkipReason::head);
   }
   // Rows are inputs.
   t.name = "mlp.gate.weight";
   t.use = TensorUse::weight;
-  CHECK(spared(std::vector<const TensorInfo*>{&t}).front() == Spared::router);
+  CHECK(skip_reasons(std::vector<const TensorInfo*>{&t}).front() == SkipReason::router);
   t.in_by_out = true;
-  CHECK(spared(std::vector<const TensorInfo*>{&t}).front() == Spared::no);
+  CHECK(skip_reasons(std::vector<const TensorInfo*>{&t}).front() == SkipReason::no);
   t.shape = {512, 64};
-  CHECK(spared(std::vector<const TensorInfo*>{&t}).front() == Spared::router);
+  CHECK(skip_reasons(std::vector<const TensorInfo*>{&t}).front() == SkipReason::router);
 }
 
 TEST_CASE("the documentation's table of models is that of the rule") {

@@ -31,9 +31,9 @@ std::string graph_of(const std::vector<std::string>& nodes, const std::vector<st
 }
 
 // The names of those that are left alone for this reason.
-std::vector<std::string> left(const std::string& path, Spared reason) {
+std::vector<std::string> left(const std::string& path, SkipReason reason) {
   const Checkpoint c = Checkpoint::open(path);
-  const std::vector<Spared> why = spared(c);
+  const std::vector<SkipReason> why = skip_reasons(c);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < why.size(); ++i)
     if (why[i] == reason) names.push_back(c.tensors()[i].name);
@@ -42,7 +42,7 @@ std::vector<std::string> left(const std::string& path, Spared reason) {
 
 std::vector<std::string> heads(const std::string& graph) {
   const TempDir dir;
-  return left(dir.write("m.onnx", pb::model(graph)), Spared::head);
+  return left(dir.write("m.onnx", pb::model(graph)), SkipReason::head);
 }
 
 using Names = std::vector<std::string>;
@@ -68,11 +68,11 @@ TEST_CASE("onnx selection: every exporter's file of a model has the same layers 
     for (const char* exporter : {"opset14", "opset17", "dynamo18"}) {
       CAPTURE(k.model);
       CAPTURE(exporter);
-      const std::vector<Spared> why =
-          spared(Checkpoint::open(exports + k.model + "-" + exporter + ".onnx"));
-      CHECK(std::ranges::count(why, Spared::no) == k.selected);
-      CHECK(std::ranges::count(why, Spared::head) == k.heads);
-      CHECK(std::ranges::count(why, Spared::embedding) == k.embeddings);
+      const std::vector<SkipReason> why =
+          skip_reasons(Checkpoint::open(exports + k.model + "-" + exporter + ".onnx"));
+      CHECK(std::ranges::count(why, SkipReason::no) == k.selected);
+      CHECK(std::ranges::count(why, SkipReason::head) == k.heads);
+      CHECK(std::ranges::count(why, SkipReason::embedding) == k.embeddings);
     }
 }
 
@@ -154,8 +154,8 @@ TEST_CASE("onnx selection: copies of an embedding, and weights behind Identity a
                                                product("a", "head", "b"), product("b", "w", "y")},
                                               {table, transposed, matrix("w")}) +
                                     pb::outputs({float_value("y")})));
-  CHECK(left(path, Spared::tied) == Names{"head"});
-  CHECK(left(path, Spared::head) == Names{"w"});
+  CHECK(left(path, SkipReason::tied) == Names{"head"});
+  CHECK(left(path, SkipReason::head) == Names{"w"});
   CHECK(heads(graph_of({pb::node("Identity", "", {"w1"}, {"v1"}), product("x", "v1", "a"),
                         pb::node("Cast", "", {"w2"}, {"v2"}), product("a", "v2", "y")},
                        {"w1", "w2"}, {"y"})) == Names{"w2"});

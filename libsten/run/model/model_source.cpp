@@ -102,7 +102,7 @@ void check_memory_of(const Graph& g, const std::string& name) {
 // The logits are the first output.
 Graph without_loss(const Graph& g) {
   GraphParts parts = g.parts();
-  keep_outputs(parts, {g.outputs().front()});
+  prune_to_outputs(parts, {g.outputs().front()});
   return Graph(std::move(parts));
 }
 

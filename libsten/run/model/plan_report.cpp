@@ -56,7 +56,7 @@ void PlanSums::explain(const std::vector<LayoutChoice>& choices, Report& r) cons
                {"nodes", "", Unit::count, true}};
   const bool has_low = std::ranges::count(steps_, Precision::bf16, &ExecutionStep::precision) > 0;
   if (has_low) r.columns.insert(r.columns.begin() + 3, {"precision", "precision", Unit::text});
-  r.spare = {"why", "candidates", "gbytes", "gflops"};
+  r.optional_columns = {"why", "candidates", "gbytes", "gflops"};
   r.rows.clear();
   std::map<std::string_view, const LayoutChoice*> chosen;
   for (const LayoutChoice& c : choices)

@@ -285,7 +285,7 @@ Report ModelRun::report() const {
                {"not_finite", "not finite", Unit::count},
                {"max_difference", "largest difference", Unit::measured},
                {"mean_difference", "mean difference", Unit::measured}};
-  r.spare = {"least", "most", "mean", "dtype"};
+  r.optional_columns = {"least", "most", "mean", "dtype"};
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     const CollectedOutput& o = outputs_[k];
     auto& row = r.rows.emplace_back();

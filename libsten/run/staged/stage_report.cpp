@@ -20,7 +20,7 @@ Report stage_report() {
                {"rounds", "rounds", Unit::count},
                {"violations", "re-pruned", Unit::count},
                {"seconds", "seconds", Unit::ratio}};
-  r.spare = {"violations", "rounds", "seconds", "loss_before", "structure"};
+  r.optional_columns = {"violations", "rounds", "seconds", "loss_before", "structure"};
   return r;
 }
 

@@ -18,7 +18,7 @@
 #include "libsten/run/staged/staged_report.h"
 #include "libsten/run/staged/state.h"
 #include "libsten/run/staged/trained.h"
-#include "libsten/run/treatment.h"
+#include "libsten/run/tensor_plan.h"
 
 namespace sten {
 namespace {
@@ -143,11 +143,11 @@ class Staged {
           "{}: --schedule takes no ONNX model; sten-convert --to dense makes safetensors of it",
           in.name());
     const PruneOptions p = stage_options(last_stage());
-    const auto treatments = PruneRequest(p).treatments(in, nullptr);
-    const auto& tensors = treatments.tensors;
+    const auto plans = PruneRequest(p).plans(in, nullptr);
+    const auto& tensors = plans.tensors;
     plan_.part_taken = in.part_taken();
-    plan_.left_alone = left_alone(treatments.why);
-    plan_.lines_left_alone = lines_left_alone(in, treatments.why);
+    plan_.left_alone = left_alone(plans.why);
+    plan_.skipped_rows = skipped_rows(in, plans.why);
     std::vector<std::string>& names = plan_.names;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (!tensors[i]) continue;

@@ -18,7 +18,7 @@ struct StagedPlan {
   LeftBehind left = {};         // of the input's directory
   std::string part_taken = {};  // of a pipeline
   std::string left_alone = {};  // in one line, and in one for each tensor
-  std::vector<std::string> lines_left_alone = {};
+  std::vector<std::string> skipped_rows = {};
 };
 
 // Of a dry run.

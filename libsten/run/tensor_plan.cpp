@@ -1,4 +1,4 @@
-#include "libsten/run/treatment.h"
+#include "libsten/run/tensor_plan.h"
 
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace {
 std::string number_text(double v) { return fmt::format("{}", v); }
 
 // So that they are the sparsifier's.
-bool lacks_numbers(const Spec& layout) {
+bool lacks_parameters(const Spec& layout) {
   return layout.args().empty() && registry().needs_numbers(layout.name());
 }
 
@@ -53,7 +53,7 @@ bool takes_rows(const PruneOptions& o) {
 }
 
 // What its sparsifier asks for, and where it goes.
-void finish(Treatment& t, const std::string& to) {
+void finish(TensorPlan& t, const std::string& to) {
   const Sparsifier by = registry().sparsifier(t.sparsifier);
   t.needs_scores = t.by_gradient || by.needs_scores();
   t.has_seed = by.has_seed();
@@ -73,7 +73,7 @@ Spec structure_of(const PruneOptions& o) {
              to = as_structure(Spec::parse(o.to));
   if (structure.is("unstructured")) {
     structure.check_keys({});
-    return is_structure(to) && !lacks_numbers(to) ? to : structure;
+    return is_structure(to) && !lacks_parameters(to) ? to : structure;
   }
   if (!is_structure(structure) && !as_sparsifier(structure).is("block-magnitude")) {
     std::vector<std::string> known = structures();
@@ -91,8 +91,8 @@ Spec resolve_to(const std::string& text, const Spec& sparsifier) {
     return own && is_structure(*own) ? *own : Spec(Bitmask::name);
   }
   const bool is_own = own && own->is(to.name());
-  if (is_own && lacks_numbers(to)) return registry().canonical(*own);
-  if (is_structure(to) && lacks_numbers(to))
+  if (is_own && lacks_parameters(to)) return registry().canonical(*own);
+  if (is_structure(to) && lacks_parameters(to))
     fail_usage("--to {} takes its numbers from a structure {}, which is missing; give the numbers",
                to.name(), to.name());
   Spec layout = registry().canonical(to);
@@ -106,8 +106,8 @@ Spec resolve_to(const std::string& text, const Spec& sparsifier) {
   return layout;
 }
 
-Treatment default_treatment(const PruneOptions& o, const Spec& structure) {
-  Treatment t;
+TensorPlan default_plan(const PruneOptions& o, const Spec& structure) {
+  TensorPlan t;
   t.global = o.scope == "global";
   t.calibrated = is_calibrated(o);
   if (t.global && t.calibrated)
@@ -150,13 +150,13 @@ Treatment default_treatment(const PruneOptions& o, const Spec& structure) {
   return t;
 }
 
-std::optional<Treatment> rule_treatment(const Rule& rule, const PruneOptions& o) {
+std::optional<TensorPlan> plan_of_rule(const Rule& rule, const PruneOptions& o) {
   try {
     if (rule.spec.is("keep")) {
       rule.spec.check_keys({});
       return std::nullopt;
     }
-    Treatment t;
+    TensorPlan t;
     t.sparsifier = is_structure(rule.spec) ? own_sparsifier(rule.spec) : as_sparsifier(rule.spec);
     const Sparsifier by = registry().sparsifier(t.sparsifier);
     if (by.needs_pattern())

@@ -7,7 +7,7 @@
 
 namespace sten {
 
-struct Treatment {
+struct TensorPlan {
   Spec sparsifier;  // without a seed, which each tensor gets its own of; "" with a mask
   Spec to;
   bool global = false;        // in the union that has one threshold
@@ -27,8 +27,8 @@ Spec resolve_to(const std::string& text, const Spec& sparsifier);
 // Whether pruning needs to know what goes into layers.
 bool is_calibrated(const PruneOptions& o);
 // Of the tensors that no rule decides.
-Treatment default_treatment(const PruneOptions& o, const Spec& structure);
+TensorPlan default_plan(const PruneOptions& o, const Spec& structure);
 // None for "keep".
-std::optional<Treatment> rule_treatment(const Rule& rule, const PruneOptions& o);
+std::optional<TensorPlan> plan_of_rule(const Rule& rule, const PruneOptions& o);
 
 }  // namespace sten
