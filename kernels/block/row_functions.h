@@ -130,7 +130,7 @@ struct RowFunctions {
   // to[batch, heads, tokens, width] of x[batch, tokens, heads * width], and back; of several tensors in
   // as few kernels as may be, the span being the host's.
   void (*split_heads)(std::span<const HeadsMove>, std::int64_t batch, std::int64_t heads, Stream);
-  void (*join_heads)(std::span<const HeadsMove>, std::int64_t batch, std::int64_t heads, Stream);
+  void (*merge_heads)(std::span<const HeadsMove>, std::int64_t batch, std::int64_t heads, Stream);
   // Scores, as products leave them, become weights: hidden keys have 0.
   void (*attention_weights)(const AttentionScores&, float* scores, Stream);
   // ds = weights * (dp - sum(weights * dp)) in each row, which is the gradient of what softmax gets;

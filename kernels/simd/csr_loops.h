@@ -68,7 +68,7 @@ class CsrLoops {
         __builtin_memcpy(&rows, columns + e, sizeof rows);
         each<4>([&](auto i) STEN_INLINE {
           constexpr std::size_t at = decltype(i)::value;
-          of[at % count].add(L::template pick<at>(v), row(rows >> 16 * at & 0xffff));
+          of[at % count].add(L::template broadcast_lane<at>(v), row(rows >> 16 * at & 0xffff));
         });
         e += 4;
       };

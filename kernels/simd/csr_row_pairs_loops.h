@@ -56,8 +56,10 @@ class CsrRowPairsLoops {
       const Vec v = L::four(values);
       std::uint32_t rows;
       __builtin_memcpy(&rows, columns, sizeof rows);
-      add(sums, L::template pick<0>(v), L::template pick<1>(v), row(rows & 0xffff));
-      add(sums + other, L::template pick<2>(v), L::template pick<3>(v), row(rows >> 16));
+      add(sums, L::template broadcast_lane<0>(v), L::template broadcast_lane<1>(v),
+          row(rows & 0xffff));
+      add(sums + other, L::template broadcast_lane<2>(v), L::template broadcast_lane<3>(v),
+          row(rows >> 16));
     }
     Int e = 0;
     for (; e + 2 <= pair.each; e += 2, columns += 4, values += 4) {
@@ -66,7 +68,7 @@ class CsrRowPairsLoops {
       __builtin_memcpy(&rows, columns, sizeof rows);
       each<4>([&](auto i) STEN_INLINE {
         constexpr std::size_t at = decltype(i)::value;
-        sums[at < 2 ? at : at - 2 + other].add(L::template pick<at>(v),
+        sums[at < 2 ? at : at - 2 + other].add(L::template broadcast_lane<at>(v),
                                                row(rows >> 16 * at & 0xffff));
       });
     }

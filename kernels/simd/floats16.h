@@ -29,7 +29,7 @@ struct Floats16 {
   static Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
   static Vec four(const float* p) { return _mm512_broadcast_f32x4(_mm_loadu_ps(p)); }
   template <int i>
-  static Vec pick(Vec v) {
+  static Vec broadcast_lane(Vec v) {
     return _mm512_permute_ps(v, i * 0x55);
   }
 

@@ -31,7 +31,7 @@ struct Floats8 {
     return _mm256_broadcast_ps(reinterpret_cast<const __m128*>(p));
   }
   template <int i>
-  static Vec pick(Vec v) {
+  static Vec broadcast_lane(Vec v) {
     return _mm256_permute_ps(v, i * 0x55);
   }
 

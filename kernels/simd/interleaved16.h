@@ -37,11 +37,11 @@ struct Interleaved16 {
   static Vec wide(const std::uint16_t* x) {
     return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
   }
-  static Vec join(const std::uint16_t* even, const std::uint16_t* odd) {
+  static Vec merge(const std::uint16_t* even, const std::uint16_t* odd) {
     return _mm512_or_si512(wide(even), _mm512_slli_epi32(wide(odd), 16));
   }
   // The same of twice as many, to y.
-  static void join_lines(const std::uint16_t* even, const std::uint16_t* odd, std::uint16_t* y) {
+  static void merge_rows(const std::uint16_t* even, const std::uint16_t* odd, std::uint16_t* y) {
     alignas(64) static constexpr std::uint16_t order[2][32] = {
         {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
          8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47},

@@ -37,7 +37,7 @@ struct Interleaved8 {
   static Vec wide(const std::uint16_t* x) {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
   }
-  static Vec join(const std::uint16_t* even, const std::uint16_t* odd) {
+  static Vec merge(const std::uint16_t* even, const std::uint16_t* odd) {
     return _mm256_or_si256(wide(even), _mm256_slli_epi32(wide(odd), 16));
   }
   static Vec low(Vec v) { return _mm256_slli_epi32(v, 16); }

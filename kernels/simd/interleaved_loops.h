@@ -3,7 +3,7 @@
 //   Vec              of L pairs, or of the bits of L floats
 //   round(e, o)      of L floats each, the even features and the odd ones, the pairs
 //   round_row(x)     of 2 L features of one token, the L pairs
-//   join(e, o)       as round(), of bfloat16; with 16 lanes, join_lines(e, o, to) of twice as many
+//   join(e, o)       as round(), of bfloat16; with 16 lanes, merge_rows(e, o, to) of twice as many
 //   transpose(rows)  of L vectors
 //   stream(to, v)    past the caches; `to` is aligned
 #pragma once
@@ -27,7 +27,7 @@ class InterleavedLoops {
   static void store(std::uint16_t* to, Vec v) { std::memcpy(to, &v, sizeof v); }
   static Vec pairs_of(const float* even, const float* odd) { return V::round(even, odd); }
   static Vec pairs_of(const std::uint16_t* even, const std::uint16_t* odd) {
-    return V::join(even, odd);
+    return V::merge(even, odd);
   }
   static Vec row_of(const float* x) { return V::round_row(x); }
   static Vec row_of(const std::uint16_t* x) {
@@ -43,7 +43,7 @@ class InterleavedLoops {
     std::int64_t t = 0;
     if constexpr (sizeof(T) == 2 && lanes == 16)
       if (odd)
-        for (; t + 2 * lanes <= tokens; t += 2 * lanes) V::join_lines(even + t, odd + t, y + 2 * t);
+        for (; t + 2 * lanes <= tokens; t += 2 * lanes) V::merge_rows(even + t, odd + t, y + 2 * t);
     for (; t + lanes <= tokens; t += lanes)
       store(y + 2 * t, pairs_of(even + t, odd ? odd + t : zeros));
     if (t == tokens) return;

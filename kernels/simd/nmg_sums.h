@@ -76,7 +76,7 @@ struct NmgSums {
       if constexpr (n > 1) return L::one(values + strip * n + i);
       if constexpr (strip == first || strips - first < 3) return L::one(values + strip);
       if constexpr (strip == first + 1) value_bits = L::four(values + first);
-      return L::template pick<strip - first>(value_bits);
+      return L::template broadcast_lane<strip - first>(value_bits);
     }
   };
 

@@ -47,7 +47,7 @@ std::optional<Heads> heads_of(const GraphBuilder& builder, ValueRef v,
 }
 
 // [B, H, S, D] with its last axes exchanged by way of [B * H, S, D], as a transpose.
-void join_batches(GraphBuilder& builder, ValueRef out) {
+void merge_batches(GraphBuilder& builder, ValueRef out) {
   const BuilderNode* last = builder.node_of(out, "reshape");
   const BuilderNode* transposed = last ? builder.node_of(last->in[0], "transpose") : nullptr;
   const BuilderNode* first = transposed ? builder.node_of(transposed->in[0], "reshape") : nullptr;
@@ -87,7 +87,7 @@ std::optional<ValueRef> without_nan(const GraphBuilder& builder, ValueRef v) {
 struct Attention {
   ValueRef q, k, v;
   std::optional<ValueRef> bias;
-  bool is_choice;  // the bias is where(seen, scores, least) as yet
+  bool is_where;  // the bias is where(seen, scores, least) as yet
   Index heads, width;
   double scale;
 };
@@ -111,7 +111,7 @@ std::optional<Attention> scores(const GraphBuilder& builder, ValueRef from,
     const auto& seen = builder[choice->in[0]].shape;
     if (!least || !(*least <= -1e30) || !seen || seen->size() > 4 || uses[from] != 1) return {};
     auto found = plain(choice->in[1]);
-    if (found) found->bias = from, found->is_choice = true;
+    if (found) found->bias = from, found->is_where = true;
     return found;
   }
   const BuilderNode* add = builder.node_of(from, "add");
@@ -153,14 +153,14 @@ std::optional<Attention> attention(const GraphBuilder& builder, const BuilderNod
 
 Index fuse_attention(GraphBuilder& builder) {
   for (std::size_t i = 0; i < builder.steps().size(); ++i)
-    join_batches(builder, builder.steps()[i].out);
+    merge_batches(builder, builder.steps()[i].out);
   const std::vector<Index> uses = uses_of(builder);
   for (std::size_t i = 0; i < builder.steps().size(); ++i) {
     const BuilderNode& last = builder.steps()[i];
     if (last.op.text() != "reshape") continue;
     const auto found = attention(builder, last, uses);
     if (!found) continue;
-    if (found->is_choice) {
+    if (found->is_where) {
       BuilderNode& choice = builder.change(*found->bias);
       choice.in[1] = builder.add_number(0);
       builder[choice.out].shape = builder[choice.in[0]].shape;

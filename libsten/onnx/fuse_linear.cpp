@@ -21,7 +21,7 @@ const BuilderNode* transposed(const GraphBuilder& builder, ValueRef v) {
 }
 
 // x[..., K], or x[..., heads, D], as rows [N, K], times w, and the rows as [..., M] again.
-void join_rows(GraphBuilder& builder, ValueRef out, const std::vector<Index>& uses) {
+void concat_rows(GraphBuilder& builder, ValueRef out, const std::vector<Index>& uses) {
   const BuilderNode* last = builder.node_of(out, "reshape");
   const BuilderNode* linear = last ? builder.node_of(last->in[0], "linear") : nullptr;
   const BuilderNode* first = linear ? builder.node_of(linear->in[0], "reshape") : nullptr;
@@ -89,7 +89,7 @@ Index fuse_linear(GraphBuilder& builder) {
     }
   }
   for (std::size_t i = 0; i < builder.steps().size(); ++i)
-    join_rows(builder, builder.steps()[i].out, uses);
+    concat_rows(builder, builder.steps()[i].out, uses);
   return count_needed(builder, "linear");
 }
 

@@ -24,7 +24,7 @@ void comparison(Inference& i) {
   i.out.dtype = DType::BOOL;
   repeated(i);
 }
-void choice(Inference& i) {
+void infer_where(Inference& i) {
   i.out.dtype = i.in(1).dtype;
   repeated(i);
 }
@@ -145,7 +145,7 @@ InferRules elementwise_rules() {
   for (const std::string_view op : unary_operators) m[op] = infer_same;
   for (const std::string_view op : binary_operators) m[op] = binary;
   for (const std::string_view op : comparisons) m[op] = comparison;
-  m["where"] = choice;
+  m["where"] = infer_where;
   m["cast"] = cast;
   return m;
 }

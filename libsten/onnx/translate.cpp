@@ -123,7 +123,7 @@ const OnnxTranslators& onnx_translators() {
     add_movement_translators(m);
     add_reduction_translators(m);
     add_product_translators(m);
-    add_maker_translators(m);
+    add_constant_translators(m);
     add_image_translators(m);
     add_pool_translators(m);
     add_norm_translators(m);

@@ -83,7 +83,7 @@ void add_elementwise_translators(OnnxTranslators& all);
 void add_movement_translators(OnnxTranslators& all);
 void add_reduction_translators(OnnxTranslators& all);
 void add_product_translators(OnnxTranslators& all);
-void add_maker_translators(OnnxTranslators& all);
+void add_constant_translators(OnnxTranslators& all);
 void add_image_translators(OnnxTranslators& all);
 void add_pool_translators(OnnxTranslators& all);
 void add_norm_translators(OnnxTranslators& all);

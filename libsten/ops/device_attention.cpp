@@ -39,7 +39,7 @@ void split_heads_on_device(const AttentionCall& g, const HeadsMoves& all) {
 void join_heads_on_device(const AttentionCall& g, const HeadsMoves& all) {
   if (all.empty()) return;
   with_rows_on_device(
-      [&](const RowFunctions& f, Stream stream) { f.join_heads(all, g.batch, g.heads, stream); });
+      [&](const RowFunctions& f, Stream stream) { f.merge_heads(all, g.batch, g.heads, stream); });
 }
 
 // A matrix [tokens, width] of each head, in a tensor [batch, tokens, heads * width]: where they lie if
@@ -121,7 +121,7 @@ Dense zeros_on_device(const Shape& shape) {
 Outputs attend_on_device(const Call& call) {
   const DeviceAttention g("attention", call, 0);
   if (g.is_empty()) return {zeros_on_device(g.result())};
-  HeadsMoves split, join;
+  HeadsMoves split, merge;
   std::optional<HeadMatrices> q, k, v, p;
   q.emplace(g, g.q, g.width, split);
   k.emplace(g, g.k, g.width, split);
@@ -132,8 +132,8 @@ Outputs attend_on_device(const Call& call) {
   HeadMatrices y = HeadMatrices::output(g, g.tokens, g.v_width);
   multiply_heads({*p}, {*v}, g.keys, y);
   p.reset(), v.reset();
-  Dense result = y.result(join);
-  join_heads_on_device(g, join);
+  Dense result = y.result(merge);
+  join_heads_on_device(g, merge);
   return {std::move(result)};
 }
 
@@ -153,7 +153,7 @@ Outputs attend_grad_on_device(const Call& call) {
       if (of[i] && call.wants(i)) grads[i] = zeros_on_device(of[i]->extents);
     return grads;
   }
-  HeadsMoves split, join;
+  HeadsMoves split, merge;
   const HeadMatrices q(g, g.q, g.width, split), k(g, g.k, g.width, split),
       v(g, g.v, g.v_width, split), from(g, dy, g.v_width, split);
   split_heads_on_device(g, split);
@@ -179,8 +179,8 @@ Outputs attend_grad_on_device(const Call& call) {
     HeadMatrices& dk = made.emplace_back(1, HeadMatrices::output(g, g.keys, g.width)).second;
     multiply_heads({ds, true}, {q}, g.tokens, dk, scale);
   }
-  for (const auto& [input, gradient] : made) grads[input] = gradient.result(join);
-  join_heads_on_device(g, join);
+  for (const auto& [input, gradient] : made) grads[input] = gradient.result(merge);
+  join_heads_on_device(g, merge);
   if (wants_bias) {
     Dense bias = output_on_device(g.bias->extents);
     with_rows_on_device([&](const RowFunctions& f, Stream stream) {

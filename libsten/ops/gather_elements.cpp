@@ -2,36 +2,37 @@
 // where tuples of indices say.
 #include "libsten/dispatch/operators.h"
 #include "libsten/ops/check.h"
-#include "libsten/ops/picks.h"
+#include "libsten/ops/gathered_slices.h"
 #include "libsten/ops/register.h"
 
 namespace sten {
 namespace {
 
-using PicksOf = Picks (*)(const char* op, const Call& call, const Shape& x, const Dense& ids);
+using GatheredSlicesOf = GatheredSlices (*)(const char* op, const Call& call, const Shape& x,
+                                            const Dense& ids);
 
-Picks elements_of(const char* op, const Call& call, const Shape& x, const Dense& ids) {
+GatheredSlices elements_of(const char* op, const Call& call, const Shape& x, const Dense& ids) {
   call.attributes.check(op, {"axis"});
-  return pick_elements(op, call.attributes.integer("axis", 0), x, ids);
+  return gather_elements_slices(op, call.attributes.integer("axis", 0), x, ids);
 }
-Picks tuples_of(const char* op, const Call& call, const Shape& x, const Dense& ids) {
+GatheredSlices tuples_of(const char* op, const Call& call, const Shape& x, const Dense& ids) {
   call.attributes.check(op, {"batch-dims"});
-  return pick_tuples(op, call.attributes.integer("batch-dims", 0), x, ids);
+  return gather_nd_slices(op, call.attributes.integer("batch-dims", 0), x, ids);
 }
 
 // ids are what the gradient reads.
-void add_gather(Operators& all, const char* op, const char* grad, PicksOf picks_of) {
+void add_gather(Operators& all, const char* op, const char* grad, GatheredSlicesOf slices_of) {
   all.declare(op, {SavedForBackward::others});
   all.add({op, {"dense", "dense"}, {{}}}, [=](const Call& call) -> Outputs {
     const Dense& x = call.in[0].as<Dense>();
-    return {picked(x, picks_of(op, call, x.extents, call.in[1].as<Dense>()))};
+    return {gather_slices(x, slices_of(op, call, x.extents, call.in[1].as<Dense>()))};
   });
   all.add({grad, {"dense", "dense"}, {{}, {}}}, [=](const Call& call) -> Outputs {
     Outputs out(2);
     if (!call.wants(0)) return out;
     const Shape& x = input_shape(grad, call, 0);
-    const Picks picks = picks_of(grad, call, x, call.in[1].as<Dense>());
-    out[0] = picked_grad(grad, call.in[0].as<Dense>(), x, picks);
+    const GatheredSlices slices = slices_of(grad, call, x, call.in[1].as<Dense>());
+    out[0] = gather_slices_grad(grad, call.in[0].as<Dense>(), x, slices);
     return out;
   });
 }

@@ -14,7 +14,7 @@ void add_lrn(Operators& all);
 void add_embedding(Operators& all);  // embedding, gather
 void add_attention(Operators& all);
 void add_shapes(Operators& all);      // reshape, squeeze, unsqueeze, flatten, transpose
-void add_joins(Operators& all);       // concat
+void add_concat(Operators& all);      // concat
 void add_reductions(Operators& all);  // sum, mean, and add_folds()
 void add_losses(Operators& all);      // cross-entropy, kl-divergence, mse
 
@@ -27,16 +27,16 @@ void add_repeats(Operators& all);  // expand, tile
 void add_pads(Operators& all);
 void add_gather_elements(Operators& all);  // and gather-nd
 void add_scatters(Operators& all);         // scatter-elements, scatter-nd
-void add_choices(Operators& all);          // non-zero, compress, one-hot, eye-like
+void add_masking(Operators& all);          // non-zero, compress, one-hot, eye-like
 void add_reverses(Operators& all);         // reverse-sequence
 void add_uniques(Operators& all);          // unique, unique-indices, -inverse, -counts
 void add_integer_binary(Operators& all);   // mod, bit-shift
 void add_einsum(Operators& all);
 void add_nll_loss(Operators& all);
-void add_folds(Operators& all);   // reduce-max and others
-void add_orders(Operators& all);  // arg-max, arg-min, top-k, top-k-indices, hardmax
-void add_scans(Operators& all);   // cum-sum, trilu
-void add_makers(Operators& all);  // range, constant-of-shape, shape, size
+void add_folds(Operators& all);      // reduce-max and others
+void add_top_k(Operators& all);      // arg-max, arg-min, top-k, top-k-indices, hardmax
+void add_scans(Operators& all);      // cum-sum, trilu
+void add_constants(Operators& all);  // range, constant-of-shape, shape, size
 
 void add_sparse_add(Operators& all);
 void add_linear(Operators& all);

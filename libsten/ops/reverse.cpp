@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "libsten/ops/check.h"
+#include "libsten/ops/gathered_slices.h"
 #include "libsten/ops/numbers.h"
-#include "libsten/ops/picks.h"
 #include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/strided_copy.h"
@@ -28,7 +28,7 @@ Tensor reverse(const char* op, const Call& call) {
       fail_usage("{}: a length is {}, but x is {}", op, n, to_string(x.extents));
   const Index last = std::max(time, batch);
   const std::vector<Index> steps = StridedView::of(x.extents).steps;
-  Picks p{{}, steps[last], x.extents};
+  GatheredSlices p{{}, steps[last], x.extents};
   if (x.size() == 0) return x;
   p.at.resize(x.size() / p.n);
   for (Index i = 0; i < std::ssize(p.at); ++i) {
@@ -36,7 +36,7 @@ Tensor reverse(const char* op, const Call& call) {
                 n = lengths[at / steps[batch] % x.extents[batch]];
     p.at[i] = t < n ? at + (n - 1 - 2 * t) * steps[time] : at;
   }
-  return picked(x, p);
+  return gather_slices(x, p);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include "libsten/ops/check.h"
 #include "libsten/ops/elements.h"
+#include "libsten/ops/gathered_slices.h"
 #include "libsten/ops/output.h"
-#include "libsten/ops/picks.h"
 #include "libsten/ops/register.h"
 
 namespace sten {
@@ -15,13 +15,13 @@ struct Scatter {
   const char *op, *grad;
   bool by_tuples;
 
-  Picks picks(const char* who, const Call& call, const Shape& x, const Dense& ids) const {
+  GatheredSlices slices(const char* who, const Call& call, const Shape& x, const Dense& ids) const {
     if (by_tuples) {
       call.attributes.check(who, {"reduction"});
-      return pick_tuples(who, 0, x, ids);
+      return gather_nd_slices(who, 0, x, ids);
     }
     call.attributes.check(who, {"axis", "reduction"});
-    return pick_elements(who, call.attributes.integer("axis", 0), x, ids);
+    return gather_elements_slices(who, call.attributes.integer("axis", 0), x, ids);
   }
 };
 
@@ -42,14 +42,14 @@ void with_reduction(const char* op, const std::string& name, F&& f) {
 
 // In the order of the updates.
 template <class T, class F>
-void combine(const Picks& p, const T* updates, T* y, F f) {
+void combine(const GatheredSlices& p, const T* updates, T* y, F f) {
   for (const Index at : p.at)
     for (Index k = 0; k < p.n; ++k, ++updates) y[at + k] = f(y[at + k], *updates);
 }
 
 Outputs scatter(const Scatter& s, const Call& call) {
   const Dense &x = call.in[0].as<Dense>(), &updates = call.in[2].as<Dense>();
-  const Picks p = s.picks(s.op, call, x.extents, call.in[1].as<Dense>());
+  const GatheredSlices p = s.slices(s.op, call, x.extents, call.in[1].as<Dense>());
   check_dtypes(s.op, "x", x.dtype(), "updates", updates.dtype());
   if (updates.extents != p.shape)
     fail_usage("{}: updates are {}, and have to be {}", s.op, to_string(updates.extents),
@@ -86,7 +86,7 @@ Outputs scatter(const Scatter& s, const Call& call) {
 // x keeps its own where nothing was put; of several updates of an element the last one stayed.
 Outputs scatter_grad(const Scatter& s, const Call& call) {
   const Dense &dy = call.in[0].as<Dense>(), &ids = call.in[1].as<Dense>();
-  const Picks p = s.picks(s.grad, call, dy.extents, ids);
+  const GatheredSlices p = s.slices(s.grad, call, dy.extents, ids);
   check_gradient(s.grad, dy, input_shape(s.grad, call, 0));
   const std::string reduction = call.attributes.word("reduction", "none");
   const bool is_sum = reduction == "add";
@@ -95,7 +95,7 @@ Outputs scatter_grad(const Scatter& s, const Call& call) {
   Outputs out(3);
   if (call.wants(0)) out[0] = dy;
   if (is_sum) {
-    if (call.wants(2)) out[2] = picked(dy, p);
+    if (call.wants(2)) out[2] = gather_slices(dy, p);
     return out;
   }
   with_real(s.grad, dy.dtype(), [&]<class T>(T) {
@@ -110,7 +110,7 @@ Outputs scatter_grad(const Scatter& s, const Call& call) {
     Index i = 0;
     for (const Index at : p.at)
       for (Index k = 0; k < p.n; ++k) last[at + k] = i++;
-    Dense du = picked(dy, p);
+    Dense du = gather_slices(dy, p);
     const std::span<T> to = du.values.mutate<T>();
     i = 0;
     for (const Index at : p.at)

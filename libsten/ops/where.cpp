@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-const std::uint8_t* choices(const Dense& condition) {
+const std::uint8_t* condition_of(const Dense& condition) {
   if (condition.dtype() != DType::BOOL)
     fail_usage("where: the condition is {}, not BOOL", name_of(condition.dtype()));
   return condition.values.as<std::uint8_t>().data();
@@ -24,7 +24,7 @@ Outputs where(const Call& call) {
   call.attributes.check("where", {});
   const Dense &condition = call.in[0].as<Dense>(), &x = call.in[1].as<Dense>(),
               &y = call.in[2].as<Dense>();
-  const std::uint8_t* c = choices(condition);
+  const std::uint8_t* c = condition_of(condition);
   check_dtypes("where", "x", x.dtype(), "y", y.dtype());
   const Shape shape = shape_of(condition, x.extents, y.extents);
   const Broadcast xs(shape, x.extents, x.extents), ys(shape, condition.extents, y.extents);
@@ -48,7 +48,7 @@ Outputs where(const Call& call) {
 // dy to what was chosen, 0 to the other.
 Outputs where_grad(const Call& call) {
   const Dense &dy = call.in[0].as<Dense>(), &condition = call.in[1].as<Dense>();
-  const std::uint8_t* c = choices(condition);
+  const std::uint8_t* c = condition_of(condition);
   const Dense* operands[] = {&call.in[2].as<Dense>(), &call.in[3].as<Dense>()};
   check_gradient("where.grad", dy, shape_of(condition, operands[0]->extents, operands[1]->extents));
   const Broadcast repeated(dy.extents, condition.extents, condition.extents);

@@ -108,7 +108,7 @@ class Greedy {
         chunks_(ceil_div(sums.columns, m_)),
         gain_(sums.rows),
         totals_(sums.columns),
-        picked_(sums.columns) {}
+        is_taken_(sums.columns) {}
 
   std::vector<Index> run() {
     measure_rows();
@@ -159,7 +159,7 @@ class Greedy {
   void begin_group() {
     for (Index r = 0; r < sums_.rows; ++r) gain_[r] = -average_[r];
     std::fill(totals_.begin(), totals_.end(), 0.0f);
-    std::fill(picked_.begin(), picked_.end(), char{0});
+    std::fill(is_taken_.begin(), is_taken_.end(), char{0});
   }
 
   // The row is of the group: which columns the group would keep, and what other rows have there.
@@ -175,9 +175,9 @@ class Greedy {
         return totals_[a] != totals_[b] ? totals_[a] > totals_[b] : a < b;
       });
       for (Index i = 0; i < size; ++i)
-        if (const char now = i < n; now != picked_[by[i]]) {
+        if (const char now = i < n; now != is_taken_[by[i]]) {
           (now ? added_ : removed_).push_back(by[i]);
-          picked_[by[i]] = now;
+          is_taken_[by[i]] = now;
         }
     }
     constexpr Index grain = 4096;
@@ -197,7 +197,7 @@ class Greedy {
   Index n_, m_, v_, chunks_;
   std::vector<float> gain_, spread_, average_;  // of each row
   std::vector<float> totals_;                   // of the group, in each column
-  std::vector<char> picked_;
+  std::vector<char> is_taken_;
   std::vector<Index> added_, removed_;
 };
 

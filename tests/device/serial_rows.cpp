@@ -24,7 +24,7 @@ kernels::RowFunctions serial_rows() {
   all.mse = with_memory<row_table, &R::mse>();
   all.mse_grad = with_memory<row_table, &R::mse_grad>();
   all.split_heads = with_memory<row_table, &R::split_heads>();
-  all.join_heads = with_memory<row_table, &R::join_heads>();
+  all.merge_heads = with_memory<row_table, &R::merge_heads>();
   all.attention_weights = with_memory<row_table, &R::attention_weights>();
   all.attention_grad = with_memory<row_table, &R::attention_grad>();
   all.bias_grad = with_memory<row_table, &R::bias_grad>();

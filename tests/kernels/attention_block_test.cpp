@@ -94,7 +94,7 @@ TEST_CASE("blocks move heads, of any width and at any place") {
       }
       CHECK(is_moved);
       const kernels::HeadsMove join{apart.data(), tokens, width, back.data()};
-      f.join_heads({&join, 1}, batch, heads, nullptr);
+      f.merge_heads({&join, 1}, batch, heads, nullptr);
       CHECK(back == x);
       // Several, of other shapes, more than there are in one launch.
       std::vector<RowFloats> to(6, RowFloats(all)), again = to;
@@ -105,7 +105,7 @@ TEST_CASE("blocks move heads, of any width and at any place") {
         home.push_back({to[k].data(), t, w, again[k].data()});
       }
       f.split_heads(split_moves, batch, heads, nullptr);
-      f.join_heads(home, batch, heads, nullptr);
+      f.merge_heads(home, batch, heads, nullptr);
       CHECK(to[1] == apart);
       CHECK(to[0] != apart);
       for (std::size_t k = 0; k < to.size(); ++k) {

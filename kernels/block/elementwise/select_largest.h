@@ -105,7 +105,7 @@ struct ClearTotals {
 };
 
 // Puts the next digit to *selected, and clears the totals for the one after.
-struct PickDigit {
+struct SelectDigit {
   static constexpr int threads = 256;
   KeyDigit digit;
   SelectedKey* selected;
@@ -246,7 +246,7 @@ void keep_largest(Grid& grid, const U* x, std::int64_t n, std::int64_t drop, std
   for (int above = key_bits; above > 0;) {
     const KeyDigit digit = KeyDigit::next(above);
     grid.launch(CountDigits<U>{x, n, digit, above == key_bits, selected, totals});
-    grid.launch(PickDigit{digit, selected, totals});
+    grid.launch(SelectDigit{digit, selected, totals});
     above = digit.shift;
   }
   const std::int64_t* before = sums_before(grid, CountTies<U>{x, n, selected}, n);

@@ -180,8 +180,8 @@ struct AttentionOn {
                           Stream stream) {
     move_heads(all, batch, heads, false, stream);
   }
-  static void join_heads(std::span<const HeadsMove> all, std::int64_t batch, std::int64_t heads,
-                         Stream stream) {
+  static void merge_heads(std::span<const HeadsMove> all, std::int64_t batch, std::int64_t heads,
+                          Stream stream) {
     move_heads(all, batch, heads, true, stream);
   }
   static void attention_weights(const AttentionScores& a, float* scores, Stream stream) {

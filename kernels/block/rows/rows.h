@@ -27,7 +27,7 @@ RowFunctions row_functions() {
   all.mse = SquaredErrorOn<Grid>::mse;
   all.mse_grad = SquaredErrorOn<Grid>::mse_grad;
   all.split_heads = AttentionOn<Grid>::split_heads;
-  all.join_heads = AttentionOn<Grid>::join_heads;
+  all.merge_heads = AttentionOn<Grid>::merge_heads;
   all.attention_weights = AttentionOn<Grid>::attention_weights;
   all.attention_grad = AttentionOn<Grid>::attention_grad;
   all.bias_grad = AttentionOn<Grid>::bias_grad;

@@ -24,7 +24,7 @@ double timeout(double usual) {
 
 }  // namespace
 
-Joining::Joining() {
+RankTimeout::RankTimeout() {
   thread_ = std::thread([this] {
     const double most = timeout(60);
     // Those that wait say the same: the first one's end is that of all.
@@ -41,7 +41,7 @@ Joining::Joining() {
   });
 }
 
-Joining::~Joining() {
+RankTimeout::~RankTimeout() {
   {
     const std::lock_guard hold(lock_);
     joined_ = true;

@@ -13,12 +13,12 @@ namespace sten::mpi_plugin {
 // For as long as a rank begins MPI with the others. Ends this process, for which its launcher ends the
 // others, with a line and exit code 1 once that takes STEN_RANK_TIMEOUT seconds (60): MPI waits for
 // ever for a process that never begins it.
-class Joining {
+class RankTimeout {
  public:
-  Joining();
-  ~Joining();
-  Joining(const Joining&) = delete;
-  Joining& operator=(const Joining&) = delete;
+  RankTimeout();
+  ~RankTimeout();
+  RankTimeout(const RankTimeout&) = delete;
+  RankTimeout& operator=(const RankTimeout&) = delete;
 
  private:
   std::mutex lock_;

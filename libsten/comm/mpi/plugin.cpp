@@ -64,7 +64,7 @@ bool is_cuda_aware() {
 class MpiRanks final : public sten::Communicator {
  public:
   MpiRanks() {
-    const sten::mpi_plugin::Joining joining;
+    const sten::mpi_plugin::RankTimeout joining;
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
     // Failures do not meet what other ranks are waiting in.

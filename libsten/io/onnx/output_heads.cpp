@@ -14,9 +14,9 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
 void add_nodes(const OnnxGraph& graph, const WireFile& file, int depth, OnnxNodes& out);
 
 // A node without an operator from each value of `from` to that of its position in `to`.
-void join(const std::vector<std::string_view>& from, std::size_t from_begin,
-          const std::vector<std::string_view>& to, std::size_t to_begin, std::size_t most,
-          OnnxNodes& out) {
+void concat_texts(const std::vector<std::string_view>& from, std::size_t from_begin,
+                  const std::vector<std::string_view>& to, std::size_t to_begin, std::size_t most,
+                  OnnxNodes& out) {
   for (std::size_t k = 0; k < most && from_begin + k < from.size() && to_begin + k < to.size();
        ++k) {
     OnnxNode& joint = out.joints.emplace_back();
@@ -44,14 +44,16 @@ void add_with_subgraphs(const OnnxNode& n, const WireFile& file, int depth, Onnx
       add_nodes(body, file, depth + 1, out);
       const std::vector<std::string_view> made = names(body.outputs), taken = names(body.inputs);
       // A loop has its count of turns and its condition in front.
-      join(made, is_loop, n.outputs, 0, any, out);
-      if (is_loop) join(n.inputs, 2, taken, 2, any, out), join(made, 1, taken, 2, any, out);
+      concat_texts(made, is_loop, n.outputs, 0, any, out);
+      if (is_loop)
+        concat_texts(n.inputs, 2, taken, 2, any, out), concat_texts(made, 1, taken, 2, any, out);
       if (!is_scan) continue;
       const OnnxAttribute* scanned = n.find("num_scan_inputs");
       const auto states =
           static_cast<std::int64_t>(n.inputs.size()) - (scanned ? scanned->integer : 0);
-      join(n.inputs, 0, taken, 0, any, out);
-      join(made, 0, taken, 0, static_cast<std::size_t>(std::max<std::int64_t>(states, 0)), out);
+      concat_texts(n.inputs, 0, taken, 0, any, out);
+      concat_texts(made, 0, taken, 0, static_cast<std::size_t>(std::max<std::int64_t>(states, 0)),
+                   out);
     }
 }
 
@@ -154,7 +156,7 @@ class Flow {
   Values before(std::vector<std::size_t> open, const Counts& counts) const {
     std::vector<bool> seen(nodes_.size());
     Values found;
-    const auto add_makers = [&](std::string_view v) {
+    const auto add_constants = [&](std::string_view v) {
       if (v.empty() || !found.insert(v).second) return;
       if (const auto at = producers_.find(v); at != producers_.end())
         open.insert(open.end(), at->second.begin(), at->second.end());
@@ -165,7 +167,7 @@ class Flow {
       if (seen[k]) continue;
       seen[k] = true;
       for (std::size_t i = 0; i < nodes_[k]->inputs.size(); ++i)
-        if (counts(*nodes_[k], i)) add_makers(nodes_[k]->inputs[i]);
+        if (counts(*nodes_[k], i)) add_constants(nodes_[k]->inputs[i]);
     }
     return found;
   }

@@ -1,4 +1,4 @@
-#include "libsten/ops/picks.h"
+#include "libsten/ops/gathered_slices.h"
 
 #include <algorithm>
 
@@ -20,7 +20,8 @@ Index index_of(std::string_view op, Index id, Index extent, Index i, const Shape
 
 }  // namespace
 
-Picks pick_elements(std::string_view op, Index axis, const Shape& x, const Dense& ids) {
+GatheredSlices gather_elements_slices(std::string_view op, Index axis, const Shape& x,
+                                      const Dense& ids) {
   axis = axis_of(op, axis, x);
   bool fits = ids.extents.size() == x.size();
   for (Index d = 0; fits && d < std::ssize(x); ++d) fits = d == axis || ids.extents[d] <= x[d];
@@ -28,7 +29,7 @@ Picks pick_elements(std::string_view op, Index axis, const Shape& x, const Dense
     fail_usage("{}: x is {} and ids are {}, which does not fit beside axis {}", op, to_string(x),
                to_string(ids.extents), axis);
   const StridedView all = StridedView::of(x);
-  Picks p{integers_of(op, "ids", ids), 1, ids.extents};
+  GatheredSlices p{integers_of(op, "ids", ids), 1, ids.extents};
   parallel_for(std::ssize(p.at), Index{1} << 12, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       p.at[i] = index_of(op, p.at[i], x[axis], i, ids.extents, x) * all.steps[axis];
@@ -40,7 +41,8 @@ Picks pick_elements(std::string_view op, Index axis, const Shape& x, const Dense
   return p;
 }
 
-Picks pick_tuples(std::string_view op, Index batch, const Shape& x, const Dense& ids) {
+GatheredSlices gather_nd_slices(std::string_view op, Index batch, const Shape& x,
+                                const Dense& ids) {
   const Index rank = std::ssize(ids.extents);
   const Index depth = rank > 0 ? ids.extents.back() : 0;
   bool fits = batch >= 0 && batch < rank && batch + depth <= std::ssize(x);
@@ -50,7 +52,7 @@ Picks pick_tuples(std::string_view op, Index batch, const Shape& x, const Dense&
                to_string(x), to_string(ids.extents), batch);
   const StridedView all = StridedView::of(x);
   const std::vector<Index> given = integers_of(op, "ids", ids);
-  Picks p{{}, 1, {ids.extents.begin(), ids.extents.end() - 1}};
+  GatheredSlices p{{}, 1, {ids.extents.begin(), ids.extents.end() - 1}};
   p.at.resize(size_of(p.shape));
   for (Index d = batch + depth; d < std::ssize(x); ++d) {
     p.n *= x[d];
@@ -70,7 +72,7 @@ Picks pick_tuples(std::string_view op, Index batch, const Shape& x, const Dense&
   return p;
 }
 
-Dense picked(const Dense& x, const Picks& p) {
+Dense gather_slices(const Dense& x, const GatheredSlices& p) {
   Dense y{p.shape, Values::uninitialized(x.dtype(), size_of(p.shape))};
   with_width(x.values.width(), [&]<class U>(U) {
     const U* from = x.values.as<U>().data();
@@ -83,7 +85,8 @@ Dense picked(const Dense& x, const Picks& p) {
   return y;
 }
 
-Dense picked_grad(std::string_view op, const Dense& dy, const Shape& x, const Picks& p) {
+Dense gather_slices_grad(std::string_view op, const Dense& dy, const Shape& x,
+                         const GatheredSlices& p) {
   check_gradient(op, dy, p.shape);
   return with_real(op, dy.dtype(), [&]<class T>(T) -> Dense {
     std::vector<double> sums(size_of(x));

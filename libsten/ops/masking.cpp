@@ -3,8 +3,8 @@
 
 #include "libsten/ops/check.h"
 #include "libsten/ops/elements.h"
+#include "libsten/ops/gathered_slices.h"
 #include "libsten/ops/numbers.h"
-#include "libsten/ops/picks.h"
 #include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/strided_copy.h"
@@ -35,7 +35,7 @@ Tensor non_zero(const Call& call) {
 
 // Of an axis, or of all elements in order, those whose condition is true. The condition may be
 // shorter than the axis.
-Picks compressed_from(const char* op, const Call& call, const Shape& x) {
+GatheredSlices compressed_from(const char* op, const Call& call, const Shape& x) {
   call.attributes.check(op, {"axis"});
   const Dense& condition = call.in[1].as<Dense>();
   if (condition.dtype() != DType::BOOL || condition.extents.size() != 1)
@@ -47,7 +47,7 @@ Picks compressed_from(const char* op, const Call& call, const Shape& x) {
   if (condition.size() > from[axis])
     fail_usage("{}: the condition has {} elements, more than axis {} of {}", op, condition.size(),
                axis, to_string(from));
-  Picks p{{}, StridedView::of(from).steps[axis], from};
+  GatheredSlices p{{}, StridedView::of(from).steps[axis], from};
   p.shape[axis] = 0;
   std::vector<Index> chosen;
   for (const std::uint8_t c : condition.values.as<std::uint8_t>()) {
@@ -66,12 +66,12 @@ Tensor compress(const Call& call) {
   if (call.in.size() != 2)
     fail_usage("compress: {} inputs; it takes x and a condition", call.in.size());
   const Dense& x = call.in[0].as<Dense>();
-  return picked(x, compressed_from("compress", call, x.extents));
+  return gather_slices(x, compressed_from("compress", call, x.extents));
 }
 Tensor compress_grad(const Call& call) {
   const char* op = "compress.grad";
   const Shape& x = input_shape(op, call, 0);
-  return picked_grad(op, call.in[0].as<Dense>(), x, compressed_from(op, call, x));
+  return gather_slices_grad(op, call.in[0].as<Dense>(), x, compressed_from(op, call, x));
 }
 
 // The value of an input of one element, of any dtype.
@@ -142,7 +142,7 @@ Tensor eye_like(const Call& call) {
 
 }  // namespace
 
-void add_choices(Operators& all) {
+void add_masking(Operators& all) {
   add_plain(all, "non-zero", SavedForBackward::nothing, non_zero);
   add_plain(all, "compress", SavedForBackward::others, compress, compress_grad);
   add_plain(all, "one-hot", SavedForBackward::nothing, one_hot);

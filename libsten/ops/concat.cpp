@@ -73,7 +73,7 @@ Outputs concat_grad(const Call& call) {
 
 }  // namespace
 
-void add_joins(Operators& all) {
+void add_concat(Operators& all) {
   all.declare("concat", {SavedForBackward::nothing});
   for (const Device device : {Device::cpu, Device::cuda}) {
     all.add({"concat", {"dense", any::more}, {{}}, device}, concat);

@@ -145,7 +145,7 @@ Tensor top_grad(const Call& call) {
 
 }  // namespace
 
-void add_orders(Operators& all) {
+void add_top_k(Operators& all) {
   add_plain(all, "arg-max", SavedForBackward::nothing,
             [](const Call& call) { return arg("arg-max", true, call); });
   add_plain(all, "arg-min", SavedForBackward::nothing,

@@ -70,7 +70,7 @@ void non_zero(OnnxCall& c) { c.set(0, c.add("non-zero", {c.in(0)})); }
 
 }  // namespace
 
-void add_maker_translators(OnnxTranslators& all) {
+void add_constant_translators(OnnxTranslators& all) {
   const OnnxTranslators these{{"Constant", constant}, {"ConstantOfShape", constant_of_shape},
                               {"Range", range},       {"Shape", shape},
                               {"Size", size},         {"EyeLike", eye_like},

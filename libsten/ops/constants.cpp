@@ -87,7 +87,7 @@ Outputs size(const Call& call) {
 
 }  // namespace
 
-void add_makers(Operators& all) {
+void add_constants(Operators& all) {
   add_plain(all, "range", SavedForBackward::nothing, range);
   add_plain(all, "constant-of-shape", SavedForBackward::nothing, constant_of_shape);
   // These read no values: any layout will do.
