@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "libsten/onnx/axis_permutation.h"
 #include "libsten/onnx/fuse.h"
-#include "libsten/onnx/reorder.h"
 
 namespace sten {
 namespace {
@@ -26,7 +26,7 @@ class Reorder {
     for (ValueRef v = 0; v < from_.size(); ++v)
       if (!from_[v].node) layouts_[v] = {{to_.add_leaf(from_[v]), {}}};
     for (const BuilderNode& s : from_.steps())
-      if (uses_[s.out] > 0 && !in_order(s)) in_own_order(s);
+      if (uses_[s.out] > 0 && !in_order(s)) in_identity_permutation(s);
     std::set<ValueRef> taken;
     for (const GraphBuilder::Output& o : from_.outputs()) {
       const ValueRef v = own(o.value);
@@ -40,7 +40,7 @@ class Reorder {
   // A value of the new draft that has the axes of an old one in this order.
   struct AxisLayout {
     ValueRef value = 0;
-    AxisOrder order;
+    AxisPermutation order;
   };
 
   const std::optional<ExtentList>& shape(ValueRef v) const { return from_[v].shape; }
@@ -51,25 +51,25 @@ class Reorder {
   }
   const AxisLayout& first(ValueRef v) const { return layouts_[v].front(); }
   // Of a value that lies in another order than its own; nothing else.
-  const AxisOrder* moved(ValueRef v) const {
+  const AxisPermutation* moved(ValueRef v) const {
     return shape(v) && !first(v).order.empty() ? &first(v).order : nullptr;
   }
 
   ValueRef own(ValueRef v) { return in(v, {}); }
   // v with its axes in this order, moved there where it is not yet.
-  ValueRef in(ValueRef v, const AxisOrder& order) {
+  ValueRef in(ValueRef v, const AxisPermutation& order) {
     for (const AxisLayout& f : layouts_[v])
       if (f.order == order) return f.value;
     const AxisLayout& f = first(v);
-    const AxisOrder is = f.order.empty() ? own_order(rank(v)) : f.order;
-    AxisOrder move = order.empty() ? own_order(rank(v)) : order;
+    const AxisPermutation is = f.order.empty() ? identity_permutation(rank(v)) : f.order;
+    AxisPermutation move = order.empty() ? identity_permutation(rank(v)) : order;
     for (Index& d : move) d = place_of(is, d);
     const ValueRef moved = move_axes(f.value, move, name_of(v));
     set_shape(moved, reordered(*shape(v), order));
     layouts_[v].push_back({moved, order});
     return moved;
   }
-  ValueRef move_axes(ValueRef value, const AxisOrder& order, const std::string& name) {
+  ValueRef move_axes(ValueRef value, const AxisPermutation& order, const std::string& name) {
     const auto& x = to_[value].shape;
     if (x && preserves_elements(*x, order))
       if (const auto list = shape_list(*x, reordered(*x, order)))
@@ -92,7 +92,7 @@ class Reorder {
   }
 
   // The value of a step in the order.
-  bool put(const BuilderNode& s, std::vector<ValueRef> in, Attributes a, AxisOrder order) {
+  bool put(const BuilderNode& s, std::vector<ValueRef> in, Attributes a, AxisPermutation order) {
     const ValueRef v = to_.add(s.op, std::move(in), std::move(a), s.name);
     order = shortened(std::move(order));
     if (shape(s.out)) set_shape(v, reordered(*shape(s.out), order));
@@ -100,7 +100,7 @@ class Reorder {
     layouts_[s.out] = {{v, std::move(order)}};
     return true;
   }
-  void in_own_order(const BuilderNode& s) {
+  void in_identity_permutation(const BuilderNode& s) {
     std::vector<ValueRef> in;
     for (const ValueRef r : s.in) in.push_back(own(r));
     put(s, std::move(in), s.attributes, {});
@@ -115,25 +115,25 @@ class Reorder {
     if (is_elementwise(op)) return elementwise(s);
     if (op == "concat") return concat(s);
     if (!moved(s.in[0])) return false;
-    const AxisOrder order = *moved(s.in[0]);
+    const AxisPermutation order = *moved(s.in[0]);
     if (op == "reshape" || op == "flatten" || op == "squeeze" || op == "unsqueeze")
       return reshape(s, order);
     if (op == "layer-norm") return layer_norm(s, order);
     if (op == "shape" || op == "size") return extents(s, order);
-    auto attributes = s.in.size() == 1 ? attributes_in(s, order) : std::nullopt;
+    auto attributes = s.in.size() == 1 ? attributes_permuted(s, order) : std::nullopt;
     if (!attributes) return false;
-    AxisOrder result = order_of_result(s, order);
+    AxisPermutation result = permutation_of_result(s, order);
     return put(s, {first(s.in[0]).value}, std::move(*attributes), std::move(result));
   }
 
   bool transpose(const BuilderNode& s) {
-    AxisOrder axes = s.attributes.list("axes", own_order(rank(s.out)));
+    AxisPermutation axes = s.attributes.list("axes", identity_permutation(rank(s.out)));
     const auto n = static_cast<Index>(axes.size());
     if (!s.attributes.has("axes") && n > 1) std::swap(axes[axes.size() - 2], axes.back());
     for (Index& d : axes) d = d < 0 ? d + n : d;
-    const AxisOrder back = inverse_order(axes);
+    const AxisPermutation back = inverse_permutation(axes);
     for (const AxisLayout& f : layouts_[s.in[0]]) {
-      AxisOrder order = f.order.empty() ? own_order(axes.size()) : f.order;
+      AxisPermutation order = f.order.empty() ? identity_permutation(axes.size()) : f.order;
       for (Index& d : order) d = back[static_cast<std::size_t>(d)];
       layouts_[s.out].push_back({f.value, shortened(std::move(order))});
     }
@@ -142,24 +142,24 @@ class Reorder {
 
   // In the order of an input that has all elements of the result.
   bool elementwise(const BuilderNode& s) {
-    const AxisOrder* order = nullptr;
+    const AxisPermutation* order = nullptr;
     for (const ValueRef r : s.in) {
       if (!shape(r)) return false;
       if (!order && shape(r) == shape(s.out)) order = moved(r);
     }
     if (!order) return false;
-    const AxisOrder own = *order;
+    const AxisPermutation own = *order;
     std::vector<ValueRef> in;
     for (const ValueRef r : s.in) in.push_back(operand(r, own));
     return put(s, std::move(in), s.attributes, own);
   }
   // What is repeated to the order's axes.
-  ValueRef operand(ValueRef v, const AxisOrder& order) {
+  ValueRef operand(ValueRef v, const AxisPermutation& order) {
     const auto is_one = [](Extent e) { return e.is(1); };
     if (std::ranges::all_of(*shape(v), is_one)) return own(v);
     const std::size_t missing = order.size() - rank(v);
     if (missing == 0) return in(v, order);
-    AxisOrder axes;
+    AxisPermutation axes;
     ExtentList to;  // without extents of 1 in front
     for (const Index d : order) {
       const Index axis = d - static_cast<Index>(missing);
@@ -172,7 +172,7 @@ class Reorder {
     if (to_[target].shape == to) return target;
     if (const auto list = shape_list(*to_[target].shape, to))
       return node("reshape", {target}, shape_attribute(*list), name_of(v) + ".reshape");
-    AxisOrder ones;
+    AxisPermutation ones;
     for (std::size_t i = 0; i < order.size(); ++i)
       if (order[i] < static_cast<Index>(missing)) ones.push_back(static_cast<Index>(i));
     return node("unsqueeze", {in(v, shortened(std::move(axes)))}, Attributes().set("axes", ones),
@@ -180,27 +180,27 @@ class Reorder {
   }
 
   bool concat(const BuilderNode& s) {
-    const AxisOrder* order = nullptr;
+    const AxisPermutation* order = nullptr;
     for (const ValueRef r : s.in) {
       if (!shape(r) || rank(r) != rank(s.out)) return false;
       if (!order) order = moved(r);
     }
     if (!order) return false;
-    const AxisOrder own = *order;
+    const AxisPermutation own = *order;
     std::vector<ValueRef> parts;
     for (const ValueRef r : s.in) parts.push_back(in(r, own));
-    return put(s, std::move(parts), *attributes_in(s, own), own);
+    return put(s, std::move(parts), *attributes_permuted(s, own), own);
   }
-  bool reshape(const BuilderNode& s, const AxisOrder& order) {
+  bool reshape(const BuilderNode& s, const AxisPermutation& order) {
     const ExtentList &x = *shape(s.in[0]), &y = *shape(s.out);
     const auto groups = reshape_groups(to_.extents, x, y);
     if (!groups) return false;
-    AxisOrder from = order;
-    auto after = order_after(*groups, from, x, y);
+    AxisPermutation from = order;
+    auto after = permutation_after(*groups, from, x, y);
     if (!after && wants_last_.contains(s.out)) {
       // Its elements have to be moved, and go where the next operator wants them.
-      const auto before = order_before(*groups, axes_to_last(y.size()), x, y);
-      if (before) after = order_after(*groups, from = *before, x, y);
+      const auto before = permutation_before(*groups, axes_to_last(y.size()), x, y);
+      if (before) after = permutation_after(*groups, from = *before, x, y);
     }
     if (!after) return false;
     const auto list = shape_list(reordered(x, from), reordered(y, *after));
@@ -213,7 +213,7 @@ class Reorder {
   }
 
   // Parameters are those of the last axis.
-  bool layer_norm(const BuilderNode& s, const AxisOrder& order) {
+  bool layer_norm(const BuilderNode& s, const AxisPermutation& order) {
     if (order.back() != std::ssize(order) - 1) return false;
     std::vector<ValueRef> in{first(s.in[0]).value};
     for (std::size_t i = 1; i < s.in.size(); ++i) in.push_back(own(s.in[i]));
@@ -221,7 +221,7 @@ class Reorder {
   }
 
   // Extents, each at the place of its axis.
-  bool extents(const BuilderNode& s, const AxisOrder& order) {
+  bool extents(const BuilderNode& s, const AxisPermutation& order) {
     const ValueRef x = first(s.in[0]).value;
     if (s.op.text() == "size") return put(s, {x}, s.attributes, {});
     const Index n = std::ssize(order);
@@ -229,7 +229,7 @@ class Reorder {
       const Index p = s.attributes.integer(name, fallback);
       return std::clamp<Index>(p < 0 ? p + n : p, 0, n);
     };
-    AxisOrder positions;
+    AxisPermutation positions;
     for (Index d = at("begin", 0); d < at("end", n); ++d) positions.push_back(place_of(order, d));
     const ValueRef all = to_.add("shape", {x}, {}, s.name + ".shape");
     const ValueRef v = to_.add("gather", {all, to_.add_integers(positions)}, {}, s.name);

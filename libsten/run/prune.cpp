@@ -58,7 +58,7 @@ class Pruning {
 
   Outcome run() {
     find_tied();
-    find_orders();
+    find_permutations();
     try {
       find_global();
     } catch (const std::bad_alloc&) {
@@ -137,14 +137,14 @@ class Pruning {
   // above all numbers, as their bits do, unless they are to be 0.
   Dense load(std::size_t i, Device device = Device::cpu) const {
     if (device != Device::cpu && reordering_.moves(i)) return load(i).to(device);
-    const Dense x = load_in_order(i, device);
+    const Dense x = load_permuted(i, device);
     Dense moved = reordering_.moved(i, x);
     const bool is_copy = moved.values.bytes().data() != x.values.bytes().data();
     if (is_copy) in().drop(in().tensors()[i]);
     return moved;
   }
 
-  Dense load_in_order(std::size_t i, Device device) const {
+  Dense load_permuted(std::size_t i, Device device) const {
     const CheckpointTensor& t = in().tensors()[i];
     Dense x = in().load(t).to_dense().to(device);
     if (const auto bad = first_not_finite(x)) {
@@ -180,7 +180,7 @@ class Pruning {
   }
 
   // Before any tensor is changed: the next weight may come first in the file.
-  void find_orders() {
+  void find_permutations() {
     for (const std::size_t i : reordering_.firsts()) {
       const CheckpointTensor& t = in().tensors()[i];
       or_lack_of_memory(in().name(), t.name, [&] {
@@ -191,7 +191,7 @@ class Pruning {
               i, of_tensor(t, [&] {
                 const Dense ranks =
                     how.by_gradient ? gradient_ranks(x, *scores, ranks_are_wide(x, *scores)) : x;
-                return row_order(ranks, NmgvFit::make(how.sparsifier));
+                return row_permutation(ranks, NmgvFit::make(how.sparsifier));
               }));
         });
       });

@@ -78,7 +78,7 @@ void PruneSummary::add_errors(std::size_t i, double before, double after) {
 
 Report PruneSummary::finish(const Known& known) {
   Report r = std::move(report_);
-  add_order(r, known.reordering);
+  add_permutation(r, known.reordering);
   for (const std::size_t i : known.order) r.rows.push_back(std::move(rows_[i]));
   r.at(r.total, "name") = "total";
   r.at(r.total, "elements") = total_.elements;
@@ -108,7 +108,7 @@ Report PruneSummary::finish(const Known& known) {
 }
 
 // The energy of the given order is known where the order was chosen by what then stays.
-void PruneSummary::add_order(Report& r, const Reordering& reordering) {
+void PruneSummary::add_permutation(Report& r, const Reordering& reordering) {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (rows_[i].empty() || !reordering.moves(i)) continue;
     r.at(rows_[i], "reordered") = std::string(!reordering.moves_columns(i) ? "rows"

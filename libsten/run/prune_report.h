@@ -43,7 +43,7 @@ class PruneSummary {
   void add_file(Report& r, Index bytes) const;
 
  private:
-  void add_order(Report& r, const Reordering& reordering);
+  void add_permutation(Report& r, const Reordering& reordering);
   void add_notes(Report& r, const Known& known) const;
   WholeModel whole_model() const;
 

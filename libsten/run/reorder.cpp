@@ -107,7 +107,7 @@ Reordering::Reordering(const std::vector<std::string>& rules, const Checkpoint& 
   transposed_ = in_by_out(in, input);
   rows_.assign(tensors.size(), none);
   columns_.assign(tensors.size(), none);
-  orders_.resize(tensors.size());
+  permutations_.resize(tensors.size());
   const TensorNames names(in);
   for (const std::string& text : rules) {
     const ReorderRule rule = ReorderRule::parse(text);
@@ -194,19 +194,20 @@ void Reordering::sort() {
   firsts_ = std::move(sorted);
 }
 
-const std::vector<Index>* Reordering::order_of(std::size_t first) const {
-  if (first == none || orders_[first].rows.empty() || !orders_[first].moves()) return nullptr;
-  return &orders_[first].rows;
+const std::vector<Index>* Reordering::permutation_of(std::size_t first) const {
+  if (first == none || permutations_[first].rows.empty() || !permutations_[first].moves())
+    return nullptr;
+  return &permutations_[first].rows;
 }
 
 Dense Reordering::moved(std::size_t i, const Dense& x) const {
   if (!moves(i)) return x;
-  const std::vector<Index>*rows = order_of(rows_[i]), *columns = order_of(columns_[i]);
+  const std::vector<Index>*rows = permutation_of(rows_[i]), *columns = permutation_of(columns_[i]);
   return rows || columns ? gathered(x, rows, columns) : x;
 }
 
 InputStatistics Reordering::moved(std::size_t i, InputStatistics inputs) const {
-  const std::vector<Index>* order = moves_columns(i) ? order_of(columns_[i]) : nullptr;
+  const std::vector<Index>* order = moves_columns(i) ? permutation_of(columns_[i]) : nullptr;
   if (!order) return inputs;
   if (!inputs.squares.empty()) {
     std::vector<double> squares(inputs.squares.size());

@@ -7,7 +7,7 @@
 #include "libsten/calibrate/layer.h"
 #include "libsten/io/checkpoint.h"
 #include "libsten/run/tensor_plan.h"
-#include "libsten/sparsify/row_order.h"
+#include "libsten/sparsify/row_permutation.h"
 
 namespace sten {
 
@@ -37,8 +37,8 @@ class Reordering {
   // Numbers of first weights, each behind those whose next weight it is.
   const std::vector<std::size_t>& firsts() const { return firsts_; }
   // Of the rows of first weight i.
-  void set(std::size_t i, RowOrder order) { orders_[i] = std::move(order); }
-  const RowOrder& order(std::size_t i) const { return orders_[i]; }
+  void set(std::size_t i, RowPermutation order) { permutations_[i] = std::move(order); }
+  const RowPermutation& order(std::size_t i) const { return permutations_[i]; }
 
   bool moves_rows(std::size_t i) const { return !rows_.empty() && rows_[i] != none; }
   bool moves_columns(std::size_t i) const { return !columns_.empty() && columns_[i] != none; }
@@ -55,12 +55,12 @@ class Reordering {
   void add(const std::string& what, std::size_t first, std::size_t next);
   void sort();
   // By number of a first weight; nullptr where they are to stay.
-  const std::vector<Index>* order_of(std::size_t first) const;
+  const std::vector<Index>* permutation_of(std::size_t first) const;
 
   const Checkpoint* in_ = nullptr;
-  std::vector<bool> transposed_;             // by number of a tensor: it is stored [in, out]
-  std::vector<std::size_t> rows_, columns_;  // by number of a tensor: whose order they have
-  std::vector<RowOrder> orders_;             // by number of a first weight
+  std::vector<bool> transposed_;              // by number of a tensor: it is stored [in, out]
+  std::vector<std::size_t> rows_, columns_;   // by number of a tensor: whose order they have
+  std::vector<RowPermutation> permutations_;  // by number of a first weight
   std::vector<std::size_t> firsts_;
   std::size_t biases_ = 0;
 };

@@ -1,4 +1,4 @@
-#include "libsten/sparsify/row_order.h"
+#include "libsten/sparsify/row_permutation.h"
 
 #include <doctest/doctest.h>
 
@@ -47,7 +47,7 @@ TEST_CASE("rows with much at the same columns come into the same tiles") {
                                      8, 1, 9, 0,  //
                                      1, 9, 0, 8});
   for (const Index axis : {0, 1}) {
-    const RowOrder o = row_order(x, fit_of(1, 2, 1, axis, 2, 1));
+    const RowPermutation o = row_permutation(x, fit_of(1, 2, 1, axis, 2, 1));
     CHECK(std::abs(o.rows[0] - o.rows[1]) == 2);
     CHECK(o.before < 0.65);
     CHECK(o.after == doctest::Approx(67.0 / 71));
@@ -62,13 +62,13 @@ TEST_CASE("an order has each row once, and keeps what it says, no less than the 
         for (const Index v : {1, 4, 8}) {
           const Dense x = random_matrix(shape[0], shape[1], 7 + shape[0] + v);
           const NmgvFit fit = fit_of(n, 4, 2, axis, v, 2);
-          const RowOrder o = row_order(x, fit);
+          const RowPermutation o = row_permutation(x, fit);
           CAPTURE(shape[0]);
           CAPTURE(axis);
           CAPTURE(v);
           REQUIRE(std::is_permutation(
               o.rows.begin(), o.rows.end(),
-              row_order(Dense::zeros(DType::F32, x.extents), fit).rows.begin()));
+              row_permutation(Dense::zeros(DType::F32, x.extents), fit).rows.begin()));
           const auto kept = [&](const Dense& y) {
             const Mask keep = fit.select(y, {});
             return magnitude(y, &keep) / magnitude(x);
@@ -86,13 +86,15 @@ TEST_CASE("an order does not depend on the number of threads") {
   const NmgvFit fit = fit_of(1, 4, 2, 0, 8, 2);
   const auto with_threads = [&](int n) {
     const Threads some(n);
-    return row_order(x, fit).rows;
+    return row_permutation(x, fit).rows;
   };
   CHECK(with_threads(1) == with_threads(3));
 }
 
 TEST_CASE("rows stay as they are where no order keeps more") {
-  const auto stays = [](const Dense& x, const NmgvFit& fit) { return !row_order(x, fit).moves(); };
+  const auto stays = [](const Dense& x, const NmgvFit& fit) {
+    return !row_permutation(x, fit).moves();
+  };
   const Dense x = random_matrix(32, 16, 1);
   CHECK(stays(x, fit_of(2, 2, 1, 0, 4, 2)));   // everything is kept
   CHECK(stays(x, fit_of(1, 4, 1, 1, 32, 2)));  // one group

@@ -6,7 +6,7 @@
 
 namespace sten {
 
-struct RowOrder {
+struct RowPermutation {
   std::vector<Index> rows;  // rows[i] comes i-th
   // What the fit keeps of the magnitudes of all rows, as a share: in the order they had, and in this
   // one.
@@ -22,6 +22,6 @@ struct RowOrder {
 // none was found that keeps more. Bits do not depend on the number of threads. Memory: up to 6 floats
 // for each row and column of tiles. Related: orders of columns for 2:4 of Pool and Yu, "Channel
 // Permutations for N:M Sparsity" (2021).
-RowOrder row_order(const Dense& x, const NmgvFit& fit);
+RowPermutation row_permutation(const Dense& x, const NmgvFit& fit);
 
 }  // namespace sten

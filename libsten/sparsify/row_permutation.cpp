@@ -1,4 +1,4 @@
-#include "libsten/sparsify/row_order.h"
+#include "libsten/sparsify/row_permutation.h"
 
 #include <cmath>
 #include <limits>
@@ -226,10 +226,10 @@ std::vector<Index> regroup(const Groups& groups, const Groups::Kept& kept, Index
 
 }  // namespace
 
-bool RowOrder::moves() const { return !std::is_sorted(rows.begin(), rows.end()); }
+bool RowPermutation::moves() const { return !std::is_sorted(rows.begin(), rows.end()); }
 
-RowOrder row_order(const Dense& x, const NmgvFit& fit) {
-  RowOrder out;
+RowPermutation row_permutation(const Dense& x, const NmgvFit& fit) {
+  RowPermutation out;
   out.rows.resize(x.extents[0]);
   std::iota(out.rows.begin(), out.rows.end(), Index{0});
   if (x.size() == 0) return out;

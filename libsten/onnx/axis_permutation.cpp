@@ -1,4 +1,4 @@
-#include "libsten/onnx/reorder.h"
+#include "libsten/onnx/axis_permutation.h"
 
 #include <algorithm>
 #include <numeric>
@@ -9,8 +9,8 @@ namespace {
 bool is_one(const ExtentList& x, Index axis) { return x[static_cast<std::size_t>(axis)].is(1); }
 
 // The axes that have more than one element, or may have.
-AxisOrder wide_axes(const ExtentList& x) {
-  AxisOrder axes;
+AxisPermutation wide_axes(const ExtentList& x) {
+  AxisPermutation axes;
   for (Index d = 0; d < std::ssize(x); ++d)
     if (!is_one(x, d)) axes.push_back(d);
   return axes;
@@ -24,10 +24,12 @@ Extent product_of(Extents& extents, const ExtentList& x, std::span<const Index> 
 
 // The other side's axes in the order that `order` has on its own side, where groups stay whole. Axes
 // of extent 1 follow the axis before them.
-std::optional<AxisOrder> carried(const std::vector<AxisGroup>& groups, AxisOrder AxisGroup::*own,
-                                 AxisOrder AxisGroup::*other, const AxisOrder& order,
-                                 const ExtentList& x, const ExtentList& y) {
-  AxisOrder wide, out;
+std::optional<AxisPermutation> carried(const std::vector<AxisGroup>& groups,
+                                       AxisPermutation AxisGroup::*own,
+                                       AxisPermutation AxisGroup::*other,
+                                       const AxisPermutation& order, const ExtentList& x,
+                                       const ExtentList& y) {
+  AxisPermutation wide, out;
   for (const Index d : order)
     if (!is_one(x, d)) wide.push_back(d);
   for (std::size_t at = 0; at < wide.size();) {
@@ -50,48 +52,48 @@ bool is_reduction(std::string_view op) {
 }
 
 // An axis that may count from the end.
-Index axis_in(const AxisOrder& order, Index axis) {
+Index axis_in(const AxisPermutation& order, Index axis) {
   return place_of(order, axis < 0 ? axis + std::ssize(order) : axis);
 }
-AxisOrder axes_in(const AxisOrder& order, const AxisOrder& axes) {
-  AxisOrder out;
+AxisPermutation axes_in(const AxisPermutation& order, const AxisPermutation& axes) {
+  AxisPermutation out;
   for (const Index d : axes) out.push_back(axis_in(order, d));
   return out;
 }
 
 }  // namespace
 
-AxisOrder own_order(std::size_t rank) {
-  AxisOrder order(rank);
+AxisPermutation identity_permutation(std::size_t rank) {
+  AxisPermutation order(rank);
   std::iota(order.begin(), order.end(), 0);
   return order;
 }
 
-AxisOrder shortened(AxisOrder order) {
+AxisPermutation shortened(AxisPermutation order) {
   if (std::ranges::is_sorted(order)) order.clear();
   return order;
 }
 
-AxisOrder inverse_order(const AxisOrder& order) {
-  AxisOrder out(order.size());
+AxisPermutation inverse_permutation(const AxisPermutation& order) {
+  AxisPermutation out(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     out[static_cast<std::size_t>(order[i])] = static_cast<Index>(i);
   return out;
 }
 
-Index place_of(const AxisOrder& order, Index axis) {
+Index place_of(const AxisPermutation& order, Index axis) {
   return std::ranges::find(order, axis) - order.begin();
 }
 
-ExtentList reordered(const ExtentList& x, const AxisOrder& order) {
+ExtentList reordered(const ExtentList& x, const AxisPermutation& order) {
   if (order.empty()) return x;
   ExtentList out;
   for (const Index d : order) out.push_back(x[static_cast<std::size_t>(d)]);
   return out;
 }
 
-bool preserves_elements(const ExtentList& x, const AxisOrder& order) {
-  AxisOrder wide;
+bool preserves_elements(const ExtentList& x, const AxisPermutation& order) {
+  AxisPermutation wide;
   for (const Index d : order)
     if (!is_one(x, d)) wide.push_back(d);
   return std::ranges::is_sorted(wide);
@@ -99,13 +101,13 @@ bool preserves_elements(const ExtentList& x, const AxisOrder& order) {
 
 std::optional<std::vector<AxisGroup>> reshape_groups(Extents& extents, const ExtentList& x,
                                                      const ExtentList& y) {
-  const AxisOrder from = wide_axes(x), to = wide_axes(y);
+  const AxisPermutation from = wide_axes(x), to = wide_axes(y);
   const auto is_zero = [](Extent e) { return e.is(0); };
   if (std::ranges::any_of(x, is_zero) || std::ranges::any_of(y, is_zero)) return {};
   std::vector<AxisGroup> groups;
   std::size_t i = 0, j = 0;
   while (i < from.size() && j < to.size()) {
-    const auto part = [](const AxisOrder& all, std::size_t at, std::size_t n) {
+    const auto part = [](const AxisPermutation& all, std::size_t at, std::size_t n) {
       return std::span(all).subspan(at, n);
     };
     // The smallest that are the same number of elements.
@@ -127,12 +129,14 @@ std::optional<std::vector<AxisGroup>> reshape_groups(Extents& extents, const Ext
   return groups;
 }
 
-std::optional<AxisOrder> order_after(const std::vector<AxisGroup>& groups, const AxisOrder& order,
-                                     const ExtentList& x, const ExtentList& y) {
+std::optional<AxisPermutation> permutation_after(const std::vector<AxisGroup>& groups,
+                                                 const AxisPermutation& order, const ExtentList& x,
+                                                 const ExtentList& y) {
   return carried(groups, &AxisGroup::from, &AxisGroup::to, order, x, y);
 }
-std::optional<AxisOrder> order_before(const std::vector<AxisGroup>& groups, const AxisOrder& order,
-                                      const ExtentList& x, const ExtentList& y) {
+std::optional<AxisPermutation> permutation_before(const std::vector<AxisGroup>& groups,
+                                                  const AxisPermutation& order, const ExtentList& x,
+                                                  const ExtentList& y) {
   return carried(groups, &AxisGroup::to, &AxisGroup::from, order, y, x);
 }
 
@@ -154,10 +158,11 @@ std::optional<std::vector<Index>> shape_list(const ExtentList& x, const ExtentLi
   return list;
 }
 
-std::optional<Attributes> attributes_in(const BuilderNode& node, const AxisOrder& order) {
+std::optional<Attributes> attributes_permuted(const BuilderNode& node,
+                                              const AxisPermutation& order) {
   const std::string_view op = node.op.text();
   Attributes a = node.attributes;
-  const AxisOrder axes = axes_in(order, a.list("axes", {}));
+  const AxisPermutation axes = axes_in(order, a.list("axes", {}));
   const bool is_softmax = op == "softmax" || op == "log-softmax";
   if (op == "concat" || is_softmax || (op == "slice" && !a.has("begins"))) {
     const Index axis = axis_in(order, a.integer("axis", is_softmax ? -1 : 0));
@@ -166,13 +171,13 @@ std::optional<Attributes> attributes_in(const BuilderNode& node, const AxisOrder
   }
   if (is_reduction(op)) {
     if (axes.empty()) return {};
-    AxisOrder sorted = axes;
+    AxisPermutation sorted = axes;
     std::ranges::sort(sorted);
     return a.set("axes", sorted);
   }
   if (op == "slice") {
     const std::size_t count = a.list("begins", {}).size();
-    return a.set("axes", axes.empty() ? axes_in(order, own_order(count)) : axes);
+    return a.set("axes", axes.empty() ? axes_in(order, identity_permutation(count)) : axes);
   }
   if (op != "pad") return {};
   if (!axes.empty()) return a.set("axes", axes);
@@ -184,13 +189,13 @@ std::optional<Attributes> attributes_in(const BuilderNode& node, const AxisOrder
   return a.set("pads", moved);
 }
 
-AxisOrder order_of_result(const BuilderNode& node, const AxisOrder& order) {
+AxisPermutation permutation_of_result(const BuilderNode& node, const AxisPermutation& order) {
   if (!is_reduction(node.op.text()) || node.attributes.integer("keep", 0) != 0) return order;
-  const AxisOrder gone = axes_in(order, node.attributes.list("axes", {}));
-  AxisOrder rest;
+  const AxisPermutation gone = axes_in(order, node.attributes.list("axes", {}));
+  AxisPermutation rest;
   for (std::size_t i = 0; i < order.size(); ++i)
     if (!std::ranges::count(gone, static_cast<Index>(i))) rest.push_back(order[i]);
-  AxisOrder left = rest;
+  AxisPermutation left = rest;
   std::ranges::sort(left);
   for (Index& d : rest) d = place_of(left, d);
   return rest;
