@@ -5,7 +5,7 @@
 #include "libsten/base/error.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/layout/nm.h"
-#include "libsten/layout/nmg_place.h"
+#include "libsten/layout/nmg_matching.h"
 #include "libsten/layout/nmg_slots.h"
 #include "libsten/tensor/device_view.h"
 #include "libsten/tensor/layout.h"
@@ -110,7 +110,7 @@ Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec, std::string_vi
     const auto from = x.values.as<U>();
     const auto to = out.values.mutate<U>();
     parallel_for(geo.units(), nmg_grain(geo), [&](Index begin, Index end) {
-      ChunkPlacer placer(*table, geo.g);
+      ChunkMatcher placer(*table, geo.g);
       ChunkPositions kept(geo);
       for (Index u = begin; u < end; ++u) {
         const NmgUnit unit(geo, u);
@@ -119,10 +119,10 @@ Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec, std::string_vi
           for (Index p = 0; p < unit.rows; ++p)
             if (bit_at(bits, nmg_offset(geo, unit, p, s)) && !kept.keep(s, p))
               refuse_strip(what, unit, out.axis, geo.n, s);
-        if (!placer.place(kept)) refuse_chunk(what, unit, out.axis, geo.g);
+        if (!placer.match(kept)) refuse_chunk(what, unit, out.axis, geo.g);
         const auto write = [&](auto* index) {
-          write_placed(geo, unit, *table, kept, placer, from.data(),
-                       to.data() + u * geo.strips * geo.n, index + u * geo.strips);
+          write_matched(geo, unit, *table, kept, placer, from.data(),
+                        to.data() + u * geo.strips * geo.n, index + u * geo.strips);
         };
         if (narrow)
           write(index8);

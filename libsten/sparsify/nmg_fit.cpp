@@ -4,7 +4,7 @@
 
 #include "kernels/nmg_write.h"
 #include "libsten/base/error.h"
-#include "libsten/layout/nmg_place.h"
+#include "libsten/layout/nmg_matching.h"
 #include "libsten/tensor/device_view.h"
 
 namespace sten {
@@ -62,7 +62,7 @@ struct Worker {
   NmgChunkFit<E> chunk;
   ChunkBits bits;
   std::vector<std::int32_t> next;
-  ChunkPlacer placer;
+  ChunkMatcher placer;
   ChunkPositions kept;
 
   Worker(const NmgGeometry& geometry, const PatternTable& patterns, FitMethod method,
@@ -86,7 +86,7 @@ struct Worker {
         for (const std::uint16_t r : table[pattern_of[s]])
           if (r < unit.rows) kept.keep(s, r);
       placer.place(kept);  // there is one: the fit's
-      write_placed(geo, unit, table, kept, placer, x, values, index);
+      write_matched(geo, unit, table, kept, placer, x, values, index);
       return;
     }
     const kernels::NmgElements<Bits> in{x + unit.offset, geo.view.row_stride, geo.view.col_stride};

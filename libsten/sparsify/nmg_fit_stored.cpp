@@ -1,7 +1,7 @@
 // The fit of tensors that are sparse already, without their dense form.
 #include <algorithm>
 
-#include "libsten/layout/nmg_place.h"
+#include "libsten/layout/nmg_matching.h"
 #include "libsten/sparsify/nmg_fit.h"
 
 namespace sten {
@@ -46,7 +46,7 @@ class StoredChunk {
       for (const std::uint16_t r : table_[pattern_of[s]])
         if (r < unit_.rows && is_stored_[r * geo_.strips + s]) kept_.keep(s, r);
     placer_.place(kept_);  // there is one: the fit's
-    write_placed(geo_, unit_, table_, kept_, placer_, values_.data(), values, index);
+    write_matched(geo_, unit_, table_, kept_, placer_, values_.data(), values, index);
   }
 
  private:
@@ -56,7 +56,7 @@ class StoredChunk {
   NmgChunkFit<E> fit_;
   std::vector<Bits> values_;             // [m, strips]
   std::vector<std::uint8_t> is_stored_;  // likewise
-  ChunkPlacer placer_;
+  ChunkMatcher placer_;
   ChunkPositions kept_;
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/block/functions.h"
 #include "kernels/block/nmg/nmg_chunk.h"
-#include "kernels/block/nmg/nmg_place.h"
+#include "kernels/block/nmg/nmg_matching.h"
 
 namespace sten::kernels {
 
@@ -31,7 +31,7 @@ class NmgOutputBlock {
 
  public:
   STEN_HOST_DEVICE NmgOutputBlock(Block& b, const NmgFormat& f)
-      : b_(b), f_(f), place_(b, f), strips_(b.template shared<Strip>(f.strips())) {}
+      : b_(b), f_(f), matching_(b, f), strips_(b.template shared<Strip>(f.strips())) {}
 
   // Of unit u. Between phases.
   STEN_DEVICE void write(const NmgBlockChunk& in, const Shared<Strip>& pattern_of, std::int64_t u,
@@ -45,7 +45,7 @@ class NmgOutputBlock {
     if (!to.values && !to.index) return;
     // Only in rows of padding strips are free to have other patterns than the fit gave them.
     if (in.rows < f_.m)
-      write_slots(in, pattern_of, place_.place(pattern_of, in.rows, in.cols), u, to);
+      write_slots(in, pattern_of, matching_.place(pattern_of, in.rows, in.cols), u, to);
     else
       write_slots(in, pattern_of, pattern_of, u, to);
   }
@@ -98,14 +98,14 @@ class NmgOutputBlock {
   }
 
   // pattern_of: whose rows are kept; placed: in whose groups the strips are.
-  template <class Placed>
+  template <class Matched>
   STEN_DEVICE void write_slots(const NmgBlockChunk& in, const Shared<Strip>& pattern_of,
-                               const Placed& placed, std::int64_t u, const NmgParts& to) {
+                               const Matched& matched, std::int64_t u, const NmgParts& to) {
     b_.for_each_thread([&](int t) {
       each_of(b_, t, f_.count, [&](std::int64_t p) {
         std::int64_t slot = p * f_.g;
         for (std::int64_t s = 0; s < f_.strips(); ++s)
-          if (placed[s] == p) strips_[slot++] = static_cast<Strip>(s);
+          if (matched[s] == p) strips_[slot++] = static_cast<Strip>(s);
       });
     });
     const std::int64_t first = u * f_.strips();
@@ -134,7 +134,7 @@ class NmgOutputBlock {
 
   Block& b_;
   const NmgFormat& f_;
-  NmgPlaceBlock<Block> place_;
+  NmgMatchingBlock<Block> matching_;
   Shared<Strip> strips_;
 };
 

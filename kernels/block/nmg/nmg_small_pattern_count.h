@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kernels/block/functions.h"
-#include "kernels/block/nmg/nmg_place.h"
+#include "kernels/block/nmg/nmg_matching.h"
 #include "kernels/block/nmg/nmg_small_pattern_count_output.h"
 #include "kernels/block/nmg/nmg_warp.h"
 

@@ -34,12 +34,12 @@ class ChunkPositions {
 // Every pattern takes exactly g strips, and a strip's pattern contains its kept positions. Strips
 // with n kept positions have no choice, those with none any; the others are placed by augmenting
 // paths (bipartite b-matching), so a placement is found if and only if one exists. Deterministic.
-class ChunkPlacer {
+class ChunkMatcher {
  public:
-  ChunkPlacer(const PatternTable& table, Index g);
+  ChunkMatcher(const PatternTable& table, Index g);
 
   // False if no placement exists.
-  bool place(const ChunkPositions& kept);
+  bool match(const ChunkPositions& kept);
   // The strips of pattern p, ascending: its group, [g].
   std::span<const std::int32_t> group(Index p) const {
     return {members_.data() + p * g_, static_cast<std::size_t>(g_)};
@@ -76,9 +76,9 @@ std::string text_of(const NmgUnit& unit, Index axis);
 // What a chunk that was placed stores of x, a whole tensor: zeros where a strip's pattern has a
 // position that it does not keep. values: [C, g, n], index: [C, g].
 template <class U, class I>
-void write_placed(const NmgGeometry& geo, const NmgUnit& unit, const PatternTable& table,
-                  const ChunkPositions& kept, const ChunkPlacer& placer, const U* x, U* values,
-                  I* index) {
+void write_matched(const NmgGeometry& geo, const NmgUnit& unit, const PatternTable& table,
+                   const ChunkPositions& kept, const ChunkMatcher& placer, const U* x, U* values,
+                   I* index) {
   for (Index p = 0; p < geo.patterns; ++p)
     for (const std::int32_t s : placer.group(p)) {
       *index++ = static_cast<I>(s);

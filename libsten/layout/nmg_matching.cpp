@@ -1,4 +1,4 @@
-#include "libsten/layout/nmg_place.h"
+#include "libsten/layout/nmg_matching.h"
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ void refuse_chunk(std::string_view nmg, const NmgUnit& unit, Index axis, Index g
        text_of(unit, axis), g);
 }
 
-ChunkPlacer::ChunkPlacer(const PatternTable& table, Index g)
+ChunkMatcher::ChunkMatcher(const PatternTable& table, Index g)
     : table_(table),
       n_(table.n()),
       g_(g),
@@ -32,7 +32,7 @@ ChunkPlacer::ChunkPlacer(const PatternTable& table, Index g)
       via_(table.count()),
       visited_(table.count()) {}
 
-bool ChunkPlacer::place(const ChunkPositions& kept) {
+bool ChunkMatcher::match(const ChunkPositions& kept) {
   kept_ = &kept;
   std::fill(fill_.begin(), fill_.end(), 0);
   std::fill(pattern_of_.begin(), pattern_of_.end(), -1);
@@ -59,7 +59,7 @@ bool ChunkPlacer::place(const ChunkPositions& kept) {
 
 // Breadth first from the strip over patterns that contain its positions; a full pattern leads on
 // to where its strips could go instead. A pattern with room ends the path.
-bool ChunkPlacer::augment(Index strip) {
+bool ChunkMatcher::augment(Index strip) {
   ++search_;
   queue_.clear();
   Index end = -1;
@@ -100,7 +100,7 @@ bool ChunkPlacer::augment(Index strip) {
 
 // f(pattern) for the patterns that contain the strip's positions, until f returns true.
 template <class F>
-void ChunkPlacer::for_each_superset(Index strip, F&& f) {
+void ChunkMatcher::for_each_superset(Index strip, F&& f) {
   const std::span<const std::uint16_t> own = (*kept_)[strip];
   const Index k = count_of(strip), more = n_ - k;
   free_.clear();

@@ -1,4 +1,4 @@
-#include "libsten/layout/nmg_place.h"
+#include "libsten/layout/nmg_matching.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-// The placement of a ragged chunk's strips by a block of threads: ChunkPlacer of
-// libsten/layout/nmg_place.h, whose choices these are.
+// The placement of a ragged chunk's strips by a block of threads: ChunkMatcher of
+// libsten/layout/nmg_matching.h, whose choices these are.
 #pragma once
 #include "kernels/block/block.h"
 #include "kernels/nmg_exact.h"
@@ -34,14 +34,14 @@ STEN_HOST_DEVICE std::int32_t nmg_rank(const Rows& rows, std::int64_t n, std::in
 // Of strips whose patterns reach into rows of padding: there they are free to have others, and take
 // what everyone takes who packs.
 template <class Block>
-class NmgPlaceBlock {
+class NmgMatchingBlock {
   template <class U>
   using Shared = typename Block::template Shared<U>;
   static constexpr std::int32_t none = -1;
 
  public:
-  STEN_HOST_DEVICE NmgPlaceBlock(Block& b, const NmgFormat& f)
-      : b_(b), f_(f), placed_(b.template shared<std::int32_t>(f.strips())) {
+  STEN_HOST_DEVICE NmgMatchingBlock(Block& b, const NmgFormat& f)
+      : b_(b), f_(f), matched_(b.template shared<std::int32_t>(f.strips())) {
     members_ = b.template shared<std::uint16_t>(f.strips());
     fill_ = b.template shared<std::int32_t>(f.count);
     via_ = b.template shared<std::int32_t>(f.count);
@@ -57,14 +57,14 @@ class NmgPlaceBlock {
   STEN_DEVICE Shared<std::int32_t> place(const Shared<std::uint16_t>& pattern_of, std::int64_t rows,
                                          std::int64_t cols) {
     b_.for_each_thread([&](int t) {
-      if (t == 0) place_all(pattern_of, rows, cols);
+      if (t == 0) match_all(pattern_of, rows, cols);
     });
-    return placed_;
+    return matched_;
   }
 
  private:
   // What follows is one thread's.
-  STEN_DEVICE void place_all(const Shared<std::uint16_t>& pattern_of, std::int64_t rows,
+  STEN_DEVICE void match_all(const Shared<std::uint16_t>& pattern_of, std::int64_t rows,
                              std::int64_t cols) {
     std::uint32_t search = 0;
     for (std::int64_t p = 0; p < f_.count; ++p) fill_[p] = 0, visited_[p] = 0;
@@ -76,7 +76,7 @@ class NmgPlaceBlock {
       return k;
     };
     for (std::int64_t s = 0; s < f_.strips(); ++s) {
-      placed_[s] = none;
+      matched_[s] = none;
       if (kept(s) == f_.n) put(s, pattern_of[s]);
     }
     for (std::int64_t s = 0; s < f_.strips(); ++s)
@@ -94,7 +94,7 @@ class NmgPlaceBlock {
   STEN_DEVICE void put(std::int64_t s, std::int32_t p) {
     members_[p * f_.g + fill_[p]] = static_cast<std::uint16_t>(s);
     fill_[p] = fill_[p] + 1;
-    placed_[s] = p;
+    matched_[s] = p;
   }
 
   template <class Kept>
@@ -124,9 +124,9 @@ class NmgPlaceBlock {
     std::int32_t p = end, slot = fill_[end];
     fill_[end] = slot + 1;
     for (;;) {
-      const std::int32_t s = via_[p], from = placed_[s];
+      const std::int32_t s = via_[p], from = matched_[s];
       members_[p * f_.g + slot] = static_cast<std::uint16_t>(s);
-      placed_[s] = p;
+      matched_[s] = p;
       if (from < 0) return;
       slot = 0;
       while (members_[from * f_.g + slot] != s) ++slot;
@@ -160,7 +160,7 @@ class NmgPlaceBlock {
 
   Block& b_;
   const NmgFormat& f_;
-  Shared<std::int32_t> placed_, fill_, via_, queue_, chosen_;
+  Shared<std::int32_t> matched_, fill_, via_, queue_, chosen_;
   Shared<std::uint16_t> members_, free_, merged_;
   Shared<std::uint32_t> visited_;
 };
