@@ -54,7 +54,7 @@ struct CsrRowPairs {
 
 // Rows of csr as they lie, for products of what is multiplied once or twice and not packed before.
 // The entries that count are those of some columns: from `first` to `last` of each row.
-struct CsrLines {
+struct UnpackedCsr {
   std::int64_t count;  // rows
   const std::int64_t *first, *last;
   const std::int32_t* index;  // rows of B, which are b_stride apart
@@ -73,13 +73,14 @@ struct CsrTable {
   // column of each strip, sums[strip] += C[row of C] . slab[row of the slab].
   void (*sample)(const CsrRuns& runs, const float* slab, const float* c, float* sums);
   // C = start + A * B of `width` columns; start [width] is added to each row, nullptr: what is in C.
-  void (*multiply_lines)(const CsrLines& a, std::int64_t width, const float* b,
-                         std::int64_t b_stride, const float* start, float* c,
-                         std::int64_t c_stride);
+  void (*multiply_unpacked)(const UnpackedCsr& a, std::int64_t width, const float* b,
+                            std::int64_t b_stride, const float* start, float* c,
+                            std::int64_t c_stride);
   // Of each entry, whose value it does not read: sums[entry] += C[row] . B[index], of `width`
   // columns.
-  void (*sample_lines)(const CsrLines& a, std::int64_t width, const float* b, std::int64_t b_stride,
-                       const float* c, std::int64_t c_stride, float* sums);
+  void (*sample_unpacked)(const UnpackedCsr& a, std::int64_t width, const float* b,
+                          std::int64_t b_stride, const float* c, std::int64_t c_stride,
+                          float* sums);
 };
 
 // nullptr where has_isa() says no.

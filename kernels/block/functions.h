@@ -54,14 +54,14 @@ struct NmFunctions {
   // among equals. `bits`, of the whole tensor, are 0 before; of n elements.
   void (*select)(const BlockMatrix&, std::int64_t n, std::int64_t m, Elements x, FloatKind,
                  std::uint8_t* bits, Stream);
-  // values[lines, ceil(cols / m), n] and pos[lines, line_bytes] of bits that keep at most n of m
+  // values[lines, ceil(cols / m), n] and pos[lines, row_bytes] of bits that keep at most n of m
   // (which nobody checks); fillers are the lowest free positions.
   void (*pack)(const BlockMatrix&, std::int64_t n, std::int64_t m, Elements x,
-               const std::uint8_t* bits, void* values, std::uint8_t* pos, std::int64_t line_bytes,
+               const std::uint8_t* bits, void* values, std::uint8_t* pos, std::int64_t row_bytes,
                Stream);
   // All elements of the tensor, 0 where nothing is stored.
   void (*unpack)(const BlockMatrix&, std::int64_t n, std::int64_t m, const void* values, int width,
-                 const std::uint8_t* pos, std::int64_t line_bytes, void* out, Stream);
+                 const std::uint8_t* pos, std::int64_t row_bytes, void* out, Stream);
 };
 
 enum class NmgFitRule : std::uint8_t { exact, swaps };

@@ -9,19 +9,19 @@ inline int nm_position_bits(std::int64_t m) {
   return std::bit_width(static_cast<std::uint64_t>(m - 1));
 }
 
-// values[lines, blocks, n] and pos[lines, line_bytes], and where their parts are: bits run on from
+// values[lines, blocks, n] and pos[lines, row_bytes], and where their parts are: bits run on from
 // block to block, so a thread takes as many blocks as fill whole bytes.
 struct NmParts {
   NmUnits units;
-  std::int64_t n, line_bytes;
+  std::int64_t n, row_bytes;
   int position_bits;
 
   static NmParts of(const BlockMatrix& matrix, std::int64_t n, std::int64_t m,
-                    std::int64_t line_bytes) {
+                    std::int64_t row_bytes) {
     const int width = nm_position_bits(m);
     std::int64_t at_once = 8;
     while (at_once > 1 && n * width * (at_once / 2) % 8 == 0) at_once /= 2;
-    return {NmUnits::of(matrix, m, at_once), n, line_bytes, width};
+    return {NmUnits::of(matrix, m, at_once), n, row_bytes, width};
   }
 };
 
@@ -69,7 +69,7 @@ struct NmPack {
     const std::int64_t n = parts.n, m = parts.units.m;
     U* to = values + (unit.line * parts.units.per_line + unit.block) * n;
     std::uint8_t* code =
-        pos + unit.line * parts.line_bytes + unit.block * n * parts.position_bits / 8;
+        pos + unit.line * parts.row_bytes + unit.block * n * parts.position_bits / 8;
     PackedBits packed;
     for (std::int64_t c = 0; c < unit.cols; c += m) {
       const std::int64_t start = unit.offset + c * matrix.col_stride;
@@ -122,7 +122,7 @@ struct NmUnpack {
     const std::int64_t n = parts.n, m = parts.units.m;
     const U* from = values + (unit.line * parts.units.per_line + unit.block) * n;
     const std::uint8_t* code =
-        pos + unit.line * parts.line_bytes + unit.block * n * parts.position_bits / 8;
+        pos + unit.line * parts.row_bytes + unit.block * n * parts.position_bits / 8;
     PackedBits packed;
     U* to = out + unit.offset;
     for (std::int64_t c = 0; c < unit.cols; c += m, from += n) {
@@ -172,18 +172,18 @@ struct NmOn {
   }
   static void pack(const BlockMatrix& matrix, std::int64_t n, std::int64_t m, Elements x,
                    const std::uint8_t* bits, void* values, std::uint8_t* pos,
-                   std::int64_t line_bytes, Stream stream) {
+                   std::int64_t row_bytes, Stream stream) {
     with_unsigned(x.width, [&]<class U>(U) {
-      Grid(stream).launch(NmPack<U>{NmParts::of(matrix, n, m, line_bytes), matrix,
+      Grid(stream).launch(NmPack<U>{NmParts::of(matrix, n, m, row_bytes), matrix,
                                     static_cast<const U*>(x.x), bits, static_cast<U*>(values),
                                     pos});
     });
   }
   static void unpack(const BlockMatrix& matrix, std::int64_t n, std::int64_t m, const void* values,
-                     int width, const std::uint8_t* pos, std::int64_t line_bytes, void* out,
+                     int width, const std::uint8_t* pos, std::int64_t row_bytes, void* out,
                      Stream stream) {
     with_unsigned(width, [&]<class U>(U) {
-      const NmParts parts = NmParts::of(matrix, n, m, line_bytes);
+      const NmParts parts = NmParts::of(matrix, n, m, row_bytes);
       const auto* from = static_cast<const U*>(values);
       auto* to = static_cast<U*>(out);
       if (m == 4 && is_whole<NmUnpack<U, 4>>(matrix, to))

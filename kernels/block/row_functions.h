@@ -11,7 +11,7 @@
 namespace sten::kernels {
 
 // The lines of a tensor [outer, length, inner].
-struct DeviceLines {
+struct StridedRows {
   std::int64_t outer, length, inner;
 };
 
@@ -88,9 +88,9 @@ struct Pools {
 
 struct RowFunctions {
   // y = softmax(x) of each line, or its logarithm; in place.
-  void (*softmax)(const float* x, DeviceLines, bool is_log, float* y, Stream);
+  void (*softmax)(const float* x, StridedRows, bool is_log, float* y, Stream);
   // Of that y; in place.
-  void (*softmax_grad)(const float* dy, const float* y, DeviceLines, bool is_log, float* dx,
+  void (*softmax_grad)(const float* dy, const float* y, StridedRows, bool is_log, float* dx,
                        Stream);
 
   // y = gamma * z + beta of each row, z having the mean 0 and, but for eps, the variance 1.

@@ -50,8 +50,8 @@ void sample(const CsrRuns& runs, const float* slab, const float* c, float* sums)
   });
 }
 
-void multiply_lines(const CsrLines& a, std::int64_t width, const float* b, std::int64_t b_stride,
-                    const float* start, float* c, std::int64_t c_stride) {
+void multiply_unpacked(const UnpackedCsr& a, std::int64_t width, const float* b,
+                       std::int64_t b_stride, const float* start, float* c, std::int64_t c_stride) {
   for (std::int64_t r = 0; r < a.count; ++r)
     for (std::int64_t j = 0; j < width; ++j) {
       float sum = start ? start[j] : c[r * c_stride + j];
@@ -61,8 +61,8 @@ void multiply_lines(const CsrLines& a, std::int64_t width, const float* b, std::
     }
 }
 
-void sample_lines(const CsrLines& a, std::int64_t width, const float* b, std::int64_t b_stride,
-                  const float* c, std::int64_t c_stride, float* sums) {
+void sample_unpacked(const UnpackedCsr& a, std::int64_t width, const float* b,
+                     std::int64_t b_stride, const float* c, std::int64_t c_stride, float* sums) {
   for (std::int64_t r = 0; r < a.count; ++r)
     for (std::int64_t e = a.first[r]; e < a.last[r]; ++e)
       for (std::int64_t j = 0; j < width; ++j)
@@ -72,8 +72,8 @@ void sample_lines(const CsrLines& a, std::int64_t width, const float* b, std::in
 constexpr CsrTable table{{multiply<csr_widths[0]>, multiply<csr_widths[1]>},
                          multiply_row_pairs,
                          sample,
-                         multiply_lines,
-                         sample_lines};
+                         multiply_unpacked,
+                         sample_unpacked};
 
 }  // namespace
 

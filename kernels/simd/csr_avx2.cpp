@@ -2,9 +2,9 @@
 #include <immintrin.h>
 
 #include "kernels/simd/csr.h"
-#include "kernels/simd/csr_lines_loops.h"
 #include "kernels/simd/csr_loops.h"
 #include "kernels/simd/csr_row_pairs_loops.h"
+#include "kernels/simd/csr_unpacked_loops.h"
 #include "kernels/simd/floats8.h"
 
 STEN_TARGET_BEGIN
@@ -23,12 +23,12 @@ struct Lanes : simd::Floats8 {
 
 using Narrow = simd::CsrLoops<Lanes, csr_widths[0]>;
 using Wide = simd::CsrLoops<Lanes, csr_widths[1]>;
-using Lines = simd::CsrLinesLoops<Lanes, 8>;
+using UnpackedLoops = simd::UnpackedCsrLoops<Lanes, 8>;
 constexpr CsrTable table{{Narrow::multiply, Wide::multiply},
                          simd::CsrRowPairsLoops<Lanes>::multiply,
                          Wide::sample,
-                         Lines::multiply,
-                         Lines::sample};
+                         UnpackedLoops::multiply,
+                         UnpackedLoops::sample};
 
 }  // namespace
 }  // namespace sten::kernels::avx2

@@ -8,11 +8,11 @@ constexpr int tiles = 8, rows = 16, line = 64;
 // As ldtilecfg reads it.
 struct TileShapes {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  std::uint16_t line_bytes[16] = {};
+  std::uint16_t row_bytes[16] = {};
   std::uint8_t rows_of[16] = {};
 
   TileShapes() {
-    for (int i = 0; i < tiles; ++i) line_bytes[i] = line, rows_of[i] = rows;
+    for (int i = 0; i < tiles; ++i) row_bytes[i] = line, rows_of[i] = rows;
   }
 };
 static_assert(sizeof(TileShapes) == 64);

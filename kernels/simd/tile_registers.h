@@ -25,7 +25,7 @@ struct WholeTiles {
   WholeTiles() {
     struct alignas(64) {
       std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
-      std::uint16_t line_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+      std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
       std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
     } const shapes;
     static_assert(sizeof shapes == 64);

@@ -176,9 +176,9 @@ void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels
   constexpr std::int64_t x_stride = gathers ? 64 : lanes * 4;
   constexpr std::int64_t tile = gathers ? 512 : 32;  // from one tile of tokens to the next
   const Of first{rows, rows + count, &panels};
-  using Lines = std::conditional_t<gathers, Ring<tiles, wide>, DirectTiles<tiles, wide>>;
-  alignas(64) std::uint16_t lines[Lines::slots * Lines::slot_size + 32];
-  Lines ring(first, lines);
+  using TileBuffer = std::conditional_t<gathers, Ring<tiles, wide>, DirectTiles<tiles, wide>>;
+  alignas(64) std::uint16_t lines[TileBuffer::slots * TileBuffer::slot_size + 32];
+  TileBuffer ring(first, lines);
   alignas(64) float sum_buffer[2 * Sums::size + 16];
   auto sums = [&] {
     if constexpr (taken)

@@ -43,7 +43,7 @@ struct Grid {
 
   // In pieces of about 64k elements.
   template <class F>
-  void for_each_line(F&& f) const {
+  void for_each_row(F&& f) const {
     const Index grain = std::max<Index>(1, mask_grain / (h * view.cols + 1));
     parallel_for(lines(), grain, [&](Index begin, Index end) {
       for (Index l = begin; l < end; ++l) f(l);
@@ -53,11 +53,11 @@ struct Grid {
   // values of every block; none are inside where a run lies below the tensor.
   template <class F>
   void for_each_run(const Bcsr& x, F&& f) const {
-    for_each_line([&](Index l) {
+    for_each_row([&](Index l) {
       for (Index b = x.ptr[l]; b < x.ptr[l + 1]; ++b)
         for (Index r = 0; r < h; ++r) {
           const bool inside = r < height(l);
-          const Index start = inside ? view.line_offset(row(l, r)) : 0;
+          const Index start = inside ? view.row_offset(row(l, r)) : 0;
           f(b, r, (b * h + r) * w, start + x.col[b] * w * view.col_stride,
             inside ? width(x.col[b]) : 0);
         }
@@ -71,8 +71,7 @@ template <class Each>
 Bcsr build(Bcsr out, const Grid& grid, const Values& from, Each&& each) {
   const Index lines = grid.lines(), h = grid.h, w = grid.w;
   // Rows without columns cost no memory until they have pointers.
-  if (grid.cols == 0 && lines > most_empty_lines)
-    fail("bcsr: {} block rows without columns", lines);
+  if (grid.cols == 0 && lines > max_empty_rows) fail("bcsr: {} block rows without columns", lines);
   const auto columns_of = [&](Index l, Index& kept) {
     std::vector<std::int32_t> cols;
     each(l, [&](Index, Index c, Index) {
@@ -87,7 +86,7 @@ Bcsr build(Bcsr out, const Grid& grid, const Values& from, Each&& each) {
   out.ptr = Array<std::int64_t>(lines + 1);
   std::int64_t* ptr = out.ptr.mutate();
   std::atomic<bool> prunes = false;
-  grid.for_each_line([&](Index l) {
+  grid.for_each_row([&](Index l) {
     Index kept = 0, inside = 0;
     const auto cols = columns_of(l, kept);
     for (const Index c : cols) inside += grid.height(l) * grid.width(c);
@@ -107,7 +106,7 @@ Bcsr build(Bcsr out, const Grid& grid, const Values& from, Each&& each) {
   with_width(from.width(), [&]<class U>(U) {
     const auto source = from.as<U>();
     const auto to = out.values.mutate<U>();
-    grid.for_each_line([&](Index l) {
+    grid.for_each_row([&](Index l) {
       Index kept = 0, last_row = -1, b = 0;
       const auto cols = columns_of(l, kept);
       std::copy(cols.begin(), cols.end(), col + ptr[l]);
@@ -147,7 +146,7 @@ Bcsr Bcsr::pack(const Dense& x, const Mask& keep, const Spec& spec) {
   const Index cols = grid.view.cols, stride = grid.view.col_stride;
   return build(std::move(out), grid, x.values, [&](Index l, auto&& f) {
     for (Index r = 0; r < grid.height(l); ++r) {
-      const Index start = grid.view.line_offset(grid.row(l, r));
+      const Index start = grid.view.row_offset(grid.row(l, r));
       for (Index c = 0; c < cols; ++c) {
         const Index i = start + c * stride;
         if (stride == 1 && i % 8 == 0 && cols - c >= 8 && bits[i / 8] == 0)
@@ -198,7 +197,7 @@ std::optional<Index> Bcsr::bytes(const Spec& spec, const Occupancy& of) {
   const Index h = spec.integer("h"), w = spec.integer("w");
   const MatrixView& view = of.view();
   if (ceil_div(view.cols, w) > std::numeric_limits<std::int32_t>::max() ||
-      (view.cols == 0 && ceil_div(view.rows, h) > most_empty_lines))
+      (view.cols == 0 && ceil_div(view.rows, h) > max_empty_rows))
     return std::nullopt;
   const Occupancy::Blocks blocks = of.blocks(h, w);
   const Index slots = blocks.count * h * w;
@@ -217,7 +216,7 @@ void Bcsr::loaded() const {
   if (ptr[lines] != blocks)
     fail("the block-row pointers end at {}, {} blocks are stored", ptr[lines], blocks);
   if (mask) check_mask_bits(*mask, values.size());
-  grid.for_each_line([&](Index l) {
+  grid.for_each_row([&](Index l) {
     for (Index b = ptr[l]; b < ptr[l + 1]; ++b) {
       if (col[b] < 0 || col[b] >= grid.cols)
         fail("block row {} has block column {} of {}", l, col[b], grid.cols);
@@ -269,7 +268,7 @@ Csr to_csr(const Bcsr& x) {
   };
   Csr out{x.extents, x.dims, Array<std::int64_t>(rows + 1), {}, {}};
   std::int64_t* ptr = out.ptr.mutate();
-  grid.for_each_line([&](Index l) { each(l, [&](Index row, Index, Index) { ++ptr[row + 1]; }); });
+  grid.for_each_row([&](Index l) { each(l, [&](Index row, Index, Index) { ++ptr[row + 1]; }); });
   for (Index r = 0; r < rows; ++r) ptr[r + 1] += ptr[r];
   out.index = Array<std::int32_t>::uninitialized(ptr[rows]);
   out.values = Values::uninitialized(x.values.dtype(), ptr[rows]);
@@ -277,7 +276,7 @@ Csr to_csr(const Bcsr& x) {
   with_width(x.values.width(), [&]<class U>(U) {
     const auto from = x.values.as<U>();
     const auto to = out.values.mutate<U>();
-    grid.for_each_line([&](Index l) {
+    grid.for_each_row([&](Index l) {
       Index at = ptr[grid.row(l, 0)];
       each(l, [&](Index, Index c, Index i) {
         index[at] = static_cast<std::int32_t>(c);

@@ -9,11 +9,11 @@
 namespace sten {
 namespace layout_detail {
 
-Index line_grain(Index cols) { return std::max<Index>(1, mask_grain / std::max<Index>(1, cols)); }
+Index row_grain(Index cols) { return std::max<Index>(1, mask_grain / std::max<Index>(1, cols)); }
 
 bool are_packed(const MatrixView& view) {
   return view.cols <= std::numeric_limits<std::int32_t>::max() &&
-         (view.cols > 0 || view.rows <= most_empty_lines);
+         (view.cols > 0 || view.rows <= max_empty_rows);
 }
 
 void check_columns(const MatrixView& view, std::string_view layout) {
@@ -36,7 +36,7 @@ void check_pointers(const Array<std::int64_t>& ptr, Index lines, Index nnz, cons
 
 namespace {
 
-using layout_detail::line_grain;
+using layout_detail::row_grain;
 
 Csr pack_rows(const Dense& x, const Mask& keep, Dims dims) {
   const MatrixView view = MatrixView::of(x.extents, dims);
@@ -44,9 +44,9 @@ Csr pack_rows(const Dense& x, const Mask& keep, Dims dims) {
   const std::uint8_t* bits = keep.bits.data();
   Csr m{x.extents, dims, Array<std::int64_t>(lines + 1), {}, {}};
   std::int64_t* ptr = m.ptr.mutate();
-  parallel_for(lines, line_grain(view.cols), [&](Index begin, Index end) {
+  parallel_for(lines, row_grain(view.cols), [&](Index begin, Index end) {
     for (Index l = begin; l < end; ++l) {
-      const Index start = view.line_offset(l);
+      const Index start = view.row_offset(l);
       Index n = 0;
       for (Index c = 0; c < view.cols; ++c) n += bit_at(bits, start + c * view.col_stride);
       ptr[l + 1] = n;
@@ -60,10 +60,10 @@ Csr pack_rows(const Dense& x, const Mask& keep, Dims dims) {
   with_width(x.values.width(), [&]<class U>(U) {
     const auto from = x.values.as<U>();
     const auto to = m.values.mutate<U>();
-    parallel_for(lines, line_grain(view.cols), [&](Index begin, Index end) {
+    parallel_for(lines, row_grain(view.cols), [&](Index begin, Index end) {
       for (Index l = begin; l < end; ++l) {
         Index at = ptr[l];
-        const Index start = view.line_offset(l);
+        const Index start = view.row_offset(l);
         for (Index c = 0; c < view.cols; ++c) {
           const Index i = start + c * view.col_stride;
           if (!bit_at(bits, i)) continue;
@@ -124,7 +124,7 @@ Compressed<by_column> Compressed<by_column>::pack(const Dense& x, const Mask& ke
   const MatrixView view = MatrixView::of(x.extents, dims, by_column);
   layout_detail::check_columns(view, name);
   // Lines without places cost no memory until they have pointers.
-  if (view.cols == 0 && view.batches * view.rows > most_empty_lines)
+  if (view.cols == 0 && view.batches * view.rows > max_empty_rows)
     fail("{}: {} {} without {}", name, view.batches * view.rows, by_column ? "columns" : "rows",
          by_column ? "rows" : "columns");
   // By columns a dense tensor would be read across its lines.
@@ -141,9 +141,9 @@ Dense Compressed<by_column>::to_dense() const {
   with_width(values.width(), [&]<class U>(U) {
     const auto from = values.as<U>();
     const auto to = x.values.mutate<U>();
-    parallel_for(v.batches * v.rows, line_grain(v.cols), [&](Index begin, Index end) {
+    parallel_for(v.batches * v.rows, row_grain(v.cols), [&](Index begin, Index end) {
       for (Index l = begin; l < end; ++l) {
-        const Index start = v.line_offset(l);
+        const Index start = v.row_offset(l);
         for (Index at = ptr[l]; at < ptr[l + 1]; ++at)
           to[start + index[at] * v.col_stride] = from[at];
       }
@@ -158,7 +158,7 @@ Mask Compressed<by_column>::stored() const {
   Mask m = Mask::none(extents);
   std::uint8_t* bits = m.bits.mutate();
   for (Index l = 0; l < v.batches * v.rows; ++l) {
-    const Index start = v.line_offset(l);
+    const Index start = v.row_offset(l);
     for (Index at = ptr[l]; at < ptr[l + 1]; ++at) set_bit(bits, start + index[at] * v.col_stride);
   }
   return m;
@@ -181,7 +181,7 @@ void Compressed<by_column>::loaded() const {
   if (static_cast<Index>(index.size()) != nnz)
     fail("{} {} numbers do not fit {} values", index.size(), place, nnz);
   layout_detail::check_pointers(ptr, lines, nnz, line);
-  parallel_for(lines, line_grain(v.cols), [&](Index begin, Index end) {
+  parallel_for(lines, row_grain(v.cols), [&](Index begin, Index end) {
     for (Index l = begin; l < end; ++l)
       for (Index at = ptr[l]; at < ptr[l + 1]; ++at) {
         if (index[at] < 0 || index[at] >= v.cols)

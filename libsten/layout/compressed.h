@@ -45,7 +45,7 @@ Csc to_csc(const Csr& m);
 Csr to_csr(const Csc& m);
 
 // Lines without places that a layout has pointers for: in dense they cost no memory.
-inline constexpr Index most_empty_lines = Index{1} << 24;
+inline constexpr Index max_empty_rows = Index{1} << 24;
 
 namespace layout_detail {
 
@@ -58,7 +58,7 @@ void check_columns(const MatrixView& view, std::string_view layout);
 // Whether pack() takes that many lines and places of them.
 bool are_packed(const MatrixView& view);
 // Lines for one piece of parallel work: about mask_grain elements.
-Index line_grain(Index cols);
+Index row_grain(Index cols);
 
 }  // namespace layout_detail
 

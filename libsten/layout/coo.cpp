@@ -52,7 +52,7 @@ Dense Coo::to_dense() const {
     const auto from = values.as<U>();
     const auto to = x.values.mutate<U>();
     for (std::size_t k = 0; k < from.size(); ++k)
-      to[v.line_offset(row[k]) + col[k] * v.col_stride] = from[k];
+      to[v.row_offset(row[k]) + col[k] * v.col_stride] = from[k];
   });
   return x;
 }
@@ -62,7 +62,7 @@ Mask Coo::stored() const {
   Mask m = Mask::none(extents);
   std::uint8_t* bits = m.bits.mutate();
   for (std::size_t k = 0; k < row.size(); ++k)
-    set_bit(bits, v.line_offset(row[k]) + col[k] * v.col_stride);
+    set_bit(bits, v.row_offset(row[k]) + col[k] * v.col_stride);
   return m;
 }
 

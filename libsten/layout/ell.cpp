@@ -30,7 +30,7 @@ template <class F>
 void Ell::for_each(F&& f) const {
   const MatrixView v = MatrixView::of(extents, dims);
   for (Index slot = 0; slot < static_cast<Index>(index.size()); ++slot)
-    if (index[slot] >= 0) f(slot, v.line_offset(slot / width) + index[slot] * v.col_stride);
+    if (index[slot] >= 0) f(slot, v.row_offset(slot / width) + index[slot] * v.col_stride);
 }
 
 Ell to_ell(const Csr& m) {

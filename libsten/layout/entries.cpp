@@ -26,7 +26,7 @@ std::vector<Slot> slots_of(const Compressed<by_column>& x) {
   std::vector<Slot> slots(x.values.size());
   for (Index l = 0; l + 1 < static_cast<Index>(x.ptr.size()); ++l)
     for (Index k = x.ptr[l]; k < x.ptr[l + 1]; ++k)
-      slots[k] = {v.line_offset(l) + x.index[k] * v.col_stride, k};
+      slots[k] = {v.row_offset(l) + x.index[k] * v.col_stride, k};
   return slots;
 }
 
@@ -34,7 +34,7 @@ std::vector<Slot> slots_of(const Coo& x) {
   const MatrixView v = MatrixView::of(x.extents, x.dims);
   std::vector<Slot> slots(x.values.size());
   for (Index k = 0; k < std::ssize(slots); ++k)
-    slots[k] = {v.line_offset(x.row[k]) + x.col[k] * v.col_stride, k};
+    slots[k] = {v.row_offset(x.row[k]) + x.col[k] * v.col_stride, k};
   return slots;
 }
 
@@ -43,18 +43,18 @@ std::vector<Slot> slots_of(const Ell& x) {
   std::vector<Slot> slots;
   for (Index k = 0; k < x.values.size(); ++k)
     if (x.index[k] >= 0)
-      slots.push_back({v.line_offset(k / x.width) + x.index[k] * v.col_stride, k});
+      slots.push_back({v.row_offset(k / x.width) + x.index[k] * v.col_stride, k});
   return slots;
 }
 
 std::vector<Slot> slots_of(const Bcsr& x) {
   const MatrixView v = MatrixView::of(x.extents, x.dims);
-  const Index lines_of_batch = ceil_div(v.rows, x.h);
+  const Index rows_of_batch = ceil_div(v.rows, x.h);
   std::vector<Slot> slots;
   for (Index l = 0; l + 1 < static_cast<Index>(x.ptr.size()); ++l)
     for (Index b = x.ptr[l]; b < x.ptr[l + 1]; ++b) {
-      const Index row0 = l % lines_of_batch * x.h, col0 = x.col[b] * x.w;
-      const Index start = v.batch_offset(l / lines_of_batch);
+      const Index row0 = l % rows_of_batch * x.h, col0 = x.col[b] * x.w;
+      const Index start = v.batch_offset(l / rows_of_batch);
       for (Index r = row0; r < std::min(row0 + x.h, v.rows); ++r)
         for (Index c = col0; c < std::min(col0 + x.w, v.cols); ++c) {
           const Index k = (b * x.h + r - row0) * x.w + c - col0;

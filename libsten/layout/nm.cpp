@@ -9,8 +9,8 @@
 #include "libsten/layout/nmg.h"
 #include "libsten/tensor/device_view.h"
 #include "libsten/tensor/layout.h"
-#include "libsten/tensor/line_pieces.h"
 #include "libsten/tensor/occupancy.h"
+#include "libsten/tensor/row_tiles.h"
 
 namespace sten {
 namespace {
@@ -21,9 +21,9 @@ constexpr Index max_block = Index{1} << 16;
 int position_bits(Index m) { return std::bit_width(static_cast<std::uint64_t>(m - 1)); }
 
 // Lines that hold anything: without columns there may be any number of empty ones.
-Index line_count(const MatrixView& v) { return v.cols ? v.batches * v.rows : 0; }
+Index row_count(const MatrixView& v) { return v.cols ? v.batches * v.rows : 0; }
 
-Index bytes_of_line(const MatrixView& v, Index n, Index m) {
+Index bytes_of_row(const MatrixView& v, Index n, Index m) {
   // Checked: beside an extent of 0 the others may be huge.
   return ceil_div(checked_size({ceil_div(v.cols, m), n, position_bits(m)}), 8);
 }
@@ -60,7 +60,7 @@ Shape Nm::values_shape() const {
 
 Shape Nm::pos_shape() const {
   const MatrixView v = view();
-  return v.part({v.rows, bytes_of_line(v, n, m)});
+  return v.part({v.rows, bytes_of_row(v, n, m)});
 }
 
 Nm Nm::unwritten(DType dtype, const Shape& shape, Index n, Index m, Index axis, Dims dims,
@@ -91,17 +91,17 @@ Nm Nm::pack(const Dense& x, const Mask& keep, const Spec& spec) {
       return;
     }
     const NmWriter<U> writer = out.writer<U>();
-    const LinePieces pieces(out.view(), m);
+    const RowTiles pieces(out.view(), m);
     parallel_for(pieces.units(), pieces.grain(), [&](Index begin, Index end) {
-      LinePieces::Buffer<U> values;
-      LinePieces::Words words;
+      RowTiles::Buffer<U> values;
+      RowTiles::Words words;
       for (Index u = begin; u < end; ++u)
-        pieces.each(u, [&](const LinePieces::Piece& p) {
+        pieces.each(u, [&](const RowTiles::Piece& p) {
           values.read(pieces, p, from);
           pieces.get_bits(p, bits, words);
           for (Index l = 0; l < p.lines; ++l)
             if (!writer.pack(p.line + l, p.col, p.cols, values.values + l * values.stride,
-                             words + l * pieces.words_per_line()))
+                             words + l * pieces.words_per_row()))
               fits = false;
         });
     });
@@ -114,14 +114,14 @@ Nm Nm::pack(const Dense& x, const Mask& keep, const Spec& spec) {
 template <class U>
 bool Nm::pack_bit_by_bit(const U* x, const std::uint8_t* bits) {
   const MatrixView v = view();
-  const Index blocks = ceil_div(v.cols, m), lines = line_count(v), stride = bytes_of_line(v, n, m);
+  const Index blocks = ceil_div(v.cols, m), lines = row_count(v), stride = bytes_of_row(v, n, m);
   const int width = position_bits(m);
   U* values_begin = values.mutate<U>().data();
   std::uint8_t* pos_begin = pos.mutate();
   std::atomic<bool> fits = true;
   parallel_for(lines, std::max<Index>(1, mask_grain / (v.cols + 1)), [&](Index begin, Index end) {
     for (Index l = begin; l < end; ++l) {
-      const Index start = v.line_offset(l);
+      const Index start = v.row_offset(l);
       BitWriter out(pos_begin + l * stride, 0);
       for (Index b = 0; b < blocks; ++b) {
         const auto kept_at = [&](Index p) {
@@ -153,8 +153,8 @@ bool Nm::pack_bit_by_bit(const U* x, const std::uint8_t* bits) {
 // Error with the first block that keeps more than n.
 void Nm::refuse(const std::uint8_t* bits, const Spec& spec) const {
   const MatrixView v = view();
-  for (Index l = 0; l < line_count(v); ++l) {
-    const Index start = v.line_offset(l);
+  for (Index l = 0; l < row_count(v); ++l) {
+    const Index start = v.row_offset(l);
     for (Index c = 0; c < v.cols; c += m) {
       Index kept = 0;
       for (Index i = c; i < std::min(c + m, v.cols); ++i)
@@ -170,12 +170,12 @@ void Nm::refuse(const std::uint8_t* bits, const Spec& spec) const {
 template <class F>
 void Nm::for_each_slot(F&& f) const {
   const MatrixView v = view();
-  const Index blocks = ceil_div(v.cols, m), stride = bytes_of_line(v, n, m);
+  const Index blocks = ceil_div(v.cols, m), stride = bytes_of_row(v, n, m);
   const int width = position_bits(m);
-  parallel_for(line_count(v), std::max<Index>(1, mask_grain / (v.cols + 1)),
+  parallel_for(row_count(v), std::max<Index>(1, mask_grain / (v.cols + 1)),
                [&](Index begin, Index end) {
                  for (Index l = begin; l < end; ++l) {
-                   const Index start = v.line_offset(l);
+                   const Index start = v.row_offset(l);
                    const std::uint8_t* line = pos.data() + l * stride;
                    BitReader in(line, 0, line + stride);
                    Slot s{l * blocks * n, -1, l, 0, 0, -1};
@@ -195,16 +195,16 @@ void Nm::for_each_slot(F&& f) const {
 
 // f(piece, the slots of its lines), in parallel over units; m <= NmPositions::most.
 template <class F>
-void Nm::for_each_piece(const LinePieces& pieces, F&& f) const {
+void Nm::for_each_tile(const RowTiles& pieces, F&& f) const {
   const MatrixView v = view();
   const NmPositions positions(n, m);
-  const Index stride = bytes_of_line(v, n, m);
+  const Index stride = bytes_of_row(v, n, m);
   parallel_for(pieces.units(), pieces.grain(), [&](Index begin, Index end) {
-    LinePieces::Words words;
+    RowTiles::Words words;
     for (Index u = begin; u < end; ++u)
-      pieces.each(u, [&](const LinePieces::Piece& p) {
+      pieces.each(u, [&](const RowTiles::Piece& p) {
         for (Index l = 0; l < p.lines; ++l) {
-          std::uint64_t* slots = words + l * pieces.words_per_line();
+          std::uint64_t* slots = words + l * pieces.words_per_row();
           positions.read(pos.data() + (p.line + l) * stride, stride, p.col / m, ceil_div(p.cols, m),
                          slots);
           // Those in padding are no elements.
@@ -227,7 +227,7 @@ Dense Nm::to_dense() const {
     std::byte* to = x.values.mutate_bytes();
     on_cuda([&](const auto& cuda, kernels::Stream stream) {
       cuda.nm.unpack(*block_matrix(view()), n, m, values.bytes().data(), values.width(), pos.data(),
-                     line_bytes(), to, stream);
+                     row_bytes(), to, stream);
     });
     return x;
   }
@@ -244,18 +244,18 @@ Dense Nm::to_dense() const {
   }
   Dense x{extents, Values::uninitialized(values.dtype(), size_of(extents))};
   const MatrixView v = view();
-  const LinePieces pieces(v, m);
+  const RowTiles pieces(v, m);
   const Index blocks = ceil_div(v.cols, m);
   with_width(values.width(), [&]<class U>(U) {
     const U* from = values.as<U>().data();
     U* to = x.values.mutate<U>().data();
     const auto expand = kernels::elementwise().of<U>().expand;
-    for_each_piece(pieces, [&](const LinePieces::Piece& p, const LinePieces::Words& words) {
-      LinePieces::Buffer<U> out;
+    for_each_tile(pieces, [&](const RowTiles::Piece& p, const RowTiles::Words& words) {
+      RowTiles::Buffer<U> out;
       U* lines = out.begin(pieces, p, to);
       for (Index l = 0; l < p.lines; ++l)
         expand(from + ((p.line + l) * blocks + p.col / m) * n,
-               reinterpret_cast<const std::uint8_t*>(words + l * pieces.words_per_line()), p.cols,
+               reinterpret_cast<const std::uint8_t*>(words + l * pieces.words_per_row()), p.cols,
                lines + l * out.stride);
       out.end(pieces, p, to);
     });
@@ -274,8 +274,8 @@ Mask Nm::stored() const {
   Mask mask = Mask::none(extents);
   std::uint8_t* bits = mask.bits.mutate();
   if (m <= NmPositions::most) {
-    const LinePieces pieces(view(), m);
-    for_each_piece(pieces, [&](const LinePieces::Piece& p, const LinePieces::Words& words) {
+    const RowTiles pieces(view(), m);
+    for_each_tile(pieces, [&](const RowTiles::Piece& p, const RowTiles::Words& words) {
       pieces.set_bits(p, words, bits);
     });
     return mask;
@@ -301,7 +301,7 @@ double Nm::padding() const {
 
 void Nm::loaded() const {
   const MatrixView v = view();
-  const Index blocks = ceil_div(v.cols, m), stride = bytes_of_line(v, n, m);
+  const Index blocks = ceil_div(v.cols, m), stride = bytes_of_row(v, n, m);
   const int width = position_bits(m);
   with_width(values.width(), [&]<class U>(U) {
     const auto stored = values.as<U>();

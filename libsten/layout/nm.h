@@ -6,7 +6,7 @@
 
 namespace sten {
 
-class LinePieces;
+class RowTiles;
 
 // n kept of m. With axis 1 blocks run along a row (the reduction of a linear layer), with axis 0
 // down a column: then everything below is said of the transpose.
@@ -51,7 +51,7 @@ struct Nm {
     return {n, m, lines[lines.size() - 2], bytes.back(), values.mutate<U>().data(), pos.mutate()};
   }
   // Of a line of `pos`.
-  Index line_bytes() const { return pos_shape().back(); }
+  Index row_bytes() const { return pos_shape().back(); }
   void loaded() const;
   // What has its m, axis and dims, n:m:g too, and keeps no more.
   static bool includes(const Spec& spec, const Spec& other);
@@ -70,7 +70,7 @@ struct Nm {
   template <class F>
   void for_each_slot(F&& f) const;
   template <class F>
-  void for_each_piece(const LinePieces& pieces, F&& f) const;
+  void for_each_tile(const RowTiles& pieces, F&& f) const;
   template <class U>
   bool pack_bit_by_bit(const U* x, const std::uint8_t* bits);
   void refuse(const std::uint8_t* bits, const Spec& spec) const;

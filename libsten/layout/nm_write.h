@@ -11,12 +11,12 @@ namespace sten {
 template <class U>
 class NmWriter {
  public:
-  // values[lines, blocks, n] and pos[lines, line_bytes] of Nm, which may be unwritten.
-  NmWriter(Index n, Index m, Index blocks, Index line_bytes, U* values, std::uint8_t* pos)
+  // values[lines, blocks, n] and pos[lines, row_bytes] of Nm, which may be unwritten.
+  NmWriter(Index n, Index m, Index blocks, Index row_bytes, U* values, std::uint8_t* pos)
       : n_(n),
         m_(m),
         blocks_(blocks),
-        line_bytes_(line_bytes),
+        row_bytes_(row_bytes),
         values_(values),
         pos_(pos),
         positions_(n, m) {}
@@ -27,7 +27,7 @@ class NmWriter {
     const Index first = col / m_, whole = cols / m_;
     kernels::elementwise().of<U>().compress(x, reinterpret_cast<const std::uint8_t*>(keep),
                                             whole * m_, values_ + (line * blocks_ + first) * n_);
-    positions_.write(keep, whole, first, pos_ + line * line_bytes_);
+    positions_.write(keep, whole, first, pos_ + line * row_bytes_);
     if (cols % m_) fill(line, first, whole, cols, x, keep);
   }
 
@@ -68,11 +68,11 @@ class NmWriter {
           *to++ = kept >> p & 1 ? x[c + p] : U{0};
         }
       }
-      positions_.write(all, count, first + begin, pos_ + line * line_bytes_);
+      positions_.write(all, count, first + begin, pos_ + line * row_bytes_);
     }
   }
 
-  Index n_, m_, blocks_, line_bytes_;
+  Index n_, m_, blocks_, row_bytes_;
   U* values_;
   std::uint8_t* pos_;
   NmPositions positions_;

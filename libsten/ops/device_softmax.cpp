@@ -11,11 +11,11 @@ using kernels::RowFunctions;
 using kernels::Stream;
 
 // Along the attribute "axis".
-kernels::DeviceLines softmax_rows_on_device(const std::string& op, const Call& call,
+kernels::StridedRows softmax_rows_on_device(const std::string& op, const Call& call,
                                             const Dense& x) {
   call.attributes.check(op, {"axis"});
   const Index axis = axis_of(op, call.attributes.integer("axis", -1), x.extents);
-  kernels::DeviceLines lines{1, x.extents[axis], 1};
+  kernels::StridedRows lines{1, x.extents[axis], 1};
   for (Index d = 0; d < std::ssize(x.extents); ++d) {
     if (d < axis) lines.outer *= x.extents[d];
     if (d > axis) lines.inner *= x.extents[d];
@@ -28,7 +28,7 @@ void add_softmax_operators_on_device(Operators& all, bool is_log) {
   const std::string& op = names[is_log];
   add_device_operator(all, op, 1, [&op, is_log](const Call& call) -> Outputs {
     const Dense& x = call.in[0].as<Dense>();
-    const kernels::DeviceLines lines = softmax_rows_on_device(op, call, x);
+    const kernels::StridedRows lines = softmax_rows_on_device(op, call, x);
     const float* from = floats_on_device(op, call.in[0]);
     Dense y = output_on_device(x.extents);
     with_rows_on_device([&](const RowFunctions& f, Stream stream) {
@@ -41,7 +41,7 @@ void add_softmax_operators_on_device(Operators& all, bool is_log) {
     if (!call.wants(0)) return {std::nullopt};
     const Dense &dy = call.in[0].as<Dense>(), &y = call.in[1].as<Dense>();
     check_alike(grad, "the gradient", dy, "the output", y);
-    const kernels::DeviceLines lines = softmax_rows_on_device(grad, call, y);
+    const kernels::StridedRows lines = softmax_rows_on_device(grad, call, y);
     const float *from = floats_on_device(grad, call.in[0]),
                 *at = floats_on_device(grad, call.in[1]);
     Dense dx = output_on_device(y.extents);

@@ -6,7 +6,7 @@
 #include "libsten/ops/check.h"
 #include "libsten/ops/linear.h"
 #include "libsten/ops/register.h"
-#include "libsten/product/csr_lines.h"
+#include "libsten/product/csr_product.h"
 #include "libsten/product/sampled_product.h"
 #include "libsten/product/sparse_product.h"
 #include "libsten/sparsify/same_pattern.h"
@@ -75,8 +75,8 @@ Outputs linear(const Call& call) {
   if (!has_dense_values(w)) check_factor(w);
   return {write_tokens<float>(call.out(), l.y, l.out, [&](Index token, Index count, float* to) {
     if (has_dense_values(w))
-      return lines_product(rows_of(from.entries(), token, count),
-                           RowsOperand::transposed(values_of<float>(w), l.in), 0, l.out, bias, to);
+      return csr_product(rows_of(from.entries(), token, count),
+                         RowsOperand::transposed(values_of<float>(w), l.in), 0, l.out, bias, to);
     std::vector<float> room;
     each_tile(count, l.in, [&](Index first, Index some) {
       sparse_product(w,
@@ -92,8 +92,8 @@ Tensor gradient_of_x(const LinearExtents& l, const OutFormat& format, const Tens
   const bool is_dense = has_dense_values(w);
   const auto all = [&](Index token, Index count, float* to) {
     if (is_dense && dy.is_sparse())
-      return lines_product(rows_of(dy.entries(), token, count),
-                           RowsOperand::of(values_of<float>(w), l.in), 0, l.in, nullptr, to);
+      return csr_product(rows_of(dy.entries(), token, count),
+                         RowsOperand::of(values_of<float>(w), l.in), 0, l.in, nullptr, to);
     if (is_dense)
       return gemm(Transpose::none, count, l.in, l.out, dy.dense() + token * l.out,
                   values_of<float>(w), to);
@@ -108,7 +108,8 @@ Tensor gradient_of_x(const LinearExtents& l, const OutFormat& format, const Tens
     float* to = v.mutate<float>().data();
     const CsrEntries& a = in.entries();
     if (is_dense) {
-      sampled_lines(a, dy.operand(), RowsOperand::transposed(values_of<float>(w), l.in), l.out, to);
+      sampled_csr_product(a, dy.operand(), RowsOperand::transposed(values_of<float>(w), l.in),
+                          l.out, to);
     } else {
       std::vector<float> room;
       each_tile(l.tokens, l.in, [&](Index first, Index some) {
@@ -152,7 +153,7 @@ Tensor gradient_of_w(const LinearExtents& l, const OutFormat& format, const Tens
     if (in.is_sparse())
       transposed_csr_product(columns.entries(), dy.operand(), row, count, to);
     else
-      lines_product(rows_of(columns.entries(), row, count), in.operand(), 0, l.in, nullptr, to);
+      csr_product(rows_of(columns.entries(), row, count), in.operand(), 0, l.in, nullptr, to);
   };
   if (!is_same_pattern(format)) return write_tokens<float>(format, w.shape(), l.in, rows);
   return gradient_at<float>(

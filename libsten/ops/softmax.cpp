@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "libsten/ops/lines.h"
+#include "libsten/ops/axis_rows.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/softmax_row.h"
 
@@ -47,8 +47,8 @@ void add_op(Operators& all) {
     const Dense& x = call.in[0].as<Dense>();
     const Index axis = axis_of(Op::name, call, x);
     return with_real(Op::name, x.dtype(), [&]<class T>(T) -> Outputs {
-      return {write_lines<T>(call.out(), x, x, axis,
-                             [](const T* in, const T*, T* to, Index n) { Op::row(in, to, n); })};
+      return {write_rows<T>(call.out(), x, x, axis,
+                            [](const T* in, const T*, T* to, Index n) { Op::row(in, to, n); })};
     });
   });
   static const std::string grad = std::string(Op::name) + ".grad";
@@ -58,7 +58,7 @@ void add_op(Operators& all) {
     check_alike(grad, "the gradient", dy, "the output", y);
     const Index axis = axis_of(grad.c_str(), call, y);
     return with_real(grad, dy.dtype(), [&]<class T>(T) -> Outputs {
-      return {write_lines<T>(call.out(), dy, y, axis, Op::template grad<T>)};
+      return {write_rows<T>(call.out(), dy, y, axis, Op::template grad<T>)};
     });
   });
 }

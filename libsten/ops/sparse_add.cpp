@@ -57,8 +57,8 @@ Outputs add_same(const Call& call) {
 }
 
 // The union of the positions of each line, less what the inline sparsifier drops.
-template <class T, class Lines>
-Lines merge(const Lines& a, const Lines& b, const OutFormat& format) {
+template <class T, class AxisRows>
+AxisRows merge(const AxisRows& a, const AxisRows& b, const OutFormat& format) {
   static const Name keep_all(KeepAll::name);
   const bool is_keep_all = format.inline_by.name() == keep_all;
   const T *va = a.values.template as<T>().data(), *vb = b.values.template as<T>().data();
@@ -68,7 +68,7 @@ Lines merge(const Lines& a, const Lines& b, const OutFormat& format) {
   std::vector<T> values;
   index.reserve(std::max(a.index.size(), b.index.size()));
   values.reserve(index.capacity());
-  Lines out;
+  AxisRows out;
   out.extents = a.extents;
   out.dims = a.dims;
   out.ptr = Array<std::int64_t>(lines + 1);
@@ -76,7 +76,7 @@ Lines merge(const Lines& a, const Lines& b, const OutFormat& format) {
   const auto put = [&](Index line, std::int32_t at, T v) {
     std::uint8_t keep = 1;
     if (!is_keep_all)
-      format.inline_by.select_rows(&v, view.line_offset(line) + at * view.col_stride, 1, 1, &keep);
+      format.inline_by.select_rows(&v, view.row_offset(line) + at * view.col_stride, 1, 1, &keep);
     if (!keep) return;
     index.push_back(at);
     values.push_back(v);
@@ -105,12 +105,12 @@ Lines merge(const Lines& a, const Lines& b, const OutFormat& format) {
   return out;
 }
 
-template <class Lines>
-Outputs add_lines(const Call& call) {
+template <class AxisRows>
+Outputs add_rows(const Call& call) {
   call.attributes.check("add", {});
   const Tensor &a = call.in[0], &b = call.in[1];
   check_terms(a, b);
-  const Lines &x = a.as<Lines>(), &y = b.as<Lines>();
+  const AxisRows &x = a.as<AxisRows>(), &y = b.as<AxisRows>();
   if (x.dims.row != y.dims.row || x.dims.col != y.dims.col)
     fail_usage("add: {} and {} have other lines", a.spec().str(), b.spec().str());
   return with_real("add", a.dtype(), [&]<class T>(T) -> Outputs {
@@ -144,8 +144,8 @@ void add_sparse_add(Operators& all) {
   const auto to_sparse = [](const Signature& s) {
     return is_sparse(s.out[0].tmp) && writes_rows(s.out[0].tmp);
   };
-  all.add({"add", {"csr", "csr"}, {{any::streaming, any::layout}}}, add_lines<Csr>, to_sparse);
-  all.add({"add", {"csc", "csc"}, {{any::streaming, any::layout}}}, add_lines<Csc>, to_sparse);
+  all.add({"add", {"csr", "csr"}, {{any::streaming, any::layout}}}, add_rows<Csr>, to_sparse);
+  all.add({"add", {"csc", "csc"}, {{any::streaming, any::layout}}}, add_rows<Csc>, to_sparse);
   all.add({"add.grad", {any::layout}, {{"keep-all", any::layout}, {"keep-all", any::layout}}},
           add_grad, [](const Signature& s) {
             return is_sparse(s.in[0]) && std::ranges::all_of(s.out, [&](const OutSignature& o) {

@@ -6,7 +6,7 @@
 #include "libsten/ops/check.h"
 #include "libsten/ops/product_output.h"
 #include "libsten/ops/register.h"
-#include "libsten/product/csr_lines.h"
+#include "libsten/product/csr_product.h"
 #include "libsten/product/sparse_product.h"
 #include "libsten/sparsify/same_pattern.h"
 
@@ -31,8 +31,8 @@ Outputs matmul_grad(const Call& call) {
   // da = dc b^T.
   if (call.wants(0)) {
     Dense da = unwritten<float>(left);
-    lines_product(entries, RowsOperand::transposed(values_of<float>(b), n), 0, k, nullptr,
-                  da.values.mutate<float>().data());
+    csr_product(entries, RowsOperand::transposed(values_of<float>(b), n), 0, k, nullptr,
+                da.values.mutate<float>().data());
     grads[0] = std::move(da);
   }
   // db = (dc^T a)^T.
@@ -60,7 +60,7 @@ void each_entry(const Csr& a, const Csr* b, F&& f) {
           while (j < b->ptr[l + 1] && b->index[j] < a.index[e]) ++j;
           if (j < b->ptr[l + 1] && b->index[j] == a.index[e]) found = j;
         }
-        f(e, view.line_offset(l) + a.index[e] * view.col_stride, found);
+        f(e, view.row_offset(l) + a.index[e] * view.col_stride, found);
       }
     }
   });

@@ -23,7 +23,7 @@ struct Distinct {
   std::vector<std::int64_t> first, inverse, counts;
 
   // Without an axis, the elements in order.
-  static Rows lines_of(const char* op, const Call& call) {
+  static Rows rows_of(const char* op, const Call& call) {
     const Dense& x = call.in[0].as<Dense>();
     if (!call.attributes.has("axis"))
       return {Dense{{x.size(), 1}, x.values}, std::vector<bool>{false, true}};
@@ -32,7 +32,7 @@ struct Distinct {
     return {x, along};
   }
 
-  Distinct(const char* op, const Call& call) : lines(lines_of(op, call)) {
+  Distinct(const char* op, const Call& call) : lines(rows_of(op, call)) {
     call.attributes.check(op, {"axis", "sorted"});
     check_inputs(op, call, 1);
     const DType in = computed_in(op, lines.x.dtype());

@@ -31,12 +31,12 @@ void each_strip(const Nmg& a, Index block, F&& f) {
 template <class F>
 void each_strip(const Nm& a, Index block, F&& f) {
   const auto table = PatternTable::get(a.n, a.m);
-  const Index blocks = ceil_div(a.extents[0], a.m), line_bytes = a.line_bytes();
+  const Index blocks = ceil_div(a.extents[0], a.m), row_bytes = a.row_bytes();
   const Index bits = std::bit_width(static_cast<std::uint64_t>(a.m - 1));
   std::vector<std::uint16_t> at(a.n);
   for (Index c = 0; c < a.extents[1]; ++c) {
-    const std::uint8_t* line = a.pos.data() + c * line_bytes;
-    BitReader positions(line, block * a.n * bits, line + line_bytes);
+    const std::uint8_t* line = a.pos.data() + c * row_bytes;
+    BitReader positions(line, block * a.n * bits, line + row_bytes);
     for (std::uint16_t& p : at) p = static_cast<std::uint16_t>(positions.next(bits));
     f(c, table->find(at.data()), (c * blocks + block) * a.n);
   }

@@ -205,13 +205,13 @@ PackedStrips pack_nm_rows(const Nm& a) {
   PackedStrips out = begin(rows, cols, good_band);
   out.heights = {{1, {0}}};
   const Index blocks = ceil_div(cols, m), bits = position_bits(m);
-  const Index line_bytes = ceil_div(blocks * n * bits, 8);
+  const Index row_bytes = ceil_div(blocks * n * bits, 8);
   const auto from = packable(a.values);
   return build(std::move(out), rows, rows * blocks * n, [&](Index b, Band& band) {
     for (Index r = b * good_band; r < std::min(rows, (b + 1) * good_band); ++r) {
       std::vector<std::int32_t>& columns = band.columns.emplace_back(blocks * n);
-      const std::uint8_t* line = a.pos.data() + r * line_bytes;
-      BitReader positions(line, 0, line + line_bytes);
+      const std::uint8_t* line = a.pos.data() + r * row_bytes;
+      BitReader positions(line, 0, line + row_bytes);
       for (Index at = 0; at < blocks * n; ++at)
         columns[at] = static_cast<std::int32_t>(at / n * m + positions.next(bits));
       // Padding is behind everything else.
@@ -248,15 +248,15 @@ PackedStrips pack_nm(const Nm& a) {
   }
   const Index blocks = ceil_div(rows, m), per_band = out.band_rows / m;
   const Index width = position_bits(m);
-  const Index line_bytes = ceil_div(blocks * n * width, 8);
+  const Index row_bytes = ceil_div(blocks * n * width, 8);
   const auto from = packable(a.values);
   return build(std::move(out), blocks * patterns, cols * blocks, [&](Index b, Band& band) {
     const Index first = b * per_band, count = std::min(blocks - first, per_band);
     band.columns.resize(count * patterns);
     band.values.resize(count * patterns);
     for (Index c = 0; c < cols; ++c) {
-      const std::uint8_t* line = a.pos.data() + c * line_bytes;
-      BitReader positions(line, first * n * width, line + line_bytes);
+      const std::uint8_t* line = a.pos.data() + c * row_bytes;
+      BitReader positions(line, first * n * width, line + row_bytes);
       const float* values = &from[(c * blocks + first) * n];
       for (Index l = 0; l < count; ++l, values += n) {
         Index bits = 0;

@@ -10,8 +10,8 @@ namespace sten {
 namespace {
 
 // A length that is known is copied faster.
-void copy_lines(const float* from, Index stride, Index lines, Index length, float* to,
-                Index to_stride) {
+void copy_rows(const float* from, Index stride, Index lines, Index length, float* to,
+               Index to_stride) {
   const auto copy = [&](auto n) {
     for (Index i = 0; i < lines; ++i) std::copy_n(from + i * stride, Index{n}, to + i * to_stride);
   };
@@ -30,7 +30,7 @@ void read_tile(const Activations& x, Index k0, Index count, Index token, Index w
   const float* from = x.tile(k0, token);
   if (x.layout == ActivationLayout::tokens)
     return transpose_tiles(from, x.features, tokens, count, tile, width);
-  copy_lines(from, x.stride(), count, tokens, tile, width);
+  copy_rows(from, x.stride(), count, tokens, tile, width);
 }
 
 void write_tile(float* tile, Index k0, Index count, Index token, Index width, bool stream,
@@ -68,7 +68,7 @@ void write_tile(float* tile, Index k0, Index count, Index token, Index width, bo
     lines = tokens, length = stride = count;
   }
   if (stream) return kernels::epilogue().stream(from, stride, lines, length, to, y.stride());
-  copy_lines(from, stride, lines, length, to, y.stride());
+  copy_rows(from, stride, lines, length, to, y.stride());
 }
 
 void stream_done() { kernels::epilogue().stream_done(); }

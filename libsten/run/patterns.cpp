@@ -53,7 +53,7 @@ void for_each_block(const Positions& nonzero, const MatrixView& v, Index m, F&& 
   const Index blocks = ceil_div(v.cols, m);
   if (v.col_stride == 1) {
     for (Index l = 0; l < v.batches * v.rows; ++l)
-      for (Index b = 0, start = v.line_offset(l); b < blocks; ++b)
+      for (Index b = 0, start = v.row_offset(l); b < blocks; ++b)
         if (!f(l, b, count_bits(bits, start + b * m, start + std::min((b + 1) * m, v.cols))))
           return;
     return;

@@ -22,7 +22,7 @@ struct Grid {
   Index blocks = 0;                // of all matrices
 
   Grid(const Shape& shape, const BlockMagnitude& b)
-      : view(sparsify_detail::lines_of(shape, 1, b.dims)),
+      : view(sparsify_detail::rows_of(shape, 1, b.dims)),
         h(std::min(b.h, std::max<Index>(1, view.rows))),
         w(std::min(b.w, std::max<Index>(1, view.cols))) {
     // Without elements there may be any number of empty rows.

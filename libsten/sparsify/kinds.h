@@ -29,7 +29,7 @@ namespace sparsify_detail {
 // Error unless elements of the dtype have a magnitude.
 void check_prunable(DType dtype);
 // The matrix whose rows are the lines that blocks run along; rank 0 and 1 are a single line.
-MatrixView lines_of(const Shape& shape, Index axis, Dims dims);
+MatrixView rows_of(const Shape& shape, Index axis, Dims dims);
 
 // at(k): the dense offset of value k.
 template <Streaming S, class At>
@@ -48,13 +48,13 @@ Mask stream(const S& s, const Shape& extents, const Values& x, At at) {
 
 // The matrix that blocks are cut from.
 template <class S>
-MatrixView lines_for(const S& s, const Shape& shape) {
+MatrixView rows_for(const S& s, const Shape& shape) {
   Index axis = 1;
   Dims dims;
   if constexpr (requires { s.axis; }) axis = s.axis;
   if constexpr (requires { s.dims; }) dims = s.dims;
   if (s.block() < 1) fail_usage("{}: blocks of {} values", S::name, s.block());
-  return lines_of(shape, axis, dims);
+  return rows_of(shape, axis, dims);
 }
 template <class S, class T>
 concept SelectsAs = requires(const S& s, std::span<const T> in, std::span<std::uint8_t> keep) {
@@ -66,12 +66,12 @@ using BlockScore = std::conditional_t<SelectsAs<S, typename E::Score>, typename 
 
 template <Blocking S>
 Mask block(const S& s, const Dense& x) {
-  const MatrixView view = lines_for(s, x.extents);
+  const MatrixView view = rows_for(s, x.extents);
   Mask mask = Mask::none(x.extents, x.device());
   // Without columns there may be any number of empty lines.
   if (x.size() == 0) return mask;
-  if constexpr (requires { s.select_lines(x, view, mask.bits.mutate()); })
-    if (s.select_lines(x, view, mask.bits.mutate())) return mask;
+  if constexpr (requires { s.select_by_row(x, view, mask.bits.mutate()); })
+    if (s.select_by_row(x, view, mask.bits.mutate())) return mask;
   const Index b = std::min<Index>(s.block(), view.cols);
   std::uint8_t* bits = mask.bits.mutate();
   with_float(x.dtype(), [&]<class E>(E) {
@@ -82,7 +82,7 @@ Mask block(const S& s, const Dense& x) {
       std::vector<Score> in(b);
       std::vector<std::uint8_t> keep(b);
       for (Index l = begin; l < end; ++l) {
-        const Index start = view.line_offset(l);
+        const Index start = view.row_offset(l);
         for (Index c = 0; c < view.cols; c += b) {
           const Index width = std::min(b, view.cols - c);
           for (Index j = 0; j < width; ++j)
@@ -111,7 +111,7 @@ std::vector<EntryPosition> entry_positions(const Entries& x, const MatrixView& v
 // Only blocks that have entries.
 template <Blocking S>
 Mask block_stored(const S& s, const Entries& x) {
-  const MatrixView view = lines_for(s, x.extents);
+  const MatrixView view = rows_for(s, x.extents);
   Mask mask = Mask::none({x.size()});
   const std::vector<EntryPosition> positions = entry_positions(x, view);
   const Index b = std::min<Index>(s.block(), view.cols);

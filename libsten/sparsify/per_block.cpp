@@ -10,7 +10,7 @@
 #include "libsten/base/error.h"
 #include "libsten/sparsify/sparsifier.h"
 #include "libsten/tensor/device_view.h"
-#include "libsten/tensor/line_pieces.h"
+#include "libsten/tensor/row_tiles.h"
 
 namespace sten {
 namespace {
@@ -52,17 +52,17 @@ void select_pieces(const PerBlock& s, const MatrixView& lines, const typename E:
                    std::uint8_t* bits, const NmWriter<typename E::Bits>* out) {
   using U = typename E::Bits;
   const auto select = kernels::nm_select().of<U>();
-  const LinePieces pieces(lines, s.m);
-  const Index words_per_line = pieces.words_per_line();
+  const RowTiles pieces(lines, s.m);
+  const Index words_per_row = pieces.words_per_row();
   parallel_for(pieces.units(), pieces.grain(), [&](Index begin, Index end) {
-    LinePieces::Buffer<U> from;
-    LinePieces::Words words;
+    RowTiles::Buffer<U> from;
+    RowTiles::Words words;
     for (Index u = begin; u < end; ++u)
-      pieces.each(u, [&](const LinePieces::Piece& p) {
+      pieces.each(u, [&](const RowTiles::Piece& p) {
         from.read(pieces, p, x);
         for (Index l = 0; l < p.lines; ++l) {
           const U* at = from.values + l * from.stride;
-          std::uint64_t* keep = words + l * words_per_line;
+          std::uint64_t* keep = words + l * words_per_row;
           select(at, p.cols, s.n, s.m, E::first_not_finite, keep);
           if (out) out->write(p.line + l, p.col, p.cols, at, keep);
         }
@@ -82,10 +82,10 @@ void PerBlock::select(std::span<const double> in, std::span<std::uint8_t> keep) 
 
 bool PerBlock::selects_on_device(const Dense& x) const {
   return m <= kernels::most_nm_on_device &&
-         block_matrix(sparsify_detail::lines_of(x.extents, axis, dims)).has_value();
+         block_matrix(sparsify_detail::rows_of(x.extents, axis, dims)).has_value();
 }
 
-bool PerBlock::select_lines(const Dense& x, const MatrixView& lines, std::uint8_t* bits) const {
+bool PerBlock::select_by_row(const Dense& x, const MatrixView& lines, std::uint8_t* bits) const {
   if (!is_ranked(*this)) return false;
   if (x.device() != Device::cpu) {
     on_cuda([&](const auto& cuda, kernels::Stream stream) {
@@ -107,12 +107,12 @@ std::optional<Nm> PerBlock::fit(const Dense& x, Mask* kept) const {
   if (x.device() != Device::cpu) {
     const MatrixView lines = MatrixView::of(x.extents, dims, axis == 0);
     Mask mask = Mask::none(x.extents, x.device());
-    select_lines(x, lines, mask.bits.mutate());
+    select_by_row(x, lines, mask.bits.mutate());
     std::byte* values = out.values.mutate_bytes();
     std::uint8_t* pos = out.pos.mutate();
     on_cuda([&](const auto& cuda, kernels::Stream stream) {
       cuda.nm.pack(*block_matrix(lines), n, m, elements_of(x.values), mask.bits.data(), values, pos,
-                   out.line_bytes(), stream);
+                   out.row_bytes(), stream);
     });
     if (kept) *kept = std::move(mask);
     return out;

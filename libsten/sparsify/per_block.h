@@ -20,7 +20,7 @@ struct PerBlock {
   void select(std::span<const float> in, std::span<std::uint8_t> keep) const;
   void select(std::span<const double> in, std::span<std::uint8_t> keep) const;
   // The same for all lines at once, but for large blocks: false.
-  bool select_lines(const Dense& x, const MatrixView& lines, std::uint8_t* bits) const;
+  bool select_by_row(const Dense& x, const MatrixView& lines, std::uint8_t* bits) const;
   // What stays, as n:m with the same numbers: what Nm::pack() gives, but each piece is packed while
   // it is in cache. kept: where the mask goes; nullptr if there is no need for one. Nothing for
   // large blocks. Where x is on a device, so are they; selects_on_device() holds.

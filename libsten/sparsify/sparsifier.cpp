@@ -18,7 +18,7 @@ void check_prunable(DType dtype) {
     fail("{} elements cannot be pruned; F64 F32 F16 BF16 F8_E4M3 F8_E5M2 can", name_of(dtype));
 }
 
-MatrixView lines_of(const Shape& shape, Index axis, Dims dims) {
+MatrixView rows_of(const Shape& shape, Index axis, Dims dims) {
   if (shape.size() < 2 && !dims.given()) return MatrixView::of({1, size_of(shape)});
   return MatrixView::of(shape, dims, axis == 0);
 }

@@ -6,7 +6,7 @@
 //                  void select(span<const float> in, span<uint8_t> keep) const
 //                                                             block() neighbours, fewer at the end
 //                                                             of a line; `keep` comes zeroed
-//                  bool select_lines(const Dense& x, const MatrixView& lines, uint8_t* bits) const
+//                  bool select_by_row(const Dense& x, const MatrixView& lines, uint8_t* bits) const
 //                                                             optional: the same for the whole
 //                                                             tensor into a mask of zeros, or false
 //   materializing  Mask select(const Dense& x, const Hints& h) const
@@ -260,18 +260,18 @@ struct Sparsifier::Model final : Concept {
   }
   void select_rows(const float* x, Index first, Index rows, Index cols,
                    std::uint8_t* keep) const override {
-    select_lines(x, first, rows, cols, keep);
+    select_by_row(x, first, rows, cols, keep);
   }
   void select_rows(const double* x, Index first, Index rows, Index cols,
                    std::uint8_t* keep) const override {
-    select_lines(x, first, rows, cols, keep);
+    select_by_row(x, first, rows, cols, keep);
   }
 
   S sparsifier;
 
  private:
   template <class T>
-  void select_lines(const T* x, Index first, Index rows, Index cols, std::uint8_t* keep) const {
+  void select_by_row(const T* x, Index first, Index rows, Index cols, std::uint8_t* keep) const {
     if constexpr (Streaming<S>) {
       for (Index i = 0; i < rows * cols; ++i) keep[i] = sparsifier.keep(x[i], first + i);
     } else if constexpr (Blocking<S> && !Materializing<S>) {

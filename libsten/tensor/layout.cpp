@@ -30,7 +30,7 @@ const Part& Reader::find(std::string_view key, const Shape& shape) {
   return p;
 }
 
-const Part& Reader::find_line(std::string_view key) {
+const Part& Reader::find_vector(std::string_view key) {
   const Part& p = find(key);
   if (p.shape.size() != 1)
     fail("part {} has shape {}, the layout needs one dimension", quote(key), to_string(p.shape));

@@ -147,13 +147,13 @@ class Reader {
   void operator()(std::string_view key, Dims& d) {
     if (in_.layout.has(key)) d = Dims::parse(in_.layout.word(key, ""));
   }
-  void operator()(std::string_view key, Values& v) { read(find_line(key), v); }
+  void operator()(std::string_view key, Values& v) { read(find_vector(key), v); }
   void operator()(std::string_view key, Values& v, const Shape& shape) {
     read(find(key, shape), v);
   }
   template <class T>
   void operator()(std::string_view key, Array<T>& v) {
-    read(find_line(key), v);
+    read(find_vector(key), v);
   }
   template <class T>
   void operator()(std::string_view key, Array<T>& v, const Shape& shape) {
@@ -172,7 +172,7 @@ class Reader {
   // As many bytes as its shape and dtype need.
   const Part& find(std::string_view key);
   const Part& find(std::string_view key, const Shape& shape);
-  const Part& find_line(std::string_view key);  // 1-D, of any length
+  const Part& find_vector(std::string_view key);  // 1-D, of any length
   static void read(const Part& p, Values& v);
   template <class T>
   static void read(const Part& p, Array<T>& v) {

@@ -33,7 +33,7 @@ struct MatrixView {
   static MatrixView of(const Shape& shape, Dims dims = {}, bool transposed = false);
   Index batch_offset(Index b) const;
   // Line l of batches * rows lines: where its column 0 lies.
-  Index line_offset(Index l) const { return batch_offset(l / rows) + l % rows * row_stride; }
+  Index row_offset(Index l) const { return batch_offset(l / rows) + l % rows * row_stride; }
   // The line and the column of a dense offset.
   std::pair<Index, Index> place(Index offset) const;
   // `batch` followed by `rest`: the shape of a part.

@@ -203,7 +203,7 @@ def json_of(rng, data):
     return text_of(value)
 
 
-def lines_of(rng, data):
+def rows_of(rng, data):
     """A file of one JSON object a line."""
     lines = data.splitlines() or [b"{}"]
     at = rng.randrange(len(lines))

@@ -6,7 +6,7 @@ import shutil
 
 from _harness import Failure, hidden
 from _models import random_model, write_model
-from _mutate import bytes_of, edited, json_of, lines_of, odd_value, text_of
+from _mutate import bytes_of, edited, json_of, rows_of, odd_value, text_of
 
 RUNS = 12
 
@@ -95,7 +95,7 @@ def damage(rng, state):
         os.symlink(rng.choice(["/dev/zero", path, "/nothing"]), path)
         return f"{path} is a link to {os.readlink(path)}"
     if path.endswith(".jsonl"):
-        new = lines_of(rng, old)
+        new = rows_of(rng, old)
     elif path.endswith(".json"):
         new = json_of(rng, old)
     else:

@@ -70,7 +70,7 @@ TEST_CASE("blocks add a bias to scores, and sum its gradient") {
       sum[i] = 2 * x[i] + bias[at];
       want[at] += x[i];
     }
-    check_rows_near(p, softmax_of_lines(sum, keys, false));
+    check_rows_near(p, softmax_of_rows(sum, keys, false));
     f.bias_grad(a, x.data(), sums.data(), nullptr);
     check_rows_near(sums, want);
   });

@@ -22,12 +22,12 @@ struct Case {
   MatrixView lines() const { return MatrixView::of(x.extents, cut.dims, cut.axis == 0); }
 };
 
-Case any_case(Dice& dice, Index round, Index most_m, Index most_lines) {
+Case any_case(Dice& dice, Index round, Index most_m, Index max_rows) {
   const DType dtype = prunable_dtypes()[round % std::ssize(prunable_dtypes())];
   const Index m = dice.one_of<Index>(
       {1, 2, 3, 4, 4, 5, 7, 8, 8, 9, 12, 16, 32, 33, 64, 1 + dice.below(most_m)});
   const Index n = dice.below(2) ? 1 + dice.below(m) : std::max<Index>(1, m / 2);
-  const Index rows = 1 + dice.below(most_lines);
+  const Index rows = 1 + dice.below(max_rows);
   const Index cols = dice.below(3) ? dice.below(5 * m + 1) : m * 8 * (1 + dice.below(3));
   Case c;
   c.cut = PerBlock{n, m, dice.below(2), {}};
@@ -59,7 +59,7 @@ void check_case(Dice& dice, const Case& c) {
   const Index n = c.cut.n, m = c.cut.m;
 
   Mask keep = Mask::none(c.x.extents);
-  if (c.cut.select_lines(c.x, c.lines(), keep.bits.mutate())) {
+  if (c.cut.select_by_row(c.x, c.lines(), keep.bits.mutate())) {
     Mask found = Mask::none(c.x.extents);
     f.select(matrix, n, m, in, kind_of(c.x.dtype()), found.bits.mutate(), nullptr);
     if (!same_mask(found, keep)) FAIL_CHECK(c.name << ": other elements are kept");
@@ -74,11 +74,11 @@ void check_case(Dice& dice, const Case& c) {
   const Nm packed = Nm::pack(c.x, keep, spec);
   Nm out = Nm::unwritten(c.x.dtype(), c.x.extents, n, m, c.cut.axis, c.cut.dims);
   const Index lines = matrix.batches * matrix.rows,
-              line_bytes = lines ? packed.pos.size() / lines : 0;
+              row_bytes = lines ? packed.pos.size() / lines : 0;
   std::fill_n(out.pos.mutate(), out.pos.size(), std::uint8_t{0xee});
   with_width(out.values.width(), [&]<class U>(U) {
     f.pack(matrix, n, m, in, keep.bits.data(), out.values.mutate<U>().data(), out.pos.mutate(),
-           line_bytes, nullptr);
+           row_bytes, nullptr);
   });
   const auto same = [](auto a, auto b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
@@ -88,7 +88,7 @@ void check_case(Dice& dice, const Case& c) {
 
   Dense dense = any_bits(dice, c.x.dtype(), c.x.extents);
   with_width(out.values.width(), [&]<class U>(U) {
-    f.unpack(matrix, n, m, packed.values.bytes().data(), in.width, packed.pos.data(), line_bytes,
+    f.unpack(matrix, n, m, packed.values.bytes().data(), in.width, packed.pos.data(), row_bytes,
              dense.values.mutate<U>().data(), nullptr);
   });
   if (!same_bits(dense, packed.to_dense())) FAIL_CHECK(c.name << ": other elements");

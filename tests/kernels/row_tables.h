@@ -50,7 +50,7 @@ inline void check_rows_near(const RowFloats& got, const RowFloats& want) {
 inline const kernels::RowsTable& plain_rows() { return *kernels::rows_reference(); }
 
 // As libsten's operator has it, of lines one after the other.
-inline RowFloats softmax_of_lines(const RowFloats& x, Index n, bool is_log) {
+inline RowFloats softmax_of_rows(const RowFloats& x, Index n, bool is_log) {
   RowFloats y(x.size());
   for (std::size_t at = 0; at < x.size(); at += n) {
     plain_rows().softmax(x.data() + at, n, 1, y.data() + at);
@@ -62,8 +62,8 @@ inline RowFloats softmax_of_lines(const RowFloats& x, Index n, bool is_log) {
   }
   return y;
 }
-inline RowFloats softmax_grad_of_lines(const RowFloats& dy, const RowFloats& y, Index n,
-                                       bool is_log) {
+inline RowFloats softmax_grad_of_rows(const RowFloats& dy, const RowFloats& y, Index n,
+                                      bool is_log) {
   RowFloats dx(y.size());
   for (std::size_t at = 0; at < y.size(); at += n) {
     plain_rows().softmax_grad(dy.data() + at, y.data() + at, n, 1, dx.data() + at);
@@ -76,7 +76,7 @@ inline RowFloats softmax_grad_of_lines(const RowFloats& dy, const RowFloats& y, 
   return dx;
 }
 // [outer, length, inner] to [outer, inner, length], or back.
-inline RowFloats with_transposed_rows(const RowFloats& x, kernels::DeviceLines l, bool back) {
+inline RowFloats with_transposed_rows(const RowFloats& x, kernels::StridedRows l, bool back) {
   RowFloats y(x.size());
   for (Index o = 0; o < l.outer; ++o)
     for (Index k = 0; k < l.length; ++k)

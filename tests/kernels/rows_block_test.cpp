@@ -8,7 +8,7 @@ using kernels::RowFunctions;
 TEST_CASE("blocks compute softmax and its gradient along any axis") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(1);
-    for (const kernels::DeviceLines& l : {kernels::DeviceLines{3, 7, 1},
+    for (const kernels::StridedRows& l : {kernels::StridedRows{3, 7, 1},
                                           {1, 1, 1},
                                           {2, 33, 1},
                                           {2, 2000, 1},
@@ -24,11 +24,11 @@ TEST_CASE("blocks compute softmax and its gradient along any axis") {
         f.softmax(x.data(), l, is_log, y.data(), nullptr);
         const RowFloats lines = with_transposed_rows(x, l, false),
                         g = with_transposed_rows(dy, l, false);
-        const RowFloats want = softmax_of_lines(lines, l.length, is_log);
+        const RowFloats want = softmax_of_rows(lines, l.length, is_log);
         const RowFloats transposed = with_transposed_rows(want, l, true);
         check_rows_near(y, transposed);
         f.softmax_grad(dy.data(), transposed.data(), l, is_log, dx.data(), nullptr);
-        const RowFloats grads = softmax_grad_of_lines(g, want, l.length, is_log);
+        const RowFloats grads = softmax_grad_of_rows(g, want, l.length, is_log);
         check_rows_near(dx, with_transposed_rows(grads, l, true));
       }
   });
@@ -55,7 +55,7 @@ TEST_CASE("blocks compute softmax of infinities and of NaN as the CPU does") {
     kernels::row_functions<kernels::SerialGrid>().softmax(twice.data(), {1, n, 2}, false,
                                                           out.data(), nullptr);
     for (Index i = 0; i < n; ++i) lines[i] = out[2 * i + 1];
-    const RowFloats want = softmax_of_lines(x, n, false);
+    const RowFloats want = softmax_of_rows(x, n, false);
     check_rows_near(rows, want);
     check_rows_near(lines, want);
   }

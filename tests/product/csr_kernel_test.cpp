@@ -130,14 +130,14 @@ TEST_CASE("products of csr as it lies agree with the reference on every ISA, at 
         b(floats(normals(dice, {(b_rows - 1) * stride + width})));
     const std::vector<float> c = floats(normals(dice, {size})),
                              sums = floats(normals(dice, {entries}));
-    const kernels::CsrLines a{count, from.data(), to.data(), index.data(), values.data()};
+    const kernels::UnpackedCsr a{count, from.data(), to.data(), index.data(), values.data()};
     const auto run_with = [&](const kernels::CsrTable& table, int way) {
       Fenced<float> y(c), out(sums);
       if (way == 2)
-        table.sample_lines(a, width, b.data(), stride, y.data(), stride, out.data());
+        table.sample_unpacked(a, width, b.data(), stride, y.data(), stride, out.data());
       else
-        table.multiply_lines(a, width, b.data(), stride, way ? start.data() : nullptr, y.data(),
-                             stride);
+        table.multiply_unpacked(a, width, b.data(), stride, way ? start.data() : nullptr, y.data(),
+                                stride);
       return way == 2 ? out.values() : y.values();
     };
     for (int way = 0; way < 3; ++way) {

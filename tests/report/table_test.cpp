@@ -33,7 +33,7 @@ Report wide(const std::vector<std::string>& names) {
   return r;
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> rows_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
@@ -51,7 +51,7 @@ std::size_t characters(const std::string& s) {
 
 // Of the table's lines, without notes.
 std::size_t width_of(const std::string& text, std::size_t notes) {
-  std::vector<std::string> lines = lines_of(text);
+  std::vector<std::string> lines = rows_of(text);
   std::size_t most = 0;
   for (std::size_t i = 0; i + notes < lines.size(); ++i)
     most = std::max(most, characters(lines[i]));

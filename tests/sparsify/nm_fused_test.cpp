@@ -73,7 +73,7 @@ bool holds(const Nm& t, const Dense& x, const Mask& keep) {
       std::vector<Index> at(t.m, -1), positions;
       std::vector<bool> kept(t.m);
       for (Index p = 0; p < t.m && b * t.m + p < v.cols; ++p) {
-        at[p] = v.line_offset(l) + (b * t.m + p) * v.col_stride;
+        at[p] = v.row_offset(l) + (b * t.m + p) * v.col_stride;
         kept[p] = keep[at[p]];
       }
       Index fillers = t.n - std::count(kept.begin(), kept.end(), true);

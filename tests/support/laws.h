@@ -72,7 +72,7 @@ inline bool too_uneven(const Spec& layout, const Mask& m) {
   Index longest = 0;
   for (Index l = 0; l < lines; ++l) {
     Index n = 0;
-    for (Index c = 0; c < v.cols; ++c) n += m[v.line_offset(l) + c * v.col_stride];
+    for (Index c = 0; c < v.cols; ++c) n += m[v.row_offset(l) + c * v.col_stride];
     longest = std::max(longest, n);
   }
   return lines * longest > 4 * m.count() + lines;

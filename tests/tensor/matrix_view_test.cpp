@@ -14,7 +14,7 @@ TEST_CASE("without dims the rows are dimension 0 and the columns all others") {
   CHECK((v.rows == 4 && v.cols == 15 && v.batches == 1));
   CHECK((v.row_stride == 15 && v.col_stride == 1));
   CHECK(v.batch.empty());
-  CHECK(v.line_offset(2) == 30);
+  CHECK(v.row_offset(2) == 30);
   CHECK(v.part({7}) == Shape{7});
 }
 
@@ -28,7 +28,7 @@ TEST_CASE("dimensions that dims does not name are batches and lead") {
   CHECK((experts.rows == 3 && experts.cols == 4 && experts.batches == 2));
   CHECK(experts.part({9}) == Shape{2, 9});
   CHECK(experts.batch_offset(1) == 12);
-  CHECK(experts.line_offset(4) == 12 + 4);
+  CHECK(experts.row_offset(4) == 12 + 4);
 
   const MatrixView in_out = MatrixView::of({3, 4}, Dims::parse("1.0"));
   CHECK((in_out.rows == 4 && in_out.cols == 3));
@@ -51,7 +51,7 @@ TEST_CASE("a view of any dims reaches every element exactly once") {
         CHECK(v.rows == shape[transposed ? col : row]);
         std::set<Index> seen;
         for (Index l = 0; l < v.batches * v.rows; ++l)
-          for (Index c = 0; c < v.cols; ++c) seen.insert(v.line_offset(l) + c * v.col_stride);
+          for (Index c = 0; c < v.cols; ++c) seen.insert(v.row_offset(l) + c * v.col_stride);
         CHECK(seen.size() == 120);
         CHECK(*seen.begin() == 0);
         CHECK(*seen.rbegin() == 119);

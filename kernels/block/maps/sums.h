@@ -62,7 +62,7 @@ struct SumColumns {
 
 // Of one column: a block sums a piece of a line.
 template <class T, int size>
-struct SumLine {
+struct SumRow {
   static constexpr int threads = size;
   SumShape<T> s;
 
@@ -111,15 +111,15 @@ void sum_middle(Grid& grid, std::int64_t outer, std::int64_t n, std::int64_t inn
   if (inner != 1)
     grid.launch(SumColumns<T>{shape});
   else if (piece <= short_line)
-    grid.launch(SumLine<T, 32>{shape});
+    grid.launch(SumRow<T, 32>{shape});
   else
-    grid.launch(SumLine<T, 256>{shape});
+    grid.launch(SumRow<T, 256>{shape});
   if (pieces == 1) return;
   const SumShape<double> rest{outer, pieces, inner, pieces, 1, here.sums, to};
   if (inner != 1)
     grid.launch(SumColumns<double>{rest});
   else
-    grid.launch(SumLine<double, 32>{rest});
+    grid.launch(SumRow<double, 32>{rest});
 }
 
 // Neighbours of one kind as one axis; of axes of 1 nothing is left.

@@ -65,7 +65,7 @@ struct FloatMoments {
 };
 
 // y = a * x + b of each channel, or what is above 0 of it.
-struct ChannelLine {
+struct ChannelAffine {
   float *a, *b;
   bool relu;
   STEN_DEVICE float at(float x, std::int64_t c) const { return a[c] * x + b[c]; }
@@ -74,17 +74,17 @@ struct ChannelLine {
     return relu && !(at(x, c) > 0) ? 0 : dy;
   }
 };
-struct MakeLine {
+struct MakeAffine {
   ChannelNorm c;
-  ChannelLine to;
+  ChannelAffine to;
   STEN_DEVICE void operator()(std::int64_t i) const {
     const double a = static_cast<double>(c.gamma[i]) / std::sqrt(spread_of(c, i));
     to.a[i] = static_cast<float>(a);
     to.b[i] = static_cast<float>(static_cast<double>(c.beta[i]) - mean_of(c, i) * a);
   }
 };
-struct ApplyLine {
-  ChannelLine line;
+struct ApplyAffine {
+  ChannelAffine line;
   const float* x;
   float* y;
   STEN_DEVICE void operator()(std::int64_t i, std::int64_t, std::int64_t column) const {
@@ -93,9 +93,9 @@ struct ApplyLine {
   }
 };
 
-struct LineGradTerms {
+struct AffineGradTerms {
   ChannelNorm c;
-  ChannelLine line;
+  ChannelAffine line;
   const float *dy, *x;
   STEN_DEVICE ColumnSums operator()(std::int64_t row, std::int64_t column) const {
     const std::int64_t i = row * c.n + column;
@@ -106,9 +106,9 @@ struct LineGradTerms {
 };
 // Gradients of what a channel has, and how dx goes through mean and variance: dx = a * g + by * x +
 // more.
-struct LineGrads {
+struct AffineGrads {
   ChannelNorm c;
-  ChannelLine line;
+  ChannelAffine line;
   std::int64_t rows;
   ChannelGrads to;
   float *by, *more;  // nullptr: mean and variance are given
@@ -126,8 +126,8 @@ struct LineGrads {
     more[i] = static_cast<float>(-a * sum.first / count - slope * mean);
   }
 };
-struct ApplyLineGrad {
-  ChannelLine line;
+struct ApplyAffineGrad {
+  ChannelAffine line;
   const float *dy, *x, *by, *more;
   bool adds;
   float* dx;
@@ -140,10 +140,10 @@ struct ApplyLineGrad {
 
 template <class Grid>
 struct ChannelsOn {
-  static ChannelLine line(Grid& grid, const ChannelNorm& c) {
-    const ChannelLine to{grid.template scratch<float>(c.n), grid.template scratch<float>(c.n),
-                         c.relu};
-    grid.launch(EachChannel<MakeLine>{c.n, {c, to}});
+  static ChannelAffine line(Grid& grid, const ChannelNorm& c) {
+    const ChannelAffine to{grid.template scratch<float>(c.n), grid.template scratch<float>(c.n),
+                           c.relu};
+    grid.launch(EachChannel<MakeAffine>{c.n, {c, to}});
     return to;
   }
 
@@ -159,22 +159,22 @@ struct ChannelsOn {
   static void channel_norm(const float* x, std::int64_t rows, const ChannelNorm& c, float* y,
                            Stream stream) {
     Grid grid(stream);
-    grid.launch(EachOfRows<ApplyLine>{rows, c.n, {line(grid, c), x, y}});
+    grid.launch(EachOfRows<ApplyAffine>{rows, c.n, {line(grid, c), x, y}});
   }
   static void channel_norm_grad(const float* dy, const float* x, std::int64_t rows,
                                 const ChannelNorm& c, const ChannelGrads& to, Stream stream) {
     Grid grid(stream);
-    const ChannelLine own = line(grid, c);
+    const ChannelAffine own = line(grid, c);
     float *by = nullptr, *more = nullptr;
     if (c.moments) {
       by = grid.template scratch<float>(c.n);
       more = grid.template scratch<float>(c.n);
     }
     if (by || to.dgamma || to.dbeta || to.dmean || to.dvariance)
-      sum_columns(grid, rows, c.n, LineGradTerms{c, own, dy, x},
-                  LineGrads{c, own, rows, to, by, more});
+      sum_columns(grid, rows, c.n, AffineGradTerms{c, own, dy, x},
+                  AffineGrads{c, own, rows, to, by, more});
     if (to.dx)
-      grid.launch(EachOfRows<ApplyLineGrad>{rows, c.n, {own, dy, x, by, more, to.adds, to.dx}});
+      grid.launch(EachOfRows<ApplyAffineGrad>{rows, c.n, {own, dy, x, by, more, to.adds, to.dx}});
   }
 };
 

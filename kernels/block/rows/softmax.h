@@ -77,9 +77,9 @@ struct SoftmaxGradRows {
 
 // f(first element) of each line of one thread's; elements of a line are `inner` apart.
 template <class F>
-struct EachLine {
+struct EachRow {
   static constexpr int threads = 128;
-  DeviceLines lines;
+  StridedRows lines;
   F f;
 
   std::int64_t count() const { return lines.outer * lines.inner; }
@@ -95,7 +95,7 @@ struct EachLine {
     });
   }
 };
-struct SoftmaxLine {
+struct SoftmaxRow {
   const float* x;
   bool is_log;
   float* y;
@@ -107,7 +107,7 @@ struct SoftmaxLine {
     for (std::int64_t i = 0; i < n; ++i) y[first + i * step] = of(x[first + i * step]);
   }
 };
-struct SoftmaxGradLine {
+struct SoftmaxGradRow {
   const float *dy, *y;
   SoftmaxGrad grad;
   float* dx;
@@ -121,22 +121,22 @@ struct SoftmaxGradLine {
 
 template <class Grid>
 struct SoftmaxOn {
-  static void softmax(const float* x, DeviceLines lines, bool is_log, float* y, Stream stream) {
+  static void softmax(const float* x, StridedRows lines, bool is_log, float* y, Stream stream) {
     if (lines.length == 0) return;
     Grid grid(stream);
     if (lines.inner != 1)
-      grid.launch(EachLine<SoftmaxLine>{lines, {x, is_log, y}});
+      grid.launch(EachRow<SoftmaxRow>{lines, {x, is_log, y}});
     else
       with_row_threads(lines.length, [&]<int threads>(std::integral_constant<int, threads>) {
         grid.launch(SoftmaxRows<threads>{x, lines.outer, lines.length, is_log, y});
       });
   }
-  static void softmax_grad(const float* dy, const float* y, DeviceLines lines, bool is_log,
+  static void softmax_grad(const float* dy, const float* y, StridedRows lines, bool is_log,
                            float* dx, Stream stream) {
     if (lines.length == 0) return;
     Grid grid(stream);
     if (lines.inner != 1)
-      grid.launch(EachLine<SoftmaxGradLine>{lines, {dy, y, {is_log}, dx}});
+      grid.launch(EachRow<SoftmaxGradRow>{lines, {dy, y, {is_log}, dx}});
     else
       with_row_threads(lines.length, [&]<int threads>(std::integral_constant<int, threads>) {
         grid.launch(SoftmaxGradRows<threads>{dy, y, lines.outer, lines.length, {is_log}, dx});

@@ -142,7 +142,7 @@ def to_json(document):
     return json.dumps(document, indent=1) + "\n"
 
 
-def lines_of(row):
+def rows_of(row):
     """Where it is in the chart: a dense model begins every line of its runtime."""
     if row["runtime"] == "sten":
         if row["precision"] != "float32":
@@ -177,7 +177,7 @@ def to_svg(document):
         for r in sorted(rows, key=lambda r: -r["ms"]):
             precise = "" if r["precision"] == "float32" else f" in {r['precision']}"
             tip = f"{r['runtime']} {r['version']}, {r['weights']}{precise}: {text_of(r['ms'])} ms"
-            for line in lines_of(r):
+            for line in rows_of(r):
                 lines.setdefault(line, {})[r["sparsity"]] = (r["sparsity"], r["ms"], tip)
         dense = next(r for r in rows if r["weights"] == "dense" and r["runtime"] == r["dense"])
         seen |= set(lines)

@@ -9,12 +9,12 @@
 
 namespace sten {
 
-class LinePieces {
-  static constexpr Index most_lines = 64, most_gathered = 256;
+class RowTiles {
+  static constexpr Index max_rows = 64, most_gathered = 256;
 
  public:
   // Columns are taken from multiples of `block` on; block <= 256.
-  LinePieces(const MatrixView& view, Index block) : view_(view), in_place_(view.col_stride == 1) {
+  RowTiles(const MatrixView& view, Index block) : view_(view), in_place_(view.col_stride == 1) {
     most_cols_ = (in_place_ ? most_words * 64 : most_gathered) / block * block;
   }
 
@@ -23,19 +23,18 @@ class LinePieces {
     Index line, lines, col, cols;
     Index offset;  // where the first element lies
   };
-  // Bits of a piece: line l has words from l * words_per_line() on, spare bits are 0.
+  // Bits of a piece: line l has words from l * words_per_row() on, spare bits are 0.
   static constexpr Index most_words = 256;
   using Words = std::uint64_t[most_words];
-  Index words_per_line() const { return in_place_ ? most_words : most_words / most_lines; }
+  Index words_per_row() const { return in_place_ ? most_words : most_words / max_rows; }
 
   // Units hold whole lines, and may be walked at the same time.
   Index units() const {
     if (view_.cols == 0) return 0;  // there may be any number of empty lines
-    return in_place_ ? view_.batches * view_.rows
-                     : view_.batches * ceil_div(view_.rows, most_lines);
+    return in_place_ ? view_.batches * view_.rows : view_.batches * ceil_div(view_.rows, max_rows);
   }
   Index grain() const {
-    const Index lines = in_place_ ? 1 : most_lines;
+    const Index lines = in_place_ ? 1 : max_rows;
     return std::max<Index>(1, mask_grain / lines / std::max<Index>(1, view_.cols));
   }
   // f(piece) for the pieces of a unit, in order.
@@ -43,11 +42,11 @@ class LinePieces {
   void each(Index unit, F&& f) const {
     Piece p{unit, 1, 0, 0, 0};
     if (!in_place_) {
-      const Index groups = ceil_div(view_.rows, most_lines), r = unit % groups * most_lines;
+      const Index groups = ceil_div(view_.rows, max_rows), r = unit % groups * max_rows;
       p.line = unit / groups * view_.rows + r;
-      p.lines = std::min(most_lines, view_.rows - r);
+      p.lines = std::min(max_rows, view_.rows - r);
     }
-    const Index start = view_.line_offset(p.line);
+    const Index start = view_.row_offset(p.line);
     for (; p.col < view_.cols; p.col += most_cols_) {
       p.cols = std::min(most_cols_, view_.cols - p.col);
       p.offset = start + p.col * view_.col_stride;
@@ -62,7 +61,7 @@ class LinePieces {
     const U* values = nullptr;
     Index stride = most_gathered + 64 / static_cast<Index>(sizeof(U));  // off the cache's sets
 
-    void read(const LinePieces& pieces, const Piece& p, const U* x) {
+    void read(const RowTiles& pieces, const Piece& p, const U* x) {
       values = x + p.offset;
       if (pieces.in_place_) return;
       const Index down = pieces.view_.col_stride, along = pieces.view_.row_stride;
@@ -74,11 +73,11 @@ class LinePieces {
     }
 
     // The values of a piece to come: where to write them, with the same stride.
-    U* begin(const LinePieces& pieces, const Piece& p, U* x) {
+    U* begin(const RowTiles& pieces, const Piece& p, U* x) {
       return pieces.in_place_ ? x + p.offset : room_;
     }
     // They are there.
-    void end(const LinePieces& pieces, const Piece& p, U* x) {
+    void end(const RowTiles& pieces, const Piece& p, U* x) {
       if (pieces.in_place_) return;
       const Index down = pieces.view_.col_stride, along = pieces.view_.row_stride;
       if (along == 1) return transpose(room_, stride, p.lines, p.cols, x + p.offset, down);
@@ -88,7 +87,7 @@ class LinePieces {
     }
 
    private:
-    U room_[most_lines * (most_gathered + 64 / sizeof(U))];
+    U room_[max_rows * (most_gathered + 64 / sizeof(U))];
   };
 
   // Sets the bits of a piece in a mask; other threads may set those of other units.

@@ -57,8 +57,8 @@ struct RowsOperand {
 };
 
 // y[M,n] = A[M,K] * B[K, col0 : col0 + n] + start[n]; start may be nullptr.
-void lines_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index n,
-                   const float* start, float* y);
+void csr_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index n, const float* start,
+                 float* y);
 
 // The same turned: y[n,M].
 void transposed_csr_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index n,
@@ -66,7 +66,7 @@ void transposed_csr_product(const CsrEntries& a, const RowsOperand& b, Index col
 
 // sums[entry of A] = C[row] . B[column], C[M,n] and B[K,n]; rows of A lie one after the other from
 // its entry 0 on.
-void sampled_lines(const CsrEntries& a, const RowsOperand& c, const RowsOperand& b, Index n,
-                   float* sums);
+void sampled_csr_product(const CsrEntries& a, const RowsOperand& c, const RowsOperand& b, Index n,
+                         float* sums);
 
 }  // namespace sten

@@ -7,10 +7,10 @@
 namespace sten {
 
 // The lines of a tensor [..., length, inner].
-struct Lines {
+struct AxisRows {
   Index length, inner = 1;
 
-  Lines(const Shape& shape, Index axis) : length(shape[axis]) {
+  AxisRows(const Shape& shape, Index axis) : length(shape[axis]) {
     for (std::size_t d = axis + 1; d < shape.size(); ++d) inner *= shape[d];
   }
 };
@@ -18,9 +18,9 @@ struct Lines {
 // f(const T* a, const T* b, T* to, Index length) for each line of a and b, which are of one shape,
 // on threads(). Lines that are not along the last axis are copied together before and apart after.
 template <class T, class F>
-Tensor write_lines(const OutFormat& format, const Dense& a, const Dense& b, Index axis, F f) {
+Tensor write_rows(const OutFormat& format, const Dense& a, const Dense& b, Index axis, F f) {
   const T *pa = a.values.as<T>().data(), *pb = b.values.as<T>().data();
-  const Lines lines(a.extents, axis);
+  const AxisRows lines(a.extents, axis);
   const Index n = lines.length, inner = lines.inner;
   if (inner == 1)
     return write_elements<T>(format, a.extents, n, [&](Index begin, Index end, T* to) {

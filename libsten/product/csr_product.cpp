@@ -1,4 +1,4 @@
-#include "libsten/product/csr_lines.h"
+#include "libsten/product/csr_product.h"
 
 #include <algorithm>
 
@@ -41,7 +41,7 @@ class Cut {
   static Index first_of(Index s) { return s * slab_rows; }
   Index count_of(Index s) const { return std::min(a_.cols - first_of(s), slab_rows); }
   // Rows [first, first + count) of A in slab s.
-  kernels::CsrLines lines(Index s, Index first, Index count) const {
+  kernels::UnpackedCsr lines(Index s, Index first, Index count) const {
     const std::int64_t* from = (slabs_ == 1 ? a_.ptr : cuts_.data() + s * a_.rows) + first;
     return {count, from, from + (slabs_ == 1 ? 1 : a_.rows), a_.index, a_.values};
   }
@@ -89,8 +89,8 @@ void multiply(const Cut& a, Index first, Index count, const RowsOperand& b, Inde
   for (Index s = 0; s < a.slabs(); ++s) {
     const Index row = Cut::first_of(s);
     const Block of_b = block_of(b, row, a.count_of(s), col, cols, count >= least_copied, memory);
-    kernels::csr_gemm().multiply_lines(a.lines(s, first, count), cols, of_b.from_row_0(row),
-                                       of_b.stride, s == 0 ? start : nullptr, y, y_stride);
+    kernels::csr_gemm().multiply_unpacked(a.lines(s, first, count), cols, of_b.from_row_0(row),
+                                          of_b.stride, s == 0 ? start : nullptr, y, y_stride);
   }
 }
 
@@ -176,8 +176,8 @@ TransposedEntries::TransposedEntries(const CsrEntries& a)
     }
 }
 
-void lines_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index n,
-                   const float* start, float* y) {
+void csr_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index n, const float* start,
+                 float* y) {
   const std::vector<float> zeros(start ? 0 : panel);
   const Cut cut(a);
   each_panel(a.rows, std::max<Index>(1, a.rows), n,
@@ -200,8 +200,8 @@ void transposed_csr_product(const CsrEntries& a, const RowsOperand& b, Index col
   });
 }
 
-void sampled_lines(const CsrEntries& a, const RowsOperand& c, const RowsOperand& b, Index n,
-                   float* sums) {
+void sampled_csr_product(const CsrEntries& a, const RowsOperand& c, const RowsOperand& b, Index n,
+                         float* sums) {
   const std::int64_t entry0 = a.ptr[0];
   const Cut cut(a);
   // All panels of some rows on one thread, which add to the same sums.
@@ -220,8 +220,9 @@ void sampled_lines(const CsrEntries& a, const RowsOperand& c, const RowsOperand&
           const Index row = Cut::first_of(s);
           const Block right =
               block_of(b, row, cut.count_of(s), col, cols, count >= least_copied, of_b);
-          kernels::csr_gemm().sample_lines(cut.lines(s, first, count), cols, right.from_row_0(row),
-                                           right.stride, left.at, left.stride, sums - entry0);
+          kernels::csr_gemm().sample_unpacked(cut.lines(s, first, count), cols,
+                                              right.from_row_0(row), right.stride, left.at,
+                                              left.stride, sums - entry0);
         }
       }
     }

@@ -1,4 +1,4 @@
-#include "libsten/product/csr_lines.h"
+#include "libsten/product/csr_product.h"
 
 #include <doctest/doctest.h>
 
@@ -43,7 +43,7 @@ TEST_CASE("products of csr as it lies are those of dense, over slabs and panels,
       std::vector<std::vector<float>> made;
       const auto product = [&](const RowsOperand& of, const float* from, const Tensor& wanted) {
         std::vector<float> y(m * n);
-        lines_product(entries, of, 0, n, from, y.data());
+        csr_product(entries, of, 0, n, from, y.data());
         check_product(y, wanted);
         made.push_back(y);
       };
@@ -63,7 +63,7 @@ TEST_CASE("products of csr as it lies are those of dense, over slabs and panels,
       for (const bool is_sparse : {false, true}) {
         const Tensor left = is_sparse ? Tensor(sparse_c.to_dense()) : c;
         std::vector<float> sums(a.values()->size());
-        sampled_lines(
+        sampled_csr_product(
             entries,
             is_sparse ? RowsOperand::of(of_c) : RowsOperand::of(c.values()->as<float>().data(), n),
             RowsOperand::transposed(transposed_b.values()->as<float>().data(), k), n, sums.data());

@@ -1,4 +1,4 @@
-#include "libsten/tensor/line_pieces.h"
+#include "libsten/tensor/row_tiles.h"
 
 #include <bit>
 #include <cstring>
@@ -30,7 +30,7 @@ std::uint64_t word_from(const std::uint8_t* bits, Index i, Index n) {
 
 }  // namespace
 
-void LinePieces::set_bits(const Piece& p, const Words& words, std::uint8_t* bits) const {
+void RowTiles::set_bits(const Piece& p, const Words& words, std::uint8_t* bits) const {
   if (in_place_) {
     for (Index c = 0; c < p.cols; c += 64) set_bits_shared(bits, p.offset + c, words[c / 64]);
     return;
@@ -38,7 +38,7 @@ void LinePieces::set_bits(const Piece& p, const Words& words, std::uint8_t* bits
   std::uint64_t square[64];
   for (Index c0 = 0; c0 < p.cols; c0 += 64) {
     for (Index l = 0; l < 64; ++l)
-      square[l] = l < p.lines ? words[l * words_per_line() + c0 / 64] : 0;
+      square[l] = l < p.lines ? words[l * words_per_row() + c0 / 64] : 0;
     transpose_bits(square);
     const Index cols = std::min<Index>(64, p.cols - c0);
     for (Index c = 0; c < cols; ++c) {
@@ -53,7 +53,7 @@ void LinePieces::set_bits(const Piece& p, const Words& words, std::uint8_t* bits
   }
 }
 
-void LinePieces::get_bits(const Piece& p, const std::uint8_t* bits, Words& words) const {
+void RowTiles::get_bits(const Piece& p, const std::uint8_t* bits, Words& words) const {
   if (in_place_) {
     for (Index c = 0; c < p.cols; c += 64)
       words[c / 64] = word_from(bits, p.offset + c, std::min<Index>(64, p.cols - c));
@@ -74,7 +74,7 @@ void LinePieces::get_bits(const Piece& p, const std::uint8_t* bits, Words& words
         square[c] |= std::uint64_t{bit_at(bits, at + l * view_.row_stride)} << l;
     }
     transpose_bits(square);
-    for (Index l = 0; l < p.lines; ++l) words[l * words_per_line() + c0 / 64] = square[l];
+    for (Index l = 0; l < p.lines; ++l) words[l * words_per_row() + c0 / 64] = square[l];
   }
 }
 

@@ -11,7 +11,7 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
 template <class L, int most>
-class CsrLinesLoops {
+class UnpackedCsrLoops {
   using Vec = typename L::Vec;
   using Int = std::int64_t;
 
@@ -47,8 +47,8 @@ class CsrLinesLoops {
   }
 
   template <class P>
-  static void multiply_piece(const P& piece, const CsrLines& a, const float* b, Int b_stride,
-                             const float* start, float* c, Int c_stride) {
+  static void multiply_columns(const P& piece, const UnpackedCsr& a, const float* b, Int b_stride,
+                               const float* start, float* c, Int c_stride) {
     constexpr int n = P::count;
     for (Int r = 0; r < a.count; ++r) {
       float* to = c + r * c_stride;
@@ -66,8 +66,8 @@ class CsrLinesLoops {
   }
 
   template <class P>
-  static void sample_piece(const P& piece, const CsrLines& a, const float* b, Int b_stride,
-                           const float* c, Int c_stride, float* sums) {
+  static void sample_columns(const P& piece, const UnpackedCsr& a, const float* b, Int b_stride,
+                             const float* c, Int c_stride, float* sums) {
     constexpr int n = P::count;
     for (Int r = 0; r < a.count; ++r) {
       Vec row[n];
@@ -95,16 +95,16 @@ class CsrLinesLoops {
   }
 
  public:
-  static void multiply(const CsrLines& a, Int width, const float* b, Int b_stride,
+  static void multiply(const UnpackedCsr& a, Int width, const float* b, Int b_stride,
                        const float* start, float* c, Int c_stride) {
     each_piece(width, [&](Int at, auto piece) {
-      multiply_piece(piece, a, b + at, b_stride, start ? start + at : nullptr, c + at, c_stride);
+      multiply_columns(piece, a, b + at, b_stride, start ? start + at : nullptr, c + at, c_stride);
     });
   }
-  static void sample(const CsrLines& a, Int width, const float* b, Int b_stride, const float* c,
+  static void sample(const UnpackedCsr& a, Int width, const float* b, Int b_stride, const float* c,
                      Int c_stride, float* sums) {
     each_piece(width, [&](Int at, auto piece) {
-      sample_piece(piece, a, b + at, b_stride, c + at, c_stride, sums);
+      sample_columns(piece, a, b + at, b_stride, c + at, c_stride, sums);
     });
   }
 };
