@@ -13,7 +13,7 @@ namespace sten::kernels {
 // window of x there: of each group all channels of the first tap, then of the next one, as a row of
 // w [out, taps, in / groups]; or by_channel, all taps of each channel, as a row of w as it is stored,
 // of one group. What is outside of x is 0.
-struct ColumnPiece {
+struct ColumnSegment {
   std::int64_t image = 0, images = 0;
   std::int64_t place = 0, output_positions = 0;  // of each of the images
   bool by_channel = false;
@@ -23,11 +23,11 @@ struct ColumnPiece {
 
 struct WindowFunctions {
   // Fewer than 2^31 elements of columns.
-  void (*make_columns)(const Convolution&, const ColumnPiece&, const float* x, float* columns,
+  void (*make_columns)(const Convolution&, const ColumnSegment&, const float* x, float* columns,
                        Stream);
   // dx of the piece's images, fewer than 2^31 elements: for each the sum of its places in columns, in
   // ascending order of windows, added to what there is if `adds`.
-  void (*sum_columns)(const Convolution&, const ColumnPiece&, const float* columns, bool adds,
+  void (*sum_columns)(const Convolution&, const ColumnSegment&, const float* columns, bool adds,
                       float* dx, Stream);
   // to[n, b, a] of from[n, a, b], plus bias[a], which may be nullptr.
   void (*transpose)(std::int64_t n, std::int64_t a, std::int64_t b, const float* from,

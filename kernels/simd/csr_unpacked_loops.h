@@ -35,14 +35,14 @@ class UnpackedCsrLoops {
 
   // f(columns done, Whole or Part) for pieces of `width` columns.
   template <int vectors, class F>
-  STEN_INLINE static void each_piece(Int width, Int& at, F&& f) {
+  STEN_INLINE static void each_segment(Int width, Int& at, F&& f) {
     for (; at + vectors * L::lanes <= width; at += vectors * L::lanes) f(at, Whole<vectors>{});
-    if constexpr (vectors > 1) each_piece<vectors / 2>(width, at, f);
+    if constexpr (vectors > 1) each_segment<vectors / 2>(width, at, f);
   }
   template <class F>
-  STEN_INLINE static void each_piece(Int width, F&& f) {
+  STEN_INLINE static void each_segment(Int width, F&& f) {
     Int at = 0;
-    each_piece<most>(width, at, f);
+    each_segment<most>(width, at, f);
     if (at < width) f(at, Part{width - at});
   }
 
@@ -97,13 +97,13 @@ class UnpackedCsrLoops {
  public:
   static void multiply(const UnpackedCsr& a, Int width, const float* b, Int b_stride,
                        const float* start, float* c, Int c_stride) {
-    each_piece(width, [&](Int at, auto piece) {
+    each_segment(width, [&](Int at, auto piece) {
       multiply_columns(piece, a, b + at, b_stride, start ? start + at : nullptr, c + at, c_stride);
     });
   }
   static void sample(const UnpackedCsr& a, Int width, const float* b, Int b_stride, const float* c,
                      Int c_stride, float* sums) {
-    each_piece(width, [&](Int at, auto piece) {
+    each_segment(width, [&](Int at, auto piece) {
       sample_columns(piece, a, b + at, b_stride, c + at, c_stride, sums);
     });
   }

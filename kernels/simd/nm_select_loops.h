@@ -61,8 +61,8 @@ struct NmSelects {
   }
 
   template <class U, class F>
-  static void each_piece(const U* x, Size count, Size n, Size m, U infinity, std::uint64_t* keep,
-                         F&& beaten_at) {
+  static void each_segment(const U* x, Size count, Size n, Size m, U infinity, std::uint64_t* keep,
+                           F&& beaten_at) {
     using L = Lanes<U>;
     Keys<U> keys;
     for (Size i = 1; i < m; ++i) keys.put_one(-i, 0);
@@ -95,7 +95,7 @@ struct NmSelects {
     typename L::Test wraps[m];
     for (Size d = 1; d < m; ++d)
       wraps[d] = L::less(L::all(static_cast<U>(m - 1 - d)), L::load(pos));
-    each_piece(x, count, n, m, infinity, keep, [&](const Keys<U>& keys, Size i, Size) {
+    each_segment(x, count, n, m, infinity, keep, [&](const Keys<U>& keys, Size i, Size) {
       return beaten(keys, i, m, [&](Size d) { return wraps[d]; });
     });
   }
@@ -109,7 +109,7 @@ struct NmSelects {
     if (m == 4) return select_whole<4>(x, count, n, infinity, keep, pos);
     if constexpr (L::lanes >= 8)
       if (m == 8) return select_whole<8>(x, count, n, infinity, keep, pos);
-    each_piece(x, count, n, m, infinity, keep, [&](const Keys<U>& keys, Size i, Size element) {
+    each_segment(x, count, n, m, infinity, keep, [&](const Keys<U>& keys, Size i, Size element) {
       const auto at = L::load(pos + element % m);
       return beaten(keys, i, m,
                     [&](Size d) { return L::less(L::all(static_cast<U>(m - 1 - d)), at); });

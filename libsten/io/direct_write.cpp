@@ -16,7 +16,7 @@ constexpr std::size_t block = 4096;
 // Stays in a second-level cache between being filled and written.
 constexpr std::size_t bounce_bytes = std::size_t{1} << 20;
 // A signal waits for one piece at most.
-constexpr std::size_t piece_bytes = std::size_t{16} << 20;
+constexpr std::size_t segment_bytes = std::size_t{16} << 20;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ DirectWrite::Written DirectWrite::write_at(std::uint64_t offset, std::span<const
   while (done < data.size()) {
     auto piece = data.subspan(done);
     if (aligned) {
-      piece = piece.first(std::min(piece.size(), piece_bytes));
+      piece = piece.first(std::min(piece.size(), segment_bytes));
     } else {
       piece = piece.first(std::min(piece.size(), bounce_bytes));
       std::memcpy(bounce_.get(), piece.data(), piece.size());

@@ -96,7 +96,7 @@ Nm Nm::pack(const Dense& x, const Mask& keep, const Spec& spec) {
       RowTiles::Buffer<U> values;
       RowTiles::Words words;
       for (Index u = begin; u < end; ++u)
-        pieces.each(u, [&](const RowTiles::Piece& p) {
+        pieces.each(u, [&](const RowTiles::Tile& p) {
           values.read(pieces, p, from);
           pieces.get_bits(p, bits, words);
           for (Index l = 0; l < p.lines; ++l)
@@ -202,7 +202,7 @@ void Nm::for_each_tile(const RowTiles& pieces, F&& f) const {
   parallel_for(pieces.units(), pieces.grain(), [&](Index begin, Index end) {
     RowTiles::Words words;
     for (Index u = begin; u < end; ++u)
-      pieces.each(u, [&](const RowTiles::Piece& p) {
+      pieces.each(u, [&](const RowTiles::Tile& p) {
         for (Index l = 0; l < p.lines; ++l) {
           std::uint64_t* slots = words + l * pieces.words_per_row();
           positions.read(pos.data() + (p.line + l) * stride, stride, p.col / m, ceil_div(p.cols, m),
@@ -250,7 +250,7 @@ Dense Nm::to_dense() const {
     const U* from = values.as<U>().data();
     U* to = x.values.mutate<U>().data();
     const auto expand = kernels::elementwise().of<U>().expand;
-    for_each_tile(pieces, [&](const RowTiles::Piece& p, const RowTiles::Words& words) {
+    for_each_tile(pieces, [&](const RowTiles::Tile& p, const RowTiles::Words& words) {
       RowTiles::Buffer<U> out;
       U* lines = out.begin(pieces, p, to);
       for (Index l = 0; l < p.lines; ++l)
@@ -275,7 +275,7 @@ Mask Nm::stored() const {
   std::uint8_t* bits = mask.bits.mutate();
   if (m <= NmPositions::most) {
     const RowTiles pieces(view(), m);
-    for_each_tile(pieces, [&](const RowTiles::Piece& p, const RowTiles::Words& words) {
+    for_each_tile(pieces, [&](const RowTiles::Tile& p, const RowTiles::Words& words) {
       pieces.set_bits(p, words, bits);
     });
     return mask;

@@ -57,8 +57,8 @@ bool takes_winograd(const Convolution& c) {
 class ByLibrary {
  public:
   ByLibrary(ConvolutionPart part, const Convolution& c, bool has_bias) : c_(c), images_(c.batch) {
-    const Index team = threads(), pieces_of_thread = 4;
-    if (team > 1 && c.batch >= 2 * team) images_ = ceil_div(c.batch, pieces_of_thread * team);
+    const Index team = threads(), segments_per_thread = 4;
+    if (team > 1 && c.batch >= 2 * team) images_ = ceil_div(c.batch, segments_per_thread * team);
     const bool is_whole = images_ == c.batch;
     Convolution piece = c, last = c;
     piece.batch = images_;
@@ -146,7 +146,7 @@ void convolve_weights(const Convolution& c, const float* x, const float* dy, flo
     return;
   }
   if (takes_winograd(c)) return convolve_weights_by_winograd(c, x, dy, dw);
-  const Index images = ceil_div(c.batch, weight_pieces(c));  // of a piece
+  const Index images = ceil_div(c.batch, weight_segments(c));  // of a piece
   const Index pieces = ceil_div(c.batch, images);
   Convolution piece = c, last = c;
   piece.batch = images;

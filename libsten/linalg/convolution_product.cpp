@@ -97,7 +97,7 @@ void add_patch_by_channel(const Convolution& c, const float* patch, Index place,
   });
 }
 
-Index weight_pieces(const Convolution& c) {
+Index weight_segments(const Convolution& c) {
   constexpr Index worth = 128, most = 16;   // places of a piece
   constexpr Index floats = Index{1} << 23;  // of all sums together, but two may be larger
   const Index size = std::max<Index>(1, c.out * c.group_in() * c.taps());
@@ -173,7 +173,7 @@ void convolve_weights_by_product(const Convolution& c, const float* x, const flo
   const Index in = c.group_in(), out = c.group_out(), taps = c.taps(), length = taps * in;
   const Index all = c.batch * c.output_positions(), size = c.out * length;
   if (all == 0) return std::fill_n(dw, size, 0.0f), void();
-  const Index pieces = weight_pieces(c), at_once = tile_positions(c);
+  const Index pieces = weight_segments(c), at_once = tile_positions(c);
   const Index images = ceil_div(c.batch, pieces);
   std::vector<float> sums(pieces * size);
   parallel_for(pieces, 1, [&](Index first, Index last) {

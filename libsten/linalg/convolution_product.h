@@ -25,6 +25,6 @@ void add_patch_by_channel(const Convolution& c, const float* patch, Convolution:
                           float* image);
 
 // In how many pieces of its places a gradient of the weights is summed: as many as are worth one.
-Convolution::Index weight_pieces(const Convolution& c);
+Convolution::Index weight_segments(const Convolution& c);
 
 }  // namespace sten

@@ -40,13 +40,13 @@ DeviceColumns::DeviceColumns(const Convolution& c, bool by_channel)
   memory_ = reinterpret_cast<float*>(columns_.mutate_bytes());
 }
 
-void DeviceColumns::make(const kernels::ColumnPiece& p, const float* x) const {
+void DeviceColumns::make(const kernels::ColumnSegment& p, const float* x) const {
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
     cuda.windows.make_columns(c_, p, x, memory_, stream);
   });
 }
 
-void DeviceColumns::sum_piece(const kernels::ColumnPiece& p, float* dx) const {
+void DeviceColumns::sum_segment(const kernels::ColumnSegment& p, float* dx) const {
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
     cuda.windows.sum_columns(c_, p, memory_, p.place > 0, dx, stream);
   });

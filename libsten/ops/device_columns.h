@@ -9,7 +9,7 @@ namespace sten {
 // and strides of 1 x is its own columns.
 class DeviceColumns {
  public:
-  // Columns by channel are for weights in their stored order; else see ColumnPiece.
+  // Columns by channel are for weights in their stored order; else see ColumnSegment.
   explicit DeviceColumns(const Convolution& c, bool by_channel = false);
 
   // Of a row.
@@ -18,7 +18,7 @@ class DeviceColumns {
   template <class F>
   void each(const float* x, F&& f) {
     if (is_x_) return whole(x, f);
-    each_piece([&](const kernels::ColumnPiece& p) {
+    each_segment([&](const kernels::ColumnSegment& p) {
       make(p, x);
       f(first_row(p), p.rows(), static_cast<const float*>(memory_));
     });
@@ -27,9 +27,9 @@ class DeviceColumns {
   template <class F>
   void sum(float* dx, F&& f) {
     if (is_x_) return whole(dx, f);
-    each_piece([&](const kernels::ColumnPiece& p) {
+    each_segment([&](const kernels::ColumnSegment& p) {
       f(first_row(p), p.rows(), memory_);
-      sum_piece(p, dx);
+      sum_segment(p, dx);
     });
   }
 
@@ -38,19 +38,20 @@ class DeviceColumns {
   void whole(T* x, F& f) const {
     if (c_.batch > 0) f(Index{0}, c_.batch * c_.output_positions(), x);
   }
-  Index first_row(const kernels::ColumnPiece& p) const {
+  Index first_row(const kernels::ColumnSegment& p) const {
     return p.image * c_.output_positions() + p.place;
   }
   template <class F>
-  void each_piece(F&& f) const {
+  void each_segment(F&& f) const {
     const Index output_positions = c_.output_positions();
     for (Index image = 0; image < c_.batch; image += images_)
       for (Index place = 0; place < output_positions; place += output_positions_)
-        f(kernels::ColumnPiece{image, std::min(images_, c_.batch - image), place,
-                               std::min(output_positions_, output_positions - place), by_channel_});
+        f(kernels::ColumnSegment{image, std::min(images_, c_.batch - image), place,
+                                 std::min(output_positions_, output_positions - place),
+                                 by_channel_});
   }
-  void make(const kernels::ColumnPiece& p, const float* x) const;
-  void sum_piece(const kernels::ColumnPiece& p, float* dx) const;
+  void make(const kernels::ColumnSegment& p, const float* x) const;
+  void sum_segment(const kernels::ColumnSegment& p, float* dx) const;
 
   const Convolution& c_;
   bool by_channel_, is_x_;

@@ -97,7 +97,7 @@ void OutputRows<T>::write(Index row0, Index rows, Index col0, Index cols, const 
     }
     return;
   }
-  Piece p{row0, col0, std::vector<std::int32_t>(rows), {}, {}};
+  RowSegment p{row0, col0, std::vector<std::int32_t>(rows), {}, {}};
   // Every value is written, and the next one over it where it is not kept: what stays is not
   // predictable, and a branch for each would cost several times as much.
   thread_local std::vector<std::int32_t> index;
@@ -124,12 +124,12 @@ void OutputRows<T>::write(Index row0, Index rows, Index col0, Index cols, const 
 
 template <class T>
 Tensor OutputRows<T>::compressed() {
-  std::ranges::sort(pieces_, {}, [](const Piece& p) { return std::pair(p.row0, p.col0); });
+  std::ranges::sort(pieces_, {}, [](const RowSegment& p) { return std::pair(p.row0, p.col0); });
   Csr out;
   out.extents = shape_;
   out.ptr = Array<std::int64_t>(rows_ + 1);
   std::int64_t* ptr = out.ptr.mutate();
-  for (const Piece& p : pieces_)
+  for (const RowSegment& p : pieces_)
     for (std::size_t r = 0; r < p.counts.size(); ++r) ptr[p.row0 + r + 1] += p.counts[r];
   for (Index r = 0; r < rows_; ++r) ptr[r + 1] += ptr[r];
   const Index nnz = ptr[rows_];
@@ -139,7 +139,7 @@ Tensor OutputRows<T>::compressed() {
   T* values = out.values.mutate<T>().data();
   // Pieces of a row come by column; where the next one of it goes.
   std::vector<std::int64_t> next(ptr, ptr + rows_);
-  for (Piece& p : pieces_) {
+  for (RowSegment& p : pieces_) {
     Index from = 0;
     for (std::size_t r = 0; r < p.counts.size(); ++r) {
       const Index n = p.counts[r], at = next[p.row0 + r];

@@ -49,7 +49,7 @@ class OutputRows {
   Tensor take();
 
  private:
-  struct Piece {
+  struct RowSegment {
     Index row0, col0;
     std::vector<std::int32_t> counts, index;
     std::vector<T> values;
@@ -67,7 +67,7 @@ class OutputRows {
   T* to_ = nullptr;
   Mask mask_;
   std::mutex lock_;
-  std::vector<Piece> pieces_;
+  std::vector<RowSegment> pieces_;
 };
 extern template class OutputRows<float>;
 extern template class OutputRows<double>;

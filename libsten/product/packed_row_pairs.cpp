@@ -13,15 +13,15 @@ namespace {
 using kernels::CsrRowPair;
 
 // Entries of a row in a slab.
-struct Piece {
+struct ColumnRun {
   Index row;  // of the band
   const std::int32_t *begin, *end;
   const float* values;
 };
 
 struct SharedColumns {
-  Piece of[2];  // the first has no fewer entries
-  Index both;   // columns, of those that both have
+  ColumnRun of[2];  // the first has no fewer entries
+  Index both;       // columns, of those that both have
 
   Index size(int i) const { return of[i].end - of[i].begin; }
   Index each() const { return size(1) - both; }
@@ -39,7 +39,8 @@ constexpr Index pair_band = 128, most_longer = 1, both_unit = 4;
 class RowPairing {
  public:
   // Greedy: of what is left, the two that share the most.
-  const std::vector<SharedColumns>& of(const std::vector<Piece>& pieces, Index slab, Index cols) {
+  const std::vector<SharedColumns>& of(const std::vector<ColumnRun>& pieces, Index slab,
+                                       Index cols) {
     const auto size = [&](Index p) { return pieces[p].end - pieces[p].begin; };
     order_.clear();
     for (Index p = 0; p < std::ssize(pieces); ++p)
@@ -64,7 +65,7 @@ class RowPairing {
       alone = alone >= 0 ? -1 : p;
     }
     if (alone >= 0) {  // with any row of the band, or of its padding, to which nothing is added
-      const Piece& p = pieces[alone];
+      const ColumnRun& p = pieces[alone];
       const Index other = alone + 1 < pair_band ? alone + 1 : alone - 1;
       row_pairs_.push_back({{p, {other, p.end, p.end, p.values}}, 0});
     }
@@ -80,7 +81,7 @@ class RowPairing {
     Index p, q, both;
   };
 
-  void find_candidates(const std::vector<Piece>& pieces, Index slab, Index cols) {
+  void find_candidates(const std::vector<ColumnRun>& pieces, Index slab, Index cols) {
     const Index words = ceil_div(cols, 64);
     bits_.assign(std::ssize(pieces) * words, 0);
     for (const Index p : order_)
@@ -127,11 +128,11 @@ void append(const SharedColumns& pair, Index slab, std::vector<CsrRowPair>& runs
   std::uint16_t* const columns = all_columns.data() + all_columns.size() - pair.strips();
   float* const values = all_values.data() + all_values.size() - pair.values();
   const auto column = [&](std::int32_t c) { return number(c - slab); };
-  const Piece &p = pair.of[0], &q = pair.of[1];
+  const ColumnRun &p = pair.of[0], &q = pair.of[1];
   // Where what either has alone goes.
   std::uint16_t* const alone_columns = columns + pair.both;
   float* const alone_values = values + 2 * pair.both;
-  const auto alone = [&](Index i, Index entry, const Piece& of) {
+  const auto alone = [&](Index i, Index entry, const ColumnRun& of) {
     const Index to = i < 2 * pair.each() ? i : 2 * pair.each() + (i - 2 * pair.each()) / 2;
     alone_columns[to] = column(of.begin[entry]);
     alone_values[to] = of.values[entry];
@@ -170,7 +171,7 @@ PackedRowPairs pack_row_pairs(const CsrEntries& a) {
   std::vector<Band> of_band(bands);
   parallel_for(bands, 1, [&](Index begin, Index end) {
     RowPairing pairing;
-    std::vector<Piece> pieces;
+    std::vector<ColumnRun> pieces;
     for (Index b = begin; b < end; ++b) {
       pieces.clear();
       const Index row0 = b * pair_band, row1 = std::min(a.rows, row0 + pair_band);
@@ -182,7 +183,7 @@ PackedRowPairs pack_row_pairs(const CsrEntries& a) {
       band.values.reserve(a.ptr[row1] - a.ptr[row0]);
       band.columns.reserve(a.ptr[row1] - a.ptr[row0]);
       for (Index s = 0; s < slabs; ++s) {
-        for (Piece& p : pieces) {
+        for (ColumnRun& p : pieces) {
           p.values += p.end - p.begin;
           p.begin = p.end;
           p.end = std::lower_bound(p.begin, a.index + a.ptr[row0 + p.row + 1], out.slabs[s + 1]);

@@ -51,7 +51,7 @@ PackedStrips build(PackedStrips out, Index runs, Index strips, F&& read) {
   std::vector<PackedStrips::StripLocation>& first = out.first;
   first.assign(slabs * bands + 1, {0, 0, 0});
   // f(slab, begin, end) of the strips of a run.
-  const auto each_piece = [&](const LongRun& run, auto&& f) {
+  const auto each_segment = [&](const LongRun& run, auto&& f) {
     const std::int32_t *at = run.columns, *const end = at + run.strips;
     for (Index s = 0; s < slabs && at < end; ++s) {
       const std::int32_t* next = std::lower_bound(at, end, out.slabs[s + 1]);
@@ -65,7 +65,7 @@ PackedStrips build(PackedStrips out, Index runs, Index strips, F&& read) {
       band.clear();
       read(b, band);
       for (const LongRun& run : band.runs)
-        each_piece(run, [&](Index s, Index from, Index to) {
+        each_segment(run, [&](Index s, Index from, Index to) {
           PackedStrips::StripLocation& count = first[s * bands + b];
           ++count.run;
           count.strip += to - from;
@@ -85,29 +85,29 @@ PackedStrips build(PackedStrips out, Index runs, Index strips, F&& read) {
   kernels::CsrRun* const to_runs = out.runs.mutate();
   std::uint16_t* const to_columns = out.columns.mutate();
   float* const to_values = out.values.mutate();
-  struct Piece {
+  struct ColumnRun {
     const LongRun* run;
     Index begin, end;
   };
   parallel_for(bands, 1, [&](Index begin, Index end) {
     Band band;
-    std::vector<std::vector<Piece>> of_slab(slabs);
+    std::vector<std::vector<ColumnRun>> of_slab(slabs);
     for (Index b = begin; b < end; ++b) {
       band.clear();
       read(b, band);
-      for (std::vector<Piece>& pieces : of_slab) pieces.clear();
+      for (std::vector<ColumnRun>& pieces : of_slab) pieces.clear();
       for (const LongRun& run : band.runs)
-        each_piece(run, [&](Index s, Index from, Index to) {
+        each_segment(run, [&](Index s, Index from, Index to) {
           of_slab[s].push_back({&run, from, to});
         });
       for (Index s = 0; s < slabs; ++s) {
-        const auto key = [&](const Piece& p) {
+        const auto key = [&](const ColumnRun& p) {
           return std::pair(out.heights[p.run->height].height, p.end - p.begin);
         };
         std::stable_sort(of_slab[s].begin(), of_slab[s].end(),
-                         [&](const Piece& p, const Piece& q) { return key(p) < key(q); });
+                         [&](const ColumnRun& p, const ColumnRun& q) { return key(p) < key(q); });
         PackedStrips::StripLocation at = first[s * bands + b];
-        for (const Piece& p : of_slab[s]) {
+        for (const ColumnRun& p : of_slab[s]) {
           const Index height = out.heights[p.run->height].height, count = p.end - p.begin;
           to_runs[at.run++] = {static_cast<std::uint16_t>(p.run->row),
                                static_cast<std::uint16_t>(count),

@@ -6,7 +6,7 @@
 
 #include "libsten/base/floats.h"
 #include "libsten/layout/entries.h"
-#include "libsten/run/by_piece.h"
+#include "libsten/run/by_segment.h"
 
 namespace sten {
 namespace {
@@ -94,7 +94,7 @@ void add_numbers(const Dense& a, const Dense& b, Index begin, Index end, bool co
   d.original += original;
 }
 
-Difference difference_of_piece(const Dense& a, const Dense& b, Index begin, Index end) {
+Difference difference_of_segment(const Dense& a, const Dense& b, Index begin, Index end) {
   Difference d;
   const bool bits = a.dtype() == b.dtype() && !is_prunable(a.dtype());
   if (bits)
@@ -136,8 +136,8 @@ bool has_numbers(DType dtype) {
 
 Difference difference(const Dense& before, const Dense& after) {
   Difference sum;
-  for (const Difference& d : by_piece<Difference>(before.size(), [&](Index begin, Index end) {
-         return difference_of_piece(before, after, begin, end);
+  for (const Difference& d : by_segment<Difference>(before.size(), [&](Index begin, Index end) {
+         return difference_of_segment(before, after, begin, end);
        }))
     sum.add(d);
   return sum;

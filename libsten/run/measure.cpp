@@ -9,7 +9,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/fallback.h"
 #include "libsten/base/floats.h"
-#include "libsten/run/by_piece.h"
+#include "libsten/run/by_segment.h"
 #include "libsten/tensor/device_view.h"
 
 namespace sten {
@@ -73,7 +73,7 @@ Magnitudes magnitudes(const Dense& x, const Mask& keep) {
   Magnitudes sum;
   with_float(x.dtype(), [&]<class E>(E) {
     const auto v = x.values.as<typename E::Bits>();
-    for (const Magnitudes& m : by_piece<Magnitudes>(x.size(), [&](Index begin, Index end) {
+    for (const Magnitudes& m : by_segment<Magnitudes>(x.size(), [&](Index begin, Index end) {
            return sums_of<E>(v.data() + begin, keep.bits.data() + begin / 8, end - begin);
          })) {
       sum.all += m.all;
@@ -91,7 +91,7 @@ MaskedDense mask_and_measure(const Dense& x, const Mask& keep) {
     return {std::move(masked), magnitudes_on_device(x, keep), zero};
   }
   MaskedDense out{{x.extents, Values::uninitialized(x.dtype(), x.size())}, {}, 0};
-  struct Piece {
+  struct Segment {
     Magnitudes sums;
     Index zeros;
   };
@@ -100,7 +100,7 @@ MaskedDense mask_and_measure(const Dense& x, const Mask& keep) {
     const auto from = x.values.as<U>();
     const auto to = out.values.values.mutate<U>();
     const auto& width = kernels::elementwise().of<U>();
-    for (const Piece& p : by_piece<Piece>(x.size(), [&](Index begin, Index end) -> Piece {
+    for (const Segment& p : by_segment<Segment>(x.size(), [&](Index begin, Index end) -> Segment {
            const std::uint8_t* bits = keep.bits.data() + begin / 8;
            width.mask_values(from.data() + begin, bits, end - begin, to.data() + begin);
            return {sums_of<E>(from.data() + begin, bits, end - begin),
@@ -148,7 +148,7 @@ Index zeros(const Dense& x) {
     const auto v = x.values.as<U>();
     const auto& kernel = kernels::elementwise().of<U>();
     const bool signed_zeros = is_prunable(x.dtype());
-    for (const Index c : by_piece<Index>(x.size(), [&](Index begin, Index end) -> Index {
+    for (const Index c : by_segment<Index>(x.size(), [&](Index begin, Index end) -> Index {
            return signed_zeros ? kernel.count_key(v.data() + begin, end - begin, 0)
                                : end - begin - kernel.count_nonzero(v.data() + begin, end - begin);
          }))
@@ -161,14 +161,14 @@ KeptMeasure measure_kept(const Dense& x, const Mask& keep) {
   check_same_shape(x, keep);
   if (x.device() != Device::cpu)
     return {magnitudes_on_device(x, keep), zeros(Dense::pack(x, keep))};
-  struct Piece {
+  struct Segment {
     Magnitudes sums;
     Index zeros;
   };
   KeptMeasure out;
   with_float(x.dtype(), [&]<class E>(E) {
     const auto v = x.values.as<typename E::Bits>();
-    for (const Piece& p : by_piece<Piece>(x.size(), [&](Index begin, Index end) -> Piece {
+    for (const Segment& p : by_segment<Segment>(x.size(), [&](Index begin, Index end) -> Segment {
            const std::uint8_t* bits = keep.bits.data() + begin / 8;
            return {sums_of<E>(v.data() + begin, bits, end - begin),
                    zeros_after(v.data() + begin, bits, end - begin)};
@@ -186,7 +186,7 @@ Index kept_zeros(const Dense& x, const Mask& keep) {
   if (x.device() != Device::cpu) return n + zeros(Dense::pack(x, keep));
   with_width(x.values.width(), [&]<class U>(U) {
     const auto v = x.values.as<U>();
-    for (const Index zeros : by_piece<Index>(x.size(), [&](Index begin, Index end) {
+    for (const Index zeros : by_segment<Index>(x.size(), [&](Index begin, Index end) {
            return zeros_after(v.data() + begin, keep.bits.data() + begin / 8, end - begin);
          }))
       n += zeros;
@@ -221,7 +221,7 @@ std::optional<Index> first_not_finite(const Dense& x) {
   with_float(x.dtype(), [&]<class E>(E) {
     const auto v = x.values.as<typename E::Bits>();
     const auto& kernel = kernels::elementwise().of<E::kind>();
-    for (const Index i : by_piece<Index>(x.size(), [&](Index begin, Index end) {
+    for (const Index i : by_segment<Index>(x.size(), [&](Index begin, Index end) {
            const Index at = kernel.first_not_finite(v.data() + begin, end - begin);
            return at < end - begin ? begin + at : x.size();
          }))

@@ -12,7 +12,7 @@ namespace sten {
 namespace {
 
 // The pieces between '*'.
-std::vector<std::string> pieces_of(std::string_view text) {
+std::vector<std::string> segments_of(std::string_view text) {
   std::vector<std::string> pieces(1);
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text.compare(i, 3, "[=]") == 0 || text.compare(i, 3, "[*]") == 0) {
@@ -66,8 +66,8 @@ ReorderRule ReorderRule::parse(const std::string& text) {
     fail_usage(
         "--reorder {}: expected FIRST=NEXT, two weights, where NEXT reads the output of FIRST",
         quote(text));
-  ReorderRule rule{text, pieces_of(std::string_view(text).substr(0, at)),
-                   pieces_of(std::string_view(text).substr(at + 1))};
+  ReorderRule rule{text, segments_of(std::string_view(text).substr(0, at)),
+                   segments_of(std::string_view(text).substr(at + 1))};
   if (rule.next.size() > rule.first.size())
     fail_usage("--reorder {}: each * behind the = stands for one before it: got {} and {}",
                quote(text), rule.next.size() - 1, rule.first.size() - 1);

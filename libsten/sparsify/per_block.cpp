@@ -48,8 +48,8 @@ bool is_ranked(const PerBlock& s) {
 
 // bits and out: where the mask and the packed lines go; nullptr where they are not asked for.
 template <class E>
-void select_pieces(const PerBlock& s, const MatrixView& lines, const typename E::Bits* x,
-                   std::uint8_t* bits, const NmWriter<typename E::Bits>* out) {
+void select_segments(const PerBlock& s, const MatrixView& lines, const typename E::Bits* x,
+                     std::uint8_t* bits, const NmWriter<typename E::Bits>* out) {
   using U = typename E::Bits;
   const auto select = kernels::nm_select().of<U>();
   const RowTiles pieces(lines, s.m);
@@ -58,7 +58,7 @@ void select_pieces(const PerBlock& s, const MatrixView& lines, const typename E:
     RowTiles::Buffer<U> from;
     RowTiles::Words words;
     for (Index u = begin; u < end; ++u)
-      pieces.each(u, [&](const RowTiles::Piece& p) {
+      pieces.each(u, [&](const RowTiles::Tile& p) {
         from.read(pieces, p, x);
         for (Index l = 0; l < p.lines; ++l) {
           const U* at = from.values + l * from.stride;
@@ -95,7 +95,7 @@ bool PerBlock::select_by_row(const Dense& x, const MatrixView& lines, std::uint8
     return true;
   }
   with_float(x.dtype(), [&]<class E>(E) {
-    select_pieces<E>(*this, lines, x.values.as<typename E::Bits>().data(), bits, nullptr);
+    select_segments<E>(*this, lines, x.values.as<typename E::Bits>().data(), bits, nullptr);
   });
   return true;
 }
@@ -122,8 +122,8 @@ std::optional<Nm> PerBlock::fit(const Dense& x, Mask* kept) const {
   with_float(x.dtype(), [&]<class E>(E) {
     using U = typename E::Bits;
     const NmWriter<U> writer = out.writer<U>();
-    select_pieces<E>(*this, MatrixView::of(x.extents, dims, axis == 0), x.values.as<U>().data(),
-                     bits, &writer);
+    select_segments<E>(*this, MatrixView::of(x.extents, dims, axis == 0), x.values.as<U>().data(),
+                       bits, &writer);
   });
   return out;
 }

@@ -30,7 +30,7 @@ std::uint64_t word_from(const std::uint8_t* bits, Index i, Index n) {
 
 }  // namespace
 
-void RowTiles::set_bits(const Piece& p, const Words& words, std::uint8_t* bits) const {
+void RowTiles::set_bits(const Tile& p, const Words& words, std::uint8_t* bits) const {
   if (in_place_) {
     for (Index c = 0; c < p.cols; c += 64) set_bits_shared(bits, p.offset + c, words[c / 64]);
     return;
@@ -53,7 +53,7 @@ void RowTiles::set_bits(const Piece& p, const Words& words, std::uint8_t* bits) 
   }
 }
 
-void RowTiles::get_bits(const Piece& p, const std::uint8_t* bits, Words& words) const {
+void RowTiles::get_bits(const Tile& p, const std::uint8_t* bits, Words& words) const {
   if (in_place_) {
     for (Index c = 0; c < p.cols; c += 64)
       words[c / 64] = word_from(bits, p.offset + c, std::min<Index>(64, p.cols - c));

@@ -19,7 +19,7 @@ class RowTiles {
   }
 
   // Lines start..., each of `cols` columns from `col` on.
-  struct Piece {
+  struct Tile {
     Index line, lines, col, cols;
     Index offset;  // where the first element lies
   };
@@ -40,7 +40,7 @@ class RowTiles {
   // f(piece) for the pieces of a unit, in order.
   template <class F>
   void each(Index unit, F&& f) const {
-    Piece p{unit, 1, 0, 0, 0};
+    Tile p{unit, 1, 0, 0, 0};
     if (!in_place_) {
       const Index groups = ceil_div(view_.rows, max_rows), r = unit % groups * max_rows;
       p.line = unit / groups * view_.rows + r;
@@ -61,7 +61,7 @@ class RowTiles {
     const U* values = nullptr;
     Index stride = most_gathered + 64 / static_cast<Index>(sizeof(U));  // off the cache's sets
 
-    void read(const RowTiles& pieces, const Piece& p, const U* x) {
+    void read(const RowTiles& pieces, const Tile& p, const U* x) {
       values = x + p.offset;
       if (pieces.in_place_) return;
       const Index down = pieces.view_.col_stride, along = pieces.view_.row_stride;
@@ -73,11 +73,11 @@ class RowTiles {
     }
 
     // The values of a piece to come: where to write them, with the same stride.
-    U* begin(const RowTiles& pieces, const Piece& p, U* x) {
+    U* begin(const RowTiles& pieces, const Tile& p, U* x) {
       return pieces.in_place_ ? x + p.offset : room_;
     }
     // They are there.
-    void end(const RowTiles& pieces, const Piece& p, U* x) {
+    void end(const RowTiles& pieces, const Tile& p, U* x) {
       if (pieces.in_place_) return;
       const Index down = pieces.view_.col_stride, along = pieces.view_.row_stride;
       if (along == 1) return transpose(room_, stride, p.lines, p.cols, x + p.offset, down);
@@ -91,9 +91,9 @@ class RowTiles {
   };
 
   // Sets the bits of a piece in a mask; other threads may set those of other units.
-  void set_bits(const Piece& p, const Words& words, std::uint8_t* bits) const;
+  void set_bits(const Tile& p, const Words& words, std::uint8_t* bits) const;
   // The bits of a piece.
-  void get_bits(const Piece& p, const std::uint8_t* bits, Words& words) const;
+  void get_bits(const Tile& p, const std::uint8_t* bits, Words& words) const;
 
  private:
   MatrixView view_;

@@ -313,11 +313,11 @@ Graph Task::measured_graph(std::optional<Index> step) const {
 BatchPart on_device(const BatchPart& part, Device device) {
   constexpr std::size_t small = std::size_t{1} << 16, apart = 256;
   BatchPart device_part = part;
-  struct Piece {
+  struct Segment {
     Tensor* x;
     std::size_t at;
   };
-  std::vector<Piece> pieces;
+  std::vector<Segment> pieces;
   std::size_t bytes = 0;
   for (auto& [name, x] : device_part.inputs) {
     const bool is_packed = device != Device::cpu && x.device() == Device::cpu && x.is<Dense>() &&
@@ -331,9 +331,9 @@ BatchPart on_device(const BatchPart& part, Device device) {
   }
   if (pieces.empty()) return device_part;
   Array<std::byte> all(bytes);
-  for (const Piece& p : pieces) std::ranges::copy(p.x->values()->bytes(), all.mutate() + p.at);
+  for (const Segment& p : pieces) std::ranges::copy(p.x->values()->bytes(), all.mutate() + p.at);
   const auto memory = std::make_shared<const Array<std::byte>>(all.to(device));
-  for (const Piece& p : pieces) {
+  for (const Segment& p : pieces) {
     const Dense& x = p.x->as<Dense>();
     *p.x = Dense{x.extents,
                  Values(x.dtype(), Array<std::byte>::borrow(memory, memory->data() + p.at,

@@ -11,7 +11,7 @@
 
 using namespace sten;
 using namespace sten::testing;
-using kernels::ColumnPiece;
+using kernels::ColumnSegment;
 using kernels::Convolution;
 using kernels::WindowFunctions;
 
@@ -59,17 +59,17 @@ std::vector<Convolution> convolutions() {
 }
 
 // Whole images, some of them, and places of one.
-std::vector<ColumnPiece> pieces_of(const Convolution& c, bool by_channel) {
-  std::vector<ColumnPiece> all{{0, c.batch, 0, c.places(), by_channel},
-                               {c.batch - 1, 1, 0, c.places(), by_channel},
-                               {0, 0, 0, c.places(), by_channel}};
+std::vector<ColumnSegment> pieces_of(const Convolution& c, bool by_channel) {
+  std::vector<ColumnSegment> all{{0, c.batch, 0, c.places(), by_channel},
+                                 {c.batch - 1, 1, 0, c.places(), by_channel},
+                                 {0, 0, 0, c.places(), by_channel}};
   if (c.places() > 2) all.push_back({c.batch - 1, 1, 2, c.places() - 2, by_channel});
   return all;
 }
 
 // f(column, pixel or -1, channel) of all columns of a piece, by the definition.
 template <class F>
-void each_column(const Convolution& c, const ColumnPiece& p, F&& f) {
+void each_column(const Convolution& c, const ColumnSegment& p, F&& f) {
   const Index in = c.group_in(), taps = c.taps();
   for (Index row = 0; row < p.rows(); ++row) {
     const Index image = p.image + row / p.places, place = p.place + row % p.places;
@@ -107,7 +107,7 @@ TEST_CASE("blocks make columns of images, and sum them") {
     for (const Convolution& c : convolutions())
       for (const bool by_channel : {false, true}) {
         if (by_channel && c.groups > 1) continue;
-        for (const ColumnPiece& p : pieces_of(c, by_channel)) {
+        for (const ColumnSegment& p : pieces_of(c, by_channel)) {
           CAPTURE(c.in);
           CAPTURE(p.image);
           CAPTURE(p.place);

@@ -1,7 +1,7 @@
 // What bits keep, in order, and back: pieces are staged in shared memory, so that what is read and
 // written of device memory lies together.
 #pragma once
-#include "kernels/block/elementwise/pieces.h"
+#include "kernels/block/elementwise/segments.h"
 
 namespace sten::kernels {
 
@@ -18,13 +18,13 @@ struct CountBits {
 
 // The places of a piece's groups among what is kept of it. before[p]: what is kept before piece p.
 template <class U>
-struct PackedPieces {
-  static constexpr int threads = piece_threads, groups = piece_groups<U>;
+struct PackedSegments {
+  static constexpr int threads = segment_threads, groups = segment_groups<U>;
   std::int64_t n;
   const std::uint8_t* bits;
   const std::int64_t* before;
 
-  std::int64_t blocks() const { return pieces_of(n, groups); }
+  std::int64_t blocks() const { return segments_of(n, groups); }
   std::size_t shared_bytes() const {
     return (2 * threads + groups) * sizeof(std::int32_t) + 8 * groups * sizeof(U);
   }
@@ -40,8 +40,8 @@ struct PackedPieces {
 };
 
 template <class U>
-struct Compress : PackedPieces<U> {
-  using Base = PackedPieces<U>;
+struct Compress : PackedSegments<U> {
+  using Base = PackedSegments<U>;
   using Base::groups, Base::n, Base::bits, Base::before;
   const U* x;
   U* values;
@@ -70,8 +70,8 @@ struct Compress : PackedPieces<U> {
 
 // The inverse.
 template <class U>
-struct Expand : PackedPieces<U> {
-  using Base = PackedPieces<U>;
+struct Expand : PackedSegments<U> {
+  using Base = PackedSegments<U>;
   using Base::groups, Base::n, Base::bits, Base::before;
   const U* values;
   U* out;

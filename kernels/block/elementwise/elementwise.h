@@ -8,7 +8,7 @@ namespace sten::kernels {
 
 template <class U>
 struct NonzeroBits {
-  static constexpr int groups = piece_groups<U>;
+  static constexpr int groups = segment_groups<U>;
   const U* x;
   std::int64_t n;
   std::uint8_t* bits;
@@ -21,7 +21,7 @@ struct NonzeroBits {
 
 template <class U>
 struct MaskValues {
-  static constexpr int groups = piece_groups<U>;
+  static constexpr int groups = segment_groups<U>;
   const U* x;  // may be out
   std::int64_t n;
   const std::uint8_t* bits;
@@ -38,7 +38,7 @@ struct MaskValues {
 // Elements of which `mask` leaves `key`, or, where is_other, anything else.
 template <class U>
 struct CountMasked {
-  static constexpr int groups = piece_groups<U>;
+  static constexpr int groups = segment_groups<U>;
   const U* x;
   std::int64_t n;
   U mask, key;
@@ -82,7 +82,7 @@ struct ElementwiseOn {
   static void compress(Elements x, const std::uint8_t* bits, void* values, Stream stream) {
     Grid grid(stream);
     with_unsigned(x.width, [&]<class U>(U) {
-      const std::int64_t* before = sums_before(grid, CountBits<piece_groups<U>>{bits, x.n}, x.n);
+      const std::int64_t* before = sums_before(grid, CountBits<segment_groups<U>>{bits, x.n}, x.n);
       grid.launch(Compress<U>{{x.n, bits, before}, as<U>(x), static_cast<U*>(values)});
     });
   }
@@ -90,7 +90,7 @@ struct ElementwiseOn {
                      void* out, Stream stream) {
     Grid grid(stream);
     with_unsigned(width, [&]<class U>(U) {
-      const std::int64_t* before = sums_before(grid, CountBits<piece_groups<U>>{bits, n}, n);
+      const std::int64_t* before = sums_before(grid, CountBits<segment_groups<U>>{bits, n}, n);
       grid.launch(
           Expand<U>{{n, bits, before}, static_cast<const U*>(values), static_cast<U*>(out)});
     });
@@ -122,7 +122,7 @@ struct ElementwiseOn {
   static void sum_magnitudes(Elements x, FloatKind kind, const std::uint8_t* bits,
                              std::int64_t piece, double* sums, Stream stream) {
     with_keys(kind, [&]<class E>(E) {
-      Grid(stream).launch(SumPieces<E>{as<typename E::Bits>(x), x.n, bits, piece, sums});
+      Grid(stream).launch(SumSegments<E>{as<typename E::Bits>(x), x.n, bits, piece, sums});
     });
   }
 };

@@ -66,22 +66,22 @@ STEN_DEVICE inline bool bit_of(const std::uint8_t* bits, std::int64_t i) {
 }
 
 // What a block of threads takes of an array: what it may stage of it in shared memory is 32 KiB.
-inline constexpr int piece_threads = 256;
+inline constexpr int segment_threads = 256;
 template <class U>
-inline constexpr int piece_groups = sizeof(U) == 8 ? 512 : 1024;
+inline constexpr int segment_groups = sizeof(U) == 8 ? 512 : 1024;
 
-STEN_HOST_DEVICE inline std::int64_t pieces_of(std::int64_t n, int groups) {
+STEN_HOST_DEVICE inline std::int64_t segments_of(std::int64_t n, int groups) {
   return (groups_of(n) + groups - 1) / groups;
 }
 
 // f(group) for all groups of n elements; F has groups, how many a block takes.
 template <class F>
 struct EachGroup {
-  static constexpr int threads = piece_threads;
+  static constexpr int threads = segment_threads;
   F f;
   std::int64_t n;
 
-  std::int64_t blocks() const { return pieces_of(n, F::groups); }
+  std::int64_t blocks() const { return segments_of(n, F::groups); }
   std::size_t shared_bytes() const { return 0; }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {

@@ -4,14 +4,14 @@
 #include <limits>
 
 #include "kernels/block/elementwise/float_keys.h"
-#include "kernels/block/elementwise/pieces.h"
+#include "kernels/block/elementwise/segments.h"
 
 namespace sten::kernels {
 
 // sums[2 * p] and sums[2 * p + 1]: of all of piece p, and of what the bits keep. The sums have an
 // order, so 16 threads have one each of either, while the others load what comes next.
 template <class E>
-struct SumPieces {
+struct SumSegments {
   using U = typename E::Bits;
   static constexpr int threads = 256;
   static constexpr int sums_each = 16, adders = 2 * sums_each, tile = 2048;
@@ -79,7 +79,7 @@ struct SumPieces {
 template <class E>
 struct FirstNotFinite {
   using U = typename E::Bits;
-  static constexpr int groups = piece_groups<U>;
+  static constexpr int groups = segment_groups<U>;
   const U* x;
   std::int64_t n;
 

@@ -1,7 +1,7 @@
 // The elements of largest magnitude of a whole array: a radix selection, digit by digit, of which
 // the host knows nothing until it is done.
 #pragma once
-#include "kernels/block/elementwise/pieces.h"
+#include "kernels/block/elementwise/segments.h"
 #include "kernels/elementwise.h"
 
 namespace sten::kernels {
@@ -148,7 +148,7 @@ struct SelectDigit {
 // How many elements of a group have the selected key, where some of them stay and some do not.
 template <class U>
 struct CountTies {
-  static constexpr int groups = piece_groups<U>;
+  static constexpr int groups = segment_groups<U>;
   const U* x;
   std::int64_t n;
   const SelectedKey* selected;
@@ -172,15 +172,15 @@ struct CountTies {
 // of them stay. before[p]: equals before piece p; zeros where none stays.
 template <class U>
 struct KeepAbove {
-  static constexpr int threads = piece_threads;
-  static constexpr int groups = piece_groups<U>;
+  static constexpr int threads = segment_threads;
+  static constexpr int groups = segment_groups<U>;
   const U* x;
   std::int64_t n;
   const SelectedKey* selected;
   const std::int64_t* before;
   std::uint8_t* bits;
 
-  std::int64_t blocks() const { return pieces_of(n, groups); }
+  std::int64_t blocks() const { return segments_of(n, groups); }
   std::size_t shared_bytes() const { return (2 * threads + groups) * sizeof(std::int32_t); }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
@@ -223,7 +223,7 @@ struct KeepAbove {
 
 // All bits, or none.
 struct FillBits {
-  static constexpr int groups = piece_groups<std::uint8_t>;
+  static constexpr int groups = segment_groups<std::uint8_t>;
   std::int64_t n;
   bool value;
   std::uint8_t* bits;

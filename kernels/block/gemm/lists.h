@@ -1,7 +1,7 @@
 // SlabLists of matrices (gemm_functions.h). All places of the matrix are looked up, twice: lists are
 // made once for a pattern, and kept with it.
 #pragma once
-#include "kernels/block/elementwise/pieces.h"
+#include "kernels/block/elementwise/segments.h"
 #include "kernels/block/gemm_functions.h"
 
 namespace sten::kernels {
@@ -103,7 +103,7 @@ void make_slab_lists(Grid& grid, const Find& find, bool by_column, const SlabLis
   SlabListsKernel<Find> kernel{find, by_column, by_column ? cols : rows, by_column ? rows : cols,
                                room, false};
   grid.launch(kernel);
-  grid.launch(ScanPieces{kernel.all(), room.starts});
+  grid.launch(ScanSegments{kernel.all(), room.starts});
   kernel.is_counted = true;
   grid.launch(kernel);
 }

@@ -30,7 +30,7 @@ struct BinaryGradElement {
 // Where both have the elements of the result, in its order.
 template <class F>
 struct BinaryGroup {
-  static constexpr int groups = piece_threads;
+  static constexpr int groups = segment_threads;
   std::int64_t n;
   const float *a, *b;
   float* to;
@@ -46,7 +46,7 @@ struct BinaryGroup {
 // A byte for each element.
 template <class F, class T>
 struct TestGroup {
-  static constexpr int groups = piece_threads;
+  static constexpr int groups = segment_threads;
   std::int64_t n;
   const T* x;
   std::uint8_t* to;

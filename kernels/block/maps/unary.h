@@ -8,7 +8,7 @@ namespace sten::kernels {
 
 template <class F>
 struct MapGroup {
-  static constexpr int groups = piece_threads;
+  static constexpr int groups = segment_threads;
   MapNumbers p;
   std::int64_t n;
   const float* x;
@@ -23,7 +23,7 @@ struct MapGroup {
 
 template <class F>
 struct MapGradGroup {
-  static constexpr int groups = piece_threads;
+  static constexpr int groups = segment_threads;
   MapNumbers p;
   std::int64_t n;
   const float *dy, *saved;
@@ -38,7 +38,7 @@ struct MapGradGroup {
 };
 
 struct DropGroup {
-  static constexpr int groups = piece_threads;
+  static constexpr int groups = segment_threads;
   std::uint64_t dropped, seed;
   const std::int64_t* draw;
   float by;

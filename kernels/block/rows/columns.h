@@ -66,8 +66,8 @@ struct StoredColumnSums {
 template <class Grid, class Terms, class Finish>
 void sum_columns(Grid& grid, std::int64_t rows, std::int64_t columns, const Terms& terms,
                  const Finish& finish) {
-  constexpr std::int64_t least = 64, most_pieces = 128, max_single_pass_rows = 256;
-  const std::int64_t wanted = (rows + most_pieces - 1) / most_pieces;
+  constexpr std::int64_t least = 64, max_segments = 128, max_single_pass_rows = 256;
+  const std::int64_t wanted = (rows + max_segments - 1) / max_segments;
   const std::int64_t piece = wanted < least ? least : wanted, pieces = (rows + piece - 1) / piece;
   if (rows <= max_single_pass_rows) {  // a second kernel would take longer
     grid.launch(TwoColumnSums<Terms, Finish>{rows, columns, rows, 1, terms, finish});

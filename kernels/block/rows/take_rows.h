@@ -1,7 +1,7 @@
 // Rows of a table by number, and the sums of what comes back to them. A number that names no row is
 // never followed.
 #pragma once
-#include "kernels/block/elementwise/pieces.h"
+#include "kernels/block/elementwise/segments.h"
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/fold.h"
 

@@ -52,11 +52,11 @@ struct SgdRule {
 // rule(n, group, weights, gradients) of all groups.
 template <class Rule>
 struct StepGroups {
-  static constexpr int threads = piece_threads, groups = piece_groups<float>;
+  static constexpr int threads = segment_threads, groups = segment_groups<float>;
   StepElements x;
   Rule rule;
 
-  std::int64_t blocks() const { return pieces_of(x.n, groups); }
+  std::int64_t blocks() const { return segments_of(x.n, groups); }
   std::size_t shared_bytes() const { return 0; }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {

@@ -61,7 +61,7 @@ struct WindowPlan {
   bool by_channel;
 
   // `width` floats to an element.
-  WindowPlan(const Convolution& c, const ColumnPiece& p, std::int64_t width)
+  WindowPlan(const Convolution& c, const ColumnSegment& p, std::int64_t width)
       : row(c.in / width * c.taps()),
         minor(p.by_channel ? c.taps() : c.group_in() / width),
         taps(c.taps()),
@@ -196,7 +196,7 @@ struct AddRelu {
 };
 
 // Whether channels come in fours, and so do pointers.
-inline bool has_four_channels(const Convolution& c, const ColumnPiece& p, const float* x,
+inline bool has_four_channels(const Convolution& c, const ColumnSegment& p, const float* x,
                               const float* columns) {
   const auto is_aligned = [](const float* at) {
     return reinterpret_cast<std::uintptr_t>(at) % sizeof(FourChannels) == 0;
@@ -207,14 +207,14 @@ inline bool has_four_channels(const Convolution& c, const ColumnPiece& p, const 
 template <class Grid>
 struct WindowsOn {
   template <class T>
-  static void make(Grid& grid, const Convolution& c, const ColumnPiece& p, const float* x,
+  static void make(Grid& grid, const Convolution& c, const ColumnSegment& p, const float* x,
                    float* columns) {
     constexpr std::int64_t width = sizeof(T) / sizeof(float);
     grid.launch(EachElement<MakeColumns<T>>{
         {WindowPlan(c, p, width), reinterpret_cast<const T*>(x), reinterpret_cast<T*>(columns)},
         p.rows() * (c.in / width) * c.taps()});
   }
-  static void make_columns(const Convolution& c, const ColumnPiece& p, const float* x,
+  static void make_columns(const Convolution& c, const ColumnSegment& p, const float* x,
                            float* columns, Stream stream) {
     if (p.rows() == 0) return;
     Grid grid(stream);
@@ -226,7 +226,7 @@ struct WindowsOn {
   }
 
   template <class T>
-  static void sum(Grid& grid, const Convolution& c, const ColumnPiece& p, const float* columns,
+  static void sum(Grid& grid, const Convolution& c, const ColumnSegment& p, const float* columns,
                   bool adds, float* dx) {
     constexpr std::int64_t width = sizeof(T) / sizeof(float);
     grid.launch(
@@ -234,7 +234,7 @@ struct WindowsOn {
                                     adds, reinterpret_cast<T*>(dx)},
                                    p.images * c.pixels() * (c.in / width)});
   }
-  static void sum_columns(const Convolution& c, const ColumnPiece& p, const float* columns,
+  static void sum_columns(const Convolution& c, const ColumnSegment& p, const float* columns,
                           bool adds, float* dx, Stream stream) {
     if (p.rows() == 0) return;
     Grid grid(stream);

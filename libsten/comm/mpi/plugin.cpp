@@ -22,7 +22,7 @@ namespace {
 
 // MPI counts in int.
 template <class T, class F>
-void in_pieces(std::span<T> x, F&& f) {
+void in_segments(std::span<T> x, F&& f) {
   constexpr std::size_t most = std::size_t{1} << 28;
   for (std::size_t i = 0; i < x.size(); i += most)
     f(x.data() + i, static_cast<int>(std::min(most, x.size() - i)));
@@ -123,14 +123,14 @@ class MpiRanks final : public sten::Communicator {
   }
   void do_unite(std::span<std::uint64_t> x) override {
     meet(MPI_COMM_WORLD);  // rank 0 comes late where it evaluates or writes
-    in_pieces(x, [](std::uint64_t* at, int n) {
+    in_segments(x, [](std::uint64_t* at, int n) {
       MPI_Allreduce(MPI_IN_PLACE, at, n, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD);
     });
   }
   void do_broadcast(std::span<std::byte> x, int from) override {
     meet(MPI_COMM_WORLD);
-    in_pieces(x,
-              [from](std::byte* at, int n) { MPI_Bcast(at, n, MPI_BYTE, from, MPI_COMM_WORLD); });
+    in_segments(x,
+                [from](std::byte* at, int n) { MPI_Bcast(at, n, MPI_BYTE, from, MPI_COMM_WORLD); });
   }
   std::vector<std::uint64_t> do_gather(std::uint64_t x) override {
     std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));

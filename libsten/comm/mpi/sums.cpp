@@ -12,7 +12,7 @@ namespace {
 
 // Numbers of a piece: small enough for several to be on the way at once, large enough for parts that
 // travel well.
-std::size_t most_of_piece(int ranks) {
+std::size_t max_segment_size(int ranks) {
   return std::max(std::size_t{1} << 18, static_cast<std::size_t>(ranks) << 14);
 }
 // Pieces on the way.
@@ -45,10 +45,10 @@ void add_up(const T* from, std::size_t count, int ranks, float* to) {
 
 }  // namespace
 
-class Sums::Piece {
+class Sums::Segment {
  public:
-  Piece(std::span<float> x, Transport by, void (*use_device)(), std::shared_ptr<Progress> progress,
-        int rank, int size)
+  Segment(std::span<float> x, Transport by, void (*use_device)(),
+          std::shared_ptr<Progress> progress, int rank, int size)
       : progress(std::move(progress)),
         x_(x),
         by_(by),
@@ -209,12 +209,12 @@ std::unique_ptr<PendingSum::Work> Sums::begin(std::span<float> x, Transport by,
                                               void (*use_device)()) {
   if (x.empty() || size_ == 1) return nullptr;
   auto progress = std::make_shared<Progress>();
-  const std::size_t most = most_of_piece(size_);
+  const std::size_t most = max_segment_size(size_);
   {
     const std::lock_guard hold(lock_);
     for (std::size_t i = 0; i < x.size(); i += most) {
-      begun_.push_back(std::make_unique<Piece>(x.subspan(i, std::min(most, x.size() - i)), by,
-                                               use_device, progress, rank_, size_));
+      begun_.push_back(std::make_unique<Segment>(x.subspan(i, std::min(most, x.size() - i)), by,
+                                                 use_device, progress, rank_, size_));
       ++progress->left;
     }
   }
@@ -228,7 +228,7 @@ std::unique_ptr<PendingSum::Work> Sums::begin(std::span<float> x, Transport by,
 
 // One look at what is on the way.
 void Sums::make_progress() {
-  std::vector<std::unique_ptr<Piece>> new_ones;
+  std::vector<std::unique_ptr<Segment>> new_ones;
   {
     const std::lock_guard hold(lock_);
     while (!begun_.empty() && travelling_.size() + new_ones.size() < most_travelling) {

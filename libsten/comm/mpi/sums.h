@@ -37,7 +37,7 @@ class Sums {
 
  private:
   // An array of which all ranks sum their parts at once.
-  class Piece;
+  class Segment;
   // Pieces of one sum.
   struct Progress {
     std::size_t left = 0;  // under lock_
@@ -54,11 +54,11 @@ class Sums {
 
   std::mutex lock_;
   std::condition_variable more_, done_;
-  std::deque<std::unique_ptr<Piece>> begun_;  // that the thread has not seen
+  std::deque<std::unique_ptr<Segment>> begun_;  // that the thread has not seen
   bool ends_ = false;
   std::atomic<int> waiting_{0};  // for sums
 
-  std::deque<std::unique_ptr<Piece>> travelling_;  // the thread's alone
+  std::deque<std::unique_ptr<Segment>> travelling_;  // the thread's alone
   std::thread thread_;
 };
 

@@ -10,7 +10,7 @@ namespace sten {
 
 // piece(begin, end) for pieces that do not depend on the thread count, in the order of the pieces.
 template <class T, class F>
-std::vector<T> by_piece(Index n, F&& piece) {
+std::vector<T> by_segment(Index n, F&& piece) {
   std::vector<T> results(ceil_div(n, mask_grain));
   parallel_for(n, mask_grain,
                [&](Index begin, Index end) { results[begin / mask_grain] = piece(begin, end); });

@@ -56,13 +56,13 @@ STEN_DEVICE std::int32_t compact_groups(Block& b, int groups,
 
 // of[p] is what F::combine makes of f(group), an int64_t, of all groups of piece p, from F::none().
 template <class F>
-struct ReducePieces {
-  static constexpr int threads = piece_threads;
+struct ReduceSegments {
+  static constexpr int threads = segment_threads;
   F f;
   std::int64_t n;
   std::int64_t* of;
 
-  std::int64_t blocks() const { return pieces_of(n, F::groups); }
+  std::int64_t blocks() const { return segments_of(n, F::groups); }
   std::size_t shared_bytes() const { return threads * sizeof(std::int64_t); }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
@@ -111,7 +111,7 @@ struct ReduceAll {
 };
 
 // counts[p] of the pieces becomes the sum of those before p, for p <= pieces.
-struct ScanPieces {
+struct ScanSegments {
   static constexpr int threads = 1024;
   std::int64_t pieces;
   std::int64_t* counts;
@@ -148,9 +148,9 @@ struct ScanPieces {
 // f over all n elements; waits for it.
 template <class Grid, class F>
 std::int64_t reduce_all(Grid& grid, const F& f, std::int64_t n) {
-  const std::int64_t pieces = pieces_of(n, F::groups);
+  const std::int64_t pieces = segments_of(n, F::groups);
   auto* of = grid.template scratch<std::int64_t>(pieces + 1);
-  grid.launch(ReducePieces<F>{f, n, of});
+  grid.launch(ReduceSegments<F>{f, n, of});
   grid.launch(ReduceAll<F>{f, pieces, of, of + pieces});
   return grid.fetch(of + pieces);
 }
@@ -158,10 +158,10 @@ std::int64_t reduce_all(Grid& grid, const F& f, std::int64_t n) {
 // The sums of f of all elements before each piece, [pieces + 1].
 template <class Grid, class F>
 const std::int64_t* sums_before(Grid& grid, const F& f, std::int64_t n) {
-  const std::int64_t pieces = pieces_of(n, F::groups);
+  const std::int64_t pieces = segments_of(n, F::groups);
   auto* counts = grid.template scratch<std::int64_t>(pieces + 1);
-  grid.launch(ReducePieces<F>{f, n, counts});
-  grid.launch(ScanPieces{pieces, counts});
+  grid.launch(ReduceSegments<F>{f, n, counts});
+  grid.launch(ScanSegments{pieces, counts});
   return counts;
 }
 
