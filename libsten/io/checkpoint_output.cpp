@@ -254,7 +254,7 @@ void CheckpointOutput::finish() {
   if (!directory_) return;
   copy_others();
   if (!in_->index()->index.empty()) write_index();
-  directory_->write_record();
+  directory_->write_manifest();
 }
 
 std::uint64_t CheckpointOutput::commit(Output* beside) {

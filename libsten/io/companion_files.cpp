@@ -5,7 +5,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
-#include "libsten/io/output_record.h"
+#include "libsten/io/output_manifest.h"
 
 namespace sten {
 namespace {
@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 // What tools store for themselves and is no part of a model.
 bool is_private(const std::string& name) {
-  return name == ".git" || name == ".cache" || name == output_record_name ||
-         name == batch_record_name;
+  return name == ".git" || name == ".cache" || name == output_manifest_name ||
+         name == batch_manifest_name;
 }
 
 void collect(const ShardIndex& index, const std::vector<std::string>& left,

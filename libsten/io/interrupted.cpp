@@ -44,7 +44,7 @@ std::optional<FileId> id_of(const char* path) {
 }
 
 // As much as there is room for.
-class LastWords {
+class InterruptReport {
  public:
   void add(std::string_view text) {
     const std::size_t n = std::min(text.size(), sizeof(text_) - 1 - size_);
@@ -81,7 +81,7 @@ void set_resume_hint(const std::string& text) {
 void say_interrupted() noexcept {
   const Watch* w = watch;
   if (!w) return;
-  LastWords line;
+  InterruptReport line;
   if (w->on_terminal) line.add("\r\x1b[K");  // a progress bar
   line.add(w->program);
   line.add(": interrupted");

@@ -70,7 +70,7 @@ void collect(const ShardIndex& index, const fs::path& relative, std::vector<std:
 
 // By the record of sten-train, an edited one too.
 bool has_run(const ShardIndex& index) {
-  const fs::path record = fs::path(index.directory) / run_record_name;
+  const fs::path record = fs::path(index.directory) / run_manifest_name;
   std::error_code none;
   if (!fs::is_regular_file(record, none)) return false;
   const MappedFile file = MappedFile::open(record);
@@ -98,8 +98,8 @@ LeftBehind left_behind(const ShardIndex& index, bool keep_other_weights) {
   LeftBehind left;
   if (!keep_other_weights) left.weights = other_weights(index);
   if (!has_run(index)) return left;
-  for (const char* name : {run_checkpoints_name, run_curve_name, run_metrics_name, run_record_name,
-                           run_summary_name}) {
+  for (const char* name : {run_checkpoints_name, run_curve_name, run_metrics_name,
+                           run_manifest_name, run_summary_name}) {
     const fs::path path = fs::path(index.directory) / name;
     std::error_code none;
     if (fs::exists(path, none))

@@ -15,8 +15,8 @@
 #include "libsten/base/error.h"
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
+#include "libsten/io/output_manifest.h"
 #include "libsten/io/output_paths.h"
-#include "libsten/io/output_record.h"
 #include "libsten/io/overwrite.h"
 #include "libsten/io/remove_tree.h"
 
@@ -165,10 +165,10 @@ void OutputDirectory::commit() {
   commit_together({&self, 1});
 }
 
-void OutputDirectory::write_record() const {
-  const auto out = new_file(output_record_name);
-  const std::string record = make_output_record(file(""));
-  out->write(std::as_bytes(std::span(record)));
+void OutputDirectory::write_manifest() const {
+  const auto out = new_file(output_manifest_name);
+  const std::string manifest = make_output_manifest(file(""));
+  out->write(std::as_bytes(std::span(manifest)));
   out->commit();
 }
 

@@ -38,8 +38,8 @@ class OutputDirectory final : public Output {
   // of permission bits.
   void make_directory(const std::string& relative, unsigned mode);
 
-  // Records everything that is in it by now; see output_record.h.
-  void write_record() const;
+  // Records everything that is in it by now; see output_manifest.h.
+  void write_manifest() const;
 
   // Puts it on the disk, and in place under its name. Call it once, after each file's writer has
   // synced the file.

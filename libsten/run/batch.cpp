@@ -13,7 +13,7 @@
 #include "libsten/io/output_paths.h"
 #include "libsten/io/shards.h"
 #include "libsten/run/batch_companions.h"
-#include "libsten/run/batch_record.h"
+#include "libsten/run/batch_manifest.h"
 #include "libsten/run/prune_request.h"
 #include "libsten/run/selection.h"
 
@@ -98,7 +98,7 @@ bool has_output(const Job& job) {
 
 // Marks jobs whose outputs are left alone. Error (usage) where one was made from something else.
 void skip_existing(const ManyInputs& many, const Work& work, const BatchEntry& now,
-                   const BatchRecord& record, std::vector<Job>& jobs) {
+                   const BatchManifest& manifest, std::vector<Job>& jobs) {
   std::vector<std::string> differs(jobs.size());
   std::vector<char> unknown(jobs.size());
   parallel_for(static_cast<Index>(jobs.size()), 1, [&](Index begin, Index end) {
@@ -107,7 +107,7 @@ void skip_existing(const ManyInputs& many, const Work& work, const BatchEntry& n
       if (!has_output(job)) continue;
       job.status = "skipped";
       if (many.skip_existing == SkipExisting::any) continue;
-      const BatchEntry* then = record.find(job.name());
+      const BatchEntry* then = manifest.find(job.name());
       unknown[i] = !then || then->output != output_mark(job.output);
       if (unknown[i]) continue;
       BatchEntry mine = now;
@@ -140,11 +140,11 @@ void skip_existing(const ManyInputs& many, const Work& work, const BatchEntry& n
         other_names.size() > 1 ? fmt::format("; {} more differ", other_names.size() - 1) : "");
   if (!unknown_names.empty())
     warn("{}{}: skipped without comparison: not in {} or changed since",
-         printable(unknown_names.front()), and_more(unknown_names), batch_record_name);
+         printable(unknown_names.front()), and_more(unknown_names), batch_manifest_name);
 }
 
-void run_job(const ManyInputs& many, const Work& work, const BatchEntry& made, BatchRecord* record,
-             Job& job) {
+void run_job(const ManyInputs& many, const Work& work, const BatchEntry& made,
+             BatchManifest* manifest, Job& job) {
   if (job.status == "skipped") return;
   if (many.skip_existing != SkipExisting::no && !job.replaces && has_output(job)) {
     job.status = "skipped";  // another run was faster
@@ -157,7 +157,7 @@ void run_job(const ManyInputs& many, const Work& work, const BatchEntry& made, B
   try {
     BatchEntry entry = made;
     // Before the work: what changes meanwhile does not count as done.
-    const bool is_recorded = record && !is_stream(job.input);
+    const bool is_recorded = manifest && !is_stream(job.input);
     if (is_recorded) entry.input = checkpoint_checksum(job.input, output.keep_other_weights);
     Outcome outcome = work.run(job.input, output);
     Report& r = outcome.report;
@@ -172,7 +172,7 @@ void run_job(const ManyInputs& many, const Work& work, const BatchEntry& made, B
     job.report = std::move(r);
     if (is_recorded && !job.error) {
       entry.output = output_mark(job.output);
-      record->add(job.name(), std::move(entry));
+      manifest->add(job.name(), std::move(entry));
     }
   } catch (const Error& e) {
     const std::string text = e.what();
@@ -248,16 +248,16 @@ Outcome outcome_of(const std::vector<Job>& jobs, const ManyInputs& many, const W
 
 Outcome run_batch(const ManyInputs& many, const Work& work) {
   std::vector<Job> jobs = make_jobs(many, work.output.writes_graph, work.to);
-  std::optional<BatchRecord> record;
+  std::optional<BatchManifest> manifest;
   std::optional<BatchCompanions> companions;
   BatchEntry made;
   if (!many.out_dir.empty()) {
     prepare_outputs(many, work, jobs);
     companions.emplace(many.inputs, many.out_dir, work.output.force);
-    record.emplace(many.out_dir);
+    manifest.emplace(many.out_dir);
     made = entry_of(work.one.program, work.options, work.reads, work.output.keep_other_weights);
-    if (many.skip_existing != SkipExisting::no) skip_existing(many, work, made, *record, jobs);
-    if (work.output.dry_run) record.reset();
+    if (many.skip_existing != SkipExisting::no) skip_existing(many, work, made, *manifest, jobs);
+    if (work.output.dry_run) manifest.reset();
   }
   std::mutex lock;
   // The first of `order` that failed. What comes before it is run, whoever is faster.
@@ -277,7 +277,7 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
       const std::lock_guard hold(lock);
       if (at > stop) return;
     }
-    run_job(many, work, made, record ? &*record : nullptr, job);
+    run_job(many, work, made, manifest ? &*manifest : nullptr, job);
     const std::lock_guard hold(lock);
     finished += job.status == "done";
     say_finished();
@@ -293,7 +293,7 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
     for (Index i = begin; i < end; ++i) run(static_cast<std::size_t>(i));
   });
   for (auto i = static_cast<std::size_t>(small); i < order.size(); ++i) run(i);
-  if (record) record->write();
+  if (manifest) manifest->write();
   Outcome outcome = outcome_of(jobs, many, work);
   const auto has_output_now = [](const Job& j) {
     return j.status == "done" || j.status == "skipped";

@@ -25,7 +25,7 @@ struct ManyInputs {
 // else that of checks (3). Small inputs are worked on side by side, large ones one after the other
 // with all threads. Of the options for each, input and output are not read.
 //
-// The output directory has a record (batch_record.h). With SkipExisting::same an output that it
+// The output directory has a record (batch_manifest.h). With SkipExisting::same an output that it
 // lacks is skipped with a warning; one of another input, or of other options that decide bytes, is
 // made again with `force`, else Error (usage) before the first input, which names the difference.
 Outcome prune_batch(const ManyInputs& many, const PruneOptions& each);

@@ -18,7 +18,7 @@
 #include "libsten/layout/compressed.h"
 #include "libsten/report/progress.h"
 #include "libsten/run/axis.h"
-#include "libsten/run/batch_record.h"
+#include "libsten/run/batch_manifest.h"
 #include "libsten/run/energy_sums.h"
 #include "libsten/run/rules.h"
 
@@ -144,10 +144,10 @@ bool is_one_checkpoint(const std::string& directory) {
 
 // Of several files in `against` the one that the record of the input's batch names as its input, if
 // there is a record.
-void keep_recorded_original(const std::string& input, const std::string& against,
-                            std::vector<std::string>& files) {
+void use_original_of_manifest(const std::string& input, const std::string& against,
+                              std::vector<std::string>& files) {
   const fs::path output = resolved(input);
-  const BatchRecord record(output.parent_path());
+  const BatchManifest record(output.parent_path());
   const BatchEntry* entry = record.find(output.filename());
   if (!entry) return;
   for (const std::string& file : files)
@@ -205,7 +205,7 @@ std::string original_of(const std::string& input, const std::string& against) {
       found.push_back(file);
   }
   std::ranges::sort(found);
-  if (found.size() > 1) keep_recorded_original(input, against, found);
+  if (found.size() > 1) use_original_of_manifest(input, against, found);
   if (found.size() == 1) return fs::path(against) / found.front();
   if (found.size() > 1)
     fail_usage("{}: has several originals of {}: {} and {} (name one)", printable(against),

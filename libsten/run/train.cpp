@@ -47,8 +47,8 @@ class Training {
         buffers_(*task_),
         trainer_(task_, ranks_, {device_, read_every}) {
     check_agreement(*ranks_, trainer_);
-    record_.ranks = ranks_->size();
-    record_.device = device_;
+    manifest_.ranks = ranks_->size();
+    manifest_.device = device_;
     // What can be wrong with recipe and data is said before anything is written.
     task_->check_validation();
     task_->warn_of_low_weights();
@@ -112,7 +112,7 @@ class Training {
     trainer_.restore(std::move(state));
     saved_ = trainer_.state().step;
     on_first_rank(*ranks_, [&] {
-      directory_->cut_metrics(&record_);
+      directory_->cut_metrics(&manifest_);
       const auto lines = directory_->metrics();
       if (!lines.empty()) seconds_before_ = lines.back().seconds;
       if (o_.say) o_.say(fmt::format("goes on after step {} of {}", saved_, task_->steps()));
@@ -121,12 +121,12 @@ class Training {
 
   void begin_anew() {
     directory_->cut_metrics(nullptr);
-    record_.data = task_->content();
-    record_.first_weights = trainer_.first_weights();
-    record_.teacher = trainer_.teacher();
-    record_.validation_before = task_->measure(trainer_.weights(), DataSplit::validation, 0);
+    manifest_.data = task_->content();
+    manifest_.first_weights = trainer_.first_weights();
+    manifest_.teacher = trainer_.teacher();
+    manifest_.validation_before = task_->measure(trainer_.weights(), DataSplit::validation, 0);
     if (recipe().evaluation.test)
-      record_.test_before = task_->measure(trainer_.weights(), DataSplit::test, 0);
+      manifest_.test_before = task_->measure(trainer_.weights(), DataSplit::test, 0);
   }
 
   TrainState take_over(TrainCheckpoint last) {
@@ -134,13 +134,13 @@ class Training {
     if (last.machine.version != here.version)
       fail_usage("{}: contains a run of version {}, this is version {}; --force replaces the run",
                  printable(o_.out), last.machine.version, here.version);
-    if (last.record.data != task_->content())
+    if (last.manifest.data != task_->content())
       fail_usage("{}: contains a different run: the data changed; --force replaces the run",
                  printable(o_.out));
-    if (last.record.first_weights != trainer_.first_weights())
+    if (last.manifest.first_weights != trainer_.first_weights())
       fail_usage("{}: contains a different run: model.weights changed; --force replaces the run",
                  printable(o_.out));
-    if (last.record.teacher != trainer_.teacher())
+    if (last.manifest.teacher != trainer_.teacher())
       fail_usage(
           "{}: contains a different run: the weights of the teacher changed; --force replaces "
           "the run",
@@ -150,9 +150,9 @@ class Training {
           "{}: the run was one of {}, and goes on with {}: its numbers will differ a little from "
           "those of a run that was left alone",
           printable(o_.out), last.machine.text(), here.text());
-    record_ = std::move(last.record);
-    record_.ranks = ranks_->size();
-    record_.device = device_;
+    manifest_ = std::move(last.manifest);
+    manifest_.ranks = ranks_->size();
+    manifest_.device = device_;
     return std::move(last.state);
   }
 
@@ -198,11 +198,11 @@ class Training {
     if (!recipe().evaluation.keep_best || !trainer_.is_sparse_as_planned()) return;
     // What is no number is never the best.
     if (std::isnan(last_validation_.loss)) return;
-    if (record_.best_step && !(last_validation_.loss < record_.best_loss)) return;
-    record_.best_step = trainer_.state().step;
-    record_.best_loss = last_validation_.loss;
+    if (manifest_.best_step && !(last_validation_.loss < manifest_.best_loss)) return;
+    manifest_.best_step = trainer_.state().step;
+    manifest_.best_loss = last_validation_.loss;
     // Shared until the next step.
-    record_.best_weights = on_cpu(trainer_.weights());
+    manifest_.best_weights = on_cpu(trainer_.weights());
   }
 
   void save() {
@@ -218,7 +218,7 @@ class Training {
             step - 1, quote(p.name));
     trainer_.check_ranks();
     on_first_rank(*ranks_, [&] {
-      directory_->add_checkpoint(task_->graph(), on_cpu(trainer_.state()), record_,
+      directory_->add_checkpoint(task_->graph(), on_cpu(trainer_.state()), manifest_,
                                  recipe().keep_checkpoints);
     });
     saved_ = step;
@@ -239,13 +239,13 @@ class Training {
   }
 
   Outcome finish() {
-    const bool is_best = record_.best_step && *record_.best_step != task_->steps();
-    TrainedModel m{*task_, trainer_.stages(), on_cpu(trainer_.weights()), record_, {},
+    const bool is_best = manifest_.best_step && *manifest_.best_step != task_->steps();
+    TrainedModel m{*task_, trainer_.stages(), on_cpu(trainer_.weights()), manifest_, {},
                    {},     task_->steps()};
     m.traffic = traffic_;
     if (is_best) {
-      m.weights = record_.best_weights;
-      m.step = *record_.best_step;
+      m.weights = manifest_.best_weights;
+      m.step = *manifest_.best_step;
     }
     // Of a run that was over already, too.
     m.validation = is_best || last_validation_.count == 0
@@ -308,7 +308,7 @@ class Training {
   std::vector<std::pair<std::string, std::string>> copies_;  // files by their names in the end
   std::optional<UseDenseLibrary> products_;
   std::optional<RunDirectory> directory_;  // of rank 0 alone
-  RunRecord record_;
+  RunManifest manifest_;
   Measured last_validation_;
   GradientTraffic traffic_;  // of the last step
   Index saved_ = -1;

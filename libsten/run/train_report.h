@@ -10,7 +10,7 @@ struct TrainedModel {
   const Task& task;
   const std::vector<WeightStages>& stages;
   NamedValues<Tensor> weights;  // in the layouts of the file
-  RunRecord record;
+  RunManifest record;
   Measured validation, test;  // of these weights
   Index step = 0;             // after which they came
   std::vector<MetricsLine> metrics{};

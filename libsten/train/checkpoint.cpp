@@ -7,8 +7,8 @@
 #include "libsten/base/text.h"
 #include "libsten/base/version.h"
 #include "libsten/io/checkpoint_writer.h"
+#include "libsten/io/checksum_manifest.h"
 #include "libsten/io/mask_file.h"
-#include "libsten/io/record.h"
 #include "libsten/layout/masked.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/nn/weights.h"
@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* record_file = "state.json";
+constexpr const char* manifest_file = "state.json";
 constexpr const char* model_file = "model.safetensors";
 constexpr const char* masks_file = "masks.safetensors";
 constexpr const char* tensors_file = "state.safetensors";
@@ -77,7 +77,7 @@ Measured measured_of(const JsonReader& in) {
   return m;
 }
 
-void write_json(const OutputDirectory& to, const TrainState& state, const RunRecord& r) {
+void write_json(const OutputDirectory& to, const TrainState& state, const RunManifest& r) {
   const RunMachine machine = RunMachine::here(r.ranks, r.device);
   Json json;
   json["schema"] = 1;
@@ -95,8 +95,8 @@ void write_json(const OutputDirectory& to, const TrainState& state, const RunRec
   if (r.best_step) json["best"] = {{"step", *r.best_step}, {"loss", real_json(r.best_loss)}};
   json["metrics"] = {{"bytes", r.metrics_bytes}, {"hash", r.metrics_hash}};
   json["files"] = list_files(to.file(""));
-  const std::string text = record_text(std::move(json));
-  const auto out = to.new_file(record_file);
+  const std::string text = manifest_text(std::move(json));
+  const auto out = to.new_file(manifest_file);
   out->write(std::as_bytes(std::span(text)));
   out->commit();
 }
@@ -125,13 +125,13 @@ std::string RunMachine::text() const {
 }
 
 const std::vector<std::string>& checkpoint_files() {
-  static const std::vector<std::string> all = {record_file, masks_file, tensors_file,
-                                               best_file,   model_file, sten_name(model_file)};
+  static const std::vector<std::string> all = {manifest_file, masks_file, tensors_file,
+                                               best_file,     model_file, sten_name(model_file)};
   return all;
 }
 
 void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainState& state,
-                      const RunRecord& record) {
+                      const RunManifest& manifest) {
   write_model(to, g, state);
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const Parameter& p : state.parameters)
@@ -140,19 +140,19 @@ void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainStat
   for (const auto& [name, s] : state.scores)
     tensors.emplace_back(std::string(score_prefix) + name, s);
   write_tensors(to, tensors_file, tensors);
-  if (record.best_step && (*record.best_step != state.step || !state.is_measured))
-    write_tensors(to, best_file, {record.best_weights.begin(), record.best_weights.end()},
+  if (manifest.best_step && (*manifest.best_step != state.step || !state.is_measured))
+    write_tensors(to, best_file, {manifest.best_weights.begin(), manifest.best_weights.end()},
                   orientation_of(g));
-  write_json(to, state, record);
+  write_json(to, state, manifest);
 }
 
 namespace {
 
 void read_state_json(const fs::path& at, TrainCheckpoint& c) {
-  const std::string path = at / record_file;
-  const Json json = read_record(path);
+  const std::string path = at / manifest_file;
+  const Json json = read_manifest(path);
   const JsonReader in(json, printable(path), Fault::input);
-  check_files(at, in["files"], record_file);
+  check_files(at, in["files"], manifest_file);
   const auto natural = [](const JsonReader& n) { return static_cast<Index>(n.natural()); };
   c.machine = {in["version"].text(), in["isa"].text(), in["products"].text()};
   const auto number_of = [&](const char* key) {
@@ -165,17 +165,17 @@ void read_state_json(const fs::path& at, TrainCheckpoint& c) {
   if (in.has("ranks")) c.machine.ranks = number_of("ranks");
   if (in.has("device")) c.machine.device = in["device"].text();
   c.state.step = natural(in["step"]);
-  c.record.data = in["data"].text();
-  c.record.first_weights = in["first_weights"].text();
-  if (in.has("teacher")) c.record.teacher = in["teacher"].text();
-  c.record.validation_before = measured_of(in["before"]["validation"]);
-  c.record.test_before = measured_of(in["before"]["test"]);
-  c.record.metrics_bytes = in["metrics"]["bytes"].natural();
-  c.record.metrics_hash = in["metrics"]["hash"].text();
+  c.manifest.data = in["data"].text();
+  c.manifest.first_weights = in["first_weights"].text();
+  if (in.has("teacher")) c.manifest.teacher = in["teacher"].text();
+  c.manifest.validation_before = measured_of(in["before"]["validation"]);
+  c.manifest.test_before = measured_of(in["before"]["test"]);
+  c.manifest.metrics_bytes = in["metrics"]["bytes"].natural();
+  c.manifest.metrics_hash = in["metrics"]["hash"].text();
   if (!in.has("best")) return;
-  c.record.best_step = natural(in["best"]["step"]);
-  c.record.best_loss = in["best"]["loss"].real();
-  if (*c.record.best_step > c.state.step) in["best"]["step"].fail("is yet to come");
+  c.manifest.best_step = natural(in["best"]["step"]);
+  c.manifest.best_loss = in["best"]["loss"].real();
+  if (*c.manifest.best_step > c.state.step) in["best"]["step"].fail("is yet to come");
 }
 
 }  // namespace
@@ -214,11 +214,12 @@ TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
     const std::string key = t.name.substr(optimizer_prefix.size(), dot - optimizer_prefix.size());
     c.state.parameters[p->second].state.emplace(key, rest.load(t));
   }
-  if (c.record.best_step && fs::exists(at / best_file)) {
-    c.record.best_weights = load_weights(g, Checkpoint::open(at / best_file));
-  } else if (c.record.best_step) {
-    if (*c.record.best_step != c.state.step) fail("{}: lacks {}", printable(directory), best_file);
-    for (const Parameter& p : c.state.parameters) c.record.best_weights.emplace(p.name, p.value);
+  if (c.manifest.best_step && fs::exists(at / best_file)) {
+    c.manifest.best_weights = load_weights(g, Checkpoint::open(at / best_file));
+  } else if (c.manifest.best_step) {
+    if (*c.manifest.best_step != c.state.step)
+      fail("{}: lacks {}", printable(directory), best_file);
+    for (const Parameter& p : c.state.parameters) c.manifest.best_weights.emplace(p.name, p.value);
   }
   return c;
 }

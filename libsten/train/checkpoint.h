@@ -13,7 +13,7 @@
 namespace sten {
 
 // What a run knows beside its trainer's state.
-struct RunRecord {
+struct RunManifest {
   std::string data, first_weights;          // hashes of what it began with
   Measured validation_before, test_before;  // on the first weights
   std::optional<Index> best_step;           // steps done when the weights were best
@@ -40,7 +40,7 @@ struct RunMachine {
 
 struct TrainCheckpoint {
   TrainState state;
-  RunRecord record;
+  RunManifest manifest;
   RunMachine machine;
 };
 
@@ -48,7 +48,7 @@ struct TrainCheckpoint {
 const std::vector<std::string>& checkpoint_files();
 // Into the directory, which the caller commits.
 void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainState& state,
-                      const RunRecord& record);
+                      const RunManifest& manifest);
 // Error with the file where it is not what was written for this model: where a file was changed,
 // is gone or is new, by its checksum, and where what is in it does not fit. What it gives may
 // borrow from the files.

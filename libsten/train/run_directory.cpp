@@ -10,10 +10,10 @@
 
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
+#include "libsten/io/checksum_manifest.h"
 #include "libsten/io/locked_directory.h"
 #include "libsten/io/output_name.h"
 #include "libsten/io/overwrite.h"
-#include "libsten/io/record.h"
 #include "libsten/nn/weights.h"
 #include "libsten/train/recipe_difference.h"
 
@@ -155,11 +155,11 @@ std::optional<TrainCheckpoint> RunDirectory::last_checkpoint(const Graph& g) con
   return last;
 }
 
-void RunDirectory::add_checkpoint(const Graph& g, const TrainState& state, const RunRecord& record,
-                                  Index keep) {
+void RunDirectory::add_checkpoint(const Graph& g, const TrainState& state,
+                                  const RunManifest& manifest, Index keep) {
   // The lines up to here are on the disk before what they are cut back to.
   fsync(metrics_.get());
-  RunRecord with_metrics = record;
+  RunManifest with_metrics = manifest;
   const MappedFile lines = MappedFile::open(path(metrics_file));
   with_metrics.metrics_bytes = lines.bytes().size();
   with_metrics.metrics_hash = hash_text(lines.bytes());
@@ -172,7 +172,7 @@ void RunDirectory::add_checkpoint(const Graph& g, const TrainState& state, const
 
 // -------------------------------------------------------------------------------------- metrics
 
-void RunDirectory::cut_metrics(const RunRecord* checkpoint) {
+void RunDirectory::cut_metrics(const RunManifest* checkpoint) {
   const std::uint64_t keep = checkpoint ? checkpoint->metrics_bytes : 0;
   if (checkpoint) {
     const MappedFile file = MappedFile::open(path(metrics_file));

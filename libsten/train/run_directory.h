@@ -45,11 +45,12 @@ class RunDirectory {
   // Of the last checkpoint; none before the first.
   std::optional<TrainCheckpoint> last_checkpoint(const Graph& g) const;
   // Beside those that are there; the oldest beyond `keep` go.
-  void add_checkpoint(const Graph& g, const TrainState& state, const RunRecord& record, Index keep);
+  void add_checkpoint(const Graph& g, const TrainState& state, const RunManifest& manifest,
+                      Index keep);
 
   // To go on after a checkpoint, or from the beginning: later lines are cut off. Error where those
   // up to it were changed since.
-  void cut_metrics(const RunRecord* checkpoint);
+  void cut_metrics(const RunManifest* checkpoint);
   void log(const MetricsLine& line);
   std::vector<MetricsLine> metrics() const;
 

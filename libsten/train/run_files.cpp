@@ -9,9 +9,9 @@
 #include "libsten/base/text.h"
 #include "libsten/base/version.h"
 #include "libsten/io/atomic_file.h"
+#include "libsten/io/checksum_manifest.h"
 #include "libsten/io/companion_files.h"
 #include "libsten/io/output_paths.h"
-#include "libsten/io/record.h"
 #include "libsten/io/shards.h"
 #include "libsten/train/checkpoint.h"
 
@@ -77,7 +77,7 @@ std::vector<std::pair<std::string, std::string>> inputs_of(const std::string& fi
 }
 
 bool RunFiles::is_own_file(const std::string& name) {
-  return std::ranges::count(output_files(), name) > 0 || name == record_file ||
+  return std::ranges::count(output_files(), name) > 0 || name == manifest_file ||
          name == checkpoints_folder;
 }
 
@@ -88,9 +88,9 @@ RunFiles::RunFiles(std::string directory, std::vector<std::string> data)
       fail_usage("the model's external data are called {}, as a file of the run's", quote(name));
     output_files_.push_back(name);
   }
-  if (!path_exists(path(record_file))) return;
-  const auto record = read_record(path(record_file));
-  const JsonReader in(record, printable(path(record_file)), Fault::input);
+  if (!path_exists(path(manifest_file))) return;
+  const auto manifest = read_manifest(path(manifest_file));
+  const JsonReader in(manifest, printable(path(manifest_file)), Fault::input);
   if (in["program"].text() != "sten-train") in["program"].fail("is not sten-train");
   for (const auto& [name, facts] : in["files"].members()) {
     if (std::ranges::count(output_files_, name) == 0) facts.fail("unknown file of a run");
@@ -136,8 +136,8 @@ std::vector<std::string> RunFiles::foreign_in(Index step, bool anew) const {
   nlohmann::ordered_json files;
   if (anew && is_whole && has_own_state(step)) {
     try {
-      const auto record = read_record(state);
-      files = record.value("files", files);
+      const auto manifest = read_manifest(state);
+      files = manifest.value("files", files);
       files[checkpoint_files().front()] = file_facts(state);
     } catch (const Error&) {  // what is damaged vouches for nothing
     }
@@ -262,8 +262,8 @@ void RunFiles::write() const {
   json["files"] = files_;
   json["checkpoints"] = checkpoints_;
   json["states"] = states_;
-  const std::string text = record_text(std::move(json));
-  OutputFile out(path(record_file), true);
+  const std::string text = manifest_text(std::move(json));
+  OutputFile out(path(manifest_file), true);
   out.write(std::as_bytes(std::span(text)));
   out.commit();
 }

@@ -19,7 +19,7 @@ std::vector<std::pair<std::string, std::string>> inputs_of(const std::string& fi
 
 class RunFiles {
  public:
-  static constexpr const char* record_file = run_record_name;
+  static constexpr const char* manifest_file = run_manifest_name;
   static constexpr const char* checkpoints_folder = run_checkpoints_name;
   static constexpr const char* onnx_file = "model.onnx";
   static constexpr const char* graph_file = "graph.json";

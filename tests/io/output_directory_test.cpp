@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "libsten/base/error.h"
-#include "libsten/io/output_record.h"
+#include "libsten/io/output_manifest.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/child.h"
 #include "tests/support/safetensors_bytes.h"
@@ -39,7 +39,7 @@ void make(const std::string& path, const std::string& text, bool force = false) 
   put(out, "model", text);
   out.make_directory("inner", 0755);
   put(out, "inner/file", "x");
-  out.write_record();
+  out.write_manifest();
   out.commit();
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("of runs that make one directory at once, each with force replaces the
     OutputDirectory a(dir / "out", true), b(dir / "out", true), c(dir / "out", false);
     put(a, "model", "a");
     put(b, "model", "b");
-    b.write_record();
+    b.write_manifest();
     put(c, "model", "c");
     b.commit();
     a.commit();
@@ -205,7 +205,7 @@ TEST_CASE("hidden directories of killed runs go, and what only looks like them s
   // A run that is at work keeps its own.
   OutputDirectory live(dir / "out", true);
   put(live, "model", "live");
-  live.write_record();
+  live.write_manifest();
   kill_one(true);
   CHECK(dir.names().size() == all.size() + 2);
   make(dir / "out", "next", true);
@@ -241,7 +241,7 @@ TEST_CASE("two outputs come together, or none of them where the second fails") {
     mask.write(as_bytes("mask"));
     OutputDirectory out(dir / "out", force);
     put(out, "model", "model");
-    out.write_record();
+    out.write_manifest();
     if (breaks) {
       fs::create_directory(dir / "out");
       dir.write("out/notes", "");
@@ -283,7 +283,7 @@ TEST_CASE("directories of any depth are made, replaced and removed") {
     OutputDirectory out(dir / "out", force);
     out.make_directory(deep, 0755);
     put(out, deep + "/file", "x");
-    out.write_record();
+    out.write_manifest();
     out.commit();
     { const OutputDirectory dropped(dir / "out", true); }
     CHECK(dir.names() == Names{"out"});
@@ -301,7 +301,7 @@ TEST_CASE("a read-only directory in an output can be filled, and goes with the r
       out.make_directory("a/b", 0500);
       out.make_directory("a", 0555);
       put(out, "a/b/file", "x");
-      out.write_record();
+      out.write_manifest();
       out.commit();
     }
   });
@@ -322,7 +322,7 @@ TEST_CASE("the record of an output is the same for the same content") {
   CHECK(dir.read("a/.sten-output").find("directory - inner\n") != std::string::npos);
   OutputDirectory out(dir / "c", false);
   put(out, "a\nb\\", "x");
-  out.write_record();
+  out.write_manifest();
   out.commit();
   CHECK(foreign_entries(dir / "c", 9).empty());
 }

@@ -14,7 +14,8 @@ using namespace sten::testing;
 
 namespace {
 
-TrainCheckpoint through_files(const TempDir& dir, const Trainer& t, const RunRecord& record = {}) {
+TrainCheckpoint through_files(const TempDir& dir, const Trainer& t,
+                              const RunManifest& record = {}) {
   const std::string path = dir / "checkpoint";
   std::filesystem::remove_all(path);
   OutputDirectory to(path, false);
@@ -98,10 +99,10 @@ TEST_CASE("what brings accuracy back goes on from files bit for bit, too") {
         // The best are what was measured, not what is trained.
         const auto t = trainer_of(r);
         for (int i = 0; i < 4; ++i) t->step();
-        RunRecord record;
+        RunManifest record;
         record.best_step = 4;
         record.best_weights = t->weights();
-        const RunRecord read = through_files(dir, *t, record).record;
+        const RunManifest read = through_files(dir, *t, record).record;
         for (const auto& [name, w] : t->weights())
           CHECK(Tensor(read.best_weights.at(name).to_dense()).values()->as<float>()[1] ==
                 Tensor(w.to_dense()).values()->as<float>()[1]);
@@ -164,10 +165,10 @@ TEST_CASE("a checkpoint keeps what the run knows, and the best weights where the
   r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.9")};
   const auto t = trainer_of(r);
   t->step();
-  RunRecord record{"a", "b", {1.5, 0.25, 12}, {1.25, 0.5, 13}, 1, 0.75, t->weights()};
+  RunManifest record{"a", "b", {1.5, 0.25, 12}, {1.25, 0.5, 13}, 1, 0.75, t->weights()};
   record.teacher = "c";
   const auto best = floats(record.best_weights.at("layers.1.weight").to_dense());
-  const auto check = [&](const RunRecord& back) {
+  const auto check = [&](const RunManifest& back) {
     CHECK(back.data == "a");
     CHECK(back.first_weights == "b");
     CHECK(back.teacher == "c");
@@ -258,7 +259,7 @@ TEST_CASE("losses that are no numbers are kept as they are") {
   const TempDir dir;
   const auto t = trainer_of(small_mlp(dir));
   const double infinity = std::numeric_limits<double>::infinity();
-  const RunRecord back =
+  const RunManifest back =
       through_files(dir, *t, {"a", "b", {std::nan(""), 0, 3}, {infinity, 0, 3}, {}, 0, {}}).record;
   CHECK(std::isnan(back.validation_before.loss));
   CHECK(back.test_before.loss == infinity);

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "libsten/io/record.h"
+#include "libsten/io/checksum_manifest.h"
 #include "tests/support/temp_dir.h"
 
 using namespace sten;
@@ -18,7 +18,7 @@ std::string error(const TempDir& dir, const nlohmann::ordered_json& files,
   j["program"] = "sten-train";
   j["files"] = files;
   j["checkpoints"] = steps;
-  dir.write("run/run.json", record_text(j));
+  dir.write("run/run.json", manifest_text(j));
   try {
     RunFiles(dir / "run").remove_all();
     return "";

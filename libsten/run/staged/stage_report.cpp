@@ -24,7 +24,7 @@ Report stage_report() {
   return r;
 }
 
-void fill_row(const Report& r, std::vector<Cell>& row, const StageRecord& s) {
+void fill_row(const Report& r, std::vector<Cell>& row, const StageManifest& s) {
   r.at(row, "sparsity") = s.sparsity;
   r.at(row, "energy") = s.energy;
   if (s.loss_before) r.at(row, "loss_before") = *s.loss_before;
@@ -34,7 +34,7 @@ void fill_row(const Report& r, std::vector<Cell>& row, const StageRecord& s) {
   r.at(row, "seconds") = s.seconds;
 }
 
-std::string stage_line(std::size_t k, std::size_t stages, const StageRecord& s) {
+std::string stage_line(std::size_t k, std::size_t stages, const StageManifest& s) {
   std::string text = fmt::format("stage {} of {}", k, stages);
   if (!s.tensor.empty()) text += ": " + quote(s.tensor);
   text += fmt::format(": sparsity {:.2f} %", 100 * s.sparsity);
@@ -42,14 +42,14 @@ std::string stage_line(std::size_t k, std::size_t stages, const StageRecord& s) 
   return text + fmt::format(", {:.1f} s", s.seconds);
 }
 
-std::string stage_curve(const std::vector<StageRecord>& stages, std::optional<double> first) {
+std::string stage_curve(const std::vector<StageManifest>& stages, std::optional<double> first) {
   Chart chart{.title = "Pruning in stages"};
   chart.x = {.label = "sparsity", .numbers = ChartNumbers::percent};
   ChartSeries before{.name = "before fine-tuning", .dashed = true}, after{.name = "after"},
       energies{};
   if (first) after.points.push_back({0, *first, "the input"});
   for (std::size_t k = 0; k < stages.size(); ++k) {
-    const StageRecord& s = stages[k];
+    const StageManifest& s = stages[k];
     const std::string label =
         fmt::format("stage {}{}{}", k + 1, s.tensor.empty() ? "" : ": ", s.tensor);
     if (s.loss_before) before.points.push_back({s.sparsity, *s.loss_before, label});

@@ -114,7 +114,7 @@ class Staged {
       fail("the loss on the input is {}: no layer can recover that loss", *first_loss_);
     std::size_t done = 0;
     while (done < plan_.stages) {
-      const StageRecord r = stage(++done);
+      const StageManifest r = stage(++done);
       set_stages_hint(done);
       records_.push_back(r);
       if (!r.recovered) break;
@@ -190,8 +190,8 @@ class Staged {
     return fs::exists(directory) ? directory : directory + ".safetensors";
   }
 
-  StageRecord stage(std::size_t k) {
-    if (const auto done = state_->record(k)) return *done;
+  StageManifest stage(std::size_t k) {
+    if (const auto done = state_->manifest(k)) return *done;
     try {
       return new_stage(k);
     } catch (const Error& e) {
@@ -199,10 +199,10 @@ class Staged {
     }
   }
 
-  StageRecord new_stage(std::size_t k) {
+  StageManifest new_stage(std::size_t k) {
     const auto start = std::chrono::steady_clock::now();
     const auto dir = state_->new_stage(k);
-    StageRecord r = prune_stage(k, *dir);
+    StageManifest r = prune_stage(k, *dir);
     std::string model = dir->file(name_like(o_.prune.input, "given"));
     Index worse = 0;
     std::optional<double> best;
@@ -231,7 +231,7 @@ class Staged {
     }
     clear(*dir, model, k > 0);
     r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    write_record(*dir, r);
+    write_manifest(*dir, r);
     dir->commit();
     if (o_.say) o_.say(stage_line(k, plan_.stages, r));
     return r;
@@ -242,7 +242,7 @@ class Staged {
     return is_sharded(path) ? name : name + ".safetensors";
   }
 
-  StageRecord prune_stage(std::size_t k, const OutputDirectory& dir) {
+  StageManifest prune_stage(std::size_t k, const OutputDirectory& dir) {
     PruneOptions p = stage_options(k);
     p.input = model_of(k ? k - 1 : 0);
     p.output = {dir.file(name_like(o_.prune.input, "given")), false, false};
@@ -250,7 +250,7 @@ class Staged {
     p.to = "dense";
     p.provenance = Options{};
     p.show_progress = false;
-    StageRecord r;
+    StageManifest r;
     if (k == 0) {
       p.structure = "unstructured";
       p.sparsity = 0;
@@ -292,7 +292,7 @@ class Staged {
   }
 
   // Zeros again where it was pruned. The model that holds from here on.
-  std::string reapply(StageRecord& r, const OutputDirectory& dir, const std::string& trained) {
+  std::string reapply(StageManifest& r, const OutputDirectory& dir, const std::string& trained) {
     const std::string given = dir.file(name_like(o_.prune.input, "given"));
     const std::string masks = dir.file(mask_file);
     try {
@@ -353,7 +353,7 @@ class Staged {
   Options provenance_;
   std::optional<StateDirectory> state_;
   std::optional<double> first_loss_;
-  std::vector<StageRecord> records_;  // of stages 1, 2, ...
+  std::vector<StageManifest> records_;  // of stages 1, 2, ...
 };
 
 }  // namespace

@@ -45,7 +45,7 @@ Outcome staged_outcome(const StagedPlan& p, const StagedResult& result) {
   Index violations = 0;
   const std::size_t done = result.records.size();
   for (std::size_t k = 1; k <= done; ++k) {
-    const StageRecord& s = result.records[k - 1];
+    const StageManifest& s = result.records[k - 1];
     auto cells = planned_row(p, r, k);
     fill_row(r, cells, s);
     violations += s.violations;

@@ -25,11 +25,11 @@ struct StagedPlan {
 Outcome planned_outcome(const StagedPlan& plan);
 
 struct StagedResult {
-  const std::vector<StageRecord>& records;  // of stages 1, 2, ...
-  std::optional<double> first_loss;         // on the input
-  double sparsity;                          // of all selected tensors
-  const Outcome& last;                      // of what made the output
-  std::string trainer;                      // as messages call it
+  const std::vector<StageManifest>& records;  // of stages 1, 2, ...
+  std::optional<double> first_loss;           // on the input
+  double sparsity;                            // of all selected tensors
+  const Outcome& last;                        // of what made the output
+  std::string trainer;                        // as messages call it
 };
 Outcome staged_outcome(const StagedPlan& plan, const StagedResult& result);
 

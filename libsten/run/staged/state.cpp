@@ -9,8 +9,8 @@
 #include "libsten/base/text.h"
 #include "libsten/base/utf8.h"
 #include "libsten/base/version.h"
+#include "libsten/io/checksum_manifest.h"
 #include "libsten/io/locked_directory.h"
-#include "libsten/io/record.h"
 
 namespace sten {
 namespace {
@@ -25,7 +25,7 @@ constexpr std::string_view stage_prefix = "stage-";
 constexpr const char* begin_anew = "another --state begins a new run";
 
 void write_json(OutputFile& out, const Json& json) {
-  const std::string text = record_text(json);
+  const std::string text = manifest_text(json);
   out.write(std::as_bytes(std::span(text)));
   out.commit();
 }
@@ -75,7 +75,7 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
   }
   const fs::path file = fs::path(path) / run_file;
   const bool is_resumed = fs::exists(file);
-  const Json old = is_resumed ? advised(begin_anew, [&] { return read_record(file); }) : run;
+  const Json old = is_resumed ? advised(begin_anew, [&] { return read_manifest(file); }) : run;
   if (text_of(old, "program") != text_of(run, "program"))
     fail("{}: is not the record of a run of sten-prune; {}", printable(file.string()), begin_anew);
   // Nothing is lost of a run that failed, or was interrupted, in its first stage.
@@ -124,7 +124,7 @@ std::string StateDirectory::file(std::size_t k, const std::string& name) const {
   return fs::path(path_) / fmt::format("{}{:03}", stage_prefix, k) / name;
 }
 
-std::optional<StageRecord> StateDirectory::record(std::size_t k) const {
+std::optional<StageManifest> StateDirectory::manifest(std::size_t k) const {
   const std::string path = file(k, stage_file);
   if (!fs::exists(path)) return std::nullopt;
   const fs::path stage = fs::path(path).parent_path();
@@ -132,12 +132,12 @@ std::optional<StageRecord> StateDirectory::record(std::size_t k) const {
       fmt::format("--resume does it again once {} and the stages after it are removed",
                   quote(stage.filename().string()));
   const Json json = advised(advice, [&] {
-    Json read = read_record(path);
+    Json read = read_manifest(path);
     check_files(stage, JsonReader(read, printable(path), Fault::input)["files"], stage_file);
     return read;
   });
   const JsonReader in(json, printable(path), Fault::input);
-  StageRecord r;
+  StageManifest r;
   const auto maybe = [&](const char* key) {
     return in.has(key) ? std::optional(in[key].real()) : std::nullopt;
   };
@@ -166,7 +166,7 @@ std::unique_ptr<OutputDirectory> StateDirectory::new_stage(std::size_t k) const 
       fs::path(path_) / fmt::format("{}{:03}", stage_prefix, k), false);
 }
 
-void write_record(const OutputDirectory& stage, const StageRecord& r) {
+void write_manifest(const OutputDirectory& stage, const StageManifest& r) {
   Json json;
   if (!r.tensor.empty()) json["tensor"] = r.tensor;
   json["sparsity"] = r.sparsity;

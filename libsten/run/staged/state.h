@@ -19,7 +19,7 @@
 namespace sten {
 
 // What came of a stage.
-struct StageRecord {
+struct StageManifest {
   std::string tensor;  // the one that was pruned in it, where it was one
   double sparsity = 0, energy = 1;
   std::optional<double> loss_before, loss;  // as the command told them
@@ -44,7 +44,7 @@ class StateDirectory {
 
   // What is recorded of stage k; none if it was not finished. Error with the file where the record
   // or what is in the stage was changed since.
-  std::optional<StageRecord> record(std::size_t k) const;
+  std::optional<StageManifest> manifest(std::size_t k) const;
   // Where files of a finished stage are.
   std::string file(std::size_t k, const std::string& name) const;
   // In place of the one of before.
@@ -58,7 +58,7 @@ class StateDirectory {
 };
 
 // Puts the record into a stage.
-void write_record(const OutputDirectory& stage, const StageRecord& record);
+void write_manifest(const OutputDirectory& stage, const StageManifest& manifest);
 
 // Of names, shapes, dtypes and all bytes: equal for equal content, whatever files it is in.
 std::string content_hash(const Checkpoint& c);

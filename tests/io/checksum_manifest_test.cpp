@@ -1,4 +1,4 @@
-#include "libsten/io/record.h"
+#include "libsten/io/checksum_manifest.h"
 
 #include <doctest/doctest.h>
 
@@ -29,17 +29,17 @@ TEST_CASE("a record comes back, and no byte of it can be changed") {
   j["step"] = 3;
   j["loss"] = 0.1;
   j["list"] = {"a", 1e300, -0.0, nullptr};
-  const std::string text = record_text(j);
-  CHECK(read_record(dir.write("r.json", text)) == j);
+  const std::string text = manifest_text(j);
+  CHECK(read_manifest(dir.write("r.json", text)) == j);
   for (std::size_t i = 0; i < text.size(); ++i) {
     std::string changed = text;
     changed[i] = changed[i] == '5' ? '6' : '5';
     CAPTURE(i);
-    CHECK_FALSE(error([&] { read_record(dir.write("r.json", changed)); }).empty());
+    CHECK_FALSE(error([&] { read_manifest(dir.write("r.json", changed)); }).empty());
   }
   for (const char* other : {"", "[]", "3", "{}", R"({"checksum": 3})", "{\"a\": 1"})
-    CHECK_FALSE(error([&] { read_record(dir.write("r.json", other)); }).empty());
-  CHECK_FALSE(error([&] { read_record(dir / "none"); }).empty());
+    CHECK_FALSE(error([&] { read_manifest(dir.write("r.json", other)); }).empty());
+  CHECK_FALSE(error([&] { read_manifest(dir / "none"); }).empty());
 }
 
 TEST_CASE("files that are gone, changed or new are named") {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "libsten/io/output_record.h"
+#include "libsten/io/output_manifest.h"
 #include "libsten/run/rewrite.h"
 
 namespace sten {
@@ -39,14 +39,14 @@ std::string checkpoint_checksum(const std::string& path, bool keep_other_weights
 // Of a file, or of all files in a directory. Error.
 std::string data_checksum(const std::string& path);
 
-class BatchRecord {
+class BatchManifest {
  public:
   // Reads the directory's record, if it has one. Error that names the file where it is a link, not
   // a record, or was changed.
-  explicit BatchRecord(const std::string& directory);
-  ~BatchRecord();  // writes
-  BatchRecord(const BatchRecord&) = delete;
-  BatchRecord& operator=(const BatchRecord&) = delete;
+  explicit BatchManifest(const std::string& directory);
+  ~BatchManifest();  // writes
+  BatchManifest(const BatchManifest&) = delete;
+  BatchManifest& operator=(const BatchManifest&) = delete;
 
   const BatchEntry* find(const std::string& output) const;
   // From any thread. The file is replaced as a whole: at once, or a little later where that would

@@ -1,4 +1,4 @@
-#include "libsten/io/output_record.h"
+#include "libsten/io/output_manifest.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -92,7 +92,7 @@ void for_each_entry(const std::string& directory, F&& f) {
   fs::recursive_directory_iterator at(directory, error), end;
   for (; !error && at != end; at.increment(error)) {
     const std::string name = at->path().lexically_relative(directory);
-    const Next next = name == output_record_name ? Next::past : f(name, at->path());
+    const Next next = name == output_manifest_name ? Next::past : f(name, at->path());
     if (next == Next::stop) return;
     if (next == Next::past) at.disable_recursion_pending();
   }
@@ -101,7 +101,7 @@ void for_each_entry(const std::string& directory, F&& f) {
 
 }  // namespace
 
-std::string make_output_record(const std::string& directory) {
+std::string make_output_manifest(const std::string& directory) {
   std::vector<std::pair<std::string, std::string>> lines;  // by name
   for_each_entry(directory, [&](const std::string& name, const fs::path& path) {
     const Line line = line_of(path, name);
@@ -110,15 +110,15 @@ std::string make_output_record(const std::string& directory) {
     return Next::inside;
   });
   std::sort(lines.begin(), lines.end());
-  std::string record = std::string(first_line) + "\n";
-  for (const auto& [name, text] : lines) record += text + "\n";
-  return record;
+  std::string manifest = std::string(first_line) + "\n";
+  for (const auto& [name, text] : lines) manifest += text + "\n";
+  return manifest;
 }
 
 std::vector<std::string> foreign_entries(const std::string& directory, std::size_t most) {
   std::unordered_set<std::string> known;
-  if (has_output_record(directory)) {
-    std::ifstream in(fs::path(directory) / output_record_name, std::ios::binary);
+  if (has_output_manifest(directory)) {
+    std::ifstream in(fs::path(directory) / output_manifest_name, std::ios::binary);
     for (std::string line; std::getline(in, line);) known.insert(line);
   }
   std::vector<std::string> foreign;
@@ -137,14 +137,14 @@ std::string output_mark(const std::string& path) {
   if (none) return "";
   if (!fs::is_directory(target, none)) return line_of(target, "").text;
   try {
-    return fmt::format("{:016x}", hash_of_text(make_output_record(target)));
+    return fmt::format("{:016x}", hash_of_text(make_output_manifest(target)));
   } catch (const Error&) {
     return "";
   }
 }
 
-bool has_output_record(const std::string& directory) {
-  const Fd file(open((fs::path(directory) / output_record_name).c_str(),
+bool has_output_manifest(const std::string& directory) {
+  const Fd file(open((fs::path(directory) / output_manifest_name).c_str(),
                      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   std::array<char, 16> text = {};
   const std::string wanted = std::string(first_line) + "\n";

@@ -1,4 +1,4 @@
-#include "libsten/io/record.h"
+#include "libsten/io/checksum_manifest.h"
 
 #include <filesystem>
 
@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* checksum_key = "checksum";
 // Far more than a run of millions of steps writes.
-constexpr std::size_t most_record_bytes = std::size_t{1} << 26;
+constexpr std::size_t max_manifest_bytes = std::size_t{1} << 26;
 
 std::string checksum_of(const Json& object) {
   const std::string text = dump_json(object);
@@ -40,16 +40,16 @@ std::string hash_text(std::span<const std::byte> bytes) {
   return fmt::format("{:016x}", hash_bytes(0, bytes));
 }
 
-std::string record_text(Json object) {
+std::string manifest_text(Json object) {
   object.erase(checksum_key);
   object[checksum_key] = checksum_of(object);
   return dump_json(object, 2) + "\n";
 }
 
-Json read_record(const std::string& path) {
+Json read_manifest(const std::string& path) {
   const MappedFile file = MappedFile::open(path);
   const auto bytes = file.bytes();
-  if (bytes.size() > most_record_bytes)
+  if (bytes.size() > max_manifest_bytes)
     fail("{}: is not a record: it has {}", file.name(), human_bytes(bytes.size()));
   Json object = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.name(),
                            Fault::input);
@@ -81,7 +81,8 @@ Json list_files(const std::string& directory) {
   return all;
 }
 
-void check_files(const std::string& directory, const JsonReader& list, const std::string& record) {
+void check_files(const std::string& directory, const JsonReader& list,
+                 const std::string& manifest) {
   const auto wanted = list.members();
   const auto path = [&](const std::string& name) { return (fs::path(directory) / name).string(); };
   for (const auto& [name, facts] : wanted) {
@@ -91,7 +92,7 @@ void check_files(const std::string& directory, const JsonReader& list, const std
       fail("{}: was changed since it was written", printable(path(name)));
   }
   for (const std::string& name : files_below(directory))
-    if (name != record && !list.has(name))
+    if (name != manifest && !list.has(name))
       fail("{}: was not written by the run", printable(path(name)));
 }
 

@@ -1,4 +1,4 @@
-#include "libsten/run/batch_record.h"
+#include "libsten/run/batch_manifest.h"
 
 #include <fmt/ranges.h>
 
@@ -10,11 +10,11 @@
 #include "libsten/base/version.h"
 #include "libsten/io/atomic_file.h"
 #include "libsten/io/checkpoint.h"
+#include "libsten/io/checksum_manifest.h"
 #include "libsten/io/companion_files.h"
 #include "libsten/io/locked_directory.h"
 #include "libsten/io/other_weights.h"
 #include "libsten/io/output_paths.h"
-#include "libsten/io/record.h"
 #include "libsten/train/run_files.h"
 
 namespace sten {
@@ -32,8 +32,8 @@ std::map<std::string, BatchEntry> read_entries(const std::string& path) {
   if (!fs::is_regular_file(status))
     fail("{}: is not a regular file: expected the record of a batch (remove it)", printable(path));
   try {
-    const Json record = read_record(path);
-    const JsonReader json(record, path, Fault::input);
+    const Json manifest = read_manifest(path);
+    const JsonReader json(manifest, path, Fault::input);
     json.check_keys({schema_key, "outputs"});
     if (const Index schema = json[schema_key].integer(); schema != 1)
       fail("{}: expected {} 1, got {}", printable(path), schema_key, schema);
@@ -132,12 +132,12 @@ std::string data_checksum(const std::string& path) {
   return text_of(hash_file(0, MappedFile::open(path)));
 }
 
-BatchRecord::BatchRecord(const std::string& directory)
+BatchManifest::BatchManifest(const std::string& directory)
     : directory_(directory),
-      path_(fs::path(directory) / batch_record_name),
+      path_(fs::path(directory) / batch_manifest_name),
       entries_(read_entries(path_)) {}
 
-BatchRecord::~BatchRecord() {
+BatchManifest::~BatchManifest() {
   try {
     write();
   } catch (const std::exception& e) {
@@ -145,24 +145,24 @@ BatchRecord::~BatchRecord() {
   }
 }
 
-const BatchEntry* BatchRecord::find(const std::string& output) const {
+const BatchEntry* BatchManifest::find(const std::string& output) const {
   const auto at = entries_.find(output);
   return at == entries_.end() ? nullptr : &at->second;
 }
 
-void BatchRecord::add(const std::string& output, BatchEntry entry) {
+void BatchManifest::add(const std::string& output, BatchEntry entry) {
   const std::lock_guard hold(lock_);
   added_[output] = std::move(entry);
   pending_ = true;
   if (Clock::now() - written_ >= 10 * cost_) write_locked();
 }
 
-void BatchRecord::write() {
+void BatchManifest::write() {
   const std::lock_guard hold(lock_);
   if (pending_) write_locked();
 }
 
-void BatchRecord::write_locked() {
+void BatchManifest::write_locked() {
   const auto begin = Clock::now();
   {
     const Fd others = locked_directory(directory_);
@@ -175,7 +175,7 @@ void BatchRecord::write_locked() {
                        {"input", e.input},
                        {"options", e.options},
                        {"output", e.output}};
-    const std::string text = record_text({{schema_key, 1}, {"outputs", std::move(outputs)}});
+    const std::string text = manifest_text({{schema_key, 1}, {"outputs", std::move(outputs)}});
     OutputFile file(path_, true);
     file.write(std::as_bytes(std::span(text)));
     file.commit();

@@ -9,10 +9,10 @@
 namespace sten {
 
 // The text of an object with one member more, "checksum", which is of the others.
-std::string record_text(nlohmann::ordered_json object);
+std::string manifest_text(nlohmann::ordered_json object);
 // The object of such a file, without its checksum. Error that names the file where it is not a
 // record, or not as it was written.
-nlohmann::ordered_json read_record(const std::string& path);
+nlohmann::ordered_json read_manifest(const std::string& path);
 
 // Of bytes, as records have it.
 std::string hash_text(std::span<const std::byte> bytes);
@@ -24,6 +24,6 @@ bool has_facts(const std::string& path, const nlohmann::ordered_json& facts);
 nlohmann::ordered_json list_files(const std::string& directory);
 // Error that names the first file of a directory which is not as in the list: gone, changed, or
 // new. The file `record`, which has the list, is passed over.
-void check_files(const std::string& directory, const JsonReader& list, const std::string& record);
+void check_files(const std::string& directory, const JsonReader& list, const std::string& manifest);
 
 }  // namespace sten
