@@ -54,7 +54,7 @@ class Var {
 
  private:
   friend class Tape;
-  friend class LateSparsity;
+  friend class DeferredSparsity;
   friend void apply_in_place(Name, Var&, std::span<const Var>, const Attributes&,
                              const std::function<void(Tensor&)>&);
   Var(Tensor value, std::shared_ptr<tape_detail::Slot> slot)
@@ -77,7 +77,7 @@ class Tape {
 
   // Runs an operator with one output, or with one for each format, and remembers it where
   // one of the inputs wants a gradient. An external sparsifier that needs scores, which here come
-  // with the gradient, has to wait for it: the output is in the temporary layout (LateSparsity).
+  // with the gradient, has to wait for it: the output is in the temporary layout (DeferredSparsity).
   Var apply(Name op, std::span<const Var> in, const Attributes& attributes = {},
             const Formats& formats = Formats::dense());
   std::vector<Var> apply_all(Name op, std::span<const Var> in, const Attributes& attributes,
@@ -156,9 +156,9 @@ class Tape {
 };
 
 // What a sparsifier makes of a value when its gradient has come: first-order pruning.
-class LateSparsity {
+class DeferredSparsity {
  public:
-  LateSparsity(const Var& x, Sparsifier by, Spec layout);
+  DeferredSparsity(const Var& x, Sparsifier by, Spec layout);
   bool is_ready() const;
   // Error (usage) before it is ready. The scores are what the sparsifier makes of x and its
   // gradient (Sparsifier::scores_of).

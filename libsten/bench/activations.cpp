@@ -7,8 +7,8 @@
 #include <numbers>
 
 #include "libsten/base/memory_pool.h"
+#include "libsten/bench/bench_layout.h"
 #include "libsten/bench/input.h"
-#include "libsten/bench/subject.h"
 #include "libsten/graph/sparsity_builder.h"
 #include "libsten/nn/mlp.h"
 #include "libsten/ops/operators.h"

@@ -11,9 +11,9 @@ namespace sten {
 namespace {
 
 // Gradients of weights in one layout.
-class Subject {
+class ExchangeCase {
  public:
-  Subject(const Graph& g, const BenchLayout* layout, std::uint64_t seed) {
+  ExchangeCase(const Graph& g, const BenchLayout* layout, std::uint64_t seed) {
     for (const std::string& name : encoder_weights(g)) {
       Tensor w = bench_input("normal", g.find_weight(name)->shape, seed++);
       if (layout) w = layout->convert(layout->prepare(w.to_dense()));
@@ -41,13 +41,13 @@ std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLay
   const Graph g = bert(model.config, {.mask = false, .selected = true, .loss = true});
   const std::shared_ptr<Communicator> alone = comm_self();
   const Transport by = transport_from(o.transport).value();
-  std::vector<std::unique_ptr<Subject>> subjects;
-  subjects.push_back(std::make_unique<Subject>(g, nullptr, o.seed));
+  std::vector<std::unique_ptr<ExchangeCase>> cases;
+  cases.push_back(std::make_unique<ExchangeCase>(g, nullptr, o.seed));
   for (const BenchLayout& layout : layouts)
-    subjects.push_back(std::make_unique<Subject>(g, &layout, o.seed));
+    cases.push_back(std::make_unique<ExchangeCase>(g, &layout, o.seed));
   std::vector<std::function<void()>> variants;
   std::vector<std::uint64_t> bytes;
-  for (const auto& s : subjects) {
+  for (const auto& s : cases) {
     const std::uint64_t before = o.ranks->bytes();
     s->exchange(*o.ranks, by);
     bytes.push_back(o.ranks->bytes() - before);
@@ -57,7 +57,7 @@ std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLay
   const auto seconds = time_interleaved(
       variants, {.repeats = o.repeats, .threads = threads, .ranks = o.ranks.get()});
   std::vector<BenchRow> rows;
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
+  for (std::size_t i = 0; i < cases.size(); ++i) {
     BenchRow& row = rows.emplace_back();
     row.bench = "allreduce";
     row.form = o.transport;

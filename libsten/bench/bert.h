@@ -4,7 +4,7 @@
 #include <map>
 
 #include "libsten/bench/bench.h"
-#include "libsten/bench/subject.h"
+#include "libsten/bench/bench_layout.h"
 #include "libsten/io/checkpoint.h"
 #include "libsten/nn/bert.h"
 

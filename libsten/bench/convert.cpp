@@ -1,9 +1,9 @@
 #include "libsten/bench/convert.h"
 
 #include "libsten/base/parallel.h"
+#include "libsten/bench/bench_layout.h"
 #include "libsten/bench/input.h"
 #include "libsten/bench/paper_greedy.h"
-#include "libsten/bench/subject.h"
 
 namespace sten {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "libsten/base/cuda.h"
 #include "libsten/base/log.h"
+#include "libsten/bench/bench_layout.h"
 #include "libsten/bench/input.h"
-#include "libsten/bench/subject.h"
 #include "libsten/dispatch/operators.h"
 
 namespace sten {
@@ -95,21 +95,20 @@ void convert_rows(const Shape& shape, const std::string& input,
                   std::vector<BenchRow>& rows) {
   const Dense x = bench_input(input, shape, o.seed);
   const std::size_t bytes = x.values.bytes().size(), count = rotation(bytes);
-  struct Subject {
+  struct DeviceCase {
     BenchRow row;
     Variant variant;
   };
-  std::vector<Subject> subjects;
+  std::vector<DeviceCase> cases;
   const std::vector<Dense> dense = copies_of(x, count);
   Array<std::byte> room = Array<std::byte>::uninitialized(bytes, Device::cuda);
   std::byte* to = room.mutate();
-  subjects.push_back(
-      {row_of("convert", "resident", shape, "dense", "copy"), [&](std::size_t repeat) {
-         copy_bytes(to, Device::cuda, dense[repeat % count].values.bytes().data(), Device::cuda,
-                    bytes);
-       }});
-  subjects.push_back({row_of("convert", "copied", shape, "dense", "copy"),
-                      [&](std::size_t) { x.to(Device::cuda); }});
+  cases.push_back({row_of("convert", "resident", shape, "dense", "copy"), [&](std::size_t repeat) {
+                     copy_bytes(to, Device::cuda, dense[repeat % count].values.bytes().data(),
+                                Device::cuda, bytes);
+                   }});
+  cases.push_back({row_of("convert", "copied", shape, "dense", "copy"),
+                   [&](std::size_t) { x.to(Device::cuda); }});
   std::vector<Dense> prepared;
   std::vector<std::vector<Dense>> prepared_on_device;
   for (const BenchLayout& layout : layouts) {
@@ -117,20 +116,19 @@ void convert_rows(const Shape& shape, const std::string& input,
     prepared_on_device.push_back(layout.pruned ? copies_of(prepared.back(), count) : dense);
   }
   for (std::size_t l = 0; l < layouts.size(); ++l) {
-    subjects.push_back(
+    cases.push_back(
         {row_of("convert", "resident", shape, layouts[l].name, ""), [&, l](std::size_t repeat) {
            layouts[l].convert(prepared_on_device[l][repeat % count]);
          }});
-    subjects.push_back(
-        {row_of("convert", "copied", shape, layouts[l].name, ""), [&, l](std::size_t) {
-           layouts[l].convert(prepared[l].to(Device::cuda)).to(Device::cpu);
-         }});
+    cases.push_back({row_of("convert", "copied", shape, layouts[l].name, ""), [&, l](std::size_t) {
+                       layouts[l].convert(prepared[l].to(Device::cuda)).to(Device::cpu);
+                     }});
   }
   std::vector<Variant> variants;
-  for (const Subject& s : subjects) variants.push_back(s.variant);
+  for (const DeviceCase& s : cases) variants.push_back(s.variant);
   const auto seconds = time_on_device(variants, o.repeats);
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
-    BenchRow& row = subjects[i].row;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    BenchRow& row = cases[i].row;
     fill(row, seconds[i]);
     row.input = input;
     row.input_gb_per_s = static_cast<double>(bytes) / row.seconds / 1e9;

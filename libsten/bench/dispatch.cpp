@@ -1,8 +1,8 @@
 #include "libsten/bench/dispatch.h"
 
 #include "libsten/base/parallel.h"
+#include "libsten/bench/bench_layout.h"
 #include "libsten/bench/input.h"
-#include "libsten/bench/subject.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/ops/operators.h"
 #include "libsten/product/sparse_product.h"

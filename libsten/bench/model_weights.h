@@ -1,7 +1,7 @@
 // The weights of a model that sten-bench model measures, in a layout.
 #pragma once
+#include "libsten/bench/bench_layout.h"
 #include "libsten/bench/model.h"
-#include "libsten/bench/subject.h"
 
 namespace sten {
 

@@ -1,8 +1,8 @@
 // One form of a product, ready to be run by any dense library or layout, again and again.
 #pragma once
 #include "libsten/base/dtype.h"
+#include "libsten/bench/bench_layout.h"
 #include "libsten/bench/rival.h"
-#include "libsten/bench/subject.h"
 #include "libsten/linalg/dense_library.h"
 
 namespace sten {

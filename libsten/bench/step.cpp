@@ -18,7 +18,7 @@ namespace {
 constexpr double masked_share = 0.15;  // of the tokens
 
 // What is trained.
-struct Subject {
+struct StepCase {
   std::string model;  // of rows; empty: a BERT
   Shape shape;
   Graph graph;
@@ -37,7 +37,7 @@ Dense list_of(const std::vector<std::int64_t>& values) {
   return x;
 }
 
-Subject subject_of(const BenchBert& model, std::uint64_t seed) {
+StepCase step_case_of(const BenchBert& model, std::uint64_t seed) {
   Graph g = bert(model.config, {.mask = false, .selected = true, .loss = true});
   NamedValues<Tensor> inputs = bert_inputs(model.ids(seed));
   std::vector<std::int64_t> masked_positions, labels;
@@ -52,7 +52,7 @@ Subject subject_of(const BenchBert& model, std::uint64_t seed) {
   return {"", model.shape(), std::move(g), std::move(inputs), std::move(sparse)};
 }
 
-Subject subject_of(const BenchImages& model, std::uint64_t seed) {
+StepCase step_case_of(const BenchImages& model, std::uint64_t seed) {
   GraphParts g = model.graph.parts();
   g.inputs.emplace_back("labels");
   g.nodes.push_back({"loss", "cross-entropy", {g.outputs.front(), "labels"}});
@@ -73,9 +73,9 @@ enum class Summed { during, after, never };
 // A model in training; with a layout its encoder's weights are masked, or in the layout.
 class Training {
  public:
-  Training(const Subject& s, std::uint64_t seed, const BenchLayout* layout, bool is_masked,
+  Training(const StepCase& s, std::uint64_t seed, const BenchLayout* layout, bool is_masked,
            Device device)
-      : subject_(s), is_masked_(is_masked), device_(device) {
+      : case_(s), is_masked_(is_masked), device_(device) {
     for (auto& [name, value] : initial_weights(s.graph, seed)) parameters_.emplace(name, value);
     if (layout) make_sparse(*layout);
     for (auto& [name, p] : parameters_) p.value = p.value.to(device);
@@ -100,7 +100,7 @@ class Training {
       is_selected.push_back(refresh && is_sparse(name));
     }
     for (const auto& [name, x] : inputs_) inputs.emplace(name, x);
-    const Var loss = subject_.graph.run(weights, inputs).at("loss");
+    const Var loss = case_.graph.run(weights, inputs).at("loss");
     weights.clear();
     std::vector<std::optional<Tensor>> gradients(parameters.size());
     GradientExchange exchange(ranks, by);
@@ -122,7 +122,7 @@ class Training {
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (gradients[i])  // not running statistics
         steps.push_back({parameters[i], &*gradients[i], is_selected[i] ? &anew : &plain});
-    if (subject_.uses_sgd)
+    if (case_.uses_sgd)
       sgd_.step(steps);
     else
       adamw_.step(steps);
@@ -134,7 +134,7 @@ class Training {
   void make_sparse(const BenchLayout& layout) {
     const Spec& by = layout.sparsifier ? *layout.sparsifier : *layout.pruned;
     selected_by_ = registry().sparsifier(by);
-    for (const std::string& name : subject_.sparse) {
+    for (const std::string& name : case_.sparse) {
       Parameter& p = parameters_.at(name);
       const Dense x = p.value.to_dense();
       p.value =
@@ -146,7 +146,7 @@ class Training {
     return std::ranges::find(sparse_, name) != sparse_.end();
   }
 
-  const Subject& subject_;
+  const StepCase& case_;
   bool is_masked_;
   Device device_;
   NamedValues<Tensor> inputs_;
@@ -158,7 +158,7 @@ class Training {
   Sgd sgd_{{.rate = 1e-3, .momentum = 0.9, .nesterov = true, .weight_decay = 5e-4}};
 };
 
-std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLayout>& layouts,
+std::vector<BenchRow> measure(const StepCase& step_case, const std::vector<BenchLayout>& layouts,
                               int threads, const BenchOptions& o) {
   set_threads(threads);
   enlarge_memory_pool();
@@ -166,7 +166,7 @@ std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLay
   const Device device = o.device == "cpu" ? Device::cpu : Device::cuda;
   const auto training = [&](const BenchLayout* layout, bool is_masked) -> Training& {
     return *all.emplace_back(
-        std::make_unique<Training>(subject, o.seed, layout, is_masked, device));
+        std::make_unique<Training>(step_case, o.seed, layout, is_masked, device));
   };
   Communicator& ranks = *o.ranks;
   const Transport by = transport_from(o.transport).value();
@@ -229,8 +229,8 @@ std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLay
     BenchRow& row = rows.emplace_back();
     row.bench = "step";
     row.form = what[i].form;
-    row.model = subject.model;
-    row.shape = subject.shape;
+    row.model = step_case.model;
+    row.shape = step_case.shape;
     row.layout = what[i].layout;
     row.precision = what[i].precision.name;
     row.threads = threads;
@@ -254,11 +254,11 @@ std::vector<BenchRow> bench_step(const BenchOptions& options) {
                             int threads, const BenchOptions& of) {
         // Ranks have other batches.
         const auto own = of.seed + static_cast<std::uint64_t>(of.ranks->rank());
-        return measure(subject_of(model, own), layouts, threads, of);
+        return measure(step_case_of(model, own), layouts, threads, of);
       });
   for (const BenchImages& model : images)
     for (const int threads : o.threads)
-      for (BenchRow& row : measure(subject_of(model, o.seed), sparse_layouts(o), threads, o))
+      for (BenchRow& row : measure(step_case_of(model, o.seed), sparse_layouts(o), threads, o))
         rows.push_back(std::move(row));
   return rows;
 }

@@ -10,7 +10,7 @@
 #include "libsten/io/output_name.h"
 #include "libsten/run/axis.h"
 #include "libsten/run/smallest_layouts.h"
-#include "libsten/run/stock.h"
+#include "libsten/run/storage_counts.h"
 
 namespace sten {
 namespace {
@@ -224,7 +224,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
     try {
       const Converted c = convert_tensor(
           source, {*layouts[i], sparsifier_for(request, are_in_by_out[i]), request.lossless});
-      const Stock stock = stock_of(c.kept ? c.tensor : source);
+      const StorageCounts storage = storage_counts(c.kept ? c.tensor : source);
       const Index size = size_of(t.shape);
       const auto bytes = static_cast<Index>(c.tensor.bytes());
       auto& row = rows[i];
@@ -239,9 +239,9 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       }
       if (!c.via().empty()) r.at(row, "via") = c.via();
       details[i] = fmt::format("{}: {}: {}", printable(t.name), c.route.str(), c.route.reason);
-      r.at(row, "stored") = c.kept ? c.kept->count() : stock.stored;
+      r.at(row, "stored") = c.kept ? c.kept->count() : storage.stored;
       r.at(row, "sparsity") =
-          size ? static_cast<double>(stock.zeros) / static_cast<double>(size) : 0.0;
+          size ? static_cast<double>(storage.zeros) / static_cast<double>(size) : 0.0;
       if (request.sparsifier && is_prunable(t.dtype)) {
         const Magnitudes m = kept_of(source, c.kept);
         if (size) r.at(row, "energy") = energy(m);
@@ -254,7 +254,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       r.at(row, "bytes_after") = bytes;
       if (is_structure(*layouts[i])) r.at(row, "padding") = c.tensor.padding();
       add_to(elements, size);
-      add_to(zero, stock.zeros);
+      add_to(zero, storage.zeros);
       before += static_cast<Index>(t.bytes());
       after += bytes;
       grown += !layouts[i]->is(Dense::name) && bytes >= size * width_of(t.dtype) && size > 0;

@@ -2,7 +2,7 @@
 
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/report/progress.h"
-#include "libsten/run/stock.h"
+#include "libsten/run/storage_counts.h"
 
 namespace sten {
 namespace {
@@ -39,7 +39,7 @@ Listed list_input(const std::string& input, const Report& r, const Patterns& pat
     if (width_of(t.dtype) == 0) continue;
     const Index elements = size_of(t.shape);
     const Index zeros =
-        or_lack_of_memory(in.name(), t.name, [&] { return stock_of(in.load(t)).zeros; });
+        or_lack_of_memory(in.name(), t.name, [&] { return storage_counts(in.load(t)).zeros; });
     r.at(rows[i], "sparsity") = share(zeros, elements);
     add_to(listed.elements, elements);
     add_to(listed.zeros, zeros);

@@ -1,7 +1,7 @@
 #include "libsten/run/whole_model.h"
 
 #include "libsten/report/report.h"
-#include "libsten/run/stock.h"
+#include "libsten/run/storage_counts.h"
 
 namespace sten {
 
@@ -21,7 +21,7 @@ WholeModel left_alone(const Checkpoint& in, const std::function<bool(std::size_t
     add_to(w.elements, size_of(t.shape));
     w.bytes_before += static_cast<Index>(t.bytes());
     if (!t.is_sparse()) continue;
-    add_to(w.zeros, stock_of(in.load(t)).zeros);
+    add_to(w.zeros, storage_counts(in.load(t)).zeros);
     in.drop(t);
   }
   w.bytes_after = w.bytes_before;

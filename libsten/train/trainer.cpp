@@ -78,7 +78,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
   trace_training(*task_);
   if (task_->recipe().distillation) teacher_.emplace(*task_, device_);
   if (device_ != Device::cpu && ranks_->size() == 1 && options.read_every > 1)
-    late_.emplace(options.read_every, task_->parts());
+    deferred_.emplace(options.read_every, task_->parts());
   std::unordered_map<std::string_view, const WeightStages*> of_weight;
   std::set<Index> begins;
   for (const WeightStages& p : stages_) {
@@ -226,7 +226,7 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
     const double share =
         static_cast<double>(part.predictions) / static_cast<double>(step.predictions);
     const auto on_loss = [&](const Tensor& loss) {
-      if (late_) return late_->add_loss(loss, share);
+      if (deferred_) return deferred_->add_loss(loss, share);
       step.loss += share * number_of(loss);
       if (!is_last && std::isfinite(step.loss)) return;
       agree_on_loss(step);
@@ -244,7 +244,7 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
     });
     sums.finish();
   }
-  if (parts.empty() && !late_) agree_on_loss(step);
+  if (parts.empty() && !deferred_) agree_on_loss(step);
   if (!exchange && step.predictions > 0) {
     if (!all_have_parts) complete(sum);
     exchange.emplace(*this, sum);
@@ -326,7 +326,7 @@ double Trainer::rate() const {
 TrainStep Trainer::step() {
   if (is_done()) fail_usage("all {} steps are done", task_->steps());
   const Recipe& recipe = task_->recipe();
-  if (late_ && late_->is_full()) last_read_ = late_->read();  // which had failed
+  if (deferred_ && deferred_->is_full()) last_read_ = deferred_->read();  // which had failed
   begin_formats();
   begin_stages();
   TrainStep result;
@@ -338,7 +338,7 @@ TrainStep Trainer::step() {
   // A mean is over the predictions of the whole batch.
   const std::vector<std::uint64_t> counts = ranks_->gather(mine);
   for (const std::uint64_t n : counts) result.predictions += static_cast<Index>(n);
-  if (late_) late_->begin(state_.step);
+  if (deferred_) deferred_->begin(state_.step);
   StatisticsOfStep statistics(task_->graph());
   Gradients sum =
       gradients_of_parts(parts, result, statistics, std::ranges::count(counts, 0u) == 0);
@@ -355,11 +355,11 @@ TrainStep Trainer::step() {
     statistics.apply(state_.parameters);
   }
   ++state_.step;
-  if (!late_) return result;
+  if (!deferred_) return result;
   result.is_read = false;
   result.loss = last_read_.loss;
   result.norm = last_read_.norm;
-  if (late_->is_full() || is_done()) read(result);
+  if (deferred_->is_full() || is_done()) read(result);
   return result;
 }
 
@@ -370,9 +370,10 @@ double Trainer::clip_norm(const Gradients& gradients, TrainStep& step, Array<flo
     std::vector<GradientOf> all;
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (gradients[i]) all.push_back({&*gradients[i], &state_.parameters[i].value});
-    const DeviceNorm made = norm_on_device(all, clip, late_ ? late_->norm_destination() : nullptr);
+    const DeviceNorm made =
+        norm_on_device(all, clip, deferred_ ? deferred_->norm_destination() : nullptr);
     device_part = made.scale;
-    if (late_) return 1;
+    if (deferred_) return 1;
     step.norm = made.norm.to(Device::cpu)[0];
     check_norm(state_.step, step.norm);
     return 1;
@@ -387,8 +388,8 @@ double Trainer::clip_norm(const Gradients& gradients, TrainStep& step, Array<flo
 }
 
 void Trainer::read(TrainStep& last) {
-  if (late_ && !late_->is_empty()) last_read_ = late_->read();
-  if (!late_ || last.is_read) return;
+  if (deferred_ && !deferred_->is_empty()) last_read_ = deferred_->read();
+  if (!deferred_ || last.is_read) return;
   last.loss = last_read_.loss;
   last.norm = last_read_.norm;
   last.is_read = true;

@@ -13,8 +13,8 @@
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
 #include "libsten/product/device_product.h"
+#include "libsten/train/deferred_metrics.h"
 #include "libsten/train/distillation.h"
-#include "libsten/train/late_numbers.h"
 #include "libsten/train/learned_scores.h"
 #include "libsten/train/running_statistics.h"
 #include "libsten/train/task.h"
@@ -185,8 +185,8 @@ class Trainer {
   std::optional<bool> exchanges_on_device_;  // once it is known
   std::optional<Tensor> seed_;               // of the last backward pass, of this share of a batch
   double seed_share_ = 0;
-  std::optional<LateNumbers> late_;
-  LateNumbers::Numbers last_read_;
+  std::optional<DeferredMetrics> deferred_;
+  DeferredMetrics::Metrics last_read_;
 };
 
 }  // namespace sten

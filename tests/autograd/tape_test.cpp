@@ -292,21 +292,21 @@ TEST_CASE("what a value's uses contribute is added up before a sparsifier sees i
 TEST_CASE("a first-order sparsifier waits for the gradient") {
   Tape tape;
   const Var w = tape.parameter(row({1, -2, 3, -4}));
-  const LateSparsity late(w, by("gradient:sparsity=0.5"), Spec("csr"));
-  CHECK(!late.is_ready());
-  CHECK(
-      has(error_of([&] { late.get(); }), "gradient waits for the gradient that backward() gives"));
+  const DeferredSparsity deferred(w, by("gradient:sparsity=0.5"), Spec("csr"));
+  CHECK(!deferred.is_ready());
+  CHECK(has(error_of([&] { deferred.get(); }),
+            "gradient waits for the gradient that backward() gives"));
   tape.backward(scale(w, 1), row({9, 4, 1, 1}));
   // |w g| = 9, 8, 3, 4
-  CHECK(late.get().layout() == "csr");
-  CHECK(numbers(late.get()) == std::vector<float>{1, -2, 0, 0});
+  CHECK(deferred.get().layout() == "csr");
+  CHECK(numbers(deferred.get()) == std::vector<float>{1, -2, 0, 0});
   // On the way, too: the output waits in its temporary layout.
   Tape other;
   const Var x = other.parameter(row({1, -2, 3, -4}));
   const Sparsifier s = by("movement:sparsity=0.5");
   const Var y = scale(x, 2, OutFormat::after(s, Spec("csr")));
   CHECK(y.value().layout() == "dense");
-  const LateSparsity pruned(y, s, Spec("csr"));
+  const DeferredSparsity pruned(y, s, Spec("csr"));
   other.backward(scale(y, 1), row({-1, 1, -2, 1}));
   // -y g = 2, 4, 12, 8
   CHECK(numbers(pruned.get()) == std::vector<float>{0, 0, 6, -8});

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "libsten/bench/against.h"
+#include "libsten/bench/bench_layout.h"
 #include "libsten/bench/input.h"
 #include "libsten/bench/paper_greedy.h"
 #include "libsten/bench/product.h"
-#include "libsten/bench/subject.h"
 #include "libsten/bench/timing.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/product/sparse_product.h"

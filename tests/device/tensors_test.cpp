@@ -62,7 +62,7 @@ TEST_CASE("copies of many megabytes, through pinned memory piece by piece, are w
 namespace {
 
 // A device whose uploads happen as late as they may: when somebody waits for what came after them.
-struct LateUploads {
+struct DelayedUploads {
   struct Upload {
     void* to;
     const void* from;
@@ -92,7 +92,7 @@ struct LateUploads {
     }
   }
 
-  LateUploads() {
+  DelayedUploads() {
     plain() = kernels::cuda::backend();
     static kernels::cuda::Backend late;
     late = *plain();
@@ -114,7 +114,7 @@ struct LateUploads {
 
 TEST_CASE("copies to a device do not write over what is still on its way" * stand_in_only()) {
   const SerialDevice device;
-  const LateUploads late;
+  const DelayedUploads late;
   std::vector<Array<std::uint32_t>> here, on_device;
   const auto send = [&](std::size_t n) {
     auto x = Array<std::uint32_t>::uninitialized(n);
@@ -133,8 +133,8 @@ TEST_CASE("copies to a device do not write over what is still on its way" * stan
       CHECK(std::ranges::equal(on_device[k].to(Device::cpu), here[k]));
     }
   }
-  const std::size_t sent = LateUploads::waiting().size();
-  CHECK(LateUploads::done() < sent);  // nobody has waited for the last ones
+  const std::size_t sent = DelayedUploads::waiting().size();
+  CHECK(DelayedUploads::done() < sent);  // nobody has waited for the last ones
   for (std::size_t k = 0; k < here.size(); ++k)
     if (!std::ranges::equal(on_device[k].to(Device::cpu), here[k])) FAIL_CHECK("array " << k);
 }

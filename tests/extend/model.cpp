@@ -129,7 +129,7 @@ TEST_CASE("of a value that is used twice, the format applies to the sum of its g
 TEST_CASE("a sparsifier that ranks by gradients waits for them") {
   Tape tape;
   const Var a = tape.parameter(waves({8, 8}, 2.1));
-  LateSparsity pruned(a, by("gradient:sparsity=0.75"), Spec("csr"));
+  DeferredSparsity pruned(a, by("gradient:sparsity=0.75"), Spec("csr"));
   CHECK(!pruned.is_ready());
   tape.backward(mse(linear(Var(waves({16, 8}, 1.1)), a), waves({16, 8}, 0.4)));
   CHECK(pruned.get().layout() == "csr");
@@ -142,7 +142,7 @@ TEST_CASE("an output whose sparsifier ranks by gradients is in the temporary lay
   const OutFormat format = OutFormat::after(by("gradient:sparsity=0.5"), Spec("csr"));
   const Var h = linear(Var(waves({16, 8}, 1.1)), a, format);
   CHECK(h.value().layout() == "dense");
-  const LateSparsity pruned(h, format.external, format.layout);
+  const DeferredSparsity pruned(h, format.external, format.layout);
   tape.backward(mse(h, waves({16, 8}, 0.4)));
   CHECK(pruned.get().layout() == "csr");
   CHECK(pruned.get().stored().count() == 64);

@@ -1,7 +1,7 @@
 // What holds for every registered layout in every program; tests/extend says it of added ones too.
 #include <doctest/doctest.h>
 
-#include "libsten/bench/subject.h"
+#include "libsten/bench/bench_layout.h"
 #include "libsten/dispatch/builtin.h"
 #include "libsten/dispatch/structure.h"
 #include "libsten/run/convert.h"

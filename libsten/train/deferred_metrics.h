@@ -10,10 +10,10 @@ namespace sten {
 void check_loss(Index step, double loss);
 void check_norm(Index step, double norm);
 
-class LateNumbers {
+class DeferredMetrics {
  public:
   // Of as many steps at a time, and parts of a batch.
-  LateNumbers(Index steps, Index parts);
+  DeferredMetrics(Index steps, Index parts);
 
   void begin(Index step);
   // One number on the device, of a part of the batch, which has this share of it.
@@ -23,12 +23,12 @@ class LateNumbers {
 
   bool is_full() const { return std::ssize(pending_) == steps_; }
   bool is_empty() const { return pending_.empty(); }
-  struct Numbers {
+  struct Metrics {
     double loss = 0, norm = 0;
   };
   // Of the last step; waits for it. Error for the first step whose numbers are not finite, also when
   // it is asked again.
-  Numbers read();
+  Metrics read();
 
  private:
   struct Pending {

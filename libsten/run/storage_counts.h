@@ -5,11 +5,11 @@
 
 namespace sten {
 
-struct Stock {
+struct StorageCounts {
   Index stored = 0;  // positions; of dense those whose bits are not all zero
   Index zeros = 0;   // elements of the tensor that are 0 as numbers, -0.0 among them
 };
-Stock stock_of(const Tensor& t);
+StorageCounts storage_counts(const Tensor& t);
 
 // All its elements, or where dense would be far larger, the stored ones as a line.
 Dense elements_stored(const Tensor& t);

@@ -1,4 +1,4 @@
-#include "libsten/train/late_numbers.h"
+#include "libsten/train/deferred_metrics.h"
 
 #include <cmath>
 
@@ -26,15 +26,15 @@ void check_norm(Index step, double norm) {
         step, unsigned_nan(norm));
 }
 
-LateNumbers::LateNumbers(Index steps, Index parts)
+DeferredMetrics::DeferredMetrics(Index steps, Index parts)
     : steps_(steps),
       parts_(parts),
       losses_(static_cast<std::size_t>(steps * parts), Device::cuda),
       norms_(static_cast<std::size_t>(steps), Device::cuda) {}
 
-void LateNumbers::begin(Index step) { pending_.push_back({step}); }
+void DeferredMetrics::begin(Index step) { pending_.push_back({step}); }
 
-void LateNumbers::add_loss(const Tensor& loss, double share) {
+void DeferredMetrics::add_loss(const Tensor& loss, double share) {
   std::vector<double>& shares = pending_.back().shares;
   const Index at = (std::ssize(pending_) - 1) * parts_ + std::ssize(shares);
   copy_bytes(losses_.mutate() + at, Device::cuda, loss.values()->bytes().data(), loss.device(),
@@ -42,15 +42,15 @@ void LateNumbers::add_loss(const Tensor& loss, double share) {
   shares.push_back(share);
 }
 
-double* LateNumbers::norm_destination() {
+double* DeferredMetrics::norm_destination() {
   pending_.back().has_norm = true;
   return norms_.mutate() + (std::ssize(pending_) - 1);
 }
 
-LateNumbers::Numbers LateNumbers::read() {
+DeferredMetrics::Metrics DeferredMetrics::read() {
   const Array<float> losses = losses_.to(Device::cpu);
   const Array<double> norms = norms_.to(Device::cpu);
-  Numbers last;
+  Metrics last;
   for (std::size_t k = 0; k < pending_.size(); ++k) {
     const Pending& p = pending_[k];
     last = {};

@@ -1,24 +1,24 @@
-#include "libsten/run/stock.h"
+#include "libsten/run/storage_counts.h"
 
 #include "libsten/layout/entries.h"
 
 namespace sten {
 namespace {
 
-std::optional<Entries> far_fewer_entries(const Tensor& t) {
+std::optional<Entries> much_sparser_entries(const Tensor& t) {
   return is_far_larger_dense(t) ? entries_of(t) : std::nullopt;
 }
 
 }  // namespace
 
-Stock stock_of(const Tensor& t) {
-  if (const auto e = far_fewer_entries(t))
+StorageCounts storage_counts(const Tensor& t) {
+  if (const auto e = much_sparser_entries(t))
     return {e->size(), size_of(e->extents) - e->size() + zeros({{e->size()}, e->values})};
   return {t.stored().count(), zeros(t.to_dense())};
 }
 
 Dense elements_stored(const Tensor& t) {
-  if (const auto e = far_fewer_entries(t)) return {{e->size()}, e->values};
+  if (const auto e = much_sparser_entries(t)) return {{e->size()}, e->values};
   return t.to_dense();
 }
 

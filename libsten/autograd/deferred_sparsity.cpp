@@ -2,14 +2,14 @@
 
 namespace sten {
 
-LateSparsity::LateSparsity(const Var& x, Sparsifier by, Spec layout)
+DeferredSparsity::DeferredSparsity(const Var& x, Sparsifier by, Spec layout)
     : x_(x), by_(std::move(by)), layout_(std::move(layout)) {
   x_.retain_grad();
 }
 
-bool LateSparsity::is_ready() const { return x_.grad().has_value(); }
+bool DeferredSparsity::is_ready() const { return x_.grad().has_value(); }
 
-Tensor LateSparsity::get() const {
+Tensor DeferredSparsity::get() const {
   if (!is_ready()) fail_usage("{} waits for the gradient that backward() gives", by_.name().text());
   const Dense scores =
       by_.scores_of(x_.value().to_dense().to(Device::cpu), x_.grad()->to_dense().to(Device::cpu));

@@ -1,4 +1,4 @@
-#include "libsten/bench/subject.h"
+#include "libsten/bench/bench_layout.h"
 
 #include <algorithm>
 #include <cmath>
