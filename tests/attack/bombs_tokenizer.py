@@ -65,7 +65,7 @@ def word_piece(vocab=(), rows=ROWS, model=(), **more):
     return files({"tokenizer.json": tokenizer}, rows)
 
 
-def byte_pairs(vocab=(), merges=(), rows=ROWS, **more):
+def byte_pair_encoding(vocab=(), merges=(), rows=ROWS, **more):
     letters = {chr(c): 100 + c for c in [*range(33, 127), *range(161, 512)]}
     tokenizer = {
         "version": "1.0",
@@ -155,21 +155,21 @@ def merges(size):
     """Each piece a letter longer than the last."""
     n = int((size / 2) ** 0.5)
     vocab = {"a" * i: 1000 + i for i in range(2, n)}
-    return byte_pairs(vocab, [f"{'a' * i} a" for i in range(1, n - 1)], [("a" * (size // 4), "x"), ("b", "y")] * 2)
+    return byte_pair_encoding(vocab, [f"{'a' * i} a" for i in range(1, n - 1)], [("a" * (size // 4), "x"), ("b", "y")] * 2)
 
 
 def doubled_merges(size):
     vocab = {"a" * 2**i: 1000 + i for i in range(1, size.bit_length() - 2)}
     pairs = [f"{'a' * 2**i} {'a' * 2**i}" for i in range(size.bit_length() - 4)]
-    return byte_pairs(vocab, pairs, [("a" * (size // 4), "x"), ("b", "y")] * 2)
+    return byte_pair_encoding(vocab, pairs, [("a" * (size // 4), "x"), ("b", "y")] * 2)
 
 
 def numbers_as_merges(size):
-    return byte_pairs({}, [0] * (size // 3))
+    return byte_pair_encoding({}, [0] * (size // 3))
 
 
 def one_word(size):
-    return byte_pairs({}, [], [("a1" * (size // 8), "x"), ("!" * (size // 4), "y")] * 2)
+    return byte_pair_encoding({}, [], [("a1" * (size // 8), "x"), ("!" * (size // 4), "y")] * 2)
 
 
 def marks(size):

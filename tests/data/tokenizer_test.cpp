@@ -22,7 +22,7 @@ Ids encoded(const Tokenizer& t, std::string_view text) {
 }
 
 // 0 [PAD], 1 [UNK], 2 [CLS], 3 [SEP], 4 [MASK], 5 un, 6 ##aff, 7 ##able, 8 cafe, 9 !, 10 東, 11 a
-std::string word_pieces(const TempDir& dir) {
+std::string word_piece(const TempDir& dir) {
   return dir.write("vocab.txt",
                    "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##aff\n##able\ncafe\n!\n東\na\n");
 }
@@ -31,7 +31,7 @@ std::string word_pieces(const TempDir& dir) {
 
 TEST_CASE("WordPiece takes the longest pieces of words without case and accents") {
   const TempDir dir;
-  const auto t = read_tokenizer(word_pieces(dir));
+  const auto t = read_tokenizer(word_piece(dir));
   CHECK(t->kind() == "WordPiece");
   CHECK(t->size() == 12);
   CHECK(encoded(*t, "unaffable") == Ids{5, 6, 7});
@@ -53,7 +53,7 @@ TEST_CASE("WordPiece takes the longest pieces of words without case and accents"
 
 TEST_CASE("a tokenizer_config.json says whether case and accents count") {
   const TempDir dir;
-  const std::string file = word_pieces(dir);
+  const std::string file = word_piece(dir);
   dir.write("tokenizer_config.json", R"({"do_lower_case": false})");
   const auto t = read_tokenizer(file);
   CHECK(encoded(*t, "cafe Café") == Ids{8, 1});

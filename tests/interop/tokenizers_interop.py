@@ -29,7 +29,7 @@ def training_texts():
     return lines + texts(4000, seed=2)[2000:]
 
 
-def word_pieces(folder, lowercase):
+def word_piece(folder, lowercase):
     """Trained, and saved as transformers saves it; the one with case without a tokenizer.json."""
     t = tokenizers.BertWordPieceTokenizer(lowercase=lowercase)
     t.train_from_iterator(training_texts(), vocab_size=4000, special_tokens=SPECIAL, show_progress=False)
@@ -41,7 +41,7 @@ def word_pieces(folder, lowercase):
     return fast
 
 
-def byte_pairs(folder, prefix, as_json):
+def byte_pair_encoding(folder, prefix, as_json):
     t = tokenizers.ByteLevelBPETokenizer()
     t.train_from_iterator(training_texts(), vocab_size=3000, special_tokens=["<|endoftext|>"], show_progress=False)
     t.save_model(str(folder))
@@ -98,15 +98,15 @@ class Tokenizers(Case):
 
     def test_word_pieces_without_case(self):
         folder = self.made("uncased")
-        self.compare(word_pieces(folder, True), folder)
+        self.compare(word_piece(folder, True), folder)
 
     def test_word_pieces_with_case_of_vocab_txt(self):
         folder = self.made("cased")
-        self.compare(word_pieces(folder, False), folder)
+        self.compare(word_piece(folder, False), folder)
 
     def test_word_pieces_with_accents(self):
         folder = self.made("accents")
-        word_pieces(folder, True)
+        word_piece(folder, True)
         (folder / "tokenizer.json").unlink()
         (folder / "tokenizer_config.json").write_text('{"do_lower_case": true, "strip_accents": false}')
         fast = transformers.BertTokenizerFast(str(folder / "vocab.txt"), do_lower_case=True, strip_accents=False)
@@ -114,11 +114,11 @@ class Tokenizers(Case):
 
     def test_byte_pairs_of_tokenizer_json(self):
         folder = self.made("gpt2")
-        self.compare(byte_pairs(folder, False, True), folder)
+        self.compare(byte_pair_encoding(folder, False, True), folder)
 
     def test_byte_pairs_of_vocab_and_merges_with_a_prefix(self):
         folder = self.made("prefix")
-        self.compare(byte_pairs(folder, True, False), folder)
+        self.compare(byte_pair_encoding(folder, True, False), folder)
 
 
 if __name__ == "__main__":

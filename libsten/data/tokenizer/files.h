@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "libsten/base/json_reader.h"
-#include "libsten/data/tokenizer/byte_pairs.h"
+#include "libsten/data/tokenizer/byte_pair_encoding.h"
 #include "libsten/data/tokenizer/word_piece.h"
 
 namespace sten {
@@ -28,18 +28,19 @@ struct TokenizerConfig {
 };
 
 // A vocab.txt: a piece a line, whose number is the id.
-std::shared_ptr<Tokenizer> parse_word_pieces(const NamedText& vocabulary,
-                                             const TokenizerConfig& config);
-// A vocab.json of pieces and ids, and a merges.txt.
-std::shared_ptr<Tokenizer> parse_byte_pairs(const NamedText& vocabulary, const NamedText& merges,
+std::shared_ptr<Tokenizer> parse_word_piece(const NamedText& vocabulary,
                                             const TokenizerConfig& config);
+// A vocab.json of pieces and ids, and a merges.txt.
+std::shared_ptr<Tokenizer> parse_byte_pair_encoding(const NamedText& vocabulary,
+                                                    const NamedText& merges,
+                                                    const TokenizerConfig& config);
 // A tokenizer.json of either.
 std::shared_ptr<Tokenizer> parse_tokenizer(const NamedText& file, const TokenizerConfig& config);
 
 namespace tokenizer_detail {
 // Those that the config names, or that are usual; added where the pieces have them.
-SpecialIds special_ids(const Pieces& pieces, const TokenizerConfig& config, bool is_bert,
-                       std::vector<AddedToken>& added);
+SpecialIds special_ids(const SubwordVocabulary& subwords, const TokenizerConfig& config,
+                       bool is_bert, std::vector<AddedToken>& added);
 AddedToken added_token(const JsonReader& in, TokenId id);
 TokenId token_id(const JsonReader& in);
 }  // namespace tokenizer_detail

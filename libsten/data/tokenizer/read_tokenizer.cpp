@@ -63,14 +63,14 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path) {
     files = {{"tokenizer.json", file}};
   } else if (is_json && !merges.empty()) {
     const TextFile second(merges);
-    t = parse_byte_pairs(main.text(), second.text(), config_beside(file));
+    t = parse_byte_pair_encoding(main.text(), second.text(), config_beside(file));
     second.file.check_unchanged();
     files = {{"vocab.json", file}, {"merges.txt", merges}};
   } else if (is_json || file.ends_with(".json")) {
     t = std::make_shared<Vocabulary>(Vocabulary::parse(main.file.bytes(), file));
     files = {{"vocab.json", file}};
   } else {
-    t = parse_word_pieces(main.text(), config_beside(file));
+    t = parse_word_piece(main.text(), config_beside(file));
     files = {{"vocab.txt", file}};
   }
   main.file.check_unchanged();

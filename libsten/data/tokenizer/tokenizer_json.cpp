@@ -34,10 +34,11 @@ void check_only(const JsonReader& in, std::string_view key, const nlohmann::orde
 // Special tokens around a text; a model has a handful.
 constexpr std::size_t max_template_parts = 256;
 
-Pieces pieces_of(const JsonReader& model, std::size_t bytes) {
-  Pieces pieces(model.origin(), bytes);
-  for (const auto& [piece, id] : model["vocab"].members()) pieces.add(piece, token_id(id), "");
-  return pieces;
+SubwordVocabulary subwords_of(const JsonReader& model, std::size_t bytes) {
+  SubwordVocabulary subwords(model.origin(), bytes);
+  for (const auto& [subword, id] : model["vocab"].members())
+    subwords.add(subword, token_id(id), "");
+  return subwords;
 }
 
 using Template = std::vector<TemplatePart>;
@@ -109,29 +110,29 @@ SequenceTemplate around_of(const JsonReader& in) {
 }
 
 // What a file says of any model; ids of added tokens become pieces.
-PieceOptions options_of(const JsonReader& in, const TokenizerConfig& config, bool is_bert,
-                        Pieces& pieces) {
-  PieceOptions o;
+SubwordOptions options_of(const JsonReader& in, const TokenizerConfig& config, bool is_bert,
+                          SubwordVocabulary& subwords) {
+  SubwordOptions o;
   if (!is_absent(in, "added_tokens"))
     for (const JsonReader& token : in["added_tokens"].elements()) {
       o.added.push_back(added_token(token, token_id(token["id"])));
-      pieces.ensure(o.added.back().content, o.added.back().id, "");
+      subwords.ensure(o.added.back().content, o.added.back().id, "");
     }
   // Those that nothing adds are not found in a text; the others are there already.
   std::vector<AddedToken> found = o.added;
-  o.special = special_ids(pieces, config, is_bert, found);
+  o.special = special_ids(subwords, config, is_bert, found);
   o.around = around_of(in);
   for (const Template& t : {o.around.one, o.around.two})
     for (const TemplatePart& p : t)
-      if (p.kind == TemplatePart::token && !pieces.has(p.id))
+      if (p.kind == TemplatePart::token && !subwords.has(p.id))
         in["post_processor"].fail(fmt::format("has the id {}, which no piece has", p.id));
   return o;
 }
 
-std::shared_ptr<Tokenizer> word_pieces(const JsonReader& in, std::size_t bytes,
-                                       TokenizerConfig config) {
+std::shared_ptr<Tokenizer> word_piece(const JsonReader& in, std::size_t bytes,
+                                      TokenizerConfig config) {
   const JsonReader model = in["model"];
-  Pieces pieces = pieces_of(model, bytes);
+  SubwordVocabulary subwords = subwords_of(model, bytes);
   WordPieceOptions own;
   const std::string normalizer = type_of(in, "normalizer");
   if (normalizer == "BertNormalizer") {
@@ -156,14 +157,14 @@ std::shared_ptr<Tokenizer> word_pieces(const JsonReader& in, std::size_t bytes,
         fmt::format("must be from 0 to {}, got {}", max_word_characters, own.longest));
   if (type_of(in, "decoder") == "WordPiece") own.cleanup = flag(in["decoder"], "cleanup", true);
   config.unk = is_absent(model, "unk_token") ? "[UNK]" : model["unk_token"].text();
-  PieceOptions options = options_of(in, config, true, pieces);
+  SubwordOptions options = options_of(in, config, true, subwords);
   if (!options.special.unk) fail("{}: has no {}", in.origin(), printable(*config.unk));
   own.unknown = *options.special.unk;
-  return std::make_shared<WordPiece>(std::move(pieces), std::move(options), std::move(own));
+  return std::make_shared<WordPiece>(std::move(subwords), std::move(options), std::move(own));
 }
 
-std::shared_ptr<Tokenizer> byte_pairs(const JsonReader& in, std::size_t bytes,
-                                      const TokenizerConfig& config) {
+std::shared_ptr<Tokenizer> byte_pair_encoding(const JsonReader& in, std::size_t bytes,
+                                              const TokenizerConfig& config) {
   const JsonReader model = in["model"];
   if (!type_of(in, "normalizer").empty()) fail_type(in, "normalizer", "null");
   if (type_of(in, "pre_tokenizer") != "ByteLevel") fail_type(in, "pre_tokenizer", "ByteLevel");
@@ -173,9 +174,9 @@ std::shared_ptr<Tokenizer> byte_pairs(const JsonReader& in, std::size_t bytes,
     check_only(model, key, "");
   for (const char* key : {"byte_fallback", "ignore_merges"}) check_only(model, key, false);
   check_only(model, "dropout", 0.0);
-  Pieces pieces = pieces_of(model, bytes);
+  SubwordVocabulary subwords = subwords_of(model, bytes);
   const std::vector<JsonReader> merges = model["merges"].elements();
-  PairRanks ranks(merges.size());
+  MergeRanks ranks(merges.size());
   for (std::size_t i = 0; i < merges.size(); ++i) {
     const JsonReader& m = merges[i];
     std::vector<std::string> two;
@@ -187,12 +188,12 @@ std::shared_ptr<Tokenizer> byte_pairs(const JsonReader& in, std::size_t bytes,
       if (blank != std::string::npos) two = {text.substr(0, blank), text.substr(blank + 1)};
     }
     if (two.size() != 2) m.fail("is not two pieces");
-    BytePairs::add_merge(pieces, two[0], two[1], static_cast<std::int32_t>(i),
-                         fmt::format("{}: /model/merges/{}", in.origin(), i), ranks);
+    BytePairEncoding::add_merge(subwords, two[0], two[1], static_cast<std::int32_t>(i),
+                                fmt::format("{}: /model/merges/{}", in.origin(), i), ranks);
   }
-  PieceOptions options = options_of(in, config, false, pieces);
-  return std::make_shared<BytePairs>(std::move(pieces), std::move(options), std::move(ranks),
-                                     flag(cut, "add_prefix_space", true));
+  SubwordOptions options = options_of(in, config, false, subwords);
+  return std::make_shared<BytePairEncoding>(std::move(subwords), std::move(options),
+                                            std::move(ranks), flag(cut, "add_prefix_space", true));
 }
 
 }  // namespace
@@ -205,8 +206,8 @@ std::shared_ptr<Tokenizer> parse_tokenizer(const NamedText& file, const Tokenize
   const std::string type = model.has("type")     ? model["type"].text()
                            : model.has("merges") ? "BPE"
                                                  : "WordPiece";
-  if (type == "WordPiece") return word_pieces(in, file.text.size(), config);
-  if (type == "BPE") return byte_pairs(in, file.text.size(), config);
+  if (type == "WordPiece") return word_piece(in, file.text.size(), config);
+  if (type == "BPE") return byte_pair_encoding(in, file.text.size(), config);
   model["type"].fail(fmt::format("unknown type {} (expected WordPiece or BPE)", quote(type)));
 }
 

@@ -83,12 +83,13 @@ TokenizerConfig TokenizerConfig::parse(const NamedText& file) {
   return c;
 }
 
-SpecialIds tokenizer_detail::special_ids(const Pieces& pieces, const TokenizerConfig& c,
-                                         bool is_bert, std::vector<AddedToken>& added) {
+SpecialIds tokenizer_detail::special_ids(const SubwordVocabulary& subwords,
+                                         const TokenizerConfig& c, bool is_bert,
+                                         std::vector<AddedToken>& added) {
   const auto find = [&](const std::optional<std::string>& said,
                         const char* usual) -> std::optional<TokenId> {
     const std::string token = said ? *said : usual;
-    const auto id = token.empty() ? std::nullopt : pieces.find(token);
+    const auto id = token.empty() ? std::nullopt : subwords.find(token);
     const auto same = [&](const AddedToken& t) { return t.content == token; };
     if (id && std::ranges::none_of(added, same)) added.push_back({token, *id, true});
     return id;
@@ -102,18 +103,19 @@ SpecialIds tokenizer_detail::special_ids(const Pieces& pieces, const TokenizerCo
           find(c.pad, ""),  find(c.bos, end), find(c.eos, end)};
 }
 
-std::shared_ptr<Tokenizer> parse_word_pieces(const NamedText& vocabulary,
-                                             const TokenizerConfig& config) {
-  Pieces pieces(vocabulary.name, 4 * vocabulary.text.size());  // a line may have one byte
+std::shared_ptr<Tokenizer> parse_word_piece(const NamedText& vocabulary,
+                                            const TokenizerConfig& config) {
+  SubwordVocabulary subwords(vocabulary.name,
+                             4 * vocabulary.text.size());  // a line may have one byte
   for_lines(vocabulary, [&](std::string_view line, Index number) {
     if (number > max_token_id) fail("{}: has more than {} lines", vocabulary.name, max_token_id);
-    pieces.add(std::string(line), static_cast<TokenId>(number - 1),
-               fmt::format("line {}: ", number));
+    subwords.add(std::string(line), static_cast<TokenId>(number - 1),
+                 fmt::format("line {}: ", number));
   });
-  PieceOptions options;
+  SubwordOptions options;
   options.added = config.added;
-  for (const AddedToken& t : options.added) pieces.ensure(t.content, t.id, "");
-  options.special = special_ids(pieces, config, true, options.added);
+  for (const AddedToken& t : options.added) subwords.ensure(t.content, t.id, "");
+  options.special = special_ids(subwords, config, true, options.added);
   if (!options.special.unk)
     fail("{}: has no {}", vocabulary.name, printable(config.unk.value_or("[UNK]")));
   if (const auto cls = options.special.cls, sep = options.special.sep; cls && sep) {
@@ -126,16 +128,17 @@ std::shared_ptr<Tokenizer> parse_word_pieces(const NamedText& vocabulary,
   own.text = {true, config.space_ideographs, config.strip_accents.value_or(config.lowercase),
               config.lowercase};
   own.unknown = *options.special.unk;
-  return std::make_shared<WordPiece>(std::move(pieces), std::move(options), std::move(own));
+  return std::make_shared<WordPiece>(std::move(subwords), std::move(options), std::move(own));
 }
 
-std::shared_ptr<Tokenizer> parse_byte_pairs(const NamedText& vocabulary, const NamedText& merges,
-                                            const TokenizerConfig& config) {
-  Pieces pieces(vocabulary.name, vocabulary.text.size());
+std::shared_ptr<Tokenizer> parse_byte_pair_encoding(const NamedText& vocabulary,
+                                                    const NamedText& merges,
+                                                    const TokenizerConfig& config) {
+  SubwordVocabulary subwords(vocabulary.name, vocabulary.text.size());
   const auto json = parse_json(vocabulary.text, vocabulary.name, Fault::input);
-  for (const auto& [piece, id] : JsonReader(json, vocabulary.name, Fault::input).members())
-    pieces.add(piece, token_id(id), "");
-  PairRanks ranks(static_cast<std::size_t>(std::ranges::count(merges.text, '\n')) + 1);
+  for (const auto& [subword, id] : JsonReader(json, vocabulary.name, Fault::input).members())
+    subwords.add(subword, token_id(id), "");
+  MergeRanks ranks(static_cast<std::size_t>(std::ranges::count(merges.text, '\n')) + 1);
   std::int32_t rank = 0;
   for_lines(merges, [&](std::string_view line, Index number) {
     if (line.starts_with("#version") || line.empty()) return;
@@ -143,15 +146,15 @@ std::shared_ptr<Tokenizer> parse_byte_pairs(const NamedText& vocabulary, const N
     const std::size_t blank = line.find(' ');
     if (blank == std::string_view::npos || line.find(' ', blank + 1) != std::string_view::npos)
       fail("{}: {} is not two pieces with a blank between them", place, quote(line));
-    BytePairs::add_merge(pieces, line.substr(0, blank), line.substr(blank + 1), rank++, place,
-                         ranks);
+    BytePairEncoding::add_merge(subwords, line.substr(0, blank), line.substr(blank + 1), rank++,
+                                place, ranks);
   });
-  PieceOptions options;
+  SubwordOptions options;
   options.added = config.added;
-  for (const AddedToken& t : options.added) pieces.ensure(t.content, t.id, "");
-  options.special = special_ids(pieces, config, false, options.added);
-  return std::make_shared<BytePairs>(std::move(pieces), std::move(options), std::move(ranks),
-                                     config.prefix_space);
+  for (const AddedToken& t : options.added) subwords.ensure(t.content, t.id, "");
+  options.special = special_ids(subwords, config, false, options.added);
+  return std::make_shared<BytePairEncoding>(std::move(subwords), std::move(options),
+                                            std::move(ranks), config.prefix_space);
 }
 
 }  // namespace sten

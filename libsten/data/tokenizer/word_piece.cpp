@@ -24,15 +24,15 @@ void clean_up(std::string& s) {
 
 }  // namespace
 
-WordPiece::WordPiece(Pieces all, PieceOptions common, WordPieceOptions options)
-    : PieceTokenizer(std::move(all), std::move(common)), options_(std::move(options)) {
+WordPiece::WordPiece(SubwordVocabulary all, SubwordOptions common, WordPieceOptions options)
+    : SubwordTokenizer(std::move(all), std::move(common)), options_(std::move(options)) {
   for (TokenId id = 0; id < size(); ++id) {
-    if (!pieces().has(id)) continue;
-    std::string_view piece = pieces().entry(id);
-    first_.add(piece, id);
-    if (!piece.starts_with(options_.continuation)) continue;
-    piece.remove_prefix(options_.continuation.size());
-    next_.add(piece, id);
+    if (!subwords().has(id)) continue;
+    std::string_view subword = subwords().entry(id);
+    first_.add(subword, id);
+    if (!subword.starts_with(options_.continuation)) continue;
+    subword.remove_prefix(options_.continuation.size());
+    next_.add(subword, id);
   }
   first_.sort();
   next_.sort();
@@ -43,7 +43,8 @@ std::string_view WordPiece::normalized(std::string_view text, std::string& buffe
   return buffer = bert_normalized(text, options_.text);
 }
 
-void WordPiece::append(std::string_view text, PieceCache& cache, std::vector<TokenId>& out) const {
+void WordPiece::append(std::string_view text, SubwordCache& cache,
+                       std::vector<TokenId>& out) const {
   const auto compute = [this](std::string_view word, std::vector<TokenId>& to) {
     append_word(word, to);
   };
@@ -70,14 +71,14 @@ std::string WordPiece::decode(std::span<const TokenId> ids) const {
   std::string text;
   bool is_first = true;
   for (const TokenId id : ids) {
-    if (!pieces().has(id) || is_special(id)) continue;
-    std::string piece(entry(id));
-    const bool goes_on = piece.starts_with(options_.continuation);
-    if (!is_first && goes_on) piece.erase(0, options_.continuation.size());
-    if (!is_first && !goes_on) piece.insert(0, 1, ' ');
+    if (!subwords().has(id) || is_special(id)) continue;
+    std::string subword(entry(id));
+    const bool goes_on = subword.starts_with(options_.continuation);
+    if (!is_first && goes_on) subword.erase(0, options_.continuation.size());
+    if (!is_first && !goes_on) subword.insert(0, 1, ' ');
     is_first = false;
-    if (options_.cleanup) clean_up(piece);
-    text += piece;
+    if (options_.cleanup) clean_up(subword);
+    text += subword;
   }
   return text;
 }

@@ -2,7 +2,7 @@
 // other (Devlin et al. 2019).
 #pragma once
 #include "libsten/data/tokenizer/bert_text.h"
-#include "libsten/data/tokenizer/piece_tokenizer.h"
+#include "libsten/data/tokenizer/subword_tokenizer.h"
 
 namespace sten {
 
@@ -18,16 +18,16 @@ struct WordPieceOptions {
   bool cleanup = true;  // decoded text has no blank before punctuation
 };
 
-class WordPiece final : public PieceTokenizer {
+class WordPiece final : public SubwordTokenizer {
  public:
-  WordPiece(Pieces pieces, PieceOptions common, WordPieceOptions options);
+  WordPiece(SubwordVocabulary subwords, SubwordOptions common, WordPieceOptions options);
 
   std::string_view kind() const override { return "WordPiece"; }
   std::string decode(std::span<const TokenId> ids) const override;
 
  protected:
   std::string_view normalized(std::string_view text, std::string& buffer) const override;
-  void append(std::string_view text, PieceCache& cache, std::vector<TokenId>& out) const override;
+  void append(std::string_view text, SubwordCache& cache, std::vector<TokenId>& out) const override;
 
  private:
   void append_word(std::string_view word, std::vector<TokenId>& out) const;

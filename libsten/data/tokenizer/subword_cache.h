@@ -12,10 +12,10 @@
 
 namespace sten {
 
-class PieceCache {
+class SubwordCache {
  public:
   // For so many bytes of text.
-  explicit PieceCache(std::size_t text)
+  explicit SubwordCache(std::size_t text)
       : slots_(std::bit_ceil(std::clamp(text / 8, std::size_t{16}, most))) {}
 
   // Appends the ids of a word to `out`: those of the last time, or what compute(word, out) appends.

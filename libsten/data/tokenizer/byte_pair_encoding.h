@@ -3,32 +3,33 @@
 #pragma once
 #include <array>
 
-#include "libsten/data/tokenizer/pair_ranks.h"
-#include "libsten/data/tokenizer/piece_tokenizer.h"
+#include "libsten/data/tokenizer/merge_ranks.h"
+#include "libsten/data/tokenizer/subword_tokenizer.h"
 
 namespace sten {
 
-class BytePairs final : public PieceTokenizer {
+class BytePairEncoding final : public SubwordTokenizer {
  public:
   // `prefix_space`: a text begins with a blank even where it does not.
-  BytePairs(Pieces pieces, PieceOptions common, PairRanks ranks, bool prefix_space);
+  BytePairEncoding(SubwordVocabulary subwords, SubwordOptions common, MergeRanks ranks,
+                   bool prefix_space);
 
   std::string_view kind() const override { return "byte-level BPE"; }
   std::string decode(std::span<const TokenId> ids) const override;
 
   // Adds the merge of two pieces, with the next rank. Error with `place` where one of the three is
   // no piece, or the pair is there already.
-  static void add_merge(const Pieces& pieces, std::string_view a, std::string_view b,
-                        std::int32_t rank, const std::string& place, PairRanks& ranks);
+  static void add_merge(const SubwordVocabulary& subwords, std::string_view a, std::string_view b,
+                        std::int32_t rank, const std::string& place, MergeRanks& ranks);
 
  protected:
   std::string_view normalized(std::string_view text, std::string&) const override { return text; }
-  void append(std::string_view text, PieceCache& cache, std::vector<TokenId>& out) const override;
+  void append(std::string_view text, SubwordCache& cache, std::vector<TokenId>& out) const override;
 
  private:
   void append_word(std::string_view word, std::vector<TokenId>& out) const;
 
-  PairRanks ranks_;
+  MergeRanks ranks_;
   bool prefix_space_;
   std::array<TokenId, 256> byte_ids_;  // -1: none
 };

@@ -1,4 +1,4 @@
-#include "libsten/data/tokenizer/byte_pairs.h"
+#include "libsten/data/tokenizer/byte_pair_encoding.h"
 
 #include <algorithm>
 #include <queue>
@@ -27,7 +27,7 @@ const std::array<std::int32_t, 256>& byte_characters() {
 }
 
 // Of a piece; the piece itself where it has another character.
-std::string bytes_of(std::string_view piece) {
+std::string bytes_of(std::string_view subword) {
   static const auto bytes = [] {
     std::unordered_map<std::int32_t, char> all;
     for (int b = 0; b < 256; ++b)
@@ -35,9 +35,9 @@ std::string bytes_of(std::string_view piece) {
     return all;
   }();
   std::string out;
-  for (std::size_t i = 0; i < piece.size();) {
-    const auto at = bytes.find(next_code_point(piece, i));
-    if (at == bytes.end()) return std::string(piece);
+  for (std::size_t i = 0; i < subword.size();) {
+    const auto at = bytes.find(next_code_point(subword, i));
+    if (at == bytes.end()) return std::string(subword);
     out += at->second;
   }
   return out;
@@ -60,30 +60,33 @@ struct Candidate {
 
 }  // namespace
 
-BytePairs::BytePairs(Pieces all, PieceOptions common, PairRanks ranks, bool prefix_space)
-    : PieceTokenizer(std::move(all), std::move(common)),
+BytePairEncoding::BytePairEncoding(SubwordVocabulary all, SubwordOptions common, MergeRanks ranks,
+                                   bool prefix_space)
+    : SubwordTokenizer(std::move(all), std::move(common)),
       ranks_(std::move(ranks)),
       prefix_space_(prefix_space) {
   for (std::size_t b = 0; b < 256; ++b) {
     std::string character;
     append_utf8(byte_characters()[b], character);
-    byte_ids_[b] = pieces().find(character).value_or(-1);
+    byte_ids_[b] = subwords().find(character).value_or(-1);
   }
   take_added();
 }
 
-void BytePairs::add_merge(const Pieces& pieces, std::string_view a, std::string_view b,
-                          std::int32_t rank, const std::string& place, PairRanks& ranks) {
+void BytePairEncoding::add_merge(const SubwordVocabulary& subwords, std::string_view a,
+                                 std::string_view b, std::int32_t rank, const std::string& place,
+                                 MergeRanks& ranks) {
   const std::string both = std::string(a) + std::string(b);
-  for (const std::string_view piece : {a, b, std::string_view(both)})
-    if (!pieces.find(piece))
+  for (const std::string_view subword : {a, b, std::string_view(both)})
+    if (!subwords.find(subword))
       fail("{}: merges {}, and {} is not in {}", place,
-           quote(std::string(a) + " " + std::string(b)), quote(piece), pieces.file());
-  if (!ranks.add(*pieces.find(a), *pieces.find(b), {rank, *pieces.find(both)}))
+           quote(std::string(a) + " " + std::string(b)), quote(subword), subwords.file());
+  if (!ranks.add(*subwords.find(a), *subwords.find(b), {rank, *subwords.find(both)}))
     fail("{}: merges {} once more", place, quote(std::string(a) + " " + std::string(b)));
 }
 
-void BytePairs::append(std::string_view text, PieceCache& cache, std::vector<TokenId>& out) const {
+void BytePairEncoding::append(std::string_view text, SubwordCache& cache,
+                              std::vector<TokenId>& out) const {
   std::string prefixed;
   if (prefix_space_ && !text.starts_with(' ')) text = prefixed.append(1, ' ').append(text);
   const auto compute = [this](std::string_view word, std::vector<TokenId>& to) {
@@ -92,7 +95,7 @@ void BytePairs::append(std::string_view text, PieceCache& cache, std::vector<Tok
   for_gpt_words(text, [&](std::string_view word) { cache.append(word, out, compute); });
 }
 
-void BytePairs::append_word(std::string_view word, std::vector<TokenId>& out) const {
+void BytePairEncoding::append_word(std::string_view word, std::vector<TokenId>& out) const {
   std::vector<Symbol> symbols;
   symbols.reserve(word.size());
   for (const char c : word) {
@@ -107,7 +110,7 @@ void BytePairs::append_word(std::string_view word, std::vector<TokenId>& out) co
   std::priority_queue queue(std::greater<Candidate>(), std::move(memory));
   const auto offer = [&](std::int32_t at) {
     if (at < 0 || symbols[at].next < 0) return;
-    if (const PairMerge* m = ranks_.find(symbols[at].id, symbols[symbols[at].next].id))
+    if (const BpeMerge* m = ranks_.find(symbols[at].id, symbols[symbols[at].next].id))
       queue.push({m->rank, at, m->merged});
   };
   for (std::int32_t i = 0; i + 1 < std::ssize(symbols); ++i) offer(i);
@@ -118,7 +121,7 @@ void BytePairs::append_word(std::string_view word, std::vector<TokenId>& out) co
     if (a.is_gone || a.next < 0) continue;
     Symbol& b = symbols[a.next];
     // The pair may have become another one.
-    const PairMerge* m = ranks_.find(a.id, b.id);
+    const BpeMerge* m = ranks_.find(a.id, b.id);
     if (!m || m->merged != best.merged) continue;
     a.id = best.merged;
     a.next = b.next;
@@ -131,10 +134,10 @@ void BytePairs::append_word(std::string_view word, std::vector<TokenId>& out) co
     if (!s.is_gone) out.push_back(s.id);
 }
 
-std::string BytePairs::decode(std::span<const TokenId> ids) const {
+std::string BytePairEncoding::decode(std::span<const TokenId> ids) const {
   std::string bytes;
   for (const TokenId id : ids)
-    if (pieces().has(id) && !is_special(id)) bytes += bytes_of(entry(id));
+    if (subwords().has(id) && !is_special(id)) bytes += bytes_of(entry(id));
   return with_replacements(bytes);
 }
 

@@ -1,4 +1,4 @@
-#include "libsten/data/tokenizer/piece_tokenizer.h"
+#include "libsten/data/tokenizer/subword_tokenizer.h"
 
 #include <algorithm>
 
@@ -29,44 +29,44 @@ std::vector<std::size_t> part_begins(std::string_view text) {
 
 }  // namespace
 
-void Pieces::add(std::string piece, TokenId id, const std::string& place) {
+void SubwordVocabulary::add(std::string subword, TokenId id, const std::string& place) {
   if (id < 0 || id > max_id_)
     fail("{}: {}{} has the id {}, and a file of its size has ids from 0 to {}", file_, place,
-         quote(piece), id, max_id_);
-  if (const auto old = find(piece))
-    fail("{}: {}{} is there twice, with the ids {} and {}", file_, place, quote(piece), *old, id);
+         quote(subword), id, max_id_);
+  if (const auto old = find(subword))
+    fail("{}: {}{} is there twice, with the ids {} and {}", file_, place, quote(subword), *old, id);
   if (has(id))
-    fail("{}: {}{} and {} both have the id {}", file_, place, quote(entry(id)), quote(piece), id);
+    fail("{}: {}{} and {} both have the id {}", file_, place, quote(entry(id)), quote(subword), id);
   const auto at = static_cast<std::size_t>(id);
   if (at >= entries_.size()) {
     entries_.resize(at + 1);
     is_used_.resize(at + 1);
   }
-  entries_[at] = piece;
+  entries_[at] = subword;
   is_used_[at] = true;
-  ids_.emplace(std::move(piece), id);
+  ids_.emplace(std::move(subword), id);
 }
 
-void Pieces::ensure(const std::string& piece, TokenId id, const std::string& place) {
-  if (find(piece) != id) add(piece, id, place);
+void SubwordVocabulary::ensure(const std::string& subword, TokenId id, const std::string& place) {
+  if (find(subword) != id) add(subword, id, place);
 }
 
-std::optional<TokenId> Pieces::find(std::string_view piece) const {
-  const auto at = ids_.find(piece);
+std::optional<TokenId> SubwordVocabulary::find(std::string_view subword) const {
+  const auto at = ids_.find(subword);
   if (at == ids_.end()) return std::nullopt;
   return at->second;
 }
 
-std::string_view Pieces::entry(TokenId id) const {
+std::string_view SubwordVocabulary::entry(TokenId id) const {
   return has(id) ? std::string_view(entries_[static_cast<std::size_t>(id)]) : std::string_view();
 }
 
-PieceTokenizer::PieceTokenizer(Pieces pieces, PieceOptions options)
-    : pieces_(std::move(pieces)),
+SubwordTokenizer::SubwordTokenizer(SubwordVocabulary subwords, SubwordOptions options)
+    : subwords_(std::move(subwords)),
       around_(std::move(options.around)),
       special_(options.special),
       all_added_(std::move(options.added)) {
-  name_ = pieces_.file();
+  name_ = subwords_.file();
   is_special_.resize(static_cast<std::size_t>(size()));
   is_added_.resize(is_special_.size());
   for (const AddedToken& t : all_added_) {
@@ -77,11 +77,11 @@ PieceTokenizer::PieceTokenizer(Pieces pieces, PieceOptions options)
   for (const auto& id : {s.unk, s.cls, s.sep, s.mask, s.pad, s.bos, s.eos})
     if (id) is_special_[static_cast<std::size_t>(*id)] = true;
   for (TokenId id = 0; id < size(); ++id)
-    if (pieces_.has(id) && !is_special_[static_cast<std::size_t>(id)]) ordinary_.push_back(id);
+    if (subwords_.has(id) && !is_special_[static_cast<std::size_t>(id)]) ordinary_.push_back(id);
   if (ordinary_.empty()) fail("{}: has no pieces of words", name_);
 }
 
-void PieceTokenizer::take_added() {
+void SubwordTokenizer::take_added() {
   std::vector<AddedToken> raw, after;
   for (AddedToken& t : all_added_) {
     if (!t.normalized) {
@@ -96,21 +96,21 @@ void PieceTokenizer::take_added() {
   normalized_ = AddedTokens(std::move(after));
 }
 
-void PieceTokenizer::append_all(std::string_view text, std::vector<TokenId>& out) const {
-  PieceCache cache(text.size());
+void SubwordTokenizer::append_all(std::string_view text, std::vector<TokenId>& out) const {
+  SubwordCache cache(text.size());
   std::string buffer;
   const auto token = [&](TokenId id) { out.push_back(id); };
   raw_.split(
       text,
       [&](std::string_view part) {
         normalized_.split(
-            normalized(part, buffer), [&](std::string_view piece) { append(piece, cache, out); },
-            token);
+            normalized(part, buffer),
+            [&](std::string_view subword) { append(subword, cache, out); }, token);
       },
       token);
 }
 
-Array<TokenId> PieceTokenizer::encode(std::string_view text, const std::string& text_name) const {
+Array<TokenId> SubwordTokenizer::encode(std::string_view text, const std::string& text_name) const {
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t at = i;
     if (next_code_point(text, i) < 0)
@@ -141,8 +141,8 @@ Array<TokenId> PieceTokenizer::encode(std::string_view text, const std::string& 
   return ids;
 }
 
-TokenSequence PieceTokenizer::sequence(std::span<const TokenId> a,
-                                       const std::span<const TokenId>* b, Index most) const {
+TokenSequence SubwordTokenizer::sequence(std::span<const TokenId> a,
+                                         const std::span<const TokenId>* b, Index most) const {
   const std::vector<TemplatePart>& parts = b ? around_.two : around_.one;
   const auto specials = std::ranges::count(parts, TemplatePart::token, &TemplatePart::kind);
   const Index room = std::max<Index>(0, most - specials);

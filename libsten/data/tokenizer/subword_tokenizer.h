@@ -4,22 +4,23 @@
 #include <unordered_map>
 
 #include "libsten/data/tokenizer/added_tokens.h"
-#include "libsten/data/tokenizer/piece_cache.h"
+#include "libsten/data/tokenizer/subword_cache.h"
 #include "libsten/data/tokenizer/tokenizer.h"
 
 namespace sten {
 
 // The pieces and their ids, each once.
-class Pieces {
+class SubwordVocabulary {
  public:
   // `bytes`: of the file, which bound the ids; see max_id_of().
-  Pieces(std::string file, std::size_t bytes) : file_(std::move(file)), max_id_(max_id_of(bytes)) {}
+  SubwordVocabulary(std::string file, std::size_t bytes)
+      : file_(std::move(file)), max_id_(max_id_of(bytes)) {}
 
   // Error with `place` where the piece or the id is there already, or the id is out of range.
-  void add(std::string piece, TokenId id, const std::string& place);
+  void add(std::string subword, TokenId id, const std::string& place);
   // As add(), where the piece does not have that id.
-  void ensure(const std::string& piece, TokenId id, const std::string& place);
-  std::optional<TokenId> find(std::string_view piece) const;
+  void ensure(const std::string& subword, TokenId id, const std::string& place);
+  std::optional<TokenId> find(std::string_view subword) const;
   std::string_view entry(TokenId id) const;
   bool has(TokenId id) const { return id >= 0 && id < size() && is_used_[id]; }
   Index size() const { return std::ssize(entries_); }
@@ -49,20 +50,20 @@ struct SequenceTemplate {
 };
 
 // What a file says besides the pieces.
-struct PieceOptions {
+struct SubwordOptions {
   std::vector<AddedToken> added;
   SequenceTemplate around;
   SpecialIds special;
 };
 
-class PieceTokenizer : public Tokenizer {
+class SubwordTokenizer : public Tokenizer {
  public:
-  PieceTokenizer(Pieces pieces, PieceOptions options);
+  SubwordTokenizer(SubwordVocabulary subwords, SubwordOptions options);
 
-  Index size() const override { return pieces_.size(); }
+  Index size() const override { return subwords_.size(); }
   SpecialIds special_ids() const override { return special_; }
   const std::vector<TokenId>& ordinary() const override { return ordinary_; }
-  std::string_view entry(TokenId id) const override { return pieces_.entry(id); }
+  std::string_view entry(TokenId id) const override { return subwords_.entry(id); }
   Array<TokenId> encode(std::string_view text, const std::string& text_name) const override;
   TokenSequence sequence(std::span<const TokenId> a, const std::span<const TokenId>* b,
                          Index most) const override;
@@ -71,19 +72,19 @@ class PieceTokenizer : public Tokenizer {
   // The text as its words are looked for; `buffer` may hold it.
   virtual std::string_view normalized(std::string_view text, std::string& buffer) const = 0;
   // Appends the ids of a normalized text without added tokens.
-  virtual void append(std::string_view text, PieceCache& cache,
+  virtual void append(std::string_view text, SubwordCache& cache,
                       std::vector<TokenId>& out) const = 0;
   // After the normalization of the derived class is known.
   void take_added();
 
-  bool is_special(TokenId id) const { return pieces_.has(id) && is_special_[id]; }
-  bool is_added(TokenId id) const { return pieces_.has(id) && is_added_[id]; }
-  const Pieces& pieces() const { return pieces_; }
+  bool is_special(TokenId id) const { return subwords_.has(id) && is_special_[id]; }
+  bool is_added(TokenId id) const { return subwords_.has(id) && is_added_[id]; }
+  const SubwordVocabulary& subwords() const { return subwords_; }
 
  private:
   void append_all(std::string_view text, std::vector<TokenId>& out) const;
 
-  Pieces pieces_;
+  SubwordVocabulary subwords_;
   SequenceTemplate around_;
   SpecialIds special_;
   std::vector<AddedToken> all_added_;

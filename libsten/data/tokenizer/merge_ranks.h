@@ -7,25 +7,25 @@
 
 namespace sten {
 
-struct PairMerge {
+struct BpeMerge {
   std::int32_t rank = 0;
   TokenId merged = 0;
 };
 
 // A table of open addressing: looked up for every pair of neighbours in every word.
-class PairRanks {
+class MergeRanks {
  public:
-  explicit PairRanks(std::size_t merges) : slots_(std::bit_ceil(2 * merges + 2)) {}
+  explicit MergeRanks(std::size_t merges) : slots_(std::bit_ceil(2 * merges + 2)) {}
 
   // False where the pair is there already.
-  bool add(TokenId a, TokenId b, PairMerge m) {
+  bool add(TokenId a, TokenId b, BpeMerge m) {
     Slot& s = slot(key_of(a, b));
     if (s.key == key_of(a, b)) return false;
     s = {key_of(a, b), m};
     return true;
   }
-  const PairMerge* find(TokenId a, TokenId b) const {
-    const Slot& s = const_cast<PairRanks*>(this)->slot(key_of(a, b));
+  const BpeMerge* find(TokenId a, TokenId b) const {
+    const Slot& s = const_cast<MergeRanks*>(this)->slot(key_of(a, b));
     return s.key == key_of(a, b) ? &s.merge : nullptr;
   }
 
@@ -33,7 +33,7 @@ class PairRanks {
   static constexpr std::uint64_t none = ~std::uint64_t{0};  // ids are not negative
   struct Slot {
     std::uint64_t key = none;
-    PairMerge merge;
+    BpeMerge merge;
   };
   static std::uint64_t key_of(TokenId a, TokenId b) {
     return std::uint64_t{static_cast<std::uint32_t>(a)} << 32 | static_cast<std::uint32_t>(b);
