@@ -45,7 +45,7 @@ std::vector<std::string> layouts(const Program& program) {
 std::vector<std::string> structure_words() {
   std::vector<std::string> words{"unstructured"};
   for (const std::string& name : structures())
-    words.push_back(name + (registry().needs_numbers(name) ? ":" : ""));
+    words.push_back(name + (registry().needs_parameters(name) ? ":" : ""));
   return words;
 }
 

@@ -19,7 +19,7 @@ enum class MapFunction : std::uint8_t {
 };
 // clang-format on
 // Numbers that a function takes.
-struct MapNumbers {
+struct MapParameters {
   float a = 0, b = 0;
 };
 
@@ -65,9 +65,9 @@ struct MapFunctions {
   void (*sum)(const SumAxes&, const float* x, double count, float* to, Stream);
 
   // y[i] = f(x[i]); y may be x.
-  void (*map)(MapFunction, MapNumbers, std::int64_t n, const float* x, float* y, Stream);
+  void (*map)(MapFunction, MapParameters, std::int64_t n, const float* x, float* y, Stream);
   // dx[i] from dy[i] and kept[i], which is x or y as the operator keeps it; any may be another.
-  void (*map_grad)(MapFunction, MapNumbers, std::int64_t n, const float* dy, const float* saved,
+  void (*map_grad)(MapFunction, MapParameters, std::int64_t n, const float* dy, const float* saved,
                    float* dx, Stream);
   // y[i] = by * x[i], and 0 where number i of a stream of random numbers (kernels/random.h), of 53
   // bits, is below `dropped`. The stream is that of the seed, and, unless draw is nullptr, of *draw.

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
 
 // The number in a file of the kernel's that holds one; none for "max".
-std::optional<std::uint64_t> number_in(const std::string& path) {
+std::optional<std::uint64_t> scalar_in(const std::string& path) {
   std::uint64_t n = 0;
   std::ifstream in(path);
   return in >> n ? std::optional(n) : std::nullopt;
@@ -35,7 +35,7 @@ std::uint64_t number_of(const std::string& path, const std::string& word) {
 // What a group of control groups leaves; its files are called so in version 2 or 1.
 std::uint64_t left_in(const std::string& group, const char* limit, const char* usage,
                       const char* cache) {
-  const auto most = number_in(group + limit), used = number_in(group + usage);
+  const auto most = scalar_in(group + limit), used = scalar_in(group + usage);
   if (!most || !used) return unknown;
   const std::uint64_t page_cache =
       *used - std::min(*used, number_of(group + "/memory.stat", cache));
@@ -67,7 +67,7 @@ std::uint64_t left_of_addresses() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return unknown;
   const std::uint64_t used =
-      number_in("/proc/self/statm").value_or(0) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+      scalar_in("/proc/self/statm").value_or(0) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, used);
 }
 

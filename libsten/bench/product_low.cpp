@@ -53,7 +53,7 @@ Rounded rounded(const Dense& x, DType precision, bool by_row) {
 }
 
 // What ways of dense_low() read.
-struct LowNumbers {
+struct LowPrecisionOperands {
   std::vector<Rounded> weights;
   Rounded start, other;
 };
@@ -65,7 +65,7 @@ std::vector<BenchProduct::Low> BenchProduct::dense_low(DType precision, int thre
   if (precision == DType::I8 && !is_gemm && form_ != "linear") return {};
   const DenseLibrary* library = find_dense_library("onednn");
   if (!library) return {};
-  const auto numbers = std::make_shared<LowNumbers>();
+  const auto numbers = std::make_shared<LowPrecisionOperands>();
   for (int i = 0; i < weights(); ++i)
     numbers->weights.push_back(rounded(weights_[i], precision, true));
   numbers->start = rounded(start_, precision, !is_gemm);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* plugin_name = "libsten_mpi.so";
 
-std::optional<int> number_in(const char* variable) {
+std::optional<int> scalar_in(const char* variable) {
   const char* text = std::getenv(variable);
   if (!text) return std::nullopt;
   const std::string_view all = text;
@@ -50,7 +50,7 @@ MpiLaunch mpi_launch() {
                                           {"PMI_SIZE", "PMI_RANK"},
                                           {"SLURM_STEP_NUM_TASKS", "PMIX_RANK"}};
   for (const auto& [size, rank] : variables)
-    if (const auto n = number_in(size), r = number_in(rank); n && r) return {*n > 1, *r};
+    if (const auto n = scalar_in(size), r = scalar_in(rank); n && r) return {*n > 1, *r};
   return {};
 }
 

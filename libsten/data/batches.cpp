@@ -6,7 +6,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/random.h"
-#include "libsten/data/numbers.h"
+#include "libsten/data/scalars.h"
 
 namespace sten {
 namespace {
@@ -63,7 +63,7 @@ Dense numbers_of(const Dense& x, std::span<const Index> rows, Shape shape, float
   const Index n = row_size(x);
   Dense y = unwritten_rows(DType::F32, std::move(shape), rows.size());
   float* to = y.values.mutate<float>().data();
-  const bool known = with_number(x.dtype(), [&]<class U>(U, auto number) {
+  const bool known = with_scalar(x.dtype(), [&]<class U>(U, auto number) {
     const U* from = x.values.as<U>().data();
     for (const Index r : rows)
       for (Index k = 0; k < n; ++k)

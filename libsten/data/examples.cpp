@@ -8,13 +8,13 @@
 #include "libsten/base/error.h"
 #include "libsten/base/random.h"
 #include "libsten/base/text.h"
-#include "libsten/data/numbers.h"
-#include "libsten/ops/numbers.h"
+#include "libsten/data/scalars.h"
+#include "libsten/ops/indices.h"
 
 namespace sten {
 
 void check_features(const Dense& x, const std::string& name) {
-  const bool known = with_number(x.dtype(), [&]<class U>(U, auto number) {
+  const bool known = with_scalar(x.dtype(), [&]<class U>(U, auto number) {
     if constexpr (!std::is_integral_v<decltype(number(U{}))>) {
       const auto v = x.values.as<U>();
       // Rounding to the nearest float32 overflows from half a step above its largest on.
@@ -32,7 +32,7 @@ void check_features(const Dense& x, const std::string& name) {
 Dense labels_of(const Dense& labels, const std::string& name, std::optional<Index> ignored) {
   Dense y{labels.extents, Values::uninitialized(DType::I64, labels.size())};
   const auto out = y.values.mutate<std::int64_t>();
-  const bool known = with_number(labels.dtype(), [&]<class U>(U, auto number) {
+  const bool known = with_scalar(labels.dtype(), [&]<class U>(U, auto number) {
     if constexpr (!std::is_integral_v<decltype(number(U{}))>) {
       fail("{}: elements are {}; labels are integers", name, name_of(labels.dtype()));
     } else {

@@ -42,7 +42,7 @@ std::optional<double> Operators::conversion_cost(Name from, Name to) const {
   if (from == dense) return std::nullopt;
   if (to == dense) return dense_cost;
   const std::string target(to.text());
-  if (!layouts_.holds_any_pattern(target) || layouts_.needs_numbers(target)) return std::nullopt;
+  if (!layouts_.holds_any_pattern(target) || layouts_.needs_parameters(target)) return std::nullopt;
   const sten::Route route = find_route(layouts_, Spec(std::string(from.text())), Spec(target));
   return route.through_dense() ? dense_cost : static_cast<double>(route.layouts.size() - 1);
 }

@@ -162,7 +162,7 @@ bool Registry::has_key(std::string_view name, std::string_view key) const {
   return std::find(all.begin(), all.end(), key) != all.end();
 }
 
-bool Registry::needs_numbers(std::string_view name) const {
+bool Registry::needs_parameters(std::string_view name) const {
   return !layout(name).example.args().empty();
 }
 

@@ -98,7 +98,7 @@ class Registry {
   // Whether specs of the layout have that key.
   bool has_key(std::string_view layout, std::string_view key) const;
   // Whether the layout's name alone is no spec of it, as its example shows.
-  bool needs_numbers(std::string_view layout) const;
+  bool needs_parameters(std::string_view layout) const;
 
   // Whether it is registered and holds any set of positions of a matrix, whatever its numbers:
   // static constexpr bool holds_any_pattern of the layout.

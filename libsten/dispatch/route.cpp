@@ -24,7 +24,7 @@ std::vector<std::string> shortest(const Registry& r, const std::string& from, co
     for (const auto& [next, edge] : r.edges(at))
       // On the way a layout has no numbers to be packed with; and without the key it cannot say
       // which dimensions its rows and columns are.
-      if (!before.contains(next) && (next == to || !r.needs_numbers(next)) &&
+      if (!before.contains(next) && (next == to || !r.needs_parameters(next)) &&
           (!with_dims || r.has_key(next, "dims"))) {
         before[next] = at;
         reached.push_back(next);

@@ -29,7 +29,7 @@ std::optional<SparsifyPlan> plan_with(std::shared_ptr<const SparsifierImplementa
   const Registry& r = registry();
   const auto reached = [&](const std::string& layout, const Spec& wanted) -> std::optional<Spec> {
     if (wanted.is(layout)) return wanted;
-    if (r.needs_numbers(layout)) return std::nullopt;
+    if (r.needs_parameters(layout)) return std::nullopt;
     return spec_of(layout, from);
   };
   const auto in = reached(run->in, from);
@@ -38,7 +38,8 @@ std::optional<SparsifyPlan> plan_with(std::shared_ptr<const SparsifierImplementa
   if (to_input.through_dense()) return std::nullopt;
   auto out = reached(run->out, to);
   // Rows and columns of the result may have to become other dimensions.
-  if (out && !run->serves(s, *in, *out) && !r.needs_numbers(run->out)) out = spec_of(run->out, *in);
+  if (out && !run->serves(s, *in, *out) && !r.needs_parameters(run->out))
+    out = spec_of(run->out, *in);
   if (!out || !run->serves(s, *in, *out)) return std::nullopt;
   SparsifyPlan plan{DispatchKind::converted,
                     *in,

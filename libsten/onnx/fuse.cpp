@@ -33,7 +33,7 @@ Index count_needed(const GraphBuilder& builder, std::string_view op) {
       builder.steps(), [&](const BuilderNode& s) { return s.op.text() == op && uses[s.out] > 0; });
 }
 
-std::optional<double> number_in(const GraphBuilder& builder, ValueRef v) {
+std::optional<double> scalar_in(const GraphBuilder& builder, ValueRef v) {
   const auto& x = builder[v].constant;
   if (!x || x->size() != 1 || x->extents.size() > 1) return {};  // more axes would be the result's
   if (x->dtype() == DType::F32) return x->values.as<float>()[0];
@@ -49,17 +49,17 @@ Scaled unscaled(const GraphBuilder& builder, ValueRef v) {
   if (const BuilderNode* s = builder.node_of(v, "scale"))
     return {s->in[0], s->attributes.number("by", 1)};
   if (const BuilderNode* s = builder.node_of(v, "div"))
-    if (const auto by = number_in(builder, s->in[1]); by && *by != 0) return {s->in[0], 1 / *by};
+    if (const auto by = scalar_in(builder, s->in[1]); by && *by != 0) return {s->in[0], 1 / *by};
   if (const BuilderNode* s = builder.node_of(v, "mul"))
     for (const std::size_t i : {0, 1})
-      if (const auto by = number_in(builder, s->in[i])) return {s->in[1 - i], *by};
+      if (const auto by = scalar_in(builder, s->in[i])) return {s->in[1 - i], *by};
   return {v, 1};
 }
 
 std::optional<ValueRef> square_root(const GraphBuilder& builder, ValueRef v) {
   if (const BuilderNode* s = builder.node_of(v, "mul"); s && s->in[0] == s->in[1]) return s->in[0];
   if (const BuilderNode* s = builder.node_of(v, "pow"))
-    if (is_about(number_in(builder, s->in[1]), 2)) return s->in[0];
+    if (is_about(scalar_in(builder, s->in[1]), 2)) return s->in[0];
   return {};
 }
 

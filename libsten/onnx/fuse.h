@@ -12,7 +12,7 @@ std::vector<Index> uses_of(const GraphBuilder& builder);
 Index count_needed(const GraphBuilder& builder, std::string_view op);
 
 // A constant of one element, as a number.
-std::optional<double> number_in(const GraphBuilder& builder, ValueRef v);
+std::optional<double> scalar_in(const GraphBuilder& builder, ValueRef v);
 // Whether a number that went through float32 is that one.
 bool is_about(std::optional<double> a, double b);
 // v as x times a constant number, which is 1 where v is x itself.

@@ -69,7 +69,7 @@ bool is_finite(const GraphBuilder& builder, const std::optional<ValueRef>& v) {
   if (!v) return true;
   const BuilderNode* choice = builder.node_of(*v, "where");
   const auto is_number = [&](ValueRef r) {
-    const auto x = number_in(builder, r);
+    const auto x = scalar_in(builder, r);
     return x && std::isfinite(*x);
   };
   return choice && is_number(choice->in[1]) && is_number(choice->in[2]);
@@ -79,7 +79,7 @@ bool is_finite(const GraphBuilder& builder, const std::optional<ValueRef>& v) {
 std::optional<ValueRef> without_nan(const GraphBuilder& builder, ValueRef v) {
   const BuilderNode* choice = builder.node_of(v, "where");
   const BuilderNode* which = choice ? builder.node_of(choice->in[0], "is-nan") : nullptr;
-  if (!which || number_in(builder, choice->in[1]) != 0.0 || which->in[0] != choice->in[2])
+  if (!which || scalar_in(builder, choice->in[1]) != 0.0 || which->in[0] != choice->in[2])
     return {};
   return choice->in[2];
 }
@@ -107,7 +107,7 @@ std::optional<Attention> scores(const GraphBuilder& builder, ValueRef from,
   if (auto found = plain(from)) return found;
   // Beside a number so low, scores are nothing: it is their sum.
   if (const BuilderNode* choice = builder.node_of(from, "where")) {
-    const auto least = number_in(builder, choice->in[2]);
+    const auto least = scalar_in(builder, choice->in[2]);
     const auto& seen = builder[choice->in[0]].shape;
     if (!least || !(*least <= -1e30) || !seen || seen->size() > 4 || uses[from] != 1) return {};
     auto found = plain(choice->in[1]);
@@ -162,7 +162,7 @@ Index fuse_attention(GraphBuilder& builder) {
     if (!found) continue;
     if (found->is_where) {
       BuilderNode& choice = builder.change(*found->bias);
-      choice.in[1] = builder.add_number(0);
+      choice.in[1] = builder.add_scalar(0);
       builder[choice.out].shape = builder[choice.in[0]].shape;
     }
     BuilderNode& node = builder.change(last.out);

@@ -19,7 +19,7 @@ class RepeatedBias {
     values_.push_back(v);
     for (const ValueRef r : s->in) {
       ++uses_[r];
-      if (is_one_number(r)) continue;
+      if (is_scalar(r)) continue;
       if (repeats(r))
         is_repeated_ = true;
       else if (!add(r))
@@ -42,7 +42,7 @@ class RepeatedBias {
 
  private:
   bool has_axes(ValueRef v) const { return builder_[v].shape && builder_[v].shape->size() == 4; }
-  bool is_one_number(ValueRef v) const {
+  bool is_scalar(ValueRef v) const {
     const auto& x = builder_[v].constant;
     return x && x->size() == 1 && x->extents.size() <= 1;
   }

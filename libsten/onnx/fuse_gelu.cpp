@@ -24,14 +24,14 @@ std::optional<Product> product_of(const GraphBuilder& builder, ValueRef v) {
 std::optional<ValueRef> one_more(const GraphBuilder& builder, ValueRef v, const char* f) {
   const BuilderNode* sum = builder.node_of(v, "add");
   if (!sum) return {};
-  const auto other = beside(*sum, [&](ValueRef r) { return is_about(number_in(builder, r), 1); });
+  const auto other = beside(*sum, [&](ValueRef r) { return is_about(scalar_in(builder, r), 1); });
   const BuilderNode* s = other ? builder.node_of(*other, f) : nullptr;
   return s ? std::optional(s->in[0]) : std::nullopt;
 }
 
 bool is_cube(const GraphBuilder& builder, ValueRef v, ValueRef x) {
   if (const BuilderNode* s = builder.node_of(v, "pow"))
-    return s->in[0] == x && is_about(number_in(builder, s->in[1]), 3);
+    return s->in[0] == x && is_about(scalar_in(builder, s->in[1]), 3);
   const BuilderNode* s = builder.node_of(v, "mul");
   return s && beside(*s, [&](ValueRef r) { return square_root(builder, r) == x; }) == x;
 }

@@ -31,7 +31,7 @@ std::optional<Normalised> deviation(const GraphBuilder& builder, ValueRef v) {
   const BuilderNode* sum = root ? builder.node_of(root->in[0], "add") : nullptr;
   if (!sum) return {};
   for (const std::size_t i : {0, 1}) {
-    const auto eps = number_in(builder, sum->in[i]);
+    const auto eps = scalar_in(builder, sum->in[i]);
     const auto squares = eps ? mean_of(builder, sum->in[1 - i]) : std::nullopt;
     const auto from = squares ? square_root(builder, *squares) : std::nullopt;
     const auto x = from ? centered(builder, *from) : std::nullopt;

@@ -90,7 +90,7 @@ ValueRef GraphBuilder::add_integers(const std::vector<Index>& list) {
 
 ValueRef GraphBuilder::add_leaf(BuilderValue v) { return add_value(std::move(v)); }
 
-ValueRef GraphBuilder::add_number(float x) { return add_constant(Dense::of({}, {x})); }
+ValueRef GraphBuilder::add_scalar(float x) { return add_constant(Dense::of({}, {x})); }
 
 ValueRef GraphBuilder::add(Name op, std::vector<ValueRef> in, Attributes attributes,
                            std::string name) {

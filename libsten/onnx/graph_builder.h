@@ -65,7 +65,7 @@ class GraphBuilder {
   ValueRef add_weight(std::string name, const Shape& shape);
   ValueRef add_constant(Dense value, std::string name = "");
   ValueRef add_integers(const std::vector<Index>& list);  // I64, one axis
-  ValueRef add_number(float x);                           // F32, rank 0
+  ValueRef add_scalar(float x);                           // F32, rank 0
   ValueRef add_leaf(BuilderValue v);  // of another draft, where no step makes it
   // A step, or a constant where all that it takes is constant and the result is small. Error where
   // the file's computed constants exceed their budget.

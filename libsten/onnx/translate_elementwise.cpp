@@ -84,25 +84,25 @@ struct Number {
   const char *onnx, *sten;
   double fallback;
 };
-void with_numbers(OnnxCall& c, const char* op, std::initializer_list<Number> numbers) {
+void with_scalars(OnnxCall& c, const char* op, std::initializer_list<Number> numbers) {
   Attributes a;
   for (const Number& n : numbers) a.set(n.sten, c.number(n.onnx, n.fallback));
   c.set(0, c.add(op, {c.in(0)}, std::move(a)));
 }
-void elu(OnnxCall& c) { with_numbers(c, "elu", {{"alpha", "alpha", 1}}); }
-void celu(OnnxCall& c) { with_numbers(c, "celu", {{"alpha", "alpha", 1}}); }
-void leaky_relu(OnnxCall& c) { with_numbers(c, "leaky-relu", {{"alpha", "alpha", 0.01}}); }
-void thresholded(OnnxCall& c) { with_numbers(c, "thresholded-relu", {{"alpha", "alpha", 1}}); }
+void elu(OnnxCall& c) { with_scalars(c, "elu", {{"alpha", "alpha", 1}}); }
+void celu(OnnxCall& c) { with_scalars(c, "celu", {{"alpha", "alpha", 1}}); }
+void leaky_relu(OnnxCall& c) { with_scalars(c, "leaky-relu", {{"alpha", "alpha", 0.01}}); }
+void thresholded(OnnxCall& c) { with_scalars(c, "thresholded-relu", {{"alpha", "alpha", 1}}); }
 void hard_sigmoid(OnnxCall& c) {
-  with_numbers(c, "hard-sigmoid", {{"alpha", "alpha", 0.2}, {"beta", "beta", 0.5}});
+  with_scalars(c, "hard-sigmoid", {{"alpha", "alpha", 0.2}, {"beta", "beta", 0.5}});
 }
 void selu(OnnxCall& c) {
-  with_numbers(c, "selu",
+  with_scalars(c, "selu",
                {{"alpha", "alpha", 1.67326319217681884765625},
                 {"gamma", "gamma", 1.05070102214813232421875}});
 }
 void shrink(OnnxCall& c) {
-  with_numbers(c, "shrink", {{"lambd", "lambd", 0.5}, {"bias", "bias", 0}});
+  with_scalars(c, "shrink", {{"lambd", "lambd", 0.5}, {"bias", "bias", 0}});
 }
 
 void gelu(OnnxCall& c) {
@@ -145,7 +145,7 @@ void clip(OnnxCall& c) {
     std::optional<double> bound;
     if (c.has_attribute(name)) bound = c.number(name, 0);
     if (c.has(at)) {
-      bound = number_in(c.builder, c.in(at));
+      bound = scalar_in(c.builder, c.in(at));
       is_number &= bound.has_value();
     }
     if (bound) a.set(name, *bound);

@@ -39,7 +39,7 @@ void layer_norm(OnnxCall& c) {
   const ValueRef centered = c.add("sub", {c.in(0), mean});
   const ValueRef variance = c.add("mean", {c.add("mul", {centered, centered})}, over);
   const ValueRef deviation =
-      c.add("sqrt", {c.add("add", {variance, c.builder.add_number(static_cast<float>(eps))})});
+      c.add("sqrt", {c.add("add", {variance, c.builder.add_scalar(static_cast<float>(eps))})});
   ValueRef y = c.add("mul", {c.add("div", {centered, deviation}), c.in(1)});
   if (c.has(2)) y = c.add("add", {y, c.in(2)});
   c.set(0, y);

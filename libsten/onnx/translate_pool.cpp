@@ -52,12 +52,12 @@ void average_pool(OnnxCall& c) {
 ValueRef rooted(OnnxCall& c, ValueRef sum, double p) {
   if (p == 1) return sum;
   if (p == 2) return c.add("sqrt", {sum});
-  return c.add("pow", {sum, c.builder.add_number(static_cast<float>(1 / p))});
+  return c.add("pow", {sum, c.builder.add_scalar(static_cast<float>(1 / p))});
 }
 ValueRef powers(OnnxCall& c, double p) {
   if (p == 1) return c.add("abs", {c.in(0)});
   if (p == 2) return c.add("mul", {c.in(0), c.in(0)});
-  return c.add("pow", {c.add("abs", {c.in(0)}), c.builder.add_number(static_cast<float>(p))});
+  return c.add("pow", {c.add("abs", {c.in(0)}), c.builder.add_scalar(static_cast<float>(p))});
 }
 // Before opset 2 it was a float.
 double power(OnnxCall& c) {

@@ -31,7 +31,7 @@ std::optional<std::vector<T>> for_all_axes(OnnxCall& c, const std::optional<std:
   return all;
 }
 
-std::optional<std::vector<double>> constant_numbers(OnnxCall& c, std::size_t i) {
+std::optional<std::vector<double>> constant_values(OnnxCall& c, std::size_t i) {
   const auto& given = c.value(i).constant;
   if (!given || given->dtype() != DType::F32) return {};
   const auto v = given->values.as<float>();
@@ -94,7 +94,7 @@ void resize_images(OnnxCall& c) {
   Attributes a = resize_mode(c);
   if (c.opset < 11) {
     a.set("coordinates", "asymmetric").set("nearest", "floor");
-    return resize_by(c, constant_numbers(c, 1), 1, a);
+    return resize_by(c, constant_values(c, 1), 1, a);
   }
   std::string where = c.word("coordinate_transformation_mode", "half_pixel");
   if (where == "tf_half_pixel_for_nn") where = "tf_half_pixel";
@@ -107,14 +107,14 @@ void resize_images(OnnxCall& c) {
   // Some files have an empty list of scales beside the sizes.
   if (c.has(3)) return resize_to(c, a);
   if (!c.has(2)) fail("it has neither scales nor sizes");
-  resize_by(c, constant_numbers(c, 2), 2, a);
+  resize_by(c, constant_values(c, 2), 2, a);
 }
 
 void upsample(OnnxCall& c) {
   check_images(c);
   Attributes a = resize_mode(c);
   a.set("coordinates", "asymmetric").set("nearest", "floor");
-  if (c.opset >= 9) return resize_by(c, constant_numbers(c, 1), 1, a);
+  if (c.opset >= 9) return resize_by(c, constant_values(c, 1), 1, a);
   if (!c.has_attribute("scales")) fail("missing attribute scales");
   const std::vector<float>& scales = c.node.find("scales")->numbers;
   resize_by(c, std::vector<double>(scales.begin(), scales.end()), 0, a);

@@ -8,7 +8,7 @@
 #include "libsten/ops/attention_call.h"
 #include "libsten/ops/broadcast.h"
 #include "libsten/ops/gemm.h"
-#include "libsten/ops/numbers.h"
+#include "libsten/ops/indices.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/softmax_row.h"

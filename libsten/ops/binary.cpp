@@ -246,7 +246,7 @@ Outputs binary_grad(const BinaryRow& row, const std::string& op, const Call& cal
 }
 
 // Of a sparse a, in its own layout, by one number: zeros stay.
-Outputs sparse_by_number(const BinaryRow& row, const Call& call) {
+Outputs sparse_by_scalar(const BinaryRow& row, const Call& call) {
   call.attributes.check(row.name, {});
   const Tensor& a = call.in[0];
   const Dense& b = call.in[1].as<Dense>();
@@ -287,7 +287,7 @@ void add_binary(Operators& all) {
     if (op == Name("mul") || op == Name("div"))
       all.add(
           {op, {any::layout, "dense"}, {{"keep-all", any::layout}}},
-          [&row](const Call& call) { return sparse_by_number(row, call); },
+          [&row](const Call& call) { return sparse_by_scalar(row, call); },
           [](const Signature& s) { return s.in[0] != Name("dense") && s.in[0] == s.out[0].tmp; });
   }
 }

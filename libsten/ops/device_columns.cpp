@@ -5,16 +5,16 @@
 namespace sten {
 namespace {
 
-constexpr Index beyond_numbers = Index{1} << 31;
+constexpr Index index_limit = Index{1} << 31;
 // Of columns at a time: 64 MB.
 constexpr Index most_column_elements = Index{1} << 24;
 
-void check_column_numbers(const Convolution& c) {
-  bool fits = c.in * c.taps() < beyond_numbers && c.pixels() * c.in < beyond_numbers &&
-              c.output_positions() < beyond_numbers;
+void check_column_indices(const Convolution& c) {
+  bool fits = c.in * c.taps() < index_limit && c.pixels() * c.in < index_limit &&
+              c.output_positions() < index_limit;
   for (std::size_t d = 0; d < 3; ++d) {
     const Index last = (c.result[d] - 1) * c.stride[d] + (c.kernel[d] - 1) * c.dilation[d];
-    fits = fits && std::max(c.size[d] + c.before[d], last) < beyond_numbers / 2;
+    fits = fits && std::max(c.size[d] + c.before[d], last) < index_limit / 2;
   }
   if (!fits) fail_unsupported("conv on a device is of images of less than 2^31 elements");
 }
@@ -29,10 +29,10 @@ bool is_own_columns(const Convolution& c) {
 DeviceColumns::DeviceColumns(const Convolution& c, bool by_channel)
     : c_(c), by_channel_(by_channel), is_x_(is_own_columns(c)) {
   if (is_x_ || c.batch == 0) return;
-  check_column_numbers(c);
+  check_column_indices(c);
   const Index rows = std::max<Index>(1, most_column_elements / length());
   const Index images =
-      std::min(rows / c.output_positions(), (beyond_numbers - 1) / (c.pixels() * c.in));
+      std::min(rows / c.output_positions(), (index_limit - 1) / (c.pixels() * c.in));
   images_ = std::clamp<Index>(images, 1, c.batch);
   output_positions_ = std::min(rows, c.output_positions());
   columns_ =
@@ -53,7 +53,7 @@ void DeviceColumns::sum_segment(const kernels::ColumnSegment& p, float* dx) cons
 }
 
 void transpose_weights(const Convolution& c, bool back, const float* from, float* to) {
-  if (c.out * c.group_in() * c.taps() >= beyond_numbers)
+  if (c.out * c.group_in() * c.taps() >= index_limit)
     fail_unsupported("conv on a device is of weights of less than 2^31 elements");
   const Index a = back ? c.taps() : c.group_in(), b = back ? c.group_in() : c.taps();
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {

@@ -1,6 +1,6 @@
 // Embedding and gather on a device.
 #include "libsten/ops/device.h"
-#include "libsten/ops/device_numbers.h"
+#include "libsten/ops/device_indices.h"
 #include "libsten/ops/device_rows.h"
 #include "libsten/ops/embedding.h"
 
@@ -18,7 +18,7 @@ void with_ids_on_device(const std::string& op, bool is_gather, const RowsCall& g
   if (r.count >= Index{1} << 31 || r.extent >= Index{1} << 31)
     fail_unsupported("{} on a device is of less than 2^31 numbers and rows", op);
   const std::string what = fmt::format("{} {}", is_gather, g.extent);
-  counting_bad_numbers(
+  counting_invalid_indices(
       ids, what,
       [op, is_gather, shape = g.table.extents, axis = g.axis](const Dense& numbers) {
         named_rows(op, is_gather, shape, axis, numbers);

@@ -1,6 +1,6 @@
 // Losses on a device.
 #include "libsten/ops/device.h"
-#include "libsten/ops/device_numbers.h"
+#include "libsten/ops/device_indices.h"
 #include "libsten/ops/device_rows.h"
 #include "libsten/ops/loss.h"
 
@@ -25,7 +25,7 @@ void with_classes_on_device(const std::string& op, const Call& call, const Dense
   check_classes(op, logits, given);
   const Index n = logits.extents.back(), ignore = ignored_class(call.attributes);
   RowClasses c{integers_on_device(op, targets), given.size(), n, ignore, nullptr};
-  counting_bad_numbers(
+  counting_invalid_indices(
       targets, fmt::format("classes {} {}", n, ignore),
       [op, n, ignore](const Dense& numbers) { named_classes(op, numbers, n, ignore); },
       [&](std::uint32_t* bad) {

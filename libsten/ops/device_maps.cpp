@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-using kernels::MapFunction, kernels::MapNumbers;
+using kernels::MapFunction, kernels::MapParameters;
 using kernels::cuda::Backend;
 
 struct MapRow {
@@ -63,7 +63,7 @@ constexpr MapRow map_rows[] = {
 };
 
 // Those of activation.cpp have one at most; elementwise.cpp has a table of the others'.
-MapNumbers map_numbers(const MapRow& row, const Attributes& attributes) {
+MapParameters map_parameters(const MapRow& row, const Attributes& attributes) {
   if (row.f == MapFunction::scale) {
     attributes.check(row.op, {"by"});
     return {static_cast<float>(attributes.number("by", 1)), 0};
@@ -72,13 +72,13 @@ MapNumbers map_numbers(const MapRow& row, const Attributes& attributes) {
     attributes.check(row.op, {});
     return {};
   }
-  const std::array<float, 2> p = elementwise_numbers(row.op, attributes);
+  const std::array<float, 2> p = elementwise_parameters(row.op, attributes);
   return {p[0], p[1]};
 }
 
 Outputs map_on_device(const MapRow& row, const Call& call) {
   const float* x = floats_on_device(row.op, call.in[0]);
-  const MapNumbers p = map_numbers(row, call.attributes);
+  const MapParameters p = map_parameters(row, call.attributes);
   Dense y = output_on_device(call.in[0].shape());
   float* to = floats_of_output(y);
   on_cuda([&](const Backend& backend, kernels::Stream stream) {
@@ -92,7 +92,7 @@ Outputs map_grad_on_device(const MapRow& row, const std::string& grad, const Cal
   const Tensor &dy = call.in[0], &saved = call.in.back();
   check_alike(grad, "the gradient", dy.as<Dense>(), "the tensor that was kept", saved.as<Dense>());
   const float *from = floats_on_device(grad, dy), *with = floats_on_device(grad, saved);
-  const MapNumbers p = map_numbers(row, call.attributes);
+  const MapParameters p = map_parameters(row, call.attributes);
   Dense dx = output_on_device(dy.shape());
   float* to = floats_of_output(dx);
   on_cuda([&](const Backend& backend, kernels::Stream stream) {

@@ -13,19 +13,19 @@ namespace {
 
 // Up to two numbers that a function takes.
 template <class T>
-struct Numbers {
+struct Parameters {
   T a, b;
 };
-struct NumberAttribute {
+struct ScalarAttribute {
   const char* name = "";
   double fallback = 0;
 };
 
 template <class T>
 struct UnaryKernel {
-  void (*f)(Numbers<T> p, const T* x, Index n, T* y) = nullptr;
+  void (*f)(Parameters<T> p, const T* x, Index n, T* y) = nullptr;
   // kept is x or y, by what the operator keeps.
-  void (*g)(Numbers<T> p, const T* dy, const T* saved, Index n, T* dx) = nullptr;
+  void (*g)(Parameters<T> p, const T* dy, const T* saved, Index n, T* dx) = nullptr;
 };
 
 struct UnaryRow {
@@ -33,22 +33,22 @@ struct UnaryRow {
   SavedForBackward saves;
   bool zero_to_zero;
   ByType<UnaryKernel> kernels;
-  NumberAttribute a, b;
+  ScalarAttribute a, b;
 };
 
 template <class T, class F>
-void each_f(Numbers<T> p, const T* x, Index n, T* y) {
+void each_f(Parameters<T> p, const T* x, Index n, T* y) {
   for (Index i = 0; i < n; ++i) y[i] = F{}(x[i], p);
 }
 template <class T, class G>
-void each_g(Numbers<T> p, const T* dy, const T* saved, Index n, T* dx) {
+void each_g(Parameters<T> p, const T* dy, const T* saved, Index n, T* dx) {
   for (Index i = 0; i < n; ++i) dx[i] = G{}(dy[i], saved[i], p);
 }
 
 // f(x, p), and its gradient g(dy, x or y, p).
 template <class F, class G>
 constexpr UnaryRow row(const char* name, SavedForBackward saves, bool zero_to_zero, F, G,
-                       NumberAttribute a = {}, NumberAttribute b = {}) {
+                       ScalarAttribute a = {}, ScalarAttribute b = {}) {
   return {name,
           saves,
           zero_to_zero,
@@ -58,7 +58,7 @@ constexpr UnaryRow row(const char* name, SavedForBackward saves, bool zero_to_ze
 }
 // One of integers too, which wrap.
 template <class F, class G>
-constexpr UnaryRow number_row(const char* name, SavedForBackward saves, F f, G g) {
+constexpr UnaryRow scalar_row(const char* name, SavedForBackward saves, F f, G g) {
   UnaryRow r = row(name, saves, true, f, g);
   r.kernels.i64.f = each_f<std::int64_t, F>;
   return r;
@@ -83,7 +83,7 @@ constexpr auto sign = [](auto x, auto) {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr UnaryRow unary_rows[] = {
-    number_row(
+    scalar_row(
         "abs", SavedForBackward::inputs,
         [](auto x, auto p) {
           if constexpr (std::integral<decltype(x)>)
@@ -92,8 +92,8 @@ constexpr UnaryRow unary_rows[] = {
             return std::abs(x);
         },
         [](auto dy, auto x, auto p) { return dy * sign(x, p); }),
-    number_row("neg", SavedForBackward::nothing, negative, [](auto dy, auto, auto) { return -dy; }),
-    number_row("sign", SavedForBackward::nothing, sign,
+    scalar_row("neg", SavedForBackward::nothing, negative, [](auto dy, auto, auto) { return -dy; }),
+    scalar_row("sign", SavedForBackward::nothing, sign,
                [](auto dy, auto, auto) { return decltype(dy){0}; }),
     step_row("floor", [](auto x, auto) { return std::floor(x); }),
     step_row("ceil", [](auto x, auto) { return std::ceil(x); }),
@@ -244,18 +244,18 @@ constexpr UnaryRow unary_rows[] = {
 template <class T>
 struct RunF {
   UnaryKernel<T> kernel;
-  Numbers<T> p;
+  Parameters<T> p;
   void run(const T* x, Index n, T* y) const { kernel.f(p, x, n, y); }
 };
 template <class T>
 struct RunG {
   UnaryKernel<T> kernel;
-  Numbers<T> p;
+  Parameters<T> p;
   void run(const T* dy, const T* saved, Index n, T* dx) const { kernel.g(p, dy, saved, n, dx); }
 };
 
 template <class T>
-Numbers<T> numbers_of(const UnaryRow& row, const Attributes& given) {
+Parameters<T> numbers_of(const UnaryRow& row, const Attributes& given) {
   given.check(row.name, {row.a.name, row.b.name});
   return {static_cast<T>(given.number(row.a.name, row.a.fallback)),
           static_cast<T>(given.number(row.b.name, row.b.fallback))};
@@ -271,7 +271,7 @@ Outputs run_row(const UnaryRow& row, const Call& call) {
   return with_computed(in, [&]<class T>(T) -> Outputs {
     const T* from = x.values.as<T>().data();
     const auto f = row.kernels.of<T>().f;
-    const Numbers<T> p = numbers_of<T>(row, call.attributes);
+    const Parameters<T> p = numbers_of<T>(row, call.attributes);
     const Dense y = dense_elements<T>(
         in, x.extents, [&](Index begin, Index end, T* to) { f(p, from + begin, end - begin, to); });
     return {Dense{y.extents, as_dtype(row.name, y.values, given.dtype())}};
@@ -289,7 +289,7 @@ FloatMap elementwise_map(std::string_view op, const Attributes& attributes) {
   return {};
 }
 
-std::array<float, 2> elementwise_numbers(std::string_view op, const Attributes& attributes) {
+std::array<float, 2> elementwise_parameters(std::string_view op, const Attributes& attributes) {
   for (const UnaryRow& row : unary_rows) {
     if (op != row.name) continue;
     const auto p = numbers_of<float>(row, attributes);
@@ -301,7 +301,7 @@ std::array<float, 2> elementwise_numbers(std::string_view op, const Attributes& 
 void add_elementwise(Operators& all) {
   for (const UnaryRow& row : unary_rows) {
     add_unary(all, row.name, row.saves, row.zero_to_zero, [&row]<class T>(T, const Call& call) {
-      const Numbers<T> p = numbers_of<T>(row, call.attributes);
+      const Parameters<T> p = numbers_of<T>(row, call.attributes);
       return std::pair(RunF<T>{row.kernels.of<T>(), p}, RunG<T>{row.kernels.of<T>(), p});
     });
     all.add({row.name, {"dense"}, {{}}}, [&row](const Call& call) { return run_row(row, call); });

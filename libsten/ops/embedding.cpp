@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "libsten/ops/numbers.h"
+#include "libsten/ops/indices.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/register.h"
 

@@ -19,6 +19,6 @@ FloatMap float_map(std::string_view op, const Attributes& attributes);
 // Of those that add_elementwise() registers; Error (usage) for attributes of others.
 FloatMap elementwise_map(std::string_view op, const Attributes& attributes);
 // The two numbers that one of these takes, 0 where it takes less. Error (usage) likewise.
-std::array<float, 2> elementwise_numbers(std::string_view op, const Attributes& attributes);
+std::array<float, 2> elementwise_parameters(std::string_view op, const Attributes& attributes);
 
 }  // namespace sten

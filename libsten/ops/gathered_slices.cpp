@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "libsten/ops/check.h"
-#include "libsten/ops/numbers.h"
+#include "libsten/ops/indices.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/strided_copy.h"
 

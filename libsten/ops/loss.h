@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "libsten/ops/check.h"
-#include "libsten/ops/numbers.h"
+#include "libsten/ops/indices.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/softmax_row.h"
 

@@ -4,7 +4,7 @@
 #include "libsten/ops/check.h"
 #include "libsten/ops/elements.h"
 #include "libsten/ops/gathered_slices.h"
-#include "libsten/ops/numbers.h"
+#include "libsten/ops/indices.h"
 #include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/strided_copy.h"

@@ -1,7 +1,7 @@
 // The negative log likelihood of classes, from what log-softmax gives: of x[N, C, ...] and
 // targets[N, ...] with a weight for each class, or without.
 #include "libsten/ops/check.h"
-#include "libsten/ops/numbers.h"
+#include "libsten/ops/indices.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"

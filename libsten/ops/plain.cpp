@@ -1,7 +1,7 @@
 #include "libsten/ops/plain.h"
 
 #include "libsten/ops/check.h"
-#include "libsten/ops/numbers.h"
+#include "libsten/ops/indices.h"
 
 namespace sten {
 

@@ -8,7 +8,7 @@
 #include "libsten/base/text.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/image_map.h"
-#include "libsten/ops/numbers.h"
+#include "libsten/ops/indices.h"
 #include "libsten/ops/register.h"
 
 namespace sten {
@@ -37,8 +37,8 @@ E word_among(std::string_view op, const Attributes& a, const char* name,
 // The numbers that input `to` has for all axes of x, those of the spatial ones. Images and channels
 // stay as many as they are.
 template <class T>
-std::vector<T> spatial_numbers(std::string_view op, const Dense& to, const Shape& x,
-                               const std::vector<T>& all, bool are_scales) {
+std::vector<T> spatial_values(std::string_view op, const Dense& to, const Shape& x,
+                              const std::vector<T>& all, bool are_scales) {
   const auto saves = [&](std::size_t d) {
     return all[d] == static_cast<T>(are_scales ? Index{1} : x[d]);
   };
@@ -61,9 +61,9 @@ struct ResizeTo {
     const Dense& t = to->as<Dense>();
     if (t.dtype() == DType::F32) {
       const auto v = t.values.as<float>();
-      scales = spatial_numbers<double>(op, t, x, {v.begin(), v.end()}, true);
+      scales = spatial_values<double>(op, t, x, {v.begin(), v.end()}, true);
     } else {
-      size = spatial_numbers<Index>(op, t, x, integers_of(op, "the size", t), false);
+      size = spatial_values<Index>(op, t, x, integers_of(op, "the size", t), false);
     }
   }
 };

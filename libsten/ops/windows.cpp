@@ -7,8 +7,8 @@ namespace {
 
 constexpr Index longest_window = Index{1} << 31;  // so that products of two are numbers
 
-Attributes::List window_numbers(std::string_view op, const Attributes& a, const char* name,
-                                std::size_t count, Index fallback, Index least) {
+Attributes::List window_integers(std::string_view op, const Attributes& a, const char* name,
+                                 std::size_t count, Index fallback, Index least) {
   const Attributes::List all = a.list(name, Attributes::List(count, fallback));
   if (all.size() != count ||
       std::ranges::any_of(all, [=](Index i) { return i < least || i > longest_window; }))
@@ -26,10 +26,10 @@ Windows Windows::sliding(std::string_view op, const Shape& x, const Attributes& 
       Attributes().set(name, value).check(op, {"kernel", "strides", "pads", "dilations", "ceil"});
   Windows w(op, x);
   const std::size_t axes = w.axes;
-  const Attributes::List kernel = window_numbers(op, a, "kernel", axes, 0, 1),
-                         strides = window_numbers(op, a, "strides", axes, 1, 1),
-                         pads = window_numbers(op, a, "pads", 2 * axes, 0, 0),
-                         dilations = window_numbers(op, a, "dilations", axes, 1, 1);
+  const Attributes::List kernel = window_integers(op, a, "kernel", axes, 0, 1),
+                         strides = window_integers(op, a, "strides", axes, 1, 1),
+                         pads = window_integers(op, a, "pads", 2 * axes, 0, 0),
+                         dilations = window_integers(op, a, "dilations", axes, 1, 1);
   const bool ceil = a.integer("ceil", 0) != 0;
   for (std::size_t i = 0; i < axes; ++i) {
     const std::size_t d = w.first() + i;
@@ -54,7 +54,7 @@ Windows Windows::adaptive(std::string_view op, const Shape& x, const Attributes&
   a.check(op, {"size"});
   Windows w(op, x);
   w.is_adaptive_ = true;
-  const Attributes::List size = window_numbers(op, a, "size", w.axes, 0, 1);
+  const Attributes::List size = window_integers(op, a, "size", w.axes, 0, 1);
   for (std::size_t i = 0; i < w.axes; ++i) w.result[w.first() + i] = size[i];
   return w;
 }

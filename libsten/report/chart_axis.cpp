@@ -25,8 +25,9 @@ struct Prefix {
 
 // The prefix that numbers up to `largest` are written with.
 Prefix prefix_for(double largest, const ChartAxis& axis) {
-  const bool bytes = axis.numbers == ChartNumbers::bytes;
-  if (axis.numbers == ChartNumbers::percent || largest < (bytes ? 1e3 : 1e5) || largest >= 1e18)
+  const bool bytes = axis.numbers == ChartNumberFormat::bytes;
+  if (axis.numbers == ChartNumberFormat::percent || largest < (bytes ? 1e3 : 1e5) ||
+      largest >= 1e18)
     return {1, ""};
   static constexpr Prefix prefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}};
   for (const Prefix& p : prefixes)
@@ -43,9 +44,9 @@ std::string number(double v, double step) {
 // `step` is the distance to the next tick; `largest` the largest magnitude among the ticks.
 std::string tick_label(double v, double step, double largest, const ChartAxis& axis) {
   switch (axis.numbers) {
-    case ChartNumbers::percent:
+    case ChartNumberFormat::percent:
       return number(100 * v, 100 * step) + " %";
-    case ChartNumbers::bytes: {
+    case ChartNumberFormat::bytes: {
       const Prefix p = prefix_for(largest, axis);
       return v == 0 ? "0" : fmt::format("{} {}B", number(v / p.factor, step / p.factor), p.name);
     }
@@ -139,8 +140,8 @@ ChartScale chart_scale(const ChartAxis& axis, const std::vector<double>& values,
 }
 
 std::string value_text(double v, const ChartAxis& axis) {
-  if (axis.numbers == ChartNumbers::percent) return fmt::format("{:.2f} %", 100 * v);
-  if (axis.numbers == ChartNumbers::bytes && v >= 0 && v < 1e19)
+  if (axis.numbers == ChartNumberFormat::percent) return fmt::format("{:.2f} %", 100 * v);
+  if (axis.numbers == ChartNumberFormat::bytes && v >= 0 && v < 1e19)
     return human_bytes(static_cast<std::uint64_t>(v));
   return fmt::format("{:.5g}", v);
 }

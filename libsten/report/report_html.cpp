@@ -233,8 +233,8 @@ class Page {
     for (const std::size_t c : shares)
       title += (title.empty() ? "" : " and ") + r_.columns[c].title;
     if (!title.empty()) title[0] = static_cast<char>(std::toupper(title[0]));
-    add_chart(title, {.range = {{0, 1}}, .numbers = ChartNumbers::percent}, shares);
-    add_chart("Bytes", {.numbers = ChartNumbers::bytes}, charted(true));
+    add_chart(title, {.range = {{0, 1}}, .numbers = ChartNumberFormat::percent}, shares);
+    add_chart("Bytes", {.numbers = ChartNumberFormat::bytes}, charted(true));
   }
 
   void add_cell(const Row& row, std::size_t c) {

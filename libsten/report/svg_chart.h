@@ -9,14 +9,14 @@
 namespace sten {
 
 // How an axis' numbers look: 0.25, "25 %", "250 kB".
-enum class ChartNumbers { plain, percent, bytes };
+enum class ChartNumberFormat { plain, percent, bytes };
 
 struct ChartAxis {
   std::string label = {};
   std::string unit = {};                                // in parentheses after the label
   std::optional<std::pair<double, double>> range = {};  // (low, high); absent: as the data need it
   bool log = false;                                     // what is not positive is left out
-  ChartNumbers numbers = ChartNumbers::plain;
+  ChartNumberFormat numbers = ChartNumberFormat::plain;
 };
 
 struct ChartPoint {

@@ -79,7 +79,8 @@ std::string chart_of(const std::vector<Point>& points, Index elements, const std
                      std::optional<Index> axis) {
   Chart chart{.title = "Energy kept by pruning",
               .subtitle = fmt::format("{}; {}", input, axes_text(axis))};
-  chart.x = {.label = "sparsity", .range = std::pair(0.0, 1.0), .numbers = ChartNumbers::percent};
+  chart.x = {
+      .label = "sparsity", .range = std::pair(0.0, 1.0), .numbers = ChartNumberFormat::percent};
   chart.y = {.label = "energy: kept magnitude / all magnitude", .range = std::pair(0.0, 1.0)};
   for (const Point& p : points) {
     if (chart.series.empty() || chart.series.back().name != p.family)

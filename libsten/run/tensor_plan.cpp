@@ -14,7 +14,7 @@ std::string number_text(double v) { return fmt::format("{}", v); }
 
 // So that they are the sparsifier's.
 bool lacks_parameters(const Spec& layout) {
-  return layout.args().empty() && registry().needs_numbers(layout.name());
+  return layout.args().empty() && registry().needs_parameters(layout.name());
 }
 
 std::string sparsity_of(const PruneOptions& o) {

@@ -7,8 +7,8 @@
 #include "libsten/base/text.h"
 #include "libsten/data/arrays.h"
 #include "libsten/data/batches.h"
-#include "libsten/data/numbers.h"
-#include "libsten/ops/numbers.h"
+#include "libsten/data/scalars.h"
+#include "libsten/ops/indices.h"
 
 namespace sten {
 namespace {
@@ -39,7 +39,7 @@ template <class To>
 Dense integers_as(DType dtype, const NamedArray& a, const OnnxPort& to) {
   Dense y{a.x.extents, Values::uninitialized(dtype, a.x.size())};
   const auto out = y.values.mutate<To>();
-  const bool known = with_number(a.x.dtype(), [&]<class U>(U, auto number) {
+  const bool known = with_scalar(a.x.dtype(), [&]<class U>(U, auto number) {
     if constexpr (!std::is_integral_v<decltype(number(U{}))>) {
       fail("{}: elements are {}, and the model's input {} takes {}", a.file, name_of(a.x.dtype()),
            quote(to.name), name_of(dtype));

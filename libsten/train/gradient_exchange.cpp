@@ -26,7 +26,7 @@ void GradientExchange::add(Tensor& gradient, const Tensor* mask) {
     send();
     Bucket& alone = in_flight_.emplace_back();
     const bool stays_on_device = from_device_ && gradient.device() != Device::cpu;
-    if (stays_on_device) numbers_from_device_ += count;
+    if (stays_on_device) values_from_device_ += count;
     if (!stays_on_device) gradient = gradient.to(Device::cpu);
     gradient = Tensor::update(std::move(gradient), [&](Values& v) {
       if (!stays_on_device) {

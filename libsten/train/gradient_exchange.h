@@ -24,7 +24,7 @@ class GradientExchange {
   void add(Tensor& gradient, const Tensor* mask);
   void finish();
   // Numbers that travelled from a device's memory.
-  Index from_device() const { return numbers_from_device_; }
+  Index from_device() const { return values_from_device_; }
 
  private:
   struct Travelling {
@@ -44,7 +44,7 @@ class GradientExchange {
   Communicator& ranks_;
   Transport by_;
   bool from_device_;
-  Index numbers_from_device_ = 0;
+  Index values_from_device_ = 0;
   Bucket filling_;
   Index size_ = 0;  // of what is in it
   std::deque<Bucket> in_flight_;

@@ -31,9 +31,9 @@ struct TokenRows {
   Index length(Index r) const { return ends[r + 1] - ends[r]; }
 };
 
-class LabelNumbers {
+class LabelIndices {
  public:
-  LabelNumbers(std::vector<std::string> names, std::string model)
+  LabelIndices(std::vector<std::string> names, std::string model)
       : names_(std::move(names)), model_(std::move(model)) {
     for (std::size_t i = 0; i < names_.size(); ++i)
       numbers_.emplace(names_[i], static_cast<Index>(i));
@@ -237,7 +237,7 @@ std::vector<std::string> labels_of_row(const LabelledText& row) { return {row.la
 std::vector<std::string> labels_of_row(const LabelledWords& row) { return row.labels; }
 
 template <class Row>
-TokenRows encoded(const RecipeFile<Row>& file, const Encoder& encoder, const LabelNumbers& numbers,
+TokenRows encoded(const RecipeFile<Row>& file, const Encoder& encoder, const LabelIndices& numbers,
                   bool has_pair) {
   TokenRows all;
   all.by_token = std::is_same_v<Row, LabelledWords>;
@@ -268,7 +268,7 @@ LabelledData labelled_data(const Recipe& r, const Tokenizer& tokenizer,
       for (std::string& label : labels_of_row(row)) seen_labels.insert(std::move(label));
   const std::set<std::string> of_file =
       d.has_labels ? seen_labels : std::set<std::string>{"0", "1"};
-  const LabelNumbers numbers(labels.empty() ? LabelNumbers::names_of(of_file) : labels,
+  const LabelIndices numbers(labels.empty() ? LabelIndices::names_of(of_file) : labels,
                              printable(r.model.config));
   if (numbers.names().size() < 2)
     fail("{}: has one label alone, {}", files.front().name, quote(*seen_labels.begin()));

@@ -46,7 +46,7 @@ std::string model_of(const TempDir& dir, Recipe r, const std::string& target,
   return o.out;
 }
 
-double number_in(const Report& r, std::string_view key) {
+double scalar_in(const Report& r, std::string_view key) {
   for (const auto& [name, cell] : r.facts)
     if (name == key) return std::get<double>(cell);
   FAIL("there is no " << key);
@@ -70,9 +70,9 @@ void check_model(const TempDir& dir, const Recipe& r, const std::string& target)
       o.force = true;
       o.repeats = 2;
       const Outcome outcome = run_model(o);
-      losses.push_back(number_in(outcome.report, "loss"));
-      CHECK(number_in(outcome.report, "latency/p50") > 0);
-      CHECK(number_in(outcome.report, "against/max_difference") == 0);
+      losses.push_back(scalar_in(outcome.report, "loss"));
+      CHECK(scalar_in(outcome.report, "latency/p50") > 0);
+      CHECK(scalar_in(outcome.report, "against/max_difference") == 0);
       y.push_back(read_values(dir / "y.npy"));
     }
     CHECK(y[0].size() > 0);

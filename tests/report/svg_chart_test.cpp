@@ -40,11 +40,11 @@ TEST_CASE("linear ticks are multiples of 1, 2 or 5 that enclose the data") {
 }
 
 TEST_CASE("percent and byte axes say so at each tick") {
-  CHECK(labels(chart_scale({.numbers = ChartNumbers::percent}, {0.5, 0.9}, 4)) ==
+  CHECK(labels(chart_scale({.numbers = ChartNumberFormat::percent}, {0.5, 0.9}, 4)) ==
         Labels{"50 %", "60 %", "70 %", "80 %", "90 %"});
-  CHECK(labels(chart_scale({.numbers = ChartNumbers::percent}, {0.985, 1}, 3)) ==
+  CHECK(labels(chart_scale({.numbers = ChartNumberFormat::percent}, {0.985, 1}, 3)) ==
         Labels{"98.5 %", "99.0 %", "99.5 %", "100.0 %"});
-  CHECK(labels(chart_scale({.numbers = ChartNumbers::bytes}, {0, 2.4e6}, 5)) ==
+  CHECK(labels(chart_scale({.numbers = ChartNumberFormat::bytes}, {0, 2.4e6}, 5)) ==
         Labels{"0", "0.5 MB", "1.0 MB", "1.5 MB", "2.0 MB", "2.5 MB"});
 }
 
@@ -81,8 +81,8 @@ TEST_CASE("every set of values gives a finite axis with few ticks") {
                                         {1, 1 + 1e-15},
                                         {1e18, 1e18 + 4096}})
     for (const bool log : {false, true})
-      for (const ChartNumbers numbers :
-           {ChartNumbers::plain, ChartNumbers::percent, ChartNumbers::bytes}) {
+      for (const ChartNumberFormat numbers :
+           {ChartNumberFormat::plain, ChartNumberFormat::percent, ChartNumberFormat::bytes}) {
         const ChartAxis axis = {.log = log, .numbers = numbers};
         const ChartScale s = chart_scale(axis, values, 6);
         CAPTURE(log);
@@ -153,7 +153,7 @@ TEST_CASE("an empty chart says that there are no data") {
 
 TEST_CASE("points have tooltips with their series, label and numbers") {
   const testing::Xml xml(
-      to_svg(Chart{.x = {.numbers = ChartNumbers::percent},
+      to_svg(Chart{.x = {.numbers = ChartNumberFormat::percent},
                    .series = {{.name = "n:m", .points = {{0.5, 0.75, "2:4"}}}}}));
   CHECK(has_text(xml, "n:m: 2:4; 50.00 %, 0.75"));
 }

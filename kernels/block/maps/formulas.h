@@ -10,17 +10,17 @@
 namespace sten::kernels {
 
 // One of a MapFunction has, as static functions,
-//   float value(float x, MapNumbers p)
-//   float grad(float dy, float kept, MapNumbers p)
-#define STEN_FORMULA(name, value_of, grad_of)                                                 \
-  struct name {                                                                               \
-    STEN_DEVICE static float value([[maybe_unused]] float x, [[maybe_unused]] MapNumbers p) { \
-      return value_of;                                                                        \
-    }                                                                                         \
-    STEN_DEVICE static float grad([[maybe_unused]] float dy, [[maybe_unused]] float k,        \
-                                  [[maybe_unused]] MapNumbers p) {                            \
-      return grad_of;                                                                         \
-    }                                                                                         \
+//   float value(float x, MapParameters p)
+//   float grad(float dy, float kept, MapParameters p)
+#define STEN_FORMULA(name, value_of, grad_of)                                                    \
+  struct name {                                                                                  \
+    STEN_DEVICE static float value([[maybe_unused]] float x, [[maybe_unused]] MapParameters p) { \
+      return value_of;                                                                           \
+    }                                                                                            \
+    STEN_DEVICE static float grad([[maybe_unused]] float dy, [[maybe_unused]] float k,           \
+                                  [[maybe_unused]] MapParameters p) {                            \
+      return grad_of;                                                                            \
+    }                                                                                            \
   }
 
 namespace formulas {
@@ -48,19 +48,21 @@ struct GeluTanh {
   static constexpr float twice = 4 * density_at_0;  // 2 sqrt(2 / pi)
 
   STEN_DEVICE static float share(float v) { return sigmoid_of(twice * v * (1 + cubic * v * v)); }
-  STEN_DEVICE static float value(float x, MapNumbers) {
+  STEN_DEVICE static float value(float x, MapParameters) {
     const float v = at_least(-limit, x);
     return v * share(at_most(limit, v));
   }
-  STEN_DEVICE static float grad(float dy, float x, MapNumbers) {
+  STEN_DEVICE static float grad(float dy, float x, MapParameters) {
     const float v = at_most(limit, at_least(-limit, x)), s = share(v);
     const float slope = twice * v * (1 + 3 * cubic * v * v);
     return dy * s * (1 + (1 - s) * slope);
   }
 };
 struct Silu {
-  STEN_DEVICE static float value(float x, MapNumbers) { return at_least(-104, x) * sigmoid_of(x); }
-  STEN_DEVICE static float grad(float dy, float x, MapNumbers) {
+  STEN_DEVICE static float value(float x, MapParameters) {
+    return at_least(-104, x) * sigmoid_of(x);
+  }
+  STEN_DEVICE static float grad(float dy, float x, MapParameters) {
     const float s = sigmoid_of(x);
     return dy * s * (1 + x * (1 - s));
   }
@@ -107,12 +109,12 @@ STEN_FORMULA(Celu, x<0 ? p.a * std::expm1(x / p.a) : x, k> 0 ? dy : dy* std::exp
 STEN_FORMULA(ThresholdedRelu, x <= p.a ? 0.0f : x, k > p.a ? dy : 0.0f);
 STEN_FORMULA(Softsign, x / (1 + std::fabs(x)), dy / ((1 + std::fabs(k)) * (1 + std::fabs(k))));
 struct Mish {
-  STEN_DEVICE static float value(float x, MapNumbers) {
+  STEN_DEVICE static float value(float x, MapParameters) {
     if (x > 20) return x;
     const float e = std::exp(x), w = e * (e + 2);
     return x * (w / (w + 2));
   }
-  STEN_DEVICE static float grad(float dy, float x, MapNumbers) {
+  STEN_DEVICE static float grad(float dy, float x, MapParameters) {
     if (x > 20) return dy;
     const float e = std::exp(x), w = e * (e + 2);
     return dy * (w / (w + 2) + x * 4 * e * (e + 1) / ((w + 2) * (w + 2)));

@@ -9,7 +9,7 @@ namespace sten::kernels {
 template <class F>
 struct MapGroup {
   static constexpr int groups = segment_threads;
-  MapNumbers p;
+  MapParameters p;
   std::int64_t n;
   const float* x;
   float* y;
@@ -24,7 +24,7 @@ struct MapGroup {
 template <class F>
 struct MapGradGroup {
   static constexpr int groups = segment_threads;
-  MapNumbers p;
+  MapParameters p;
   std::int64_t n;
   const float *dy, *saved;
   float* dx;
@@ -59,13 +59,13 @@ struct DropGroup {
 
 template <class Grid>
 struct UnaryOn {
-  static void map(MapFunction f, MapNumbers p, std::int64_t n, const float* x, float* y,
+  static void map(MapFunction f, MapParameters p, std::int64_t n, const float* x, float* y,
                   Stream stream) {
     with_formula(f, [&]<class F>(F) {
       Grid(stream).launch(EachGroup<MapGroup<F>>{{p, n, x, y}, n});
     });
   }
-  static void map_grad(MapFunction f, MapNumbers p, std::int64_t n, const float* dy,
+  static void map_grad(MapFunction f, MapParameters p, std::int64_t n, const float* dy,
                        const float* saved, float* dx, Stream stream) {
     with_formula(f, [&]<class F>(F) {
       Grid(stream).launch(EachGroup<MapGradGroup<F>>{{p, n, dy, saved, dx}, n});

@@ -29,7 +29,7 @@ struct PullElement {
     if (!bit_of(bits, i)) g[i] += rounded_product(by, w[i]);
   }
 };
-struct NumberElement {
+struct IndexElement {
   std::uint32_t* x;
   STEN_DEVICE void operator()(std::int64_t i) const { x[i] = static_cast<std::uint32_t>(i + 1); }
 };
@@ -103,7 +103,7 @@ struct StepsOn {
     each(PullElement{g, w, bits, by}, n, stream);
   }
   static void number(std::uint32_t* x, std::int64_t n, Stream stream) {
-    each(NumberElement{x}, n, stream);
+    each(IndexElement{x}, n, stream);
   }
   static void find(const std::uint32_t* numbers, const std::uint8_t* bits, std::int64_t n,
                    std::uint32_t* offsets, Stream stream) {

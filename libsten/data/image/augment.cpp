@@ -4,7 +4,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/random.h"
-#include "libsten/data/numbers.h"
+#include "libsten/data/scalars.h"
 
 namespace sten {
 
@@ -77,7 +77,7 @@ Dense images_of(const Dense& images, std::span<const Index> rows, const ChannelS
                          : Shape{n, s.height, s.width, s.channels},
           Values::uninitialized(DType::F32, n * s.size())};
   float* to = y.values.mutate<float>().data();
-  const bool known = with_number(images.dtype(), [&]<class U>(U, auto number) {
+  const bool known = with_scalar(images.dtype(), [&]<class U>(U, auto number) {
     const U* from = images.values.as<U>().data();
     for (Index i = 0; i < n; ++i)
       write_image(from + rows[i] * s.size(), s, views.empty() ? ImageView{} : views[i], by,

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "libsten/base/parallel.h"
-#include "libsten/data/numbers.h"
+#include "libsten/data/scalars.h"
 
 namespace sten {
 namespace {
@@ -32,7 +32,7 @@ Row row_of(const float* x, Index classes) {
 }  // namespace
 
 void OutputDifference::add(const Dense& a, const Dense& b) {
-  with_number(a.dtype(), [&]<class U>(U, auto number) {
+  with_scalar(a.dtype(), [&]<class U>(U, auto number) {
     const auto x = a.values.as<U>(), y = b.values.as<U>();
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double d =

@@ -9,8 +9,8 @@
 
 #include "libsten/base/name_list.h"
 #include "libsten/base/text.h"
-#include "libsten/data/numbers.h"
-#include "libsten/ops/numbers.h"
+#include "libsten/data/scalars.h"
+#include "libsten/ops/indices.h"
 
 namespace sten {
 namespace {
@@ -51,7 +51,7 @@ template <class To>
 Dense converted(DType dtype, const Dense& x, const std::string& what) {
   Dense y{x.extents, Values::uninitialized(dtype, x.size())};
   const auto out = y.values.mutate<To>();
-  const bool known = with_number(x.dtype(), [&]<class U>(U, auto number) {
+  const bool known = with_scalar(x.dtype(), [&]<class U>(U, auto number) {
     const auto v = x.values.as<U>();
     if constexpr (std::is_integral_v<To> && !std::is_integral_v<decltype(number(U{}))>)
       fail_dtype(what, x.dtype(), dtype);

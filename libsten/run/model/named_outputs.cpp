@@ -6,7 +6,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/name_list.h"
 #include "libsten/base/text.h"
-#include "libsten/data/numbers.h"
+#include "libsten/data/scalars.h"
 #include "libsten/io/npy.h"
 #include "libsten/io/safetensors_writer.h"
 
@@ -20,7 +20,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 }  // namespace
 
 void CollectedOutput::measure(const Dense& x) {
-  with_number(x.dtype(), [&]<class U>(U, auto number) {
+  with_scalar(x.dtype(), [&]<class U>(U, auto number) {
     for (const U v : x.values.as<U>()) {
       const auto n = static_cast<double>(number(v));
       if (!std::isfinite(n)) {

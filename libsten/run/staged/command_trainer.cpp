@@ -14,7 +14,7 @@ const std::vector<std::string> placeholders = {"{in}",      "{out}",      "{mask
                                                "{metrics}", "{sparsity}", "{stage}"};
 
 // Bare NaN, Infinity and -Infinity, as Python and JavaScript libraries write them, become texts.
-std::string with_named_numbers(const std::string& json) {
+std::string with_named_parameters(const std::string& json) {
   std::string out;
   bool is_text = false;
   for (std::size_t i = 0; i < json.size(); ++i) {
@@ -65,7 +65,7 @@ StageLosses read_metrics(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const std::string what = "what the command wrote to {metrics}";
-  const auto json = parse_json(with_named_numbers(text), what, Fault::input);
+  const auto json = parse_json(with_named_parameters(text), what, Fault::input);
   if (!json.is_object()) fail("{}: expected a JSON object", what);
   const JsonReader reader(json, "{metrics}", Fault::input);
   const auto number = [&](const char* key) -> std::optional<double> {

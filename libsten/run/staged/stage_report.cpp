@@ -44,7 +44,7 @@ std::string stage_line(std::size_t k, std::size_t stages, const StageManifest& s
 
 std::string stage_curve(const std::vector<StageManifest>& stages, std::optional<double> first) {
   Chart chart{.title = "Pruning in stages"};
-  chart.x = {.label = "sparsity", .numbers = ChartNumbers::percent};
+  chart.x = {.label = "sparsity", .numbers = ChartNumberFormat::percent};
   ChartSeries before{.name = "before fine-tuning", .dashed = true}, after{.name = "after"},
       energies{};
   if (first) after.points.push_back({0, *first, "the input"});

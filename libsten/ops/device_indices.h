@@ -14,8 +14,8 @@ namespace sten {
 // launch(where the device counts bad ones among `numbers`); nullptr where these have been looked at
 // for the same `what`, such as the operator and the extent. check(numbers on the CPU) throws what is
 // wrong with them.
-void counting_bad_numbers(const Tensor& numbers, const std::string& what,
-                          std::function<void(const Dense& numbers)> check,
-                          const std::function<void(std::uint32_t*)>& launch);
+void counting_invalid_indices(const Tensor& numbers, const std::string& what,
+                              std::function<void(const Dense& numbers)> check,
+                              const std::function<void(std::uint32_t*)>& launch);
 
 }  // namespace sten

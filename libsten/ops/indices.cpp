@@ -1,4 +1,4 @@
-#include "libsten/ops/numbers.h"
+#include "libsten/ops/indices.h"
 
 #include "libsten/base/error.h"
 

@@ -1,4 +1,4 @@
-#include "libsten/ops/device_numbers.h"
+#include "libsten/ops/device_indices.h"
 
 #include <mutex>
 #include <set>
@@ -36,18 +36,18 @@ const Looked& looked_at(const Tensor& t) {
   return *t.derived().get<Looked>([] { return Looked(); });
 }
 
-struct CountedNumbers {
+struct CountedIndices {
   Tensor numbers;
   std::function<void(const Dense&)> check;
   Values count;  // of bad ones, of these and of others
 };
 
 // Numbers whose count waits for a copy to the CPU.
-class BadNumbers {
+class InvalidIndices {
  public:
   // Never destroyed, as what else there is of devices.
-  static BadNumbers& all() {
-    static auto& one = *new BadNumbers;
+  static InvalidIndices& all() {
+    static auto& one = *new InvalidIndices;
     return one;
   }
   Values count(Device device) {
@@ -55,7 +55,7 @@ class BadNumbers {
     if (waiting_.empty()) count_ = Values(DType::U32, 1, device);
     return count_;
   }
-  void add(CountedNumbers c) {
+  void add(CountedIndices c) {
     bool is_first = false, is_full = false;
     {
       const std::lock_guard hold(lock_);
@@ -71,42 +71,42 @@ class BadNumbers {
   static constexpr std::size_t most = 256;  // tensors that are kept for this
 
   void look() {
-    std::vector<CountedNumbers> waiting;
+    std::vector<CountedIndices> waiting;
     {
       const std::lock_guard hold(lock_);
       waiting.swap(waiting_);
       count_ = {};
     }
     const std::byte* good = nullptr;
-    std::vector<const CountedNumbers*> bad;
-    for (const CountedNumbers& c : waiting) {
+    std::vector<const CountedIndices*> bad;
+    for (const CountedIndices& c : waiting) {
       if (c.count.bytes().data() == good) continue;
       if (c.count.to(Device::cpu).as<std::uint32_t>()[0] == 0)
         good = c.count.bytes().data();
       else
         bad.push_back(&c);
     }
-    for (const CountedNumbers* c : bad) looked_at(c->numbers).forget();
-    for (const CountedNumbers* c : bad) c->check(c->numbers.to(Device::cpu).as<Dense>());
+    for (const CountedIndices* c : bad) looked_at(c->numbers).forget();
+    for (const CountedIndices* c : bad) c->check(c->numbers.to(Device::cpu).as<Dense>());
   }
 
   std::mutex lock_;
-  std::vector<CountedNumbers> waiting_;
+  std::vector<CountedIndices> waiting_;
   Values count_;
 };
 
 }  // namespace
 
-void counting_bad_numbers(const Tensor& numbers, const std::string& what,
-                          std::function<void(const Dense& numbers)> check,
-                          const std::function<void(std::uint32_t*)>& launch) {
+void counting_invalid_indices(const Tensor& numbers, const std::string& what,
+                              std::function<void(const Dense& numbers)> check,
+                              const std::function<void(std::uint32_t*)>& launch) {
   const Looked& looked = looked_at(numbers);
   if (looked.has(what)) return launch(nullptr);
-  Values count = BadNumbers::all().count(numbers.device());
+  Values count = InvalidIndices::all().count(numbers.device());
   // Shared, and yet written: by the device alone.
   launch(reinterpret_cast<std::uint32_t*>(const_cast<std::byte*>(count.bytes().data())));
   looked.add(what);
-  BadNumbers::all().add({numbers, std::move(check), std::move(count)});
+  InvalidIndices::all().add({numbers, std::move(check), std::move(count)});
 }
 
 }  // namespace sten

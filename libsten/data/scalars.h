@@ -10,7 +10,7 @@ namespace sten {
 // f(U{}, number) with U the bits of an element and number(U) its value, an integer or a
 // floating-point number. False where the dtype holds no real numbers, or none that data sets use.
 template <class F>
-bool with_number(DType t, F&& f) {
+bool with_scalar(DType t, F&& f) {
   const auto as_is = [](auto v) { return v; };
   switch (t) {
     case DType::BOOL:
