@@ -41,8 +41,8 @@
 // The sparsifiers, and what a sparsifier is.
 #include "libsten/sparsify/block_magnitude.h"
 #include "libsten/sparsify/magnitude.h"
+#include "libsten/sparsify/nm_magnitude.h"
 #include "libsten/sparsify/nmg_fit.h"
-#include "libsten/sparsify/per_block.h"
 #include "libsten/sparsify/resparsify.h"
 #include "libsten/sparsify/same_pattern.h"
 #include "libsten/sparsify/scored.h"

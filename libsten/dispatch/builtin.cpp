@@ -6,8 +6,8 @@
 #include "libsten/layout/masked.h"
 #include "libsten/sparsify/block_magnitude.h"
 #include "libsten/sparsify/magnitude.h"
+#include "libsten/sparsify/nm_magnitude.h"
 #include "libsten/sparsify/nmgv_fit.h"
-#include "libsten/sparsify/per_block.h"
 #include "libsten/sparsify/resparsify.h"
 #include "libsten/sparsify/same_pattern.h"
 #include "libsten/sparsify/scored.h"
@@ -42,16 +42,17 @@ bool fits(const NmgvFit& fit, const Spec& layout) {
          layout.integer("w", Nmgv::usual_w) == fit.w && dims.row == fit.dims.row &&
          dims.col == fit.dims.col;
 }
-bool fits(const PerBlock& fit, const Spec& layout) {
+bool fits(const NmMagnitude& fit, const Spec& layout) {
   const Dims dims = dims_of(layout);
   return layout.integer("n") == fit.n && layout.integer("m") == fit.m &&
          layout.integer("axis", 1) == fit.axis && dims.row == fit.dims.row &&
          dims.col == fit.dims.col;
 }
 
-Nm fit_nm(const PerBlock& fit, const Dense& x, const SparsifyCall& call) {
+Nm fit_nm(const NmMagnitude& fit, const Dense& x, const SparsifyCall& call) {
   auto packed = fit.fit(x, call.kept);
-  if (!packed) fail_unsupported("{}: blocks of {} are not ranked at once", PerBlock::name, fit.m);
+  if (!packed)
+    fail_unsupported("{}: blocks of {} are not ranked at once", NmMagnitude::name, fit.m);
   return *std::move(packed);
 }
 
@@ -101,7 +102,7 @@ void add_builtin(Registry& r) {
   add_plain<KeepAll>(r);
   add_made<RandomFraction>(r, "random:fraction=0.5,seed=7");
   add_made<Threshold>(r, "threshold:at=0.5");
-  add_made<PerBlock>(r, "per-block:n=2,m=4");
+  add_made<NmMagnitude>(r, "per-block:n=2,m=4");
   add_made<Magnitude>(r, "magnitude:sparsity=0.9");
   add_made<NmgFit>(r, "nmg:n=2,m=4,g=2");
   add_made<NmgvFit>(r, "nmgv:n=1,m=2,g=2,v=4");
@@ -118,7 +119,7 @@ void add_builtin(Registry& r) {
   const auto of_dense = [](const auto& fit, const Spec&, const Spec& out) {
     return fits(fit, out);
   };
-  r.add_implementation<PerBlock, Dense, Nm>(fit_nm, of_dense);
+  r.add_implementation<NmMagnitude, Dense, Nm>(fit_nm, of_dense);
   r.add_implementation<NmgFit, Dense, Nmg>(
       [](const NmgFit& fit, const Dense& x, const SparsifyCall& c) { return fit.fit(x, c.kept); },
       of_dense);

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "libsten/sparsify/per_block.h"
+#include "libsten/sparsify/nm_magnitude.h"
 #include "tests/support/checked_device.h"
 #include "tests/support/device_views.h"
 #include "tests/support/sanitized.h"
@@ -17,7 +17,7 @@ namespace {
 // A tensor whose lines have ties, and how they are cut.
 struct Case {
   Dense x;
-  PerBlock cut;
+  NmMagnitude cut;
   std::string name;
   MatrixView lines() const { return MatrixView::of(x.extents, cut.dims, cut.axis == 0); }
 };
@@ -30,7 +30,7 @@ Case any_case(Dice& dice, Index round, Index most_m, Index max_rows) {
   const Index rows = 1 + dice.below(max_rows);
   const Index cols = dice.below(3) ? dice.below(5 * m + 1) : m * 8 * (1 + dice.below(3));
   Case c;
-  c.cut = PerBlock{n, m, dice.below(2), {}};
+  c.cut = NmMagnitude{n, m, dice.below(2), {}};
   Shape shape{rows, cols};
   if (c.cut.axis == 0) std::swap(shape[0], shape[1]);
   if (dice.below(3) == 0) {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "libsten/ops/operators.h"
-#include "libsten/sparsify/per_block.h"
+#include "libsten/sparsify/nm_magnitude.h"
 #include "tests/support/tensors.h"
 #include "tests/support/warnings.h"
 
@@ -112,7 +112,7 @@ TEST_CASE("rows are sparsified as they are written, and as a whole where that is
   plans.clear();
   const Warnings warnings;
   const Tensor nm = softmax(x, -1,
-                            OutFormat::fused(PerBlock::make(Spec::parse("per-block:n=2,m=4")),
+                            OutFormat::fused(NmMagnitude::make(Spec::parse("per-block:n=2,m=4")),
                                              Spec::parse("nm:n=2,m=4")));
   CHECK(nm.layout() == "nm");
   REQUIRE(plans.size() == 1);

@@ -2,7 +2,7 @@
 // mask's packing.
 #include <doctest/doctest.h>
 
-#include "libsten/sparsify/per_block.h"
+#include "libsten/sparsify/nm_magnitude.h"
 #include "tests/support/laws.h"
 #include "tests/support/parts.h"
 
@@ -14,7 +14,7 @@ namespace {
 // Without the way for all lines at once.
 struct BlockByBlock {
   static constexpr const char* name = "user-block-by-block";
-  PerBlock rule;
+  NmMagnitude rule;
   Index axis = rule.axis;
   Dims dims = rule.dims;
   Index block() const { return rule.m; }
@@ -98,7 +98,7 @@ TEST_CASE("per-block keeps what its rule keeps of each block, in every dtype and
   Dice dice(1);
   for (int round = 0; round < 240; ++round) {
     const Case c = random_case(dice, round);
-    const Mask expected = Sparsifier(BlockByBlock{PerBlock::make(c.sparsifier)}).select(c.x);
+    const Mask expected = Sparsifier(BlockByBlock{NmMagnitude::make(c.sparsifier)}).select(c.x);
     for (const int threads : {1, 3}) {
       const Threads scope(threads);
       CHECK_MESSAGE(same_mask(registry().sparsifier(c.sparsifier).select(c.x), expected), c.name);

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "libsten/sparsify/magnitude.h"
-#include "libsten/sparsify/per_block.h"
+#include "libsten/sparsify/nm_magnitude.h"
 #include "libsten/sparsify/streaming.h"
 #include "tests/support/parts.h"
 
@@ -69,7 +69,7 @@ TEST_CASE("the kind of a sparsifier follows from the member it has") {
   CHECK(Sparsifier(FirstAndLarger{}).kind() == Kind::blocking);
   CHECK(Sparsifier(AboveMean{}).kind() == Kind::materializing);
   CHECK(Sparsifier(KeepAll{}).kind() == Kind::streaming);
-  CHECK(Sparsifier(PerBlock{}).kind() == Kind::blocking);
+  CHECK(Sparsifier(NmMagnitude{}).kind() == Kind::blocking);
   CHECK(Sparsifier(Magnitude{}).kind() == Kind::materializing);
   CHECK(Sparsifier(Positive{}).name() == Name("positive"));
   CHECK(name_of(Kind::streaming) == "streaming");
@@ -123,7 +123,7 @@ TEST_CASE("elements without a magnitude are not pruned") {
     CAPTURE(name_of(t));
     const Dense x = Dense::zeros(t, {2, 2});
     CHECK(has(error_of([&] { Sparsifier(Positive{}).select(x); }), name_of(t)));
-    CHECK(has(error_of([&] { Sparsifier(PerBlock{}).select(x); }), name_of(t)));
+    CHECK(has(error_of([&] { Sparsifier(NmMagnitude{}).select(x); }), name_of(t)));
     CHECK(fault_of([&] { Sparsifier(Magnitude{}).select(x); }) == Fault::input);
   }
 }

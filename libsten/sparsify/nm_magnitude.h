@@ -11,7 +11,7 @@ namespace sten {
 
 // Along a row (axis 1) or down a column (axis 0); among equals the earlier stays. A short last
 // block of b values keeps min(n, b).
-struct PerBlock {
+struct NmMagnitude {
   static constexpr const char* name = "per-block";
   Index n = 2, m = 4, axis = 1;
   Dims dims;
@@ -26,7 +26,7 @@ struct PerBlock {
   // large blocks. Where x is on a device, so are they; selects_on_device() holds.
   std::optional<Nm> fit(const Dense& x, Mask* kept = nullptr) const;
   bool selects_on_device(const Dense& x) const;
-  static PerBlock make(const Spec& spec);
+  static NmMagnitude make(const Spec& spec);
 };
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-#include "libsten/sparsify/per_block.h"
+#include "libsten/sparsify/nm_magnitude.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,14 +41,14 @@ void keep_largest(std::span<const T> in, std::span<std::uint8_t> keep, Index n) 
   }
 }
 
-bool is_ranked(const PerBlock& s) {
+bool is_ranked(const NmMagnitude& s) {
   static_assert(kernels::most_ranked <= NmPositions::most);
   return s.m <= kernels::most_ranked;
 }
 
 // bits and out: where the mask and the packed lines go; nullptr where they are not asked for.
 template <class E>
-void select_segments(const PerBlock& s, const MatrixView& lines, const typename E::Bits* x,
+void select_segments(const NmMagnitude& s, const MatrixView& lines, const typename E::Bits* x,
                      std::uint8_t* bits, const NmWriter<typename E::Bits>* out) {
   using U = typename E::Bits;
   const auto select = kernels::nm_select().of<U>();
@@ -73,19 +73,19 @@ void select_segments(const PerBlock& s, const MatrixView& lines, const typename 
 
 }  // namespace
 
-void PerBlock::select(std::span<const float> in, std::span<std::uint8_t> keep) const {
+void NmMagnitude::select(std::span<const float> in, std::span<std::uint8_t> keep) const {
   keep_largest(in, keep, n);
 }
-void PerBlock::select(std::span<const double> in, std::span<std::uint8_t> keep) const {
+void NmMagnitude::select(std::span<const double> in, std::span<std::uint8_t> keep) const {
   keep_largest(in, keep, n);
 }
 
-bool PerBlock::selects_on_device(const Dense& x) const {
+bool NmMagnitude::selects_on_device(const Dense& x) const {
   return m <= kernels::most_nm_on_device &&
          block_matrix(sparsify_detail::rows_of(x.extents, axis, dims)).has_value();
 }
 
-bool PerBlock::select_by_row(const Dense& x, const MatrixView& lines, std::uint8_t* bits) const {
+bool NmMagnitude::select_by_row(const Dense& x, const MatrixView& lines, std::uint8_t* bits) const {
   if (!is_ranked(*this)) return false;
   if (x.device() != Device::cpu) {
     on_cuda([&](const auto& cuda, kernels::Stream stream) {
@@ -100,7 +100,7 @@ bool PerBlock::select_by_row(const Dense& x, const MatrixView& lines, std::uint8
   return true;
 }
 
-std::optional<Nm> PerBlock::fit(const Dense& x, Mask* kept) const {
+std::optional<Nm> NmMagnitude::fit(const Dense& x, Mask* kept) const {
   sparsify_detail::check_prunable(x.dtype());
   if (!is_ranked(*this)) return std::nullopt;
   Nm out = Nm::unwritten(x.dtype(), x.extents, n, m, axis, dims, x.device());
@@ -128,9 +128,9 @@ std::optional<Nm> PerBlock::fit(const Dense& x, Mask* kept) const {
   return out;
 }
 
-PerBlock PerBlock::make(const Spec& spec) {
+NmMagnitude NmMagnitude::make(const Spec& spec) {
   spec.check_keys({"n", "m", "axis", "dims"});
-  PerBlock s{spec.integer("n"), spec.integer("m"), spec.integer("axis", 1), {}};
+  NmMagnitude s{spec.integer("n"), spec.integer("m"), spec.integer("axis", 1), {}};
   if (s.n < 1 || s.n > s.m) fail_usage("{}: n of m are kept, so 1 <= n <= m must hold", spec.str());
   if (s.m > Index{1} << 16) fail_usage("{}: m is more than 65536", spec.str());
   if (s.axis != 0 && s.axis != 1) fail_usage("{}: axis is neither 0 nor 1", spec.str());

@@ -1,4 +1,4 @@
-#include "libsten/sparsify/per_block.h"
+#include "libsten/sparsify/nm_magnitude.h"
 
 #include <doctest/doctest.h>
 
