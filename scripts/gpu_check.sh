@@ -65,7 +65,7 @@ export bin out
 cases() {
   local name=$1 limit=$2 files=$3 each=$4
   shift 4
-  step "$name" "$limit" python3 -B scripts/each_case.py "$bin/sten_tests" "$files" "$jobs" "$each" "$@"
+  step "$name" "$limit" python3 -B scripts/run_test_cases.py "$bin/sten_tests" "$files" "$jobs" "$each" "$@"
   export STEN_CASE_TIMES=$out/$name.log
 }
 export STEN_TEST_DEVICE=cuda

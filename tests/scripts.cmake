@@ -10,24 +10,24 @@ endfunction()
 
 set(checks ${PROJECT_SOURCE_DIR}/scripts/checks)
 sten_script_test(check.dense_libraries COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/dense_libraries.sh)
-sten_script_test(check.layers LABELS once COMMAND sh ${checks}/layers.sh)
+sten_script_test(check.layers LABELS once COMMAND sh ${checks}/include_layers.sh)
 sten_script_test(check.layers.selftest LABELS once
                  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/layers_test.sh)
 sten_script_test(check.image_libraries COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/image_libraries.sh)
 # In sanitized builds there is data before functions, which reads like such instructions.
 sten_script_test(check.no_stray_avx LABELS once
                  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/no_stray_avx_test.sh ${CMAKE_BINARY_DIR})
-sten_script_test(check.json LABELS once COMMAND sh ${checks}/json.sh)
+sten_script_test(check.json LABELS once COMMAND sh ${checks}/json_parser.sh)
 sten_script_test(check.json.selftest LABELS once
                  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/json_test.sh)
-sten_script_test(check.recipes LABELS once COMMAND sh ${checks}/recipes.sh)
+sten_script_test(check.recipes LABELS once COMMAND sh ${checks}/recipe_table.sh)
 sten_script_test(check.documents LABELS once COMMAND bash ${checks}/documents.sh)
 sten_script_test(check.documents.selftest LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/checks/documents_test.sh)
 sten_script_test(check.gpu_check.selftest LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/checks/gpu_check_test.sh)
-sten_script_test(check.schema LABELS once COMMAND sh ${checks}/schema.sh)
-sten_script_test(check.format LABELS once COMMAND bash ${checks}/format.sh)
+sten_script_test(check.schema LABELS once COMMAND sh ${checks}/recipe_schema.sh)
+sten_script_test(check.format LABELS once COMMAND bash ${checks}/clang_format.sh)
 sten_script_test(install.consumer LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/install/run.sh ${CMAKE_BINARY_DIR})
 
@@ -95,7 +95,7 @@ foreach(name IN LISTS cases)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT STEN_RECORD=${records}/${name})
   endif()
 endforeach()
-sten_script_test(check.bad_input LABELS once COMMAND sh ${checks}/bad_input.sh ${records})
+sten_script_test(check.bad_input LABELS once COMMAND sh ${checks}/bad_input_coverage.sh ${records})
 set_tests_properties(check.bad_input PROPERTIES FIXTURES_REQUIRED bad_input)
 sten_script_test(check.bad_input.selftest LABELS once
                  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/bad_input_test.sh)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # bad_input.sh takes no case whose test has not recorded it.
 set -eu
-check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/bad_input.sh
+check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/bad_input_coverage.sh
 T=$(mktemp -d)
 trap 'rm -r "$T"' EXIT
 mkdir "$T/records"

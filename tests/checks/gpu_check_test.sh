@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/each_case.py says how each case ended, whichever share a process, and runs the longest first; gpu_check.sh
+# scripts/run_test_cases.py says how each case ended, whichever share a process, and runs the longest first; gpu_check.sh
 # reports it.
 set -euo pipefail
 command -v python3 >/dev/null || { echo 'skipped: python3 is missing'; exit 77; }
@@ -41,7 +41,7 @@ expect() {
   local status=0 wanted=$1
   shift
   : >"$LOG"
-  python3 -B "$scripts/each_case.py" "$T/bin/sten_tests" '*' "${JOBS:-1}" 1 >"$T/out" || status=$?
+  python3 -B "$scripts/run_test_cases.py" "$T/bin/sten_tests" '*' "${JOBS:-1}" 1 >"$T/out" || status=$?
   printf '%s\n' "$@" >"$T/wanted"
   sed -nE 's/^([0-9]+)\t[0-9.]+ s\t(.*)/\1 \2/p' "$T/out" | sort -k2 >"$T/got"
   if [[ $status -ne $wanted ]] || ! diff "$T/wanted" "$T/got"; then

@@ -57,7 +57,7 @@ expect_exit() {
 expect_out() { grep -qF -e "$1" "$T/out" || fail "stdout lacks '$1'"; }
 expect_err() { grep -qF -e "$1" "$T/err" || fail "stderr lacks '$1'"; }
 
-# held N COMMAND...: runs it; case N of docs/bad_input.md holds, which scripts/checks/bad_input.sh reads
+# held N COMMAND...: runs it; case N of docs/bad_input.md holds, which scripts/checks/bad_input_coverage.sh reads
 # in the test's record.
 [ -z "${STEN_RECORD-}" ] || : >"$STEN_RECORD"
 held() {

@@ -1,4 +1,4 @@
-// Which cases of docs/bad_input.md tests held: scripts/checks/bad_input.sh reads it when they have
+// Which cases of docs/bad_input.md tests held: scripts/checks/bad_input_coverage.sh reads it when they have
 // run.
 #pragma once
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Who may include whom: a file includes its own room, or rooms of lower rows. So there is no circle.
-#   scripts/checks/layers.sh [ROOT]        prints every violation; exit 1 if there is one
+#   scripts/checks/include_layers.sh [ROOT]        prints every violation; exit 1 if there is one
 set -eu
 cd "${1:-$(dirname "$0")/../..}"
 
@@ -57,7 +57,7 @@ violations=$(find apps libsten kernels -type f \
   }
   FNR == 1 {
     from = room_of(FILENAME)
-    if (!(from in rank)) print FILENAME ":1: " from " is in no row of scripts/checks/layers.sh"
+    if (!(from in rank)) print FILENAME ":1: " from " is in no row of scripts/checks/include_layers.sh"
   }
   /^[ \t]*#[ \t]*include[ \t]*["<]/ && from in rank {
     path = $0

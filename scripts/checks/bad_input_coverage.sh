@@ -1,7 +1,7 @@
 #!/bin/sh
 # docs/bad_input.md has every case 1 to 131 once, in order, and the test of each has run and recorded
 # that it held; a case without a test says why instead.
-#   scripts/checks/bad_input.sh RECORDS     the folder in which ctest has tests record it
+#   scripts/checks/bad_input_coverage.sh RECORDS     the folder in which ctest has tests record it
 set -eu
 records=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs test cases of a device in several processes, and says how each ended.
 
-  each_case.py TESTS FILES JOBS SECONDS [COMMAND...]
+  run_test_cases.py TESTS FILES JOBS SECONDS [COMMAND...]
 
 Prints "status<tab>seconds s<tab>name" for each case of the doctest program TESTS in FILES, as --source-file takes them,
 and the output of those that failed. Ends with 1 where one did. So many JOBS run at a time, started by COMMAND, such as

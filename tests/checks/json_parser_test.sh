@@ -1,7 +1,7 @@
 #!/bin/sh
-# scripts/checks/json.sh passes this tree, and names a place that parses JSON by itself.
+# scripts/checks/json_parser.sh passes this tree, and names a place that parses JSON by itself.
 set -eu
-check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/json.sh
+check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/json_parser.sh
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
 mkdir -p "$T/libsten/base" "$T/apps"

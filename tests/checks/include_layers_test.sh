@@ -1,7 +1,7 @@
 #!/bin/sh
-# scripts/checks/layers.sh passes a tree that keeps the order and names what breaks it.
+# scripts/checks/include_layers.sh passes a tree that keeps the order and names what breaks it.
 set -eu
-check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/layers.sh
+check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/include_layers.sh
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
 
@@ -39,7 +39,7 @@ file kernels/reference/nmg.h '"libsten/base/shape.h"'
 file libsten/attic/old.h '"libsten/base/shape.h"'
 file libsten/nn/bert.h '"libsten/nn/block.h"' '"libsten/io/safetensors.h"' '"libsten/data/csv.h"'
 expect 1 'kernels/reference/nmg.h:1: kernels may not include libsten/base
-libsten/attic/old.h:1: libsten/attic is in no row of scripts/checks/layers.sh
+libsten/attic/old.h:1: libsten/attic is in no row of scripts/checks/include_layers.sh
 libsten/io/safetensors.cpp:1: libsten/io may not include libsten/run
 libsten/io/safetensors.cpp:2: libsten/io may not include apps
 libsten/layout/nmg.cpp:1: libsten/layout may not include libsten/io

@@ -1,7 +1,7 @@
 #!/bin/sh
 # JSON is parsed in one place, libsten/base/json.cpp, which bounds its depth and throws what programs
 # can say. Headers of safetensors files have a reader of their own, which keeps no document.
-#   scripts/checks/json.sh [ROOT]          prints every other place; exit 1 if there is one
+#   scripts/checks/json_parser.sh [ROOT]          prints every other place; exit 1 if there is one
 set -eu
 cd "${1:-$(dirname "$0")/../..}"
 [ -d libsten ] || { echo "json: $PWD has no libsten/" >&2; exit 1; }
