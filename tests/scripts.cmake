@@ -12,14 +12,17 @@ set(checks ${PROJECT_SOURCE_DIR}/scripts/checks)
 sten_script_test(check.dense_libraries COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/dense_libraries.sh)
 sten_script_test(check.layers LABELS once COMMAND sh ${checks}/include_layers.sh)
 sten_script_test(check.layers.selftest LABELS once
-                 COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/layers_test.sh)
+                 COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/include_layers_test.sh)
 sten_script_test(check.image_libraries COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/image_libraries.sh)
 # In sanitized builds there is data before functions, which reads like such instructions.
 sten_script_test(check.no_stray_avx LABELS once
                  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/no_stray_avx_test.sh ${CMAKE_BINARY_DIR})
 sten_script_test(check.json LABELS once COMMAND sh ${checks}/json_parser.sh)
 sten_script_test(check.json.selftest LABELS once
-                 COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/json_test.sh)
+                 COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/json_parser_test.sh)
+sten_script_test(check.words LABELS once COMMAND bash ${checks}/words.sh)
+sten_script_test(check.words.selftest LABELS once
+                 COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/checks/words_test.sh)
 sten_script_test(check.recipes LABELS once COMMAND sh ${checks}/recipe_table.sh)
 sten_script_test(check.documents LABELS once COMMAND bash ${checks}/documents.sh)
 sten_script_test(check.documents.selftest LABELS once
@@ -63,7 +66,7 @@ file(GLOB scripts CONFIGURE_DEPENDS cli/[^_]*.sh)
 foreach(script IN LISTS scripts)
   get_filename_component(name ${script} NAME_WE)
   set(labels cli)
-  if(name MATCHES "^(finetune|finetune_torch|manual|run_docs|tables|train_docs)$")  # that what documents show is true
+  if(name MATCHES "^(finetune|finetune_torch|manual|run_docs|recipe_tables|train_docs)$")  # that what documents show is true
     list(APPEND labels once)
   elseif(name MATCHES "_killed$")  # sanitizers have no say in a process that is killed
     list(APPEND labels once)

@@ -48,6 +48,7 @@ class Var {
   // Of a parameter after backward(), and of another value where retain_grad() was said before.
   const std::optional<Tensor>& grad() const;
   const Var& retain_grad() const;
+  [[deprecated("retain_grad")]] const Var& keep_grad() const { return retain_grad(); }
   // The same for all copies of a value of a tape, for as long as one of them lives; nullptr of a
   // constant.
   const void* identity() const { return slot_.get(); }
@@ -169,6 +170,7 @@ class DeferredSparsity {
   Sparsifier by_;
   Spec layout_;
 };
+using LateSparsity [[deprecated("DeferredSparsity")]] = DeferredSparsity;
 
 // On the tape of the first that wants a gradient; without one nothing is remembered.
 Var apply(Name op, std::initializer_list<Var> in, const Attributes& attributes = {},

@@ -85,6 +85,7 @@ using Implementation = std::function<Outputs(const Call&)>;
 
 // Which tensors of the operator its gradient reads; others: all inputs but the first.
 enum class SavedForBackward { inputs, outputs, others, nothing };
+using Keeps [[deprecated("SavedForBackward")]] = SavedForBackward;
 
 // What is true of an operator, whatever the layouts. Its gradient is the operator of the name with
 // ".grad": inputs are the gradients of its outputs and what it keeps, outputs the gradients of its
@@ -95,7 +96,10 @@ struct Operator {
 
 // One decision, as data.
 struct Plan {
-  DispatchKind kind = DispatchKind::exact;
+  union {
+    DispatchKind kind = DispatchKind::exact;
+    DispatchKind way;  // deprecated: kind
+  };
   std::vector<Name> in;     // the layouts that inputs are brought to before
   std::vector<bool> after;  // outputs that are computed dense, and sparsified after that
   double cost = 0;          // of conversions

@@ -45,6 +45,7 @@ struct OutSignature {
 // How an implementation is found: for these layouts; for others, to which there are ways without
 // loss; for dense.
 enum class DispatchKind { exact, converted, dense };
+using Way [[deprecated("DispatchKind")]] = DispatchKind;
 
 struct Signature {
   Name op;

@@ -10,7 +10,10 @@ namespace sten {
 
 // How a sparsifier is applied, as data.
 struct SparsifyPlan {
-  DispatchKind kind = DispatchKind::exact;
+  union {
+    DispatchKind kind = DispatchKind::exact;
+    DispatchKind way;  // deprecated: kind
+  };
   Spec in, out;  // what the implementation takes and gives; of the dense way dense, and the result
   double cost = 0;   // of conversions, as those of operators
   std::string text;  // one line: what is done, and of a fallback what was missing

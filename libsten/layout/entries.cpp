@@ -198,14 +198,14 @@ void check_chunks_hold(const Shape& extents, const std::vector<Index>& at, const
   std::vector<EntryLocation> positions;
   positions.reserve(at.size());
   for (const Index offset : at) {
-    const auto [line, strip] = geo.view.match(offset);
+    const auto [line, strip] = geo.view.place(offset);
     const Index batch = line / geo.view.rows, row = line % geo.view.rows;
     positions.push_back({(batch * geo.row_blocks + row / geo.m) * geo.chunks + strip / geo.strips,
                          strip % geo.strips, row % geo.m});
   }
   std::sort(positions.begin(), positions.end());
   const auto table = PatternTable::get(geo.n, geo.m);
-  ChunkMatcher placer(*table, geo.g);
+  ChunkMatcher matcher(*table, geo.g);
   ChunkPositions kept(geo);
   for (std::size_t k = 0; k < positions.size();) {
     const NmgUnit unit(geo, positions[k].unit);
@@ -218,7 +218,7 @@ void check_chunks_hold(const Shape& extents, const std::vector<Index>& at, const
         refuse_strip(what, unit, axis, geo.n, positions[k].strip);
     }
     // As many strips as a pattern takes always find their places.
-    if (used > geo.g && !placer.match(kept)) refuse_chunk(what, unit, axis, geo.g);
+    if (used > geo.g && !matcher.match(kept)) refuse_chunk(what, unit, axis, geo.g);
   }
 }
 

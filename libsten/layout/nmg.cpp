@@ -110,7 +110,7 @@ Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec, std::string_vi
     const auto from = x.values.as<U>();
     const auto to = out.values.mutate<U>();
     parallel_for(geo.units(), nmg_grain(geo), [&](Index begin, Index end) {
-      ChunkMatcher placer(*table, geo.g);
+      ChunkMatcher matcher(*table, geo.g);
       ChunkPositions kept(geo);
       for (Index u = begin; u < end; ++u) {
         const NmgUnit unit(geo, u);
@@ -119,9 +119,9 @@ Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec, std::string_vi
           for (Index p = 0; p < unit.rows; ++p)
             if (bit_at(bits, nmg_offset(geo, unit, p, s)) && !kept.keep(s, p))
               refuse_strip(what, unit, out.axis, geo.n, s);
-        if (!placer.match(kept)) refuse_chunk(what, unit, out.axis, geo.g);
+        if (!matcher.match(kept)) refuse_chunk(what, unit, out.axis, geo.g);
         const auto write = [&](auto* index) {
-          write_matched(geo, unit, *table, kept, placer, from.data(),
+          write_matched(geo, unit, *table, kept, matcher, from.data(),
                         to.data() + u * geo.strips * geo.n, index + u * geo.strips);
         };
         if (narrow)

@@ -77,10 +77,10 @@ std::string text_of(const NmgUnit& unit, Index axis);
 // position that it does not keep. values: [C, g, n], index: [C, g].
 template <class U, class I>
 void write_matched(const NmgGeometry& geo, const NmgUnit& unit, const PatternTable& table,
-                   const ChunkPositions& kept, const ChunkMatcher& placer, const U* x, U* values,
+                   const ChunkPositions& kept, const ChunkMatcher& matcher, const U* x, U* values,
                    I* index) {
   for (Index p = 0; p < geo.patterns; ++p)
-    for (const std::int32_t s : placer.group(p)) {
+    for (const std::int32_t s : matcher.group(p)) {
       *index++ = static_cast<I>(s);
       auto next = kept[s].begin();
       for (const std::uint16_t r : table[p]) {

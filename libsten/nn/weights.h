@@ -10,7 +10,7 @@ namespace sten {
 std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Checkpoint& file);
 
 // BF16 and F16 do not fit; or BF16 stays, for an Executor, and F16 becomes F32; or both do.
-enum class LowWeights { refused, kept, widened };
+enum class LowWeights { refused, unchanged, widened };
 
 // The graph's weights by their names, each in its layout in the file; dense ones borrow from the
 // file. Those that a file has as [in, out] and the graph as [out, in] are turned with their layout, or

@@ -92,7 +92,7 @@ ValueRef OnnxCall::add(Name op, std::vector<ValueRef> in, Attributes attributes)
 }
 
 void OnnxCall::give_name(std::size_t output, ValueRef value) {
-  const bool is_own = builder[value].step && *builder[value].step >= first_node_;
+  const bool is_own = builder[value].node && *builder[value].node >= first_node_;
   if (is_own)
     builder.change(value).name =
         output == 0 && !node.name.empty() ? node.name : node.outputs[output];

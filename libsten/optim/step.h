@@ -31,7 +31,7 @@ struct StepRule {
       std::function<void(const kernels::StepFunctions& steps, const kernels::StepElements& x,
                          float* const* state, kernels::Stream stream)>;
   DeviceStep on_device{};
-  // Where not nullptr: `there` only takes note, and the step begins when the caller says so.
+  // Where not nullptr: `on_device` only takes note, and the step begins when the caller says so.
   Held* held = nullptr;
 
   template <class F>
@@ -67,7 +67,7 @@ class DeviceSteps {
   explicit DeviceSteps(Function f) : f_(f) {}
   // For a rule's `held`. What selects positions from the new values cannot wait.
   StepRule::Held* held(const Update& u) { return u.sparsifier() ? nullptr : &held_; }
-  // In its `there`, with the same update.
+  // In its `on_device`, with the same update.
   void add(const E& one, const Update& u) {
     if (u.sparsifier())
       begin({&one, 1});

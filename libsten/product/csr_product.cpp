@@ -12,7 +12,7 @@ namespace {
 // Columns of B and y that are worked on together, and how many rows of B: what is read again and
 // again lies side by side and stays in the second cache.
 constexpr Index panel = 128, slab_bytes = Index{1} << 19;
-constexpr Index slab_rows = slab_bytes / (panel * Index{sizeof(float)});
+constexpr Index csr_slab_rows = slab_bytes / (panel * Index{sizeof(float)});
 // With fewer rows of A the copy would cost more than it saves.
 constexpr Index least_copied = 64;
 
@@ -20,7 +20,7 @@ constexpr Index least_copied = 64;
 class Cut {
  public:
   explicit Cut(const CsrEntries& a)
-      : a_(a), slabs_(std::max<Index>(1, ceil_div(a.cols, slab_rows))) {
+      : a_(a), slabs_(std::max<Index>(1, ceil_div(a.cols, csr_slab_rows))) {
     if (slabs_ == 1) return;
     cuts_.resize((slabs_ + 1) * a.rows);
     parallel_for(a.rows, 256, [&](Index begin, Index end) {
@@ -29,7 +29,7 @@ class Cut {
         const std::int64_t last = a.ptr[r + 1];
         for (Index s = 0; s + 1 < slabs_; ++s) {
           cuts_[s * a.rows + r] = e;
-          while (e < last && a.index[e] < (s + 1) * slab_rows) ++e;
+          while (e < last && a.index[e] < (s + 1) * csr_slab_rows) ++e;
         }
         cuts_[(slabs_ - 1) * a.rows + r] = e;
         cuts_[slabs_ * a.rows + r] = last;
@@ -38,8 +38,8 @@ class Cut {
   }
   Index slabs() const { return slabs_; }
   // Rows of B of slab s.
-  static Index first_of(Index s) { return s * slab_rows; }
-  Index count_of(Index s) const { return std::min(a_.cols - first_of(s), slab_rows); }
+  static Index first_of(Index s) { return s * csr_slab_rows; }
+  Index count_of(Index s) const { return std::min(a_.cols - first_of(s), csr_slab_rows); }
   // Rows [first, first + count) of A in slab s.
   kernels::UnpackedCsr lines(Index s, Index first, Index count) const {
     const std::int64_t* from = (slabs_ == 1 ? a_.ptr : cuts_.data() + s * a_.rows) + first;
@@ -205,7 +205,7 @@ void sampled_csr_product(const CsrEntries& a, const RowsOperand& c, const RowsOp
   const std::int64_t entry0 = a.ptr[0];
   const Cut cut(a);
   // All panels of some rows on one thread, which add to the same sums.
-  const Index most = c.sparse ? slab_rows : std::max<Index>(1, a.rows);
+  const Index most = c.sparse ? csr_slab_rows : std::max<Index>(1, a.rows);
   const Index parts =
       std::max(ceil_div(a.rows, most), threads() == 1 ? 1 : std::min<Index>(a.rows, 2 * threads()));
   parallel_for(a.rows == 0 ? 0 : parts, 1, [&](Index begin, Index end) {

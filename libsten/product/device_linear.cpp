@@ -86,7 +86,7 @@ float* floats_in(Values& v) { return reinterpret_cast<float*>(v.mutate_bytes());
 Values transposed_copy(Index rows, Index cols, const float* x, Device device) {
   Values to = Values::uninitialized(DType::F32, rows * cols, device);
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.transpose_panel(1, rows, cols, x, nullptr, floats_in(to), stream);
+    cuda.windows.transpose(1, rows, cols, x, nullptr, floats_in(to), stream);
   });
   return to;
 }
@@ -104,7 +104,7 @@ void multiply_transposed(const Tensor& w, const kernels::ListOperands& x) {
   Values c = Values::uninitialized(DType::F32, out * x.tokens, w.device());
   device_product(w, x.tokens, reinterpret_cast<const float*>(b.bytes().data()), floats_in(c));
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.transpose_panel(1, out, x.tokens, floats_in(c), x.bias, x.y, stream);
+    cuda.windows.transpose(1, out, x.tokens, floats_in(c), x.bias, x.y, stream);
   });
 }
 
@@ -127,7 +127,7 @@ bool multiply_columns_transposed(const Tensor& w, const kernels::ListOperands& x
                         floats_in(c)))
     return false;
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.transpose_panel(1, in, x.tokens, floats_in(c), x.bias, x.y, stream);
+    cuda.windows.transpose(1, in, x.tokens, floats_in(c), x.bias, x.y, stream);
   });
   return true;
 }

@@ -166,7 +166,7 @@ PackedRowPairs pack_row_pairs(const CsrEntries& a) {
     std::vector<CsrRowPair> runs;
     std::vector<std::uint16_t> columns;
     std::vector<float> values;
-    std::vector<PackedRowPairs::Place> ends;  // of each slab
+    std::vector<PackedRowPairs::StripLocation> ends;  // of each slab
   };
   std::vector<Band> of_band(bands);
   parallel_for(bands, 1, [&](Index begin, Index end) {
@@ -195,14 +195,15 @@ PackedRowPairs pack_row_pairs(const CsrEntries& a) {
       }
     }
   });
-  PackedRowPairs::Place all{0, 0, 0};
+  PackedRowPairs::StripLocation all{0, 0, 0};
   // f(band, where a slab of it begins, where it ends) in the order in which they are stored.
   const auto each_part = [&](auto&& f) {
     for (Index s = 0; s < slabs; ++s)
       for (const Band& band : of_band)
-        f(band, s ? band.ends[s - 1] : PackedRowPairs::Place{0, 0, 0}, band.ends[s]);
+        f(band, s ? band.ends[s - 1] : PackedRowPairs::StripLocation{0, 0, 0}, band.ends[s]);
   };
-  each_part([&](const Band&, const PackedRowPairs::Place& begin, const PackedRowPairs::Place& end) {
+  each_part([&](const Band&, const PackedRowPairs::StripLocation& begin,
+                const PackedRowPairs::StripLocation& end) {
     out.first.push_back(all);
     all = {all.run + end.run - begin.run, all.strip + end.strip - begin.strip,
            all.value + end.value - begin.value};
@@ -214,15 +215,15 @@ PackedRowPairs pack_row_pairs(const CsrEntries& a) {
   CsrRowPair* runs = out.runs.mutate();
   std::uint16_t* columns = out.columns.mutate();
   float* values = out.values.mutate();
-  each_part(
-      [&](const Band& band, const PackedRowPairs::Place& begin, const PackedRowPairs::Place& end) {
-        const auto copy = [](const auto& from, Index first, Index last, auto*& to) {
-          to = std::copy(from.begin() + first, from.begin() + last, to);
-        };
-        copy(band.runs, begin.run, end.run, runs);
-        copy(band.columns, begin.strip, end.strip, columns);
-        copy(band.values, begin.value, end.value, values);
-      });
+  each_part([&](const Band& band, const PackedRowPairs::StripLocation& begin,
+                const PackedRowPairs::StripLocation& end) {
+    const auto copy = [](const auto& from, Index first, Index last, auto*& to) {
+      to = std::copy(from.begin() + first, from.begin() + last, to);
+    };
+    copy(band.runs, begin.run, end.run, runs);
+    copy(band.columns, begin.strip, end.strip, columns);
+    copy(band.values, begin.value, end.value, values);
+  });
   return out;
 }
 

@@ -270,7 +270,7 @@ class Preview {
     r_.facts.emplace_back("memory/values", m.values);
     r_.facts.emplace_back("memory/evaluation", m.evaluation);
     r_.facts.emplace_back("memory/calibration", m.calibration);
-    r_.facts.emplace_back("memory/kept", m.kept());
+    r_.facts.emplace_back("memory/kept", m.pooled());
     r_.facts.emplace_back("memory/all", m.total());
     r_.notes.push_back(fmt::format(
         "memory: about {} beside the data and the program: weights {}, gradients {}, optimizer {}, "
@@ -279,7 +279,7 @@ class Preview {
         bytes(m.sparsity), m.teacher ? fmt::format("teacher {}, ", bytes(m.teacher)) : "",
         task_.parts() > 1 ? "a part of a batch" : "a batch", bytes(m.values), bytes(m.evaluation),
         m.calibration ? fmt::format("calibration {}, ", bytes(m.calibration)) : "",
-        bytes(m.kept())));
+        bytes(m.pooled())));
   }
 
   const Task task_;

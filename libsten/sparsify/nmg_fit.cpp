@@ -62,7 +62,7 @@ struct Worker {
   NmgChunkFit<E> chunk;
   ChunkBits bits;
   std::vector<std::int32_t> next;
-  ChunkMatcher placer;
+  ChunkMatcher matcher;
   ChunkPositions kept;
 
   Worker(const NmgGeometry& geometry, const PatternTable& patterns, FitMethod method,
@@ -72,7 +72,7 @@ struct Worker {
         chunk(geo, table, method),
         bits(geo, table, mask),
         next(geo.patterns),
-        placer(table, geo.g),
+        matcher(table, geo.g),
         kept(geo) {}
 
   // In padding strips are free to have other patterns than the fit gave them: the same as for
@@ -85,8 +85,8 @@ struct Worker {
       for (Index s = 0; s < unit.cols; ++s)
         for (const std::uint16_t r : table[pattern_of[s]])
           if (r < unit.rows) kept.keep(s, r);
-      placer.place(kept);  // there is one: the fit's
-      write_matched(geo, unit, table, kept, placer, x, values, index);
+      matcher.match(kept);  // there is one: the fit's
+      write_matched(geo, unit, table, kept, matcher, x, values, index);
       return;
     }
     const kernels::NmgElements<Bits> in{x + unit.offset, geo.view.row_stride, geo.view.col_stride};

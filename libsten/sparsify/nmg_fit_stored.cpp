@@ -20,7 +20,7 @@ class StoredChunk {
         fit_(geo_, table, fit.method),
         values_(fit.m * geo_.strips),
         is_stored_(values_.size()),
-        placer_(table, fit.g),
+        matcher_(table, fit.g),
         kept_(geo_) {}
 
   void begin(const NmgUnit& next_operator) {
@@ -45,8 +45,8 @@ class StoredChunk {
     for (Index s = 0; s < unit_.cols; ++s)
       for (const std::uint16_t r : table_[pattern_of[s]])
         if (r < unit_.rows && is_stored_[r * geo_.strips + s]) kept_.keep(s, r);
-    placer_.place(kept_);  // there is one: the fit's
-    write_matched(geo_, unit_, table_, kept_, placer_, values_.data(), values, index);
+    matcher_.match(kept_);  // there is one: the fit's
+    write_matched(geo_, unit_, table_, kept_, matcher_, values_.data(), values, index);
   }
 
  private:
@@ -56,7 +56,7 @@ class StoredChunk {
   NmgChunkFit<E> fit_;
   std::vector<Bits> values_;             // [m, strips]
   std::vector<std::uint8_t> is_stored_;  // likewise
-  ChunkMatcher placer_;
+  ChunkMatcher matcher_;
   ChunkPositions kept_;
 };
 

@@ -14,7 +14,7 @@ namespace sten {
 namespace {
 
 // Of all that is stored but the values.
-std::uint64_t hash_of_positions(const Tensor& x) {
+std::uint64_t hash_of_structure(const Tensor& x) {
   std::uint64_t hash = hash_of_text(x.spec().str());
   for (const Part& p : x.save().parts)
     if (p.name != "values") hash = hash_bytes(hash, std::span<const std::byte>(p.bytes));
@@ -61,7 +61,7 @@ SumOverRanks sum_over_ranks(Communicator& ranks, const Tensor& mine, Transport b
   if (const int other = differing_rank(ranks, hash_of_text(layout)))
     return all_values(fmt::format("all values: rank {} has another layout than rank 0", other));
   if (mine.is<Dense>()) return all_values("all values of dense");
-  const int other = differing_rank(ranks, hash_of_positions(mine));
+  const int other = differing_rank(ranks, hash_of_structure(mine));
   if (other == 0) {
     if (mine.is<Masked>())
       return {summed_kept(ranks, mine, by),

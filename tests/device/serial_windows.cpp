@@ -13,7 +13,7 @@ kernels::WindowFunctions serial_windows() {
   W all{};
   all.make_columns = with_memory<windows_table, &W::make_columns>();
   all.sum_columns = with_memory<windows_table, &W::sum_columns>();
-  all.turn = with_memory<windows_table, &W::turn>();
+  all.transpose = with_memory<windows_table, &W::transpose>();
   all.add_relu = with_memory<windows_table, &W::add_relu>();
   return all;
 }

@@ -175,5 +175,5 @@ TEST_CASE("the band's implementation for csr keeps what the sparsifier keeps of 
   CHECK(same_parts(sparsified.save(), t.save()));
   CHECK(other == "strict: band(csr) -> banded:k=3: another band; selects of the dense form");
   CHECK(plan_sparsify(band, Spec("csr"), banded).text == "band(csr) -> banded:k=2: exact");
-  CHECK(plan_sparsify(band, Spec("coo"), banded).way == DispatchKind::converted);
+  CHECK(plan_sparsify(band, Spec("coo"), banded).kind == DispatchKind::converted);
 }

@@ -182,7 +182,7 @@ TEST_CASE("the second pass of a two-pass format takes the implementation for wha
   // One that has none for it is found by the way to csr and back.
   const SparsifyPlan plan =
       plan_sparsify(by("magnitude:sparsity=0.9"), Spec("my-csc"), Spec("csc"));
-  CHECK(plan.way == DispatchKind::converted);
+  CHECK(plan.kind == DispatchKind::converted);
   CHECK(plan.text ==
         "magnitude(my-csc) -> csc: no implementation for these layouts; my-csc -> csr, "
         "magnitude(csr) -> csr, csr -> csc (cost 2)");

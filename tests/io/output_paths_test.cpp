@@ -72,9 +72,9 @@ TEST_CASE("what a run keeps in its directory is no other output, and it lies in 
                          "', where a run keeps its own files"));
   CHECK(refusal({}, {state, {"-o", dir / "s/yours"}, {"--report", dir / "s/sub/mine"}}).empty());
   for (const char* name : {"m", "m/new", "m/sub/new"})
-    CHECK(refusal({{"", dir / "m"}}, {{"--state", dir / name, true, state.keeps}})
+    CHECK(refusal({{"", dir / "m"}}, {{"--state", dir / name, true, state.is_own_file}})
               .ends_with("lies in the input '" + dir / "m" + "', where no run keeps its files"));
-  CHECK(refusal({{"", dir / "m/sub"}}, {{"--state", dir / "m", true, state.keeps}}).empty());
+  CHECK(refusal({{"", dir / "m/sub"}}, {{"--state", dir / "m", true, state.is_own_file}}).empty());
 }
 
 TEST_CASE("a link to what is not there yet is what it leads to") {

@@ -43,7 +43,7 @@ void with_both(F&& f) {
 TEST_CASE("blocks add a bias and sum rows") {
   with_both([](const MapFunctions& f, bool checked) {
     Dice dice(1);
-    using Size = std::binary<Index, Index>;
+    using Size = std::pair<Index, Index>;
     std::vector<Size> sizes{{1, 1}, {3, 7}, {200, 33}, {280, 9}, {0, 5}, {5, 0}, {70, 1}};
     if (!checked) sizes.insert(sizes.end(), {{9001, 65}, {20000, 1}, {1, 5000}});
     for (const Size& size : sizes) {

@@ -60,10 +60,11 @@ std::vector<Convolution> convolutions() {
 
 // Whole images, some of them, and places of one.
 std::vector<ColumnSegment> pieces_of(const Convolution& c, bool by_channel) {
-  std::vector<ColumnSegment> all{{0, c.batch, 0, c.places(), by_channel},
-                                 {c.batch - 1, 1, 0, c.places(), by_channel},
-                                 {0, 0, 0, c.places(), by_channel}};
-  if (c.places() > 2) all.push_back({c.batch - 1, 1, 2, c.places() - 2, by_channel});
+  std::vector<ColumnSegment> all{{0, c.batch, 0, c.output_positions(), by_channel},
+                                 {c.batch - 1, 1, 0, c.output_positions(), by_channel},
+                                 {0, 0, 0, c.output_positions(), by_channel}};
+  if (c.output_positions() > 2)
+    all.push_back({c.batch - 1, 1, 2, c.output_positions() - 2, by_channel});
   return all;
 }
 
@@ -72,7 +73,8 @@ template <class F>
 void each_column(const Convolution& c, const ColumnSegment& p, F&& f) {
   const Index in = c.group_in(), taps = c.taps();
   for (Index row = 0; row < p.rows(); ++row) {
-    const Index image = p.image + row / p.places, place = p.place + row % p.places;
+    const Index image = p.image + row / p.output_positions,
+                place = p.place + row % p.output_positions;
     const Index o[] = {place / (c.result[1] * c.result[2]), place / c.result[2] % c.result[1],
                        place % c.result[2]};
     for (Index channel = 0; channel < c.in; ++channel)
@@ -151,7 +153,7 @@ TEST_CASE("blocks turn matrices, and take what is above 0") {
       const WindowFloats from = whole_numbers(dice, n * a * b), bias = whole_numbers(dice, a);
       WindowFloats to(from.size()), want(from.size());
       for (const bool has_bias : {false, true}) {
-        f.turn(n, a, b, from.data(), has_bias ? bias.data() : nullptr, to.data(), nullptr);
+        f.transpose(n, a, b, from.data(), has_bias ? bias.data() : nullptr, to.data(), nullptr);
         for (Index k = 0; k < n; ++k)
           for (Index i = 0; i < a; ++i)
             for (Index j = 0; j < b; ++j)
@@ -159,7 +161,7 @@ TEST_CASE("blocks turn matrices, and take what is above 0") {
         CHECK(to == want);
       }
     }
-    f.turn(0, 7, 9, nullptr, nullptr, nullptr, nullptr);
+    f.transpose(0, 7, 9, nullptr, nullptr, nullptr, nullptr);
     const float nan = std::numeric_limits<float>::quiet_NaN();
     WindowFloats y{1, -2, 3, nan, 5}, more{1, 1, -4, 0, nan};
     f.add_relu(3, more.data(), y.data(), nullptr);

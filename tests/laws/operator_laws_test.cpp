@@ -92,7 +92,7 @@ TEST_CASE("an operator on any layout is the operator on dense, and so are its gr
   for_each_case([&](const LayoutCase& l) {
     std::vector<Tensor> dense = l.in;
     dense[l.i] = l.in[l.i].to_dense();
-    ++forward[operators().plan(l.signature())->way];
+    ++forward[operators().plan(l.signature())->kind];
     const Log log;
     const Walked got = walk(l.c, l.in);
     for (const std::string& text : log.plans) {

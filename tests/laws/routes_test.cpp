@@ -86,11 +86,11 @@ class Table {
 // Of the plan for `s`.
 std::string cell(const Operators& all, const Signature& s) {
   const auto plan = all.plan(s);
-  if (plan->way == DispatchKind::exact) return "exact";
+  if (plan->kind == DispatchKind::exact) return "exact";
   std::string to;
   for (std::size_t i = 0; i < s.in.size(); ++i)
     if (plan->in[i] != s.in[i]) to = plan->in[i].text();
-  if (plan->way == DispatchKind::converted && to != "dense") return "to " + to;
+  if (plan->kind == DispatchKind::converted && to != "dense") return "to " + to;
   const bool is_after = std::ranges::find(plan->after, true) != plan->after.end();
   return is_after && to.empty() ? "after" : "dense";
 }

@@ -92,13 +92,13 @@ TEST_CASE("what is sparse stays so while a built-in sparsifier chooses") {
       if (from.name.starts_with("user-") || from.name == "dense" || from.name == "masked") continue;
       const SparsifyPlan plan = plan_sparsify(s, from.spec, csr);
       CAPTURE(plan.text);
-      CHECK(plan.way != DispatchKind::dense);
+      CHECK(plan.kind != DispatchKind::dense);
       CHECK(!plan.is_fallback);
     }
   }
   // Its scores are dense, and rank all elements.
   const SparsifyPlan plan =
       plan_sparsify(registry().sparsifier(Spec::parse("movement:sparsity=0.5")), csr, csr);
-  CHECK(plan.way == DispatchKind::dense);
+  CHECK(plan.kind == DispatchKind::dense);
   CHECK(!plan.is_fallback);
 }

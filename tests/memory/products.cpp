@@ -15,7 +15,7 @@ TEST_CASE("the second product of bfloat16 with a weight allocates nothing") {
   Array<std::uint16_t> x(interleaved_size(cols, tokens)), y(interleaved_size(rows, tokens));
   Array<float> floats(rows * tokens);
   const auto multiply = [&] {
-    weight.multiply(Pairs{cols, tokens, x.data()}, InterleavedOut{rows, tokens, y.mutate()},
+    weight.multiply(Interleaved{cols, tokens, x.data()}, InterleavedOut{rows, tokens, y.mutate()},
                     {1, nullptr, y.data(), kernels::Activation::gelu});
     weight.multiply(Activations16{ActivationLayout::tokens, cols, tokens, x.data()},
                     ActivationsOut{ActivationLayout::tokens, rows, tokens, floats.mutate()});

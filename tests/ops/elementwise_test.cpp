@@ -12,7 +12,7 @@ using namespace sten::testing;
 
 namespace {
 
-const float nan_value = std::numeric_limits<float>::quiet_NaN();
+const float quiet_nan = std::numeric_limits<float>::quiet_NaN();
 
 Tensor tensor(Shape extents, const std::vector<float>& v) { return f32(std::move(extents), v); }
 
@@ -21,7 +21,7 @@ bool equal(const Tensor& a, const Tensor& b) { return same_bits(a.to_dense(), b.
 }  // namespace
 
 TEST_CASE("relu replaces what is negative by 0 and keeps NaN") {
-  const std::vector<float> y = floats(relu(tensor({5}, {-2, -0.0f, 0, 3, nan_value})).to_dense());
+  const std::vector<float> y = floats(relu(tensor({5}, {-2, -0.0f, 0, 3, quiet_nan})).to_dense());
   CHECK(std::vector<float>(y.begin(), y.end() - 1) == std::vector<float>{0, 0, 0, 3});
   CHECK(std::isnan(y.back()));
 }
@@ -46,7 +46,7 @@ TEST_CASE("gelu-tanh reaches its limits without overflow") {
   CHECK(std::vector<float>(dx.begin(), dx.begin() + 3) == std::vector<float>{0, 0, 0.5});
   CHECK(dx[3] == doctest::Approx(1.0829640838));
   CHECK(std::vector<float>(dx.begin() + 4, dx.end()) == std::vector<float>{1, 1});
-  CHECK(std::isnan(floats(apply("gelu-tanh", {tensor({1}, {nan_value})}).to_dense())[0]));
+  CHECK(std::isnan(floats(apply("gelu-tanh", {tensor({1}, {quiet_nan})}).to_dense())[0]));
 }
 
 TEST_CASE("sigmoid and tanh reach their limits without overflow") {

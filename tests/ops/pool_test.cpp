@@ -38,19 +38,19 @@ Numbers numbered_grad(const Tensor& x, Name op, const Attributes& a) {
 Attributes window(Index kernel, Index stride) {
   return Attributes().set("kernel", List{kernel}).set("strides", List{stride});
 }
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float infinite = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace
 
 TEST_CASE("of equals the first one is the largest, and NaN is larger than all") {
   CHECK(numbered_grad(line({1, 1, 1, 1}), "max-pool", window(2, 1)) == Numbers{1, 2, 3, 0});
-  CHECK(numbered_grad(line({-infinity, -infinity}), "max-pool", window(2, 1)) == Numbers{1, 0});
-  const Numbers y = numbers_in(max_pool(line({infinity, not_a_number, 3, 4}), window(2, 1)));
+  CHECK(numbered_grad(line({-infinite, -infinite}), "max-pool", window(2, 1)) == Numbers{1, 0});
+  const Numbers y = numbers_in(max_pool(line({infinite, not_a_number, 3, 4}), window(2, 1)));
   CHECK(y[0] != y[0]);
   CHECK(y[1] != y[1]);
   CHECK(y[2] == 4);
-  CHECK(numbered_grad(line({infinity, not_a_number, 3, 4}), "max-pool", window(2, 1)) ==
+  CHECK(numbered_grad(line({infinite, not_a_number, 3, 4}), "max-pool", window(2, 1)) ==
         Numbers{0, 3, 0, 3});
   CHECK(numbered_grad(line({2, 5, 5, 1}), "adaptive-max-pool", Attributes().set("size", List{1})) ==
         Numbers{0, 1, 0, 0});
@@ -71,9 +71,9 @@ TEST_CASE("with ceil a last window begins in x or in the padding before it") {
 }
 
 TEST_CASE(
-    "a window in the padding alone has -infinity, its mean is 0, and nobody gets its gradient") {
+    "a window in the padding alone has -infinite, its mean is 0, and nobody gets its gradient") {
   const Attributes a = window(1, 1).set("pads", List{1, 0});
-  CHECK(numbers_in(max_pool(line({5, 6}), a)) == Numbers{-infinity, 5, 6});
+  CHECK(numbers_in(max_pool(line({5, 6}), a)) == Numbers{-infinite, 5, 6});
   CHECK(numbers_in(average_pool(line({5, 6}), a)) == Numbers{0, 5, 6});
   CHECK(numbered_grad(line({5, 6}), "max-pool", a) == Numbers{2, 3});
   CHECK(numbered_grad(line({5, 6}), "average-pool", a) == Numbers{2, 3});

@@ -160,9 +160,9 @@ TEST_CASE("relu takes gradients in csr at other positions than those of its outp
 TEST_CASE("x in another layout is converted to csr, which the plan says") {
   for (const char* layout : {"bitmask", "csc", "coo", "ell", "bcsr", "nm", "nmg"}) {
     const auto plan = operators().plan({"linear", {layout, "dense"}});
-    CHECK(plan->way == DispatchKind::converted);
+    CHECK(plan->kind == DispatchKind::converted);
     CHECK(has(plan->text, std::string("converts ") + layout + " to csr (cost 1)"));
   }
-  CHECK(operators().plan({"linear", {"csr", "dense", "dense"}})->way == DispatchKind::exact);
-  CHECK(operators().plan({"linear", {"masked", "dense"}})->way == DispatchKind::exact);
+  CHECK(operators().plan({"linear", {"csr", "dense", "dense"}})->kind == DispatchKind::exact);
+  CHECK(operators().plan({"linear", {"masked", "dense"}})->kind == DispatchKind::exact);
 }

@@ -264,8 +264,8 @@ TEST_CASE("pairs of row blocks are multiplied as by the reference, on every ISA"
     const std::vector<float> before = floats(normals(dice, {blocks * m * width}));
     for (const kernels::Isa isa : kernels::all_isas) {
       const kernels::NmgGemmTable* table = kernels::nmg_gemm_for(isa);
-      if (!table || !table->pairs(1, m)) continue;
-      CHECK(!table->pairs(2, m));
+      if (!table || !table->supports_block_pairs(1, m)) continue;
+      CHECK(!table->supports_block_pairs(2, m));
       rows.groups = table->groups(1, m);
       for (const bool more : {false, true}) {
         std::vector<float> wanted = before;
@@ -285,7 +285,7 @@ TEST_CASE("pairs of row blocks are multiplied as by the reference, on every ISA"
 }
 
 TEST_CASE("row blocks become pairs where they share columns, whose infinities stay in their rows") {
-  if (!kernels::nmg_gemm().pairs(1, 2)) return;
+  if (!kernels::nmg_gemm().supports_block_pairs(1, 2)) return;
   Dice dice(9);
   const Format f{1, 2, 8};
   const Index m = 6, k = 128, n = 70;

@@ -102,7 +102,7 @@ TEST_CASE("what brings accuracy back goes on from files bit for bit, too") {
         RunManifest record;
         record.best_step = 4;
         record.best_weights = t->weights();
-        const RunManifest read = through_files(dir, *t, record).record;
+        const RunManifest read = through_files(dir, *t, record).manifest;
         for (const auto& [name, w] : t->weights())
           CHECK(Tensor(read.best_weights.at(name).to_dense()).values()->as<float>()[1] ==
                 Tensor(w.to_dense()).values()->as<float>()[1]);
@@ -178,10 +178,10 @@ TEST_CASE("a checkpoint keeps what the run knows, and the best weights where the
     CHECK(back.best_loss == 0.75);
     CHECK(floats(back.best_weights.at("layers.1.weight").to_dense()) == best);
   };
-  check(through_files(dir, *t, record).record);
+  check(through_files(dir, *t, record).manifest);
   CHECK(!std::filesystem::exists(dir / "checkpoint/best.safetensors"));
   t->step();
-  check(through_files(dir, *t, record).record);
+  check(through_files(dir, *t, record).manifest);
   CHECK(std::filesystem::exists(dir / "checkpoint/best.safetensors"));
 }
 
@@ -260,7 +260,8 @@ TEST_CASE("losses that are no numbers are kept as they are") {
   const auto t = trainer_of(small_mlp(dir));
   const double infinity = std::numeric_limits<double>::infinity();
   const RunManifest back =
-      through_files(dir, *t, {"a", "b", {std::nan(""), 0, 3}, {infinity, 0, 3}, {}, 0, {}}).record;
+      through_files(dir, *t, {"a", "b", {std::nan(""), 0, 3}, {infinity, 0, 3}, {}, 0, {}})
+          .manifest;
   CHECK(std::isnan(back.validation_before.loss));
   CHECK(back.test_before.loss == infinity);
 }
