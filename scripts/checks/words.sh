@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# No name of the code is one that docs/glossary.md has in its column "not": prints every such place;
+# exit 1 if there is one. Deprecated aliases of public names are left out.
+#   scripts/checks/words.sh [ROOT]
+set -euo pipefail
+cd "${1:-$(dirname "${BASH_SOURCE[0]}")/../..}"
+
+# The last column of the tables: `name`, `prefix_*`, ... as one extended regular expression.
+names=$(awk -F'|' '/^\| term / { column = 0; for (i = 1; i <= NF; ++i) if ($i ~ /^ *not *$/) column = i; next }
+  /^\|/ && column { print $column } !/^\|/ { column = 0 }' docs/glossary.md |
+  { grep -oE '`[A-Za-z_][A-Za-z_0-9*]*`|`\*[A-Za-z_0-9*]+`' || true; } | tr -d '`' | sed 's/[*]/[A-Za-z_0-9]*/g' | sort -u | paste -sd'|')
+[[ -n $names ]] || { echo "docs/glossary.md: the column \"not\" has no names" && exit 1; }
+
+# Names are code: neither comments nor texts in quotes are looked at.
+faults=$(
+  find apps libsten kernels tests -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) |
+    { grep -vE '^(libsten/base/kept_memory.h|libsten/sparsify/per_block.h|tests/extend/deprecated_names.cpp)$' || true; } |
+    LC_ALL=C sort | NAMES=$names xargs perl -ne 's|//.*||; s/"([^"\\]|\\.)*"/""/g; print "$ARGV:$.:$_"
+      if /\b(?:$ENV{NAMES})\b/ && !/\[\[deprecated|^#include/; close ARGV if eof'
+)
+if [[ -n $faults ]]; then
+  echo "$faults"
+  echo "words: docs/glossary.md has the terms to use"
+  exit 1
+fi
