@@ -38,9 +38,4 @@ Dense read_array(const std::string& path) {
   return x;
 }
 
-Examples read_arrays(const std::string& features_path, const std::string& labels_path) {
-  return make_examples(read_array(features_path), read_array(labels_path), features_path,
-                       labels_path);
-}
-
 }  // namespace sten

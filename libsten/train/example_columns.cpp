@@ -216,7 +216,8 @@ ExampleColumns imported_columns(const Recipe& r, const ImportedModel& m, const D
   for (const auto& [input, file] : d.inputs) {
     const OnnxPort* to = find_port(m, input);
     if (!to) fail_no_input("data.inputs", input, m);
-    all.inputs.push_back(column_for(*to, {read_array(file), printable(file)}, {}, m, rows));
+    all.inputs.push_back(
+        column_for(*to, {read_features(file, input), printable(file)}, {}, m, rows));
   }
   for (const OnnxPort& p : m.inputs)
     if (std::ranges::find(all.inputs, p.name, &ExampleColumn::input) == all.inputs.end())

@@ -143,30 +143,24 @@ Dense no_labels(const Dense& rows, const ImportedModel& m) {
   return Dense::zeros(DType::I64, shape);
 }
 
-// How many features a row of the model's only input has; 0 where that is not known.
-Index features_of(const ImportedModel& m) {
-  if (m.inputs.size() != 1 || !m.inputs.front().shape) return 0;
-  Index n = 1;
-  const auto& shape = *m.inputs.front().shape;
-  for (std::size_t d = 1; d < shape.size(); ++d) n *= shape[d].size.value_or(0);
-  return n;
-}
-
 }  // namespace
 
 std::shared_ptr<TaskData> read_example_data(const Recipe& r, const ImportedModel& m) {
   const std::string labels = printable(r.data.labels);
   if (r.data.kind == "arrays") {
     std::optional<Dense> features;
-    if (!r.data.features.empty()) features = read_array(r.data.features);
+    if (!r.data.features.empty()) features = read_features(r.data.features);
+    const auto first_input = [&] {
+      const auto& [input, file] = *r.data.inputs.begin();
+      return read_features(file, input);
+    };
     const Dense given = !labels.empty() ? read_array(r.data.labels)
-                        : features      ? no_labels(*features, m)
-                                        : no_labels(read_array(r.data.inputs.begin()->second), m);
+                                        : no_labels(features ? *features : first_input(), m);
     return std::make_shared<ExampleData>(
         r, imported_columns(r, m, given, labels, features ? &*features : nullptr,
                             printable(r.data.features)));
   }
-  const RecipeExamples read = read_examples(r.data, features_of(m));
+  const RecipeExamples read = read_examples(r.data, m.features().value_or(0));
   const auto columns = [&](const Examples& e) {
     return imported_columns(r, m, e.labels, read.labels_name, &e.features, read.features_name);
   };

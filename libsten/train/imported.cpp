@@ -1,6 +1,7 @@
 #include "libsten/train/imported.h"
 
 #include <algorithm>
+#include <span>
 
 #include "libsten/base/log.h"
 #include "libsten/base/name_list.h"
@@ -111,6 +112,21 @@ std::optional<Index> ImportedModel::classes() const {
   const Weight* w =
       last && last->op == Name("linear") ? graph.find_weight(last->inputs[1]) : nullptr;
   return w ? std::optional(w->shape[0]) : std::nullopt;
+}
+
+std::optional<Index> ImportedModel::features() const {
+  if (inputs.size() != 1) return std::nullopt;
+  const OnnxPort& in = inputs.front();
+  if (in.shape && in.shape->size() > 1) {
+    Index n = 1;
+    for (const OnnxPort::Extent& e : std::span(*in.shape).subspan(1)) n *= e.size.value_or(0);
+    if (n > 0) return n;
+  }
+  // Where nothing says so, as many as a first layer takes.
+  for (const Node& n : graph.nodes())
+    if (n.op == Name("linear") && n.inputs[0] == in.name)
+      if (const Weight* w = graph.find_weight(n.inputs[1])) return w->shape[1];
+  return std::nullopt;
 }
 
 std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool only_measures,

@@ -20,6 +20,8 @@ struct ImportedModel {
 
   // How many classes the file says that logits tell apart; none where it does not.
   std::optional<Index> classes() const;
+  // How many features a row of its only input has; none where the file does not say.
+  std::optional<Index> features() const;
 };
 
 // Of the recipe's file, or of `opened`. Error (input) as from import_onnx() or parse_graph(), and for

@@ -1,12 +1,14 @@
 #include "libsten/train/recipe_examples.h"
 
 #include "libsten/base/error.h"
+#include "libsten/base/name_list.h"
 #include "libsten/base/text.h"
 #include "libsten/data/arrays.h"
 #include "libsten/data/csv.h"
 #include "libsten/data/image/cifar.h"
 #include "libsten/data/image/folder.h"
 #include "libsten/data/image/shapes.h"
+#include "libsten/io/checkpoint.h"
 
 namespace sten {
 namespace {
@@ -20,8 +22,9 @@ CsvOptions csv_options(const DataRecipe& d, Index features) {
 }
 
 Examples read_arrays_of(const DataRecipe& d) {
-  if (!d.labels.empty()) return read_arrays(d.features, d.labels);
-  Dense features = read_array(d.features);
+  if (!d.labels.empty())
+    return make_examples(read_features(d.features), read_array(d.labels), d.features, d.labels);
+  Dense features = read_features(d.features);
   const Index rows = features.extents.empty() ? 0 : features.extents[0];
   return make_examples(std::move(features), Dense::zeros(DType::I64, {rows}), d.features, "labels");
 }
@@ -37,6 +40,20 @@ RecipeExamples read_folders(const DataRecipe& d) {
 }
 
 }  // namespace
+
+Dense read_features(const std::string& path, const std::string& name) {
+  if (!path.ends_with(".safetensors")) return read_array(path);
+  const Checkpoint file = Checkpoint::open(path);
+  if (const CheckpointTensor* t = file.find(name)) return file.load(*t).to_dense();
+  if (file.tensors().size() == 1) return file.load(file.tensors().front()).to_dense();
+  std::vector<std::string> names;
+  for (const CheckpointTensor& t : file.tensors()) names.push_back(t.name);
+  if (!name.empty())
+    fail("{}: unknown tensor {}{} (expected one of {})", file.name(), quote(name),
+         suggestion(name, names), name_list(names));
+  fail("{}: expected one tensor, got {} ({}); see data.inputs", file.name(), names.size(),
+       name_list(names));
+}
 
 RecipeExamples read_examples(const DataRecipe& d, Index features) {
   if (d.kind == "csv")

@@ -109,8 +109,12 @@ Task::Task(const Recipe& given, const TaskUse& use)
   if (recipe.batch < 1 || recipe.accumulate < 1 || recipe.batch % recipe.accumulate != 0)
     fail_usage("a batch of {} in {} parts: parts have to be whole, and as large as each other",
                recipe.batch, recipe.accumulate);
-  if (recipe.data.kind == "arrays" && recipe.data.has_labels && recipe.data.labels.empty())
-    fail_usage("/data: has no 'labels'; add \"labels\": \"PATH\"");
+  const DataRecipe& d = recipe.data;
+  if (d.kind == "arrays" && d.features.empty() && d.inputs.empty())
+    fail_usage("data.features is missing: expected a file of one array");
+  if (d.kind == "arrays" && d.has_labels && d.labels.empty())
+    fail_usage("{}: labels are missing: expected a recipe with data.labels",
+               printable(d.features.empty() ? d.inputs.begin()->second : d.features));
   parts_ = std::lcm(recipe.accumulate, ranks_);
   if (recipe.batch % parts_ != 0)
     fail_usage("/batch: {} is not divisible by {}, the parts in which {} ranks compute it",

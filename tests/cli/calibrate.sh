@@ -165,6 +165,9 @@ open("rows.csv", "w").writelines(",".join(map(str, r)) + "\n" for r in rows)
 header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (12, 20), }".ljust(117) + b"\n"
 values = b"".join(struct.pack("<f", x) for r in rows for x in r)
 open("rows.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + values)
+entry = '{"%s": {"dtype": "F32", "shape": [12, 20], "data_offsets": [0, 960]}}' % "any name"
+open("rows.safetensors", "wb").write(struct.pack("<Q", len(entry)) + entry.encode() + values)
+open("labelled.csv", "w").writelines(",".join(map(str, r)) + ",1\n" for r in rows)
 chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 os.mkdir("flat")
 for i in range(5):
@@ -174,12 +177,38 @@ for i in range(5):
 END
 cp "$STEN_SOURCE/tests/onnx/models/mlp-opset14.onnx" mlp.onnx
 echo '{"schema": 1, "model": {"kind": "onnx", "file": "mlp.onnx"}, "data": {"kind": "arrays", "features": "rows.npy"}, "steps": 1}' >rows.json
-for rows in rows.csv rows.npy rows.json; do
+for rows in rows.csv rows.npy rows.json rows.safetensors labelled.csv; do
   expect_exit 0 sten-prune mlp.onnx -o "$rows.onnx" --sparsity 0.5 --method wanda --calibrate $rows
   cmp rows.csv.onnx $rows.onnx || fail "$rows calibrates otherwise than rows.csv"
 done
+# A graph's file does not say how many features it takes; its first layer does.
+mkdir rows
+cat >rows/graph.json <<'END'
+{"inputs": ["x"],
+ "weights": [{"name": "hidden.weight", "shape": [8, 20], "init": "uniform:bound=0.2"},
+             {"name": "out.weight", "shape": [3, 8], "init": "uniform:bound=0.3"}],
+ "nodes": [{"name": "hidden", "op": "linear", "inputs": ["x", "hidden.weight"]},
+           {"name": "relu", "op": "relu", "inputs": ["hidden"]},
+           {"name": "out", "op": "linear", "inputs": ["relu", "out.weight"]}],
+ "outputs": ["out"]}
+END
+echo '{"schema": 1, "model": {"kind": "graph", "file": "rows/graph.json"}, "data": {"kind": "csv", "file": "labelled.csv"}, "steps": 1}' >graph.json
+expect_exit 0 sten-train graph.json --out rows-run -q
+for rows in rows.csv rows.npy rows.safetensors labelled.csv; do
+  out=by-${rows/./-}
+  expect_exit 0 sten-prune rows-run -o $out --sparsity 0.5 --method wanda --calibrate $rows
+  cmp by-rows-csv/model.safetensors $out/model.safetensors || fail "$rows calibrates otherwise than rows.csv"
+done
+printf '\x02\0\0\0\0\0\0\0{}' >empty.safetensors
+expect_exit 1 sten-prune rows-run --dry-run --sparsity 0.5 --method wanda --calibrate empty.safetensors
+expect_err '/empty.safetensors: expected tensors, got none'
+# What needs a loss needs labels.
 expect_exit 2 sten-train rows.json --dry-run
-expect_err "/data: has no 'labels'"
+expect_err "/rows.npy: labels are missing: expected a recipe with data.labels"
+for needs in "sten-run rows-run --data rows.npy" "sten-prune rows-run --dry-run --sparsity 0.5 --method wanda --allocate sensitivity --calibrate rows.npy"; do
+  expect_exit 2 $needs
+  expect_err "/rows.npy: labels are missing: expected a recipe with data.labels"
+done
 sed 's/"kind": "csv".*/"kind": "images", "folder": "flat", "size": 8, "channels": 1}}/' cnn.json >flat.json
 expect_exit 0 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate flat.json
 expect_out 'calibrated on 4 rows of flat.json'

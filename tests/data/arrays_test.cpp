@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "libsten/base/error.h"
+#include "libsten/data/examples.h"
 #include "libsten/data/idx.h"
 #include "libsten/io/npy.h"
 #include "tests/support/bad_input.h"
@@ -77,7 +78,8 @@ TEST_CASE("features and labels may be idx or .npy files, each on its own") {
   const TempDir dir;
   const std::string npy = npy_header(DType::I32, {2}) + "\7\0\0\0\0\0\0\0"s;
   for (const std::string& y : {labels, npy}) {
-    const Examples e = read_arrays(dir.write("x", images), dir.write("y", y));
+    const Examples e =
+        make_examples(read_array(dir.write("x", images)), read_array(dir.write("y", y)), "x", "y");
     CHECK(e.features.dtype() == DType::U8);
     CHECK(e.features.extents == Shape{2, 2, 2});
     CHECK(e.labels.values.as<std::int64_t>()[0] == 7);

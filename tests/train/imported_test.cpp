@@ -8,7 +8,9 @@
 #include <cstring>
 
 #include "libsten/graph/sparsity_builder.h"
+#include "libsten/io/named_tensors.h"
 #include "libsten/nn/weights.h"
+#include "libsten/tensor/access.h"
 #include "tests/support/npy_files.h"
 #include "tests/support/onnx_bytes.h"
 #include "tests/support/warnings.h"
@@ -185,6 +187,19 @@ TEST_CASE("arrays go to the inputs that they are named for, and labels may be a 
   CHECK(std::abs(first.loss - std::log(11)) < 1);
   while (!trainer->is_done()) trainer->step();
   CHECK(trainer->task().measure(trainer->weights(), DataSplit::train).loss < first.loss);
+  // All of them in one file, by name.
+  Recipe one = r;
+  const auto tensor = [](const std::vector<std::int64_t>& x) { return tensor_of({24, 6}, x); };
+  save_tensors(dir / "all.safetensors", {{"input_ids", tensor(ids)},
+                                         {"attention_mask", tensor(ones)},
+                                         {"token_type_ids", tensor(zeros)}});
+  for (auto& input : one.data.inputs) input.second = dir / "all.safetensors";
+  CHECK(trainer_of(one)->step().loss == first.loss);
+  save_tensors(dir / "two.safetensors", {{"input_ids", tensor(ids)}, {"mask", tensor(ones)}});
+  one.data.inputs["attention_mask"] = dir / "two.safetensors";
+  CHECK(has(refused(one),
+            "two.safetensors: unknown tensor 'attention_mask' (expected one of "
+            "input_ids, mask)"));
 
   const auto with = [&](const char* input, const std::string& file) {
     Recipe other = r;

@@ -43,6 +43,23 @@ std::string kind_of_text(const ModelRecipe& m, const std::string& path, DataReci
   return words ? "labelled-words" : "labelled-text";
 }
 
+// The array of a .npy file, or the tensors of a safetensors file by the inputs that they are named after.
+void take_arrays(const std::string& path, DataRecipe& d) {
+  d.kind = "arrays";
+  d.features.clear();
+  d.inputs.clear();
+  d.labels.clear();
+  if (path.ends_with(".npy")) {
+    d.features = path;
+    return;
+  }
+  const Checkpoint file = Checkpoint::open(path);
+  if (file.tensors().empty()) fail("{}: expected tensors, got none", file.name());
+  if (file.tensors().size() == 1) d.features = path;
+  for (const CheckpointTensor& t : file.tensors())
+    if (d.features.empty()) d.inputs.emplace(t.name, path);
+}
+
 // Somebody's own file or folder in place of that which the recipe has.
 void take_own(const std::string& path, const ModelSource& source, DataRecipe& d) {
   std::error_code error;
@@ -55,10 +72,8 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
                  printable(path));
   } else if (!is_folder && path.ends_with(".csv") && !has_config(source.what.model)) {
     d.kind = "csv";
-  } else if (!is_folder && path.ends_with(".npy")) {
-    d.kind = "arrays";
-    d.inputs.clear();
-    d.labels.clear();
+  } else if (!is_folder && (path.ends_with(".npy") || path.ends_with(".safetensors"))) {
+    take_arrays(absolute, d);
   } else if (!is_folder) {
     d.kind = kind_of_text(source.what.model, path, d);
     if (!source.what.vocabulary.empty()) d.vocabulary = source.what.vocabulary;
@@ -68,7 +83,7 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
     if (!source.recipe) d.window = std::min(usual_window, positions_of(source.what.model));
   }
   const bool is_table = d.kind == "csv" || is_labelled(d);
-  (is_folder ? d.folder : is_table ? d.file : d.kind == "arrays" ? d.features : d.text) = absolute;
+  if (d.kind != "arrays") (is_folder ? d.folder : is_table ? d.file : d.text) = absolute;
   d.test_folder.clear();
   d.test_file.clear();
 }
