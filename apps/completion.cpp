@@ -146,7 +146,7 @@ std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
 }
 
 // The description of an option up to the first pause. "Of gemm" and other beginnings of one or two
-// words describe nothing, so a colon behind them is no pause.
+// words describe nothing, so a colon behind them is not a pause.
 std::string gist(const CLI::Option& o) {
   const std::string text = o.get_description();
   std::size_t end = text.size();

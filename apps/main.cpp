@@ -240,7 +240,7 @@ void print_cost(const Program& program, std::chrono::steady_clock::time_point st
 }  // namespace
 
 void print_line(const char* program, const std::string& text) {
-  // Whatever a text came from: a line of it is no file.
+  // Whatever a text came from: a line of it is not a file.
   constexpr std::size_t most = 16'384;
   const std::string_view shown = std::string_view(text).substr(0, most);
   std::string line =

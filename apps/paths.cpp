@@ -19,7 +19,7 @@ std::string path_of(const CLI::Option& o, const std::string& value) {
 void add(std::vector<NamedPath>& to, const CLI::App& app, const char* name, const char* shown,
          bool container = false, bool (*is_own_file)(const std::string&) = nullptr) {
   const CLI::Option* o = app.get_option_no_throw(name);
-  // sten-bench has an --input that is no file.
+  // The --input of sten-bench is not a file.
   if (!o || (o->check_lname("input") && o->get_type_name() != named_file)) return;
   for (const std::string& value : o->results())
     to.push_back({shown, path_of(*o, value), container, is_own_file});

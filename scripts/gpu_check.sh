@@ -3,7 +3,7 @@
 # compute-sanitizer, trains, and measures.
 #   scripts/gpu_check.sh [DIR [BIN]]     leaves gpu_check.json, gpu_check.md and logs in DIR (default build-gpu/report);
 #                                        BIN: where sten_tests and the programs are, nothing is built then
-# Ends with 1 where anything failed, 77 where there is no device. Packages that cannot be installed may also be where
+# Ends with 1 where anything failed, 77 without a device. Packages that cannot be installed may also be where
 # CMAKE_PREFIX_PATH says. STEN_JOBS limits the parallel jobs, STEN_CASE_SECONDS (150) each process under a checker.
 set -euo pipefail
 export LC_ALL=C.UTF-8
@@ -56,7 +56,7 @@ if [[ -z $bin ]]; then
   failed=0 # the build says what is missing
   step build 600 bash -euo pipefail -c make
 fi
-[[ -x $bin/sten_tests ]] || { echo "gpu_check: there is no $bin/sten_tests" >&2; exit 1; }
+[[ -x $bin/sten_tests ]] || { echo "gpu_check: $bin/sten_tests is missing" >&2; exit 1; }
 bin=$(cd "$bin" && pwd)
 export bin out
 

@@ -83,7 +83,7 @@ class CheckedBlock : public Together<CheckedBlock> {
   };
 
   void begin_phase();
-  // False where there is no such element.
+  // False without such an element.
   bool note(Kind kind, std::vector<Past>& past, std::int64_t i);
   void report(const std::string& what);
 

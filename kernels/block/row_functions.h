@@ -27,7 +27,7 @@ struct RowIds {
 };
 
 // The class of each row of logits [rows, n]; rows whose target is `ignore` do not count. *bad, of the
-// device, counts targets that are no class, unless it is nullptr; their rows are NaN.
+// device, counts targets that are not a class, unless it is nullptr; their rows are NaN.
 struct RowClasses {
   const std::int64_t* targets;
   std::int64_t rows, n, ignore;

@@ -17,7 +17,7 @@ struct Several {
   std::int32_t count = 0, ends[most]{};  // of their blocks
   Kernel parts[most]{};
 
-  // False where there is no room for it.
+  // False without room for it.
   bool add(const Kernel& kernel) {
     static_assert(sizeof(Several) <= 4096 - 32);
     const std::int64_t end = blocks() + kernel.blocks();

@@ -98,7 +98,7 @@ void nmg_improve(const NmgChunk<T>& c, std::int32_t* members, std::int32_t* fill
         best = score;
         q = r;
       }
-    T most = 0;  // gained; sums of infinities are no numbers, and do not count
+    T most = 0;  // gained; sums of infinities are NaN, and do not count
     std::int32_t* other = nullptr;
     for (std::int32_t* t = members + q * c.g; p != q && t != members + (q + 1) * c.g; ++t) {
       const T gain = best - nmg_score(c, s, p) + nmg_score(c, *t, p) - nmg_score(c, *t, q);

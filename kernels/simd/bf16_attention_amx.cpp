@@ -328,7 +328,7 @@ struct TileAttention : simd::Math<Lanes> {
     const Size features = tiles_of(a.v_width) * tile_rows;
     const Vec by = scale_of(a);
     each<vectors>([&](auto i) STEN_INLINE {
-      // Not -inf: of -inf it is no number.
+      // Not -inf: of -inf it is NaN.
       queries.most[i] = Lanes::set(std::numeric_limits<float>::lowest());
       queries.all[i] = Lanes::zero();
     });
@@ -365,7 +365,7 @@ struct TileAttention : simd::Math<Lanes> {
     float *scores = a.memory, *sums = scores + scores_size(a);
     Queries queries;
     if (!attend_at_once(a, scores, sums, queries)) attend_by_blocks(a, scores, sums, queries);
-    // A sum of 0 is that of a query that sees no key, or of a bias of -inf, where there is no number.
+    // A sum of 0 is that of a query that sees no key, or of a bias of -inf, where it is NaN.
     const bool sees_all = a.bias && a.before > 0;
     const Vec least = Lanes::set(sees_all ? 0 : std::numeric_limits<float>::min());
     each<vectors>([&](auto i) STEN_INLINE {

@@ -1,4 +1,4 @@
-// The loops of kernels/bf16_small_batch.h where there are no tiles: values are widened in registers, which is
+// The loops of kernels/bf16_small_batch.h without tiles: values are widened in registers, which is
 // exact, and multiplied as float32. V has, beside what Bf16Interleaved16 has,
 //   sum(v)           of all lanes
 //   expand(p, to)    a masked tile, and returns where the next begins

@@ -103,7 +103,7 @@ struct Loops : Blocks<V> {
       count_all(x, n, bins.shift, counts);
       return 0;
     }
-    // So coarse are no others that each key is the one of many elements.
+    // No other keys are so coarse that each is the key of many elements.
     if constexpr (sizeof(U) == 1)
       if (last - bins.first < 8) return count_narrow_range(x, n, bins, last, counts);
     return each_between(x, n, bins.first, last, [&](U key, Size k) {

@@ -5,7 +5,7 @@
 // with those behind it, and past the block's end with those from its begin on, whole vectors at a
 // time. One that is behind beats it if greater, so if its key less 1 is not less; one before it if
 // its key is not less. Keys are compared as signed numbers, which they are not below 0; where there
-// are no elements keys are -1, less than all.
+// are not elements keys are -1, less than all.
 //
 // L = Lanes<U> is a type in the ISA's namespace:
 //   L::Vec, L::Test, L::lanes           lanes of U, and a yes or no for each

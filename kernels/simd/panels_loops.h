@@ -202,7 +202,7 @@ struct Panels : Math<L> {
 
   static void attend(const Attention& a) {
     Queries queries;
-    // Not -inf: of -inf it is no number.
+    // Not -inf: of -inf it is NaN.
     std::fill_n(queries.most, lanes, std::numeric_limits<float>::lowest());
     std::fill_n(queries.all, lanes, 0.0f);
     for (Size first = 0; first < a.keys; first += panel_width) {
@@ -219,7 +219,7 @@ struct Panels : Math<L> {
               return L::mul(L::load(queries.factor + j * L::lanes), L::load(p));
             });
     }
-    // A sum of 0 is that of a query that sees no key, or of a bias of -inf, where there is no number.
+    // A sum of 0 is that of a query that sees no key, or of a bias of -inf, where it is NaN.
     const bool sees_all = a.bias && a.before > 0;
     const Vec least = L::set(sees_all ? 0 : std::numeric_limits<float>::min());
     each<vectors>([&](auto j) STEN_INLINE {

@@ -9,7 +9,7 @@
 
 namespace sten {
 
-// Deeper is no file of anybody's: whatever walks a document may call itself at every level.
+// Files are not nested deeper: whatever walks a document may call itself at every level.
 inline constexpr int max_json_depth = 64;
 
 // The document. Error where it is no JSON, has a key twice, a number that no double holds, or more

@@ -24,7 +24,7 @@ class NamePattern {
 };
 
 // The patterns of a list: "a,*.{b,c}" is a, *.b and *.c, in this order. Braces may hold braces;
-// what stands in [] is no list, nor is a regular expression. Error (usage): a brace without its
+// the text in [] is not a list, nor is a regular expression. Error (usage): a brace without its
 // partner, an empty pattern, more than 1000 of them, more than 32 braces, a list of over 64 KiB.
 std::vector<std::string> pattern_list(const std::string& text);
 

@@ -78,7 +78,7 @@ bool number_of(std::string_view s, double& value) {
   return parse_number(s, value) && std::abs(value) <= std::numeric_limits<float>::max();
 }
 
-// Whether the field of a first line that is no number is what a column would be called.
+// Whether a field of the first line that is not a number is what a column would be called.
 bool is_name(std::string_view s) {
   std::string lower(s.substr(0, 9));
   for (char& c : lower)
@@ -141,7 +141,7 @@ class Reader {
   Reader(std::string_view text, std::string name, const CsvOptions& options)
       : name_(std::move(name)) {
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // as Excel begins them
-    // Empty lines at the end are no rows.
+    // Empty lines at the end are not rows.
     text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
     if (text.empty()) fail("{}: has no rows", name_);
     std::string_view rest = text;

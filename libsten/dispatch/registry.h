@@ -97,7 +97,7 @@ class Registry {
   std::map<std::string, Edge> edges(std::string_view from) const;
   // Whether specs of the layout have that key.
   bool has_key(std::string_view layout, std::string_view key) const;
-  // Whether the layout's name alone is no spec of it, as its example shows.
+  // Whether the layout's name alone is not a spec of it, as its example shows.
   bool needs_parameters(std::string_view layout) const;
 
   // Whether it is registered and holds any set of positions of a matrix, whatever its numbers:

@@ -23,7 +23,7 @@ Spec as_sparsifier(const Spec& given);
 // layout without one.
 Spec own_sparsifier(const Spec& layout);
 // The layout that stores exactly what the sparsifier keeps, in canonical order; none for those that
-// are no layout's own.
+// belong to no layout.
 std::optional<Spec> own_layout(const Spec& sparsifier);
 // Of a layout or sparsifier n:m or n:m:g, where it runs: 0 down columns, 1 along rows; that of the
 // spec, or the default. None for other specs.

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What tools store for themselves and is no part of a model.
+// Files that tools store for themselves, outside of models.
 bool is_private(const std::string& name) {
   return name == ".git" || name == ".cache" || name == output_manifest_name ||
          name == batch_manifest_name;

@@ -32,7 +32,7 @@ struct CompanionName {
 std::span<const CompanionName> companion_names();
 
 // The path of each of companion_names() that `directory` ("" is the working directory) has as a
-// file. None without a config.json, for then it is no directory of a model.
+// file. None without a config.json, for then it is not the directory of a model.
 struct NamedCompanion {
   std::string name, path;
   bool of_tokenizer;

@@ -131,7 +131,7 @@ MappedFile MappedFile::adopt_fd(int fd, std::string name) {
   map->name = printable(name);
   if (fstat(fd, &map->status) != 0) fail("{}: {}", map->name, errno_text(errno));
   const auto size = static_cast<std::size_t>(map->status.st_size);
-  if (size > 0) {  // there is no map of nothing
+  if (size > 0) {  // an empty range cannot be mapped
     void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (at == MAP_FAILED) fail("{}: cannot be mapped: {}", map->name, errno_text(errno));
     map->data = static_cast<const std::byte*>(at);

@@ -228,7 +228,7 @@ void OutputDirectory::publish(bool) {
   fail("{}: other runs replace it all the time", name_);
 }
 
-// A file system without exchange: between two renames there is no directory of that name, but the
+// A file system without exchange: between two renames the directory of that name is missing, but the
 // old one is whole beside it, and the next run puts it back.
 void OutputDirectory::put_aside_and_replace() {
   const int at = at_.parent.get();

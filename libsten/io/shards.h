@@ -21,7 +21,7 @@ struct ShardIndex {
 
 // `path` is a directory, in which find_weights() finds a file or an index of shards, or such an
 // index. Error names file and item: names that leave the directory, by path or by link, missing
-// files, names that differ by case alone, and whatever is no index.
+// files, names that differ by case alone, and text that is not an index.
 ShardIndex find_shards(const std::string& path);
 
 // Whether `path` is a directory or the name of an index, and so what find_shards() is for.

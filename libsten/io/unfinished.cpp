@@ -82,7 +82,7 @@ std::string hidden_name(const std::string& target, int number) {
 std::string backup_name(const std::string& target) { return name_beside(target, "old"); }
 
 bool lock_name(int fd, int directory, const char* name) {
-  // Where there are no locks, nobody can tell, and nothing is taken for stale either.
+  // Without locks, nobody can tell, and nothing is taken for stale either.
   if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat ours, named;
   return fstat(fd, &ours) == 0 && fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&

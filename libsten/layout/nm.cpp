@@ -207,7 +207,7 @@ void Nm::for_each_tile(const RowTiles& pieces, F&& f) const {
           std::uint64_t* slots = words + l * pieces.words_per_row();
           positions.read(pos.data() + (p.line + l) * stride, stride, p.col / m, ceil_div(p.cols, m),
                          slots);
-          // Those in padding are no elements.
+          // Those in padding are not elements.
           if (p.cols % 64) slots[p.cols / 64] &= ~(~std::uint64_t{0} << p.cols % 64);
           if (ceil_div(ceil_div(p.cols, m) * m, 64) > ceil_div(p.cols, 64))
             slots[ceil_div(p.cols, 64)] = 0;

@@ -75,7 +75,7 @@ bool is_finite(const GraphBuilder& builder, const std::optional<ValueRef>& v) {
   return choice && is_number(choice->in[1]) && is_number(choice->in[2]);
 }
 
-// s of s, with 0 for what is no number.
+// s of s, with 0 for NaN.
 std::optional<ValueRef> without_nan(const GraphBuilder& builder, ValueRef v) {
   const BuilderNode* choice = builder.node_of(v, "where");
   const BuilderNode* which = choice ? builder.node_of(choice->in[0], "is-nan") : nullptr;

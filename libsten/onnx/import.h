@@ -35,7 +35,7 @@ struct OnnxImport {
   // has none.
   Graph graph;
   std::vector<OnnxPort> inputs, outputs;  // as the graph has them
-  // Tensors of the checkpoint that are no weights of the graph: numbers that shapes and indices are
+  // Tensors of the checkpoint that are not weights of the graph: numbers that shapes and indices are
   // made of, and what no output needs. For load_weights(), as globs.
   std::vector<std::string> not_weights;
   std::map<std::string, Index> fused;  // "layer-norm": how many of them were put together

@@ -18,7 +18,7 @@ namespace sten {
 namespace {
 
 struct Given : AttentionCall {
-  std::vector<Index> seen;  // 0 for keys that are hidden; empty where there is no mask
+  std::vector<Index> seen;  // 0 for keys that are hidden; empty without a mask
 
   Given(const char* op, const Call& call, std::size_t first) : AttentionCall(op, call, first) {
     if (mask) seen = integers_of(op, "the mask's elements", *mask);

@@ -76,7 +76,7 @@ T quotient(T a, T b) {
   return a / b;
 }
 
-// The lowest 64 bits; what is no integer, towards zero.
+// The lowest 64 bits; fractions are rounded towards zero.
 std::int64_t power(std::int64_t a, std::int64_t b) {
   if (b < 0 && a == 0) fail_usage("pow: an integer of a is 0, and its exponent {}", b);
   if (b < 0) return a == 1 || (a == -1 && b % 2 == 0) ? 1 : a == -1 ? -1 : 0;

@@ -15,7 +15,7 @@ double squared_norm(const Tensor& gradient, const Tensor& w);
 // The norm of several gradients on a device, added up as squared_norm() of each in turn, and what
 // they have to be multiplied by so that it is `clip` at most, min(1, clip / (norm + 1e-6)), as
 // torch.nn.utils.clip_grad_norm_: one number each, which stay there. The norm is written to `norm_to`
-// of the device's memory where that is not nullptr, and is no array then.
+// of the device's memory where that is not nullptr, and is not an array then.
 struct DeviceNorm {
   Array<double> norm;
   Array<float> scale;

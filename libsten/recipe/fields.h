@@ -232,7 +232,7 @@ void fields_of(V& v, EvaluationRecipe& e) {
   v("test", e.test);
 }
 
-// Sections that are no struct of their own.
+// Sections without a struct of their own.
 struct Checkpoints {
   Recipe& recipe;
 };

@@ -62,7 +62,7 @@ std::string all_sizes(const LayoutBytes& as) {
 // What the tensors have to be, and how they are not.
 class Requirements {
  public:
-  // Error (usage) for what is no pattern, or matches nothing that can have it.
+  // Error (usage) for a text that is not a pattern, or matches nothing that can have it.
   Requirements(const std::vector<std::string>& texts, const Checkpoint& in,
                const std::string& input)
       : of_(in.tensors().size()) {

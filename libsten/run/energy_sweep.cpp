@@ -103,7 +103,7 @@ Index count_both(const std::vector<bool>& a, const std::vector<bool>& b) {
   return n;
 }
 
-// Bytes of a dense tensor that are no matter, however little is stored.
+// Bytes of a dense tensor that do not matter, however little is stored.
 constexpr std::uint64_t most_beyond = std::uint64_t{256} << 20;
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace sten {
 struct ModuleName {
   std::string text;
   std::vector<std::string_view> path;   // its parts
-  std::string_view own;                 // the last that is no number, without "_weight"
+  std::string_view own;                 // the last that is not a number, without "_weight"
   std::vector<std::string_view> words;  // of `own`, without the digits at their ends
   bool has_number = false;
 

@@ -39,7 +39,7 @@ void check_fraction(const char* flag, const std::optional<double>& value);
 class Rewrite {
  public:
   // Checks that the output can be written before the input is read. `options`, those that decide
-  // values, go into the output's provenance; without any there is no new step in it.
+  // values, go into the output's provenance; without any, provenance gets no new step.
   Rewrite(const std::string& input, OutputOptions output, std::string program, Options options);
   // The output's thread may still be copying from the input.
   ~Rewrite() { out_.reset(); }

@@ -196,7 +196,7 @@ class Training {
     if (last_validation_.count == 0) return;
     log("validation", last_validation_);
     if (!recipe().evaluation.keep_best || !trainer_.is_sparse_as_planned()) return;
-    // What is no number is never the best.
+    // NaN is never the best.
     if (std::isnan(last_validation_.loss)) return;
     if (manifest_.best_step && !(last_validation_.loss < manifest_.best_loss)) return;
     manifest_.best_step = trainer_.state().step;

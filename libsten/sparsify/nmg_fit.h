@@ -26,7 +26,7 @@ struct NmgFit {
   Mask select(const Dense& x, const Hints& hints) const;
   Mask select_stored(const Entries& x, const Hints& hints) const;
   // What select() keeps, as n:m:g with the same numbers: what Nmg::pack() gives, but each chunk is
-  // written while it is in cache. kept: where the mask goes; nullptr if there is no need for one.
+  // written while it is in cache. kept: where the mask goes; nullptr if not needed.
   // Where x is on a device, so are they; selects_on_device() holds, as for select().
   Nmg fit(const Dense& x, Mask* kept = nullptr) const;
   // What select() keeps of the positions that x stores, fillers among them; the numbers of x are

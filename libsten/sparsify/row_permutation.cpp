@@ -247,7 +247,7 @@ RowPermutation row_permutation(const Dense& x, const NmgvFit& fit) {
   for (int round = 0; round < max_rounds; ++round) {
     const Groups::Kept kept = groups.keep(order);
     const double gain = kept.share / out.after - 1;
-    // Below the rounding of the sums it is no gain.
+    // Below the rounding of the sums it is not a gain.
     if (gain > 1e-6) {
       out.after = kept.share;
       out.rows = order;

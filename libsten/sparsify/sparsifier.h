@@ -119,7 +119,7 @@ class Sparsifier {
   void add_scores(Dense& scores, const Dense& x, const Dense& gradient) const {
     self_->add_scores(scores, x, gradient);
   }
-  // Whether they are no gradient's.
+  // Whether they are not of a gradient.
   bool scores_are_learned() const { return self_->scores_are_learned; }
   // How much it keeps whatever the values are, and whatever else its spec says.
   std::optional<Share> share() const { return self_->share(); }

@@ -6,7 +6,7 @@
 
 namespace sten {
 
-// Error that names the step where the number is no finite one.
+// Error that names the step where the number is not finite.
 void check_loss(Index step, double loss);
 void check_norm(Index step, double norm);
 

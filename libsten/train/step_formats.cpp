@@ -15,7 +15,7 @@ namespace {
 
 bool is_of_weight(const FormatRecipe& f) { return f.of == "weight-gradient"; }
 
-// What running statistics follow is no value of the model's.
+// Moments that running statistics follow are not values of the model.
 bool is_value(const Node& n) { return n.op != Name("batch-moments"); }
 
 std::vector<std::string> names_in(const Graph& g, const FormatRecipe& f) {

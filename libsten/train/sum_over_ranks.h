@@ -21,7 +21,7 @@ struct SumOverRanks {
 //   sum has the layout if that holds any positions, else it is masked;
 // - where that would be no less than all values, as well as where layouts differ, all values. The sum
 //   is dense.
-// Error (usage), which all ranks have, where shapes differ, or a tensor is no float32.
+// Error (usage), which all ranks have, where shapes differ, or a tensor is not float32.
 SumOverRanks sum_over_ranks(Communicator& ranks, const Tensor& mine,
                             Transport by = Transport::float32);
 

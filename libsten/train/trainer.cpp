@@ -209,7 +209,7 @@ void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep
   });
 }
 
-// Their sum over all parts of the batch, of all ranks: empty where there are no predictions. The step
+// Their sum over all parts of the batch, of all ranks: empty without predictions. The step
 // gets the loss.
 Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
                                                StatisticsOfStep& statistics, bool all_have_parts) {

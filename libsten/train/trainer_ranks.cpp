@@ -36,8 +36,7 @@ Transport transport_of(const Trainer& t) {
 
 }  // namespace
 
-// The whole batch's, from each rank's share of it. Error, which all ranks have, where it is no finite
-// number.
+// The whole batch's, from each rank's share of it. Error, which all ranks have, where it is not finite.
 void Trainer::agree_on_loss(TrainStep& step) const {
   const std::vector<std::uint64_t> losses = ranks_->gather(std::bit_cast<std::uint64_t>(step.loss));
   step.loss = 0;

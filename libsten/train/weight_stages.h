@@ -29,8 +29,8 @@ struct WeightStages {
 };
 
 // In the order of the recipe's entries, and of the graph's weights within one. Error (usage) for a
-// target that is no weight (with those that are near), for a weight with two entries, for stages
-// that do not fit into the steps, and for calibration of what is no linear layer's weight. The recipe's steps are filled in (in_steps).
+// target that is not a weight (with those that are near), for a weight with two entries, for stages
+// that do not fit into the steps, and for calibration of a weight that is not of a linear layer. The recipe's steps are filled in (in_steps).
 std::vector<WeightStages> weight_stages(const Recipe& r, const Graph& g);
 
 // To try layouts on: of large extents smaller ones, with the same remainders by what blocks and groups

@@ -17,7 +17,7 @@ while IFS='|' read -r _ number what file _; do
   case $file in
     none:?*) ;;
     tests/?*)
-      [ -e "$file" ] || say "there is no $file"
+      [ -e "$file" ] || say "$file is missing"
       cat "$records"/* | grep -qxF -e "$number $file" || say "$file did not run it, or it did not hold"
       ;;
     *) say "names no test" ;;

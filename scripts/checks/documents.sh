@@ -32,7 +32,7 @@ faults=$(
       if [[ ! -e $file ]]; then
         echo "$page: $link is not there"
       elif [[ $link == *#* ]] && ! anchors "$file" | grep -qxF -e "${link#*#}"; then
-        echo "$page: $link: there is no such heading"
+        echo "$page: $link: unknown heading"
       fi
     done
     { named "$page" || true; } | LC_ALL=C sort -u | while read -r file; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Who may include whom: a file includes its own room, or rooms of lower rows. So there is no circle.
+# Who may include whom: a file includes its own room, or rooms of lower rows. This rules out circles.
 #   scripts/checks/include_layers.sh [ROOT]        prints every violation; exit 1 if there is one
 set -eu
 cd "${1:-$(dirname "$0")/../..}"

@@ -128,7 +128,7 @@ def write_model(rng, path, entries, metadata=None):
 
 
 def ranked(bits, dtype):
-    """Magnitudes as they are ranked; infinite where they are no number."""
+    """Magnitudes as they are ranked; infinite where they are NaN."""
     kind = np.float64 if dtype == "F64" else np.float32
     values = np.abs(bits.view(FLOATS[dtype]).astype(kind))
     return np.where(np.isfinite(values), values, np.inf).astype(kind)

@@ -49,7 +49,7 @@ TEST_CASE("depth is limited, whatever is nested, and however deep") {
   CHECK(error(nested(100'000, "[{\"a\":", "}]"), Fault::usage) == "it: is nested too deeply");
 }
 
-TEST_CASE("what is no JSON is an Error that says so") {
+TEST_CASE("what is not JSON is an Error that says so") {
   CHECK(error("") == "it: is not JSON, at line 1, column 1");
   CHECK(error("{\n  \"a\": 1,\n  b") == "it: is not JSON, at line 3, column 3");
   CHECK(error("{\"a\": 1,\n}") ==

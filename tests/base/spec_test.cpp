@@ -52,7 +52,7 @@ TEST_CASE("setting a key replaces its value or appends it") {
   CHECK_FALSE(s == Spec::parse("nm:m=4,n=1,axis=0"));
 }
 
-TEST_CASE("a text that is no spec is refused with the reason") {
+TEST_CASE("a text that is not a spec is refused with the reason") {
   const auto why = [](std::string_view text) { return error_of([&] { Spec::parse(text); }); };
   CHECK(has(why(""), "the name is missing"));
   CHECK(has(why(":n=1"), "the name is missing"));

@@ -41,7 +41,7 @@ TEST_CASE("dense products in low precision are off by what rounding their factor
       const std::string name = precision_name(precision);
       CAPTURE(form);
       CAPTURE(name);
-      // Extents that are no multiples of what tiles have; a product of one token.
+      // Extents that are not multiples of what tiles have; a product of one token.
       for (const Shape& shape : {Shape{48, 96, 64}, Shape{37, 70, 25}, Shape{64, 32, 1}}) {
         BenchProduct product(form, shape, 3);
         const auto variants = product.dense_low(precision, 1);

@@ -19,7 +19,7 @@ $long
 END
 echo '# All' >"$T/README.md"
 bash "$check" "$T"
-for fault in "$long|columns" '[x](none.md)|none.md' '[x](page.md#none)|no such heading' '[x](#none)|no such heading' \
+for fault in "$long|columns" '[x](none.md)|none.md' '[x](page.md#none)|unknown heading' '[x](#none)|unknown heading' \
   '`libsten/none`|libsten/none' 'libsten/base/none.h|none.h' 'cli/none.sh|none.sh'; do
   echo "${fault%|*}" >"$T/docs/other.md"
   if bash "$check" "$T" >"$T/out"; then

@@ -9,7 +9,7 @@ skip() {
   exit 77
 }
 command -v objdump >/dev/null || skip "objdump is not installed"
-[ -f "$library" ] || { echo "no_stray_avx: there is no $library" >&2; exit 1; }
+[ -f "$library" ] || { echo "no_stray_avx: $library is missing" >&2; exit 1; }
 flags='^CMAKE_CXX_FLAGS[A-Z_]*:[A-Z]*=.*-m(arch|cpu|avx|bmi|fma)'
 if grep -Eq -e "$flags" "$1/CMakeCache.txt" 2>/dev/null; then
   skip "the whole build is for a certain CPU"

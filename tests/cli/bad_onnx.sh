@@ -60,7 +60,7 @@ bad "'a\\nb': the name holds control characters" "$(weight $'a\nb' 1 '2 2' "$raw
 bad "'': the name is empty" "$(weight '' 1 '2 2' "$raw")"
 bad 'the name is a path that leaves its directory' "$(weight ../w 1 '2 2' "$raw")"
 
-# As many nodes as no model has are no fault of its weights.
+# As many nodes as no model has are not the fault of its weights.
 bytes_of "$(node Relu r x '' y)" >nodes
 for _ in $(seq 20); do
   cat nodes nodes >more

@@ -11,7 +11,7 @@ refused() { # TEXT COMMAND...
   [ ! -s "$T/out" ] || fail "'${*:2}' printed something"
   [ ! -e o ] || fail "'${*:2}' left an output"
 }
-bad() { # DTYPE BYTES-OF-4 DATA: the third element is no number
+bad() { # DTYPE BYTES-OF-4 DATA: the third element is not a number
   safetensors in.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry b.weight $1 2,2 16 $((16 + $2)))}" \
     "$F1$F2$F3$F4$3"
 }

@@ -55,7 +55,7 @@ expect_out '"structures": ['
 grep -q '<svg' sweep.svg || fail "there is no chart"
 grep -q '^"\?n:m:g, g=64' sweep.csv || fail "the table lacks n:m:g"
 grep -q '1:4:16:32' sweep.csv || fail "the table lacks n:m:g over tiles"
-# Its rows are no tensors, which is all that --summary leaves out; a page has the same chart.
+# Its rows are not tensors, which is all that --summary leaves out; a page has the same chart.
 expect_exit 0 sten-energy "$MODEL" --sweep $few --summary --report sweep.html
 expect_out '1:10:4'
 [ "$(grep -c 'class="chart"' sweep.html)" = 1 ] || fail "the page has another chart than the sweep's"

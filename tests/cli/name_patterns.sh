@@ -47,7 +47,7 @@ chosen "$layer0.output.dense.weight" --exclude '*attention*' --exclude '*interme
 # Without --include the default decides: no embeddings, no norms, no biases.
 expect_exit 0 sten-prune in.safetensors --dry-run --sparsity 0.5
 expect_out 'pruned 25 of 74 tensors'
-grep -q 'embeddings\.\|LayerNorm\|bias' out && fail 'something was pruned that is no weight'
+grep -q 'embeddings\.\|LayerNorm\|bias' out && fail 'something was pruned that is not a weight'
 
 # What a glob matches beside weights is left and counted; by its own name it is refused.
 expect_exit 0 sten-prune in.safetensors --dry-run --sparsity 0.5 --include "$layer0.*"

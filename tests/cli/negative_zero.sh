@@ -13,7 +13,7 @@ expect_out '"nnz": 4,'
 expect_out '"sparsity": 0.5,'
 expect_out '"energy": 0.5,'
 
-# n:m holds the values; the zeros that it lacks are no loss, whatever their sign.
+# n:m holds the values; the zeros that it lacks are not a loss, whatever their sign.
 expect_exit 0 sten-convert masked.safetensors -o nm.safetensors --to nm:n=2,m=4 --lossless --json
 expect_out '"stored": 4,'
 expect_out '"fit": "lossless"'

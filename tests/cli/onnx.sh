@@ -148,7 +148,7 @@ expect_exit 1 sten-prune in/model.onnx -o new.onnx --sparsity 0.5
 expect_err "'w': its external data are those of another tensor, too"
 expect_one_line_err
 
-# What is no model costs a line, and nothing is written.
+# What is not a model costs a line, and nothing is written.
 bad() {
   expect_exit 1 sten-prune bad.onnx -o new.onnx --sparsity 0.5
   expect_one_line_err

@@ -135,7 +135,7 @@ expect_out "after 6 of 6 stages"
 layers far "$(tell -1.75)"
 expect_out "after 1 of 6 stages"
 
-# Losses that are no numbers, as libraries write them: the run ends, and can be resumed.
+# Losses that are not numbers, as libraries write them: the run ends, and can be resumed.
 for loss in NaN '"NaN"' Infinity -Infinity; do
   told="cp {in} {out}; printf '{\"loss\": %s, \"loss_before\": NaN}' '$loss' >{metrics}"
   expect_exit 0 stages -o nan.safetensors -f --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$told" --state "nan$loss"

@@ -20,7 +20,7 @@ expect_exit 0 sten-run run/model.sten.safetensors --data run/recipe.json --json
 expect_exit 0 sten-run run/model.sten.safetensors --data "$STEN_SOURCE/recipes/data/digits.csv" --config run/recipe.json
 sten-convert run/model.sten.safetensors -o dense.safetensors --to dense -q
 sten-prune dense.safetensors -o - --sparsity 0.95 -q | sten-run - --data run/recipe.json --json -q >"$T/out"
-[ "$(value model)" = '"standard input"' ] || fail 'a pipe is no model'
+[ "$(value model)" = '"standard input"' ] || fail 'a pipe is not a model'
 
 # Checks: those that do not hold end with 3, and write no results but the report.
 expect_exit 0 sten-run run --min-accuracy 90% --max-loss 0.5

@@ -71,7 +71,7 @@ stays() { # stays REASON
 for text in '' '{' '[]' '{"notes": "mine"}'; do
   printf '%s' "$text" >"$cache"
   stays "$cache: expected a cache of sten, got a file without"
-  [ "$(cat "$cache")" = "$text" ] || fail 'a file that is no cache was replaced'
+  [ "$(cat "$cache")" = "$text" ] || fail 'a file that is not a cache was replaced'
 done
 mkdir -p deep/er/mine
 for text in '{"notes": "mine"}' '{"schema": 1, "seconds": {}}'; do

@@ -25,7 +25,7 @@ for precision in float32 bf16; do
     --precision "$precision" --against "$models/shakespeare-bert" --min-agreement 0.97
 done
 
-# What is no precision, and patterns of nothing.
+# What is not a precision, and patterns of nothing.
 expect_exit 2 sten-run "$models/shakespeare-bert" --data "$data" --precision int8
 expect_err "--precision: unknown precision 'int8' (expected one of bf16"
 expect_exit 2 sten-run "$models/shakespeare-bert" --data "$data" --precision 'nothing=bf16'

@@ -114,7 +114,7 @@ bad "a key twice" 's/"weight_map":{/"weight_map":{"cls.predictions.bias":"model-
 held 47 bad "names that differ by case" 's/"cls.predictions.bias":"model/"cls.predictions.bias":"Model/' "differ by case alone"
 bad "no weight_map" 's/"weight_map"/"weights"/' "has no object 'weight_map'"
 bad "no JSON" 's/^{/[/' "is not JSON"
-bad "a number that is no double" 's/"total_size":[0-9]*/"total_size":1e999/' "has a number beyond all that a double holds"
+bad "a number that is not a double" 's/"total_size":[0-9]*/"total_size":1e999/' "has a number beyond all that a double holds"
 rm -rf "$T/bad" && cp -r "$T/in" "$T/bad" && cp "$T/in/model-00001-of-00003.safetensors" "$T/bad/model-00003-of-00003.safetensors"
 expect_exit 1 sten-prune "$T/bad" -o "$T/bad.out" --sparsity 0.5
 held 43 expect_err "is in both"

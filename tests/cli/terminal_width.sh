@@ -27,6 +27,6 @@ grep -q '^total .*90.00 %' out || fail 'the total is gone'
   fail 'a wide terminal has another table'
 cmp out whole || fail 'a wide terminal has other columns'
 [ "$(at 72 'sten-energy in.safetensors')" -le 72 ] || fail 'the table of sten-energy is wider than 72'
-# A document is no table.
+# A document is not a table.
 at 40 'sten-energy in.safetensors --json' >/dev/null
 ! grep -q '…' out || fail '--json is cut'

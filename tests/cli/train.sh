@@ -13,14 +13,14 @@ expect_out 'wrote run/model.sten.safetensors'
 [ "$(ls run/checkpoints | tr '\n' ' ')" = 'step-000140 step-000150 step-000160 ' ] ||
   fail "checkpoints are $(ls run/checkpoints)"
 grep -qF '"accuracy"' run/summary.json || fail 'the summary has no accuracy'
-grep -qF '<svg' run/curve.svg || fail 'the curve is no SVG'
+grep -qF '<svg' run/curve.svg || fail 'the curve is not SVG'
 # The HTML report has it too, beside the charts of the weights.
 expect_exit 0 train page --report page.html
 [ "$(grep -c 'class="sten-chart"' page.html)" = 3 ] || fail 'the page has other charts than the curve and two of bars'
 grep -qF "$(grep -m1 '<path d="M' page/curve.svg)" page.html || fail 'the page lacks the curve of the loss'
 # 32 logged steps and 4 evaluations; the last one when all is as sparse as it shall be.
 [ "$(wc -l <run/metrics.jsonl)" = 36 ] || fail "$(wc -l <run/metrics.jsonl) lines of metrics"
-tail -1 run/metrics.jsonl | grep -qF '"split":"validation"' || fail 'the last line is no evaluation'
+tail -1 run/metrics.jsonl | grep -qF '"split":"validation"' || fail 'the last line is not an evaluation'
 tail -2 run/metrics.jsonl | head -1 | grep -qE '^\{"step":160,"loss":[0-9.]+,"rate":[0-9.e-]+,"norm":[0-9.]+,"sparsity":0.8' ||
   fail "a line of metrics has another form: $(tail -2 run/metrics.jsonl)"
 # The resolved recipe is the recipe.

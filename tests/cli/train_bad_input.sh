@@ -41,7 +41,7 @@ expect_err 'does not fit the model; 7 tensors: '
 expect_err 'layers.1.weight is missing; layers.1.bias is missing; and 3 more'
 [ ! -e run ] || fail 'a directory was left'
 
-# A loss that is no number any more: its step, and the checkpoints before it stay.
+# A loss that is not a number any more: its step, and the checkpoints before it stay.
 expect_exit 1 train wild --set optimizer.kind=sgd --set 'rate={"kind": "piecewise", "points": [[25, 1e30]]}' \
   --set clip=0
 expect_one_line_err

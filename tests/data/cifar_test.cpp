@@ -66,7 +66,7 @@ TEST_CASE("several files are one data set, in their order") {
   CHECK(e.features.values.as<std::uint8_t>()[2 * 3072] == 1);
 }
 
-TEST_CASE("CIFAR files with a ragged end, or labels that are no class, are refused") {
+TEST_CASE("CIFAR files with a ragged end, or labels that are not a class, are refused") {
   const std::string record = cifar_record("\x01", 1);
   CHECK(held(113, not_cifar(record.substr(1), 10) ==
                       "expected a multiple of 3073 bytes, the records of CIFAR-10, got 3072 bytes "

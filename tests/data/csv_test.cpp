@@ -69,7 +69,7 @@ TEST_CASE("columns called by numbers are a header only where that is said") {
         "line 1, column 1: 'a' is not a number that float32 has");
 }
 
-TEST_CASE("a first line with a missing value is no header") {
+TEST_CASE("a first line with a missing value is not a header") {
   for (const std::string word : {"nan", "NA", "-inf", "?", "null"})
     CHECK(refusal("1," + word + ",3\n1,2,3\n") ==
           "line 1, column 2: '" + word + "' is not a number that float32 has");
@@ -159,7 +159,7 @@ TEST_CASE("the digits are 1797 rows of 64 values from 0 to 16 in 10 classes") {
   CHECK(classes(e).back() == 8);
 }
 
-TEST_CASE("what is no file with something in it is refused by name") {
+TEST_CASE("what is not a file with something in it is refused by name") {
   const TempDir dir;
   CHECK(error_of([&] { read_csv(dir.path()); }) ==
         dir.path() + ": is a directory, not a file of data");

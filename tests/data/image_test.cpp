@@ -257,7 +257,7 @@ TEST_CASE("scans, coefficients and texts are bounded") {
   CHECK(bytes_in(decoded(text.bytes())) == bytes_in(decoded(small_png.bytes())));
 }
 
-TEST_CASE("files that are no images, or images of another kind, are refused by what they are") {
+TEST_CASE("files that are not images, or images of another kind, are refused by what they are") {
   const struct {
     std::string file, message;
   } cases[] = {

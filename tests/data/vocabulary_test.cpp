@@ -45,7 +45,7 @@ TEST_CASE("what has no id needs an [UNK] to become") {
         "in.txt: line 2, byte 4 of the file: 'ö' is not in vocab.json, which has no [UNK]");
 }
 
-TEST_CASE("a text that is no UTF-8 is refused where it is none") {
+TEST_CASE("a text that is not UTF-8 is refused with the place") {
   const Vocabulary v = parse(R"({"a": 0, "\n": 1, "[UNK]": 2})");
   for (const std::string bad : {"\xff", "\xc3", "\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80",
                                 "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xe2\x82"})

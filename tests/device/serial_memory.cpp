@@ -94,7 +94,7 @@ void* SerialMemory::allocate(std::size_t bytes) {
 void SerialMemory::release(void* data) {
   const std::lock_guard hold(lock);
   const auto block = used_.find(static_cast<std::size_t>(static_cast<std::byte*>(data) - begin_));
-  if (block == used_.end()) throw std::logic_error("what is released is no block of the device");
+  if (block == used_.end()) throw std::logic_error("what is released is not a block of the device");
   const auto [at, bytes] = *block;
   const std::size_t room = room_of(bytes);
   used_.erase(block);

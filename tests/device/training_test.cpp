@@ -264,7 +264,7 @@ TEST_CASE("inputs of a part go to a device as they are, small ones in one copy" 
   }
 }
 
-TEST_CASE("a loss that is no number is an error that names its step, late or not") {
+TEST_CASE("a loss that is not a number is an error that names its step, late or not") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;

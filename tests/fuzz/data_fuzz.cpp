@@ -33,7 +33,7 @@ void csv(fuzz::Bytes in) {
   for (const float v : e.features.values.as<float>())
     if (!std::isfinite(v)) fuzz::broken("a feature is not finite");
   for (const std::int64_t y : e.labels.values.as<std::int64_t>())
-    if (y < 0) fuzz::broken("a label is no class");
+    if (y < 0) fuzz::broken("a label is not a class");
 }
 
 void idx(fuzz::Bytes in) {

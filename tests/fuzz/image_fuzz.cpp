@@ -33,7 +33,7 @@ void cifar(fuzz::Bytes in) {
   if (e.count() < 1 || e.features.size() > static_cast<Index>(file.size()))
     fuzz::broken("more pixels than bytes");
   for (const std::int64_t y : e.labels.values.as<std::int64_t>())
-    if (y < 0 || y >= classes) fuzz::broken("a label is no class");
+    if (y < 0 || y >= classes) fuzz::broken("a label is not a class");
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST_CASE("integers, in-place operators and constants are in a trace") {
                   f(Var(other), Var(table)).value().to_dense()));
 }
 
-TEST_CASE("what is no value of the trace is refused as its output") {
+TEST_CASE("what is not a value of the trace is refused as its output") {
   const Var outside = Tensor(Dense::of({2}, {1, 2}));
   Tracer t;
   const Var x = t.input("x", Dense::of({2}, {1, 2}));

@@ -212,7 +212,7 @@ class StenLoad(Case):
                         self.same(x.view("u4"), expected[name].array(), name)
 
     def directory(self, folder, entries, shards):
-        """As HuggingFace writes it, one shard without an index, and a file that is no shard."""
+        """As HuggingFace writes it, one shard without an index, and a file that is not a shard."""
         folder.mkdir()
         (folder / "config.json").write_text("{}")
         if shards == 1:

@@ -1,4 +1,4 @@
-// What is no .npy file, and what is one no more.
+// What is not a .npy file, and what is one no more.
 #include <doctest/doctest.h>
 
 #include <cstdint>

@@ -140,7 +140,7 @@ TEST_CASE("onnx checkpoint: what nodes do with a tensor") {
     CHECK(t->in_by_out == k.in_by_out);
     CHECK(t->module == k.module);
   }
-  CHECK(!c.find("k2"));  // a constant that is no weight
+  CHECK(!c.find("k2"));  // a constant that is not a weight
 }
 
 TEST_CASE("onnx checkpoint: external data are further shards") {

@@ -1,4 +1,4 @@
-// Outputs that are no files, and outputs that are inputs.
+// Outputs that are not files, and outputs that are inputs.
 #include "libsten/io/atomic_file.h"
 
 #include <doctest/doctest.h>

@@ -202,7 +202,7 @@ TEST_CASE("tensors that share memory are named") {
       "'transposed' and 'columns' and 2 more pairs share memory; a copy has each of them in full");
 }
 
-TEST_CASE("what is no dict of plain tensors is refused by the name it needs") {
+TEST_CASE("what is not a dict of plain tensors is refused by the name it needs") {
   CHECK(
       torch_refusal(contents("module.pt")).find("needs 'torch.nn.modules.container.Sequential'") !=
       std::string::npos);

@@ -78,7 +78,7 @@ void check_functions(Dice& dice, DType dtype, Index n, bool checked, const std::
 
   std::fill(bits.begin(), bits.end(), 0xee);
   f.nonzero_bits(in, bits.data(), nullptr);
-  same(bits, bytes_of(nonzero_mask(x).bits), "other elements are no zeros");
+  same(bits, bytes_of(nonzero_mask(x).bits), "other elements are not zeros");
   same(f.count_nonzero(in, nullptr), nonzero_mask(x).count(), "another count of what is not 0");
   same(f.count_key(in, 0, nullptr), zeros(x), "another count of zeros");
   same(f.first_not_finite(in, kind_of(dtype), nullptr), first_not_finite(x).value_or(n),

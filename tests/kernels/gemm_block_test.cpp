@@ -137,7 +137,7 @@ void check_samples(const GemmFunctions& by, Dice& dice, const ListsCase& x) {
   const MadeLists made(by, x, false);
   const auto dy = normal_floats(dice, x.tokens * x.rows);
   const auto in = normal_floats(dice, x.tokens * x.cols);
-  // 0 where slots are no element's.
+  // 0 for slots without an element.
   std::vector<double> sums(x.stored()), sizes(x.stored());
   for (Index place = 0; place < x.rows * x.cols; ++place) {
     if (x.slots[place] < 0) continue;

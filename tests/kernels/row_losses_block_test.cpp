@@ -75,7 +75,7 @@ TEST_CASE("blocks compute losses of classes and their gradients") {
   });
 }
 
-TEST_CASE("a target that is no class is counted, and its row is NaN") {
+TEST_CASE("a target that is not a class is counted, and its row is NaN") {
   with_row_tables([](const RowFunctions& f) {
     const RowFloats x{1, 2, 3, 1, 2, 3};
     const std::vector<std::int64_t> targets{3, 1};

@@ -208,7 +208,7 @@ TEST_CASE("import: a convolution takes images whose channels are second") {
         "node 'windows' (Conv): its attribute strides is [1], not 2 numbers");
 }
 
-TEST_CASE("import: the scales that images are resized by are no weights") {
+TEST_CASE("import: the scales that images are resized by are not weights") {
   const Imported m(pb::graph({pb::node("Resize", "larger", {"x", "", "scales"}, {"y"})},
                              {floats_of("scales", {4}, {1, 1, 1, 2})}) +
                    pb::inputs({pb::value("x", F32, {"n", "1", "1", "w"})}) +

@@ -51,7 +51,7 @@ Dense as_saved(Dense x, std::optional<DType> meant) {
   return x;
 }
 
-// A file of a TensorProto. There is no reader of such files: as the only initializer of a model it
+// A file of a TensorProto. sten has no reader of such files: as the only initializer of a model it
 // is a checkpoint's only tensor.
 struct SavedTensor {
   std::string name;  // may be empty

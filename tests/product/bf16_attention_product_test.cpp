@@ -26,7 +26,7 @@ struct Bf16AttentionSide {
     Dice dice(seed);
     for (float& x : std::span(rows.mutate(), rows.size()))
       x = kernels::widen_bf16(kernels::round_to_bf16(static_cast<float>(dice.normal())));
-    // What is beyond the last token is no number.
+    // Values beyond the last token are NaN.
     std::fill_n(in_place.mutate(), in_place.size(), std::uint16_t{0x7fc0});
     to_interleaved(Activations{ActivationLayout::tokens, features, tokens, rows.data()}, out());
   }

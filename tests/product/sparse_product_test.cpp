@@ -40,7 +40,7 @@ TEST_CASE("there is a product of every layout that is built in, but of dense") {
                                                              "ell", "masked", "nm", "nmg", "nmgv"});
 }
 
-TEST_CASE("a product of a layout that has none is refused, and of what is no F32 matrix too") {
+TEST_CASE("a product of a layout that has none is refused, and of what is not an F32 matrix too") {
   Dice dice(2);
   const Dense a = normals(dice, {4, 4});
   std::vector<float> in(16), out(16);

@@ -124,7 +124,7 @@ TEST_CASE("a chart refers to nothing outside of itself") {
     CHECK(svg.find(word) == std::string::npos);
 }
 
-TEST_CASE("points that are no numbers break the line and have no marker") {
+TEST_CASE("points that are not numbers break the line and have no marker") {
   const Chart chart = {
       .series = {
           {.name = "a", .points = {{0, 1}, {1, 2}, {2, not_a_number}, {3, 4}, {inf, 5}, {4, 6}}},

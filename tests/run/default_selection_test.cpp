@@ -205,12 +205,12 @@ TEST_CASE("of the layers of a head only the last one is an output head") {
         Names{"head.cls.0", "head.cls.1"});
   CHECK(heads({{"bbox_predictor.layers.0", {256, 256}}, {"bbox_predictor.layers.1", {4, 256}}}) ==
         Names{"bbox_predictor.layers.1"});
-  // Attention that pools is no head of its kind.
+  // Attention that pools is not a head of its kind.
   CHECK(heads({{"vision_model.head.attention.out_proj", {768, 768}}}).empty());
   CHECK(heads({{"h.4.head", {1, 0}}, {"h.5.head", {0, 1}}}) == Names{"h.4.head", "h.5.head"});
 }
 
-TEST_CASE("fixed bases are no weights") {
+TEST_CASE("fixed bases are not weights") {
   CHECK(alone("model.22.dfl.conv.weight", {1, 16, 1, 1}) == SkipReason::basis);
   CHECK(alone("stft.conv.weight", {258, 1, 256}) == SkipReason::basis);
   CHECK(alone("basis_proj.weight", {8, 8}) == SkipReason::basis);

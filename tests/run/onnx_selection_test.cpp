@@ -96,13 +96,13 @@ TEST_CASE("onnx selection: the last product before an output is a head") {
                         pb::node("LayerNormalization", "", {"c", "s"}, {"y"})},
                        {"w1", "w2"}, {"y"}))
             .empty());
-  // A bias, and the input of the model, are no residual.
+  // A bias, and the input of the model, are not residuals.
   CHECK(heads(graph_of({product("x", "w1", "a"), product("a", "w2", "b"),
                         pb::node("Add", "", {"b", "x"}, {"y"})},
                        {"w1", "w2"}, {"y"})) == Names{"w2"});
 }
 
-TEST_CASE("onnx selection: boxes and indices are no path into a product") {
+TEST_CASE("onnx selection: boxes and indices do not lead into a product") {
   CHECK(heads(graph_of({product("x", "w1", "f"), product("f", "boxes", "b"),
                         pb::node("RoiAlign", "", {"f", "b", "i"}, {"r"}),
                         product("r", "scores", "s"), pb::node("TopK", "", {"s", "k"}, {"v", "j"}),

@@ -255,7 +255,7 @@ TEST_CASE("a state that is none of learned scores' is refused") {
         }) == "a state of 'layers.1.weight' is masked, and scores go with dense");
 }
 
-TEST_CASE("losses that are no numbers are kept as they are") {
+TEST_CASE("losses that are not numbers are kept as they are") {
   const TempDir dir;
   const auto t = trainer_of(small_mlp(dir));
   const double infinity = std::numeric_limits<double>::infinity();

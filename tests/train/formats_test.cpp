@@ -137,7 +137,7 @@ TEST_CASE("a layout that does not go with a weight's shape is refused before tra
   CHECK(error_of_formats(r).empty());
 }
 
-TEST_CASE("moments that running statistics follow are no values that a format is for") {
+TEST_CASE("moments that running statistics follow are not values that a format is for") {
   const TempDir dir;
   Recipe r = small_wide_resnet(dir);
   const std::vector<double> plain = losses(r);

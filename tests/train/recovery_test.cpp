@@ -134,7 +134,7 @@ TEST_CASE("calibration sees as many rows as it is to, where an epoch ends with f
   CHECK(wanted != calibrated_on(3));
 }
 
-TEST_CASE("what is no linear layer's weight cannot be calibrated") {
+TEST_CASE("what is not a linear layer's weight cannot be calibrated") {
   const TempDir dir;
   Recipe r = small_wide_resnet(dir);
   r.sparsity = {sparse("block1.*.weight", "magnitude:sparsity=0.5")};

@@ -371,7 +371,7 @@ TEST_CASE("clipped gradients are as long as the recipe allows, at the kept posit
   CHECK(std::sqrt(squares) == doctest::Approx(0.01).epsilon(1e-3));
 }
 
-TEST_CASE("a loss that is no number any more ends the run with the step's number") {
+TEST_CASE("a loss that is not a number any more ends the run with the step's number") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.optimizer.kind = "sgd";
@@ -398,7 +398,7 @@ TEST_CASE("a text whose train split has no window is refused by its name") {
   }
 }
 
-TEST_CASE("targets that are no weights, or two entries' weights, are refused by name") {
+TEST_CASE("targets that are not weights, or two entries' weights, are refused by name") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.sparsity = {sparse("layer.1.weight", "magnitude:sparsity=0.5")};

@@ -54,7 +54,7 @@ struct NmgSmallPatternCountUnits {
   }
 };
 
-// Elements that are no f32, as bits of 4 bytes.
+// Elements that are not f32, as bits of 4 bytes.
 STEN_DEVICE inline std::uint32_t load_bits(const void* x, FloatKind kind, std::int64_t i) {
   return width_of(kind) == 2 ? static_cast<const std::uint16_t*>(x)[i]
                              : static_cast<const std::uint8_t*>(x)[i];

@@ -6,7 +6,7 @@
 
 namespace sten::kernels {
 
-// An element that is no f32, of its bits.
+// An element that is not f32, of its bits.
 STEN_DEVICE inline void store_bits(void* x, FloatKind kind, std::int64_t i, std::uint32_t bits) {
   if (width_of(kind) == 2)
     static_cast<std::uint16_t*>(x)[i] = static_cast<std::uint16_t>(bits);

@@ -16,7 +16,7 @@ namespace sten {
 void check_cifar_classes(Index classes);
 
 // Images U8 [N, 32, 32, 3] and their labels. Error with the file, and the record from 0, where the
-// file is no whole number of records, or a label is no class.
+// size of a file is not a multiple of a record's, or a label is not a class.
 Examples parse_cifar(std::span<const std::byte> file, const std::string& file_name, Index classes);
 // Of several files, one after the other.
 Examples read_cifar(const std::vector<std::string>& files, Index classes);

@@ -22,9 +22,8 @@ struct FolderImages {
 };
 
 // The folders in `folder` are the classes, in the order of their names' bytes, and the .png, .jpg
-// and .jpeg files in each, and in folders in it, its images, in the order of their paths. Files that
-// are no images are passed over, and so is what begins with a dot. With `classes` labels are places
-// in that list.
+// and .jpeg files in each, and in folders in it, its images, in the order of their paths. Other
+// files are skipped, and names that start with a dot. With `classes` labels are places in that list.
 //
 // Error with the path where a class has no image, where a folder is not in `classes`,
 // for an image of a format that is not read, and as from read_image(): for the first one, whatever

@@ -40,7 +40,7 @@ class Tokenizer {
   // The largest id and 1: the rows that an embedding needs.
   virtual Index size() const = 0;
   virtual SpecialIds special_ids() const = 0;
-  // The ids that are no special tokens, ascending.
+  // The ids that are not special tokens, ascending.
   virtual const std::vector<TokenId>& ordinary() const = 0;
   // The entry of an id, as the file has it; "" for an unknown one.
   virtual std::string_view entry(TokenId id) const = 0;

@@ -21,7 +21,7 @@ std::string of_node(std::string_view node) {
 }
 
 // "encoder.0.query" of "['', 'encoder', 'encoder.0', 'encoder.0.query', 'linear_3']", where the last
-// one is no module.
+// one is not a module.
 std::string of_scopes(std::string_view scopes) {
   std::string_view module, last;
   for (std::size_t at = scopes.find('\''); at < scopes.size(); at = scopes.find('\'', at)) {

@@ -28,7 +28,7 @@ bool multiplies(const OnnxNode& n);
 // that goes into a product, too. Values that only say where or how much (indices, shapes, boxes of
 // RoiAlign) do not count as paths into a product. A product is multiplies(), with attention, Einsum
 // and recurrent operators, and what another domain does with an initializer of rank 2 or more.
-// fixed: names of initializers whose products are no layers. Linear in the size of the graph.
+// fixed: names of initializers whose products are not layers. Linear in the size of the graph.
 std::vector<bool> output_heads(const OnnxGraph& graph, const OnnxNodes& nodes,
                                const std::vector<std::string_view>& fixed);
 

@@ -18,7 +18,7 @@ enum class TorchGlobal : std::uint8_t {
   bytes,            // the storage class without one
   dtype,            // torch.float32
   type,             // of a tensor
-  ignored,          // makes values that are no tensors; what it makes is not looked at
+  ignored,          // makes values that are not tensors; what it makes is not looked at
 };
 
 struct KnownGlobal {

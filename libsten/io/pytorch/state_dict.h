@@ -38,7 +38,7 @@ struct StateDict {
 // 'params', the first that there is where the outermost dict has no tensor itself. `file_bytes`
 // bounds the bytes of one tensor, and of all tensors and names together. Time and memory are linear
 // in the pickle's values. Error names the file and the tensor: for tensors that reach beyond their
-// storage, storages beyond their record, and what are no plain tensors.
+// storage, storages beyond their record, and tensors that are not plain.
 StateDict read_state_dict(const Pickle& pickle, const TorchRecords& records,
                           std::uint64_t file_bytes, const std::string& file_name);
 

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// The pickled value 0x1950a86a20f9469cfc6c, with which files begin that are no archives.
+// The pickled value 0x1950a86a20f9469cfc6c, with which files begin that are not archives.
 constexpr std::string_view old_mark = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv;
 
 std::string_view text_of(std::span<const std::byte> file) {

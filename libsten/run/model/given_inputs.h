@@ -28,7 +28,7 @@ struct GivenArray {
 std::vector<GivenArray> read_arrays(const std::vector<std::string>& given);
 
 // An array without a name is for a model of one input, or the input_ids of one of text. Error (usage)
-// for names that are no inputs, and inputs that are missing; Error (input) with the file for shapes
+// for names that are not inputs, and inputs that are missing; Error (input) with the file for shapes
 // and dtypes that do not fit, and numbers that the dtype does not hold.
 GivenInputs inputs_of(const std::vector<GivenArray>& given, const RunnableModel& model);
 
