@@ -121,7 +121,7 @@ TEST_CASE("a number out of range on a device is said when something is copied ba
           "embedding: ids[1, 0] is 5, but the table is [5, 2]");
     CHECK(error_on_device("gather", table, ids) == "gather: ids[1, 0] is 5, but x is [5, 2]");
     CHECK(error_on_device("cross-entropy", logits, targets) ==
-          "cross-entropy: targets[1] is 3, which is none of 3 classes");
+          "cross-entropy: targets[1] must be in [0, 3), got 3");
   }
   // Of the same tensor in another operator, and of good ones before and after.
   const Tensor on_device = ids.to(Device::cuda), good = numbers_of({1}, {0}).to(Device::cuda);
