@@ -70,7 +70,7 @@ std::optional<Plan> Operators::convert_plan(const Signature& wanted) const {
     if (!possible || !is_sparse || !inputs_match(e.pattern, s) || (e.when && !e.when(s))) continue;
     if (cheapest && cheapest->cost <= cost) continue;
     cheapest =
-        Plan{DispatchKind::converted, s.in, std::vector<bool>(s.out.size()), cost, "", e.run};
+        Plan{{DispatchKind::converted}, s.in, std::vector<bool>(s.out.size()), cost, "", e.run};
     chosen = std::move(s);
   }
   if (cheapest) {
@@ -87,11 +87,11 @@ std::optional<Plan> Operators::convert_plan(const Signature& wanted) const {
 Plan Operators::make_plan(const Signature& wanted) const {
   const std::vector<bool> none(wanted.out.size());
   if (const Entry* e = best(wanted))
-    return {DispatchKind::exact, wanted.in, none, 0, wanted.str() + ": exact", e->run};
+    return {{DispatchKind::exact}, wanted.in, none, 0, wanted.str() + ": exact", e->run};
   if (wanted.device != Device::cpu) {
     const auto [s, after] = with_dense_outputs(wanted);
     if (const Entry* e = best(s))
-      return {DispatchKind::dense,
+      return {{DispatchKind::dense},
               s.in,
               after,
               0,
@@ -109,7 +109,7 @@ Plan Operators::make_plan(const Signature& wanted) const {
   if (s != wanted) {
     if (const Entry* e = best(s))
       return {
-          DispatchKind::dense, s.in, after, 0, missing + "takes " + s.str() + sparsified, e->run};
+          {DispatchKind::dense}, s.in, after, 0, missing + "takes " + s.str() + sparsified, e->run};
     if (auto plan = convert_plan(s)) {
       plan->kind = DispatchKind::dense;
       plan->after = after;
@@ -135,7 +135,7 @@ Plan Operators::dense_plan(const Signature& wanted, const std::string& why) cons
   std::replace_if(
       s.in.begin(), s.in.end(), [](Name n) { return n != dense; }, dense);
   if (const Entry* e = best(s))
-    return {DispatchKind::dense,
+    return {{DispatchKind::dense},
             s.in,
             after,
             0,

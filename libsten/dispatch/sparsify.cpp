@@ -41,7 +41,7 @@ std::optional<SparsifyPlan> plan_with(std::shared_ptr<const SparsifierImplementa
   if (out && !run->serves(s, *in, *out) && !r.needs_parameters(run->out))
     out = spec_of(run->out, *in);
   if (!out || !run->serves(s, *in, *out)) return std::nullopt;
-  SparsifyPlan plan{DispatchKind::converted,
+  SparsifyPlan plan{{DispatchKind::converted},
                     *in,
                     *out,
                     cost_of(to_input) + cost_of(find_route(r, *out, to)),
@@ -98,7 +98,7 @@ SparsifyPlan plan_sparsify(const Sparsifier& s, const Spec& from, const Spec& to
   const Spec dense(Dense::name);
   if (is_keep_all(s)) {
     const Route route = find_route(registry(), from, to);
-    return {DispatchKind::exact,
+    return {{DispatchKind::exact},
             from,
             to,
             cost_of(route),
@@ -107,15 +107,16 @@ SparsifyPlan plan_sparsify(const Sparsifier& s, const Spec& from, const Spec& to
             {}};
   }
   if (s.get<Resparsify>())
-    return {DispatchKind::exact, from, to, 0, what + ": as the tensor's own sparsifier", false, {}};
+    return {
+        {DispatchKind::exact}, from, to, 0, what + ": as the tensor's own sparsifier", false, {}};
   const Registry::Implementations all = registry().implementations(s);
   if (from.is(Dense::name)) {
     for (const auto& i : all)
       if (i->in == Dense::name && to.is(i->out) && i->serves(s, from, to))
-        return {DispatchKind::exact, from, to, 0, what + ": exact", false, i};
-    return {DispatchKind::dense, from, to, 0, what + ": selects, then packs", false, {}};
+        return {{DispatchKind::exact}, from, to, 0, what + ": exact", false, i};
+    return {{DispatchKind::dense}, from, to, 0, what + ": selects, then packs", false, {}};
   }
-  SparsifyPlan plan{DispatchKind::dense,
+  SparsifyPlan plan{{DispatchKind::dense},
                     dense,
                     to,
                     0,
