@@ -66,7 +66,7 @@ struct MapFunctions {
 
   // y[i] = f(x[i]); y may be x.
   void (*map)(MapFunction, MapParameters, std::int64_t n, const float* x, float* y, Stream);
-  // dx[i] from dy[i] and kept[i], which is x or y as the operator keeps it; any may be another.
+  // dx[i] from dy[i] and saved[i], which is x or y as the operator saves it; any may be another.
   void (*map_grad)(MapFunction, MapParameters, std::int64_t n, const float* dy, const float* saved,
                    float* dx, Stream);
   // y[i] = by * x[i], and 0 where number i of a stream of random numbers (kernels/random.h), of 53

@@ -17,7 +17,7 @@ struct StepElements {
   const float* g;
   // Where not nullptr: the gradient counts as 0 where a bit is not set, ...
   const std::uint8_t* bits = nullptr;
-  // ... value i has the gradient g[places[i] - 1], or 0 where places[i] is 0, ...
+  // ... value i has the gradient g[offsets[i] - 1], or 0 where offsets[i] is 0, ...
   const std::uint32_t* offsets = nullptr;
   // ... and all count times *scale.
   const float* scale = nullptr;
@@ -85,10 +85,10 @@ struct StepFunctions {
                Stream);
   // x[i] = i + 1.
   void (*number)(std::uint32_t* x, std::int64_t n, Stream);
-  // places[numbers[i] - 1] = i + 1 where numbers[i] is not 0 and bit i is set; others stay.
+  // offsets[numbers[i] - 1] = i + 1 where numbers[i] is not 0 and bit i is set; others stay.
   void (*find)(const std::uint32_t* numbers, const std::uint8_t* bits, std::int64_t n,
                std::uint32_t* offsets, Stream);
-  // y[i] = x[places[i] - 1] where places[i] is not 0 and the bit of that element is set, else 0.
+  // y[i] = x[offsets[i] - 1] where offsets[i] is not 0 and the bit of that element is set, else 0.
   void (*collect)(const float* x, const std::uint8_t* bits, const std::uint32_t* offsets,
                   std::int64_t n, float* y, Stream);
 };

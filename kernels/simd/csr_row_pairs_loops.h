@@ -1,4 +1,4 @@
-// Products of pairs of sparse rows in vectors; lanes as in kernels/simd/csr_loops.h, and kept(v): v,
+// Products of pairs of sparse rows in vectors; lanes as in kernels/simd/csr_loops.h, and in_register(v): v,
 // loaded once. Each row has `row_pair_sets` sums in turns, as many as fit the registers: a sum has to
 // wait for the one before.
 #pragma once

@@ -3,7 +3,7 @@
 //   Vec              of L pairs, or of the bits of L floats
 //   round(e, o)      of L floats each, the even features and the odd ones, the pairs
 //   round_row(x)     of 2 L features of one token, the L pairs
-//   join(e, o)       as round(), of bfloat16; with 16 lanes, merge_rows(e, o, to) of twice as many
+//   merge(e, o)       as round(), of bfloat16; with 16 lanes, merge_rows(e, o, to) of twice as many
 //   transpose(rows)  of L vectors
 //   stream(to, v)    past the caches; `to` is aligned
 #pragma once

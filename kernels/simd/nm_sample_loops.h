@@ -1,7 +1,7 @@
 // Sampled products of n:m in vectors.
 //
 // Lanes: Vec of `lanes` floats; zero(), load(p), store(p, v), add(a, b), mul(a, b), fma(a, b, c):
-// a * b + c; kept(v): v, loaded once; load_first(p, n) and store_first(p, v, n): of n lanes. pair(a,
+// a * b + c; in_register(v): v, loaded once; load_first(p, n) and store_first(p, v, n): of n lanes. pair(a,
 // b): of two vectors half as many sums, and sums(p): the sums over the lanes of `lanes` vectors one
 // after the other, or with `paired` of the pairs of them. `width(rows)` vectors of tokens are worked
 // on at a time: so many of each of the rows stay in registers.

@@ -1,7 +1,7 @@
 // Block products of 1:m:g for pairs of row blocks in vectors, see kernels/nmg_gemm.h: a row of B that
 // both blocks multiply is loaded once.
 //
-// Lanes, besides what NmgSums wants: kept(v): v, loaded once; `pair_vectors` vectors of a row of C are
+// Lanes, besides what NmgSums wants: in_register(v): v, loaded once; `pair_vectors` vectors of a row of C are
 // worked on at a time, for m up to `max_block_pair_m`: so many sums of m + 1 rows, and a row of B, fit the
 // registers.
 #pragma once

@@ -14,7 +14,7 @@ namespace {
 using kernels::Stream;
 using kernels::cuda::Backend;
 
-// One way of doing something; `turn` says with which of the inputs.
+// A variant that is timed; `repeat` says with which of the inputs.
 using Variant = std::function<void(std::size_t repeat)>;
 
 // Between two events of the stream.

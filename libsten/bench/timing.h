@@ -35,7 +35,7 @@ struct Spread {
 };
 Spread spread_of(std::vector<double> values);
 
-// How many times faster `way` is than `baseline`, from the ratios within each turn.
+// How many times faster `variant` is than `baseline`, from the ratios within each turn.
 Spread speedup(const std::vector<double>& baseline, const std::vector<double>& variant);
 
 }  // namespace sten

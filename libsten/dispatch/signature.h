@@ -42,8 +42,7 @@ struct OutSignature {
   friend bool operator==(const OutSignature&, const OutSignature&) = default;
 };
 
-// How an implementation is found: for these layouts; for others, to which there are ways without
-// loss; for dense.
+// How an implementation is found: for these layouts; for others, to which there are routes without// loss; for dense.
 enum class DispatchKind { exact, converted, dense };
 using Way [[deprecated("DispatchKind")]] = DispatchKind;
 

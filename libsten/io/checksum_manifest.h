@@ -23,7 +23,7 @@ bool has_facts(const std::string& path, const nlohmann::ordered_json& facts);
 // The facts of all files in a directory and below it, by their paths in it.
 nlohmann::ordered_json list_files(const std::string& directory);
 // Error that names the first file of a directory which is not as in the list: gone, changed, or
-// new. The file `record`, which has the list, is passed over.
+// new. The file `manifest`, which has the list, is passed over.
 void check_files(const std::string& directory, const JsonReader& list, const std::string& manifest);
 
 }  // namespace sten

@@ -88,7 +88,7 @@ Outputs forward(bool is_gather, const Call& call) {
 
 // The rows of the output that each row of the table is in, in their order.
 struct Uses {
-  std::vector<Index> first, offsets;  // of row r: places[first[r]] and those before the next row's
+  std::vector<Index> first, offsets;  // of row r: offsets[first[r]] and those before the next row's
 
   explicit Uses(const Given& g) : first(g.all_rows() + 1), offsets(g.outer * std::ssize(g.rows)) {
     const Index n = std::ssize(offsets);

@@ -27,7 +27,7 @@ void run_backward(const G& g, const T* dy, const T* saved, Index first, Index n,
 
 }  // namespace unary_detail
 
-// y[i] = f(x[i], i) and dx[i] = g(dy[i], kept[i], i), kept being x, or y if the operator keeps its
+// y[i] = f(x[i], i) and dx[i] = g(dy[i], saved[i], i), saved being x, or y if the operator saves its
 // outputs, or dy if nothing. `make` is a template on float and double that reads the attributes:
 // make(T{}, call) gives a pair of both. Instead of one element by a call, f and g may have
 // f.run(x, n, y) and g.run(dy, kept, n, dx), in place too. Dense inputs give any output that

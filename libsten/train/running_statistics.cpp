@@ -9,7 +9,7 @@ namespace {
 
 Dense moments_here(const Tensor& moments) { return moments.as<Dense>().to(Device::cpu); }
 
-// Where the weight is; on a device, what is to be done is added to `there`.
+// Where the weight is; on a device, what is to be done is added to `device_averages`.
 void move_towards(Tensor& weight, std::span<const float> to, double momentum,
                   std::vector<kernels::AveragedElements>& device_averages) {
   const bool is_on_device = weight.device() != Device::cpu;

@@ -363,7 +363,7 @@ TrainStep Trainer::step() {
   return result;
 }
 
-// What gradients have to be multiplied by; `there` gets it where they are on a device.
+// What gradients have to be multiplied by; `device_part` gets it where they are on a device.
 double Trainer::clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& device_part) {
   const double clip = task_->recipe().clip;
   if (device_ != Device::cpu) {

@@ -123,7 +123,7 @@ void Trainer::average() {
 
 // In its first steps an average that is worth fewer of them, as TensorFlow's
 // ExponentialMovingAverage with num_updates has it.
-// On a device, what is to be done is added to `there`.
+// On a device, what is to be done is added to `device_averages`.
 void Trainer::average(Parameter& p, std::vector<kernels::AveragedElements>& device_averages) const {
   const auto values = p.value.values()->as<float>();
   const auto at = p.state.find(average_key);

@@ -1,4 +1,4 @@
-// Programs written for the names of before still build, with warnings, and do the same.
+// Programs that use deprecated names still build, with warnings, and behave the same.
 #include <doctest/doctest.h>
 
 #include "libsten/base/kept_memory.h"
@@ -9,7 +9,7 @@
 
 using namespace sten;
 
-TEST_CASE("deprecated names are aliases of today's") {
+TEST_CASE("deprecated names are aliases of the current ones") {
   keep_more_memory();
   release_kept_memory();
   const Operator gate{Keeps::inputs};

@@ -30,7 +30,7 @@ STEN_DEVICE T scan(Block& b, typename Block::template Shared<T> scratch,
   return b.read(scratch, from + all - 1);
 }
 
-// Numbers of groups, a run of them for each thread: places[g] is the sum of f before group g of
+// Numbers of groups, a run of them for each thread: offsets[g] is the sum of f before group g of
 // `groups`, a multiple of threads(); scratch[2 * threads()]. Returns the sum of all.
 template <class Block, class F>
 STEN_DEVICE std::int32_t compact_groups(Block& b, int groups,

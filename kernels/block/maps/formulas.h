@@ -11,7 +11,7 @@ namespace sten::kernels {
 
 // One of a MapFunction has, as static functions,
 //   float value(float x, MapParameters p)
-//   float grad(float dy, float kept, MapParameters p)
+//   float grad(float dy, float saved, MapParameters p)
 #define STEN_FORMULA(name, value_of, grad_of)                                                    \
   struct name {                                                                                  \
     STEN_DEVICE static float value([[maybe_unused]] float x, [[maybe_unused]] MapParameters p) { \

@@ -133,7 +133,7 @@ struct ScanRowUses {
   }
 };
 
-// places[first[row]] and what follows: the places in ids that name the row, in their order. A block
+// offsets[first[row]] and what follows: the places in ids that name the row, in their order. A block
 // has as many rows as threads, and looks for them in all ids; it passes over groups of these without
 // any.
 struct ScatterRowUses {

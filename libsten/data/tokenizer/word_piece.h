@@ -33,7 +33,7 @@ class WordPiece final : public SubwordTokenizer {
   void append_word(std::string_view word, std::vector<TokenId>& out) const;
 
   WordPieceOptions options_;
-  LongestPrefix first_, next_;  // of pieces(); next: without ##
+  LongestPrefix first_, next_;  // of subwords(); next: without ##
 };
 
 }  // namespace sten

@@ -94,7 +94,7 @@ struct MapInstruction : TokenInstruction {
   void run(const TokenGroup& group) const override;
 };
 
-// The sum of a row of each table, of those that ids name; as pairs, if `pairs`.
+// The sum of a row of each table, of those that ids name; interleaved, if `interleaved`.
 struct EmbedInstruction final : TokenInstruction {
   struct Table {
     Tensor rows;                     // F32 or BF16

@@ -304,7 +304,7 @@ class StateDictReader {
       fail("repeats elements of its storage: {} bytes in a file of {}", bytes, file_bytes_);
     const std::int64_t offset = item(arguments, 1, PickleKind::integer, "offset").integer;
     if (offset < 0) fail("begins at element {}", offset);
-    // The last element that it reaches; `there` bounds each step, so nothing overflows.
+    // The last element that it reaches; `available` bounds each step, so nothing overflows.
     const std::uint64_t room = static_cast<std::uint64_t>(stored) * width_of(*type.dtype) / width;
     std::uint64_t last = static_cast<std::uint64_t>(offset);
     const bool empty = std::find(t.shape.begin(), t.shape.end(), 0) != t.shape.end();

@@ -11,7 +11,7 @@ namespace sten {
 // Rows of one output, as batches give them.
 class CollectedOutput {
  public:
-  // `keeps` the values, too.
+  // `collects` the values, too.
   CollectedOutput(std::string name, bool collects) : name_(std::move(name)), collects_(collects) {}
 
   // The next rows. Error where they are not like those before them.
