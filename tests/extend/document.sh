@@ -24,9 +24,9 @@ at_most 25 '// Matrices that keep nothing farther than k from the diagonal.'
 at_most 17 "// Keeps what has at least a share of its row's largest magnitude."
 same docs/operators.md tests/extend/operators.cpp
 at_most 20 '// (x + sqrt(x^2 + b)) / 2, a smooth relu (Barron 2021).'
-at_most 36 '// a * sigmoid(b): each element of a behind a gate of its own (Dauphin et al. 2017).'
-at_most 16 '// Of a csr a: its positions again, and no others are computed.'
-at_most 16 '// Each row of x over its length. That is at hand here, and the gradient needs it again.'
+at_most 36 '// a * sigmoid(b): a gated linear unit (Dauphin et al. 2017).'
+at_most 16 '// For a csr a: computes its stored positions only, and returns them as csr.'
+at_most 16 '// Divides each row of x by its length, and saves the length for the gradient.'
 
 same docs/library.md tests/install/consumer/library.cpp
 

@@ -25,7 +25,7 @@ T squareplus(const T& x, double b, const Formats& f = Formats::dense()) {
   return apply_to<T>("squareplus", {x}, Attributes().set("b", b), f);
 }
 
-// a * sigmoid(b): each element of a behind a gate of its own (Dauphin et al. 2017).
+// a * sigmoid(b): a gated linear unit (Dauphin et al. 2017).
 template <class T>
 T sigmoid_of(T x) {
   return 1 / (1 + std::exp(-x));
@@ -59,7 +59,7 @@ const bool has_gate = declare_operator("gate", {SavedForBackward::inputs}) &&
                       add_streamed("gate", {"dense", "dense"}, 1, gate) &&
                       add_streamed("gate.grad", {"dense", "dense", "dense"}, 2, gate_grad);
 
-// Of a csr a: its positions again, and no others are computed.
+// For a csr a: computes its stored positions only, and returns them as csr.
 Outputs gate_csr(const Call& call) {
   const Tensor &a = call.in[0], &b = call.in[1];
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) fail_usage("gate: a and b differ");
@@ -74,7 +74,7 @@ Outputs gate_csr(const Call& call) {
 }
 const bool has_gate_csr = add_operator({"gate", {"csr", "dense"}, {{"keep-all", "csr"}}}, gate_csr);
 
-// Each row of x over its length. That is at hand here, and the gradient needs it again.
+// Divides each row of x by its length, and saves the length for the gradient.
 Outputs unit_rows(const Call& call) {
   const Tensor &x = call.in[0], length = sqrt(reduce("reduce-sum-square", x, {-1}, true));
   call.save("length", length);
@@ -92,35 +92,35 @@ const bool has_unit_rows =
 
 }  // namespace
 
-TEST_CASE("operators of one's own are called as the built-in ones are") {
+TEST_CASE("custom operators are called like built-in operators") {
   const Tensor x = Dense::of({2, 4}, {-3, 0, 1, 2, -1, 4, -2, 3}),
                b = Dense::of({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   const auto by = [](const char* spec) { return registry().sparsifier(Spec::parse(spec)); };
-  // A value, and of it what is at least 1, written as csr while it is computed.
+  // A dense result; then only its values of at least 1, written as csr while they are computed.
   const Tensor y = squareplus(x, 1.0);
   const Tensor large = squareplus(x, 1.0, OutFormat::fused(by("threshold:at=1"), Spec("csr")));
   CHECK(large.layout() == "csr");
   CHECK(large.stored().count() == 4);
-  // Of a csr tensor a csr one, by the implementation above.
+  // From csr to csr, by the implementation above.
   const Tensor gated = apply("gate", {large, b}, {}, OutFormat::fused(KeepAll{}, Spec("csr")));
   CHECK(gated.layout() == "csr");
-  // With a gradient, of which half is kept at random, as csc.
+  // With a gradient that keeps a random half of its values, as csc.
   Tape tape;
   const Var p = tape.parameter(x, OutFormat::fused(by("random:fraction=0.5"), Spec("csc")));
   tape.backward(apply("gate", {squareplus(p, 2.0), b}), b);
   CHECK(p.grad()->layout() == "csc");
 }
 
-TEST_CASE("a format of two passes keeps the largest of a random choice") {
+TEST_CASE("a format with two sparsifiers keeps the largest of a random half") {
   const auto by = [](const char* spec) { return registry().sparsifier(Spec::parse(spec)); };
-  // Half of it at random, decided value by value and written as csr; of that the largest, so that
-  // an eighth of all is left.
+  // The first keeps a random half, value by value, as csr; the second keeps the largest of these,
+  // an eighth of all values.
   const OutFormat two{by("random:fraction=0.5,seed=1"), Spec("csr"), by("magnitude:sparsity=0.875"),
                       Spec("csr")};
   Dense x = Dense::zeros(DType::F32, {16, 16});
   for (Index i = 0; i < x.size(); ++i) x.values.mutate<float>()[i] = static_cast<float>(i);
   const Mask kept = apply("squareplus", {x}, {}, two).stored(), half = two.inline_by.select(x);
   CHECK(kept.count() == 32);
-  Index larger = 0;  // squareplus rises, so the largest are the last
+  Index larger = 0;  // squareplus is increasing: the largest are the last
   for (Index i = x.size() - 1; i >= 0; --i) CHECK(kept[i] == (half[i] && larger++ < 32));
 }
