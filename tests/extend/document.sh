@@ -20,8 +20,8 @@ at_most() {
   echo "$2: $lines lines"
 }
 same docs/extending.md tests/extend/extension.cpp
-at_most 25 '// Matrices that keep nothing farther than k from the diagonal.'
-at_most 17 "// Keeps what has at least a share of its row's largest magnitude."
+at_most 25 '// Band matrices: all kept elements are at most k columns from the diagonal.'
+at_most 17 "// Keeps values of at least a given share of the largest magnitude in their row."
 same docs/operators.md tests/extend/operators.cpp
 at_most 20 '// (x + sqrt(x^2 + b)) / 2, a smooth relu (Barron 2021).'
 at_most 36 '// a * sigmoid(b): a gated linear unit (Dauphin et al. 2017).'

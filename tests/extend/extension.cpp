@@ -10,7 +10,7 @@ namespace {
 
 using namespace sten;
 
-// Matrices that keep nothing farther than k from the diagonal.
+// Band matrices: all kept elements are at most k columns from the diagonal.
 struct Banded : Slots<Banded> {
   static constexpr const char* name = "banded";
   static constexpr const char* own_sparsifier = "band";  // see below
@@ -33,7 +33,7 @@ struct Banded : Slots<Banded> {
 };
 const bool has_banded = add_layout<Banded>("banded:k=1");
 
-// All that the band has room for.
+// Keeps every element inside the band.
 struct Band {
   static constexpr const char* name = "band";
   Index k = 0;
@@ -47,7 +47,7 @@ struct Band {
 };
 const bool has_band = add_sparsifier<Band>("band:k=1");
 
-// The positions of the band as csr, with nothing dense in between.
+// Converts a band to csr without its dense form.
 Csr to_csr(const Banded& x, const Spec&) {
   const Index rows = x.extents[0], cols = x.extents[1];
   if (cols > std::numeric_limits<std::int32_t>::max()) fail("csr: {} columns are too many", cols);
@@ -67,7 +67,7 @@ Csr to_csr(const Banded& x, const Spec&) {
 }
 const bool has_banded_to_csr = add_edge<Banded, Csr>(to_csr);
 
-// Keeps what has at least a share of its row's largest magnitude.
+// Keeps values of at least a given share of the largest magnitude in their row.
 struct RowShare {
   static constexpr const char* name = "row-share";
   double of = 1;
@@ -84,7 +84,7 @@ struct RowShare {
 };
 const bool has_row_share = add_sparsifier<RowShare>("row-share:of=0.5");
 
-// What of a csr matrix lies in the band, without its dense form.
+// Prunes csr to a band without the dense form.
 Banded band_of(const Band& band, const Csr& x, const SparsifyCall& call) {
   if (x.dims.given() || call.layout.integer("k") != band.k) fail_unsupported("another band");
   auto out = with_parameters<Banded>(x.extents, call.layout);
