@@ -5,22 +5,31 @@
 
 namespace sten::app {
 
+void add_inputs(CLI::App& app, ManyInputs& many, const std::string& details) {
+  app.add_option("IN", many.inputs,
+                 "Checkpoint: a safetensors, PyTorch or ONNX file, a Hugging Face directory, an "
+                 "index file, or - for standard input\n" +
+                     details)
+      ->required();
+}
+
 void add_keep_going(CLI::App& app, ManyInputs& many) {
-  app.add_flag("--keep-going", many.keep_going, "Go on with the next input after one failed")
+  app.add_flag("--keep-going", many.keep_going, "Continue with the next input after a failure")
       ->group(groups::batches);
 }
 
 void add_batch(CLI::App& app, ManyInputs& many) {
   app.add_option("--out-dir", many.out_dir,
-                 "Write each input's result there, under the input's name, with config.json, "
-                 "tokenizer and other companions of inputs that are files")
+                 "Write each result to DIR under the input's name\n"
+                 "The companions of an input file (config.json, tokenizer, ...) are copied, too.")
       ->type_name("DIR")
       ->group(groups::batches);
   add_keep_going(app, many);
   app.add_flag("--skip-existing")
       ->description(
-          "Leave outputs alone that the same input and options made, and fail where "
-          "others made them; --skip-existing=any does not compare")
+          "Skip inputs whose output exists, made by the same input and options\n"
+          "An output of another input or other options is an error; --skip-existing=any skips "
+          "this comparison.")
       ->each([&many](const std::string& value) {
         if (value != "any" && value != "true")
           throw CLI::ValidationError("--skip-existing",

@@ -65,7 +65,7 @@ std::vector<std::string> recipe_words() {
   return words;
 }
 
-// The set that CLI::IsMember says it has: "WHEN:{auto,always,never}".
+// The values of CLI::IsMember, from the name of its type: "WHEN:{auto,always,never}".
 std::vector<std::string> members(const CLI::Option& o) {
   const std::string type = o.get_type_name();
   const std::size_t begin = type.find(":{"), end = type.find('}');
@@ -145,19 +145,6 @@ std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
       [](const CLI::Option* o) { return o->get_positional() || !o->get_group().empty(); });
 }
 
-// The description of an option up to the first pause. "Of gemm" and other beginnings of one or two
-// words describe nothing, so a colon behind them is not a pause.
-std::string gist(const CLI::Option& o) {
-  const std::string text = o.get_description();
-  std::size_t end = text.size();
-  for (const char* pause : {"; ", ". ", " (", " ["}) end = std::min(end, text.find(pause));
-  const std::size_t colon = text.find(": ");
-  if (colon < end &&
-      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon), ' ') > 1)
-    end = colon;
-  return text.substr(0, end);
-}
-
 // With a backslash before each of these characters.
 std::string escaped(std::string_view text, std::string_view characters) {
   std::string out;
@@ -179,11 +166,11 @@ std::string zsh_action(const ValueKind& v) {
   switch (v.kind) {
     case ValueKind::words: {
       const std::string words = fmt::format("{}", fmt::join(v.choices, " "));
-      // No space follows "steps=", which the value continues.
-      const auto goes_on = [](const std::string& w) {
+      // No space after "steps=": the value follows.
+      const auto is_prefix = [](const std::string& w) {
         return w.ends_with('=') || w.ends_with(':');
       };
-      return std::any_of(v.choices.begin(), v.choices.end(), goes_on)
+      return std::any_of(v.choices.begin(), v.choices.end(), is_prefix)
                  ? "compadd -S \"\" - " + zsh_text(words)
                  : fmt::format("({})", zsh_text(words));
     }
@@ -291,7 +278,7 @@ std::string zsh_completion(const Program& program, const CLI::App& app) {
     for (const std::string& name : names_of(*o)) {
       const bool takes = takes_value(*o);
       const char* joined = !takes ? "" : name.starts_with("--") ? "=" : "+";
-      out += fmt::format(" \\\n  '*{}{}[{}]", name, joined, zsh_text(gist(*o)));
+      out += fmt::format(" \\\n  '*{}{}[{}]", name, joined, zsh_text(summary(*o)));
       if (takes)
         out += fmt::format(":{}:{}", zsh_text(value_name(*o)), zsh_action(value_kind(program, *o)));
       out += "'";
@@ -315,7 +302,7 @@ std::string fish_completion(const Program& program, const CLI::App& app) {
       for (const std::string& name : o->get_snames()) out += " -s " + name;
       for (const std::string& name : o->get_lnames()) out += " -l " + name;
       if (takes_value(*o)) out += fish_value(value_kind(program, *o));
-      out += fmt::format(" -d '{}'", escaped(gist(*o), "'\\"));
+      out += fmt::format(" -d '{}'", escaped(summary(*o), "'\\"));
     }
     out += "\n";
   }

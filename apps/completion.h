@@ -1,4 +1,4 @@
-// Completion for shells from the options that --help has.
+// Shell completion from the options of --help-all.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace sten::app {
 
-// A script for bash 4 or later, which needs no other.
+// A self-contained script for bash 4 or later.
 std::string bash_completion(const Program& program, const CLI::App& app);
 // For zsh (the file _PROGRAM of its fpath) and fish.
 std::string zsh_completion(const Program& program, const CLI::App& app);

@@ -1,28 +1,30 @@
-// --help in 80 columns.
+// --help and --help-all in 80 columns.
 #pragma once
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace sten::app {
 
-// "FILE", without what validators say of themselves.
+struct Program;
+
+// "FILE", without the text of validators.
 std::string value_name(const CLI::Option& option);
 
-// Or is a flag.
+// False for a flag.
 bool takes_value(const CLI::Option& option);
 
-// The groups of options, as --help and the manual have them: the common ones, those of the program,
-// and what all programs have.
+// A description is one line for --help, and further lines for --help-all and the manual: sentences,
+// or items of a list, which start with "- ".
+std::string summary(const CLI::Option& option);
+std::vector<std::string> details(const CLI::Option& option);
+
+// The groups of options in the order of --help and the manual: the common ones, those of the program,
+// and those of all programs.
 std::vector<std::string> option_groups(const CLI::App& app);
 std::vector<const CLI::Option*> options_of(const CLI::App& app, const std::string& group);
 
-// Descriptions wrapped in a column of their own.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_option(const CLI::Option* option, bool is_positional) const override;
-  std::string make_group(std::string group, bool is_positional,
-                         std::vector<const CLI::Option*> options) const override;
-  std::string make_help(const CLI::App* app, std::string name,
-                        CLI::AppFormatMode mode) const override;
-};
+// `all`: with every option and all details.
+std::string help_text(const Program& program, const CLI::App& app, bool all);
 
 }  // namespace sten::app

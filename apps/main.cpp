@@ -37,13 +37,13 @@
 namespace sten::app {
 namespace {
 
-// All of it, or Error: a full disk behind standard output must not look like success.
+// Error if standard output does not take the whole text, as on a full disk.
 void print_result(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     fail("standard output: {}", std::strerror(errno));
 }
 
-// --help and --version.
+// --help, --help-all and --version.
 int print_about(const Program& program, const CLI::App& app, const CLI::ParseError& e) {
   std::ostringstream text;
   app.exit(e, text, text);
@@ -63,7 +63,7 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-// What `text` has where `pattern` has a '*', each as short as can be; false: the text is another.
+// The shortest parts of `text` at each '*' of `pattern`; false if `text` does not match.
 bool matches(std::string_view text, std::string_view pattern,
              std::array<std::string_view, 4>& parts) {
   for (std::size_t part = 0;; ++part) {
@@ -80,7 +80,7 @@ bool matches(std::string_view text, std::string_view pattern,
   }
 }
 
-// CLI11's messages in words like ours; the first part is always a flag.
+// CLI11's messages in our wording; the first part is always a flag.
 std::string plain_text(std::string_view text) {
   static constexpr const char* said[][2] = {
       {"Could not convert: * = *", "{} '{}' is not a number"},
@@ -100,10 +100,10 @@ std::string plain_text(std::string_view text) {
   return std::string(text);
 }
 
-// CLI11's own texts suggest nothing.
+// The text of a usage error, with a suggestion that CLI11 does not have.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
   const bool extras = dynamic_cast<const CLI::ExtrasError*>(&e);
-  // What is required may be there, mistyped.
+  // A missing option may have been mistyped.
   if (extras || dynamic_cast<const CLI::RequiredError*>(&e))
     for (const std::string& word : app.remaining())
       if (word.starts_with("-") && word != "-") {
@@ -124,8 +124,8 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
   return plain_text(text);
 }
 
-// What a script names by a variable that is not set would else count as not asked for. Patterns and a
-// text to go on with have words of their own.
+// Refuses an empty value, as from an unset variable of a script. Patterns and --text have errors of
+// their own.
 void check_values(const CLI::App& app) {
   for (const CLI::Option* o : app.get_options()) {
     if (o->get_positional() || o->check_lname("text") || o->get_type_name() == "PATTERN") continue;
@@ -134,7 +134,7 @@ void check_values(const CLI::App& app) {
   }
 }
 
-// A check may fail before there is more to report than that.
+// A check that fails before the program has a report.
 Outcome outcome_of(const Program& program, const std::function<Outcome()>& action) {
   try {
     return action();
@@ -169,7 +169,7 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
     print_result(text);
 }
 
-// Opened before the work, so that it is not done in vain.
+// Opened before the work, so that a path that cannot be written fails early.
 std::deque<OutputFile> open_reports(const Program& program, const Common& c) {
   for (const std::string& path : c.reports) check_report_path(path, program.has_chart);
   std::deque<OutputFile> out;
@@ -188,7 +188,7 @@ std::string shell_word(const std::string& word) {
   return out + "'";
 }
 
-// What was given and decides the numbers: not where they go, and not how.
+// The given options that determine the results; not those of outputs and threads.
 std::string deciding_options(const CLI::App& app) {
   std::string out;
   for (const CLI::Option* o : app.get_options()) {
@@ -220,7 +220,7 @@ std::string deciding_options(const CLI::App& app) {
   return out;
 }
 
-// getrusage() also has that of the process that started the program, where that had more: a notebook's.
+// From /proc: getrusage() may report the peak of the parent process, such as a notebook.
 std::uint64_t peak_memory() {
   constexpr std::string_view key = "VmHWM:";  // in kB
   std::ifstream status("/proc/self/status");
@@ -240,7 +240,7 @@ void print_cost(const Program& program, std::chrono::steady_clock::time_point st
 }  // namespace
 
 void print_line(const char* program, const std::string& text) {
-  // Whatever a text came from: a line of it is not a file.
+  // A text that quotes a file is cut to a readable length.
   constexpr std::size_t most = 16'384;
   const std::string_view shown = std::string_view(text).substr(0, most);
   std::string line =
@@ -248,8 +248,8 @@ void print_line(const char* program, const std::string& text) {
   std::fputs(line.c_str(), stderr);
 }
 
-// What is printed must not go into a file that got the number of a descriptor the caller closed.
-// The wrong way round, so that using one of them still fails.
+// Occupies closed standard descriptors, so that no file that is opened later gets the printed text.
+// Each is opened for the wrong direction, so that its use still fails.
 void occupy_standard_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -257,15 +257,15 @@ void occupy_standard_descriptors() {
 
 namespace {
 
-// Rank 0 has most likely the same to say, and mpirun then ends the others within a second or two. If
-// not, they are heard.
+// Ranks above 0 wait: rank 0 most likely prints the same error, and mpirun then ends the others within
+// two seconds.
 void print_error(const Program& program, const std::string& text) {
   const int rank = program.rank ? program.rank() : 0;
   if (rank > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
   print_line(program.name, rank > 0 ? fmt::format("rank {}: {}", rank, text) : text);
 }
 
-// Of a rank that is not heard.
+// For ranks above 0, which print nothing.
 void silence(Common& c) {
   c.quiet = true;
   c.verbose = c.json = false;
@@ -281,7 +281,7 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
   occupy_standard_descriptors();
   install_fault_handler(program.name);
   install_interrupt_handlers();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of the write, not our end
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write()
   Common common;
   CLI::App app;
   const std::function<Outcome()> action = define_app(program, define, app, common);
@@ -317,13 +317,14 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     const CLI::Option* dry_run = app.get_option_no_throw("--dry-run");
     print_outcome(program, common, outcome, stdout_taken, dry_run && dry_run->count() > 0);
     for (std::size_t i = 0; i < reports.size(); ++i)
-      if (!common.reports[i].ends_with(".svg") || !report.chart.empty())  // a failure may have none
+      if (!common.reports[i].ends_with(".svg") ||
+          !report.chart.empty())  // a failed run may have no chart
         write_report(report, common.reports[i], reports[i]);
     if (outcome.failure) throw *outcome.failure;
     if (!common.quiet) print_cost(program, start);
     return 0;
   } catch (const Error& e) {
-    if (*e.what()) print_error(program, e.what());  // else it was said already
+    if (*e.what()) print_error(program, e.what());  // empty if printed before
     return static_cast<int>(e.fault());
   } catch (const std::bad_alloc&) {
     print_error(program, "out of memory");

@@ -21,7 +21,7 @@ struct Common {
 };
 
 struct Example {
-  const char* what;
+  const char* title;
   const char* command;
 };
 
@@ -29,15 +29,15 @@ struct Program {
   const char* name;
   const char* purpose;                 // one line
   const char* example;                 // for the end of --help
-  std::vector<Example> examples = {};  // more of them, two for --help and all for the manual; each
-                                       // may use what those before it wrote
-  const char* detail = "the selected tensors and those left alone";  // what --verbose adds
-  bool has_total = true;                                             // that --summary leaves alone
-  bool has_chart = false;  // for --report FILE.svg; what -o means then, too
-  // Of programs that mpirun may start several times, to work together: which one this is. All but 0
-  // say nothing.
+  std::vector<Example> examples = {};  // --help prints two of them, the manual all; each may read
+                                       // files that the examples before it wrote
+  std::vector<const char*> rare = {};  // options that only --help-all prints
+  const char* verbose_adds = "the selected and the skipped tensors";
+  bool has_total = true;   // has --summary
+  bool has_chart = false;  // has --report FILE.svg, also as -o
+  // The rank of this process, for programs that mpirun may start; only rank 0 prints.
   int (*rank)() = nullptr;
-  // Variables that it reads beside those of all programs, and what they mean; for the manual.
+  // Environment variables besides those of all programs, and their meaning; for the manual.
   std::vector<std::pair<const char*, const char*>> environment = {};
 };
 
@@ -51,15 +51,15 @@ inline constexpr ExitCode exit_codes[] = {{"0", "done"},
                                           {"3", "a check did not hold"},
                                           {"130/143", "interrupted"}};
 
-// Groups of --help; an option names one of these, or one of its program's, where it is defined. The
-// common ones come first, and batches, outputs and running last.
+// Groups of options in --help, besides those of a program. The common options come first; batches,
+// outputs and general options come last.
 namespace groups {
-inline constexpr const char* common = "Common options";  // what most runs need
-inline constexpr const char* tensors = "Which tensors";
+inline constexpr const char* common = "Common options";
+inline constexpr const char* tensors = "Tensor selection";
 inline constexpr const char* checks = "Checks";
-inline constexpr const char* batches = "Several inputs";
+inline constexpr const char* batches = "Multiple inputs";
 inline constexpr const char* outputs = "Reports and other outputs";
-inline constexpr const char* running = "How it runs";
+inline constexpr const char* general = "General options";
 }  // namespace groups
 
 // Parses the command line and runs the program; returns its exit code. `define` adds the program's
@@ -70,8 +70,8 @@ std::function<Outcome()> define_app(const Program& program, const Define& define
                                     Common& common);
 int run(const Program& program, int argc, char** argv, const Define& define);
 
-// --device.
-void add_device(CLI::App& app, std::string& device, const std::string& what);
+// --device; `details` are for --help-all and the manual.
+void add_device(CLI::App& app, std::string& device, const std::string& details);
 // --include, --exclude.
 void add_patterns(CLI::App& app, Patterns& patterns);
 // Takes "90%" for 0.9 too.

@@ -10,7 +10,7 @@
 namespace sten::app {
 namespace {
 
-// As itself, wherever it stands: a '-' that can be copied, no request at the start of a line.
+// Escaped for roff: a '-' that can be copied, and no request at the start of a line.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) switch (c) {
@@ -41,7 +41,7 @@ std::string roff(std::string_view text) {
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
 
-// Lines of 72 columns; a sentence begins a new one, as man(7) advises.
+// Lines of 72 columns; each sentence starts a new line, as man(7) advises.
 std::string paragraph(const std::string& text) {
   std::string out, line;
   std::istringstream words(text);
@@ -76,7 +76,17 @@ std::string option_entry(const CLI::Option& o) {
     if (takes_value(o)) out += " " + italic(value_name(o));
     out += "\n";
   }
-  return out + paragraph(o.get_description());
+  out += paragraph(summary(o));
+  bool in_list = false;
+  for (const std::string& text : details(o)) {
+    const bool is_item = text.starts_with("- ");
+    if (is_item != in_list) out += is_item ? ".RS\n" : ".RE\n.IP\n";
+    in_list = is_item;
+    if (is_item) out += ".IP \\(bu 2\n";
+    out += (is_item || out.ends_with(".IP\n") ? "" : ".br\n") +
+           paragraph(is_item ? text.substr(2) : text);
+  }
+  return out + (in_list ? ".RE\n" : "");
 }
 
 std::string examples(const Program& program) {
@@ -86,7 +96,7 @@ std::string examples(const Program& program) {
   };
   add(program.example);
   for (const Example& e : program.examples) {
-    out += ".PP\n" + paragraph(e.what);
+    out += ".PP\n" + paragraph(e.title);
     add(e.command);
   }
   return out;
@@ -96,16 +106,15 @@ std::string description(const Program& program, const CLI::App& app) {
   std::string out = ".SH DESCRIPTION\n" + paragraph(program.purpose);
   out += ".PP\n" + paragraph(
                        "Results are printed on standard output, everything else on standard error. "
-                       "An error is one line that begins with the program's name.");
-  // Those that change a checkpoint.
+                       "An error is one line, after the name of the program.");
+  // Programs that change a checkpoint.
   const CLI::Option* output = app.get_option_no_throw("--output");
   if (output && value_name(*output) == "OUT")
     out += ".PP\n" +
            paragraph(
-               "What is not worked on is copied byte for byte. The output gets its name when it is "
-               "complete and on the disk, and nothing is left of a run that failed or was "
-               "interrupted. The same command on the same input writes the same bytes, whatever "
-               "the number of threads.");
+               "Unchanged tensors are copied byte for byte. The output gets its name once it is "
+               "complete and on the disk; a failed or interrupted run leaves no output. The same "
+               "command on the same input writes the same bytes, for any number of threads.");
   return out;
 }
 
@@ -138,9 +147,9 @@ std::string man_page(const Program& program, const CLI::App& app) {
     out += fmt::format(".TP\n{}\n{}", bold(e.code), paragraph(e.meaning));
   out += ".SH ENVIRONMENT\n";
   out += ".TP\n" + bold("TMPDIR") + "\n" +
-         paragraph("Where standard input is kept while it is worked on, in a deleted file.");
+         paragraph("Directory of the deleted file that buffers standard input.");
   out += ".TP\n" + bold("STEN_ISA") + "\n" +
-         paragraph("The instruction set to use in place of the best one that the CPU has.");
+         paragraph("Instruction set to use instead of the best one of the CPU.");
   for (const auto& [name, meaning] : program.environment)
     out += ".TP\n" + bold(name) + "\n" + paragraph(meaning);
   out += ".SH SEE ALSO\n";

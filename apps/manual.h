@@ -1,4 +1,4 @@
-// Manual pages from the options that --help has.
+// Manual pages from the options of --help-all.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace sten::app {
 
-// The page of section 1, in the macros of man(7). Without a date: the same source, the same bytes.
+// The page of section 1, in the macros of man(7), without a date: the same source gives the same bytes.
 std::string man_page(const Program& program, const CLI::App& app);
 
 }  // namespace sten::app

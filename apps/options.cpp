@@ -1,4 +1,4 @@
-// What programs are, without running them: their flags, as --help and the manual have them.
+// The command line of a program: its options as --help, the manual and completion have them.
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,28 +15,31 @@ namespace sten::app {
 namespace {
 
 void add_common(const Program& program, CLI::App& app, Common& c) {
-  app.add_flag("-f,--force", c.force, "Replace the result of an earlier run, never anything else")
+  app.add_flag("-f,--force", c.force,
+               "Replace the result of an earlier run\n"
+               "Other files and directories are never replaced.")
       ->group(groups::common);
-  // -o is what sten-bench called it before.
-  app.add_option(program.has_chart ? "-o,--report" : "--report", c.reports,
-                 program.has_chart
-                     ? "Also write the report to FILE.json, .csv, .md or .html, or a chart of "
-                       "ratios to FILE.svg; repeatable (-o: an older name of it)"
-                     : "Also write the report to FILE.json, .csv, .md or .html; repeatable")
+  // -o is the older name in sten-bench.
+  app.add_option(
+         program.has_chart ? "-o,--report" : "--report", c.reports,
+         program.has_chart
+             ? "Also write the report to FILE.json, .csv, .md or .html, or a chart to FILE.svg; "
+               "repeatable"
+             : "Also write the report to FILE.json, .csv, .md or .html; repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->group(groups::outputs);
-  app.add_flag("--json", c.json, "Print one JSON document on standard output")
+  app.add_flag("--json", c.json, "Print the report as one JSON document on standard output")
       ->group(groups::outputs);
   if (program.has_total)
-    app.add_flag("--summary", c.summary, "Print the total only, not every tensor")
+    app.add_flag("--summary", c.summary, "Print only the total, not every tensor")
         ->group(groups::outputs);
   if (!app.get_option_no_throw("--threads"))  // a program may have its own
     app.add_option("--threads", c.threads, "Threads (default: all available processors)")
         ->type_name("N")
         ->check(CLI::Range(1, 4096))
-        ->group(groups::running);
-  app.add_option("--seed", c.seed, "Seed of everything random (default 0)")
+        ->group(groups::general);
+  app.add_option("--seed", c.seed, "Seed of all random choices (default 0)")
       ->type_name("N")
       ->check([](const std::string& text) {  // which would wrap around
         if (text.starts_with('-')) return text + " is below 0";
@@ -45,30 +48,31 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
         const auto read = std::from_chars(text.data(), text.data() + text.size(), seed);
         return is_number && read.ec != std::errc() ? text + " is above 2^64 - 1" : std::string();
       })
-      ->group(groups::running);
-  app.add_flag("--strict", c.strict, "Fail rather than fall back to a slower way")
-      ->group(groups::running);
-  app.add_option("--progress", c.progress, "Progress bar: auto (on a terminal), always, never")
+      ->group(groups::general);
+  app.add_flag("--strict", c.strict, "Fail instead of falling back to a slower implementation")
+      ->group(groups::general);
+  app.add_option("--progress", c.progress,
+                 "Progress bar: auto (on a terminal; default), always or never")
       ->type_name("WHEN")
       ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->group(groups::running);
+      ->group(groups::general);
   app.add_flag("-q,--quiet", c.quiet,
-               "Print errors only, and what --json asks for; reports are written")
-      ->group(groups::running);
+               "Print only errors and the document of --json\nReports are still written.")
+      ->group(groups::general);
   app.add_flag("-v,--verbose", c.verbose,
-               fmt::format("Also print {} to standard error", program.detail))
-      ->group(groups::running);
+               fmt::format("Also print {} to standard error", program.verbose_adds))
+      ->group(groups::general);
 }
 
 // Layouts and sparsifiers that were linked to the program.
 std::string additions() {
   Registry builtin;
   add_builtin(builtin);
-  const auto beyond = [](const char* what, const auto& all, const auto& known) {
+  const auto beyond = [](const char* kind, const auto& all, const auto& known) {
     std::string text;
     for (const Registry::Example& e : all)
       if (std::none_of(known.begin(), known.end(), [&](const auto& k) { return k.name == e.name; }))
-        text += fmt::format("{} {}", text.empty() ? what : ",", e.spec.str());
+        text += fmt::format("{} {}", text.empty() ? kind : ",", e.spec.str());
     return text;
   };
   const std::string layouts = beyond("layouts", registry().layouts(), builtin.layouts());
@@ -85,7 +89,7 @@ std::string footer(const Program& program) {
   std::string examples = fmt::format("Examples:\n  {}\n", program.example);
   for (std::size_t i = 0; i < std::min<std::size_t>(program.examples.size(), 2); ++i)
     examples +=
-        fmt::format("\n  {}\n  {}\n", program.examples[i].what, program.examples[i].command);
+        fmt::format("\n  {}\n  {}\n", program.examples[i].title, program.examples[i].command);
   return fmt::format("{}{}\nExit codes: {}.", additions(), examples, codes);
 }
 
@@ -96,20 +100,22 @@ bool Common::show_progress() const {
   return progress == "always" || (progress == "auto" && isatty(STDERR_FILENO));
 }
 
-void add_device(CLI::App& app, std::string& device, const std::string& what) {
-  app.add_option("--device", device, what + ": cpu (default), cuda, or cuda:N, its number N")
+void add_device(CLI::App& app, std::string& device, const std::string& details) {
+  app.add_option("--device", device, "Device: cpu (default), cuda or cuda:N\n" + details)
       ->type_name("DEVICE")
-      ->group(groups::running);
+      ->group(groups::general);
 }
 
 void add_patterns(CLI::App& app, Patterns& patterns) {
   // One value per flag, so that a positional argument may follow.
   app.add_option(
          "--include", patterns.include,
-         "Tensors to work on: a name, a glob (* crosses dots), a list of them (a,b or "
-         "a.{b,c}), or re:EXPRESSION, which may match any part (^ and $ tie it to the ends); "
-         "repeatable. Default: the weights of layers by name and shape, which leaves "
-         "embeddings, output heads, norms, routers and biases alone; -v names those")
+         "Tensors to process: a name, glob, list or re:EXPRESSION (default: weights of layers); "
+         "repeatable\n"
+         "The * of a glob also matches dots. A list is a,b or a.{b,c}. An expression may match any "
+         "part of a name; ^ and $ anchor the expression.\n"
+         "The default skips embeddings, output heads, norms, routers and biases; -v lists the "
+         "skipped tensors.")
       ->type_name("PATTERN")
       ->allow_extra_args(false)
       ->group(groups::tensors);
@@ -126,16 +132,17 @@ CLI::Option* allow_percent(CLI::Option* option) {
 void add_output(CLI::App& app, OutputOptions& output) {
   app.add_option(
          "-o,--output", output.path,
-         "The file or directory to write, or - for standard output; DIR/ for a file: the "
-         "input's name in DIR. A file is safetensors, .npy for one dense tensor, or of sten-prune "
-         ".onnx, as its input")
+         "Write the result to this file or directory, or to standard output (-)\n"
+         "DIR/ stands for a file in DIR with the input's name. A file is safetensors, .npy (one "
+         "dense tensor) or, from sten-prune, .onnx like its input.")
       ->type_name("OUT")
       ->group(groups::common);
   app.add_flag("--keep-other-weights", output.keep_other_weights,
-               "Of a directory, also copy weights in other files, such as pytorch_model.bin and "
-               "onnx/, which are not changed and which loaders may prefer")
+               "Also copy unchanged weights in other files of a directory\n"
+               "Examples are pytorch_model.bin and onnx/. A loader may prefer them to the changed "
+               "weights.")
       ->group(groups::outputs);
-  app.add_flag("--dry-run", output.dry_run, "Compute and report everything, write nothing else")
+  app.add_flag("--dry-run", output.dry_run, "Compute and report everything; write only reports")
       ->group(groups::common);
 }
 
@@ -143,11 +150,15 @@ std::function<Outcome()> define_app(const Program& program, const Define& define
                                     Common& common) {
   app.description(program.purpose);
   app.name(program.name);
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.set_help_flag("-h,--help", "Print this help")->group(groups::running);
+  app.formatter_fn([&program](const CLI::App* a, const std::string&, CLI::AppFormatMode mode) {
+    return help_text(program, *a, mode == CLI::AppFormatMode::All);
+  });
+  app.set_help_flag("-h,--help", "Print this help")->group(groups::general);
+  app.set_help_all_flag("--help-all", "Print every option with its details")
+      ->group(groups::general);
   app.set_version_flag("--version", fmt::format("{} {}", program.name, version()),
                        "Print the version")
-      ->group(groups::running);
+      ->group(groups::general);
   app.footer(footer(program));
   std::function<Outcome()> action = define(app, common);
   add_common(program, app, common);

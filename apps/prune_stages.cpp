@@ -6,65 +6,64 @@
 namespace sten::app {
 namespace {
 
-constexpr const char* in_stages = "In stages";
+constexpr const char* staged_pruning = "Staged pruning";
 
 }  // namespace
 
 void add_stages(CLI::App& app, StagedOptions& o) {
-  app.add_option(
-         "--schedule", o.schedule,
-         "Prune in stages, with --finetune or --recipe between them: iterative:from=,to=,step=; "
-         "linear:, cubic: or exponential:from=,to=,stages=; layer-wise (one tensor more per "
-         "stage, in natural order of names). With nm and nmg repeat --structure, one a "
-         "stage of iterative")
+  app.add_option("--schedule", o.schedule,
+                 "Prune in stages: iterative:, linear:, cubic:, exponential: or layer-wise\n"
+                 "- iterative:from=,to=,step=: a fixed step of sparsity. With nm and nmg, repeat "
+                 "--structure, one for each stage.\n"
+                 "- linear:, cubic: or exponential:from=,to=,stages=: a curve of sparsity.\n"
+                 "- layer-wise: one more tensor per stage, in natural order of names.\n"
+                 "--finetune or --recipe trains the model after each stage.")
       ->type_name("SPEC")
-      ->group(in_stages);
-  app.add_option(
-         "--finetune", o.finetune,
-         "The command that trains {in} to {out}, both as the input is; {mask} has the masks, "
-         "{sparsity} and {stage} tell where it is. It may write {\"loss\": X, "
-         "\"loss_before\": Y} to {metrics}; it is then run on the input first, as stage 0. "
-         "What it changed where weights are pruned becomes 0 again and is counted")
+      ->group(staged_pruning);
+  app.add_option("--finetune", o.finetune,
+                 "Command that trains {in} to {out} between stages\n"
+                 "Both have the format of the input. {mask} is a file with the masks; {sparsity} "
+                 "and {stage} are the current ones.\n"
+                 "The command may write {\"loss\": X, \"loss_before\": Y} to {metrics}. It then "
+                 "first runs on the unpruned input, as stage 0.\n"
+                 "Pruned weights that the command changed are set to 0 again, and counted.")
       ->type_name("COMMAND")
-      ->group(in_stages);
-  app.add_option(
-         "--recipe", o.recipe,
-         "In the place of --finetune: the built-in trainer, by a recipe of sten-train without "
-         "sparsity. Its steps are those of a stage, its validation split gives the losses; "
-         "stage 0 measures the input itself")
+      ->group(staged_pruning);
+  app.add_option("--recipe", o.recipe,
+                 "Recipe of sten-train that trains between stages, instead of --finetune\n"
+                 "The recipe has no sparsity. Its steps are those of one stage, and its validation "
+                 "split gives the losses. Stage 0 measures the unpruned input.")
       ->type_name("FILE")
-      ->group(in_stages);
+      ->group(staged_pruning);
   app.add_option("--set", o.overrides,
-                 "Another value in the recipe: key=value, such as optimizer.rate=0.01; repeatable")
+                 "Override a value of the recipe, as in optimizer.rate=0.01; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
-      ->group(in_stages);
+      ->group(staged_pruning);
   app.add_option("--finetune-timeout", o.finetune_timeout,
-                 "End the command, and fail, after that many seconds (default 0: never)")
+                 "Kill the command, and fail, after this many seconds (default 0: never)")
       ->type_name("SECONDS")
-      ->group(in_stages);
-  app.add_option("--state", o.state,
-                 "Directory that keeps every finished stage; a dry run needs none")
+      ->group(staged_pruning);
+  app.add_option("--state", o.state, "Directory for the finished stages; not needed for a dry run")
       ->type_name("DIR")
-      ->group(in_stages);
-  app.add_flag("--resume", o.resume, "Go on after the last finished stage in --state")
-      ->group(in_stages);
+      ->group(staged_pruning);
+  app.add_flag("--resume", o.resume, "Continue after the last finished stage in --state")
+      ->group(staged_pruning);
   allow_percent(
       app.add_option("--tolerance", o.tolerance,
-                     "Layer-wise with {metrics} or --recipe: a layer has recovered at a loss of at "
-                     "most L + X * |L|, L being that of stage 0 (default 0.02); until then it is "
-                     "trained again"))
+                     "Relative increase of the loss at which a layer has recovered (default 0.02)\n"
+                     "Layer-wise, with {metrics} or --recipe: a layer is trained again until its "
+                     "loss is at most L + X * |L|, where L is the loss of stage 0."))
       ->type_name("X")
-      ->group(in_stages);
-  app.add_option("--rounds", o.rounds, "Most rounds of training for one layer (default 5)")
+      ->group(staged_pruning);
+  app.add_option("--rounds", o.rounds, "Maximum rounds of training per layer (default 5)")
       ->type_name("N")
-      ->group(in_stages);
-  app.add_option(
-         "--patience", o.patience,
-         "Rounds without a lower loss after which pruning ends, and later layers stay dense "
-         "(default 2)")
+      ->group(staged_pruning);
+  app.add_option("--patience", o.patience,
+                 "Rounds without a lower loss before pruning stops (default 2)\n"
+                 "The remaining layers stay dense.")
       ->type_name("N")
-      ->group(in_stages);
+      ->group(staged_pruning);
 }
 
 void refuse_stage_flags(const StagedOptions& o) {

@@ -1,4 +1,4 @@
-// A program that mpirun may start several times, to work together.
+// A program that mpirun may start as several ranks.
 #pragma once
 #include <functional>
 #include <memory>
@@ -11,13 +11,13 @@
 
 namespace sten::app {
 
-// Options by name, and what each was given.
+// Names and values of options.
 using GivenOptions = std::vector<std::pair<std::string, std::string>>;
 
-// f(ranks) of each rank, once all of them run the same program with the same `options`: those by which
-// it is decided what ranks do together. Ranks have the threads that --threads names, else the processors are shared
-// out. Of an error that all ranks have, rank 0 prints the line, and each throws an Error without text;
-// one of a rank alone ends all processes with its line and its exit code.
+// Calls f(ranks) in each rank, once all ranks run the same program with the same `options`. Each rank
+// has --threads threads; by default the processors are divided among the ranks of a machine. An error
+// of all ranks is printed by rank 0, and each rank throws an Error without text; an error of one rank
+// ends all processes with its line and its exit code.
 Outcome in_ranks(const char* program, const GivenOptions& options, int threads,
                  const std::function<Outcome(const std::shared_ptr<Communicator>&)>& f);
 

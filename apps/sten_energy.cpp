@@ -1,5 +1,5 @@
-// sten-energy: flags -> EnergyOptions -> measure_energy() or energy_batch(); or another question,
-// sweep_energy(), list_tensors(), diff_checkpoints().
+// sten-energy: flags -> EnergyOptions -> measure_energy() or energy_batch(); with --sweep, --list or
+// --diff sweep_energy(), list_tensors() or diff_checkpoints().
 #include "apps/batch_options.h"
 #include "libsten/base/cuda.h"
 #include "libsten/base/error.h"
@@ -9,50 +9,45 @@
 #include "libsten/run/list_tensors.h"
 
 namespace groups = sten::app::groups;
-constexpr const char* of_sweeps = "Sweeps";
+constexpr const char* sweep_group = "Sweep";
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
       "sten-energy",
-      "Says what pruning kept: sparsity, energy and bytes, per tensor and in total.",
+      "Measure sparsity, energy and bytes of a checkpoint, per tensor and in total.",
       "sten-energy pruned.safetensors --against model.safetensors --min-energy 0.4",
-      {{"For a program:", "sten-energy pruned.safetensors --json"},
-       {"As a page with charts:", "sten-energy pruned.safetensors --report energy.html"},
-       {"Every tensor of a file:", "sten-energy --list model.safetensors"},
-       {"What is not the same in another file; ends with 3 if anything is not:",
+      {{"Print JSON:", "sten-energy pruned.safetensors --json"},
+       {"Write an HTML page with charts:", "sten-energy pruned.safetensors --report energy.html"},
+       {"List the tensors of a file:", "sten-energy --list model.safetensors"},
+       {"Compare two files; exits with 3 if they differ:",
         "sten-energy --diff model.safetensors pruned.safetensors"}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::EnergyOptions>();
     auto many = std::make_shared<sten::ManyInputs>();
-    app.add_option("IN", many->inputs,
-                   "A file (safetensors, PyTorch, ONNX), a HuggingFace directory or its index, or "
-                   "- for standard "
-                   "input; several print a line each, with its totals")
-        ->required();
+    sten::app::add_inputs(app, *many, "Several inputs print one line each, with their totals.");
     app.add_option("--against", o->against,
-                   "The original, or a directory with the original of each IN by its name: energy "
-                   "is the sum of its magnitudes at the kept positions, over the sum of all of "
-                   "them")
+                   "Original checkpoint, or a directory with the original of each IN under its "
+                   "name\n"
+                   "The energy is the sum of the original's magnitudes at the kept positions, "
+                   "divided by the sum of all magnitudes.")
         ->type_name("FILE")
         ->group(groups::common);
-    sten::app::allow_percent(
-        app.add_option("--min-energy", o->min_energy,
-                       "Fail with exit code 3 if the total energy is below X, 0 to 1"))
+    sten::app::allow_percent(app.add_option("--min-energy", o->min_energy,
+                                            "Exit with 3 if the total energy is below X, 0 to 1"))
         ->type_name("X")
         ->group(groups::checks);
     sten::app::allow_percent(
-        app.add_option(
-            "--min-sparsity", o->min_sparsity,
-            "Fail with exit code 3 if less than the fraction X of all is 0, 0 to 1; X of "
-            "each tensor is rounded to whole elements, and what an n:m or n:m:g of that "
-            "sparsity keeps in blocks at the edges is allowed"))
+        app.add_option("--min-sparsity", o->min_sparsity,
+                       "Exit with 3 if the total sparsity is below X, 0 to 1\n"
+                       "X of each tensor is rounded to whole elements. Values that n:m or n:m:g of "
+                       "that sparsity keeps in partial blocks at the edges are allowed."))
         ->type_name("X")
         ->group(groups::checks);
-    app.add_option(
-           "--require", o->require,
-           "Fail with exit code 3 unless the tensors that PATTERN matches have the pattern "
-           "SPEC, such as 2:4 or nmg:n=1,m=10,g=4[,axis=0], and name the first that break it; "
-           "PATTERN=SPEC, repeatable")
+    app.add_option("--require", o->require,
+                   "PATTERN=SPEC: exit with 3 unless the tensors that match PATTERN have the "
+                   "structure SPEC; repeatable\n"
+                   "SPEC is 2:4, nmg:n=1,m=10,g=4[,axis=0] and so on. The first violations are "
+                   "named.")
         ->type_name("RULE")
         ->allow_extra_args(false)
         ->group(groups::checks);
@@ -60,30 +55,28 @@ int main(int argc, char** argv) {
     auto sweeps = std::make_shared<bool>(false);
     auto axis = std::make_shared<std::optional<sten::Index>>();
     app.add_flag("--sweep", *sweeps,
-                 "Prune in memory to unstructured sparsities, n:m, n:m:g, also over tiles, and "
-                 "blocks, and say what "
-                 "energy each keeps at which sparsity")
-        ->group(of_sweeps);
+                 "Report energy against sparsity of the input for each structure\n"
+                 "Structures are unstructured, n:m, n:m:g (also of tiles) and blocks. Pruning "
+                 "happens in memory.")
+        ->group(sweep_group);
     app.add_option("--plot", sweep->plot, "Also write the sweep as a chart to FILE.svg")
         ->type_name("FILE")
-        ->group(of_sweeps);
-    app.add_option(
-           "--axis", *axis,
-           "Where n:m and n:m:g of the sweep run: 0 down columns, 1 along rows (default: as "
-           "--structure of sten-prune has them, n:m 1 and n:m:g 0)")
+        ->group(sweep_group);
+    app.add_option("--axis", *axis,
+                   "Axis of n:m and n:m:g in the sweep: 0 (columns) or 1 (rows)\n"
+                   "Default: 1 for n:m and 0 for n:m:g, as for sten-prune --structure.")
         ->type_name("AXIS")
-        ->group(of_sweeps);
+        ->group(sweep_group);
     auto list = std::make_shared<bool>(false), diff = std::make_shared<bool>(false);
     app.add_flag("--list", *list,
-                 "Every tensor, of any rank and dtype: shape, layout, bytes and sparsity")
+                 "List every tensor of any rank and dtype: shape, layout, bytes and sparsity")
         ->group(groups::common);
-    app.add_flag(
-           "--diff", *diff,
-           "Of two inputs, A and B: tensors that one lacks, or that differ in shape, dtype or "
-           "values, and how far; exit code 3 if any differ")
+    app.add_flag("--diff", *diff,
+                 "Compare two inputs: missing tensors, and different shapes, dtypes and values\n"
+                 "Exits with 3 if any tensor differs.")
         ->group(groups::common);
     sten::app::add_keep_going(app, *many);
-    sten::app::add_device(app, o->device, "Where sums are taken, with the same results");
+    sten::app::add_device(app, o->device, "Sums are computed there, with the same results.");
     sten::app::add_patterns(app, o->patterns);
     return [o, many, sweep, sweeps, axis, list, diff, &common] {
       const std::vector<std::string>& inputs = many->inputs;

@@ -6,162 +6,180 @@
 #include "libsten/io/output_paths.h"
 
 namespace groups = sten::app::groups;
-constexpr const char* how_chosen = "How weights are chosen";
+constexpr const char* criterion = "Pruning criterion";
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
       "sten-prune",
-      "Prunes the weights of a checkpoint by magnitude: in one shot, or in stages with training "
-      "between.",
+      "Prune the weights of a checkpoint: in one shot, or in stages with training in between.",
       "sten-prune model.safetensors -o pruned.safetensors --sparsity 0.9 --to bitmask",
-      {{"One of every ten weights in groups of four patterns, in the layout made for that:",
+      {{"Keep one of every ten weights, in groups of four, and store the n:m:g layout:",
         "sten-prune model.safetensors -o small.safetensors --structure nmg:n=1,m=10,g=4 --to nmg"},
-       {"One threshold for all tensors together, and a report as a page:",
+       {"Apply one threshold to all tensors, and write an HTML report:",
         "sten-prune model.safetensors -o global.safetensors --sparsity 0.9 --scope global "
         "--report report.html"},
-       {"Only what would happen, and whether a fifth of the magnitude stays:",
+       {"Check, without an output, that a fifth of the magnitude is kept:",
         "sten-prune model.safetensors --dry-run --sparsity 0.9 --min-energy 0.2"},
-       {"In a pipe:",
+       {"Prune and convert in a pipe:",
         "sten-prune model.safetensors -o - --sparsity 0.9 | sten-convert - -o piped.safetensors "
-        "--to csr"}}};
+        "--to csr"}},
+      {"--calibrate-samples", "--statistics", "--damping", "--reorder", "--nan",
+       "--finetune-timeout", "--tolerance", "--rounds", "--patience", "--keep-other-weights"}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto many = std::make_shared<sten::ManyInputs>();
     auto staged = std::make_shared<sten::StagedOptions>();
     sten::PruneOptions* o = &staged->prune;
-    app.add_option("IN", many->inputs,
-                   "A file (safetensors, PyTorch, ONNX), a HuggingFace directory or its index, or "
-                   "- for standard "
-                   "input; several with --out-dir")
-        ->required();
+    sten::app::add_inputs(app, *many, "Several inputs need --out-dir.");
     sten::app::add_output(app, o->output);
     sten::app::add_batch(app, *many);
     sten::app::allow_percent(
-        app.add_option(
-            "--sparsity", o->sparsity,
-            "Fraction of each tensor's weights or blocks to remove, 0 to 1 or 0% to 100%"))
+        app.add_option("--sparsity", o->sparsity,
+                       "Fraction of weights or blocks to remove from each tensor, 0 to 1 or 0% to "
+                       "100%"))
         ->type_name("X")
         ->group(groups::common);
     app.add_option(
-           "--method", o->method,
-           "What goes first: magnitude (smallest; default), random (each with probability "
-           "X), threshold (all below --at); with --scores: movement (smallest signed "
-           "score), gradient (smallest |weight * score|), l0 (all whose gate is shut); with "
-           "--calibrate or --statistics: wanda (|weight| times the norm of its input), ria "
-           "(relative importance), sparsegpt (second order), admm (chosen and solved in "
-           "turns: the least error)")
-        ->type_name("METHOD")
-        ->group(how_chosen);
-    app.add_option("--scores", o->scores,
-                   "A number for each weight, as tensors of the same names and shapes in a "
-                   "safetensors file or HuggingFace directory. Of movement: the score -sum(weight "
-                   "* dLoss/dweight) of training; of gradient: dLoss/dweight; of l0: the gate's a, "
-                   "and weights stay where 1.2 * sigmoid(a) - 0.1 > 0")
-        ->type_name("FILE")
-        ->group(how_chosen);
-    app.add_option("--calibrate", o->calibrate,
-                   "Data to run the model on, whose layers are pruned one after the other by what "
-                   "goes into them: a recipe of sten-train, whose training data are taken, or a "
-                   ".csv file, a text or a folder of images")
-        ->type_name("DATA")
-        ->group(how_chosen);
-    app.add_option("--calibrate-samples", o->calibrate_samples,
-                   "Rows, windows or images of it (default 64)")
-        ->type_name("N")
-        ->group(how_chosen);
-    app.add_option("--statistics", o->statistics,
-                   "What goes into layers, in a safetensors file: under NAME.squares sums of "
-                   "squares [in], under NAME.gram sums of products [in, in], for each weight NAME")
-        ->type_name("FILE")
-        ->group(how_chosen);
-    app.add_flag("--reconstruct", o->reconstruct,
-                 "Solve the kept weights of each row anew, by least squares against the outputs of "
-                 "the dense layer")
-        ->group(how_chosen);
-    app.add_option("--allocate", o->allocate,
-                   "How much each tensor loses, with calibration: error: what changes the outputs "
-                   "of all layers least; sensitivity: what changes the loss least; owl: less where "
-                   "more weights are outliers (default: the "
-                   "same share)")
-        ->type_name("HOW")
-        ->group(how_chosen);
-    app.add_option("--damping", o->damping,
-                   "Added to the diagonal of sums of products, as a share of its mean (default "
-                   "0.01)")
-        ->type_name("X")
-        ->group(how_chosen);
-    app.add_option("--at", o->at, "Smallest magnitude that --method threshold keeps")
-        ->type_name("X")
-        ->group(how_chosen);
-    app.add_option("--scope", o->scope,
-                   "local: the fraction of each tensor (default); row: of each of its rows, with "
-                   "calibration, and the default of wanda; global: of all of them together, with "
-                   "one threshold")
-        ->type_name("SCOPE")
-        ->group(how_chosen);
-    app.add_option(
            "--structure", staged->structures,
-           "Which patterns are allowed: unstructured (default), block:h=4,w=4 (whole blocks, the "
-           "smallest sum first), nm:n=2,m=4[,axis=1] or 2:4[@1] (n kept of every m along a "
-           "row), nmg:n=1,m=10,g=4[,axis=0][,fit=exact] or 1:10:4[@0] (n kept of m, patterns in "
-           "groups of g; fit=exact "
-           "keeps the most magnitude, fit=swaps too, fit=heuristic nearly, fit=greedy by the "
-           "paper's rule), nmgv:n=1,m=4,g=2,v=32[,w=2][,axis=0] or 1:4:2:32[x2] (n:m:g of whole "
-           "tiles of v rows and w columns). With nm, nmg "
-           "and nmgv --sparsity is 1 - n/m and can be left out")
+           "Sparsity structure: unstructured (default), block:h=4,w=4, 2:4 (n:m), 1:10:4 (n:m:g) "
+           "or 1:4:2:32 (n:m:g of tiles)\n"
+           "- block:h=4,w=4: removes the blocks of the smallest magnitude.\n"
+           "- nm:n=2,m=4[,axis=1] or 2:4[@1]: keeps n of every m weights along a row.\n"
+           "- nmg:n=1,m=10,g=4[,axis=0][,fit=exact] or 1:10:4[@0]: keeps n of every m weights, "
+           "with patterns in groups of g. fit=exact (default up to 1024 patterns) and fit=swaps "
+           "keep the most "
+           "magnitude, fit=heuristic nearly as much; fit=greedy is the paper's algorithm.\n"
+           "- nmgv:n=1,m=4,g=2,v=32[,w=2][,axis=0] or 1:4:2:32[x2]: n:m:g of tiles of v rows and w "
+           "columns.\n"
+           "With nm, nmg and nmgv the sparsity is 1 - n/m, and --sparsity may be omitted.")
         ->type_name("SPEC")
         ->allow_extra_args(false)
         ->group(groups::common);
     app.add_option(
            "--to", o->to,
            "Layout of the pruned tensors: dense (default), masked, bitmask, csr, csc, coo, ell, "
-           "bcsr:h=,w=, "
-           "nm:n=,m=, "
-           "nmg:n=,m=,g=, nmgv:n=,m=,g=,v=; nm, nmg, nmgv and bcsr alone take the numbers of "
-           "--structure; auto: nm, nmg and nmgv as such, all else as bitmask")
+           "bcsr, nm, nmg, nmgv or auto\n"
+           "Parameters: bcsr:h=4,w=4, nm:n=2,m=4, nmg:n=1,m=10,g=4, nmgv:n=1,m=4,g=2,v=32; without "
+           "them, those of --structure.\n"
+           "auto stores tensors pruned to nm, nmg or nmgv in that layout, and all others as "
+           "bitmask.")
         ->type_name("LAYOUT")
         ->group(groups::common);
     app.add_option(
+           "--method", o->method,
+           "Pruning criterion: magnitude (default), random, threshold, movement, gradient, l0, "
+           "wanda, ria, sparsegpt or admm\n"
+           "- magnitude: removes the smallest magnitudes.\n"
+           "- random: removes each weight with the probability --sparsity.\n"
+           "- threshold: removes all magnitudes below --at.\n"
+           "- movement (with --scores): removes the smallest signed scores.\n"
+           "- gradient (with --scores): removes the smallest |weight * score|.\n"
+           "- l0 (with --scores): removes the weights with a closed gate.\n"
+           "- wanda: removes the smallest |weight| times the norm of its input.\n"
+           "- ria: removes the smallest relative importance times that norm.\n"
+           "- sparsegpt: removes by second-order scores and updates the other weights.\n"
+           "- admm: alternates selection and least squares, usually with the smallest error.\n"
+           "wanda, ria, sparsegpt and admm need --calibrate or --statistics.")
+        ->type_name("METHOD")
+        ->group(criterion);
+    app.add_option("--scores", o->scores,
+                   "Scores of the weights, for --method movement, gradient or l0\n"
+                   "A safetensors file or Hugging Face directory that has a tensor of the same "
+                   "name and shape for each weight.\n"
+                   "- movement: the sum of -weight * dLoss/dweight over training.\n"
+                   "- gradient: dLoss/dweight.\n"
+                   "- l0: the parameter a of the gate; weights with 1.2 * sigmoid(a) - 0.1 > 0 are "
+                   "kept.")
+        ->type_name("FILE")
+        ->group(criterion);
+    app.add_option("--calibrate", o->calibrate,
+                   "Calibration data: a recipe of sten-train, a .csv file, a text, arrays or a "
+                   "folder of images\n"
+                   "The model runs on the data, and layers are pruned one after another by the "
+                   "statistics of their inputs. A recipe stands for its training data.")
+        ->type_name("DATA")
+        ->group(criterion);
+    app.add_option("--calibrate-samples", o->calibrate_samples,
+                   "Rows, windows or images of the calibration data (default 64)")
+        ->type_name("N")
+        ->group(criterion);
+    app.add_option("--statistics", o->statistics,
+                   "Statistics of the layers' inputs, a safetensors file, instead of --calibrate\n"
+                   "For each weight NAME: NAME.squares, the sums of squares [in], or NAME.gram, "
+                   "the sums of products [in, in].")
+        ->type_name("FILE")
+        ->group(criterion);
+    app.add_flag("--reconstruct", o->reconstruct,
+                 "Refit the kept weights to the outputs of the dense layer, row by row, by least "
+                 "squares")
+        ->group(criterion);
+    app.add_option("--allocate", o->allocate,
+                   "Sparsity per tensor, with calibration: error, sensitivity or owl (default: the "
+                   "same for all)\n"
+                   "- error: minimizes the change of all layers' outputs.\n"
+                   "- sensitivity: minimizes the change of the loss.\n"
+                   "- owl: removes less from tensors with more outliers.")
+        ->type_name("HOW")
+        ->group(criterion);
+    app.add_option("--damping", o->damping,
+                   "Damping added to the diagonal of the sums of products, as a fraction of its "
+                   "mean (default 0.01)")
+        ->type_name("X")
+        ->group(criterion);
+    app.add_option("--at", o->at, "Smallest magnitude that --method threshold keeps")
+        ->type_name("X")
+        ->group(criterion);
+    app.add_option("--scope", o->scope,
+                   "Scope of --sparsity: local (each tensor; default), row (each row) or global "
+                   "(all tensors)\n"
+                   "global applies one threshold to all tensors. row needs calibration, and is the "
+                   "default of wanda.")
+        ->type_name("SCOPE")
+        ->group(criterion);
+    app.add_option(
            "--rule", o->rules,
-           "Another way for some tensors: PATTERN=SPEC, where SPEC is magnitude:sparsity=X, "
-           "random:fraction=X, threshold:at=X, block-magnitude:sparsity=X,h=4,w=4, "
-           "movement:sparsity=X, gradient:sparsity=X, l0, relu (what is above 0 stays), nm:... or "
-           "2:4, "
-           "nmg:... or 1:10:4, nmgv:... or 1:4:2:32, or keep; repeatable, the first match wins")
+           "PATTERN=SPEC: prune the tensors that match PATTERN by SPEC; repeatable, the first "
+           "match wins\n"
+           "SPEC is keep (leave unchanged), nm:... or 2:4, nmg:... or 1:10:4, nmgv:... or "
+           "1:4:2:32, "
+           "magnitude:sparsity=X, random:fraction=X, threshold:at=X, "
+           "block-magnitude:sparsity=X,h=4,w=4, movement:sparsity=X, gradient:sparsity=X, l0 or "
+           "relu (keeps values above 0).")
         ->type_name("RULE")
         ->allow_extra_args(false)
-        ->group(how_chosen);
-    app.add_option("--rules", o->rules_file, "A file of rules, one a line, after those of --rule")
+        ->group(criterion);
+    app.add_option(o->rules_file, "Read rules from FILE, one per line, after --rule")
         ->type_name("FILE")
-        ->group(how_chosen);
+        ->group(criterion);
     app.add_option(
            "--reorder", o->reorder,
-           "Rows of weight FIRST, which is pruned to nmgv, in the order in which most of it "
-           "stays: its bias and the columns of weight NEXT follow. Right where what lies "
-           "between works on each feature alone. * in NEXT stands for what it is in FIRST; "
-           "repeatable")
+           "Permute the rows of FIRST, and the columns of NEXT, to keep more magnitude in nmgv; "
+           "repeatable\n"
+           "The bias of FIRST is permuted, too. Valid if every operator between the two weights "
+           "works on each feature separately. * in NEXT stands for the text that * matched in "
+           "FIRST.")
         ->type_name("FIRST=NEXT")
         ->allow_extra_args(false)
-        ->group(how_chosen);
+        ->group(criterion);
     app.add_option("--mask", o->mask,
-                   "Apply the masks of a safetensors file: a BOOL or U8 tensor under each name, "
-                   "true and 1 stay")
+                   "Apply the masks in a safetensors file\n"
+                   "A mask is a BOOL or U8 tensor under the weight's name; true and 1 keep.")
         ->type_name("FILE")
-        ->group(how_chosen);
-    app.add_option("--mask-out", o->mask_out, "Also write the masks that were used")
+        ->group(criterion);
+    app.add_option("--mask-out", o->mask_out, "Also write the applied masks to FILE")
         ->type_name("FILE")
         ->group(groups::outputs);
     app.add_option("--nan", o->nan,
-                   "NaN and infinity in what is pruned: error (default), keep (they rank above all "
-                   "numbers), zero (they become 0)")
+                   "NaN and infinity in weights: error (default), keep or zero\n"
+                   "keep ranks them above all other values; zero replaces them by 0.")
         ->type_name("POLICY")
-        ->group(how_chosen);
+        ->group(criterion);
     sten::app::add_device(app, o->device,
-                          "Where weights are chosen and measured, with the same results");
+                          "Weights are selected and measured there, with the same results.");
     sten::app::add_patterns(app, o->patterns);
     sten::app::allow_percent(
         app.add_option("--min-energy", o->min_energy,
-                       "Fail with exit code 3, and write nothing but reports, if less of the total "
-                       "magnitude is kept, 0 to 1"))
+                       "Exit with 3, and write only reports, if less than X of the magnitude is "
+                       "kept, 0 to 1"))
         ->type_name("X")
         ->group(groups::checks);
     sten::app::add_stages(app, *staged);

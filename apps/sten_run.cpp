@@ -5,140 +5,137 @@
 #include "libsten/base/memory_pool.h"
 
 namespace groups = sten::app::groups;
-constexpr const char *of_what = "What it runs on", *named_file = "[NAME=]FILE";
+constexpr const char *inputs = "Inputs", *named_file = "[NAME=]FILE";
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
       .name = "sten-run",
-      .purpose = "Runs a model on data or arrays, measures it, checks it and times it.",
+      .purpose = "Run a model on data or arrays: measure, check and time it, or generate text.",
       .example = "sten-run run --min-accuracy 0.9",
-      .examples = {{"What the model says of all rows, as an array, and how long that takes:",
+      .examples = {{"Write the outputs of all rows as an array, and time the model:",
                     "sten-run run --split all -o y.npy --repeats 20"},
-                   {"The last step of a pipe; the recipe says what the weights are of:",
+                   {"End a pipe, with the architecture from a recipe:",
                     "sten-prune run/model.safetensors -o - --sparsity 0.5 | sten-run - --data "
                     "run/recipe.json --max-loss 1.5"},
-                   {"Whether pruned weights say the same, which ends with 3 if they do not:",
+                   {"Compare with another model; exits with 3 on less agreement:",
                     "sten-run pruned.safetensors --against run --min-agreement 0.98"},
-                   {"What a language model puts into blanks:",
+                   {"Fill blanks with a masked language model:",
                     "sten-run bert --fill 'To be, or n[MASK]t to be'"},
-                   {"How a language model continues a text:",
+                   {"Generate text:",
                     "sten-run gpt --generate 100 --text 'To be, or ' --temperature 0.8"},
-                   {"What runs in which layout, and what takes the time:",
+                   {"Print the execution plan with layouts and times:",
                     "sten-run run --layouts '*.weight=csr' --explain"}},
-      .detail = "the dense library that was chosen",
+      .verbose_adds = "the selected dense library",
       .has_total = false,
       .environment = {
           {"STEN_CACHE",
-           "The directory in which --layouts auto and --fail-if-slower cache the times of "
-           "layouts "
+           "Directory of the cache of layout times, for --layouts auto and --fail-if-slower "
            "(default: sten in XDG_CACHE_HOME, or ~/.cache/sten)."}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::RunOptions>();
-    const auto list = [&](const char* name, auto& values, const char* type, const char* what) {
-      return app.add_option(name, values, what)->type_name(type)->allow_extra_args(false);
+    const auto list = [&](const char* name, auto& values, const char* type, const char* text) {
+      return app.add_option(name, values, text)->type_name(type)->allow_extra_args(false);
     };
     app.add_option("MODEL", o->model,
-                   "What sten-train left, a directory with config.json or graph.json, an ONNX "
-                   "model; or weights alone (a file, or - for standard input), whose architecture "
-                   "--config or the recipe of --data gives")
+                   "Output directory of sten-train, Hugging Face directory, graph, ONNX file, or "
+                   "weights alone (a file, or - for standard input)\n"
+                   "The architecture of weights alone comes from --config or the recipe of --data.")
         ->required();
     list("--input", o->inputs, named_file,
-         "An input of the model as .npy, or - for standard input; all of them as a safetensors "
-         "file; repeatable. Token types, positions and masks of a model of text may be left out")
-        ->group(of_what);
+         "Input of the model: .npy, or - for standard input; repeatable\n"
+         "One safetensors file may hold all inputs. Token types, positions and the attention mask "
+         "of a text model may be omitted.")
+        ->group(inputs);
     app.add_option("--data", o->data,
-                   "A recipe of sten-train, whose data are taken, a .csv file, a text or a folder "
-                   "of images (default: the data that the model was trained on)")
+                   "Dataset: a recipe of sten-train, a .csv file, a text or a folder of images "
+                   "(default: the data of training)")
         ->type_name("PATH")
-        ->group(of_what);
+        ->group(inputs);
     app.add_option("--split", o->split,
-                   "Which of the data: test, validation, train or all (default: the first of these "
-                   "that a recipe's data have; all of another file)")
+                   "Split of the dataset: test, validation, train or all\n"
+                   "Default: the first of these that the recipe defines; all for other datasets.")
         ->type_name("SPLIT")
         ->check(CLI::IsMember({"test", "validation", "train", "all"}))
-        ->group(of_what);
+        ->group(inputs);
     app.add_option("--labels", o->labels,
-                   "Classes of the rows of --input as .npy, -100 where none counts: for loss and "
-                   "accuracy of the first output")
+                   "Class indices for the rows of --input, .npy; -100 is ignored\n"
+                   "Measures loss and accuracy of the first output.")
         ->type_name("FILE")
-        ->group(of_what);
+        ->group(inputs);
     app.add_option("--config", o->config,
-                   "What MODEL is that is weights alone: a config.json, a recipe, a graph or an "
-                   "ONNX model")
+                   "Architecture of a weights-only MODEL: config.json, recipe, graph or ONNX file")
         ->type_name("FILE")
-        ->group(of_what);
+        ->group(inputs);
     app.add_option("--batch", o->batch,
-                   "Rows that are computed at once (default: all of --input; as many as the recipe "
-                   "evaluates at once)")
+                   "Rows per batch (default: all rows of --input; evaluation.batch of a recipe)")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 30))
-        ->group(of_what);
+        ->group(inputs);
     list("-o,--output", o->outputs, named_file,
-         "An output as .npy, or - for standard output; all of them as a safetensors file; "
-         "repeatable. NAME= may be left out if the model has one output")
+         "Write an output as .npy, or to standard output (-); repeatable\n"
+         "A safetensors file takes all outputs. NAME= may be omitted for a model with one output.")
         ->group(groups::common);
-    app.add_option("--against", o->against,
-                   "Another model: largest and mean difference of the outputs, how many rows have "
-                   "the same top class, and the KL divergence from it")
+    app.add_option(
+           "--against", o->against,
+           "Compare the outputs with those of another model\n"
+           "Prints the largest and the mean difference, the share of rows with the same top "
+           "class, and the KL divergence.")
         ->type_name("MODEL")
         ->group(groups::common);
     list("--layouts", o->layouts, "RULE",
-         "The layout that weights are in when they are multiplied: PATTERN=SPEC, such as "
-         "'*.weight=csr', or auto: of each weight the fastest layout here, measured once and kept "
-         "in a cache; repeatable, the first match counts. Default: as the file has them")
+         "Layout of weights: PATTERN=SPEC, as in '*.weight=csr', or auto; repeatable, the first "
+         "match wins\n"
+         "auto takes the fastest layout of each weight on this machine, measured once and cached. "
+         "Default: the layouts in the file.")
         ->group(groups::common);
     list("--precision", o->precision, "RULE",
-         "What nodes compute with, and keep between them: bf16 or float32, or PATTERN=bf16 for "
-         "those "
-         "whose names it matches; sums are float32; repeatable, the first match counts. Default: "
-         "float32")
+         "Precision: float32 (default) or bf16, or PATTERN=bf16 for nodes by name; repeatable, the "
+         "first match wins\n"
+         "Applies to products and to values between nodes; sums are float32.")
         ->group(groups::common);
     app.add_option("--repeats", o->repeats,
-                   "Also time so many runs of each batch: percentiles, and rows a second")
+                   "Time N runs of each batch: percentiles and rows per second")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 20))
         ->group(groups::common);
-    app.add_flag(
-           "--explain", o->explain,
-           "Say what ran instead of what came out: step by step the layout, why, the time, and "
-           "operations and bytes a second")
+    app.add_flag("--explain", o->explain,
+                 "Print the execution plan instead of the outputs\n"
+                 "For each instruction: layout, reason, time, and operations and bytes per second.")
         ->group(groups::common);
     sten::app::add_device(app, o->device,
-                          "Where the model runs, operator by operator; what it lacks runs on the "
-                          "CPU, and says so");
+                          "Operators run there. Operators without an implementation for the device "
+                          "run on the CPU, with a warning.");
     app.add_option("--fill", o->fill,
-                   "What a model of masked text puts in place of each [MASK] in TEXT; vocab.json "
-                   "lies beside the model")
+                   "Fill each [MASK] in TEXT with a masked language model\n"
+                   "Needs the vocabulary beside the model.")
         ->type_name("TEXT")
-        ->group(of_what);
-    const auto generation = [&](const char* name, auto& value, const char* type, const char* what) {
-      return app.add_option(name, value, what)->type_name(type)->group("What it generates");
+        ->group("Text generation");
+    const auto generation = [&](const char* name, auto& value, const char* type, const char* text) {
+      return app.add_option(name, value, text)->type_name(type)->group("Text generation");
     };
-    generation(
-        "--generate", o->generate, "N",
-        "Continue --text by N tokens; their vocabulary lies beside the model. What attention "
-        "keeps of earlier tokens is not computed again")
+    generation("--generate", o->generate, "N",
+               "Generate N tokens after --text, with a KV cache\n"
+               "Needs the vocabulary beside the model.")
         ->check(CLI::Range(1, 1 << 24));
-    generation("--text", o->text, "TEXT", "The text that --generate continues");
+    generation("--text", o->text, "TEXT", "Prompt of --generate");
     generation("--temperature", o->temperature, "T",
-               "Draw each token by softmax(logits / T) (default: take the likeliest)");
-    generation("--top", o->top, "K", "Draw among the K likeliest tokens (default: all)")
+               "Sample tokens by softmax(logits / T) (default: take the most likely token)");
+    generation("--top", o->top, "K", "Sample from the K most likely tokens (default: all)")
         ->check(CLI::Range(1, 1 << 24));
-    const auto check = [&](const char* name, auto& value, const char* what) {
-      return app.add_option(name, value, what)->type_name("X")->group(groups::checks);
+    const auto check = [&](const char* name, auto& value, const char* text) {
+      return app.add_option(name, value, text)->type_name("X")->group(groups::checks);
     };
-    sten::app::allow_percent(check("--min-accuracy", o->min_accuracy,
-                                   "Fail with exit code 3 if the accuracy is below X, 0 to 1"));
-    check("--max-loss", o->max_loss, "Fail with exit code 3 if the loss is above X");
+    sten::app::allow_percent(
+        check("--min-accuracy", o->min_accuracy, "Exit with 3 if the accuracy is below X, 0 to 1"));
+    check("--max-loss", o->max_loss, "Exit with 3 if the loss is above X");
     check("--max-difference", o->max_difference,
-          "Fail with exit code 3 if an element is further than X from that of --against");
-    sten::app::allow_percent(check(
-        "--min-agreement", o->min_agreement,
-        "Fail with exit code 3 if fewer rows than X, 0 to 1, have the top class of --against"));
-    app.add_flag(
-           "--fail-if-slower", o->fail_if_slower,
-           "Fail with exit code 3 if a weight takes longer in its sparse layout than dense, by "
-           "the cache of --layouts auto, or measured where it has no times")
+          "Exit with 3 if an output differs by more than X from --against");
+    sten::app::allow_percent(
+        check("--min-agreement", o->min_agreement,
+              "Exit with 3 if fewer than X of the rows have the top class of --against, 0 to 1"));
+    app.add_flag("--fail-if-slower", o->fail_if_slower,
+                 "Exit with 3 if a weight is slower in its sparse layout than dense\n"
+                 "Uses the cached times of --layouts auto, or measures.")
         ->group(groups::checks);
     return [o, &common] {
       o->force = common.force;

@@ -24,7 +24,7 @@ sten::Outcome trained(sten::TrainOptions& o, const sten::app::Common& common) {
   if (!common.quiet)
     o.say = [](const std::string& text) { sten::app::print_line("sten-train", text); };
   sten::set_resume_hint(
-      fmt::format("--resume goes on after the last checkpoint in {}", sten::quote(o.out)));
+      fmt::format("--resume continues after the last checkpoint in {}", sten::quote(o.out)));
   sten::enlarge_memory_pool();
   sten::enable_device_memory_pool();
   int signal = 0;
@@ -36,12 +36,12 @@ sten::Outcome trained(sten::TrainOptions& o, const sten::app::Common& common) {
     signal = sten::NotedInterrupts::noted();
   }
   if (result.stopped) {
-    // One that came to another rank ends this one, too. MPI does not come to its end: mpirun, which
-    // may have sent the signal, waits for no such thing.
+    // A signal to any rank ends all of them. MPI is not finalized: mpirun, which may have sent the
+    // signal, does not wait for that.
     for (const std::uint64_t s : o.ranks->gather(static_cast<std::uint64_t>(signal)))
       signal = std::max(signal, static_cast<int>(s));
-    sten::set_resume_hint(fmt::format("step {} is saved; --resume goes on", *result.stopped));
-    raise(signal);  // ends the process as ever
+    sten::set_resume_hint(fmt::format("step {} is saved; --resume continues", *result.stopped));
+    raise(signal);  // ends the process
   }
   return std::move(result.outcome);
 }
@@ -51,46 +51,48 @@ sten::Outcome trained(sten::TrainOptions& o, const sten::app::Common& common) {
 int main(int argc, char** argv) {
   sten::app::Program program = {
       "sten-train",
-      "Trains a model as a recipe says, and makes its weights sparse on the way.",
+      "Train a model by a recipe, with sparse weights.",
       "sten-train recipe.json --out run",
-      {{"What it would come to, and what it takes:", "sten-train recipe.json --dry-run"},
-       {"Go on with a run that was interrupted, or has begun elsewhere:",
-        "sten-train recipe.json --out run --resume"},
-       {"The same with other values, and with numbers for a program:",
+      {{"Print the resolved recipe and an estimate of the memory:",
+        "sten-train recipe.json --dry-run"},
+       {"Continue an interrupted run:", "sten-train recipe.json --out run --resume"},
+       {"Override values of the recipe, and print JSON:",
         "sten-train recipe.json --out faster --set optimizer.rate=0.004 --set steps=900 --json"}},
-      "the dense library that was chosen"};
+      {},
+      "the selected dense library"};
   program.environment = {{"STEN_RANK_TIMEOUT",
-                          "Under mpirun, the seconds without a sign of a rank after which the "
-                          "others end (20; 60 for the first one)."},
+                          "Under mpirun: seconds without a sign of life of a rank, after which "
+                          "the other ranks end (default 20; 60 for the first sign)."},
                          {"STEN_MPI_CUDA",
-                          "Whether ranks with a CUDA device give large gradients to a CUDA-aware "
-                          "MPI from the device's memory, 1, or from the host's, 0 (what is "
-                          "measured to be faster)."}};
+                          "1: ranks pass large gradients to a CUDA-aware MPI in device memory; "
+                          "0: in host memory (default: the faster one, measured)."}};
   program.rank = [] { return sten::mpi_launch().rank; };
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::TrainOptions>();
-    app.add_option("RECIPE", o->recipe, "What to train on what, and what becomes sparse when: JSON")
+    app.add_option("RECIPE", o->recipe,
+                   "JSON file with the model, data, optimizer and sparsity schedule")
         ->required();
-    app.add_option("--out", o->out,
-                   "Directory that keeps the run: metrics, checkpoints, and at the end the model")
+    app.add_option("--out", o->out, "Directory for metrics, checkpoints and the trained model")
         ->type_name("DIR")
         ->group(groups::common);
     app.add_option("--set", o->set,
-                   "Another value in the recipe: optimizer.rate=5e-4 or /sparsity/0/save=csr, "
-                   "null takes a key away; repeatable")
+                   "Override a value of the recipe, as in optimizer.rate=5e-4; repeatable\n"
+                   "A JSON pointer is accepted, too: /sparsity/0/save=csr. The value null removes "
+                   "the key.")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false)
         ->group(groups::common);
     app.add_flag("--resume", o->resume,
-                 "Go on after the last checkpoint in DIR; without one begin. The same bytes as "
-                 "without an interruption, at the same --threads")
+                 "Continue after the last checkpoint in DIR, or start if DIR has none\n"
+                 "At the same --threads, the result has the same bytes as an uninterrupted run.")
         ->group(groups::common);
     sten::app::add_device(app, o->device,
-                          "Where steps are computed; what it lacks runs on the CPU, and says so");
+                          "Steps are computed there. Operators without an implementation for the "
+                          "device run on the CPU, with a warning.");
     auto dry_run = std::make_shared<bool>(false);
     app.add_flag("--dry-run", *dry_run,
-                 "Print what the recipe comes to, and train nothing: what is sparse when, steps, "
-                 "parameters, and an estimate of the memory")
+                 "Print the resolved recipe, and train nothing\n"
+                 "Prints the sparsity schedule, steps, parameters and an estimate of the memory.")
         ->group(groups::common);
     return [o, dry_run, &app, &common] {
       if (*dry_run && o->resume) sten::fail_usage("--dry-run and --resume exclude each other");

@@ -31,12 +31,12 @@ for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-ru
   . "$scripts/$program"
   complete -p $program | grep -qF "_${program/-/_}" || fail "$program has no completion"
 
-  # Exactly the options of --help.
-  $program --help | grep -oE '^  (-[a-z], )?--[a-z-]+' | sed 's/^  //; s/, /\n/' |
+  # Exactly the options of --help-all.
+  $program --help-all | grep -oE '^  (-[a-z], )?--[a-z-]+' | sed 's/^  //; s/, /\n/' |
     LC_ALL=C sort >"$T/wanted"
   complete_line $program - | tr '|' '\n' >"$T/got"
   echo >>"$T/got"
-  diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help (<) and of the completion (>)"
+  diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help-all (<) and of the completion (>)"
 
   # So have zsh and fish.
   zsh_script=$STEN_BIN/../share/zsh/site-functions/_$program
@@ -51,9 +51,9 @@ for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-ru
   done
   [ "$(head -n 1 "$zsh_script")" = "#compdef $program" ] || fail "zsh would not load $program's completion"
   grep -oE "^  '\*-(-[a-z-]+|[a-zA-Z])" "$zsh_script" | sed "s/^  '\*//" | LC_ALL=C sort >"$T/got"
-  diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help (<) and of zsh's completion (>)"
+  diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help-all (<) and of zsh's completion (>)"
   grep -oE -e ' -[sl] [a-zA-Z-]+' "$fish_script" | sed 's/^ -s /-/; s/^ -l /--/' | LC_ALL=C sort >"$T/got"
-  diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help (<) and of fish's completion (>)"
+  diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help-all (<) and of fish's completion (>)"
 
   expect '--progress' $program --prog
   expect 'always|auto|never' $program --progress ''

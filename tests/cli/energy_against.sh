@@ -1,4 +1,4 @@
-# What pruning kept of the original, per tensor and in total.
+# The energy against the original, per tensor and in total.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,17 +1,30 @@
-# --help and --version say what a program does, on standard output, with exit code 0.
+# --help, --help-all and --version print to standard output, with exit code 0.
 . "$(dirname "$0")/_lib.sh"
 
 for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-run; do
   expect_exit 0 $program --help
   [ ! -s "$T/err" ] || fail "$program --help prints to standard error"
   golden help_${program#sten-}
-  # The common options first, each option in a group with a name, and three examples.
+  # The common options first, each option in a named group, and three examples.
   [ "$(grep -n '^[A-Z].*:$' "$T/out" | sed -n 2p | cut -d: -f2)" = 'Common options' ] ||
     fail "$program --help does not begin with the common options"
   ! grep -qx 'Options:' "$T/out" || fail "$program --help has options without a group"
   [ "$(sed -n '/^Examples:/,$p' "$T/out" | grep -c "^  .*$program ")" -ge 3 ] ||
     fail "$program --help has no three examples"
   cp "$T/out" "$T/help"
+  [ "$(wc -l <"$T/help")" -le 100 ] || fail "$program --help has more than 100 lines"
+  [ "$(tail -n 1 "$T/help")" = "$program --help-all prints every option with its details." ] ||
+    fail "$program --help does not end with --help-all"
+  # --help-all has the options of --help and more, each with the same first line.
+  expect_exit 0 $program --help-all
+  grep -E '^  -' "$T/help" | sort >"$T/short"
+  grep -E '^  -' "$T/out" | sort >"$T/all"
+  [ -z "$(comm -23 "$T/short" "$T/all")" ] || fail "$program --help-all lacks options of --help"
+  # The options that README uses.
+  for flag in $(sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' -e "s/'[^']*'//g" "$STEN_SOURCE/README.md" | grep -oE "$program [^|\`]*" |
+    grep -oE -- ' --?[a-z][a-z-]*' | sort -u); do
+    grep -qE -- "^  (-[a-z], )?$flag\b" "$T/help" || fail "README uses $flag; $program --help lacks the option"
+  done
   # Whatever else is asked for, and the short form.
   expect_exit 0 $program missing.safetensors --help
   cmp "$T/out" "$T/help" || fail "$program missing --help differs"

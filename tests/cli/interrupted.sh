@@ -82,7 +82,7 @@ stages() {
   expect_err "sten-prune: interrupted: 'staged.safetensors' is not written; what was unfinished is removed; '../state$1' $2"
 }
 stages 1 'contains no stage yet; the same command starts again'
-stages 3 'keeps 2 of 3 stages; --resume goes on'
+stages 3 'keeps 2 of 3 stages; --resume continues'
 rm -r several first.safetensors
 
 # Killed at any moment: the old output is whole, or the new one.

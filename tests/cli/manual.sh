@@ -1,4 +1,4 @@
-# The manual pages have every option of --help, and their examples work.
+# The manual pages have every option and every word of --help-all, and their examples work.
 . "$(dirname "$0")/_lib.sh"
 pages=$STEN_BIN/../share/man/man1
 
@@ -13,16 +13,20 @@ sten-prune "$MODEL" -o "$T/pruned.safetensors" --sparsity 0.9 -q >"$T/out"
 for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-run; do
   page=$pages/$program.1
   plain "$page" >"$T/plain"
-  $program --help >"$T/out"
+  $program --help-all >"$T/out"
   options=$(grep -oE '^  (-[a-z], )?--[a-z-]+( [][A-Z=]+)?' "$T/out" | sed 's/^  //')
-  [ "$(echo "$options" | wc -l)" -ge 15 ] || fail "$program --help has few options"
+  [ "$(echo "$options" | wc -l)" -ge 15 ] || fail "$program --help-all has few options"
   while read -r option; do
     grep -qxF -e "$option" "$T/plain" || fail "$page lacks $option"
   done <<<"$options"
-  # All words of --help, whatever lines they are on.
-  squeeze() { tr -s ' \n' ' ' <"$1"; }
-  description=$(sed -nE 's/^  (-o, )?--report FILE *//p' "$T/out")
-  squeeze "$T/plain" | grep -qF -e "$description" || fail "$page lacks '$description'"
+  # The words of each description, whatever lines they are on.
+  words() { sed -e '/^\.[A-Z]/d' -e '/^\.br/d' "$1" | tr -s ' \n' ' '; }
+  words "$T/plain" >"$T/words"
+  sed -nE '/^Arguments:$/,/^Examples:$/p' "$T/out" |
+    sed -E -e '/^[A-Z].*:$/d' -e 's/^  (-[^ ]*, )?(--)?[^ ].{20}  ?//' -e 's/^ +(- )?//' >"$T/lines"
+  while read -r line; do
+    grep -qF -e "$line" "$T/words" || fail "$page lacks '$line'"
+  done < <(grep -v '^-' "$T/lines" | grep .)
   for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES 'EXIT STATUS' 'SEE ALSO'; do
     grep -qx ".SH $section" "$page" || fail "$page has no $section"
   done

@@ -1,4 +1,4 @@
-# SIGINT and SIGTERM: the step is finished, a checkpoint saved, and --resume goes on from there.
+# SIGINT and SIGTERM: the step is finished, a checkpoint saved, and --resume continues from there.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"
 cd "$T"
@@ -22,7 +22,7 @@ for signal in TERM INT; do
     wait $!
   ) 2>/dev/null || status=$?
   [ $status = $code ] || fail "ended with $status after SIG$signal, not $code"
-  grep -qxE 'sten-train: interrupted; step [0-9]+ is saved; --resume goes on' err || fail 'it does not say what is left'
+  grep -qxE 'sten-train: interrupted; step [0-9]+ is saved; --resume continues' err || fail 'it does not say what is left'
   [ ! -s out ] || fail "printed something after SIG$signal"
   [ "$(ls run/checkpoints | wc -l)" = 1 ] || fail "checkpoints are $(ls run/checkpoints)"
   expect_exit 0 sten-train "$RECIPE" --out run --threads 1 $flags --resume

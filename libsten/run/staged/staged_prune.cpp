@@ -177,8 +177,9 @@ class Staged {
   void set_stages_hint(std::size_t done) const {
     const std::string state = quote(o_.state);
     set_resume_hint(
-        done ? fmt::format("{} keeps {} of {} stages; --resume goes on", state, done, plan_.stages)
-             : fmt::format("{} contains no stage yet; the same command starts again", state));
+        done
+            ? fmt::format("{} keeps {} of {} stages; --resume continues", state, done, plan_.stages)
+            : fmt::format("{} contains no stage yet; the same command starts again", state));
   }
 
   // What a layer's loss has to come down to. Losses may be negative.
