@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
         ->type_name("RULE")
         ->allow_extra_args(false)
         ->group(criterion);
-    app.add_option(o->rules_file, "Read rules from FILE, one per line, after --rule")
+    app.add_option("--rules", o->rules_file, "Read rules from FILE, one per line, after --rule")
         ->type_name("FILE")
         ->group(criterion);
     app.add_option(
