@@ -51,6 +51,8 @@ std::optional<Spec> parse_short(std::string_view text) {
 
 }  // namespace
 
+Spec::Spec(std::string name) : name_(name == "per-block" ? "nm" : std::move(name)) {}
+
 Spec Spec::parse(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
     fail_usage("{}: {}; a spec looks like nmg:n=1,m=10,g=4", quote(text.substr(0, 200)), why);

@@ -13,7 +13,8 @@ namespace sten {
 class Spec {
  public:
   Spec() = default;
-  explicit Spec(std::string name) : name_(std::move(name)) {}
+  // "per-block", the older name of "nm", becomes "nm".
+  explicit Spec(std::string name);
   // "2:4" is short for nm:n=2,m=4, "1:10:4" for nmg:n=1,m=10,g=4, "1:4:2:32" for
   // nmgv:n=1,m=4,g=2,v=32, "1:4:2:32x1" has w=1 too, "2:4@0" axis=0; "90%" as a value is 0.9.
   // Error (usage) that quotes the text and says what is wrong with it.

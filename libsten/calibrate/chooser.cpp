@@ -17,7 +17,7 @@ Index step_of(const Spec& by, bool transposed) {
   const bool grouped = by.is("nmg") || by.is("nmgv");
   const bool across = (by.integer("axis", grouped ? 0 : 1) == 1) != transposed;
   if (by.is("block-magnitude")) return by.integer(transposed ? "h" : "w", 4);
-  if (by.is("per-block")) return across ? by.integer("m", 4) : 1;
+  if (by.is("nm")) return across ? by.integer("m", 4) : 1;
   if (!grouped) return 0;
   const Index n = by.integer("n", 1), m = by.integer("m", 4);
   const Index step = across ? m : PatternTable::get(n, m)->count() * by.integer("g", 1);

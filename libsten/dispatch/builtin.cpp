@@ -102,7 +102,7 @@ void add_builtin(Registry& r) {
   add_plain<KeepAll>(r);
   add_made<RandomFraction>(r, "random:fraction=0.5,seed=7");
   add_made<Threshold>(r, "threshold:at=0.5");
-  add_made<NmMagnitude>(r, "per-block:n=2,m=4");
+  add_made<NmMagnitude>(r, "nm:n=2,m=4");
   add_made<Magnitude>(r, "magnitude:sparsity=0.9");
   add_made<NmgFit>(r, "nmg:n=2,m=4,g=2");
   add_made<NmgvFit>(r, "nmgv:n=1,m=2,g=2,v=4");

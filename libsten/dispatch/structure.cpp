@@ -61,7 +61,7 @@ Spec layout_alone(const Spec& layout) {
 }
 
 std::optional<Index> axis_of(const Spec& spec) {
-  if (spec.is(Nm::name) || spec.is(Nm::own_sparsifier)) return spec.integer("axis", 1);
+  if (spec.is(Nm::name)) return spec.integer("axis", 1);
   if (spec.is(Nmg::name) || spec.is(Nmgv::name)) return spec.integer("axis", 0);
   return std::nullopt;
 }

@@ -14,10 +14,9 @@ std::vector<std::string> structures();
 bool is_structure(const Spec& layout);
 // The layout alone of a spec that may have keys of its own sparsifier too: "nmg:n=1,m=4,g=4,fit=x".
 Spec layout_alone(const Spec& layout);
-// One thing may go by two names: with that of the structure where it has that of the structure's
-// own sparsifier (per-block is nm), and with that of the sparsifier where it is a block of
-// --structure (block is block-magnitude). Others unchanged.
+// The spec of the structure whose own sparsifier `given` names, if the two names differ.
 Spec as_structure(const Spec& given);
+// block-magnitude for "block", its name in --structure. Other specs are returned unchanged.
 Spec as_sparsifier(const Spec& given);
 // The sparsifier of such a spec, checked, its keys in canonical order. Error (usage), also for a
 // layout without one.

@@ -12,7 +12,7 @@ class RowTiles;
 // down a column: then everything below is said of the transpose.
 struct Nm {
   static constexpr const char* name = "nm";
-  static constexpr const char* own_sparsifier = "per-block";
+  static constexpr const char* own_sparsifier = "nm";
   static constexpr bool has_fillers = true;
   Shape extents;
   Index n = 1, m = 1, axis = 1;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double rounding = 1e-9;
 
-// As the registry knows it: nm is per-block, and a sparsity beside n and m says nothing new.
+// The spec of the registry: without a sparsity, which n and m imply.
 Spec checked_sparsifier(const Spec& by_any_name) {
   const Spec given = as_sparsifier(by_any_name);
   const bool says_again = has_share(given) && given.has("sparsity");

@@ -12,7 +12,7 @@ namespace sten {
 // Along a row (axis 1) or down a column (axis 0); among equals the earlier stays. A short last
 // block of b values keeps min(n, b).
 struct NmMagnitude {
-  static constexpr const char* name = "per-block";
+  static constexpr const char* name = "nm";
   Index n = 2, m = 4, axis = 1;
   Dims dims;
   Index block() const { return m; }

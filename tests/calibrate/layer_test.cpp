@@ -105,7 +105,7 @@ TEST_CASE("wanda and ria rank by inputs as published") {
 
 TEST_CASE("what is known of inputs makes outputs closer, for every structure") {
   for (const char* structure : {"magnitude:sparsity=0.75", "block-magnitude:sparsity=0.5,h=4,w=4",
-                                "per-block:n=1,m=4", "nmg:n=2,m=4,g=2", "nmg:n=1,m=4,g=2,axis=1"}) {
+                                "nm:n=1,m=4", "nmg:n=2,m=4,g=2", "nmg:n=1,m=4,g=2,axis=1"}) {
     CAPTURE(structure);
     const double magnitude = output_error("magnitude", structure),
                  solved = output_error("magnitude", structure, true),

@@ -6,7 +6,7 @@ L=bert.encoder.layer.0
 expect_exit 0 sten-prune "$MODEL" -o "$T/m.safetensors" --sparsity 0.8 --to auto \
   --rule '*query.weight=nm:n=2,m=4' --rule '*key.weight=nmg:n=1,m=4,g=4' --rule '*value.weight=keep' \
   --rule 'bert.encoder.*=magnitude:sparsity=0.5' --rule 'bert.embeddings.word_embeddings.weight=threshold:at=0.01'
-row $L.attention.self.query.weight | grep -q 'per-block:n=2,m=4 .* 50.00 %' || fail "query is not 2:4"
+row $L.attention.self.query.weight | grep -q 'nm:n=2,m=4 .* 50.00 %' || fail "query is not 2:4"
 row $L.attention.self.key.weight | grep -q 'nmg:n=1,m=4,g=4 .* 75.00 %' || fail "key is not 1:4:4"
 row $L.intermediate.dense.weight | grep -q 'magnitude:sparsity=0.5 .* 50.00 %' || fail "the rest is not at 50 %"
 row cls.predictions.transform.dense.weight | grep -q 'magnitude:sparsity=0.8 .* 80.00 %' || fail "the head is not at 80 %"

@@ -37,8 +37,8 @@ TEST_CASE("a CUDA device does what its stand-in does" * cuda_only()) {
     const Dense x = normals(dice, shape);
     check_prune(x, "magnitude:sparsity=0.9", "bitmask");
     check_prune(x, "magnitude:sparsity=0.5", "masked");
-    check_prune(x, "per-block:n=2,m=4", "nm:n=2,m=4");
-    check_prune(x, "per-block:n=3,m=7,axis=0", "nm:n=3,m=7,axis=0");
+    check_prune(x, "nm:n=2,m=4", "nm:n=2,m=4");
+    check_prune(x, "nm:n=3,m=7,axis=0", "nm:n=3,m=7,axis=0");
     for (const char* numbers : {"n=1,m=4,g=4", "n=2,m=4,g=2", "n=1,m=10,g=4,axis=1"}) {
       const std::string spec = fmt::format("nmg:{}", numbers);
       check_prune(x, spec.c_str(), spec.c_str());

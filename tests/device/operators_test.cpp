@@ -49,8 +49,7 @@ TEST_CASE("products on a device are those of the CPU, of 2:4 by the CPU") {
     for (const char* spec : {"nmg:n=1,m=4,g=4", "nmg:n=2,m=4,g=2", "nmg:n=1,m=10,g=1"})
       factors.push_back(registry().prune(a, Spec::parse(spec), Spec::parse(spec)));
     factors.push_back(registry().prune(a, Spec::parse("magnitude:sparsity=0.8"), Spec("csr")));
-    factors.push_back(
-        registry().prune(a, Spec::parse("per-block:n=2,m=4"), Spec::parse("nm:n=2,m=4")));
+    factors.push_back(registry().prune(a, Spec::parse("nm:n=2,m=4"), Spec::parse("nm:n=2,m=4")));
     for (const Tensor& left : factors) {
       CAPTURE(left.spec().str());
       const Tensor here = apply("matmul", {left, b});

@@ -38,7 +38,7 @@ struct Case {
   const char *by, *layout;
 };
 const std::vector<Case> cases{{"magnitude:sparsity=0.8", "masked"},
-                              {"per-block:n=2,m=4", "masked"},
+                              {"nm:n=2,m=4", "masked"},
                               {"nmg:n=1,m=4,g=4", "masked"},
                               {"nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4"},
                               {"nmg:n=2,m=4,g=2", "nmg:n=2,m=4,g=2"}};

@@ -176,8 +176,7 @@ TEST_CASE("nothing stays on a device that nobody holds" * stand_in_only()) {
     const SerialDevice device;
     Dice dice(1);
     const Dense x = any_bits(dice, DType::F32, {40, 65}).to(Device::cuda);
-    const Tensor t =
-        registry().prune(x, Spec::parse("per-block:n=2,m=4"), Spec::parse("nm:n=2,m=4"));
+    const Tensor t = registry().prune(x, Spec::parse("nm:n=2,m=4"), Spec::parse("nm:n=2,m=4"));
     CHECK(SerialDevice::live().blocks > before);
   }
   CHECK(SerialDevice::live().blocks == before);
@@ -261,8 +260,8 @@ TEST_CASE("n:m and n:m:g of other sizes are selected on a device as on the CPU")
   Dice dice(6);
   for (const DType dtype : {DType::F32, DType::F64, DType::F8_E4M3}) {
     const Dense x = any_bits(dice, dtype, {41, 130});
-    for (const char* spec : {"per-block:n=4,m=8", "per-block:n=1,m=20", "nmg:n=1,m=2,g=16",
-                             "nmg:n=1,m=2,g=64", "nmg:n=1,m=8,g=4", "magnitude:sparsity=0.7"}) {
+    for (const char* spec : {"nm:n=4,m=8", "nm:n=1,m=20", "nmg:n=1,m=2,g=16", "nmg:n=1,m=2,g=64",
+                             "nmg:n=1,m=8,g=4", "magnitude:sparsity=0.7"}) {
       CAPTURE(spec);
       const Sparsifier s = registry().sparsifier(Spec::parse(spec));
       CHECK(same_on_device(s.select(x.to(Device::cuda)), s.select(x)));
@@ -290,10 +289,9 @@ TEST_CASE("what a device does by itself is no fallback, and all else is said onc
   const Dense x = normals(dice, {64, 80}).to(Device::cuda);
   {
     const Warnings warnings;
-    for (const char* spec : {"magnitude:sparsity=0.9", "per-block:n=2,m=4", "nmg:n=1,m=4,g=4"})
+    for (const char* spec : {"magnitude:sparsity=0.9", "nm:n=2,m=4", "nmg:n=1,m=4,g=4"})
       registry().sparsifier(Spec::parse(spec)).select(x);
-    const Tensor nm =
-        registry().prune(x, Spec::parse("per-block:n=2,m=4"), Spec::parse("nm:n=2,m=4"));
+    const Tensor nm = registry().prune(x, Spec::parse("nm:n=2,m=4"), Spec::parse("nm:n=2,m=4"));
     const Tensor nmg =
         registry().prune(x, Spec::parse("nmg:n=1,m=4,g=4"), Spec::parse("nmg:n=1,m=4,g=4"));
     const Tensor bitmask =

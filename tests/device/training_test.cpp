@@ -35,7 +35,7 @@ std::vector<Recipe> masked_mlp_runs(const TempDir& dir) {
   // By SGD: AdamW moves all pruned weights from 0 by the same, and roundings alone rank them.
   std::vector<Recipe> all = {
       with_sgd(with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5, 4)),
-      with(r, mlp_layers, "per-block:n=2,m=4", "masked", 5, 4)};
+      with(r, mlp_layers, "nm:n=2,m=4", "masked", 5, 4)};
   Recipe straight = with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5);
   straight.sparsity[0].mask.kind = "straight-through";
   all.push_back(straight);

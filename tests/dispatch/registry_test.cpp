@@ -15,7 +15,7 @@ TEST_CASE("the registry knows the built-in layouts and sparsifiers") {
   for (const char* name : {"dense", "masked", "bitmask", "csr", "bcsr", "nm", "nmg"})
     CHECK(std::count(layouts.begin(), layouts.end(), name) == 1);
   for (const char* name :
-       {"keep-all", "random", "threshold", "per-block", "magnitude", "nmg", "same-pattern"})
+       {"keep-all", "random", "threshold", "nm", "magnitude", "nmg", "same-pattern"})
     CHECK(std::count(sparsifiers.begin(), sparsifiers.end(), name) == 1);
 }
 

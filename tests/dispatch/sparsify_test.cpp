@@ -175,7 +175,7 @@ TEST_CASE("what is kept of many entries is the same at 1 and at 3 threads, and o
   const Shape shape{403, 511};
   const Mask some = random_mask(dice, shape, 0.3);
   const Tensor t = packed(normals(dice, shape), some, "csr");
-  for (const char* by : {"threshold:at=1", "random:fraction=0.5,seed=3", "per-block:n=1,m=4,axis=0",
+  for (const char* by : {"threshold:at=1", "random:fraction=0.5,seed=3", "nm:n=1,m=4,axis=0",
                          "block-magnitude:sparsity=0.7,h=4,w=8", "nmg:n=1,m=4,g=4"}) {
     CAPTURE(std::string(by));
     const Sparsifier s = registry().sparsifier(Spec::parse(by));

@@ -48,7 +48,7 @@ TEST_CASE("what is known of a weight's layouts is not measured again, and decide
        {{"a", "linear", {"x", "w"}}, {"b", "linear", {"a", "alike"}}, {"c", "linear", {"b", "v"}}},
        {"c"}});
   const auto pruned = [&](const Shape& shape) {
-    return registry().prune(normals(dice, shape).to_dense(), Spec::parse("per-block:n=1,m=4"),
+    return registry().prune(normals(dice, shape).to_dense(), Spec::parse("nm:n=1,m=4"),
                             Spec("dense"));
   };
   const std::vector<std::string> names{"w", "alike", "v"};

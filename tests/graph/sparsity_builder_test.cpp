@@ -71,8 +71,8 @@ TEST_CASE("the sparse graph has what was asked for, and the one it was made of i
 }
 
 TEST_CASE("weights become what their sparsifier keeps of them, streaming ones too") {
-  for (const char* spec : {"magnitude:sparsity=0.75", "random:fraction=0.75,seed=3",
-                           "per-block:n=1,m=4", "threshold:at=0.5"}) {
+  for (const char* spec : {"magnitude:sparsity=0.75", "random:fraction=0.75,seed=3", "nm:n=1,m=4",
+                           "threshold:at=0.5"}) {
     CAPTURE(std::string(spec));
     const Graph g = SparsityBuilder()
                         .set_weight("up.weight", by(spec), Spec("csc"))

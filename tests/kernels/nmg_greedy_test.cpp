@@ -144,7 +144,7 @@ TEST_CASE("the energy of a greedy fit of normal values is plausible") {
   const Mask m = fitted(x, "nmg:n=2,m=4,g=16");
   CHECK(m.count() == x.size() / 2);
   const double grouped = energy(x, m);
-  const double free = energy(x, selected(x, "per-block:n=2,m=4,axis=0"));
+  const double free = energy(x, selected(x, "nm:n=2,m=4,axis=0"));
   CHECK(free > 0.735);
   CHECK(free < 0.755);
   CHECK(grouped > 0.70);

@@ -60,7 +60,7 @@ TEST_CASE("every sparsifier is of the kind that the paper's table has") {
                                           {"random", Kind::streaming},
                                           {"threshold", Kind::streaming},
                                           {"relu", Kind::streaming},
-                                          {"per-block", Kind::blocking},
+                                          {"nm", Kind::blocking},
                                           {"magnitude", Kind::materializing},
                                           {"block-magnitude", Kind::materializing},
                                           {"nmg", Kind::materializing},

@@ -20,10 +20,9 @@ TEST_CASE(
   for (const char* name : {"nmg:n=1,m=10,g=4", "nm:n=1,m=10", "csr", "csc", "coo", "bitmask"}) {
     CAPTURE(std::string(name));
     const Spec spec = Spec::parse(name);
-    Parameter p(
-        spec.is("nmg") || spec.is("nm")
-            ? registry().prune(x, spec.is("nmg") ? spec : Spec::parse("per-block:n=1,m=10"), spec)
-            : registry().pack(x, tenth, spec));
+    Parameter p(spec.is("nmg") || spec.is("nm")
+                    ? registry().prune(x, spec.is("nmg") ? spec : Spec::parse("nm:n=1,m=10"), spec)
+                    : registry().pack(x, tenth, spec));
     const std::int64_t values = p.value.values()->size() * 4;
     REQUIRE(values < dense_bytes / 8);
     const Tensor gradient = p.value.with_values(Values(*p.value.values()));

@@ -64,7 +64,7 @@ TEST_CASE("neither pass of a two-pass format makes anything dense") {
   constexpr std::int64_t sparse_bytes = n * n / 100 * 8, dense_bytes_here = n * n * 4;
   constexpr std::int64_t most_here = 10 * sparse_bytes;
   static_assert(most_here < dense_bytes_here / 4);
-  for (const char* second : {"magnitude:sparsity=0.995", "random:fraction=0.5", "per-block:n=1,m=4",
+  for (const char* second : {"magnitude:sparsity=0.995", "random:fraction=0.5", "nm:n=1,m=4",
                              "block-magnitude:sparsity=0.99,h=8,w=8", "nmg:n=1,m=4,g=4"}) {
     CAPTURE(std::string(second));
     const OutFormat format{by("threshold:at=6"), Spec("csr"), by(second), Spec("csr")};

@@ -129,7 +129,7 @@ TEST_CASE("sparse matrices of a file that has them [in, out] are turned with the
     const char *sparsifier, *file_name, *here;
   };
   for (const Case& c : {Case{"nmg:n=1,m=4,g=4,axis=1", "nmg:n=1,m=4,g=4,axis=1", "nmg:n=1,m=4,g=4"},
-                        {"per-block:n=2,m=4,axis=0", "nm:n=2,m=4,axis=0", "nm:n=2,m=4"},
+                        {"nm:n=2,m=4,axis=0", "nm:n=2,m=4,axis=0", "nm:n=2,m=4"},
                         {"block-magnitude:sparsity=0.5,h=4,w=2", "bcsr:h=4,w=2", "bcsr:h=2,w=4"},
                         {"magnitude:sparsity=0.9", "csr", "csr"},
                         {"magnitude:sparsity=0.9", "masked", "masked"}}) {

@@ -198,8 +198,7 @@ TEST_CASE(
   Dice dice(4);
   const Tensor x = normals(dice, {37, 23}), w = weight(dice, {11, 23}, "nmg:n=1,m=4,g=3"),
                d = normals(dice, {11, 23}), b = normals(dice, {23, 37});
-  for (const char* by :
-       {"threshold:at=2", "random:fraction=0.5,seed=3", "per-block:n=1,m=4", "relu"})
+  for (const char* by : {"threshold:at=2", "random:fraction=0.5,seed=3", "nm:n=1,m=4", "relu"})
     for (const char* to : {"csr", "csc", "coo", "bitmask", "masked", "dense", "bcsr:h=2,w=2"}) {
       CAPTURE(by);
       CAPTURE(to);

@@ -111,13 +111,13 @@ TEST_CASE("rows are sparsified as they are written, and as a whole where that is
   CHECK(std::ranges::all_of(plans, [](const std::string& p) { return p.ends_with(": exact"); }));
   plans.clear();
   const Warnings warnings;
-  const Tensor nm = softmax(x, -1,
-                            OutFormat::fused(NmMagnitude::make(Spec::parse("per-block:n=2,m=4")),
-                                             Spec::parse("nm:n=2,m=4")));
+  const Tensor nm = softmax(
+      x, -1,
+      OutFormat::fused(NmMagnitude::make(Spec::parse("nm:n=2,m=4")), Spec::parse("nm:n=2,m=4")));
   CHECK(nm.layout() == "nm");
   REQUIRE(plans.size() == 1);
   CHECK(plans[0] ==
-        "softmax(dense) -> per-block/nm: no implementation for these layouts; takes softmax(dense) "
+        "softmax(dense) -> nm/nm: no implementation for these layouts; takes softmax(dense) "
         "-> keep-all/dense, and its dense result is sparsified after that");
   Operators::log_plans(nullptr);
 }

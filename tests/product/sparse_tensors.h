@@ -38,7 +38,7 @@ inline const std::vector<std::string> sparse_specs{"bitmask",
 // too.
 inline Tensor sparse_tensor(Dice& dice, const Dense& x, const Spec& spec) {
   if (spec.is("nm")) {
-    Spec selected("per-block");
+    Spec selected("nm");
     for (const auto& [key, value] : spec.args()) selected.set(key, value);
     return registry().prune(x, selected, spec);
   }

@@ -90,8 +90,8 @@ TEST_CASE("short forms are those of their long names") {
     const SparsityRecipe s = entry_of(R"("sparsifier": ")" + text + R"(", "save": "dense")");
     CHECK(s.sparsifier.str() == sparsifier);
   };
-  same("2:4", "per-block:n=2,m=4");
-  same("2:4@0", "per-block:n=2,m=4,axis=0");
+  same("2:4", "nm:n=2,m=4");
+  same("2:4@0", "nm:n=2,m=4,axis=0");
   same("1:4:4", "nmg:n=1,m=4,g=4");
   same("magnitude:sparsity=90%", "magnitude:sparsity=0.9");
   same("block:sparsity=0.5,h=4,w=4", "block-magnitude:sparsity=0.5,h=4,w=4");
@@ -146,7 +146,7 @@ TEST_CASE("everything that a recipe can say is read") {
   CHECK(r.sparsity[1].mask.refresh == 10);
   CHECK(r.sparsity[1].mask.end == 350);
   CHECK(r.sparsity[1].schedule.to == 0.9);
-  CHECK(r.sparsity[2].sparsifier.str() == "per-block:n=2,m=4");
+  CHECK(r.sparsity[2].sparsifier.str() == "nm:n=2,m=4");
   CHECK(r.sparsity[2].save.str() == "nm:n=2,m=4");
   CHECK(r.sparsity[2].schedule.end == 400);
   CHECK(r.sparsity[3].sparsifier.str() == "movement:sparsity=0.5");
@@ -379,7 +379,7 @@ TEST_CASE("schedules of a recipe without a meaning are refused") {
         "/sparsity/0/schedule/sparsifiers: is empty");
   CHECK(of(R"("kind": "iterative", "sparsifiers": ["nm:n=2,m=4"])") ==
         "/sparsity/0/sparsifier: magnitude:sparsity=0.5 is not the last one of the schedule, "
-        "per-block:n=2,m=4");
+        "nm:n=2,m=4");
   CHECK(entry_error(R"("sparsifier": "nmg:n=1,m=4,g=4",
                        "schedule": {"kind": "cubic", "stages": 3})")
             .starts_with("/sparsity/0/schedule/kind: nmg:n=1,m=4,g=4 keeps as much as"));
@@ -452,7 +452,7 @@ TEST_CASE("what brings accuracy back is refused where it could do nothing") {
             "/rate/rewind: no sparsity has stages at which it restarts"));
   CHECK(entry_error(R"("sparsifier": "2:4", "mask": {"kind": "regrow", "refresh": 5})") ==
         "/sparsity/0/mask/kind: regrow is for magnitude, and this is "
-        "per-block:n=2,m=4; structures can come back by refresh and by straight-through");
+        "nm:n=2,m=4; structures can come back by refresh and by straight-through");
   CHECK(entry_error(R"("sparsifier": "relu", "calibration": {"method": "admm"})") ==
         "/sparsity/0/calibration: is for sparsifiers that rank magnitudes, and this is relu");
   CHECK(has(entry_error(R"("sparsifier": "2:4", "calibration": {"method": "magnitude"})"),
@@ -488,7 +488,7 @@ TEST_CASE("scores that are learned are read, and refused where nothing learns th
                        "scores": {"penalty": 1})") ==
         "/sparsity/0/scores/penalty: movement:sparsity=0.5 has none");
   CHECK(entry_error(R"("sparsifier": "2:4", "scores": {})") ==
-        "/sparsity/0/scores: per-block has no scores that are learned");
+        "/sparsity/0/scores: nm has no scores that are learned");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1, "end": 401})") ==
         "/sparsity/0/scores/end: 401 is after the last of 400 steps; 'scale' multiplies all steps");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1, "end": 4},
@@ -516,7 +516,7 @@ TEST_CASE("formats of values and gradients without a meaning are refused") {
   CHECK(refused(R"(, "external": "magnitude:sparsity=0.5", "temporary": "csr",
                      "layout": "nm:n=2,m=4")") ==
         "/formats/0/layout: nm:n=2,m=4 cannot hold whatever magnitude:sparsity=0.5 keeps");
-  CHECK(refused(R"(, "inline": "per-block:n=2,m=4", "temporary": "nm:n=2,m=4",
+  CHECK(refused(R"(, "inline": "nm:n=2,m=4", "temporary": "nm:n=2,m=4",
                      "external": "magnitude:sparsity=0.5")")
             .empty());
   CHECK(refused(R"(, "external": "nm:n=2,m=4", "layout": "nm:n=2,m=4")").empty());

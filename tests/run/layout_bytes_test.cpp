@@ -67,7 +67,7 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
     check({64, 120}, "random:fraction=0.9", dtype);
     check({13, 7}, "random:fraction=0.5", dtype);
     check({13, 2, 5}, "random:fraction=0.2", dtype);
-    check({64, 120}, "per-block:n=2,m=4", dtype);
+    check({64, 120}, "nm:n=2,m=4", dtype);
     check({64, 120}, "nmg:n=2,m=4,g=4", dtype);
     check({600, 130}, "nmg:n=1,m=10,g=4", dtype);
     check({64, 120}, "block-magnitude:sparsity=0.5,h=4,w=4", dtype);

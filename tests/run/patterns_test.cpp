@@ -24,11 +24,11 @@ std::string found(const Dense& x) { return strictest(held_patterns(x)); }
 
 TEST_CASE("the patterns that something else pruned to are found, the strictest of them named") {
   Dice dice(1);
-  CHECK(found(pruned(dice, {64, 120}, "per-block:n=2,m=4")) == "2:4");
-  CHECK(found(pruned(dice, {64, 120}, "per-block:n=1,m=4")) == "1:4");
-  CHECK(found(pruned(dice, {64, 120}, "per-block:n=1,m=8")) == "1:8");
-  CHECK(found(pruned(dice, {600, 1200}, "per-block:n=1,m=10,axis=0")) == "1:10 axis=0");
-  CHECK(found(pruned(dice, {64, 120}, "per-block:n=2,m=4,axis=0")) == "2:4 axis=0");
+  CHECK(found(pruned(dice, {64, 120}, "nm:n=2,m=4")) == "2:4");
+  CHECK(found(pruned(dice, {64, 120}, "nm:n=1,m=4")) == "1:4");
+  CHECK(found(pruned(dice, {64, 120}, "nm:n=1,m=8")) == "1:8");
+  CHECK(found(pruned(dice, {600, 1200}, "nm:n=1,m=10,axis=0")) == "1:10 axis=0");
+  CHECK(found(pruned(dice, {64, 120}, "nm:n=2,m=4,axis=0")) == "2:4 axis=0");
   // Every row has 4 of every 32.
   CHECK(found(pruned(dice, {640, 1200}, "nmg:n=1,m=8,g=4")) == "4:8, 1:8:4");
   CHECK(found(pruned(dice, {640, 1200}, "nmg:n=2,m=4,g=1")) == "2:4:1");
@@ -37,7 +37,7 @@ TEST_CASE("the patterns that something else pruned to are found, the strictest o
 TEST_CASE("what one pattern implies is in the whole list") {
   Dice dice(2);
   std::string all;
-  for (const Pattern& p : held_patterns(pruned(dice, {64, 120}, "per-block:n=1,m=4")))
+  for (const Pattern& p : held_patterns(pruned(dice, {64, 120}, "nm:n=1,m=4")))
     all += p.str() + " ";
   CHECK(all == "1:2 1:4 2:4 2:8 4:8 ");
 }
@@ -66,8 +66,8 @@ TEST_CASE("a breach names the first block and counts them") {
 TEST_CASE("a list of positions has the patterns, breaches and bytes that its bits have") {
   Dice dice(5);
   for (const char* sparsifier :
-       {"per-block:n=2,m=4", "per-block:n=1,m=10,axis=0", "nmg:n=1,m=8,g=4",
-        "nmg:n=2,m=4,g=1,axis=1", "random:fraction=0.97", "random:fraction=0.5"})
+       {"nm:n=2,m=4", "nm:n=1,m=10,axis=0", "nmg:n=1,m=8,g=4", "nmg:n=2,m=4,g=1,axis=1",
+        "random:fraction=0.97", "random:fraction=0.5"})
     for (const Shape& shape : {Shape{40, 120}, Shape{13, 7}, Shape{12, 3, 20}, Shape{4, 0}}) {
       CAPTURE(sparsifier);
       CAPTURE(to_string(shape));

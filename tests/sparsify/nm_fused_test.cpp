@@ -45,7 +45,7 @@ Case random_case(Dice& dice, int round) {
   if (dice.below(4)) layout.set("axis", dice.below(2));
   if (shape.size() == 4 && dice.below(4))
     layout.set("dims", dice.one_of<std::string>({"0.1", "1.3", "2.3", "3.0"}));
-  Spec sparsifier("per-block");
+  Spec sparsifier("nm");
   for (const auto& [key, value] : layout.args()) sparsifier.set(key, value);
   Case c{layout, sparsifier, any_bits(dice, dtype, shape), ""};
   if (round % 4 == 1)
@@ -94,7 +94,7 @@ bool holds(const Nm& t, const Dense& x, const Mask& keep) {
 
 }  // namespace
 
-TEST_CASE("per-block keeps what its rule keeps of each block, in every dtype and view") {
+TEST_CASE("nm keeps what its rule keeps of each block, in every dtype and view") {
   Dice dice(1);
   for (int round = 0; round < 240; ++round) {
     const Case c = random_case(dice, round);

@@ -33,61 +33,60 @@ void keep_naively(Mask& mask, const std::vector<Index>& line, const std::vector<
 
 }  // namespace
 
-TEST_CASE("per-block keeps the n largest of every m along a row") {
+TEST_CASE("nm keeps the n largest of every m along a row") {
   const Dense x = Dense::of({2, 4}, {1, -3, 2, 0, 5, 6, -7, 8});
-  CHECK(ones_of(select(x, "per-block:n=2,m=4")) == Ints{0, 1, 1, 0, 0, 0, 1, 1});
-  CHECK(ones_of(select(x, "per-block:n=1,m=2")) == Ints{0, 1, 1, 0, 0, 1, 0, 1});
-  CHECK(select(x, "per-block:n=4,m=4").count() == 8);
+  CHECK(ones_of(select(x, "nm:n=2,m=4")) == Ints{0, 1, 1, 0, 0, 0, 1, 1});
+  CHECK(ones_of(select(x, "nm:n=1,m=2")) == Ints{0, 1, 1, 0, 0, 1, 0, 1});
+  CHECK(select(x, "nm:n=4,m=4").count() == 8);
 }
 
-TEST_CASE("with axis 0 per-block runs down the columns") {
+TEST_CASE("with axis 0 nm runs down the columns") {
   const Dense x = Dense::of({4, 2}, {1, 5, -3, 6, 2, -7, 0, 8});
-  CHECK(ones_of(select(x, "per-block:n=2,m=4,axis=0")) == Ints{0, 0, 1, 0, 1, 1, 0, 1});
+  CHECK(ones_of(select(x, "nm:n=2,m=4,axis=0")) == Ints{0, 0, 1, 0, 1, 1, 0, 1});
 }
 
 TEST_CASE("among equals the earlier stays") {
   const Dense x = Dense::of({1, 8}, {1, 1, -1, 1, 0, 2, -2, 2});
-  CHECK(ones_of(select(x, "per-block:n=2,m=4")) == Ints{1, 1, 0, 0, 0, 1, 1, 0});
-  CHECK(ones_of(select(Dense::zeros(DType::F32, {1, 4}), "per-block:n=1,m=4")) == Ints{1, 0, 0, 0});
+  CHECK(ones_of(select(x, "nm:n=2,m=4")) == Ints{1, 1, 0, 0, 0, 1, 1, 0});
+  CHECK(ones_of(select(Dense::zeros(DType::F32, {1, 4}), "nm:n=1,m=4")) == Ints{1, 0, 0, 0});
 }
 
 TEST_CASE("a short last block of b values keeps min(n, b)") {
   const Dense x = Dense::of({2, 7}, {1, 2, 3, 4, 5, 7, 6, 4, 3, 2, 1, 5, 7, 6});
-  CHECK(ones_of(select(x, "per-block:n=2,m=4")) == Ints{0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1});
-  CHECK(ones_of(select(Dense::of({1, 5}, {1, 2, 3, 4, 0}), "per-block:n=2,m=4")) ==
-        Ints{0, 0, 1, 1, 1});
+  CHECK(ones_of(select(x, "nm:n=2,m=4")) == Ints{0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1});
+  CHECK(ones_of(select(Dense::of({1, 5}, {1, 2, 3, 4, 0}), "nm:n=2,m=4")) == Ints{0, 0, 1, 1, 1});
 }
 
 TEST_CASE("NaN stays, as infinity does") {
   const Dense x = Dense::of({1, 4}, {1, NAN, 3e38f, -INFINITY});
-  CHECK(ones_of(select(x, "per-block:n=2,m=4")) == Ints{0, 1, 0, 1});
+  CHECK(ones_of(select(x, "nm:n=2,m=4")) == Ints{0, 1, 0, 1});
 }
 
 TEST_CASE("dims names the rows and columns that blocks run along") {
   const Dense x = Dense::of({2, 2, 2}, {1, 2, 4, 3, 5, 6, 8, 7});
-  CHECK(ones_of(select(x, "per-block:n=1,m=2,dims=1.2")) == Ints{0, 1, 1, 0, 0, 1, 1, 0});
-  CHECK(ones_of(select(x, "per-block:n=1,m=2,dims=2.1")) == Ints{0, 0, 1, 1, 0, 0, 1, 1});
-  CHECK(ones_of(select(x, "per-block:n=1,m=2,axis=0")) == Ints{0, 0, 0, 0, 1, 1, 1, 1});
-  CHECK(ones_of(select(x, "per-block:n=1,m=4")) == Ints{0, 0, 1, 0, 0, 0, 1, 0});
-  CHECK(has(error_of([&] { select(x, "per-block:n=1,m=2,dims=1.3"); }), "dims=1.3"));
+  CHECK(ones_of(select(x, "nm:n=1,m=2,dims=1.2")) == Ints{0, 1, 1, 0, 0, 1, 1, 0});
+  CHECK(ones_of(select(x, "nm:n=1,m=2,dims=2.1")) == Ints{0, 0, 1, 1, 0, 0, 1, 1});
+  CHECK(ones_of(select(x, "nm:n=1,m=2,axis=0")) == Ints{0, 0, 0, 0, 1, 1, 1, 1});
+  CHECK(ones_of(select(x, "nm:n=1,m=4")) == Ints{0, 0, 1, 0, 0, 0, 1, 0});
+  CHECK(has(error_of([&] { select(x, "nm:n=1,m=2,dims=1.3"); }), "dims=1.3"));
 }
 
 TEST_CASE("a tensor of rank 0 or 1 is a single line, whatever the axis") {
   const Dense x = Dense::of({5}, {1, 2, 3, 4, 5});
-  CHECK(ones_of(select(x, "per-block:n=1,m=2")) == Ints{0, 1, 0, 1, 1});
-  CHECK(ones_of(select(x, "per-block:n=1,m=2,axis=0")) == Ints{0, 1, 0, 1, 1});
-  CHECK(ones_of(select(Dense::of({}, {0}), "per-block:n=1,m=2")) == Ints{1});
-  CHECK(select(Dense::zeros(DType::F32, {0}), "per-block:n=1,m=2").count() == 0);
+  CHECK(ones_of(select(x, "nm:n=1,m=2")) == Ints{0, 1, 0, 1, 1});
+  CHECK(ones_of(select(x, "nm:n=1,m=2,axis=0")) == Ints{0, 1, 0, 1, 1});
+  CHECK(ones_of(select(Dense::of({}, {0}), "nm:n=1,m=2")) == Ints{1});
+  CHECK(select(Dense::zeros(DType::F32, {0}), "nm:n=1,m=2").count() == 0);
 }
 
 TEST_CASE("elements of F64 are compared in double") {
   Dense x = Dense::zeros(DType::F64, {1, 2});
   x.values.mutate<double>()[0] = 1;
   x.values.mutate<double>()[1] = 1 + 1e-12;
-  CHECK(ones_of(select(x, "per-block:n=1,m=2")) == Ints{0, 1});
+  CHECK(ones_of(select(x, "nm:n=1,m=2")) == Ints{0, 1});
 }
 
-TEST_CASE("per-block agrees with the rule on both axes, tied or not") {
+TEST_CASE("nm agrees with the rule on both axes, tied or not") {
   Dice dice(1);
   for (int k = 0; k < 400; ++k) {
     const bool large = k % 8 >= 6;
@@ -104,7 +103,7 @@ TEST_CASE("per-block agrees with the rule on both axes, tied or not") {
         line.push_back(axis ? l * cols + i : i * cols + l);
       keep_naively(expected, line, floats(x), n, m);
     }
-    const std::string spec = fmt::format("per-block:n={},m={},axis={}", n, m, axis);
+    const std::string spec = fmt::format("nm:n={},m={},axis={}", n, m, axis);
     if (!same_mask(select(x, spec), expected)) FAIL_CHECK(spec << to_string(x.extents));
   }
 }
@@ -112,17 +111,16 @@ TEST_CASE("per-block agrees with the rule on both axes, tied or not") {
 TEST_CASE("a large block takes no quadratic time") {
   Dice dice(2);
   const Dense x = normals(dice, {2, 65536});
-  CHECK(select(x, "per-block:n=32768,m=65536").count() == 65536);
+  CHECK(select(x, "nm:n=32768,m=65536").count() == 65536);
 }
 
-TEST_CASE("specs of per-block that have no meaning are refused") {
+TEST_CASE("specs of nm that have no meaning are refused") {
   for (const char* wrong :
-       {"per-block", "per-block:n=2", "per-block:m=4", "per-block:n=5,m=4", "per-block:n=0,m=4",
-        "per-block:n=-1,m=4", "per-block:n=1,m=65537", "per-block:n=1,m=4,axis=2",
-        "per-block:n=1,m=4,g=2", "per-block:n=1,m=4,dims=1", "per-block:n=1.5,m=4"}) {
+       {"nm", "nm:n=2", "nm:m=4", "nm:n=5,m=4", "nm:n=0,m=4", "nm:n=-1,m=4", "nm:n=1,m=65537",
+        "nm:n=1,m=4,axis=2", "nm:n=1,m=4,g=2", "nm:n=1,m=4,dims=1", "nm:n=1.5,m=4"}) {
     CAPTURE(wrong);
     CHECK(fault_of([&] { registry().sparsifier(Spec::parse(wrong)); }) == Fault::usage);
   }
-  CHECK(has(error_of([] { registry().sparsifier(Spec::parse("per-block:n=1,m=4,axes=0")); }),
+  CHECK(has(error_of([] { registry().sparsifier(Spec::parse("nm:n=1,m=4,axes=0")); }),
             "did you mean 'axis'?"));
 }

@@ -277,7 +277,7 @@ inline std::optional<Mask> reference_mask(const Spec& s, const Dense& x, const H
     for (const double u : v) rank.push_back(std::abs(u));
     return keep_top(rank);
   }
-  if (s.is("per-block")) return keep_of_blocks(mask, s, v), mask;
+  if (s.is("nm")) return keep_of_blocks(mask, s, v), mask;
   if (s.is("block-magnitude")) return keep_large_blocks(mask, s, v), mask;
   if (s.is("nmg")) return keep_greedily(mask, s, x), mask;
   if (s.is("nmgv")) return keep_tiles_greedily(mask, s, x), mask;

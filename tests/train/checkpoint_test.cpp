@@ -149,7 +149,7 @@ TEST_CASE("learned scores go on from files bit for bit, before they begin, and a
 TEST_CASE(
     "a model of images goes on from files bit for bit, with its statistics and its dropouts") {
   const TempDir dir;
-  for (const char* by : {"", "magnitude:sparsity=0.5", "per-block:n=2,m=4", "nmg:n=1,m=4,g=4"}) {
+  for (const char* by : {"", "magnitude:sparsity=0.5", "nm:n=2,m=4", "nmg:n=1,m=4,g=4"}) {
     CAPTURE(by);
     Recipe r = small_wide_resnet(dir);
     if (*by) r.sparsity = {sparse("block*.weight", by)};

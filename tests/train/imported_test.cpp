@@ -127,7 +127,7 @@ TEST_CASE("a BERT that PyTorch exported has the losses of the same BERT by its c
 TEST_CASE("a perceptron in ONNX has the losses of the same perceptron by its sizes") {
   Perceptron p;
   check_alike(p.own, p.imported, 1e-6);
-  p.own.sparsity = p.imported.sparsity = {sparse("layers.[01].weight", "per-block:n=2,m=4")};
+  p.own.sparsity = p.imported.sparsity = {sparse("layers.[01].weight", "nm:n=2,m=4")};
   check_alike(p.own, p.imported, 1e-6);
 }
 

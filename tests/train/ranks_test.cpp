@@ -117,7 +117,7 @@ TEST_CASE("ranks that share each batch train the model of one process") {
     r.sparsity = {s};
   }
   SUBCASE("masks that gradients go straight through") {
-    SparsityRecipe s = sparse("layers.*.weight", "per-block:n=2,m=4");
+    SparsityRecipe s = sparse("layers.*.weight", "nm:n=2,m=4");
     s.mask.kind = "straight-through";
     r.sparsity = {s};
   }
@@ -201,7 +201,7 @@ TEST_CASE("so it is where a sparsifier chooses from all values of a part") {
     r.formats = {f};
     return error_of([&] { Task(r, {.ranks = 2}); });
   };
-  for (const char* by : {"threshold:at=0.1", "per-block:n=2,m=4"}) CHECK(error_by(by).empty());
+  for (const char* by : {"threshold:at=0.1", "nm:n=2,m=4"}) CHECK(error_by(by).empty());
   for (const char* by : {"magnitude:sparsity=0.5", "random:fraction=0.5"})
     CHECK(
         error_by(by) ==
@@ -232,7 +232,7 @@ TEST_CASE("of a weight with a fixed mask the values that it keeps travel, and no
   CHECK(dense.dense == weights + rest);
   CHECK(dense.sparse_sent == 0);
 
-  SparsityRecipe s = sparse("layers.*.weight", "per-block:n=1,m=4");
+  SparsityRecipe s = sparse("layers.*.weight", "nm:n=1,m=4");
   for (const char* layout : {"masked", "nm:n=1,m=4", "csr"}) {
     s.layout = Spec::parse(layout);
     const GradientTraffic t = last(s);

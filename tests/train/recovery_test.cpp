@@ -75,7 +75,7 @@ TEST_CASE(
     const char* target = is_mlp                   ? "layers.*.weight"
                          : r.model.kind == "bert" ? "bert.encoder.*.weight"
                                                   : "transformer.h.*.weight";
-    for (const char* by : {"magnitude:sparsity=0.8", "per-block:n=1,m=4", "nmg:n=1,m=4,g=2"})
+    for (const char* by : {"magnitude:sparsity=0.8", "nm:n=1,m=4", "nmg:n=1,m=4,g=2"})
       for (const char* layout : {"masked", "csr"}) {
         CAPTURE(r.name);
         CAPTURE(by);
@@ -188,7 +188,7 @@ TEST_CASE("straight-through computes with what is selected, and trains all") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.optimizer = {.kind = "sgd", .rate = 0.5, .weight_decay = 0};
-  r.sparsity = {sparse("layers.*.weight", "per-block:n=2,m=4")};
+  r.sparsity = {sparse("layers.*.weight", "nm:n=2,m=4")};
   r.sparsity[0].mask = {.kind = "straight-through", .decay = 0};
   const auto begin = trainer_of(r), free = trainer_of(r);
   const auto before = values_in(*begin);
@@ -200,7 +200,7 @@ TEST_CASE("straight-through computes with what is selected, and trains all") {
   const auto at = values_in(*free), less = values_in(*pulled);
   const Mask kept = registry()
                         .prune(parameter(*begin, weight).value.as<Dense>(),
-                               Spec::parse("per-block:n=2,m=4"), Spec("masked"))
+                               Spec::parse("nm:n=2,m=4"), Spec("masked"))
                         .stored();
   Index moved = 0;
   for (Index i = 0; i < kept.size(); ++i) {

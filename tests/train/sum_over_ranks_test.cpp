@@ -60,7 +60,7 @@ TEST_CASE("of the same positions values alone travel, and the sum has the layout
   for (const Case& c :
        {Case{"magnitude:sparsity=0.75", "masked"}, Case{"magnitude:sparsity=0.75", "csr"},
         Case{"magnitude:sparsity=0.75", "bitmask"}, Case{"nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4"},
-        Case{"per-block:n=1,m=4", "nm:n=1,m=4"}}) {
+        Case{"nm:n=1,m=4", "nm:n=1,m=4"}}) {
     INFO(std::string(c.layout));
     const Got got = sum_of(3, [&](int r) { return given(r, c.by, c.layout, false); });
     CHECK(got.sums[0].sum.spec().str() == c.layout);

@@ -123,7 +123,7 @@ TEST_CASE("kept positions are as many as the recipe says after any step, and the
   };
   for (const Case& c : {Case{"magnitude:sparsity=0.9", 1024 - 922},
                         {"nmg:n=1,m=4,g=4", 256},
-                        {"per-block:n=2,m=4", 512},
+                        {"nm:n=2,m=4", 512},
                         {"block-magnitude:sparsity=0.5,h=4,w=4", 512}})
     for (const char* kind : {"adamw", "sgd"})
       for (const Index refresh : {0, 3}) {
