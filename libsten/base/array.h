@@ -1,5 +1,6 @@
-// Shared contiguous values: copies are O(1), writing detaches. On the CPU, where they may borrow
-// memory that something else keeps alive, such as a mapped file, or on a device.
+// Array: shared contiguous elements on the CPU or on a device. Copying is O(1), and writing
+// detaches. On the CPU an array may borrow memory that another owner keeps alive, such as a mapped
+// file.
 #pragma once
 #include <algorithm>
 #include <cassert>
@@ -28,7 +29,7 @@ class Array {
   Array(std::initializer_list<T> v) : Array(uninitialized(v.size())) {
     std::copy(v.begin(), v.end(), writable());
   }
-  // n values that the caller writes before anything reads them.
+  // n elements, uninitialized: the caller writes them before they are read.
   static Array uninitialized(std::size_t n, Device device = Device::cpu) {
     if (n > PTRDIFF_MAX / sizeof(T)) throw std::bad_array_new_length();
     Array a;
@@ -37,7 +38,7 @@ class Array {
     if (n) a.data_ = std::static_pointer_cast<const T>(allocate_on(device, n * sizeof(T)));
     return a;
   }
-  // n values at `data`, aligned for T, which `owner` keeps alive and nobody changes.
+  // Borrows n elements at `data`, aligned for T. `owner` keeps them alive, and nobody changes them.
   static Array borrow(std::shared_ptr<const void> owner, const T* data, std::size_t n,
                       Device device = Device::cpu) {
     Array a;
@@ -50,16 +51,16 @@ class Array {
 
   std::size_t size() const { return size_; }
   Device device() const { return device_; }
-  // On that device: the same array if it is there already, else a copy.
+  // The array on `device`: shares memory if the array is on `device` already, else copies.
   Array to(Device device) const {
     if (device == device_) return *this;
     Array moved = uninitialized(size_, device);
     copy_bytes(moved.writable(), device, data(), device_, size_ * sizeof(T));
     return moved;
   }
-  // Of the device's memory.
+  // A pointer to memory of device().
   const T* data() const { return data_.get(); }
-  // On the CPU, from here on.
+  // begin(), end(), [] and the span are for arrays on the CPU.
   const T* begin() const {
     assert(device_ == Device::cpu);
     return data();
@@ -71,10 +72,9 @@ class Array {
   }
   operator std::span<const T>() const { return {begin(), size_}; }
 
-  // Whether somebody else holds the values, too, or they are borrowed.
+  // Whether the memory is borrowed or belongs to several arrays.
   bool is_shared() const { return data_ && (borrowed_ || data_.use_count() > 1); }
-  // For writing: a copy of its own is taken first if the values are shared or borrowed. On a device
-  // as data().
+  // Memory for writing: copies first if is_shared(). On a device, a pointer to device memory.
   T* mutate() {
     if (is_shared()) {
       Array own = uninitialized(size_, device_);
@@ -84,7 +84,7 @@ class Array {
     return writable();
   }
 
-  // The same memory as bytes; no copy.
+  // The same memory as bytes, without a copy.
   Array<std::byte> bytes() const {
     return Array<std::byte>::borrow(data_, reinterpret_cast<const std::byte*>(data()),
                                     size_ * sizeof(T), device_);

@@ -1,11 +1,12 @@
-// What waits for a copy from a device to the CPU.
+// Checks that run after the next copy from a device to the CPU.
 #pragma once
 #include <functional>
 
 namespace sten {
 
-// f() once, after the next copy from a device to the CPU is done, which the host waits for anyway; what
-// it throws, the copy throws. For what a device finds wrong while nobody waits for it.
+// Calls f() once, after the next copy from a device to the CPU, which the host waits for anyway.
+// The copy throws the exceptions of f(). For errors that a kernel finds while the host does not
+// wait.
 void after_next_copy_back(std::function<void()> f);
 
 }  // namespace sten

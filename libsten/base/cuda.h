@@ -1,4 +1,4 @@
-// The process's CUDA device.
+// The CUDA device and stream of the process.
 #pragma once
 #include <string_view>
 
@@ -7,26 +7,27 @@
 
 namespace sten {
 
-// What command lines say: "cpu", "cuda", "cuda:1". The process's CUDA device from now on is the one
-// it names. Error: usage for other words, input where no such device answers.
+// Parses "cpu", "cuda" or "cuda:1", and makes a CUDA device the device of the process. Error: usage
+// for other texts, input if the device does not respond.
 Device use_device(std::string_view text);
-// The same for one of several processes: "cuda" without a number is device rank modulo the devices.
+// The same for one of several processes: "cuda" without an index is device rank modulo the device
+// count.
 Device use_device(std::string_view text, int rank);
-// Its number.
+// Index of the CUDA device of the process.
 int current_device();
 
-// The backend, ready on this thread, and the one stream of this process. Error where no device
-// answers.
+// The backend, initialized on this thread, and the stream of the process. Error if no device
+// responds.
 const kernels::cuda::Backend& cuda();
 kernels::Stream cuda_stream();
-// The host waits for all work that was started there.
+// Waits until the stream has finished all its work.
 void wait_for_cuda();
 
-// For on_cuda(), within a handler.
+// Rethrows the current exception of a handler as Error; for on_cuda().
 [[noreturn]] void throw_cuda_error();
 
-// f(backend, stream) with what it throws as Error, which says how much memory is left where there
-// was none.
+// Returns f(backend, stream). Throws exceptions of f as Error; if memory ran out, the text says how
+// much is left.
 template <class F>
 decltype(auto) on_cuda(F&& f) {
   const kernels::cuda::Backend& backend = cuda();

@@ -1,4 +1,4 @@
-// What is computed from a value when it is first needed, and kept with it.
+// Derived values: values that are computed from another value at first use and cached with it.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -8,8 +8,8 @@
 
 namespace sten {
 
-// A member of a value that does not change any more, such as a layout in a Tensor. A copy is free
-// to change before it is used, so it starts without.
+// The cache, a member of an immutable value such as a layout in a Tensor. Copies start empty, since
+// the copy of a value may be changed before use.
 class Derived {
  public:
   Derived() = default;
@@ -20,13 +20,13 @@ class Derived {
     return *this;
   }
 
-  // make() at the first call for this T; threads that come at once may all make it, and one result
-  // is kept.
+  // The derived value of type T, from make() at the first call. Concurrent first calls may all run
+  // make(); one result is cached.
   template <class T, class F>
   std::shared_ptr<const T> get(F&& make) const {
     const std::type_index type = typeid(T);
     if (auto cached = this->cached(type)) return std::static_pointer_cast<const T>(cached);
-    // Without the lock: make() may wait for threads that ask for it too.
+    // Outside the lock: make() may wait for threads that call get() too.
     auto made = std::make_shared<const T>(make());
     const std::lock_guard hold(lock_);
     if (auto cached = find(type)) return std::static_pointer_cast<const T>(cached);

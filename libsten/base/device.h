@@ -1,4 +1,4 @@
-// Where a tensor's values are.
+// Devices of a tensor's values: the CPU or a CUDA device.
 #pragma once
 #include <cstdint>
 #include <string_view>

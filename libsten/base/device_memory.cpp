@@ -25,8 +25,8 @@ using kernels::cuda::Backend;
 std::atomic<int> chosen = 0;
 std::atomic<bool> pools_blocks = false;
 
-// Two buffers of pinned memory in turn: while one is on its way, the host fills or empties the
-// other. Small uploads share a buffer, so that the host waits for none of them before it is full.
+// Two buffers of pinned memory in turn: the host fills or empties one while the other is copied.
+// Small uploads share a buffer, so that the host does not wait for each of them.
 class Staging {
  public:
   static constexpr std::size_t bytes = std::size_t{8} << 20;
@@ -75,7 +75,7 @@ class Staging {
     std::byte* data;
     void* passed;
     std::size_t used = 0;
-    bool is_in_flight = false;  // all of it
+    bool is_in_flight = false;  // the whole buffer
   };
   void wait(Buffer& buffer) {
     if (buffer.is_in_flight) b_.memory.wait_for_event(buffer.passed);
@@ -86,7 +86,7 @@ class Staging {
     buffer.is_in_flight = true;
   }
   Buffer& current() { return buffers_[next_buffer_ % 2]; }
-  // The other one, empty.
+  // The other buffer, emptied.
   Buffer& next(Stream stream) {
     if (current().used > 0 && !current().is_in_flight) depart(current(), stream);
     ++next_buffer_;
@@ -101,14 +101,15 @@ class Staging {
   std::mutex lock_;
 };
 
-// What the process has of a device. Never destroyed: arrays and CUDA's own state end in no order.
+// State of a device in this process. Never destroyed: the order of destruction of arrays and of
+// CUDA's own state is not defined.
 struct Session {
   const Backend* backend;
   int device;
   Stream stream;
   Staging staging;
-  // All that is done with memory is done by the stream, in the order of the calls: what was freed can be
-  // used at once.
+  // Every use of memory is queued on the stream in the order of the calls, so that a freed block
+  // can be used again at once.
   FreeList pool{std::size_t{64} << 20};
 
   Session(const Backend& b, int d)
@@ -116,7 +117,7 @@ struct Session {
     pool.enlarge();
     use_scratch();
   }
-  // That of kernels, too.
+  // Makes kernels take their scratch from the pool, too.
   void use_scratch() const;
 
   FreeBlock allocate(std::size_t bytes) {
@@ -153,7 +154,7 @@ struct Session {
   void release(const FreeBlock& b) { backend->memory.release(b.data, stream); }
 };
 
-// One for each device that was used; tests have several backends.
+// A session per device that was used; tests have several backends.
 struct Sessions {
   std::mutex lock;
   std::vector<std::unique_ptr<Session>> all;
@@ -180,7 +181,7 @@ Session& session() {
   return *mine;
 }
 
-// Of the session that has the stream.
+// Scratch from the pool of the session that has the stream.
 constexpr kernels::cuda::ScratchFunctions pooled_scratch{
     [](std::size_t bytes, Stream stream) -> kernels::cuda::Scratch {
       Session& s = session();
@@ -199,7 +200,7 @@ void Session::use_scratch() const {
   backend->memory.use_scratch(pools_blocks ? &pooled_scratch : nullptr);
 }
 
-// What comes after the next copy to the CPU.
+// Calls that wait for the next copy to the CPU.
 class CopyBack {
  public:
   static CopyBack& hooks() {
@@ -297,7 +298,7 @@ void enable_device_memory_pool(bool enable) {
   auto& [lock, all] = sessions();
   const std::lock_guard hold(lock);
   for (const auto& s : all)
-    if (s->backend == kernels::cuda::backend()) s->use_scratch();  // those of tests may be gone
+    if (s->backend == kernels::cuda::backend()) s->use_scratch();  // backends of tests may be gone
 }
 
 void empty_device_memory_pool() {
@@ -332,7 +333,7 @@ void clear_bytes(void* to, Device device, std::size_t bytes) {
     std::memset(to, 0, bytes);
   else
     on_cuda([&](const Backend& b, Stream stream) {
-      // Whole words, as atomics read them; allocate_on() has room.
+      // Whole words, as atomics read them; allocate_on() rounds sizes up.
       b.memory.clear(to, (bytes + 3) / 4 * 4, stream);
     });
 }

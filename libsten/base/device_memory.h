@@ -1,4 +1,4 @@
-// Memory on a device, and the ways there and back. Nothing here copies unless asked to.
+// Memory of a device and explicit copies from and to it.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -7,16 +7,17 @@
 
 namespace sten {
 
-// `bytes` > 0, uninitialised; on the CPU as allocate() (memory.h). On a device aligned to 256 bytes
-// with no end within the last of these. Error where it has no room.
+// Allocates `bytes` > 0, uninitialized. On the CPU like allocate() (memory.h); on a device aligned
+// to 256 bytes, with a size rounded up to a multiple of 256. Error if the device has too little
+// memory.
 std::shared_ptr<void> allocate_on(Device device, std::size_t bytes);
 
-// From one device to another one, or on one. A copy to the CPU is done on return. One to a device
-// is done when its stream comes to it, and what it copies from the CPU, through pinned memory, may
-// change on return.
+// Copies `bytes` within a device or between devices. A copy to the CPU is complete on return. A
+// copy to a device is queued on its stream; CPU memory it reads passes through pinned memory and
+// may change after the return.
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device,
                 std::size_t bytes);
-// Zeros.
+// Fills memory with zero bytes.
 void clear_bytes(void* to, Device device, std::size_t bytes);
 
 }  // namespace sten

@@ -18,12 +18,11 @@ enum class DType : std::uint8_t {
 std::string_view name_of(DType t);
 std::optional<DType> dtype_from(std::string_view name);
 
-// 4 and 6 for the packed small floats, else a multiple of 8.
+// 4 or 6 for the packed small floats, else a multiple of 8.
 int bits_of(DType t);
-// Bytes of an element that has an address of its own: 1, 2, 4, 8; 0 for sub-byte types, which are
-// only ever copied whole.
+// Bytes per element: 1, 2, 4 or 8; 0 for sub-byte types, whose tensors are only copied whole.
 int width_of(DType t);
-// F64 F32 F16 BF16 F8_E4M3 F8_E5M2: their elements have a magnitude that a sparsifier can rank.
+// Whether a sparsifier can rank the elements by magnitude: F64 F32 F16 BF16 F8_E4M3 F8_E5M2.
 bool is_prunable(DType t);
 
 // The dtype whose elements are T: F32 for float, I64 for std::int64_t.
@@ -41,7 +40,8 @@ constexpr DType dtype_for() {
   if constexpr (std::same_as<T, double>) return DType::F64;
 }
 
-// f(U{}) with U the unsigned integer of `width` 1, 2, 4 or 8: for code that moves elements.
+// Calls f(U{}) with the unsigned integer U of `width` 1, 2, 4 or 8 bytes, for code that moves
+// elements.
 template <class F>
 decltype(auto) with_width(int width, F&& f) {
   switch (width) {

@@ -1,4 +1,4 @@
-// The one exception the library throws; its fault says who has to act.
+// Error, the only exception that the library throws; its fault says who has to act.
 #pragma once
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 
 namespace sten {
 
-// The programs' exit codes follow from it: 1, 2 and 3.
+// Exit codes of the programs.
 enum class Fault {
-  input = 1,  // something is wrong with a file or the machine
+  input = 1,  // a file or the machine is at fault
   usage = 2,  // the caller asked for something that makes no sense
-  check = 3,  // a check that the caller asked for did not hold
+  check = 3,  // a check that the caller asked for failed
 };
 
 class Error : public std::runtime_error {
@@ -24,9 +24,8 @@ class Error : public std::runtime_error {
   Fault fault_;
 };
 
-// The request makes sense, but this implementation cannot serve it. An implementation of an
-// operator throws this for tensors that its layouts alone do not rule out; the dispatcher then
-// computes densely.
+// A valid request that this implementation cannot serve. Operator implementations throw Unsupported
+// for tensors that their layouts alone do not rule out; the dispatcher then computes densely.
 class Unsupported : public Error {
  public:
   explicit Unsupported(const std::string& what) : Error(Fault::usage, what) {}

@@ -1,5 +1,5 @@
-// Slower ways that are taken where the one that was asked for does not exist. None is taken in
-// silence.
+// Reports of fallbacks: slower implementations that run where the requested implementation does not
+// exist. Every fallback is reported.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,17 +8,18 @@
 
 namespace sten {
 
-// Whether a fallback is an error: STEN_STRICT=1 in the environment, or what a program has set.
+// Strict mode makes a fallback an error. Set by STEN_STRICT=1 in the environment or by
+// set_strict().
 bool is_strict();
 void set_strict(bool strict);
 
-// One line of what was missing and what is done instead: a warning, the first time that the process
-// says it; Error (check), every time, where is_strict().
+// Warns with `text`, a line of what is missing and what runs instead, once per process and text.
+// Error (check) in strict mode, every time.
 void report_fallback(const std::string& text);
-// "WHAT on cuda: not implemented; on the CPU".
+// Reports "WHAT on cuda: not implemented; on the CPU".
 void report_on_cpu(std::string_view what, Device here);
 
-// Reports that, runs f(x on the CPU), and moves the result to x's device.
+// Reports that WHAT runs on the CPU, calls f(x on the CPU), and moves the result to x's device.
 template <class X, class F>
 auto on_cpu(std::string_view what, const X& x, F&& f) {
   const Device here = x.device();

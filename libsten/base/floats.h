@@ -1,4 +1,4 @@
-// The dtypes that a sparsifier ranks, as kernels see them.
+// The kernels' types of the dtypes that a sparsifier ranks.
 #pragma once
 #include "kernels/floats.h"
 #include "libsten/base/dtype.h"
@@ -8,7 +8,7 @@ namespace sten {
 using kernels::FloatBits;
 using kernels::FloatKind;
 
-// Of a prunable dtype.
+// The kind of a prunable dtype.
 inline FloatKind float_kind(DType dtype) {
   switch (dtype) {
     case DType::F64:
@@ -26,7 +26,7 @@ inline FloatKind float_kind(DType dtype) {
   }
 }
 
-// f(FloatBits<kind>{}) for a prunable dtype; is_prunable(t) must hold.
+// Calls f(FloatBits<kind>{}) for a prunable dtype.
 template <class F>
 decltype(auto) with_float(DType t, F&& f) {
   return kernels::with_float(float_kind(t), f);

@@ -1,4 +1,4 @@
-// Blocks of memory that were freed and wait for the next use of their size.
+// Free list of a memory pool: freed blocks by size, for reuse.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -15,13 +15,14 @@ struct FreeBlock {
   std::size_t bytes = 0;
 };
 
-// What is kept and what is in use are together never more than was once in use (or 1.5 times as much,
-// see enlarge()), or `always_pooled` beside what is. The oldest goes first. Of threads at once.
+// Thread-safe. Cached and used blocks together never exceed the highest use so far (1.5 times as
+// much after enlarge()), but `always_pooled` bytes may always be cached. The oldest blocks are
+// released first.
 class FreeList {
  public:
   explicit FreeList(std::size_t always_pooled) : always_pooled_(always_pooled) {}
 
-  // Of at least `bytes`, but not much more; without data if none is cached.
+  // Takes a cached block of `bytes` to 9/8 * `bytes`; without data if none is cached.
   FreeBlock take(std::size_t bytes) {
     const std::lock_guard hold(lock_);
     for (auto at = by_size_.lower_bound(bytes);
@@ -34,13 +35,13 @@ class FreeList {
     }
     return {nullptr, bytes};
   }
-  // Of each block that is used from here on.
+  // Counts a block as used. The caller calls it for every block, cached or new.
   void give_out(const FreeBlock& b) {
     const std::lock_guard hold(lock_);
     in_use_ += b.bytes;
     most_in_use_ = std::max(most_in_use_, in_use_);
   }
-  // Of each that is not any more. Returns those that go.
+  // Caches a block that is no longer used. Returns the blocks to release.
   std::vector<FreeBlock> give_back(const FreeBlock& b) {
     const std::lock_guard hold(lock_);
     in_use_ -= b.bytes;
@@ -50,17 +51,17 @@ class FreeList {
     while (pooled_ > always_pooled_ && in_use_ + pooled_ > most()) out.push_back(oldest());
     return out;
   }
-  // Whether it has not been said before.
+  // Allows 1.5 times the highest use. Returns whether this was the first call.
   bool enlarge() {
     const std::lock_guard hold(lock_);
     return !std::exchange(is_enlarged_, true);
   }
-  // Of one that is not used any more and is not kept.
+  // Counts a block as released that is neither used nor cached.
   void drop(const FreeBlock& b) {
     const std::lock_guard hold(lock_);
     in_use_ -= b.bytes;
   }
-  // All go.
+  // Removes all cached blocks and returns them for release.
   std::vector<FreeBlock> all() {
     const std::lock_guard hold(lock_);
     std::vector<FreeBlock> out;
@@ -75,8 +76,8 @@ class FreeList {
   };
 
   std::size_t most() const { return is_enlarged_ ? most_in_use_ / 2 * 3 : most_in_use_; }
-  // Requires a cached block. Sizes without blocks, which stay so that most blocks come and go without
-  // memory for them, are forgotten.
+  // Removes and returns the oldest cached block, which must exist. Erases sizes without blocks only
+  // here, so that most calls allocate no map nodes.
   FreeBlock oldest() {
     std::erase_if(by_size_, [](const auto& of_size) { return of_size.second.empty(); });
     const auto at = std::ranges::min_element(

@@ -1,6 +1,6 @@
 #include "libsten/base/hash.h"
 
-#define XXH_INLINE_ALL  // the header alone: nothing to link
+#define XXH_INLINE_ALL  // header only: nothing to link
 #include <xxhash.h>
 
 namespace sten {

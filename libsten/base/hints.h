@@ -1,4 +1,4 @@
-// What error messages say of a value that is not accepted: what is, and what was most likely meant.
+// Texts of error messages about rejected values: the accepted values and the nearest one.
 #pragma once
 #include <fmt/ranges.h>
 
@@ -6,7 +6,8 @@
 
 namespace sten {
 
-// "unknown layout 'nmq', did you mean 'nmg'? (expected one of bcsr, ..., nmg; example: 2:4)".
+// Returns "unknown layout 'nmq', did you mean 'nmg'? (expected one of bcsr, ..., nmg; example:
+// 2:4)".
 inline std::string unknown_name(std::string_view what, std::string_view word,
                                 const std::vector<std::string>& choices,
                                 std::string_view example = "") {
@@ -15,7 +16,7 @@ inline std::string unknown_name(std::string_view what, std::string_view word,
                      example.empty() ? "" : "; example: ", example);
 }
 
-// Of a fraction: "90 is not within [0, 1], did you mean 0.9 or 90%?".
+// Returns "90 is not within [0, 1], did you mean 0.9 or 90%?".
 inline std::string not_a_fraction(double value) {
   return fmt::format("{} is not within [0, 1]{}", value,
                      value >= 2 && value <= 100

@@ -19,7 +19,7 @@ void restore() {
 void note(int signal) {
   if (came.exchange(signal) == 0) return;
   restore();
-  raise(signal);  // comes when this returns
+  raise(signal);  // delivered when this handler returns
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
-// Interruptions that wait until work is at a good place.
+// Interrupts that a program handles between units of work.
 #pragma once
 
 namespace sten {
 
-// While one lives, the first SIGINT, SIGTERM or SIGHUP is only noted, and the next one does what it
-// did before. Signals that were ignored stay so. One at a time in a process.
+// While an object lives, the first SIGINT, SIGTERM or SIGHUP is only noted, and the second has its
+// previous effect. Signals that were ignored stay ignored. One object at a time per process.
 class NotedInterrupts {
  public:
   NotedInterrupts();
@@ -12,7 +12,7 @@ class NotedInterrupts {
   NotedInterrupts(const NotedInterrupts&) = delete;
   NotedInterrupts& operator=(const NotedInterrupts&) = delete;
 
-  // The signal that came; 0: none.
+  // The signal that was noted; 0: none.
   static int noted();
 };
 

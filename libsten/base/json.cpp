@@ -12,8 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Builds a document from the parser's events. A library's own builder looks through all keys of an
-// object for every new one.
+// Builds a document from the parser's events. The library's own builder searches all keys of an
+// object for every new key.
 class Builder {
  public:
   Builder(std::string_view text, const std::string& what) : text_(text), what_(what) {}
@@ -48,7 +48,7 @@ class Builder {
   }
 
  private:
-  // Of the text before the character at fault.
+  // A hint at a trailing comma, from the text before the error.
   std::string trailing_comma(std::string_view before) const {
     const std::size_t last = before.find_last_not_of(" \t\r\n");
     if (last == before.npos || before[last] != ',' || before.size() == text_.size()) return "";
@@ -59,7 +59,7 @@ class Builder {
 
   struct Open {
     Json* at;
-    std::set<std::string> keys;  // of an object
+    std::set<std::string> keys;  // if it is an object
   };
 
   bool refuse(const std::string& why) {
@@ -69,7 +69,7 @@ class Builder {
   std::vector<std::pair<const std::string, Json>>& members() {
     return open_.back().at->get_ref<Json::object_t&>();
   }
-  // The place of the next value.
+  // Where the next value is stored.
   Json* next(Json&& value) {
     if (open_.empty()) return &(document = std::move(value));
     Json& in = *open_.back().at;
@@ -94,7 +94,7 @@ class Builder {
 
   std::string_view text_;
   const std::string& what_;
-  std::vector<Open> open_;  // what is around the next value
+  std::vector<Open> open_;  // the containers around the next value
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// JSON as text, in and out: the one place where it is parsed, and none of it throws what is not an
-// Error.
+// JSON parsing and printing; all errors are thrown as Error.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,23 +8,23 @@
 
 namespace sten {
 
-// Files are not nested deeper: whatever walks a document may call itself at every level.
+// Limit of nesting, so that recursive functions can walk any document.
 inline constexpr int max_json_depth = 64;
 
-// The document. Error where it is no JSON, has a key twice, a number that no double holds, or more
-// levels than max_json_depth. `what` begins messages: "graph: is not JSON, at line 2, column 12",
-// in bytes. Takes time and memory in proportion to the text.
+// Parses a document. Error for invalid JSON, a duplicate key, a number that no double can hold, or
+// more levels than max_json_depth. Messages start with `what`: "graph: is not JSON, at line 2,
+// column 12" (columns in bytes). Time and memory are linear in the text.
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& what,
                                   Fault fault = Fault::usage);
-// Whether parse_json() would give one.
+// Whether parse_json() would succeed.
 bool is_json(std::string_view text);
 
-// The text of a document; with an indent, a member a line. Bytes that are not UTF-8 become U+FFFD,
-// numbers that are not finite null.
+// Prints a document, with one member per line if `indent` >= 0. Invalid UTF-8 becomes U+FFFD, and
+// non-finite numbers become null.
 std::string dump_json(const nlohmann::ordered_json& document, int indent = -1);
 
-// A number that may be anything: "NaN", "Infinity" and "-Infinity" are texts, for JSON has no such
-// numbers. JsonReader::real() reads it back.
+// A double as JSON: NaN and infinities, which JSON numbers cannot express, become the strings
+// "NaN", "Infinity" and "-Infinity". JsonReader::real() reads both forms.
 nlohmann::ordered_json real_json(double value);
 
 }  // namespace sten

@@ -41,7 +41,7 @@ std::string JsonReader::origin() const {
 }
 
 void JsonReader::fail(const std::string& problem) const {
-  constexpr std::size_t most = 2000;  // of a key that nobody can have meant
+  constexpr std::size_t most = 2000;  // bounds the text of an error
   std::string pointer = pointers().back();
   if (pointer.size() > most) pointer = pointer.substr(0, most) + "...";
   throw Error(document_->fault, fmt::format("{}: {}{}{}", origin(), printable(pointer),

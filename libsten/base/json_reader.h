@@ -1,4 +1,4 @@
-// Reads a JSON document whose errors say where they are, as JSON pointers do: "/nodes/3/op".
+// Reader of JSON documents whose errors contain a JSON pointer: "/nodes/3/op".
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -13,17 +13,17 @@
 
 namespace sten {
 
-// What parts of a document come from, by JSON pointer, where that is not what the whole comes from.
+// Origins of parts of a document, by JSON pointer, where they differ from the document's origin.
 using JsonOrigins = std::map<std::string, std::string>;
 
-// A step of a JSON pointer, with its "/".
+// A step of a JSON pointer, with its leading "/".
 std::string pointer_step(std::string_view key);
 
-// A place in a document. What a member reads has to be there and of that type: Error, of the fault
-// that the reader was made with. Takes 64 bytes, however deep the place and however long its keys.
+// A location in a document. Accessors throw Error, with the fault given to the constructor, if the
+// value is missing or has another type. An object takes 64 bytes at any depth.
 class JsonReader {
  public:
-  // Keeps references to the document and to `origins`.
+  // Keeps references to `document` and `origins`.
   JsonReader(const nlohmann::ordered_json& document, std::string what,
              const JsonOrigins* origins = nullptr)
       : JsonReader(document, Document{std::move(what), origins, Fault::usage}) {}
@@ -32,24 +32,24 @@ class JsonReader {
 
   const nlohmann::ordered_json& json() const { return at_; }
   std::string origin() const;
-  // The object's keys, all of them among `known`.
+  // Error unless every key of the object is in `known`.
   void check_keys(std::initializer_list<std::string_view> known) const;
   bool has(std::string_view key) const;
   JsonReader operator[](std::string_view key) const;
-  // Of an array.
+  // The elements of an array.
   std::vector<JsonReader> elements() const;
-  // Of an object.
+  // The members of an object.
   std::vector<std::pair<std::string, JsonReader>> members() const;
 
   std::string text() const;
   Index integer() const;
   std::uint64_t natural() const;  // 0 to 2^63 - 1
   double number() const;
-  double real() const;  // of real_json(): a number, "NaN", "Infinity", or "-Infinity"
+  double real() const;  // a number or a string of real_json()
   bool truth() const;
   std::vector<std::string> texts() const;
   std::vector<Index> integers() const;
-  // f(), with the place before what it throws.
+  // Returns f(); errors of f get the JSON pointer in front.
   template <class F>
   auto read(F&& f) const {
     try {
@@ -67,8 +67,8 @@ class JsonReader {
     const JsonOrigins* origins;
     Fault fault;
   };
-  // A key of an object, or an index where that is nullptr; `parent`: the step to the object or list,
-  // nullptr of the document itself.
+  // The step from `parent` (nullptr at the document itself) to a key of an object, or, if `key` is
+  // nullptr, to an index of an array.
   struct Step {
     std::shared_ptr<const Step> parent;
     const std::string* key = nullptr;
@@ -79,7 +79,7 @@ class JsonReader {
   JsonReader(const nlohmann::ordered_json& at, const JsonReader& of, Step step)
       : at_(at), document_(of.document_), step_(std::move(step)) {}
 
-  // The JSON pointers of the document, of what is in it, ... and of this place.
+  // JSON pointers of the document and of every value on the path to this location.
   std::vector<std::string> pointers() const;
 
   const nlohmann::ordered_json& at_;

@@ -1,4 +1,4 @@
-// Deprecated: libsten/base/memory_pool.h.
+// Deprecated names of libsten/base/memory_pool.h.
 #pragma once
 #include "libsten/base/memory_pool.h"
 

@@ -1,4 +1,4 @@
-// Warnings to the user. The programs send them to standard error; a library user may take them.
+// Warnings. They go to standard error unless the program sets another sink.
 #pragma once
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@ namespace sten {
 
 using LogSink = std::function<void(const std::string&)>;
 
-// Replaces where warnings go (default: "sten: warning: ..." on standard error). Not while another
-// thread is warning.
+// Sets the function that receives warnings (default: prints "sten: warning: ..." to standard
+// error). Must not run while another thread warns.
 void set_log_sink(LogSink sink);
 void log_warning(const std::string& text);
 

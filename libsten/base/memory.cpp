@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t cache_line = 64, huge_page = std::size_t{2} << 20;
 constexpr std::size_t large = std::size_t{1} << 18;
-// Enough for the next tensor of the same size in most models, and little beside a model.
+// Holds the next tensor of the same size in most models, and is little compared with a model.
 constexpr std::size_t always_pooled = std::size_t{64} << 20;
-// From here on the system is asked whether it has the memory: it gives out more than it has, and
-// ends a process that then uses it.
+// Larger requests are checked against the available memory: the system overcommits, and kills a
+// process that uses more than there is.
 constexpr std::size_t huge = std::size_t{256} << 20;
 
 std::align_val_t block_alignment(const FreeBlock& b) {
@@ -30,13 +30,13 @@ void take_from_system(FreeBlock& b) {
 }
 void give_to_system(const FreeBlock& b) { ::operator delete(b.data, block_alignment(b)); }
 
-// Freed large blocks. Never destroyed: arrays may outlive it.
+// The pool of large blocks. Never destroyed: arrays may outlive static objects.
 FreeList& pool() {
   static FreeList& k = *new FreeList(always_pooled);
   return k;
 }
 
-// So that tensors of nearly one size can follow each other.
+// Rounds up, so that a block fits tensors of similar size.
 std::size_t rounded(std::size_t bytes) {
   const std::size_t step = bytes >= 2 * huge_page ? huge_page : large / 4;
   return (bytes + step - 1) / step * step;
@@ -66,9 +66,9 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
 
 void enlarge_memory_pool() {
   if (!pool().enlarge()) return;
-  // Each a mapping of its own, which goes back to the system as it is freed. The C library would
-  // take later ones from its heap, where the gaps between them stay: a third more for a BERT. Its
-  // heap keeps what products take for a moment.
+  // Blocks of 2 MB or more become mappings, which go back to the system when freed. On the heap
+  // they would leave gaps: a third more memory for a BERT. The heap is left to short-lived buffers
+  // of products.
   mallopt(M_MMAP_THRESHOLD, huge_page);
   mallopt(M_TRIM_THRESHOLD, 32 * huge_page);
 }

@@ -1,13 +1,13 @@
-// Memory of arrays.
+// Allocation of CPU memory for arrays.
 #pragma once
 #include <cstddef>
 #include <memory>
 
 namespace sten {
 
-// `bytes` > 0 of memory, uninitialised, aligned to a cache line, which is also the widest vector.
-// Large blocks are in huge pages where the system has them, and one that was freed is given out
-// again rather than taken from the system anew: its page faults cost more than filling it.
+// Allocates `bytes` > 0, uninitialized, aligned to a cache line, which is also the width of the
+// widest vector. Large blocks use huge pages if available and come from the memory pool, since page
+// faults cost more than filling the memory.
 std::shared_ptr<void> allocate(std::size_t bytes);
 
 }  // namespace sten

@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
 
-// The number in a file of the kernel's that holds one; none for "max".
+// The number in a file of /proc or /sys; none for "max".
 std::optional<std::uint64_t> scalar_in(const std::string& path) {
   std::uint64_t n = 0;
   std::ifstream in(path);
   return in >> n ? std::optional(n) : std::nullopt;
 }
 
-// The number behind a word at the start of a line.
+// The number after a word at the start of a line.
 std::uint64_t number_of(const std::string& path, const std::string& word) {
   std::ifstream in(path);
   std::string first, rest;
@@ -32,7 +32,7 @@ std::uint64_t number_of(const std::string& path, const std::string& word) {
   return 0;
 }
 
-// What a group of control groups leaves; its files are called so in version 2 or 1.
+// Bytes left in a control group; the file names differ between versions 1 and 2.
 std::uint64_t left_in(const std::string& group, const char* limit, const char* usage,
                       const char* cache) {
   const auto most = scalar_in(group + limit), used = scalar_in(group + usage);
@@ -51,7 +51,7 @@ std::uint64_t left_in_groups() {
     const bool second = line.starts_with("0::");
     if (!second && line.find(":memory:") == line.npos) continue;
     const std::string root = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-    // Each group above it has a limit of its own.
+    // Every parent group has a limit of its own.
     for (std::string group = line.substr(path + 1);; group.resize(group.rfind('/'))) {
       left = std::min(
           left, second ? left_in(root + group, "/memory.max", "/memory.current", "inactive_file")

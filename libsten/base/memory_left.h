@@ -1,15 +1,16 @@
-// How much memory the process may still take.
+// Memory that the process can still allocate.
 #pragma once
 #include <cstdint>
 #include <string>
 
 namespace sten {
 
-// Bytes that the machine has left, its control group or its limit of address space, whichever is
-// least; files in the page cache count as left. More than any machine has where the system does not say.
+// Available bytes: the minimum over the machine, the control group and the address space limit. The
+// page cache counts as available. Larger than any machine's memory if the system does not report
+// it.
 std::uint64_t memory_left();
-// Error where that is less than `bytes`: "WHAT takes 64 GB, but 16 GB are available". A double, for files
-// may ask for what no integer holds.
+// Error if `bytes` exceeds memory_left(): "WHAT takes 64 GB, but 16 GB are available". A double,
+// since files may ask for more than an integer can hold.
 void check_memory(double bytes, const std::string& what);
 
 }  // namespace sten

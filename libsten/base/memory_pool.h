@@ -1,21 +1,20 @@
-// Large blocks of memory that were freed and are kept for the next tensors, see memory.h.
+// The memory pool: large freed blocks that are cached for reuse (memory.h).
 #pragma once
 
 namespace sten {
 
-// For programs that run models; the library itself never calls it. From now on sten keeps more: the
-// blocks kept and those in use together reach at most 1.5 times what was once in use, so that work
-// which repeats itself finds a block for each of its sizes. It also sets malloc (mallopt): the heap
-// keeps 64 MB, and blocks of 2 MB or more are mappings of their own.
+// Enlarges the pool, for programs that run models; the library never calls this function. Cached
+// and used blocks together may reach 1.5 times the highest use so far, so that repeated work finds
+// a block for each size. Also sets malloc (mallopt): the heap keeps 64 MB, and blocks of 2 MB or
+// more become mappings.
 void enlarge_memory_pool();
 
-// Gives them back to the system.
+// Returns cached blocks to the system.
 void empty_memory_pool();
 
-// The same of a device's memory: from now on blocks that are freed there are given out again without
-// asking CUDA, which is two calls less. Those kept and those in use together reach at most 1.5 times what
-// was once in use, or 64 MB beside what is. What CUDA has no room for is asked for again without those
-// kept.
+// The pool of device memory: freed blocks are reused without the two calls of CUDA. Cached and used
+// blocks together may reach 1.5 times the highest use so far, and 64 MB may always be cached. If
+// CUDA runs out of memory, the pool is emptied and the allocation is tried again.
 void enable_device_memory_pool(bool enable = true);
 void empty_device_memory_pool();
 

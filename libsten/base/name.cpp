@@ -10,11 +10,11 @@ namespace {
 
 struct Names {
   std::shared_mutex lock;
-  std::deque<std::string> texts{""};  // by id; its elements do not move
+  std::deque<std::string> texts{""};  // by id; elements of a deque keep their address
   std::unordered_map<std::string_view, std::uint32_t> ids{{"", 0}};
 };
 
-// Never destroyed: names outlive other statics.
+// Never destroyed: names outlive static objects.
 Names& names() {
   static Names& all = *new Names;
   return all;

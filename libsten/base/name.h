@@ -1,5 +1,5 @@
-// Names of operators, layouts and sparsifiers, each kept once per process: as cheap to copy,
-// compare and hash as a number.
+// Interned names of operators, layouts and sparsifiers: copied, compared and hashed like an
+// integer.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -16,10 +16,10 @@ class Name {
   Name(const char* text) : Name(std::string_view(text)) {}
   Name(const std::string& text) : Name(std::string_view(text)) {}
 
-  // Lives as long as the process.
+  // Valid until the process ends.
   std::string_view text() const;
   std::uint32_t id() const { return id_; }
-  // By the order in which names were first used.
+  // Orders by first use in the process.
   friend auto operator<=>(const Name&, const Name&) = default;
 
  private:

@@ -1,11 +1,12 @@
-// Names in a line of text.
+// Lists of names in messages.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace sten {
 
-// "a, b, c"; of more than `limit` names the first ones and a count: "a, b and 3 more". Printable.
+// Returns "a, b, c", printable. Beyond `limit` names, the first names and a count: "a, b and 3
+// more".
 std::string name_list(const std::vector<std::string>& names, std::size_t limit = 10);
 
 }  // namespace sten

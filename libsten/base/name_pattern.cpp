@@ -11,18 +11,18 @@
 namespace sten {
 namespace {
 
-// A short text can stand for very many patterns, or very long ones.
+// Limits: a short list can expand to very many or very long patterns.
 constexpr std::size_t most_patterns = 1000, most_braces = 32, most_bytes = std::size_t{64} << 10;
 
-// The place after the bracket expression that opens at `at`, or after the bracket alone where it
-// has no end.
+// The position after the bracket expression that opens at `at`, or after the bracket if it is not
+// closed.
 std::size_t after_bracket(std::string_view text, std::size_t at) {
   const std::size_t end =
       text.find(']', at + (at + 1 < text.size() && text[at + 1] == ']' ? 2 : 1));
   return end == std::string_view::npos ? at + 1 : end + 1;
 }
 
-// The first `c` of text from `at` that stands in no brackets or braces; npos: none.
+// The position of the first `c` from `at` outside brackets and braces; npos if none.
 std::size_t find_outside(std::string_view text, char c, std::size_t at) {
   for (int depth = 0; at < text.size();) {
     if (depth == 0 && text[at] == c) return at;
@@ -34,7 +34,7 @@ std::size_t find_outside(std::string_view text, char c, std::size_t at) {
 
 void expand(const std::string& head, std::string_view text, std::vector<std::string>& all);
 
-// head and each of the parts of a list, then rest.
+// Expands head + each item of the list + rest.
 void expand_list(const std::string& head, std::string_view list, std::string_view rest,
                  std::vector<std::string>& all) {
   for (std::size_t at = 0;;) {
@@ -45,7 +45,7 @@ void expand_list(const std::string& head, std::string_view list, std::string_vie
   }
 }
 
-// head has no braces that count any more.
+// Expands `text` after `head`, whose braces are expanded already.
 void expand(const std::string& head, std::string_view text, std::vector<std::string>& all) {
   const std::size_t open = find_outside(text, '{', 0);
   if (open == std::string_view::npos) {
@@ -68,7 +68,7 @@ std::vector<std::string> pattern_list(const std::string& text) {
   if (text.starts_with("re:")) return {text};
   std::vector<std::string> all;
   try {
-    // Brackets without an end take time by the square of their number.
+    // Unclosed brackets take time quadratic in their number.
     const bool is_list = text.find_first_of("{},[") != std::string::npos;
     if (is_list && text.size() > most_bytes)
       fail_usage("is a list or has brackets, in over {} bytes", most_bytes);
@@ -85,7 +85,7 @@ std::vector<std::string> pattern_list(const std::string& text) {
 
 NamePattern::NamePattern(const std::string& text) {
   if (text.starts_with("re:")) {
-    // RE2 runs in time linear in the text and in bounded memory, whatever the expression.
+    // RE2 takes time linear in the text and bounded memory for every expression.
     RE2::Options options;
     options.set_log_errors(false);
     auto re = std::make_shared<RE2>(text.substr(3), options);

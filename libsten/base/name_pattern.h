@@ -1,4 +1,4 @@
-// Names that a user points at.
+// Name patterns: names, globs and regular expressions that select tensors or layers.
 #pragma once
 #include <functional>
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace sten {
 
-// A literal name, a glob on the whole name, or "re:" and a regular expression (RE2 syntax) that
-// matches anywhere in it: ^ and $ tie it to the ends.
+// A literal name, a glob on the whole name, or "re:" and a regular expression (RE2 syntax) that may
+// match any part of the name; ^ and $ anchor it.
 class NamePattern {
  public:
   explicit NamePattern(const std::string& text);  // Error (usage) for a broken expression
   bool matches(const std::string& name) const { return matches_(name); }
   bool is_literal() const { return literal_; }
-  // What every name that it matches begins with.
+  // The common prefix of all names that the pattern matches.
   const std::string& literal_prefix() const { return prefix_; }
 
  private:
@@ -23,12 +23,12 @@ class NamePattern {
   std::string prefix_;
 };
 
-// The patterns of a list: "a,*.{b,c}" is a, *.b and *.c, in this order. Braces may hold braces;
-// the text in [] is not a list, nor is a regular expression. Error (usage): a brace without its
-// partner, an empty pattern, more than 1000 of them, more than 32 braces, a list of over 64 KiB.
+// Splits a list of patterns: "a,*.{b,c}" is a, *.b and *.c, in this order. Braces may be nested;
+// commas in [] and in regular expressions do not separate. Error (usage) for unbalanced braces, an
+// empty pattern, over 1000 patterns, over 32 braces, or a list of over 64 KiB.
 std::vector<std::string> pattern_list(const std::string& text);
 
-// The pattern of this name alone, whatever characters it has.
+// The pattern that matches this name only, with special characters escaped.
 std::string pattern_of(std::string_view name);
 
 }  // namespace sten

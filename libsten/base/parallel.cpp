@@ -17,8 +17,8 @@ namespace {
 
 thread_local bool inside_loop = false;
 
-// The pieces of a loop, in a share for each thread: what a thread wrote in one loop it reads in the
-// next, out of its own cache. Who is done with its share helps the others.
+// The ranges of a loop, divided into a share per thread: a thread finds in its own cache what it
+// wrote in the previous loop. A thread that is done with its share helps the others.
 struct Loop {
   Loop(const std::function<void(Index, Index)>& body, Index end, Index step, int team)
       : f(body),
@@ -42,7 +42,7 @@ struct Loop {
   std::atomic<bool> has_failed{false};
 
   Index end_of(Index share) const { return pieces * (share + 1) / shares; }
-  // As thread `who` of the team.
+  // Runs as thread `who` of the team.
   void run(Index who) {
     inside_loop = true;
     for (Index k = 0; k < shares; ++k) {
@@ -63,8 +63,8 @@ struct Loop {
 
 std::atomic<int> lent_cores{0};
 
-// 100 to 250 us, as long as a processor takes over a pause: more than it takes to wake a thread, and
-// than from one loop to the next where no operator computes alone.
+// Spins for 100 to 250 us, depending on how long a processor pauses. That is longer than waking a
+// thread takes, and longer than the time between two loops of parallel operators.
 template <class F>
 void wait_a_little(F&& until) {
   constexpr int rounds = 8000;
@@ -75,11 +75,11 @@ void wait_a_little(F&& until) {
   }
 }
 
-// Workers that wait for a loop, one loop at a time. A loop does not wait for those who come when
-// all of its pieces are taken, as late as on a busy machine a thread may wake.
+// Workers that wait for a loop; one loop at a time. A loop does not wait for workers that wake
+// after all ranges are taken, which may be late on a busy machine.
 class Pool {
  public:
-  // Fewer where the machine gives no more.
+  // Has fewer workers if the system creates no more threads.
   explicit Pool(int workers) : spins_(workers < available_threads()) {
     workers_.reserve(workers);
     try {
@@ -137,7 +137,7 @@ class Pool {
   std::atomic<std::uint64_t> generation_{0};  // written under the lock
   std::atomic<int> at_work_{0};
   std::atomic<bool> stop_{false};
-  const bool spins_;  // there is a processor for each thread
+  const bool spins_;  // every thread has a processor of its own
   std::vector<std::thread> workers_;
 };
 

@@ -1,4 +1,4 @@
-// Threads of the process: how many, and a loop over them.
+// Threads of the process and the parallel loop.
 #pragma once
 #include <functional>
 
@@ -6,20 +6,20 @@
 
 namespace sten {
 
-// Processors this process may run on (its affinity mask, not the machine's count).
+// Number of processors in the process's affinity mask.
 int available_threads();
-// At least 1. The default is available_threads().
+// Sets the number of threads, at least 1 (default: available_threads()).
 void set_threads(int n);
 int threads();
 
-// f(begin, end) over [0, n) in pieces that start at multiples of `grain`, on up to threads()
-// threads, the caller's among them. Which thread takes which piece is not determined: f must write
-// only what its own range owns. The first exception is rethrown here. A call from inside f runs
-// on the calling thread alone.
+// Calls f(begin, end) for ranges of [0, n) that start at multiples of `grain`, on up to threads()
+// threads including the caller. The assignment of ranges to threads is not deterministic: f must
+// write only to data of its own range. Rethrows the first exception. A call within f runs on the
+// calling thread only.
 void parallel_for(Index n, Index grain, const std::function<void(Index, Index)>& f);
 
-// While it lives, threads that wait for the next loop sleep, and a library that has `threads` of its
-// own finds the processors free.
+// While an object lives, threads that wait for the next loop sleep, so that the processors are free
+// for a library with `threads` threads of its own.
 class LentCores {
  public:
   explicit LentCores(int threads);

@@ -9,7 +9,7 @@ namespace sten {
 
 std::string cpu_name() {
   std::ifstream in("/proc/cpuinfo");
-  std::map<std::string, std::string> facts;  // of the first processor
+  std::map<std::string, std::string> facts;  // first processor only
   for (std::string line; std::getline(in, line) && !line.empty();) {
     const std::size_t colon = line.find(':');
     const std::size_t end = line.find_last_not_of(" \t", colon == 0 ? 0 : colon - 1);

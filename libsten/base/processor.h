@@ -1,10 +1,11 @@
-// What this process runs on.
+// The processor that runs this process.
 #pragma once
 #include <string>
 
 namespace sten {
 
-// "AMD EPYC 9B45 (family 26 model 17)": as the system calls it, which may be the same for several.
+// The system's name, such as "AMD EPYC 9B45 (family 26 model 17)". Different processors may have
+// the same name.
 std::string cpu_name();
 
 }  // namespace sten

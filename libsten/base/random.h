@@ -11,7 +11,7 @@ using kernels::mix_bits;
 using kernels::random_bits;
 using kernels::random_uniform;
 
-// A seed of its own for something that has a name (FNV-1a of the name, mixed with the seed).
+// The seed of a named object: FNV-1a of the name, mixed with `seed`.
 constexpr std::uint64_t seed_for(std::uint64_t seed, std::string_view name) {
   std::uint64_t h = 0xcbf29ce484222325u;
   for (char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

@@ -1,4 +1,4 @@
-// Memory that kernels work in.
+// Scratch memory of kernels.
 #pragma once
 #include <memory>
 #include <new>
@@ -7,8 +7,7 @@
 
 namespace sten {
 
-// Aligned floats that are kept from call to call: memory that is new each time costs more than
-// small products do.
+// Aligned floats that are cached between calls: a new allocation costs more than a small product.
 class Scratch {
  public:
   float* of(Index size) {
@@ -30,8 +29,8 @@ class Scratch {
   Index size_ = 0;
 };
 
-// Asks the second cache for a line. A function that does nothing else is nothing to g++, which
-// drops calls of it; the empty instruction keeps them.
+// Prefetches a cache line to L2. Without the empty asm statement, g++ would treat the function as
+// free of effects and drop its calls.
 inline void fetch_line(const void* at) {
   __builtin_prefetch(at, 0, 2);
   asm volatile("");

@@ -30,7 +30,7 @@ Index checked_size(const Shape& shape) {
 }
 
 std::string to_string(const Shape& shape) {
-  constexpr std::size_t most = 64;  // no tensor has more; a list of axes in a file may
+  constexpr std::size_t most = 64;  // no tensor has a higher rank, but a file may list more axes
   if (shape.size() <= most) return fmt::format("[{}]", fmt::join(shape, ", "));
   return fmt::format("[{}, ... {} in all]", fmt::join(shape.begin(), shape.begin() + 8, ", "),
                      shape.size());

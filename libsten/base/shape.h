@@ -9,14 +9,15 @@ namespace sten {
 using Index = std::int64_t;
 using Shape = std::vector<Index>;
 
-// Number of elements; 1 for rank 0. The extents must be ones that checked_size() accepts.
+// Number of elements; 1 for rank 0. The extents must pass checked_size().
 Index size_of(const Shape& shape);
 
-// The same, but Error where an extent is negative or the product of the nonzero extents does not
-// fit 62 bits: a huge extent beside a 0 is refused too, since partial products are used everywhere.
+// The same, checked: Error if an extent is negative or the product of the nonzero extents does not
+// fit in 62 bits. Huge extents beside a 0 are refused too, since partial products are used
+// everywhere.
 Index checked_size(const Shape& shape);
 
-// "[768, 3072]"
+// Returns "[768, 3072]".
 std::string to_string(const Shape& shape);
 
 // Quotient rounded up; a >= 0, b > 0.

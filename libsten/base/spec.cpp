@@ -20,7 +20,7 @@ bool is_digits(std::string_view s) {
   return !s.empty() && s.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// "2:4", "1:10:4", "1:4:2:32" or "1:4:2:32x1", and each with "@AXIS".
+// Parses "2:4", "1:10:4", "1:4:2:32" or "1:4:2:32x1", each with an optional "@AXIS".
 std::optional<Spec> parse_short(std::string_view text) {
   const std::size_t at = text.find('@');
   std::string_view rest = text.substr(0, at);

@@ -1,5 +1,5 @@
-// "nmg:n=1,m=10,g=4": how command lines, recipes and checkpoints all name a layout, a sparsifier
-// or a schedule.
+// Spec: the text that names a layout, sparsifier or schedule with its parameters,
+// "nmg:n=1,m=10,g=4", on command lines, in recipes and in checkpoints.
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,11 +13,11 @@ namespace sten {
 class Spec {
  public:
   Spec() = default;
-  // "per-block", the older name of "nm", becomes "nm".
+  // Replaces "per-block", the older name of "nm".
   explicit Spec(std::string name);
-  // "2:4" is short for nm:n=2,m=4, "1:10:4" for nmg:n=1,m=10,g=4, "1:4:2:32" for
-  // nmgv:n=1,m=4,g=2,v=32, "1:4:2:32x1" has w=1 too, "2:4@0" axis=0; "90%" as a value is 0.9.
-  // Error (usage) that quotes the text and says what is wrong with it.
+  // Parses a spec. Short forms: "2:4" is nm:n=2,m=4; "1:10:4" is nmg:n=1,m=10,g=4; "1:4:2:32" is
+  // nmgv:n=1,m=4,g=2,v=32; "1:4:2:32x1" sets w=1 too; "@0" sets axis=0; the value "90%" is 0.9.
+  // Error (usage) quotes the text and gives the reason.
   static Spec parse(std::string_view text);
 
   const std::string& name() const { return name_; }
@@ -25,7 +25,8 @@ class Spec {
   bool has(std::string_view key) const { return find(key) != nullptr; }
   const std::vector<std::pair<std::string, std::string>>& args() const { return args_; }
 
-  // Error (usage) where the key is missing (if no fallback is given) or its value does not parse.
+  // The value of a key. Error (usage) if the key is missing and has no fallback, or if the value
+  // does not parse.
   double number(std::string_view key) const;
   double number(std::string_view key, double fallback) const;
   Index integer(std::string_view key) const;
@@ -35,10 +36,10 @@ class Spec {
   Spec& set(std::string_view key, std::string value);
   Spec& set(std::string_view key, Index value) { return set(key, std::to_string(value)); }
 
-  // Error (usage) for the first key that is not among `known`, with the nearest one suggested.
+  // Error (usage) for the first key that is not in `known`; suggests the nearest known key.
   void check_keys(const std::vector<std::string>& known) const;
 
-  // As parsed: keys in the order given.
+  // The text of the spec, with keys in the order in which they were given.
   std::string str() const;
   friend bool operator==(const Spec&, const Spec&) = default;
 

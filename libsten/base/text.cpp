@@ -11,7 +11,7 @@
 namespace sten {
 namespace {
 
-// Controls, and the overrides and isolates that let a text be shown in another order.
+// Control characters, and the overrides and isolates that reorder displayed text.
 bool drives_terminal(std::int32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c <= 0x202e) ||
          (c >= 0x2066 && c <= 0x2069);
@@ -19,15 +19,15 @@ bool drives_terminal(std::int32_t c) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Matches text[0] against the set that starts at pattern[p] == '['; sets `end` past its ']'.
-// A '[' that is never closed stands for itself.
-// `last`: the last ']' of the pattern, so that none is looked for behind it again and again.
+// Matches c against the set that starts at pattern[p] == '[', and sets `end` past its ']'. A '['
+// that is never closed stands for itself. `last` is the position of the pattern's last ']', which
+// avoids repeated searches.
 bool set_match(std::string_view pattern, std::size_t last, std::size_t p, char c,
                std::size_t& end) {
   std::size_t i = p + 1;
   const bool negate = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');
   i += negate;
-  // A ']' that comes first is a member.
+  // A ']' in first position is a member.
   const std::size_t close =
       last == pattern.npos || last <= i ? pattern.npos : pattern.find(']', i + 1);
   if (close == std::string_view::npos) {
@@ -86,10 +86,10 @@ std::string printable(std::string_view text) {
 }
 
 std::string quote(std::string_view text) {
-  // What is longer says no more: lines of errors stay lines, whatever the text came from.
+  // Longer quotes add no information, and errors should stay lines whatever text they quote.
   constexpr std::size_t most = 300;
   if (text.size() <= most) return fmt::format("'{}'", printable(text));
-  std::size_t end = most;  // not within a character
+  std::size_t end = most;  // not within a code point
   while (end > most - 4 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   return fmt::format("'{}'...", printable(text.substr(0, end)));
 }
@@ -125,7 +125,7 @@ bool natural_less(std::string_view a, std::string_view b) {
     }
   }
   if (i < a.size() || j < b.size()) return i == a.size();
-  return a < b;  // equal but for leading zeros
+  return a < b;  // equal except for leading zeros
 }
 
 bool glob_match(std::string_view pattern, std::string_view text) {
@@ -159,11 +159,11 @@ bool has_glob_characters(std::string_view pattern) {
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
-  // A long word may differ in a third of its letters; hostile lengths are not compared at all.
+  // A long word may differ in a third of its letters. Very long words are not compared.
   if (word.size() > 256) return "";
   std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
   const std::string* nearest = nullptr;
-  // Nor are so many that a user would wait for it.
+  // Limit of work, so that a user never waits for a suggestion.
   std::size_t steps = std::size_t{1} << 28;
   for (const std::string& c : candidates) {
     if (c.size() > word.size() + best || word.size() > c.size() + best) continue;
@@ -184,7 +184,7 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
   std::vector<std::pair<std::size_t, std::size_t>> by_distance;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const std::string& c = candidates[i];
-    // Hostile lengths are not compared.
+    // Very long words are not compared.
     const std::size_t longest = std::max(word.size(), c.size());
     by_distance.emplace_back(longest > 256 ? longest : edit_distance(word, c), i);
   }

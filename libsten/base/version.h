@@ -1,4 +1,4 @@
-// The version of the library and of the programs, "0.1.0".
+// Version of the library and the programs, such as "0.1.0".
 #pragma once
 #include <string_view>
 
