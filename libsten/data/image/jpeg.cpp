@@ -15,56 +15,20 @@
 namespace sten::image_detail {
 namespace {
 
-// The names of libjpeg-turbo, which stand for what its structures look like.
-constexpr const char* jpeg_library = JPEG_LIB_VERSION >= 80   ? "libjpeg.so.8"
-                                     : JPEG_LIB_VERSION >= 70 ? "libjpeg.so.7"
-                                                              : "libjpeg.so.62";
-
-// The functions of libjpeg, under their names without jpeg_.
-struct Jpeg {
-  decltype(&jpeg_std_error) std_error;
-  decltype(&jpeg_CreateDecompress) create_decompress;
-  decltype(&jpeg_destroy_decompress) destroy_decompress;
-  decltype(&jpeg_mem_src) mem_src;
-  decltype(&jpeg_read_header) read_header;
-  decltype(&jpeg_start_decompress) start_decompress;
-  decltype(&jpeg_read_scanlines) read_scanlines;
-  decltype(&jpeg_finish_decompress) finish_decompress;
-};
-
-// nullptr where it does not load.
-const Jpeg* jpeg() {
-  static const Jpeg* loaded = []() -> const Jpeg* {
-    static Jpeg f;
-    Library library(jpeg_library);
-    library.find(f.std_error, "jpeg_std_error");
-    library.find(f.create_decompress, "jpeg_CreateDecompress");
-    library.find(f.destroy_decompress, "jpeg_destroy_decompress");
-    library.find(f.mem_src, "jpeg_mem_src");
-    library.find(f.read_header, "jpeg_read_header");
-    library.find(f.start_decompress, "jpeg_start_decompress");
-    library.find(f.read_scanlines, "jpeg_read_scanlines");
-    library.find(f.finish_decompress, "jpeg_finish_decompress");
-    return library.has_all() ? &f : nullptr;
-  }();
-  return loaded;
-}
-
-// What libjpeg calls back, and where an error goes on. libjpeg is C, through which no exception may
-// pass: on_jpeg_error() jumps over it instead. So nothing that it jumps over has a destructor.
+// The state of libjpeg's callbacks. libjpeg is C code that no exception may cross: on_jpeg_error()
+// jumps back to succeeds(), so no frame in between may have a destructor.
 struct JpegReading {
-  const Jpeg& lib;
   jpeg_error_mgr errors = {};
   jpeg_progress_mgr progress = {};
   jpeg_decompress_struct jpeg = {};
   std::jmp_buf jump = {};
   char error[JMSG_LENGTH_MAX] = "";
 
-  explicit JpegReading(const Jpeg& l) : lib(l) {}
+  JpegReading() = default;
   JpegReading(const JpegReading&) = delete;
   JpegReading& operator=(const JpegReading&) = delete;
   ~JpegReading() {
-    if (jpeg.mem) lib.destroy_decompress(&jpeg);
+    if (jpeg.mem) jpeg_destroy_decompress(&jpeg);
   }
 };
 
@@ -74,7 +38,7 @@ struct JpegReading {
   std::longjmp(r.jump, 1);
 }
 
-// libjpeg warns of damage, and goes on with grey. What warns of something else is well.
+// Treats warnings of damage, after which libjpeg would continue with grey pixels, as errors.
 void on_jpeg_message(j_common_ptr from, int level) {
   if (level >= 0) return;
   constexpr int damage[]{JWRN_JPEG_EOF, JWRN_HIT_MARKER, JWRN_HUFF_BAD_CODE, JWRN_ARITH_BAD_CODE,
@@ -108,7 +72,7 @@ Index coefficient_bytes(const jpeg_decompress_struct& jpeg) {
   return blocks * DCTSIZE2 * static_cast<Index>(sizeof(JCOEF));
 }
 
-// f(), which calls libjpeg; false where that failed.
+// Runs f(), which calls libjpeg; false after an error of libjpeg.
 template <class F>
 bool succeeds(JpegReading& r, F f) {
   if (setjmp(r.jump)) return false;
@@ -131,23 +95,21 @@ void colours_of_inks(const std::uint8_t* inks, Index pixels, std::uint8_t* colou
 
 Dense decode_jpeg(std::span<const std::byte> file, const std::string& name,
                   const ImageLimits& limits) {
-  const Jpeg* lib = jpeg();
-  if (!lib) fail("{}: is a JPEG image, and {} is not there to read it", name, jpeg_library);
-  JpegReading r(*lib);
+  JpegReading r;
   const auto check = [&](bool ok) {
     if (!ok) fail("{}: is a damaged JPEG image: {}", name, printable(r.error));
   };
-  r.jpeg.err = lib->std_error(&r.errors);
+  r.jpeg.err = jpeg_std_error(&r.errors);
   r.errors.error_exit = on_jpeg_error;
   r.errors.emit_message = on_jpeg_message;
   r.progress.progress_monitor = on_jpeg_progress;
   r.jpeg.client_data = &r;
   check(succeeds(r, [&r, file] {
-    r.lib.create_decompress(&r.jpeg, JPEG_LIB_VERSION, sizeof(r.jpeg));
+    jpeg_create_decompress(&r.jpeg);
     r.jpeg.progress = &r.progress;
-    r.lib.mem_src(&r.jpeg, reinterpret_cast<const unsigned char*>(file.data()),
-                  static_cast<unsigned long>(file.size()));
-    r.lib.read_header(&r.jpeg, TRUE);
+    jpeg_mem_src(&r.jpeg, reinterpret_cast<const unsigned char*>(file.data()),
+                 static_cast<unsigned long>(file.size()));
+    jpeg_read_header(&r.jpeg, TRUE);
   }));
   const Index height = r.jpeg.image_height, width = r.jpeg.image_width;
   // A block of 64 pixels takes a bit at least, but for arithmetic coding.
@@ -162,14 +124,14 @@ Dense decode_jpeg(std::span<const std::byte> file, const std::string& name,
   std::uint8_t* to = image.values.mutate<std::uint8_t>().data();
   std::vector<std::uint8_t> inks(has_inks ? static_cast<std::size_t>(4 * width) : 0);
   check(succeeds(r, [&r, &inks, to, width, height, channels, has_inks] {
-    r.lib.start_decompress(&r.jpeg);
+    jpeg_start_decompress(&r.jpeg);
     for (Index y = 0; y < height; ++y) {
       std::uint8_t* const pixels = to + y * width * channels;
       JSAMPROW row = has_inks ? inks.data() : pixels;
-      r.lib.read_scanlines(&r.jpeg, &row, 1);
+      jpeg_read_scanlines(&r.jpeg, &row, 1);
       if (has_inks) colours_of_inks(row, width, pixels);
     }
-    r.lib.finish_decompress(&r.jpeg);
+    jpeg_finish_decompress(&r.jpeg);
   }));
   return image;
 }
