@@ -1,4 +1,4 @@
-// The dense layout: every element, row-major. All other layouts go to it and come from it.
+// The dense layout: every element, row-major. Every other layout converts to and from dense.
 #pragma once
 #include <optional>
 
@@ -20,7 +20,7 @@ struct Dense {
     f("values", self.values, self.extents);
   }
   static Dense zeros(DType dtype, Shape extents);
-  // From literals, as F32: for tests and examples.
+  // F32 from literals, for tests and examples.
   static Dense of(Shape extents, std::initializer_list<float> values);
 
   DType dtype() const { return values.dtype(); }
@@ -32,16 +32,16 @@ struct Dense {
   bool stored_on_device() const { return true; }
   bool unpacks_on_device() const { return true; }
   static bool packs_on_device(const Shape&, const Spec&) { return true; }
-  // x where the mask keeps it, else 0.
+  // Copies x with 0 where the mask is not set.
   static Dense pack(const Dense& x, const Mask& keep, const Spec& spec = Spec("dense"));
   static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
 };
 
-// The elements whose bits are not all zero: -0.0 and NaN count.
+// The elements with a nonzero bit: -0.0 and NaN count as nonzero.
 Mask nonzero_mask(const Dense& x);
 
-// Error (usage) unless both have the same extents, and what those need, on one device; every
-// pack() starts with it.
+// Checks the arguments of pack(): Error (usage) unless x and the mask have the same extents, are on
+// one device and have as many values and bits as the extents need.
 void check_same_shape(const Dense& x, const Mask& keep);
 
 }  // namespace sten

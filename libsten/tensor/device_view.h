@@ -1,4 +1,4 @@
-// Tensors as a device's kernels see them (kernels/block/functions.h).
+// Tensors in the types of device kernels (kernels/block/functions.h).
 #pragma once
 #include <optional>
 
@@ -14,7 +14,7 @@ inline kernels::Elements elements_of(const Values& v) {
   return {v.bytes().data(), v.width(), v.size()};
 }
 
-// Nothing where there are more batch dimensions than kernels take.
+// No value if the view has more batch dimensions than the kernels support.
 std::optional<kernels::BlockMatrix> block_matrix(const MatrixView& view);
 
 }  // namespace sten

@@ -1,4 +1,5 @@
-// What a layout is: a plain struct that names its fields once and knows the way to and from dense.
+// The concept of a layout: a plain struct that names its fields once and converts to and from
+// dense.
 //
 //   struct Csr {
 //     static constexpr const char* name = "csr";
@@ -9,26 +10,27 @@
 //     static Csr pack(const Dense& x, const Mask& keep, const Spec& spec);  // exactly, or Error
 //   };
 //
-// No base class. Optional members refine it:
+// There is no base class. Optional members:
 //   void loaded();                     completes and checks fields read from a file, or Error
 //   Mask stored() const;               stored positions; default: nonzero bits of to_dense()
-//   static constexpr bool has_fillers  stored positions may be fillers that nobody kept
-//   static constexpr bool holds_any_pattern  holds any positions of a matrix, whatever its numbers
+//   static constexpr bool has_fillers  stored positions may be fillers, which were not kept
+//   static constexpr bool holds_any_pattern  stores any positions of a matrix, with any parameters
 //   double padding() const;            padded elements / elements; default 0
 //   static void check(const Spec&);    Error for a spec that can never be packed
 //   static std::optional<Index> bytes(const Spec&, const Occupancy&)
-//                                      bytes of all parts, without packing; none where pack()
-//                                      refuses. The spec has no dims. Default: pack() and see
+//                                      bytes of all parts, computed without packing; no value if
+//                                      pack() would fail. The spec has no dims. Default: pack()
 //   static constexpr const char* own_sparsifier
-//                                      the sparsifier that chooses positions for it, by its
-//                                      registered name: it takes the layout's keys. Programs then
-//                                      prune by it to the layout, which is a structure unless it
-//                                      holds_any_pattern: pack() takes what it keeps and less, and
-//                                      bytes() is asked for such positions only
+//                                      registered name of the sparsifier that selects what the
+//                                      layout can hold, with the layout's keys. Programs prune to
+//                                      the layout by it. Without holds_any_pattern the layout is a
+//                                      structure: pack() accepts subsets of its selections, and
+//                                      bytes() is called for such positions only
 //   static bool includes(const Spec&, const Spec& other)
-//                                      of a structure: whether it holds all that `other`, of a
-//                                      layout with an own_sparsifier, does; default: equal specs
-// and, for what it can do where its arrays are on a device (all else falls back to the CPU),
+//                                      of a structure: whether it can hold all positions that
+//                                      `other`, a spec of a layout with an own_sparsifier, can
+//                                      hold; default: equal specs
+// Support of arrays on a device (default: falls back to the CPU):
 //   bool unpacks_on_device() const;    to_dense()
 //   bool stored_on_device() const;     stored()
 //   static bool packs_on_device(const Shape&, const Spec&);    pack()
@@ -36,13 +38,13 @@
 // parts() calls f(key, field[, more]) for each field, parameters first:
 //   f("shape", Shape&)                 the tensor's extents (one such field)
 //   f("n", Index&)                     a parameter, written in the spec
-//   f("axis", Index&, Index dflt)      a parameter left out of the spec at its default
-//   f("dims", Dims&)                   likewise, left out if not given
+//   f("axis", Index&, Index dflt)      a parameter that the spec omits if it has its default
+//   f("dims", Dims&)                   the same, omitted if not given
 //   f("values", Values&[, Shape])      stored elements, with the part's shape (default: 1-D)
-//   f("index", Array<T>&[, Shape])     stored numbers
-//   f("mask", optional<Array<T>>&...)  likewise, and of Values: a part that a file may lack
-// An extent that is any_extent in the Shape may be any when it is read.
-// The part called "values", else the first one, has the tensor's dtype.
+//   f("index", Array<T>&[, Shape])     stored integers
+//   f("mask", optional<Array<T>>&...)  a part that files may lack, also of Values
+// An extent any_extent in the Shape accepts every extent on reading. The part "values", else the
+// first part, has the tensor's dtype.
 #pragma once
 #include <concepts>
 #include <optional>
@@ -80,7 +82,7 @@ struct Part {
   Array<std::byte> bytes;
 };
 
-// A tensor in any layout as names and bytes: what files, device copies and comparisons need.
+// A tensor in any layout as names and bytes, for files, device copies and comparisons.
 struct Stored {
   Spec layout;
   Shape shape;
@@ -122,7 +124,7 @@ struct Writer {
   }
 };
 
-// Only what the spec has.
+// Writes the parameters of the spec only.
 struct SpecWriter {
   Spec& out;
   void operator()(std::string_view key, Index v) { out.set(key, v); }
@@ -164,12 +166,12 @@ class Reader {
     v.reset();
     if (has(key)) (*this)(key, v.emplace(), shape...);
   }
-  // Error for a part nobody asked for, or one of another dtype than the tensor's.
+  // Error for a part that was not read, or whose dtype is not the tensor's.
   void finish() const;
 
  private:
   bool has(std::string_view key) const;
-  // As many bytes as its shape and dtype need.
+  // Error unless the part has as many bytes as its shape and dtype need.
   const Part& find(std::string_view key);
   const Part& find(std::string_view key, const Shape& shape);
   const Part& find_vector(std::string_view key);  // 1-D, of any length
@@ -186,7 +188,7 @@ class Reader {
   std::vector<std::string> seen_;
 };
 
-// On a default-constructed layout: what a spec says, the parts stay empty.
+// Reads the parameters of a spec into a default-constructed layout; the parts stay empty.
 struct ParameterReader {
   const Shape& shape;
   const Spec& spec;
@@ -201,11 +203,11 @@ struct ParameterReader {
   void operator()(std::string_view, auto&, auto&&...) {}
 };
 
-// On a default-constructed layout.
+// Lists the parameters and parts of a default-constructed layout.
 struct KeyLister {
   std::vector<std::string>& keys;
   std::vector<std::string>& names;
-  std::vector<std::string>& optional;  // those of the names that may be lacking
+  std::vector<std::string>& optional;  // the names of the optional parts
   void operator()(std::string_view key, Index&) { keys.emplace_back(key); }
   void operator()(std::string_view key, Index&, Index) { keys.emplace_back(key); }
   void operator()(std::string_view key, Dims&) { keys.emplace_back(key); }
@@ -218,7 +220,7 @@ struct KeyLister {
   void operator()(std::string_view key, auto&, auto&&...) { names.emplace_back(key); }
 };
 
-// Of a layout's arrays.
+// Finds the device of a layout's arrays.
 struct DeviceReader {
   Device device = Device::cpu;
   void operator()(std::string_view, const Values& v, auto&&...) { see(v.device()); }
@@ -251,7 +253,7 @@ struct Mover {
 
 }  // namespace parts_detail
 
-// Where its arrays are, which are all on one device.
+// The device of the arrays, which are all on one device.
 template <class L>
 Device device_of(const L& l) {
   parts_detail::DeviceReader reader;
@@ -259,14 +261,14 @@ Device device_of(const L& l) {
   return reader.device;
 }
 
-// A copy of it there, of the arrays that are elsewhere.
+// A copy whose arrays are on `device`; shares arrays that are on it already.
 template <class L>
 L move_to(L l, Device device) {
   L::parts(l, parts_detail::Mover{device});
   return l;
 }
 
-// A layout of that shape with the parameters of the spec and empty parts: what pack() begins with.
+// A layout of this shape with the parameters of the spec and empty parts, for pack().
 template <class L>
 L with_parameters(const Shape& shape, const Spec& spec) {
   L l;
@@ -274,7 +276,7 @@ L with_parameters(const Shape& shape, const Spec& spec) {
   return l;
 }
 
-// Shares the layout's memory.
+// The parts of a layout; shares its memory.
 template <Layout L>
 Stored save(const L& l) {
   Stored out{.layout = Spec(L::name), .shape = {}, .dtype = DType::F32, .parts = {}};
@@ -282,8 +284,8 @@ Stored save(const L& l) {
   return out;
 }
 
-// The inverse; shares the memory of `in`, whose parts are aligned for their dtype. Error where
-// parts are missing, left over, of the wrong dtype, shape or content.
+// The inverse of save(). Shares the memory of `in`, whose parts must be aligned for their dtype.
+// Error for a missing or extra part, and for a wrong dtype, shape or content.
 template <Layout L>
 L load(const Stored& in) {
   L l;

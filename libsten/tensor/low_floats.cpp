@@ -15,11 +15,11 @@ std::uint16_t round_to_f16(float x) {
   const auto with_sign = [&](std::uint32_t b) { return static_cast<std::uint16_t>(sign | b); };
   if (size > 0x7f800000u) return with_sign(0x7e00u | (size >> 13 & 0x3ffu));
   if (size >= 0x477ff000u) return with_sign(0x7c00u);  // 65520
-  // Beside 0.5 the last bit of a float32 is that of the smallest binary16, 2^-24.
+  // Next to 0.5, the last bit of a float32 has the value of the smallest binary16, 2^-24.
   if (size < 0x38800000u)  // 2^-14
     return with_sign(std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5f) -
                      std::bit_cast<std::uint32_t>(0.5f));
-  // To 10 bits of fraction, and with the exponent's other bias.
+  // Rounds to 10 bits of fraction and changes the exponent's bias.
   return with_sign((size + 0xfffu + (size >> 13 & 1u) - (std::uint32_t{112} << 23)) >> 13);
 }
 

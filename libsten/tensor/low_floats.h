@@ -1,4 +1,4 @@
-// Numbers of 16 bits, from and to float32.
+// Conversions between float32 and the 16-bit floats BF16 and F16.
 #pragma once
 #include "libsten/tensor/tensor.h"
 
@@ -6,12 +6,12 @@ namespace sten {
 
 inline bool is_low_float(DType t) { return t == DType::BF16 || t == DType::F16; }
 
-// The bits of the nearest binary16, of the even one where two are: infinity from 65520 on. NaN stays NaN.
+// The bits of the nearest binary16, ties to even; infinity from 65520 on. NaN stays NaN.
 std::uint16_t round_to_f16(float x);
 
-// BF16 and F16 as F32, in the same layout, of the CPU; others are as they are.
+// Converts BF16 and F16 to F32, in the same layout, on the CPU; returns other dtypes unchanged.
 Tensor widened(const Tensor& x);
-// F32 as the nearest BF16 or F16, likewise; as it is where `to` is neither.
+// Rounds F32 to BF16 or F16, in the same layout, on the CPU; returns x if `to` is another dtype.
 Tensor rounded_to(DType to, const Tensor& x);
 
 }  // namespace sten

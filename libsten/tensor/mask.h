@@ -1,4 +1,4 @@
-// Which elements of a tensor are kept: one bit each.
+// Mask: one bit per element, set if its position is stored.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -13,14 +13,14 @@ inline void set_bit(std::uint8_t* bits, Index i) {
   bits[i >> 3] = static_cast<std::uint8_t>(bits[i >> 3] | 1u << (i & 7));
 }
 
-// The same where other threads may set other bits of the byte.
+// The same while other threads set other bits of the byte.
 inline void set_bit_shared(std::uint8_t* bits, Index i) {
   std::atomic_ref(bits[i >> 3])
       .fetch_or(static_cast<std::uint8_t>(1u << (i & 7)), std::memory_order_relaxed);
 }
 
-// Sets those of the bits from i on that `word` has; other threads may set other bits of the first
-// byte and of the last one.
+// Sets the bits from i on that are set in `word`. Other threads may set other bits of the first and
+// the last byte.
 void set_bits_shared(std::uint8_t* bits, Index i, std::uint64_t word);
 
 struct Mask {
@@ -33,17 +33,17 @@ struct Mask {
   Index size() const { return size_of(extents); }
   Device device() const { return bits.device(); }
   Mask to(Device device) const { return {extents, bits.to(device)}; }
-  // Kept elements.
+  // Number of set bits.
   Index count() const;
-  // On the CPU.
+  // For masks on the CPU.
   bool operator[](Index i) const { return bit_at(bits.data(), i); }
   void set(Index i, bool keep);
 };
 
-// Loops that write a mask in parallel hand out ranges that are multiples of this many elements.
+// Parallel loops that write a mask use ranges that are multiples of this many elements.
 inline constexpr Index mask_grain = Index{1} << 16;
 
-// Kept elements in [begin, end).
+// Number of set bits in [begin, end).
 Index count_bits(const std::uint8_t* bits, Index begin, Index end);
 
 }  // namespace sten

@@ -7,7 +7,7 @@
 namespace sten {
 namespace {
 
-// Counted in the one pass over all positions: that of bcsr where nobody says otherwise.
+// The default block size of bcsr is counted in the same pass.
 using UsualBlock = std::integral_constant<Index, 4>;
 
 }  // namespace
@@ -17,7 +17,7 @@ Occupancy::Counts Occupancy::count_list(H h, W w) const {
   Counts c;
   const std::vector<Index>& at = positions_.at;
   c.stored = std::ssize(at);
-  std::vector<Index> in_block;  // the block column of each position of some rows
+  std::vector<Index> in_block;  // block columns of the positions in some rows
   for (std::size_t k = 0; k < at.size();) {
     const Index row0 = at[k] / view_.cols / h * h, rows = std::min<Index>(h, view_.rows - row0);
     in_block.clear();
@@ -42,7 +42,7 @@ template <class H, class W>
 Occupancy::Counts Occupancy::count_bits(H h, W w) const {
   Counts c;
   const Mask& mask = positions_.mask;
-  if (mask.size() == 0) return c;  // beside an extent of 0 the others may be huge
+  if (mask.size() == 0) return c;  // next to an extent of 0, the other extents may be huge
   std::vector<std::uint32_t> in_block(ceil_div(view_.cols, w));
   for (Index row0 = 0; row0 < view_.rows; row0 += h) {
     const Index rows = std::min<Index>(h, view_.rows - row0);

@@ -1,4 +1,4 @@
-// What there is to count of a tensor's stored positions: from it layouts tell their sizes.
+// Counts of a tensor's stored positions, from which layouts compute their sizes.
 #pragma once
 #include <optional>
 
@@ -7,11 +7,11 @@
 
 namespace sten {
 
-// Of a tensor of rank 2 or more, seen with rows along dimension 0. Counted when first asked for, in
-// one pass over the positions, with memory O(columns); it refers to them. One thread.
+// For a tensor of rank 2 or more, with rows along dimension 0. Counts at the first call, in one
+// pass over the positions with O(columns) memory. Refers to the positions; for one thread.
 class Occupancy {
  public:
-  // An element has `width` bytes.
+  // `width`: bytes per element.
   Occupancy(Index width, const Positions& positions)
       : width_(width), positions_(positions), view_(MatrixView::of(positions.extents)) {}
 
@@ -20,12 +20,12 @@ class Occupancy {
   const MatrixView& view() const { return view_; }
   Index elements() const { return positions_.size(); }
   Index stored() const { return counts().stored; }
-  Index longest_row() const { return counts().longest; }  // stored elements of it
+  Index longest_row() const { return counts().longest; }  // its stored elements
 
-  // Blocks of h rows and w columns, those at the edges smaller.
+  // Blocks of h x w elements, smaller at the edges.
   struct Blocks {
-    Index count = 0;       // with anything in them
-    bool are_full = true;  // everything of them is stored, besides what lies beyond an edge
+    Index count = 0;       // blocks with a stored element
+    bool are_full = true;  // whether these blocks store all their elements inside the matrix
   };
   Blocks blocks(Index h, Index w) const;
 
@@ -45,7 +45,7 @@ class Occupancy {
   Index width_;
   const Positions& positions_;
   MatrixView view_;
-  mutable std::optional<Counts> counts_;  // with blocks of usual_block
+  mutable std::optional<Counts> counts_;  // including blocks of the usual size
 };
 
 }  // namespace sten

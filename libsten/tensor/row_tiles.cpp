@@ -6,8 +6,8 @@
 namespace sten {
 namespace {
 
-// Row r, bit c becomes row c, bit r: quarters are exchanged, of ever smaller squares (Warren,
-// Hacker's Delight, 7-3).
+// Transposes 64 x 64 bits by exchanging quarters of ever smaller squares (Warren, Hacker's Delight,
+// 7-3).
 void transpose_bits(std::uint64_t (&rows)[64]) {
   std::uint64_t mask = 0x00000000ffffffff;
   for (int half = 32; half; half >>= 1, mask ^= mask << half)

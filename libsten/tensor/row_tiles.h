@@ -1,5 +1,6 @@
-// The lines of a matrix view, some columns at a time and as contiguous values: as they lie in
-// memory where columns are neighbours there, else up to 64 lines at once through a buffer.
+// Row tiles: rows of a matrix view, some columns at a time, as contiguous values. Rows with
+// contiguous columns are used in place; otherwise up to 64 rows at once are copied through a
+// buffer.
 #pragma once
 #include <algorithm>
 
@@ -13,31 +14,31 @@ class RowTiles {
   static constexpr Index max_rows = 64, most_gathered = 256;
 
  public:
-  // Columns are taken from multiples of `block` on; block <= 256.
+  // Tiles start at columns that are multiples of `block` <= 256.
   RowTiles(const MatrixView& view, Index block) : view_(view), in_place_(view.col_stride == 1) {
     most_cols_ = (in_place_ ? most_words * 64 : most_gathered) / block * block;
   }
 
-  // Lines start..., each of `cols` columns from `col` on.
+  // Rows `line` to line + lines, columns `col` to col + cols.
   struct Tile {
     Index line, lines, col, cols;
-    Index offset;  // where the first element lies
+    Index offset;  // dense offset of the first element
   };
-  // Bits of a piece: line l has words from l * words_per_row() on, spare bits are 0.
+  // Bits of a tile: row l starts at word l * words_per_row(); spare bits are 0.
   static constexpr Index most_words = 256;
   using Words = std::uint64_t[most_words];
   Index words_per_row() const { return in_place_ ? most_words : most_words / max_rows; }
 
-  // Units hold whole lines, and may be walked at the same time.
+  // Units consist of whole rows and can be processed in parallel.
   Index units() const {
-    if (view_.cols == 0) return 0;  // there may be any number of empty lines
+    if (view_.cols == 0) return 0;  // an empty matrix may have any number of rows
     return in_place_ ? view_.batches * view_.rows : view_.batches * ceil_div(view_.rows, max_rows);
   }
   Index grain() const {
     const Index lines = in_place_ ? 1 : max_rows;
     return std::max<Index>(1, mask_grain / lines / std::max<Index>(1, view_.cols));
   }
-  // f(piece) for the pieces of a unit, in order.
+  // Calls f(tile) for the tiles of a unit, in order.
   template <class F>
   void each(Index unit, F&& f) const {
     Tile p{unit, 1, 0, 0, 0};
@@ -54,12 +55,13 @@ class RowTiles {
     }
   }
 
-  // A piece's values: line l begins at values + l * stride.
+  // The values of a tile: row l starts at values + l * stride.
   template <class U>
   class Buffer {
    public:
     const U* values = nullptr;
-    Index stride = most_gathered + 64 / static_cast<Index>(sizeof(U));  // off the cache's sets
+    Index stride =
+        most_gathered + 64 / static_cast<Index>(sizeof(U));  // avoids conflicts in the cache
 
     void read(const RowTiles& pieces, const Tile& p, const U* x) {
       values = x + p.offset;
@@ -72,11 +74,11 @@ class RowTiles {
           room_[l * stride + c] = x[p.offset + c * down + l * along];
     }
 
-    // The values of a piece to come: where to write them, with the same stride.
+    // Where to write the values of a tile, with the same stride.
     U* begin(const RowTiles& pieces, const Tile& p, U* x) {
       return pieces.in_place_ ? x + p.offset : room_;
     }
-    // They are there.
+    // Stores the written values in x.
     void end(const RowTiles& pieces, const Tile& p, U* x) {
       if (pieces.in_place_) return;
       const Index down = pieces.view_.col_stride, along = pieces.view_.row_stride;
@@ -90,9 +92,9 @@ class RowTiles {
     U room_[max_rows * (most_gathered + 64 / sizeof(U))];
   };
 
-  // Sets the bits of a piece in a mask; other threads may set those of other units.
+  // Sets the bits of a tile in a mask; other threads may set bits of other units.
   void set_bits(const Tile& p, const Words& words, std::uint8_t* bits) const;
-  // The bits of a piece.
+  // Reads the bits of a tile from a mask.
   void get_bits(const Tile& p, const std::uint8_t* bits, Words& words) const;
 
  private:

@@ -1,4 +1,4 @@
-// A value in any layout, including those of users.
+// Tensor: an immutable value of any layout, including layouts of users.
 #pragma once
 #include <memory>
 #include <typeinfo>
@@ -11,7 +11,7 @@
 
 namespace sten {
 
-// Copies share memory; a Tensor never changes once made.
+// Copies share memory.
 class Tensor {
  public:
   template <Layout L>
@@ -19,35 +19,35 @@ class Tensor {
 
   std::string_view layout() const { return self_->layout(); }
   Name layout_name() const { return self_->layout_name(); }
-  // The layout with its numbers: "nmg:n=1,m=10,g=4".
+  // The layout with its parameters: "nmg:n=1,m=10,g=4".
   Spec spec() const { return self_->spec(); }
   DType dtype() const { return values() ? values()->dtype() : save().dtype; }
   Device device() const { return self_->device(); }
-  // On that device: the same tensor if it is there already, else a copy.
+  // The tensor on `device`: shares memory if it is there already, else copies.
   Tensor to(Device device) const;
   Shape shape() const { return self_->shape(); }
-  // On the tensor's device. A layout that cannot do this there falls back to the CPU
-  // (base/fallback.h).
+  // The dense form on the tensor's device. A layout without a device implementation is converted on
+  // the CPU (base/fallback.h).
   Dense to_dense() const;
-  // The positions that the layout stores. n:m and n:m:g cannot tell a kept zero from a filler, and
-  // count all slots.
+  // The stored positions. n:m and n:m:g return all slots, since they cannot distinguish kept zeros
+  // from fillers.
   Mask stored() const;
   // Whether some stored positions may be fillers of value 0.
   bool has_fillers() const { return self_->has_fillers(); }
-  // Shares the tensor's memory.
+  // The parts; shares the tensor's memory.
   Stored save() const { return self_->save(); }
-  // Bytes of all parts.
+  // Total size of the parts.
   std::size_t bytes() const;
-  // Elements of padding per element of the tensor: 0.67 where the layout stores 1.67 times as many.
+  // Elements of padding per element of the tensor: 0.67 if 1.67 times as many are stored.
   double padding() const { return self_->padding(); }
 
-  // What the layout calls `values`, in its own order, padding and fillers included; nullptr where
-  // it has no such field.
+  // The layout's field `values` in its own order, including padding and fillers; nullptr for a
+  // layout without such a field.
   const Values* values() const { return self_->values(); }
-  // The same positions with other values, as many and in the same order; a dtype may be another.
-  // Error (usage) where the layout has no `values`.
+  // The same positions with other values: as many and in the same order, possibly of another dtype.
+  // Error (usage) for a layout without `values`.
   Tensor with_values(Values v) const;
-  // f(Values&) on the tensor's values, in place where nobody else holds them.
+  // Calls f(Values&) on the tensor's values, in place if nothing else shares them.
   template <class F>
   static Tensor update(Tensor t, F&& f) {
     Values v = t.take_values();
@@ -55,8 +55,8 @@ class Tensor {
     return t.with_values(std::move(v));
   }
 
-  // f(Values&) where nobody else holds the tensor or its values, which are written over: nothing is
-  // allocated, and what was computed from it is dropped. Else false.
+  // If nothing else shares the tensor or its values, calls f(Values&), which overwrites the values,
+  // and drops derived values; allocates nothing. Else returns false.
   template <class F>
   bool overwrite(F&& f) {
     if (self_.use_count() != 1) return false;
@@ -67,10 +67,9 @@ class Tensor {
     return true;
   }
 
-  // What is computed from the tensor and kept with it, copies included.
+  // Values derived from the tensor, shared by its copies.
   const Derived& derived() const { return self_->derived; }
-  // What is computed from its positions alone: kept with all tensors that with_values() makes of
-  // it or of which it is made.
+  // Values derived from the positions only; with_values() passes them on to its result.
   const Derived& of_positions() const { return *shared_positions(); }
 
   template <Layout L>
@@ -190,7 +189,7 @@ class Tensor {
   };
 
   explicit Tensor(std::shared_ptr<Concept> self) : self_(std::move(self)) {}
-  // Leaves a tensor that nobody else holds without its values.
+  // The values, taken from the tensor if nothing else shares it.
   Values take_values();
   std::shared_ptr<Derived> shared_positions() const {
     return *derived().get<std::shared_ptr<Derived>>([] { return std::make_shared<Derived>(); });

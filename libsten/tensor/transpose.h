@@ -1,4 +1,4 @@
-// Transposing small matrices in vectors of 16 bytes, which every 64-bit processor has.
+// Transposition of small matrices with 16-byte vectors, which every 64-bit processor has.
 #pragma once
 #include <cstring>
 #include <utility>
@@ -13,18 +13,18 @@ struct Square {
   static constexpr Index size = 16 / sizeof(U);
   typedef U Vec __attribute__((vector_size(16)));
 
-  // Of the halves that begin at `from`: a b a b ...
+  // Interleaves the halves of a and b that start at `from`: a b a b ...
   template <Index from, int... i>
   static Vec interleave(Vec a, Vec b, std::integer_sequence<int, i...>) {
     return __builtin_shufflevector(a, b, (from + i / 2 + i % 2 * size)...);
   }
 
-  // out[c * to_stride + r] = x[r * stride + c]
+  // Computes out[c * to_stride + r] = x[r * stride + c].
   static void transpose(const U* x, Index stride, U* out, Index to_stride) {
     constexpr std::make_integer_sequence<int, size> each;
     Vec rows[size], next[size];
     for (Index r = 0; r < size; ++r) std::memcpy(&rows[r], x + r * stride, 16);
-    // Each step interleaves the first half of the rows with the second.
+    // Interleaves the first half of the rows with the second half.
     for (Index step = 1; step < size; step *= 2) {
       for (Index r = 0; r < size / 2; ++r) {
         next[2 * r] = interleave<0>(rows[r], rows[r + size / 2], each);
@@ -38,8 +38,7 @@ struct Square {
 
 }  // namespace transpose_detail
 
-// out[c * to_stride + r] = x[r * stride + c] for the rows and columns of x. U is a number
-// of 1, 2, 4 or 8 bytes.
+// Computes out[c * to_stride + r] = x[r * stride + c] for x[rows, cols]. U has 1, 2, 4 or 8 bytes.
 template <class U>
 void transpose(const U* x, Index stride, Index rows, Index cols, U* out, Index to_stride) {
   using Square = transpose_detail::Square<U>;

@@ -1,4 +1,4 @@
-// Elements of one dtype, moved but never computed on: every dtype passes through bit for bit.
+// Values: elements of one dtype, copied bit for bit but not computed on.
 #pragma once
 #include <cstring>
 #include <span>
@@ -12,11 +12,11 @@ namespace sten {
 class Values {
  public:
   Values() = default;
-  // n zeros (all bits 0). The dtype must have a width (no sub-byte types): Error.
+  // n zeros (all bits 0). Error for sub-byte dtypes.
   Values(DType dtype, Index n, Device device = Device::cpu);
-  // n elements that the caller writes before anything reads them.
+  // n elements, uninitialized: the caller writes them before they are read.
   static Values uninitialized(DType dtype, Index n, Device device = Device::cpu);
-  // Takes over bytes that are aligned for the dtype's width and a whole number of elements.
+  // Takes over bytes: aligned for the dtype's width, a whole number of elements.
   Values(DType dtype, Array<std::byte> bytes);
 
   DType dtype() const { return dtype_; }
@@ -26,9 +26,9 @@ class Values {
   Device device() const { return bytes_.device(); }
   Values to(Device device) const { return {dtype_, bytes_.to(device)}; }
 
-  // The elements as U: the dtype's own type (float for F32), or for their bits an unsigned integer or
-  // class of the dtype's width. Error (usage) for every other U. Call it before a loop, since each
-  // call checks.
+  // The elements as U: the dtype's own type (float for F32), or an unsigned integer or class of the
+  // dtype's width for their bits. Error (usage) for every other U. Each call checks U, so call
+  // outside loops.
   template <class U>
   std::span<const U> as() const {
     check_type<U>();
@@ -40,9 +40,9 @@ class Values {
     const std::size_t n = bytes_.size() / sizeof(U);
     return {reinterpret_cast<U*>(bytes_.mutate()), n};
   }
-  // Of the device's memory, as Array::mutate().
+  // Memory for writing, like Array::mutate().
   std::byte* mutate_bytes() { return bytes_.mutate(); }
-  // Element i becomes element j of `from`, which has the same dtype.
+  // Copies element j of `from`, which has the same dtype, to element i.
   void put(Index i, const Values& from, Index j) {
     assert(from.dtype_ == dtype_);
     const int w = width();
