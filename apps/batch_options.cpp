@@ -27,7 +27,7 @@ void add_batch(CLI::App& app, ManyInputs& many) {
   add_keep_going(app, many);
   app.add_flag("--skip-existing")
       ->description(
-          "Skip inputs whose output exists, made by the same input and options\n"
+          "Skip inputs with an existing output that was made from the same input and options\n"
           "An output of another input or other options is an error; --skip-existing=any skips "
           "this comparison.")
       ->each([&many](const std::string& value) {

@@ -22,17 +22,18 @@ void add_stages(CLI::App& app, StagedOptions& o) {
       ->group(staged_pruning);
   app.add_option("--finetune", o.finetune,
                  "Command that trains {in} to {out} between stages\n"
-                 "Both have the format of the input. {mask} is a file with the masks; {sparsity} "
-                 "and {stage} are the current ones.\n"
-                 "The command may write {\"loss\": X, \"loss_before\": Y} to {metrics}. It then "
-                 "first runs on the unpruned input, as stage 0.\n"
+                 "{in} and {out} have the format of the input. {mask} is a file with the masks; "
+                 "{sparsity} and {stage} are those of the current stage.\n"
+                 "The command may write {\"loss\": X, \"loss_before\": Y} to {metrics}. A command "
+                 "with {metrics} first runs on the unpruned input, as stage 0.\n"
                  "Pruned weights that the command changed are set to 0 again, and counted.")
       ->type_name("COMMAND")
       ->group(staged_pruning);
   app.add_option("--recipe", o.recipe,
                  "Recipe of sten-train that trains between stages, instead of --finetune\n"
-                 "The recipe has no sparsity. Its steps are those of one stage, and its validation "
-                 "split gives the losses. Stage 0 measures the unpruned input.")
+                 "A recipe with its own sparsity is refused. The recipe sets the steps of one "
+                 "stage, and its validation split gives the losses. Stage 0 measures the unpruned "
+                 "input.")
       ->type_name("FILE")
       ->group(staged_pruning);
   app.add_option("--set", o.overrides,

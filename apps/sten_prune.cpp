@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
       "sten-prune",
       "Prune the weights of a checkpoint: in one shot, or in stages with training in between.",
       "sten-prune model.safetensors -o pruned.safetensors --sparsity 0.9 --to bitmask",
-      {{"Keep one of every ten weights, in groups of four, and store the n:m:g layout:",
+      {{"Keep one of every ten weights, by n:m:g with g = 4, and store the nmg layout:",
         "sten-prune model.safetensors -o small.safetensors --structure nmg:n=1,m=10,g=4 --to nmg"},
        {"Apply one threshold to all tensors, and write an HTML report:",
         "sten-prune model.safetensors -o global.safetensors --sparsity 0.9 --scope global "
@@ -44,9 +44,9 @@ int main(int argc, char** argv) {
            "or 1:4:2:32 (n:m:g of tiles)\n"
            "- block:h=4,w=4: removes the blocks of the smallest magnitude.\n"
            "- nm:n=2,m=4[,axis=1] or 2:4[@1]: keeps n of every m weights along a row.\n"
-           "- nmg:n=1,m=10,g=4[,axis=0][,fit=exact] or 1:10:4[@0]: keeps n of every m weights, "
-           "with patterns in groups of g. fit=exact (default up to 1024 patterns) and fit=swaps "
-           "keep the most "
+           "- nmg:n=1,m=10,g=4[,axis=0][,fit=exact] or 1:10:4[@0]: keeps n of every m weights "
+           "down a column, and uses each pattern of kept positions g times in each chunk of "
+           "columns. fit=exact (default up to 1024 patterns) and fit=swaps keep the most "
            "magnitude, fit=heuristic nearly as much; fit=greedy is the paper's algorithm.\n"
            "- nmgv:n=1,m=4,g=2,v=32[,w=2][,axis=0] or 1:4:2:32[x2]: n:m:g of tiles of v rows and w "
            "columns.\n"
@@ -75,7 +75,8 @@ int main(int argc, char** argv) {
            "- gradient (with --scores): removes the smallest |weight * score|.\n"
            "- l0 (with --scores): removes the weights with a closed gate.\n"
            "- wanda: removes the smallest |weight| times the norm of its input.\n"
-           "- ria: removes the smallest relative importance times that norm.\n"
+           "- ria: removes the smallest |weight|, relative to the sums of its row and of its "
+           "column, times the square root of the norm of its input.\n"
            "- sparsegpt: removes by second-order scores and updates the other weights.\n"
            "- admm: alternates selection and least squares, usually with the smallest error.\n"
            "wanda, ria, sparsegpt and admm need --calibrate or --statistics.")
@@ -147,7 +148,8 @@ int main(int argc, char** argv) {
         ->type_name("RULE")
         ->allow_extra_args(false)
         ->group(criterion);
-    app.add_option("--rules", o->rules_file, "Read rules from FILE, one per line, after --rule")
+    app.add_option("--rules", o->rules_file,
+                   "Rules in FILE, one per line; those of --rule come first")
         ->type_name("FILE")
         ->group(criterion);
     app.add_option(
@@ -177,9 +179,10 @@ int main(int argc, char** argv) {
                           "Weights are selected and measured there, with the same results.");
     sten::app::add_patterns(app, o->patterns);
     sten::app::allow_percent(
-        app.add_option("--min-energy", o->min_energy,
-                       "Exit with 3, and write only reports, if less than X of the magnitude is "
-                       "kept, 0 to 1"))
+        app.add_option(
+            "--min-energy", o->min_energy,
+            "Exit with 3, and write only reports, if less than the fraction X (0 to 1) of "
+            "the magnitude is kept"))
         ->type_name("X")
         ->group(groups::checks);
     sten::app::add_stages(app, *staged);

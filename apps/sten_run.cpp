@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
       .example = "sten-run run --min-accuracy 0.9",
       .examples = {{"Write the outputs of all rows as an array, and time the model:",
                     "sten-run run --split all -o y.npy --repeats 20"},
-                   {"End a pipe, with the architecture from a recipe:",
+                   {"Check weights from a pipe; the recipe gives the architecture:",
                     "sten-prune run/model.safetensors -o - --sparsity 0.5 | sten-run - --data "
                     "run/recipe.json --max-loss 1.5"},
                    {"Compare with another model; exits with 3 on less agreement:",
@@ -98,9 +98,10 @@ int main(int argc, char** argv) {
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 20))
         ->group(groups::common);
-    app.add_flag("--explain", o->explain,
-                 "Print the execution plan instead of the outputs\n"
-                 "For each instruction: layout, reason, time, and operations and bytes per second.")
+    app.add_flag(
+           "--explain", o->explain,
+           "Print the execution plan instead of the outputs\n"
+           "For each step: layout, time, operations and bytes per second, and why it runs so.")
         ->group(groups::common);
     sten::app::add_device(app, o->device,
                           "Operators run there. Operators without an implementation for the device "
@@ -132,7 +133,8 @@ int main(int argc, char** argv) {
           "Exit with 3 if an output differs by more than X from --against");
     sten::app::allow_percent(
         check("--min-agreement", o->min_agreement,
-              "Exit with 3 if fewer than X of the rows have the top class of --against, 0 to 1"));
+              "Exit with 3 if less than the fraction X (0 to 1) of the rows has the top class of "
+              "--against"));
     app.add_flag("--fail-if-slower", o->fail_if_slower,
                  "Exit with 3 if a weight is slower in its sparse layout than dense\n"
                  "Uses the cached times of --layouts auto, or measures.")

@@ -208,5 +208,5 @@ csr=$(speed csr:sparsity=0.75) nmg=$(speed nmg:n=1,m=4,g=4,sparsity=0.75)
 result "as shipped" _before "$model" tuned-75 1 1
 result "75 %, 200 steps, bitmask" "" tuned-75.safetensors tuned-75 "$(number energy-75.json total.energy)" "$csr"
 result "1:4:4 (75 %), 200 steps, n:m:g" "" tuned-nmg.safetensors tuned-nmg "$(number energy-nmg.json total.energy)" "$nmg"
-echo "energy: magnitude that stayed of the encoder's; encoder: times as fast as dense, with csr for 75 %"
+echo "energy: kept share of the encoder's magnitude; encoder: its speed relative to dense, with csr for 75 %"
 echo "curves of loss and sparsity: $out/tuned-75/curve.svg and $out/tuned-nmg/curve.svg"

@@ -1,4 +1,4 @@
-// How an implementation is chosen.
+// How an implementation is chosen, or the dense fallback.
 #include <fmt/ranges.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Convolutions as dense products with patches of x, which are gathered a tile at a time: for any
+// Convolutions as dense products with patches of x (im2col), gathered a tile at a time: for any
 // extents, and with any library that multiplies matrices.
 #pragma once
 #include "kernels/convolution.h"

@@ -1,4 +1,4 @@
-// What is done to gradients before they are stepped along.
+// What is done to gradients before they are stepped along: norms, clipping, sums.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Products of n:m:g with few columns: one token, or a few.
+// Products of n:m:g with few columns: one token, or a few, as in decoding.
 #pragma once
 #include "kernels/nmg_lanes.h"
 #include "libsten/base/array.h"

@@ -1,4 +1,4 @@
-// Columns of images, and the gradient of the images from them (Chellapilla et al. 2006).
+// Columns of images (im2col), and the gradient of the images from them (Chellapilla et al. 2006).
 #pragma once
 #include "kernels/block/maps/walk.h"
 #include "kernels/block/window_functions.h"
