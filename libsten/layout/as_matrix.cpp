@@ -35,7 +35,7 @@ Tensor reshaped(const Tensor& t, const Shape& shape) {
 struct Matrix {
   Tensor value;
 };
-// Of the positions alone.
+// The positions of the matrix; its values may be other ones.
 struct MatrixPositions {
   Tensor matrix;
 };

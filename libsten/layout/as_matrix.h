@@ -1,12 +1,12 @@
-// A tensor of higher rank as the matrix that its layout sees.
+// Tensors of higher rank as matrices.
 #pragma once
 #include "libsten/tensor/tensor.h"
 
 namespace sten {
 
-// t as [first extent, all others], sharing its parts; kept with t, so that what is derived from the
-// matrix is kept too. t itself where its rank is 2. Unsupported, which is an Error (usage), for a
-// layout that is none of the built-in ones, and for one with dims.
+// t as the matrix [first extent, product of the others], sharing its parts; t itself if its rank is
+// 2. The matrix is cached with t, so that values derived from it are reused. Unsupported, an Error
+// (usage), for layouts of users and layouts with dims.
 const Tensor& as_matrix(const Tensor& t);
 
 }  // namespace sten

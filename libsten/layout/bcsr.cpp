@@ -12,7 +12,7 @@
 namespace sten {
 namespace {
 
-// Bounds the zeros that a single kept element can cost.
+// Limits the zeros that are stored for a single kept element.
 constexpr Index max_block = Index{1} << 16;
 void check_block(Index h, Index w) {
   if (h < 1 || w < 1) fail_usage("h={},w={}: a block has at least 1 row and 1 column", h, w);
@@ -20,7 +20,7 @@ void check_block(Index h, Index w) {
     fail_usage("h={},w={}: a block has more than {} elements", h, w, max_block);
 }
 
-// The matrices as blocks. A "line" is one block row of one batch.
+// The matrices as blocks. A "line" is a block row of a batch.
 struct Grid {
   MatrixView view;
   Index h, w, rows, cols;  // rows and columns of blocks
@@ -35,13 +35,13 @@ struct Grid {
   explicit Grid(const Bcsr& x) : Grid(x.extents, x.dims, x.h, x.w) {}
 
   Index lines() const { return view.batches * rows; }
-  // Rows of line l, columns of block column c, inside the tensor.
+  // Number of rows of line l and columns of block column c inside the tensor.
   Index height(Index l) const { return std::min(h, view.rows - l % rows * h); }
   Index width(Index c) const { return std::min(w, view.cols - c * w); }
-  // Row r of line l as a row of all the matrices.
+  // Row r of line l as a row of all batches.
   Index row(Index l, Index r) const { return l / rows * view.rows + l % rows * h + r; }
 
-  // In pieces of about 64k elements.
+  // In parallel, in segments of about 64k elements.
   template <class F>
   void for_each_row(F&& f) const {
     const Index grain = std::max<Index>(1, mask_grain / (h * view.cols + 1));
@@ -49,8 +49,8 @@ struct Grid {
       for (Index l = begin; l < end; ++l) f(l);
     });
   }
-  // f(block, r, first value, dense offset of it, values inside the tensor) for the h runs of w
-  // values of every block; none are inside where a run lies below the tensor.
+  // Calls f(block, r, first value, its dense offset, values inside the tensor) for the h runs of w
+  // values of every block. A run below the tensor has no values inside.
   template <class F>
   void for_each_run(const Bcsr& x, F&& f) const {
     for_each_row([&](Index l) {
@@ -65,12 +65,12 @@ struct Grid {
   }
 };
 
-// Completes `out`, which has everything but parts. each(l, f) calls f(r, column, i) for what line l
-// keeps, by rows r and then columns ascending; the value is from[i].
+// Completes `out`, which has all fields except the parts. each(l, f) calls f(r, column, i) for the
+// kept elements of line l, by ascending r, then column; their values are from[i].
 template <class Each>
 Bcsr build(Bcsr out, const Grid& grid, const Values& from, Each&& each) {
   const Index lines = grid.lines(), h = grid.h, w = grid.w;
-  // Rows without columns cost no memory until they have pointers.
+  // Rows of length 0 take no memory in a dense tensor, but a pointer each in bcsr.
   if (grid.cols == 0 && lines > max_empty_rows) fail("bcsr: {} block rows without columns", lines);
   const auto columns_of = [&](Index l, Index& kept) {
     std::vector<std::int32_t> cols;
@@ -258,7 +258,8 @@ Csr to_csr(const Bcsr& x) {
   if (grid.view.cols > std::numeric_limits<std::int32_t>::max())
     fail("csr: {} columns do not fit its 32-bit column numbers", grid.view.cols);
   const Index rows = grid.view.batches * grid.view.rows;
-  // f(row, column, value number) for what line l stores, by rows and then columns ascending.
+  // Calls f(row, column, index of the value) for the stored elements of line l, by ascending row,
+  // then column.
   const auto each = [&](Index l, auto&& f) {
     for (Index r = 0; r < grid.height(l); ++r)
       for (Index b = x.ptr[l]; b < x.ptr[l + 1]; ++b)

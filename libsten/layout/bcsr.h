@@ -1,4 +1,4 @@
-// Compressed sparse rows of dense blocks: those of h x w elements that keep anything.
+// bcsr: compressed sparse rows of dense blocks. Stores the h x w blocks that keep any element.
 #pragma once
 #include <optional>
 
@@ -6,8 +6,8 @@
 
 namespace sten {
 
-// Block rows and columns start at multiples of h and w of the matrix the tensor is seen as; the
-// block rows of all batches come in turn. What a block at the edge lacks is zeros.
+// Blocks start at multiples of h and w of the matrix view; the block rows of all batches follow
+// each other. Blocks at an edge are padded with zeros.
 struct Bcsr {
   static constexpr const char* name = "bcsr";
   static constexpr const char* own_sparsifier = "block-magnitude";
@@ -18,8 +18,8 @@ struct Bcsr {
   Array<std::int64_t> ptr;  // [batches * block rows + 1]; row l has blocks ptr[l] to ptr[l + 1]
   Array<std::int32_t> col;  // [b], block column, ascending within a block row
   Values values;            // [b, h, w], 0 where pruned or beyond the edge
-  // [ceil(b * h * w / 8)], one bit per value, as Mask::bits: what is stored. Without it that is
-  // everything inside the tensor.
+  // [ceil(b * h * w / 8)], one bit per value, like Mask::bits: the stored positions. Without it,
+  // all elements of the blocks inside the tensor are stored.
   std::optional<Array<std::uint8_t>> mask;
 
   static void parts(auto& self, auto&& f) {
@@ -35,20 +35,20 @@ struct Bcsr {
   const Shape& shape() const { return extents; }
   Dense to_dense() const;
   Mask stored() const;
-  // Stored elements beyond the edge per stored element inside the tensor.
+  // Stored elements outside the tensor per stored element inside.
   double padding() const;
   static Bcsr pack(const Dense& x, const Mask& keep, const Spec& spec);
   static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
   void loaded() const;
-  // h and w are at least 1, a block has at most 65536 elements.
+  // Error unless h and w are at least 1 and a block has at most 65536 elements.
   static void check(const Spec& spec);
 
  private:
   Shape values_shape() const;
 };
 
-// The same stored positions, directly; the matrix stays the one of x, so a dims= in `spec` has to
-// be that of x: Error (usage).
+// Converts directly, with the same stored positions. The matrix view is that of x: Error (usage) if
+// `spec` has another dims=.
 Bcsr to_bcsr(const Csr& x, const Spec& spec);
 Csr to_csr(const Bcsr& x);
 

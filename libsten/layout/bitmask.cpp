@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// f(begin, end, kept before begin) over the elements, in parallel.
+// Calls f(begin, end, kept elements before begin) for ranges of the elements, in parallel.
 template <class F>
 void for_each_run(const Array<std::uint8_t>& mask, Index n, F&& f) {
   std::vector<Index> before(ceil_div(n, mask_grain) + 1);

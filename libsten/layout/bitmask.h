@@ -1,4 +1,5 @@
-// One bit per element and the kept values in order: the small file for unstructured sparsity.
+// bitmask: one bit per element and the stored values in order. The smallest file for unstructured
+// sparsity.
 #pragma once
 #include "libsten/tensor/dense.h"
 
@@ -9,7 +10,7 @@ struct Bitmask {
   static constexpr bool holds_any_pattern = true;
   Shape extents;
   Array<std::uint8_t> mask;  // [ceil(N/8)], as Mask::bits
-  Values values;             // [nnz], in row-major order of their positions
+  Values values;             // [nnz], in row-major order of the positions
 
   static void parts(auto& self, auto&& f) {
     f("shape", self.extents);

@@ -76,7 +76,7 @@ Csr pack_rows(const Dense& x, const Mask& keep, Dims dims) {
   return m;
 }
 
-// A counting sort by the place within the line. It is stable, so that places ascend again.
+// A counting sort by position within the line; being stable, it keeps positions ascending.
 template <bool by_column>
 Compressed<!by_column> transpose(const Compressed<by_column>& m) {
   const MatrixView v = m.view();
@@ -123,11 +123,11 @@ Compressed<by_column> Compressed<by_column>::pack(const Dense& x, const Mask& ke
   const Dims dims = dims_of(spec);
   const MatrixView view = MatrixView::of(x.extents, dims, by_column);
   layout_detail::check_columns(view, name);
-  // Lines without places cost no memory until they have pointers.
+  // Lines of length 0 take no memory in a dense tensor, but a pointer each in `ptr`.
   if (view.cols == 0 && view.batches * view.rows > max_empty_rows)
     fail("{}: {} {} without {}", name, view.batches * view.rows, by_column ? "columns" : "rows",
          by_column ? "rows" : "columns");
-  // By columns a dense tensor would be read across its lines.
+  // Packing csc directly would read the dense tensor across its rows.
   if constexpr (by_column)
     return to_csc(Csr::pack(x, keep, Spec(spec)));
   else

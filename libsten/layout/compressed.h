@@ -1,12 +1,12 @@
-// Compressed sparse rows, and columns, of the matrix a tensor is seen as.
+// csr and csc: compressed sparse rows and columns of a matrix view.
 #pragma once
 #include "libsten/tensor/dense.h"
 #include "libsten/tensor/matrix_view.h"
 
 namespace sten {
 
-// The entries of each line in turn, a line being a row, or a column of csc; with batch dimensions,
-// the lines of all batches in turn.
+// Entries line by line. A line is a row of csr or a column of csc; the lines of all batches follow
+// each other.
 template <bool by_column>
 struct Compressed {
   static constexpr const char* name = by_column ? "csc" : "csr";
@@ -14,7 +14,7 @@ struct Compressed {
   Shape extents;
   Dims dims;
   Array<std::int64_t> ptr;    // [batches * lines + 1]; line l is entries ptr[l] to ptr[l + 1]
-  Array<std::int32_t> index;  // [nnz], place within the line, ascending
+  Array<std::int32_t> index;  // [nnz], position within the line, ascending
   Values values;              // [nnz]
 
   static void parts(auto& self, auto&& f) {
@@ -25,7 +25,7 @@ struct Compressed {
     f("values", self.values);
   }
   const Shape& shape() const { return extents; }
-  // Its rows are the lines.
+  // The rows of this view are the lines.
   MatrixView view() const { return MatrixView::of(extents, dims, by_column); }
   Dense to_dense() const;
   Mask stored() const;
@@ -40,24 +40,23 @@ using Csc = Compressed<true>;
 extern template struct Compressed<false>;
 extern template struct Compressed<true>;
 
-// The same entries by the other kind of line: O(nnz + rows + columns).
+// Converts between csr and csc, with the same entries: O(nnz + rows + columns).
 Csc to_csc(const Csr& m);
 Csr to_csr(const Csc& m);
 
-// Lines without places that a layout has pointers for: in dense they cost no memory.
+// Maximum number of lines of length 0: a dense tensor has no memory for them, but `ptr` has.
 inline constexpr Index max_empty_rows = Index{1} << 24;
 
 namespace layout_detail {
 
-// Error unless `ptr` starts at 0, ascends, and ends at nnz, with one more than `lines` entries;
-// `line` is what messages call them: "row".
+// Error unless `ptr` has `lines` + 1 entries, starts at 0, ascends and ends at nnz. `line` names a
+// line in messages: "row".
 void check_pointers(const Array<std::int64_t>& ptr, Index lines, Index nnz, const char* line);
-// Error unless the view's column numbers, which are the rows of csc, fit the 32 bits that `layout`
-// has for them.
+// Error unless the view's column indices (row indices for csc) fit in the 32 bits of `layout`.
 void check_columns(const MatrixView& view, std::string_view layout);
-// Whether pack() takes that many lines and places of them.
+// Whether pack() accepts the view's numbers of rows and columns.
 bool are_packed(const MatrixView& view);
-// Lines for one piece of parallel work: about mask_grain elements.
+// Number of lines per range of a parallel loop: about mask_grain elements.
 Index row_grain(Index cols);
 
 }  // namespace layout_detail

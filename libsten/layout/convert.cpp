@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// Entries in any order: offsets[slot] is the dense offset of a value, -1 in padding.
+// Makes csr of entries in any order: offsets[slot] is the dense offset of a value, -1 in padding.
 Csr gathered(const Shape& extents, Dims dims, const Values& values,
              const std::vector<Index>& offsets) {
   const MatrixView v = MatrixView::of(extents, dims);
@@ -70,9 +70,9 @@ Csr to_csr(const Bitmask& x) {
 
 Bitmask to_bitmask(const Csr& x) { return {x.extents, x.stored().bits, x.values}; }
 
-// Two counting sorts would need a counter for each row.
+// One sort instead of two counting sorts, which would need a counter per row.
 Coo to_coo(const Csc& x) {
-  const MatrixView v = x.view();  // its rows are the columns
+  const MatrixView v = x.view();  // its rows are the columns of x
   if (v.batches * v.cols > std::numeric_limits<std::int32_t>::max())
     fail("coo: {} rows do not fit its 32-bit row numbers", v.batches * v.cols);
   layout_detail::check_columns(MatrixView::of(x.extents, x.dims), Coo::name);
@@ -104,7 +104,7 @@ Coo to_coo(const Csc& x) {
   return out;
 }
 
-// A counting sort by the column, stable, so that rows ascend.
+// A counting sort by column; being stable, it keeps rows ascending.
 Csc to_csc(const Coo& x) {
   const MatrixView v = MatrixView::of(x.extents, x.dims);
   const Index lines = v.batches * v.cols, nnz = x.values.size();
@@ -132,7 +132,7 @@ Csr to_csr(const Nm& x) { return gathered(x.extents, x.dims, x.values, x.offsets
 Csr to_csr(const Nmg& x) { return gathered(x.extents, x.dims, x.values, x.offsets()); }
 Csr to_csr(const Nmgv& x) { return gathered(x.extents, x.dims, x.values, x.offsets()); }
 
-// Without dims, entries are in the order of rows.
+// Without dims, entries are in row order already.
 Csr to_csr(const Entries& x, Dims dims) {
   if (dims.given()) return gathered(x.extents, dims, x.values, x.at);
   const MatrixView v = MatrixView::of(x.extents);

@@ -1,5 +1,5 @@
-// Lossless ways between layouts that spare dense, for the registry: the same positions and values
-// in memory that grows with what is stored. `to` is the spec to reach; its dims are those of `x`.
+// Lossless conversions between sparse layouts that avoid the dense form, for the registry. Memory
+// is proportional to the stored values. The dims are those of x.
 #pragma once
 #include "libsten/layout/bitmask.h"
 #include "libsten/layout/coo.h"
@@ -10,20 +10,20 @@
 
 namespace sten {
 
-// The elements in row-major order are those of the matrix row by row.
+// The row-major order of bitmask is the order of csr.
 Csr to_csr(const Bitmask& x);
 Bitmask to_bitmask(const Csr& x);
 
-// Without the pointers of rows, which may outnumber entries by far.
+// Direct conversions, without the row pointers of csr, which may far outnumber the entries.
 Coo to_coo(const Csc& x);
 Csc to_csc(const Coo& x);
 
-// Every slot within the tensor: a filler cannot be told from a kept zero.
+// The result has every slot inside the tensor: fillers cannot be distinguished from kept zeros.
 Csr to_csr(const Nm& x);
 Csr to_csr(const Nmg& x);
 Csr to_csr(const Nmgv& x);
 
-// What has these entries.
+// The tensors with these entries.
 Csr to_csr(const Entries& x, Dims dims);
 Coo to_coo(const Entries& x, Dims dims);
 Bitmask to_bitmask(const Entries& x);

@@ -1,4 +1,4 @@
-// Coordinates: the row, column and value of each entry.
+// coo: coordinates, the row, column and value of each entry.
 #pragma once
 #include "libsten/layout/compressed.h"
 
@@ -9,7 +9,7 @@ struct Coo {
   static constexpr bool holds_any_pattern = true;
   Shape extents;
   Dims dims;
-  Array<std::int32_t> row;  // [nnz], ascending; with batch dimensions batch * rows + row
+  Array<std::int32_t> row;  // [nnz], ascending; batch * rows + row
   Array<std::int32_t> col;  // [nnz], ascending within a row
   Values values;            // [nnz]
 
@@ -29,9 +29,9 @@ struct Coo {
   static void check(const Spec& spec) { dims_of(spec); }
 };
 
-// The same entries; O(nnz + rows). Error where the rows of all batches do not fit 32 bits.
+// Converts with the same entries in O(nnz + rows). Error if the rows of all batches exceed 32 bits.
 Coo to_coo(const Csr& m);
-// Error where the pointers of empty rows do not fit memory: 2^31 rows need 17 GB.
+// Error if the row pointers do not fit in memory: 2^31 rows need 17 GB.
 Csr to_csr(const Coo& m);
 
 }  // namespace sten

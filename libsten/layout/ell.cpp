@@ -25,7 +25,7 @@ Shape Ell::part_shape() const {
   return v.part({v.rows, width});
 }
 
-// f(slot, dense offset) for every entry.
+// Calls f(slot, dense offset) for every entry.
 template <class F>
 void Ell::for_each(F&& f) const {
   const MatrixView v = MatrixView::of(extents, dims);

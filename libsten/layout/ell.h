@@ -1,4 +1,4 @@
-// Rows of equal length: as many entries as the longest has.
+// ell: rows padded to equal length, that of the longest row.
 #pragma once
 #include "libsten/layout/compressed.h"
 #include "libsten/tensor/layout.h"
@@ -9,7 +9,7 @@ struct Ell {
   static constexpr const char* name = "ell";
   Shape extents;
   Dims dims;
-  Index width = any_extent;   // w, entries of the longest row; unknown while it is read
+  Index width = any_extent;   // w, entries of the longest row; unknown on reading
   Array<std::int32_t> index;  // [batch..., R, w], column, ascending within a row; -1 pads
   Values values;              // [batch..., R, w]; padding is 0
 
@@ -23,7 +23,7 @@ struct Ell {
   Dense to_dense() const;
   Mask stored() const;
   double padding() const;
-  // Error where rows * w > 4 nnz + rows: a few long rows would make it larger than dense.
+  // Error if rows * w > 4 nnz + rows: a few long rows would make ell larger than dense.
   static Ell pack(const Dense& x, const Mask& keep, const Spec& spec);
   static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
   void loaded();
@@ -35,7 +35,7 @@ struct Ell {
   void for_each(F&& f) const;
 };
 
-// The same entries, or Error as in Ell::pack().
+// Converts with the same entries. Error as in Ell::pack().
 Ell to_ell(const Csr& m);
 Csr to_csr(const Ell& m);
 

@@ -17,7 +17,7 @@ namespace sten {
 namespace {
 
 struct Slot {
-  Index at, slot;  // a dense offset, and which of the layout's values is there
+  Index at, slot;  // a dense offset, and the index of its value
 };
 
 template <bool by_column>
@@ -65,8 +65,7 @@ std::vector<Slot> slots_of(const Bcsr& x) {
   return slots;
 }
 
-// Dense offsets of all values, for layouts that have them in this order: without dims rows are one
-// after the other.
+// Dense offsets of all values, for layouts in row-major order (without dims).
 std::vector<Index> offsets_of(const Csr& x) {
   const Index cols = x.view().cols, lines = std::ssize(x.ptr) - 1;
   std::vector<Index> at(x.values.size());
@@ -185,7 +184,7 @@ bool is_far_larger_dense(const Tensor& t) {
 
 namespace {
 
-// `what` is the layout's name in errors.
+// `what` names the layout in errors.
 void check_chunks_hold(const Shape& extents, const std::vector<Index>& at, const Spec& nmg,
                        std::string_view what) {
   const Index axis = nmg.integer("axis", 0);
@@ -210,14 +209,14 @@ void check_chunks_hold(const Shape& extents, const std::vector<Index>& at, const
   for (std::size_t k = 0; k < positions.size();) {
     const NmgUnit unit(geo, positions[k].unit);
     kept.clear();
-    Index used = 0;  // strips
+    Index used = 0;  // strips with a position
     for (const std::size_t first = k;
          k < positions.size() && positions[k].unit == positions[first].unit; ++k) {
       used += k == first || positions[k].strip != positions[k - 1].strip;
       if (!kept.keep(positions[k].strip, positions[k].position))
         refuse_strip(what, unit, axis, geo.n, positions[k].strip);
     }
-    // As many strips as a pattern takes always find their places.
+    // Up to g strips always match: a pattern can take all of them.
     if (used > geo.g && !matcher.match(kept)) refuse_chunk(what, unit, axis, geo.g);
   }
 }

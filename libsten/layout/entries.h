@@ -1,4 +1,5 @@
-// What a sparse tensor stores, seen without its dense form, which may be thousands of times larger.
+// Entries: stored positions and values of a sparse tensor, without its dense form, which may be
+// thousands of times larger.
 #pragma once
 #include <optional>
 #include <vector>
@@ -8,7 +9,7 @@
 
 namespace sten {
 
-// Positions and values in the order of the dense elements.
+// Positions and values in row-major order.
 struct Entries {
   Shape extents;
   std::vector<Index> at;  // dense offsets, ascending
@@ -17,23 +18,23 @@ struct Entries {
   Index size() const { return std::ssize(at); }
 };
 
-// Those that the tensor stores, the fillers of n:m and n:m:g among them; in time and memory that
-// grow with the tensor's parts. Values that are in this order are shared. None for dense, masked, a
-// user's own layout, or on a device.
+// The entries of a tensor, including the fillers of n:m and n:m:g, in time and memory proportional
+// to its parts. Shares values that are in row-major order. No value for dense, masked, layouts of
+// users, and tensors on a device.
 std::optional<Entries> entries_of(const Tensor& t);
 
-// Those that the mask keeps, which has a bit for each entry: [size()].
+// The entries that a mask [size()] keeps.
 Entries kept_entries(const Entries& e, const Mask& keep);
 
-// The values at these offsets, which ascend, as a line; 0 without an entry.
+// The values at ascending dense offsets, as a tensor of rank 1; 0 for offsets without an entry.
 Dense values_at(const Entries& e, const std::vector<Index>& at);
 
-// Whether the dense form is much larger than the parts, and large enough to matter: what only
-// looks at the tensor then goes by entries_of().
+// Whether the dense form is large and much larger than the parts. Functions that only read the
+// tensor then use entries_of().
 bool is_far_larger_dense(const Tensor& t);
 
-// Error unless the positions at these dense offsets, ascending, can be stored as nmg or nmgv: as
-// pack() of those, but it looks at those chunks only that have any.
+// Error unless nmg or nmgv can store the positions at these ascending dense offsets. Equivalent to
+// pack(), but visits only chunks that have positions.
 void check_nmg_holds(const Shape& extents, const std::vector<Index>& at, const Spec& spec);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// Dense values beside a bit mask; a masked-out value is 0. What training uses.
+// masked: dense values beside a mask; pruned values are 0. The layout of training.
 #pragma once
 #include "libsten/tensor/tensor.h"
 
@@ -27,13 +27,13 @@ struct Masked {
   void loaded() const;
 };
 
-// Whether the values are all elements, row-major, pruned ones too.
+// Whether the values are all elements, row-major, including pruned ones.
 inline bool has_dense_values(const Tensor& x) { return x.is<Dense>() || x.is<Masked>(); }
 inline bool has_dense_values(const Spec& layout) {
   return layout.is(Dense::name) || layout.is(Masked::name);
 }
 
-// Error unless `bits` is a mask of `n` elements whose spare bits are 0.
+// Error unless `bits` is a mask of `n` elements with spare bits 0.
 void check_mask_bits(const Array<std::uint8_t>& bits, Index n);
 
 }  // namespace sten

@@ -15,16 +15,16 @@
 namespace sten {
 namespace {
 
-// Positions are at most 16 bits wide.
+// Positions have at most 16 bits.
 constexpr Index max_block = Index{1} << 16;
 
 int position_bits(Index m) { return std::bit_width(static_cast<std::uint64_t>(m - 1)); }
 
-// Lines that hold anything: without columns there may be any number of empty ones.
+// The number of rows with elements: a matrix without columns may have any number of rows.
 Index row_count(const MatrixView& v) { return v.cols ? v.batches * v.rows : 0; }
 
 Index bytes_of_row(const MatrixView& v, Index n, Index m) {
-  // Checked: beside an extent of 0 the others may be huge.
+  // Checked, because next to an extent of 0 the other extents may be huge.
   return ceil_div(checked_size({ceil_div(v.cols, m), n, position_bits(m)}), 8);
 }
 
@@ -110,7 +110,7 @@ Nm Nm::pack(const Dense& x, const Mask& keep, const Spec& spec) {
   return out;
 }
 
-// False where a block keeps more than n.
+// Returns false if a block keeps more than n.
 template <class U>
 bool Nm::pack_bit_by_bit(const U* x, const std::uint8_t* bits) {
   const MatrixView v = view();
@@ -150,7 +150,7 @@ bool Nm::pack_bit_by_bit(const U* x, const std::uint8_t* bits) {
   return fits;
 }
 
-// Error with the first block that keeps more than n.
+// Throws Error for the first block that keeps more than n.
 void Nm::refuse(const std::uint8_t* bits, const Spec& spec) const {
   const MatrixView v = view();
   for (Index l = 0; l < row_count(v); ++l) {
@@ -166,7 +166,7 @@ void Nm::refuse(const std::uint8_t* bits, const Spec& spec) const {
   }
 }
 
-// f(slot), in parallel over lines and in order along each.
+// Calls f(slot), in parallel over rows and in order within a row.
 template <class F>
 void Nm::for_each_slot(F&& f) const {
   const MatrixView v = view();
@@ -193,7 +193,7 @@ void Nm::for_each_slot(F&& f) const {
                });
 }
 
-// f(piece, the slots of its lines), in parallel over units; m <= NmPositions::most.
+// Calls f(tile, slots of its rows), in parallel over units, for m <= NmPositions::most.
 template <class F>
 void Nm::for_each_tile(const RowTiles& pieces, F&& f) const {
   const MatrixView v = view();
@@ -207,7 +207,7 @@ void Nm::for_each_tile(const RowTiles& pieces, F&& f) const {
           std::uint64_t* slots = words + l * pieces.words_per_row();
           positions.read(pos.data() + (p.line + l) * stride, stride, p.col / m, ceil_div(p.cols, m),
                          slots);
-          // Those in padding are not elements.
+          // Slots in padding are not elements.
           if (p.cols % 64) slots[p.cols / 64] &= ~(~std::uint64_t{0} << p.cols % 64);
           if (ceil_div(ceil_div(p.cols, m) * m, 64) > ceil_div(p.cols, 64))
             slots[ceil_div(p.cols, 64)] = 0;
@@ -280,7 +280,7 @@ Mask Nm::stored() const {
     });
     return mask;
   }
-  // Neighbouring lines share bytes of the mask.
+  // Neighbouring rows share bytes of the mask.
   for_each_slot([&](const Slot& s) {
     if (s.at >= 0) set_bit_shared(bits, s.at);
   });

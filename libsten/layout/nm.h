@@ -1,4 +1,4 @@
-// n values in every block of m, with their positions.
+// n:m: n values in every block of m neighbours, with their positions.
 #pragma once
 #include "libsten/layout/nm_write.h"
 #include "libsten/tensor/dense.h"
@@ -8,8 +8,8 @@ namespace sten {
 
 class RowTiles;
 
-// n kept of m. With axis 1 blocks run along a row (the reduction of a linear layer), with axis 0
-// down a column: then everything below is said of the transpose.
+// With axis 1, blocks run along rows (the reduction of a linear layer). With axis 0 they run along
+// columns, and rows and columns are exchanged in the comments below.
 struct Nm {
   static constexpr const char* name = "nm";
   static constexpr const char* own_sparsifier = "nm";
@@ -33,27 +33,27 @@ struct Nm {
   Dense to_dense() const;
   bool unpacks_on_device() const;
   bool stored_on_device() const { return unpacks_on_device(); }
-  // All slots inside the tensor: a filler cannot be told from a kept zero.
+  // All slots inside the tensor: fillers cannot be distinguished from kept zeros.
   Mask stored() const;
   double padding() const;
-  // For each slot of `values` its dense offset, -1 in padding.
+  // The dense offset of each slot of `values`, -1 in padding.
   std::vector<Index> offsets() const;
-  // A block that keeps fewer than n is filled with its lowest free positions, value 0.
+  // Fills a block that keeps fewer than n with its lowest free positions, value 0.
   static Nm pack(const Dense& x, const Mask& keep, const Spec& spec);
   static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
-  // A tensor whose values and pos the caller writes; Error where the numbers do not fit the shape.
+  // A tensor whose values and pos the caller writes. Error if the parameters do not fit the shape.
   static Nm unwritten(DType dtype, const Shape& shape, Index n, Index m, Index axis, Dims dims,
                       Device device = Device::cpu);
-  // Of all lines; m <= NmPositions::most. U: unsigned of the elements' width.
+  // Writer of all rows, for m <= NmPositions::most. U: unsigned integer of the elements' width.
   template <class U>
   NmWriter<U> writer() {
     const Shape lines = values_shape(), bytes = pos_shape();
     return {n, m, lines[lines.size() - 2], bytes.back(), values.mutate<U>().data(), pos.mutate()};
   }
-  // Of a line of `pos`.
+  // Bytes of a row of `pos`.
   Index row_bytes() const { return pos_shape().back(); }
   void loaded() const;
-  // What has its m, axis and dims, n:m:g too, and keeps no more.
+  // Whether `other`, n:m or n:m:g, has the same m, axis and dims and at most the same n.
   static bool includes(const Spec& spec, const Spec& other);
   static void check(const Spec& spec);
 
@@ -61,11 +61,11 @@ struct Nm {
   MatrixView view() const { return MatrixView::of(extents, dims, axis == 0); }
   Shape values_shape() const;
   Shape pos_shape() const;
-  // A place in `values`.
+  // A slot of `values`.
   struct Slot {
     Index index, at;  // at: its dense offset, -1 in padding
     Index line, block, position;
-    Index before;  // the position before it in the block, or -1
+    Index before;  // the previous position in the block, or -1
   };
   template <class F>
   void for_each_slot(F&& f) const;
@@ -76,7 +76,7 @@ struct Nm {
   void refuse(const std::uint8_t* bits, const Spec& spec) const;
 };
 
-// n, m and axis of an n:m or n:m:g spec; Error (usage) where 1 <= n <= m does not hold.
+// Error (usage) unless 1 <= n <= m and axis is valid, for n:m and n:m:g.
 void check_n_of_m(Index n, Index m, Index axis);
 
 }  // namespace sten

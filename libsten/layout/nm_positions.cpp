@@ -19,7 +19,7 @@ NmPositions::NmPositions(Index n, Index m)
   codes_.resize(std::size_t{1} << group_ * m);
   for (std::size_t bits = 0; bits < codes_.size(); ++bits) {
     int at = 0;
-    // 24 bits at most: others are not blocks of n.
+    // Stops at 24 bits: more bits are no blocks of n.
     for (Index i = 0; i < group_ * m && at < 24; ++i)
       if (bits >> i & 1) {
         codes_[bits] |= static_cast<std::uint32_t>(i % m) << at;

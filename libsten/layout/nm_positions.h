@@ -1,4 +1,4 @@
-// The positions of n:m blocks: packed, as layout/nm.h stores them, and as bits of a line.
+// Positions of n:m blocks: packed as in layout/nm.h, and as bits of a row.
 #pragma once
 #include <bit>
 #include <cstring>
@@ -16,13 +16,13 @@ inline std::uint64_t bits_from(const std::uint64_t* words, Index i, Index n) {
   return word & ~std::uint64_t{0} >> (64 - n);
 }
 
-// Sets those of the bits from i on that `word` has. The word after may be touched if they reach it.
+// Sets the bits from i on that are set in `word`. Touches the next word only if bits reach it.
 inline void add_bits(std::uint64_t* words, Index i, std::uint64_t word) {
   words[i / 64] |= word << i % 64;
   if (i % 64 && word >> (64 - i % 64)) words[i / 64 + 1] |= word >> (64 - i % 64);
 }
 
-// Appends numbers of few bits, least significant first.
+// Appends integers of few bits, least significant bit first.
 class BitWriter {
  public:
   BitWriter(std::uint8_t* bytes, Index bit) : at_(bytes + bit / 8), used_(bit % 8) {
@@ -46,14 +46,14 @@ class BitWriter {
 
  private:
   std::uint8_t* at_;
-  Index used_;  // of word_, less than 64
+  Index used_;  // bits of word_, less than 64
   std::uint64_t word_ = 0;
 };
 
-// Reads them.
+// Reads the integers of BitWriter.
 class BitReader {
  public:
-  // From a bit on, of bytes up to `end`; zeros follow.
+  // Starts at a bit of the bytes up to `end`; reads zeros after `end`.
   BitReader(const std::uint8_t* bytes, Index bit, const std::uint8_t* end)
       : at_(bytes + bit / 8), end_(end) {
     next(bit % 8);
@@ -77,24 +77,24 @@ class BitReader {
 class NmPositions {
  public:
   static constexpr Index most = 64;
-  // n of m <= most.
+  // Blocks of n out of m <= most.
   NmPositions(Index n, Index m);
 
-  // Writes `blocks` blocks of a line, from block `first` on; the line's positions before them are
-  // written already. Bit b * m + p of `slots` says that block first + b has position p: n do.
+  // Packs blocks `first` to first + blocks of a row, whose earlier blocks are packed already. Bit b
+  // * m + p of `slots`: whether block first + b has position p; n bits per block are set.
   void write(const std::uint64_t* slots, Index blocks, Index first, std::uint8_t* line) const;
-  // The inverse, of a line of `bytes` bytes; positions are below m. Spare bits of the last word of
-  // `slots` are set to 0.
+  // The inverse, for a row of `bytes` bytes; positions must be below m. Clears the spare bits of
+  // the last word of `slots`.
   void read(const std::uint8_t* line, Index bytes, Index first, Index blocks,
             std::uint64_t* slots) const;
 
  private:
   Index n_, m_;
   int width_;
-  // For small m: what some blocks' bits, `group_` blocks of them, are as positions.
+  // For small m, a table from the bits of group_ blocks to their packed positions.
   Index group_;
   std::vector<std::uint32_t> codes_;
-  // The inverse, of read_group_ blocks, for positions of 8 bits at most.
+  // For packed positions of at most 8 bits, a table from read_group_ blocks to their bits.
   Index read_group_ = 0;
   std::vector<std::uint64_t> slots_;
 };

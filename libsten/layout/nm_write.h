@@ -1,4 +1,4 @@
-// Writes the lines of an n:m tensor, some blocks at a time.
+// Writer of the rows of an n:m tensor, some blocks at a time.
 #pragma once
 #include <algorithm>
 
@@ -7,11 +7,11 @@
 
 namespace sten {
 
-// U: unsigned of the elements' width. m <= NmPositions::most.
+// U: unsigned integer of the elements' width. m <= NmPositions::most.
 template <class U>
 class NmWriter {
  public:
-  // values[lines, blocks, n] and pos[lines, row_bytes] of Nm, which may be unwritten.
+  // values[rows, blocks, n] and pos[rows, row_bytes] of Nm, possibly uninitialized.
   NmWriter(Index n, Index m, Index blocks, Index row_bytes, U* values, std::uint8_t* pos)
       : n_(n),
         m_(m),
@@ -21,8 +21,8 @@ class NmWriter {
         pos_(pos),
         positions_(n, m) {}
 
-  // x: `cols` elements of the line from column col on, a multiple of m. Bit i of `keep` says
-  // whether x[i] stays: n of each block do, but of a short last one any number up to n.
+  // Writes x[cols], the elements of a row from column col on, a multiple of m. Bit i of `keep`:
+  // whether x[i] is kept. Every block keeps exactly n; a short last block may keep fewer.
   void write(Index line, Index col, Index cols, const U* x, const std::uint64_t* keep) const {
     const Index first = col / m_, whole = cols / m_;
     kernels::elementwise().of<U>().compress(x, reinterpret_cast<const std::uint8_t*>(keep),
@@ -31,7 +31,7 @@ class NmWriter {
     if (cols % m_) fill(line, first, whole, cols, x, keep);
   }
 
-  // The same of any numbers; false, with nothing of use written, where a block keeps more than n.
+  // The same for blocks that keep up to n. False, with undefined output, if a block keeps more.
   bool pack(Index line, Index col, Index cols, const U* x, const std::uint64_t* keep) const {
     bool full = true;
     for (Index c = 0; c < cols; c += m_) {
@@ -47,8 +47,8 @@ class NmWriter {
   }
 
  private:
-  // From block `begin` of x on, whose first block is `first` of the line: what is kept, n at most
-  // of a block, and zeros at its lowest free positions.
+  // Writes the blocks from `begin` of x on, the first being block `first` + begin of the row: the
+  // kept values, at most n per block, and zeros at the lowest free positions.
   void fill(Index line, Index first, Index begin, Index cols, const U* x,
             const std::uint64_t* keep) const {
     constexpr Index some = 64;

@@ -14,7 +14,7 @@
 namespace sten {
 namespace {
 
-constexpr Index max_strips = 65536;  // a column number has 16 bits
+constexpr Index max_strips = 65536;  // column indices have 16 bits
 
 void check_nmg(Index n, Index m, Index g, Index axis) {
   check_n_of_m(n, m, axis);
@@ -73,7 +73,7 @@ Shape Nmg::part_shape(bool with_n) const {
 }
 
 Index strip_at(const Values& index, Index slot) {
-  // Called for each slot: as<U>() would check the type each time.
+  // Called for each slot, where as<U>() would check the type each time.
   const std::byte* data = index.bytes().data();
   return index.dtype() == DType::U8 ? Index{reinterpret_cast<const std::uint8_t*>(data)[slot]}
                                     : Index{reinterpret_cast<const std::uint16_t*>(data)[slot]};

@@ -1,30 +1,30 @@
-// Grouped n:m: n values in every strip of m, every pattern used by exactly g strips of a chunk
-// (paper, section 5).
+// n:m:g: n values in every strip of m; every pattern belongs to exactly g strips of a chunk (STen
+// paper, section 5).
 #pragma once
 #include "libsten/tensor/dense.h"
 #include "libsten/tensor/matrix_view.h"
 
 namespace sten {
 
-// How an [R, K] matrix is cut; with axis 1 rows and columns are exchanged.
+// Division of a matrix [R, K] into chunks; with axis 1, rows and columns are exchanged.
 struct NmgGeometry {
-  MatrixView view;  // transposed for axis 1: strips always run down rows
+  MatrixView view;  // transposed for axis 1: strips run along columns
   Index n, m, g;
   Index patterns;  // C = C(m, n)
-  Index strips;    // C * g, the columns of a chunk
+  Index strips;    // C * g, columns of a chunk
   Index row_blocks, chunks;
 
   static NmgGeometry of(const Shape& shape, Index n, Index m, Index g, Index axis, Dims dims);
   Index units() const { return view.batches * row_blocks * chunks; }
-  // Of the strips' columns in their chunk.
+  // The dtype of column indices within a chunk.
   DType index_dtype() const { return strips <= 256 ? DType::U8 : DType::U16; }
 };
 
-// A chunk of one row block: unit u of units().
+// Unit u of units(): one chunk of one row block.
 struct NmgUnit {
-  Index row0, col0;  // in its matrix
-  Index rows, cols;  // besides padding
-  Index offset;      // dense offset of its first element
+  Index row0, col0;  // in the unit's matrix
+  Index rows, cols;  // without padding
+  Index offset;      // dense offset of the first element
   NmgUnit(const NmgGeometry& geo, Index u);
 };
 
@@ -54,24 +54,24 @@ struct Nmg {
   Dense to_dense() const;
   bool unpacks_on_device() const;
   bool stored_on_device() const { return unpacks_on_device(); }
-  // All slots inside the tensor: a filler cannot be told from a kept zero.
+  // All slots inside the tensor: fillers cannot be distinguished from kept zeros.
   Mask stored() const;
   double padding() const;
-  // For each slot of `values` its dense offset, -1 in padding.
+  // The dense offset of each slot of `values`, -1 in padding.
   std::vector<Index> offsets() const;
-  // Stores exactly the mask, by placement, never by fitting; Error if and only if that is not
-  // possible. Slots of a group are sorted by column.
+  // Stores exactly the mask, by matching; never selects elements. Error if and only if the mask
+  // cannot be stored. Slots of a group are sorted by column.
   static Nmg pack(const Dense& x, const Mask& keep, const Spec& spec) {
     return pack(x, keep, spec, spec.str());
   }
-  // The same, where errors call the layout `what`.
+  // The same; errors call the layout `what`.
   static Nmg pack(const Dense& x, const Mask& keep, const Spec& spec, std::string_view what);
   static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
-  // With values and indices that the caller writes before anything reads them.
+  // A tensor whose values and indices the caller writes.
   static Nmg unwritten(DType dtype, const Shape& shape, Index n, Index m, Index g, Index axis,
                        Dims dims, Device device = Device::cpu);
   void loaded() const;
-  // What has its numbers and dims.
+  // Whether `other` is nmg with the same parameters and dims.
   static bool includes(const Spec& spec, const Spec& other);
   static void check(const Spec& spec);
 
@@ -79,9 +79,9 @@ struct Nmg {
   Shape part_shape(bool values) const;
 };
 
-// Strip column of a slot, whatever the index's width.
+// The strip (column in the chunk) of a slot, for either index dtype.
 Index strip_at(const Values& index, Index slot);
-// Error unless every chunk has each of its strips once, in the dtype that its size asks for.
+// Error unless `index` has the dtype of index_dtype() and every chunk has each strip once.
 void check_nmg_index(const NmgGeometry& geo, const Values& index);
 
 }  // namespace sten

@@ -57,8 +57,8 @@ bool ChunkMatcher::match(const ChunkPositions& kept) {
   return true;
 }
 
-// Breadth first from the strip over patterns that contain its positions; a full pattern leads on
-// to where its strips could go instead. A pattern with room ends the path.
+// Breadth-first search from the strip over patterns that contain its positions. A full pattern
+// leads to the patterns of its strips; a pattern with a free slot ends the path.
 bool ChunkMatcher::augment(Index strip) {
   ++search_;
   queue_.clear();
@@ -84,7 +84,7 @@ bool ChunkMatcher::augment(Index strip) {
     }
   if (end < 0) return false;
 
-  // Along the path backwards: each strip moves on and leaves its slot to the one before it.
+  // Walks the path backwards: each strip moves to the next pattern and frees its slot.
   Index p = end, slot = fill_[end]++;
   for (;;) {
     const Index s = via_[p], from = pattern_of_[s];
@@ -92,13 +92,13 @@ bool ChunkMatcher::augment(Index strip) {
     pattern_of_[s] = static_cast<std::int32_t>(p);
     if (from < 0) return true;
     const auto group = members_.begin() + from * g_;
-    // Not the slot just written: from != p, since p was not visited from a strip of p itself.
+    // Never the slot just written: p was not visited from a strip of p itself, so from != p.
     slot = std::find(group, group + g_, static_cast<std::int32_t>(s)) - group;
     p = from;
   }
 }
 
-// f(pattern) for the patterns that contain the strip's positions, until f returns true.
+// Calls f(pattern) for the patterns that contain the strip's positions, until f returns true.
 template <class F>
 void ChunkMatcher::for_each_superset(Index strip, F&& f) {
   const std::span<const std::uint16_t> own = (*kept_)[strip];
@@ -119,7 +119,7 @@ void ChunkMatcher::for_each_superset(Index strip, F&& f) {
       merged_[at] =
           j == more || (i < k && own[i] < free_[chosen_[j]]) ? own[i++] : free_[chosen_[j++]];
     if (f(table_.find(merged_.data()))) return;
-    Index i = more - 1;  // the next combination of the free positions
+    Index i = more - 1;  // the next combination of free positions
     while (i >= 0 && chosen_[i] == free_count - more + i) --i;
     if (i < 0) return;
     for (++chosen_[i]; ++i < more;) chosen_[i] = chosen_[i - 1] + 1;

@@ -1,4 +1,4 @@
-// Exact placement of one n:m:g chunk: which strip may use which pattern.
+// Matching: the exact assignment of the strips of an n:m:g chunk to patterns.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace sten {
 
-// Which positions each strip of a chunk keeps.
+// The positions that each strip of a chunk keeps.
 class ChunkPositions {
  public:
   explicit ChunkPositions(const NmgGeometry& geo)
       : n_(geo.n), positions_(geo.strips * geo.n), kept_(geo.strips) {}
 
   void clear() { std::fill(kept_.begin(), kept_.end(), std::uint16_t{0}); }
-  // In ascending order; false if the strip keeps n already.
+  // Call in ascending order of positions. False if the strip keeps n already.
   bool keep(Index strip, Index position) {
     if (kept_[strip] == n_) return false;
     positions_[strip * n_ + kept_[strip]++] = static_cast<std::uint16_t>(position);
@@ -31,16 +31,17 @@ class ChunkPositions {
   std::vector<std::uint16_t> positions_, kept_;  // [strips, n], [strips]
 };
 
-// Every pattern takes exactly g strips, and a strip's pattern contains its kept positions. Strips
-// with n kept positions have no choice, those with none any; the others are placed by augmenting
-// paths (bipartite b-matching), so a placement is found if and only if one exists. Deterministic.
+// Assigns exactly g strips to every pattern, such that the pattern of a strip contains its kept
+// positions. Finds an assignment if and only if one exists, by augmenting paths (bipartite
+// b-matching). Strips with n positions have one pattern, strips without positions fill the
+// remaining slots. Deterministic.
 class ChunkMatcher {
  public:
   ChunkMatcher(const PatternTable& table, Index g);
 
-  // False if no placement exists.
+  // False if no assignment exists.
   bool match(const ChunkPositions& kept);
-  // The strips of pattern p, ascending: its group, [g].
+  // The group [g] of pattern p: its strips, ascending.
   std::span<const std::int32_t> group(Index p) const {
     return {members_.data() + p * g_, static_cast<std::size_t>(g_)};
   }
@@ -57,24 +58,24 @@ class ChunkMatcher {
   std::vector<std::int32_t> members_;     // [count, g]
   std::vector<std::int32_t> fill_;        // [count], strips placed in each pattern
   std::vector<std::int32_t> pattern_of_;  // [count * g], -1 not placed yet
-  std::vector<std::int32_t> via_;         // [count], the strip that a path moves into the pattern
-  std::vector<std::uint32_t> visited_;    // [count], the search that reached the pattern
+  std::vector<std::int32_t> via_;         // [count], the strip that the path moves into the pattern
+  std::vector<std::uint32_t> visited_;    // [count], the search that visited the pattern last
   std::vector<std::int32_t> queue_;
   std::uint32_t search_ = 0;
   std::vector<std::uint16_t> free_, merged_;
   std::vector<Index> chosen_;
 };
 
-// Errors of what a layout, called `nmg`, cannot hold: a strip of the unit that keeps more than n
-// positions, a chunk whose strips find no places.
+// Errors of a layout called `nmg`: a strip of the unit keeps more than n positions, or the strips
+// of a chunk have no matching.
 [[noreturn]] void refuse_strip(std::string_view nmg, const NmgUnit& unit, Index axis, Index n,
                                Index strip);
 [[noreturn]] void refuse_chunk(std::string_view nmg, const NmgUnit& unit, Index axis, Index g);
-// "rows 0 to 3, columns 0 to 7"
+// Returns "rows 0 to 3, columns 0 to 7".
 std::string text_of(const NmgUnit& unit, Index axis);
 
-// What a chunk that was placed stores of x, a whole tensor: zeros where a strip's pattern has a
-// position that it does not keep. values: [C, g, n], index: [C, g].
+// Writes a matched chunk of the whole tensor x, with zeros at positions that the pattern has but
+// the strip does not keep. values: [C, g, n], index: [C, g].
 template <class U, class I>
 void write_matched(const NmgGeometry& geo, const NmgUnit& unit, const PatternTable& table,
                    const ChunkPositions& kept, const ChunkMatcher& matcher, const U* x, U* values,

@@ -12,7 +12,7 @@
 namespace sten {
 
 Index pattern_count(Index n, Index m, Index limit) {
-  // C(m, k) grows with k up to m / 2; each partial product is itself a binomial coefficient.
+  // C(m, k) grows with k up to m / 2, and each partial product is a binomial coefficient itself.
   const Index k = std::min(n, m - n);
   Index c = 1;
   for (Index i = 1; i <= k; ++i) {
@@ -24,8 +24,8 @@ Index pattern_count(Index n, Index m, Index limit) {
 }
 
 std::shared_ptr<const PatternTable> PatternTable::get(Index n, Index m) {
-  constexpr Index most = 65536, entries = Index{1} << 25;  // pattern numbers have 16 bits
-  // So have the positions of a strip, and their number.
+  constexpr Index most = 65536, entries = Index{1} << 25;  // pattern indices have 16 bits
+  // Positions in a strip and their count have 16 bits, too.
   if (m > most || n == most) fail_usage("n={},m={}: more than 16 bits hold", n, m);
   const Index count = pattern_count(n, m, most);
   if (count > most) fail_usage("n={},m={}: more than {} patterns", n, m, most);
@@ -53,8 +53,8 @@ DeviceNmgPatterns::DeviceNmgPatterns(Index n, Index m, Device device)
     return;
   }
   static std::mutex lock;
-  // By backend, of which tests have several, and number of the device. Never destroyed, as what else
-  // there is of devices.
+  // Keyed by backend (tests have several) and device index. Never destroyed, like all state of
+  // devices.
   using Key = std::tuple<const void*, int, Index, Index>;
   static auto& sent = *new std::map<Key, Array<std::uint16_t>>;
   const Key key{&cuda(), current_device(), n, m};
@@ -77,7 +77,7 @@ PatternTable::PatternTable(Index n, Index m, Index count)
     Index i = 0, j = n;
     while (a[i] == b[i]) ++i;
     while (a[j - 1] == b[j - 1]) --j;
-    // What lies between moved up or down by one place, or nothing did.
+    // The positions in between moved up or down by one, or did not move.
     swaps_[p] = a[i] < b[i] ? kernels::NmgSwap{a[i], b[j - 1]} : kernels::NmgSwap{a[j - 1], b[i]};
   }
   for (Index p = 0; p < count; ++p) {
@@ -89,8 +89,8 @@ PatternTable::PatternTable(Index n, Index m, Index count)
 
 // Writes positions 0 .. n-1 of the `count` = C(m, n) patterns from `at` on:
 //   f(n, m, s) = f(n, m-1, true), reversed if s, then f(n-1, m-1, not s) with m-1 appended;
-//   `reversed` asks for the list backwards. The first part is the loop, the second the recursion,
-//   so that the depth is n.
+// `reversed` writes the list backwards. The first term is the loop and the second the recursion, so
+// that the depth is n.
 void PatternTable::fill(Index at, Index n, Index m, Index count, bool s, bool reversed) {
   for (; n > 0; --m) {
     if (n == m) {

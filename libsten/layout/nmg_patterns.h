@@ -1,4 +1,4 @@
-// The nonzero patterns of n:m:g in their fixed order, in which neighbours differ in one position.
+// The patterns of n:m:g in their fixed order, in which neighbours differ in one position.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,13 +11,13 @@
 
 namespace sten {
 
-// C(m, n) for 1 <= n <= m; more than `limit` gives limit + 1.
+// The binomial coefficient C(m, n), 1 <= n <= m, or limit + 1 if it exceeds `limit`.
 Index pattern_count(Index n, Index m, Index limit);
 
 class PatternTable {
  public:
-  // Shared by everyone who asks for the same n and m, 1 <= n <= m. Error (usage) for more than
-  // 65536 patterns, strips beyond 16 bits or tables beyond 64 MB.
+  // The table of n and m, 1 <= n <= m, shared by all callers. Error (usage) for more than 65536
+  // patterns, strips longer than 16 bits can index, or tables larger than 64 MB.
   static std::shared_ptr<const PatternTable> get(Index n, Index m);
 
   Index n() const { return n_; }
@@ -28,7 +28,7 @@ class PatternTable {
     return {rows_.data() + p * n_, static_cast<std::size_t>(n_)};
   }
   const std::uint16_t* data() const { return rows_.data(); }  // [count, n]
-  // Pattern p is pattern p - 1 with one position exchanged; [count], the first one unused.
+  // Pattern p is pattern p - 1 with one position exchanged; [count], the first unused.
   const kernels::NmgSwap* swaps() const { return swaps_.data(); }
   kernels::NmgFormat format(Index g) const {
     return {rows_.data(), swaps_.data(), n_, m_, count_, g};
@@ -47,7 +47,7 @@ class PatternTable {
   std::vector<std::int32_t> slots_;  // open addressing; -1 free
 };
 
-// A table's patterns on a device. Small ones are sent there once, and stay.
+// The patterns of a table on a device. Small tables are copied once and stay there.
 class DeviceNmgPatterns {
  public:
   DeviceNmgPatterns(Index n, Index m, Device device);

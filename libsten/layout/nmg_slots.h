@@ -1,4 +1,4 @@
-// The slots of n:m:g, one after the other.
+// Iteration over the slots of n:m:g.
 #pragma once
 #include <algorithm>
 
@@ -8,18 +8,18 @@
 
 namespace sten {
 
-// Units for one piece of parallel work: about mask_grain elements, with `each` for a position.
+// Units per range of a parallel loop: about mask_grain elements, with `each` per position.
 inline Index nmg_grain(const NmgGeometry& geo, Index each = 1) {
   return std::max<Index>(1, mask_grain / (geo.strips * geo.m * each));
 }
 
-// The dense offset of row p of strip s of a unit, or -1 in padding.
+// The dense offset of row p of strip s of a unit, -1 in padding.
 inline Index nmg_offset(const NmgGeometry& geo, const NmgUnit& unit, Index p, Index s) {
   if (p >= unit.rows || s >= unit.cols) return -1;
   return unit.offset + p * geo.view.row_stride + s * geo.view.col_stride;
 }
 
-// f(slot of the values, dense offset or -1 in padding, unit), in parallel over units.
+// Calls f(slot of the values, dense offset or -1 in padding, unit), in parallel over units.
 template <class F>
 void for_each_nmg_slot(const NmgGeometry& geo, const Values& index, F&& f, Index each = 1) {
   const auto table = PatternTable::get(geo.n, geo.m);

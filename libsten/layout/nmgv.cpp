@@ -10,14 +10,14 @@
 namespace sten {
 namespace {
 
-// Bounds the zeros that a single kept element can cost.
+// Limits the zeros that are stored for a single kept element.
 constexpr Index max_tile = Index{1} << 16;
 void check_tile(Index v, Index w) {
   if (v < 1 || w < 1) fail_usage("v={},w={}: a tile has at least 1 row and 1 column", v, w);
   if (v > max_tile / w) fail_usage("v={},w={}: a tile has more than {} elements", v, w, max_tile);
 }
 
-// Whether the parts of a tensor are far larger than it, and large enough to matter.
+// Whether the parts are large and far larger than the tensor.
 bool is_far_larger(Index slots, Index elements) {
   constexpr Index always = Index{1} << 25, most_times = 16;
   return slots > always && slots / most_times > elements;

@@ -1,39 +1,39 @@
-// n:m:g over tiles: what n:m:g does with the elements of a matrix, done with tiles of them.
+// nmgv: n:m:g whose elements are tiles of a matrix.
 #pragma once
 #include "libsten/layout/nmg.h"
 
 namespace sten {
 
-// A tile of the matrix, without what lies beyond its edges.
+// A tile, without its part outside the matrix.
 struct NmgvTile {
-  Index offset = 0;          // dense offset of its first element
+  Index offset = 0;          // dense offset of the first element
   Index rows = 0, cols = 0;  // 0 in padding
 };
 
-// How an [R, K] matrix is cut. Tiles have v rows and w columns of it, whatever the axis.
+// Division of a matrix [R, K] into tiles of v rows and w columns, for both axes.
 struct NmgvGeometry {
   MatrixView view;  // of the elements
   Index v, w;
   Index tile_rows, tile_cols;
-  NmgGeometry tiles;  // of the tensor [batches, tile_rows, tile_cols]: a tile is an element
+  NmgGeometry tiles;  // geometry of the tensor of tiles [batches, tile_rows, tile_cols]
 
   static NmgvGeometry of(const Shape& shape, Index n, Index m, Index g, Index v, Index w,
                          Index axis, Dims dims);
-  static Dims tile_dims() { return {1, 2}; }  // of that tensor
+  static Dims tile_dims() { return {1, 2}; }  // of the tensor of tiles
   Shape tile_shape() const { return {view.batches, tile_rows, tile_cols}; }
-  // The tile at an offset of that tensor; -1 is padding.
+  // The tile at an offset of the tensor of tiles; an empty tile for -1, padding.
   NmgvTile tile(Index at) const;
-  // The offset of the tile that has this dense offset.
+  // The offset, in the tensor of tiles, of the tile that contains a dense offset.
   Index tile_of(Index offset) const;
-  // f(tile, batch * tile_rows + row of tiles), by columns in a row; rows of tiles in parallel.
+  // Calls f(offset in the tensor of tiles, tile), in order within a row of tiles and in parallel
+  // over rows of tiles.
   template <class F>
   void for_each_tile(F&& f) const;
 
-  // The tiles that keep anything, and all elements of the tiles that are kept.
+  // The tiles that keep any element, and all elements of stored tiles.
   Mask tiles_of(const Mask& elements) const;
   Mask elements_of(const Shape& shape, const Mask& stored_tiles) const;
-  // Error where the parts would be far larger than a tensor of that shape, which padding can make
-  // them.
+  // Error if padding makes the parts far larger than a tensor of this shape.
   void check_padding(const Shape& shape) const;
 };
 
@@ -45,9 +45,9 @@ struct Nmgv {
   Shape extents;
   Index n = 1, m = 1, g = 1, v = 1, w = usual_w, axis = 0;
   Dims dims;
-  // [batch..., row_blocks, chunks, C, g, n, v * w]: the rows of a kept tile one after the other.
+  // [batch..., row_blocks, chunks, C, g, n, v * w], the tiles row-major.
   Values values;
-  // [batch..., row_blocks, chunks, C, g], as that of Nmg: column of tiles in the chunk (axis 0).
+  // [batch..., row_blocks, chunks, C, g], as in Nmg: column of tiles in the chunk (axis 0).
   Values index;
 
   static void parts(auto& self, auto&& f) {
@@ -65,31 +65,33 @@ struct Nmgv {
   const Shape& shape() const { return extents; }
   NmgvGeometry geometry() const { return NmgvGeometry::of(extents, n, m, g, v, w, axis, dims); }
   Dense to_dense() const;
-  // All slots inside the tensor: a filler cannot be told from a kept zero.
+  // All slots inside the tensor: fillers cannot be distinguished from kept zeros.
   Mask stored() const;
   double padding() const;
-  // For each slot of `values` its dense offset, -1 in padding.
+  // The dense offset of each slot of `values`, -1 in padding.
   std::vector<Index> offsets() const;
-  // Stores exactly the mask, by placement of the tiles that keep anything, as Nmg::pack().
+  // Stores exactly the mask, by matching of the tiles that keep any element, like Nmg::pack().
   static Nmgv pack(const Dense& x, const Mask& keep, const Spec& spec);
   static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
-  // x, or what `keep` has of it, in tiles that are placed already: `tiles`, of whatever values, is
-  // of the tensor that NmgvGeometry::tiles is of. What x has elsewhere is left out.
+  // Stores the elements of x (with `keep`, only those in the mask) in the tiles that are stored in
+  // `tiles`, an n:m:g tensor of tile_shape() whose values are ignored. Drops all other elements of
+  // x.
   static Nmgv of_tiles(const Nmg& tiles, const Dense& x, Index v, Index w, Dims dims,
                        const Mask* keep = nullptr);
   void loaded() const;
-  // What has its numbers and dims.
+  // Whether `other` is nmgv with the same parameters and dims.
   static bool includes(const Spec& spec, const Spec& other);
-  // v and w are at least 1, a tile has at most 65536 elements, and n, m, g are those of n:m:g.
+  // Error unless v and w are at least 1, a tile has at most 65536 elements, and n, m and g are
+  // valid for n:m:g.
   static void check(const Spec& spec);
-  // n:m:g on the tensor of tiles, for a checked spec.
+  // The spec of n:m:g on the tensor of tiles, for a checked spec.
   static Spec tile_spec(const Spec& spec);
-  // How errors name a spec when they go on to count rows and columns of tiles.
+  // The spec's text in errors that count rows and columns of tiles.
   static std::string text_of_tiles(const Spec& spec) { return spec.str() + ", counted in tiles,"; }
 
  private:
   Shape part_shape(bool values) const;
-  // f(first slot of `values`, tile), in parallel over chunks.
+  // Calls f(first slot of `values`, tile), in parallel over chunks.
   template <class F>
   void for_each_kept(F&& f) const;
 };

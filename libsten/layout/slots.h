@@ -1,5 +1,5 @@
-// The rest of a layout that keeps one value for each of a set of positions, a set that follows from
-// the tensor's shape and the layout's parameters: a band, say, or the blocks on the diagonal.
+// Base of layouts whose stored positions follow from the tensor's shape and the layout's
+// parameters, such as a band or the blocks on the diagonal. Stores one value per position.
 //
 //   struct Banded : Slots<Banded> {
 //     static constexpr const char* name = "banded";
@@ -9,8 +9,8 @@
 //     void each(auto&& f) const;                // f(offset in the tensor, slot) for every position
 //   };
 //
-// Slots without a position are 0. A slot without a kept value cannot be told from one that keeps a
-// zero, so all positions count as stored.
+// Slots without a position are 0. All positions count as stored: empty slots cannot be
+// distinguished from kept zeros.
 #pragma once
 #include <cassert>
 
@@ -28,15 +28,15 @@ struct Slots {
   const Shape& shape() const { return extents; }
   Dense to_dense() const;
   Mask stored() const;
-  // Slots without a position per position.
+  // Slots without a position per slot with a position.
   double padding() const;
-  // Error where a kept position has no slot.
+  // Error if a kept position has no slot.
   static L pack(const Dense& x, const Mask& keep, const Spec& spec);
-  // Error where a slot without a position is not 0.
+  // Error if a slot without a position is not 0.
   void loaded() const;
 
  private:
-  // f(offset, slot); nothing for a tensor without elements, whose other extents may be huge.
+  // Calls f(offset, slot). Does nothing for an empty tensor, whose other extents may be huge.
   template <class F>
   void visit(F&& f) const {
     [[maybe_unused]] const Index size = size_of(extents);
