@@ -26,7 +26,7 @@ class Auction {
       if (const Index out = take(bid.group, {bid.by + step, row}); out >= 0) left.push_back(out);
     }
     std::vector<Index> group_of(static_cast<std::size_t>(rows_));
-    Index free = 0;  // places left where the auction was stopped
+    Index free = 0;  // first group that may have room, if the auction was stopped
     for (const Index row : left) {
       while (assigned_[free].front().row >= 0) ++free;
       take(free, {0, row});
@@ -40,14 +40,14 @@ class Auction {
   struct Assignment {
     float price = 0;
     Index row = -1;
-    // The cheapest, and of those a free one, comes first in its heap.
+    // The heap's first element is the cheapest assignment, of equal ones a free one.
     bool operator<(const Assignment& o) const {
       return price != o.price ? price > o.price : row > o.row;
     }
   };
   struct Bid {
     Index group;
-    float by;  // what the cheapest place of it may cost before another group is as good
+    float by;  // the price up to which this group is the best one
   };
 
   Bid best_of(Index row) const {
@@ -64,11 +64,11 @@ class Auction {
         second = net;
       }
     }
-    // With one group alone there is nobody to compete with.
+    // A single group has no competitors.
     return {group, price_[group] + (price_.size() > 1 ? best - second : 0)};
   }
 
-  // The row that goes; -1 where the place was free.
+  // Returns the row that is displaced, -1 if the assignment was free.
   Index take(Index group, Assignment by) {
     std::vector<Assignment>& heap = assigned_[group];
     std::pop_heap(heap.begin(), heap.end());
@@ -81,8 +81,8 @@ class Auction {
 
   const std::vector<float>& values_;
   Index rows_;
-  std::vector<std::vector<Assignment>> assigned_;  // of each group, a heap
-  std::vector<float> price_;                       // of the cheapest place of each
+  std::vector<std::vector<Assignment>> assigned_;  // a heap per group
+  std::vector<float> price_;                       // of the cheapest assignment of each group
 };
 
 }  // namespace

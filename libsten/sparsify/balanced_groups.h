@@ -1,4 +1,4 @@
-// Rows to groups of the same size, so that what each is worth in its group adds up to much.
+// Balanced groups: assigns rows to groups of equal size so that the sum of their values is large.
 #pragma once
 #include <vector>
 
@@ -6,10 +6,10 @@
 
 namespace sten {
 
-// The group of each row: v rows in each group, what is left in the last. values: [rows, groups], row
-// i is worth values[i, k] in group k. The sum is within rows * `step` of the largest there is, as long
-// as that takes no more than about a hundred turns per row. By an auction where the places of a group
-// are alike: Bertsekas and Castanon, "The auction algorithm for the transportation problem" (1989).
+// Returns the group of each row: v rows per group, the remainder in the last group. values: [rows,
+// groups]; row i has value values[i, k] in group k. The sum is within rows * `step` of the maximum,
+// unless the auction is stopped at about a hundred bids per row. Source: the auction with similar
+// objects of Bertsekas and Castanon, "The auction algorithm for the transportation problem" (1989).
 std::vector<Index> balanced_groups(const std::vector<float>& values, Index rows, Index groups,
                                    Index v, float step);
 

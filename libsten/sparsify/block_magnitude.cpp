@@ -10,30 +10,30 @@
 namespace sten {
 namespace {
 
-// NaN ranks as infinity: it stays rather than vanish unseen.
+// NaN ranks as infinity, so that it is kept and noticed.
 double rank_of(double sum) {
   return std::isnan(sum) ? std::numeric_limits<double>::infinity() : sum;
 }
 
 struct Grid {
   MatrixView view;
-  Index h, w;                      // of a block, no more than the matrix has
-  Index row_blocks = 0, cols = 0;  // blocks down and across a matrix
-  Index blocks = 0;                // of all matrices
+  Index h, w;                      // of a block, limited to the matrix
+  Index row_blocks = 0, cols = 0;  // blocks per column and per row of a matrix
+  Index blocks = 0;                // in all matrices
 
   Grid(const Shape& shape, const BlockMagnitude& b)
       : view(sparsify_detail::rows_of(shape, 1, b.dims)),
         h(std::min(b.h, std::max<Index>(1, view.rows))),
         w(std::min(b.w, std::max<Index>(1, view.cols))) {
-    // Without elements there may be any number of empty rows.
+    // An empty matrix may have any number of rows.
     if (size_of(shape) == 0) return;
     row_blocks = ceil_div(view.rows, h);
     cols = ceil_div(view.cols, w);
     blocks = view.batches * row_blocks * cols;
   }
 
-  // f(row of blocks, offset of the row's column 0) for all rows of the matrices, a row of blocks
-  // in one thread, from the top.
+  // Calls f(row of blocks, offset of the row's column 0) for all rows of the matrices, from the
+  // top; a thread has whole rows of blocks.
   template <class F>
   void for_each_row(F&& f) const {
     if (blocks == 0) return;
@@ -90,7 +90,7 @@ Mask BlockMagnitude::select(const Dense& x, const Hints&) const {
 Mask BlockMagnitude::select_stored(const Entries& x, const Hints&) const {
   const Grid grid(x.extents, *this);
   const auto positions = sparsify_detail::entry_positions(x, grid.view);
-  // Of a block: its number, and its entries in row-major order.
+  // Pairs of a block and an entry, in row-major order of the entries.
   std::vector<std::pair<Index, Index>> order(positions.size());
   std::transform(positions.begin(), positions.end(), order.begin(), [&](const auto& p) {
     const Index batch = p.line / grid.view.rows, row = p.line % grid.view.rows;

@@ -1,14 +1,13 @@
-// Whole blocks of a matrix, by the sum of their magnitudes.
+// block-magnitude: keeps whole blocks of a matrix by the sum of their magnitudes.
 #pragma once
 #include "libsten/sparsify/sparsifier.h"
 
 namespace sten {
 
-// Blocks of h rows and w columns; those at the right and lower edge may be smaller, and count as
-// blocks. Masks exactly llround(sparsity * blocks) of them, smallest sum of |x| first; among equals
-// the later goes first, row of blocks by row of blocks. Sums are in double, in row-major order; a
-// block with a value that is not finite ranks above all numbers. A tensor of rank 0 or 1 is a
-// single row.
+// Blocks have h x w elements and may be smaller at the right and lower edges. Prunes exactly
+// llround(sparsity * blocks) blocks, smallest sum of |x| first; among equal sums, later blocks in
+// row-major order first. Sums are in double, in row-major order; a block with a non-finite value
+// ranks above all others. A tensor of rank 0 or 1 is one row.
 struct BlockMagnitude {
   static constexpr const char* name = "block-magnitude";
   static constexpr const char* own_keys[] = {"sparsity"};
@@ -17,9 +16,10 @@ struct BlockMagnitude {
   Dims dims;
   Mask select(const Dense& x, const Hints& hints) const;
   Mask select_stored(const Entries& x, const Hints& hints) const;
-  // The sums, F64 [batches * ceil(rows / h) * ceil(columns / w)].
+  // The sums of the blocks, F64 [batches * ceil(rows / h) * ceil(columns / w)].
   Dense sums(const Dense& x) const;
-  // The mask of x's shape that keeps what is in the blocks of `blocks`, which is of sums()' shape.
+  // The mask of x's shape that keeps all elements of the blocks in `blocks`, which has the shape of
+  // sums().
   Mask expand(const Shape& shape, const Mask& blocks) const;
   static BlockMagnitude make(const Spec& spec);
 };

@@ -1,5 +1,5 @@
-// Hard-concrete gates (Louizos, Welling, Kingma 2018): between 0 and 1, and at both ends with a
-// probability above 0, so that whether a weight is 0 has a gradient. `a` is the log of a gate's odds.
+// Hard-concrete gates (Louizos, Welling, Kingma 2018): values in [0, 1] that are 0 and 1 with
+// positive probability, so that pruning has a gradient. `a` is the log odds of a gate.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace sten::hard_concrete {
 
-// The paper's temperature, and the ends of the interval that is clamped to [0, 1].
+// The paper's temperature and the interval that is clamped to [0, 1].
 inline constexpr double beta = 2.0 / 3, gamma = -0.1, zeta = 1.1;
 
 struct Gate {
@@ -23,20 +23,20 @@ inline Gate stretched(double s, double ds) {
   return {z, ds * (zeta - gamma)};
 }
 
-// For u uniform in (0, 1).
+// A random gate, for u uniform in (0, 1).
 inline Gate sample(double a, double u) {
   const double s = sigmoid_of((std::log(u) - std::log1p(-u) + a) / beta);
   return stretched(s, s * (1 - s) / beta);
 }
 
-// Without chance: what evaluation takes, above 0 where the sparsifier l0 keeps.
+// The deterministic gate of evaluation, which is above 0 if the sparsifier l0 keeps the weight.
 inline Gate expected(double a) {
   const double s = sigmoid_of(a);
   return stretched(s, s * (1 - s));
 }
 
-// The probability that a sample is above 0: what a weight adds to the expected L0 norm. With its
-// derivative by a.
+// The probability that a sample is above 0, which is the weight's share of the expected L0 norm,
+// and its derivative by a.
 inline Gate penalty(double a) {
   static const double shift = beta * std::log(-gamma / zeta);
   const double p = sigmoid_of(a - shift);

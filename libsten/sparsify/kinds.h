@@ -1,5 +1,5 @@
-// How sparsifiers that decide on one value at a time, or on blocks, select from a whole tensor, and
-// from the entries of a sparse one.
+// Selection by streaming and blocking sparsifiers from a tensor and from the entries of a sparse
+// tensor.
 #pragma once
 #include <algorithm>
 #include <concepts>
@@ -28,7 +28,7 @@ namespace sparsify_detail {
 
 // Error unless elements of the dtype have a magnitude.
 void check_prunable(DType dtype);
-// The matrix whose rows are the lines that blocks run along; rank 0 and 1 are a single line.
+// The matrix along whose rows blocks run; tensors of rank 0 and 1 are one row.
 MatrixView rows_of(const Shape& shape, Index axis, Dims dims);
 
 // at(k): the dense offset of value k.
@@ -46,7 +46,7 @@ Mask stream(const S& s, const Shape& extents, const Values& x, At at) {
   return mask;
 }
 
-// The matrix that blocks are cut from.
+// The matrix along whose rows the blocks of s run.
 template <class S>
 MatrixView rows_for(const S& s, const Shape& shape) {
   Index axis = 1;
@@ -60,7 +60,7 @@ template <class S, class T>
 concept SelectsAs = requires(const S& s, std::span<const T> in, std::span<std::uint8_t> keep) {
   s.select(in, keep);
 };
-// What elements E are decoded to.
+// The type to which elements E are decoded.
 template <class S, class E>
 using BlockScore = std::conditional_t<SelectsAs<S, typename E::Score>, typename E::Score, float>;
 
@@ -68,7 +68,7 @@ template <Blocking S>
 Mask block(const S& s, const Dense& x) {
   const MatrixView view = rows_for(s, x.extents);
   Mask mask = Mask::none(x.extents, x.device());
-  // Without columns there may be any number of empty lines.
+  // An empty matrix may have any number of rows.
   if (x.size() == 0) return mask;
   if constexpr (requires { s.select_by_row(x, view, mask.bits.mutate()); })
     if (s.select_by_row(x, view, mask.bits.mutate())) return mask;
@@ -91,7 +91,7 @@ Mask block(const S& s, const Dense& x) {
           s.select(std::span<const Score>(in.data(), width), std::span(keep.data(), width));
           for (Index j = 0; j < width; ++j) {
             const Index i = start + (c + j) * view.col_stride;
-            // Lines share bytes of the mask.
+            // Rows share bytes of the mask.
             if (keep[j]) set_bit_shared(bits, i);
           }
         }
@@ -101,14 +101,14 @@ Mask block(const S& s, const Dense& x) {
   return mask;
 }
 
-// Where an entry is in a matrix.
+// Row and column of an entry.
 struct EntryPosition {
   Index line, col, entry;
 };
-// By line, then by column.
+// Sorts by row, then column.
 std::vector<EntryPosition> entry_positions(const Entries& x, const MatrixView& view);
 
-// Only blocks that have entries.
+// Visits only blocks that have entries.
 template <Blocking S>
 Mask block_stored(const S& s, const Entries& x) {
   const MatrixView view = rows_for(s, x.extents);

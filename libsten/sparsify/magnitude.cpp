@@ -13,10 +13,10 @@ namespace {
 
 constexpr Index samples = Index{1} << 16;
 
-// The same place as select_key() finds, in one pass where it has two or four: a sample brackets it,
-// the few keys within the bracket are collected, and those are ordered. before[p]: elements equal
-// to it in pieces before p, of mask_grain each. Nothing if the place lies outside of the bracket,
-// or many keys within.
+// The result of select_key() in one pass over x instead of two or four: a sample brackets the key,
+// and the few keys in the bracket are collected and sorted. before[p]: elements equal to the key in
+// segments before p, of mask_grain elements each. No value if the key lies outside of the bracket
+// or the bracket has many keys.
 template <class U>
 std::optional<KeyRank<U>> select_by_sample(std::span<const U> x, Index rank,
                                            std::vector<Index>& before) {
@@ -25,13 +25,13 @@ std::optional<KeyRank<U>> select_by_sample(std::span<const U> x, Index rank,
   if (n < 16 * samples) return std::nullopt;
   std::vector<U> sample(samples);
   for (Index k = 0; k < samples; ++k) {
-    // One from each of as many equal parts: rows on scales of their own are all there.
+    // One sample per equal part, so that rows with different scales are represented.
     const Index part = n / samples;
     const auto offset = static_cast<Index>(random_bits(0, k) % static_cast<std::uint64_t>(part));
     sample[k] = kernels::magnitude_key(x[k * part + offset]);
   }
   std::sort(sample.begin(), sample.end());
-  // The rank of a sample is off by sqrt(samples) / 2 = 128 at most in two cases of three.
+  // In two of three cases the rank of a sample is off by at most sqrt(samples) / 2 = 128.
   constexpr Index margin = 600;
   const auto middle = static_cast<Index>(static_cast<double>(rank) / static_cast<double>(n) *
                                          static_cast<double>(samples));
@@ -69,7 +69,7 @@ std::optional<KeyRank<U>> select_by_sample(std::span<const U> x, Index rank,
   return place;
 }
 
-// All but the `drop` smallest, which are some but not all: into bits of 0.
+// Keeps all elements except the `drop` smallest, 0 < drop < N; `bits` must be 0.
 void keep_all_but(Index drop, const Values& x, std::uint8_t* bits) {
   with_width(x.width(), [&]<class U>(U) {
     const auto v = x.as<U>();
@@ -111,7 +111,7 @@ Mask Magnitude::select(const Dense& x, const Hints&) const {
   return mask;
 }
 
-// What is not stored ranks with the zeros that are.
+// Positions that are not stored rank as zeros.
 Mask Magnitude::select_stored(const Entries& x, const Hints&) const {
   const Index n = size_of(x.extents), absent = n - x.size();
   const Index drop = std::llround(sparsity * static_cast<double>(n));
@@ -123,7 +123,7 @@ Mask Magnitude::select_stored(const Entries& x, const Hints&) const {
     const auto v = x.values.as<U>();
     const Index zeros = absent + count_zeros(v);
     if (drop > zeros) return keep_all_but(drop - absent, x.values, bits);
-    // The first zeros of all stay, stored or not.
+    // Of the zeros, stored or not, the first ones are kept.
     for (Index k = 0, nonzeros = 0; k < x.size(); ++k) {
       const bool is_zero = kernels::magnitude_key(v[k]) == 0;
       if (!is_zero || x.at[k] - nonzeros < zeros - drop) set_bit(bits, k);

@@ -1,11 +1,11 @@
-// The largest magnitudes of a whole tensor.
+// magnitude: keeps the largest absolute values of a tensor.
 #pragma once
 #include "libsten/sparsify/sparsifier.h"
 
 namespace sten {
 
-// Masks exactly llround(sparsity * N) elements, smallest magnitude first; among equals the later
-// goes first. Scratch: one histogram per thread.
+// Prunes exactly llround(sparsity * N) elements, smallest magnitude first; among equal magnitudes,
+// later elements first. Scratch: a histogram per thread.
 struct Magnitude {
   static constexpr const char* name = "magnitude";
   double sparsity = 0.5;

@@ -17,13 +17,13 @@ namespace {
 
 template <class T>
 void keep_largest(std::span<const T> in, std::span<std::uint8_t> keep, Index n) {
-  // NaN ranks as infinity: it stays rather than vanish unseen.
+  // NaN ranks as infinity, so that it is kept and noticed.
   const auto size = [&](Index i) {
     const T v = std::abs(in[i]);
     return std::isnan(v) ? std::numeric_limits<T>::infinity() : v;
   };
   n = std::min<Index>(n, std::ssize(in));
-  constexpr Index max_passes = 16;  // beyond, n passes cost more than one selection
+  constexpr Index max_passes = 16;  // above 16, n passes cost more than one selection
   if (n > max_passes) {
     std::vector<Index> order(in.size());
     std::iota(order.begin(), order.end(), Index{0});
@@ -46,7 +46,7 @@ bool is_ranked(const NmMagnitude& s) {
   return s.m <= kernels::most_ranked;
 }
 
-// bits and out: where the mask and the packed lines go; nullptr where they are not asked for.
+// bits and out: receive the mask and the packed rows; either may be nullptr.
 template <class E>
 void select_segments(const NmMagnitude& s, const MatrixView& lines, const typename E::Bits* x,
                      std::uint8_t* bits, const NmWriter<typename E::Bits>* out) {

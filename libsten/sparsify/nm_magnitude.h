@@ -1,4 +1,4 @@
-// n:m sparsity: the n largest of every m neighbours.
+// nm: keeps the n largest of every m neighbours.
 #pragma once
 #include <span>
 
@@ -9,8 +9,8 @@
 
 namespace sten {
 
-// Along a row (axis 1) or down a column (axis 0); among equals the earlier stays. A short last
-// block of b values keeps min(n, b).
+// Blocks run along rows (axis 1) or columns (axis 0). Among equal magnitudes the earlier is kept. A
+// short last block of b values keeps min(n, b).
 struct NmMagnitude {
   static constexpr const char* name = "nm";
   Index n = 2, m = 4, axis = 1;
@@ -19,11 +19,11 @@ struct NmMagnitude {
   Share share() const { return {n, m}; }
   void select(std::span<const float> in, std::span<std::uint8_t> keep) const;
   void select(std::span<const double> in, std::span<std::uint8_t> keep) const;
-  // The same for all lines at once, but for large blocks: false.
+  // The same for all rows of `lines` at once, or false for large blocks.
   bool select_by_row(const Dense& x, const MatrixView& lines, std::uint8_t* bits) const;
-  // What stays, as n:m with the same numbers: what Nm::pack() gives, but each piece is packed while
-  // it is in cache. kept: where the mask goes; nullptr if there is no need for one. Nothing for
-  // large blocks. Where x is on a device, so are they; selects_on_device() holds.
+  // The kept elements as n:m with the same parameters. Equal to Nm::pack() of select(), but packs
+  // each tile while it is in cache. kept: receives the mask; may be nullptr. No value for large
+  // blocks. On a device, which needs selects_on_device(x), the results are on the device.
   std::optional<Nm> fit(const Dense& x, Mask* kept = nullptr) const;
   bool selects_on_device(const Dense& x) const;
   static NmMagnitude make(const Spec& spec);

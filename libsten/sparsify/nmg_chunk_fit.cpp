@@ -10,8 +10,8 @@
 namespace sten {
 namespace {
 
-// Up to this many (strip, pattern) pairs are sorted (64 MB of float pairs); beyond, the lazy form
-// gives the same result from a heap.
+// Up to this many candidates (strip, pattern) are sorted (64 MB for float). Beyond, a heap that
+// generates candidates on demand gives the same result.
 constexpr Index max_candidates = Index{1} << 22;
 
 bool sorts_candidates(const NmgGeometry& geo) {
@@ -44,7 +44,7 @@ NmgChunkFit<E>::NmgChunkFit(const NmgGeometry& geo, const PatternTable& table, F
     constexpr std::size_t line = 64;
     room_ = scratch_of(geo, table.format(geo.g), method);
     std::size_t room = line + room_;
-    memory_.reset(new std::byte[room]);  // not filled
+    memory_.reset(new std::byte[room]);  // uninitialized
     void* at = memory_.get();
     scratch_ = static_cast<std::byte*>(std::align(line, room_, at, room));
   } else {
@@ -96,7 +96,7 @@ void NmgChunkFit<E>::fit_exactly(const Bits* x, const NmgUnit& unit) {
     kernels::nmg_exact().fit_f32(format, in, scratch_, pattern_of_.data());
 }
 
-// As a device does, whose result does not depend on the number of its threads.
+// The same result as on a device, which does not depend on the number of threads.
 template <class E>
 void NmgChunkFit<E>::fit_by_swaps(const Bits* x, const NmgUnit& unit) {
   const kernels::NmgFormat format = table_.format(geo_.g);
@@ -110,7 +110,7 @@ void NmgChunkFit<E>::fit_by_swaps(const Bits* x, const NmgUnit& unit) {
 template <class E>
 void NmgChunkFit<E>::fit_greedily(const Bits* x, const NmgUnit& unit) {
   values_.assign(geo_.m * geo_.strips, Score{0});
-  // NaN ranks as infinity: it stays rather than vanish unseen, and sorting stays an order.
+  // NaN ranks as infinity, so that it is kept and noticed, and sorting has a total order.
   decode(x, unit, geo_.strips, [](Score v) {
     return std::isnan(v) ? std::numeric_limits<Score>::infinity() : std::abs(v);
   });

@@ -1,4 +1,4 @@
-// The fit of one n:m:g chunk after the other, in memory that is taken once per thread.
+// The fit of n:m:g chunks, one at a time, with memory that is reused.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -14,11 +14,11 @@ namespace sten {
 
 enum class FitMethod { exact, swaps, heuristic, greedy };
 
-// Error for a chunk that is far larger than the tensor: it is fitted as a whole, its padding too, and
-// would cost what the tensor does not.
+// Error for a chunk that is far larger than the tensor: chunks are fitted with their padding, which
+// would take excessive time and memory.
 void check_nmg_chunk(const NmgGeometry& geo, const Shape& shape);
 
-// For elements E (floats.h) of a tensor with that geometry. One fit at a time.
+// For elements E (floats.h) of a tensor of this geometry. Fits one chunk at a time.
 template <class E>
 class NmgChunkFit {
  public:
@@ -26,37 +26,36 @@ class NmgChunkFit {
   using Score = typename E::Score;
 
   NmgChunkFit(const NmgGeometry& geo, const PatternTable& table, FitMethod method);
-  // The pattern of each strip of a chunk, padding included, [strips]; valid until the next call.
+  // The pattern of each strip [strips] of a chunk, including padding; valid until the next call.
   std::span<const std::uint16_t> fit(const Bits* x, const NmgUnit& unit);
 
  private:
   void fit_exactly(const Bits* x, const NmgUnit& unit);
   void fit_by_swaps(const Bits* x, const NmgUnit& unit);
   void fit_greedily(const Bits* x, const NmgUnit& unit);
-  // The chunk's values, row by row, `stride` apart.
+  // The values of the chunk, row by row, at distance `stride`.
   template <class F>
   void decode(const Bits* x, const NmgUnit& unit, Index stride, F&& f);
 
   const NmgGeometry& geo_;
   const PatternTable& table_;
   const FitMethod method_;
-  std::vector<Score> values_;  // [m, strips], where they do not lie like that in the tensor
+  std::vector<Score> values_;  // [m, strips], unless the tensor has them in this order
   std::vector<std::uint16_t> pattern_of_;
-  // Exact and swaps.
+  // For exact and swaps.
   std::unique_ptr<std::byte[]> memory_;
   std::byte* scratch_ = nullptr;
   std::size_t room_ = 0;
-  // Greedy and heuristic.
+  // For greedy and heuristic.
   std::vector<kernels::NmgCandidate<Score>> candidates_;
   std::vector<std::int32_t> fill_, greedy_, members_;
 };
 
-// Objects that are made when there is none to be had, and handed on when no longer needed: no more
-// than there are threads.
+// A pool of objects: one is made if none is free, so that there are at most as many as threads.
 template <class T>
 class Pool {
  public:
-  // f(object), with one that nobody else uses meanwhile; make() returns a unique_ptr of a new one.
+  // Calls f(object) with exclusive use of an object; make() returns a new one as unique_ptr.
   template <class Make, class F>
   void with(Make&& make, F&& f) {
     std::unique_ptr<T> object;

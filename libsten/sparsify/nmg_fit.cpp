@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// The kept positions of fitted strips, as bits.
+// Sets the kept positions of fitted strips in a mask.
 class ChunkBits {
  public:
   ChunkBits(const NmgGeometry& geo, const PatternTable& table, std::uint8_t* bits)
@@ -31,7 +31,7 @@ class ChunkBits {
   }
 
  private:
-  // Up to 64 neighbours.
+  // Sets the bits of up to 64 neighbouring strips.
   void set_rows(const NmgUnit& unit, const std::uint16_t* pattern_of, Index s0, Index strips) {
     std::fill(rows_.begin(), rows_.end(), 0);
     for (Index s = 0; s < strips; ++s)
@@ -46,14 +46,14 @@ class ChunkBits {
   std::vector<std::uint64_t> rows_;
 };
 
-// What a device does for it; nothing where it cannot.
+// The device algorithm of a method; no value if there is none.
 std::optional<kernels::NmgFitRule> rule_of(FitMethod method) {
   if (method == FitMethod::exact) return kernels::NmgFitRule::exact;
   if (method == FitMethod::swaps) return kernels::NmgFitRule::swaps;
   return std::nullopt;
 }
 
-// One thread's: fits, and writes what is asked for.
+// State of a thread, which fits and writes units.
 template <class E>
 struct Worker {
   using Bits = typename E::Bits;
@@ -75,8 +75,8 @@ struct Worker {
         matcher(table, geo.g),
         kept(geo) {}
 
-  // In padding strips are free to have other patterns than the fit gave them: the same as for
-  // everyone who packs, so that the same numbers are always the same bytes.
+  // In padding, strips could have patterns other than those of the fit. They get those of pack(),
+  // so that equal values always give equal bytes.
   template <class I>
   void write(const Bits* x, const NmgUnit& unit, const std::uint16_t* pattern_of, Bits* values,
              I* index) {
@@ -85,7 +85,7 @@ struct Worker {
       for (Index s = 0; s < unit.cols; ++s)
         for (const std::uint16_t r : table[pattern_of[s]])
           if (r < unit.rows) kept.keep(s, r);
-      matcher.match(kept);  // there is one: the fit's
+      matcher.match(kept);  // a matching exists: that of the fit
       write_matched(geo, unit, table, kept, matcher, x, values, index);
       return;
     }
@@ -94,7 +94,7 @@ struct Worker {
   }
 };
 
-// Where results go; nullptr where they are not asked for. One index is.
+// Destinations; nullptr for results that are not needed. At most one index is set.
 template <class U>
 struct Outputs {
   std::uint8_t* bits = nullptr;
@@ -126,7 +126,7 @@ void fit_units(const NmgGeometry& geo, FitMethod method, const typename E::Bits*
   });
 }
 
-// A mask of zeros, parts of n:m:g that are not null: by the device that x is on.
+// Fits on x's device: writes a mask, which must be 0, and the parts that are not nullptr.
 void fit_on_device(const NmgFit& fit, const NmgGeometry& geo, const Dense& x,
                    kernels::NmgParts to) {
   const DeviceNmgPatterns patterns(geo.n, geo.m, x.device());

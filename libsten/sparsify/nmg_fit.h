@@ -1,4 +1,5 @@
-// Chooses an n:m:g pattern for every strip: a sparsifier; packing (layout/nmg.h) never chooses.
+// The fit: the sparsifier that chooses a pattern for each strip of n:m:g. Packing (layout/nmg.h)
+// never chooses.
 #pragma once
 #include "libsten/layout/nmg.h"
 #include "libsten/sparsify/nmg_chunk_fit.h"
@@ -6,15 +7,15 @@
 
 namespace sten {
 
-// Every strip of the tensor keeps the n positions of its pattern, zeros among them. Scores are
-// summed in float, F64 in double.
-//   exact      what keeps the most magnitude in each chunk (kernels/nmg_exact.h); of formats
-//              with up to 1024 patterns, and their default
-//   swaps      as much, for any number of patterns, by strips that exchange theirs
-//              (kernels/block/nmg/nmg_swaps.h): what the paper's rule for GPUs does, and a device
-//              where the tables of exact find no room
-//   heuristic  greedy, and then pairs of strips change places where that keeps more
-//   greedy     the paper's CPU rule (section 5.2)
+// Every strip keeps the n positions of its pattern, including zeros. Scores are summed in float,
+// for F64 in double.
+//   exact      keeps the most magnitude in each chunk (kernels/nmg_exact.h); for up to 1024
+//              patterns, and their default
+//   swaps      keeps as much for any number of patterns, by exchanging the patterns of strips
+//              (kernels/block/nmg/nmg_swaps.h): the result of the paper's GPU algorithm. A device
+//              uses it if the tables of exact do not fit
+//   heuristic  greedy, followed by exchanges between two strips that keep more
+//   greedy     the paper's CPU algorithm (section 5.2)
 struct NmgFit {
   static constexpr const char* name = "nmg";
   static constexpr const char* own_keys[] = {"fit"};
@@ -25,12 +26,12 @@ struct NmgFit {
   std::string_view fit_name() const;
   Mask select(const Dense& x, const Hints& hints) const;
   Mask select_stored(const Entries& x, const Hints& hints) const;
-  // What select() keeps, as n:m:g with the same numbers: what Nmg::pack() gives, but each chunk is
-  // written while it is in cache. kept: where the mask goes; nullptr if not needed.
-  // Where x is on a device, so are they; selects_on_device() holds, as for select().
+  // The selection of select() as n:m:g with the same parameters. Equal to Nmg::pack() of it, but
+  // writes each chunk while it is in cache. kept: receives the mask; may be nullptr. On a device,
+  // which needs selects_on_device(x), the results are on the device.
   Nmg fit(const Dense& x, Mask* kept = nullptr) const;
-  // What select() keeps of the positions that x stores, fillers among them; the numbers of x are
-  // those of the fit. One chunk after the other, and none of them dense for longer than that.
+  // The selection of select() from the stored positions of x, including fillers; x has the
+  // parameters of this fit. Needs dense memory for one chunk per thread only.
   Nmg fit_again(const Nmg& x) const;
   bool selects_on_device(const Dense& x) const;
   static NmgFit make(const Spec& spec);

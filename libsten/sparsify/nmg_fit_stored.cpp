@@ -1,4 +1,4 @@
-// The fit of tensors that are sparse already, without their dense form.
+// The fit of sparse tensors without their dense form.
 #include <algorithm>
 
 #include "libsten/layout/nmg_matching.h"
@@ -7,7 +7,7 @@
 namespace sten {
 namespace {
 
-// One thread's: fits chunks of which only some elements are known, all else being 0.
+// State of a thread, which fits chunks from their stored elements; all others are 0.
 template <class E>
 class StoredChunk {
  public:
@@ -37,7 +37,7 @@ class StoredChunk {
   // The pattern of each strip; valid until the next begin().
   std::span<const std::uint16_t> patterns() { return fit_.fit(values_.data(), unit_); }
 
-  // What is stored and fitted, as n:m:g. values: [C, g, n], index: [C, g].
+  // Writes the elements that are stored and selected, as n:m:g. values: [C, g, n], index: [C, g].
   template <class I>
   void write(Bits* values, I* index) {
     const std::span<const std::uint16_t> pattern_of = patterns();
@@ -45,17 +45,17 @@ class StoredChunk {
     for (Index s = 0; s < unit_.cols; ++s)
       for (const std::uint16_t r : table_[pattern_of[s]])
         if (r < unit_.rows && is_stored_[r * geo_.strips + s]) kept_.keep(s, r);
-    matcher_.match(kept_);  // there is one: the fit's
+    matcher_.match(kept_);  // a matching exists: that of the fit
     write_matched(geo_, unit_, table_, kept_, matcher_, values_.data(), values, index);
   }
 
  private:
-  const NmgGeometry geo_;  // of the chunk alone
+  const NmgGeometry geo_;  // of the chunk only
   const PatternTable& table_;
   NmgUnit unit_;
   NmgChunkFit<E> fit_;
   std::vector<Bits> values_;             // [m, strips]
-  std::vector<std::uint8_t> is_stored_;  // likewise
+  std::vector<std::uint8_t> is_stored_;  // [m, strips]
   ChunkMatcher matcher_;
   ChunkPositions kept_;
 };
@@ -117,7 +117,7 @@ Mask NmgFit::select_stored(const Entries& x, const Hints&) const {
     return a.unit < b.unit;
   };
   std::sort(positions.begin(), positions.end(), before);
-  std::vector<Index> first;  // of each unit that has entries, and the end
+  std::vector<Index> first;  // first entry of each unit with entries, and the end
   for (Index k = 0; k < x.size(); ++k)
     if (k == 0 || before(positions[k - 1], positions[k])) first.push_back(k);
   const Index units = std::ssize(first);

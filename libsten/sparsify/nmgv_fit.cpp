@@ -59,7 +59,7 @@ Mask NmgvFit::select_stored(const Entries& x, const Hints& hints) const {
     const auto [line, col] = geo.view.place(x.at[k]);
     positions[k] = {geo.tile_of(x.at[k]), line, col, k};
   }
-  // Sums are added up in the order that the dense form has, whatever the dims.
+  // Sums are added in the order of the dense form, for every dims.
   std::sort(positions.begin(), positions.end(), [](const TilePosition& a, const TilePosition& b) {
     return std::tie(a.tile, a.line, a.col) < std::tie(b.tile, b.line, b.col);
   });

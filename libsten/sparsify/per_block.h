@@ -1,4 +1,4 @@
-// Deprecated: libsten/sparsify/nm_magnitude.h.
+// Deprecated name of NmMagnitude (libsten/sparsify/nm_magnitude.h).
 #pragma once
 #include "libsten/sparsify/nm_magnitude.h"
 

@@ -7,7 +7,7 @@
 namespace sten {
 namespace {
 
-// The first n of the places by `before`, in any order.
+// Reduces positions to the first n in the order `before`, unsorted.
 template <class F>
 void take_first(std::vector<Index>& positions, Index n, const F& before) {
   std::nth_element(positions.begin(), positions.begin() + n, positions.end(), before);

@@ -1,12 +1,13 @@
-// What grows back by its gradient.
+// regrow: drops the smallest weights and grows others by their gradient (RigL).
 #pragma once
 #include "libsten/sparsify/sparsifier.h"
 
 namespace sten {
 
-// RigL (Evci et al. 2020), on the pattern that the tensor had: the `fraction` of what is kept, those
-// of smallest magnitude, goes, and as many positions come for it whose scores, the gradient, are
-// largest in magnitude. What went may come back. Of equal ones the first.
+// RigL (Evci et al. 2020), applied to Hints::pattern: drops the `fraction` of the kept elements
+// with the smallest magnitude, and grows as many positions with the largest magnitude of
+// Hints::scores, the gradient. A dropped position may grow again. Among equal magnitudes, later
+// elements are dropped first and earlier ones grow first.
 struct Regrow {
   static constexpr const char* name = "regrow";
   static constexpr bool needs_scores = true, needs_pattern = true;

@@ -10,19 +10,19 @@
 namespace sten {
 namespace {
 
-constexpr Index rows_at_once = 64;  // of loops over all rows: what is read of them stays in cache
+constexpr Index rows_at_once = 64;  // per step of loops over rows, so that their data stay in cache
 
-// What each row has in each column of tiles, 0 to 1, column by column.
+// The magnitude of each row in each column of tiles, scaled to [0, 1], column by column.
 struct RowSums {
   Index rows = 0, columns = 0;
   std::vector<float> values;  // [columns, rows]
-  double all = 0;             // 0 where there is nothing to tell rows apart by
+  double all = 0;             // 0 if all values are 0 or their maximum is not finite
   const float* column(Index c) const { return values.data() + c * rows; }
 };
 
 RowSums sums_of_rows(const Dense& x, Index w) {
   const NmgFit any{1, 1, 1, 0, NmgvGeometry::tile_dims(), FitMethod::greedy};
-  const Dense sums = NmgvFit{any, 1, w, {}}.sums(x);  // of tiles of one row
+  const Dense sums = NmgvFit{any, 1, w, {}}.sums(x);  // of tiles with one row
   RowSums out{sums.extents[1], sums.extents[2], std::vector<float>(sums.size()), 0};
   with_float(sums.dtype(), [&]<class E>(E) {
     const auto from = sums.values.as<typename E::Bits>();
@@ -39,7 +39,7 @@ RowSums sums_of_rows(const Dense& x, Index w) {
   return out;
 }
 
-// A group is v rows.
+// Groups of v rows.
 class Groups {
  public:
   Groups(const RowSums& sums, const NmgvFit& fit)
@@ -48,7 +48,7 @@ class Groups {
 
   struct Kept {
     double share = 0;
-    std::vector<std::vector<Index>> columns;  // of each group
+    std::vector<std::vector<Index>> columns;  // per group
   };
   Kept keep(const std::vector<Index>& order) const {
     const Index columns = sums_.columns;
@@ -72,7 +72,7 @@ class Groups {
     return kept;
   }
 
-  // What each row has at the columns that each group keeps: [rows, groups].
+  // The magnitude of each row at the columns that each group keeps: [rows, groups].
   std::vector<float> values(const Kept& kept) const {
     std::vector<float> values(sums_.rows * count_);
     parallel_for(sums_.rows, rows_at_once, [&](Index begin, Index end) {
@@ -97,7 +97,7 @@ class Groups {
   Index count_;
 };
 
-// The order that a greedy clustering gives.
+// The order by greedy clustering.
 class Greedy {
  public:
   Greedy(const RowSums& sums, const NmgvFit& fit)
@@ -131,7 +131,8 @@ class Greedy {
   }
 
  private:
-  // How far the columns of each chunk differ in a row, and what n of each m have of it on average.
+  // Computes the spread of each row over the columns of its chunks, and the average magnitude of n
+  // of each m columns.
   void measure_rows() {
     spread_.assign(sums_.rows, 0);
     average_.assign(sums_.rows, 0);
@@ -162,7 +163,7 @@ class Greedy {
     std::fill(is_taken_.begin(), is_taken_.end(), char{0});
   }
 
-  // The row is of the group: which columns the group would keep, and what other rows have there.
+  // Adds a row to the group: updates the columns that the group keeps, and the gains of all rows.
   void add(Index row) {
     for (Index c = 0; c < sums_.columns; ++c) totals_[c] += sums_.column(c)[row];
     added_.clear();
@@ -195,13 +196,14 @@ class Greedy {
 
   const RowSums& sums_;
   Index n_, m_, v_, chunks_;
-  std::vector<float> gain_, spread_, average_;  // of each row
-  std::vector<float> totals_;                   // of the group, in each column
+  std::vector<float> gain_, spread_, average_;  // per row
+  std::vector<float> totals_;                   // of the group, per column
   std::vector<char> is_taken_;
   std::vector<Index> added_, removed_;
 };
 
-// A hundredth of what a row's group matters: smaller steps take longer and gain next to nothing.
+// A hundredth of the difference that a row's group makes: smaller steps take longer for almost no
+// gain.
 float auction_step(const std::vector<float>& values, Index rows, Index groups) {
   double sum = 0;
   for (Index r = 0; r < rows; ++r) {
@@ -241,13 +243,13 @@ RowPermutation row_permutation(const Dense& x, const NmgvFit& fit) {
 
   constexpr int max_rounds = 20;
   constexpr double least_gain = 1e-4;
-  // A table of what each row is worth in each group, which small groups of many rows have no room for.
+  // The table [rows, groups] of values takes too much memory for small groups of many rows.
   const bool has_table = groups.count() <= 4 * sums.columns;
   std::vector<Index> order = Greedy(sums, fit).run();
   for (int round = 0; round < max_rounds; ++round) {
     const Groups::Kept kept = groups.keep(order);
     const double gain = kept.share / out.after - 1;
-    // Below the rounding of the sums it is not a gain.
+    // Smaller gains may be rounding errors.
     if (gain > 1e-6) {
       out.after = kept.share;
       out.rows = order;

@@ -1,4 +1,4 @@
-// An order of a matrix' rows in which tiles keep more of it.
+// Row permutation: an order of a matrix's rows in which n:m:g of tiles keeps more magnitude.
 #pragma once
 #include <vector>
 
@@ -7,21 +7,21 @@
 namespace sten {
 
 struct RowPermutation {
-  std::vector<Index> rows;  // rows[i] comes i-th
-  // What the fit keeps of the magnitudes of all rows, as a share: in the order they had, and in this
-  // one.
+  std::vector<Index> rows;  // rows[i]: the old index of row i
+  // The energy of the fit on all rows, in the old and in this order.
   double before = 0, after = 0;
   bool moves() const;
 };
 
-// Rows with much at the same columns go into the same v rows, which share what they keep. x is a
-// finite matrix [R, K], and the fit has no dims of its own. A greedy clustering begins it: each group
-// of v rows with the row of the largest spread, and then whichever row adds most at the n best of
-// every m columns of tiles. Then, in turns, the fit says what groups keep, and rows go where most of
-// them is kept (balanced_groups()), as long as that gains anything. The order stays as it was where
-// none was found that keeps more. Bits do not depend on the number of threads. Memory: up to 6 floats
-// for each row and column of tiles. Related: orders of columns for 2:4 of Pool and Yu, "Channel
-// Permutations for N:M Sparsity" (2021).
+// Groups rows that are large at the same columns into tiles of v rows. x: a finite matrix [R, K];
+// the fit must have no dims. Algorithm:
+//  1. A greedy clustering starts each group with the row of the largest spread, then adds the row
+//     with the largest gain at the n best of every m columns of tiles.
+//  2. Rounds: the fit selects the columns of each group, and balanced_groups() moves rows to the
+//     groups that keep most of them, until the energy no longer grows.
+// Returns the old order if no order keeps more. Deterministic for every number of threads. Memory:
+// up to 6 floats per row and column of tiles. Related: column permutations for 2:4, Pool and Yu,
+// "Channel Permutations for N:M Sparsity" (2021).
 RowPermutation row_permutation(const Dense& x, const NmgvFit& fit);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// Keeps the pattern the tensor had (the paper's SameFormatSparsifier): fixed masks.
+// same-pattern: keeps the pattern that the tensor has (the STen paper's SameFormatSparsifier).
 #pragma once
 #include "libsten/sparsify/sparsifier.h"
 
@@ -8,7 +8,7 @@ struct SamePattern {
   static constexpr const char* name = "same-pattern";
   static constexpr bool needs_pattern = true;
   bool selects_on_device(const Dense&) const { return true; }
-  // Hints::pattern, which has to have the shape of x: Error (usage).
+  // Returns Hints::pattern, which must have the shape of x: Error (usage).
   Mask select(const Dense& x, const Hints& hints) const;
   Mask select_stored(const Entries& x, const Hints& hints) const;
 };

@@ -12,7 +12,7 @@
 namespace sten {
 namespace {
 
-// The scores, fit for x.
+// The scores, checked against x.
 const Dense& scores_in(const char* name, const Shape& extents, DType dtype, const Hints& hints) {
   sparsify_detail::check_prunable(dtype);
   if (!hints.scores) fail_usage("{} needs scores: one for each element", name);
@@ -31,7 +31,7 @@ const Dense& scores_in(const char* name, const Dense& x, const Hints& hints) {
 
 [[noreturn]] void fail_nan(Index i) { fail("the score of element {} is NaN", i); }
 
-// n elements from the one at `begin`, as T.
+// Decodes elements begin to begin + n to T.
 template <class T>
 void decode(const Dense& x, Index begin, Index n, T* to) {
   with_float(x.dtype(), [&]<class E>(E) {
@@ -40,10 +40,10 @@ void decode(const Dense& x, Index begin, Index n, T* to) {
   });
 }
 
-// f(i, value, score) for all elements of a range, both as T.
+// Calls f(i, value, score), both as T, for the elements of a range.
 template <class T, class F>
 void for_each_score(const Dense& x, const Dense& scores, Index begin, Index end, F&& f) {
-  constexpr Index most = 1024;  // decoded at a time: code for each dtype, not for each two
+  constexpr Index most = 1024;  // decoded at a time, which avoids code for each pair of dtypes
   T values[most], ranked[most];
   for (Index at = begin; at < end; at += most) {
     const Index n = std::min(most, end - at);
@@ -53,14 +53,14 @@ void for_each_score(const Dense& x, const Dense& scores, Index begin, Index end,
   }
 }
 
-// For all elements. Pieces are multiples of mask_grain.
+// The same for all elements, in parallel; ranges are multiples of mask_grain.
 template <class T, class F>
 void for_each_score(const Dense& x, const Dense& scores, F&& f) {
   parallel_for(x.size(), mask_grain,
                [&](Index begin, Index end) { for_each_score<T>(x, scores, begin, end, f); });
 }
 
-// Ranks written as bits: rank(value, score, i).
+// Writes rank(value, score, i) as bits.
 template <class F>
 Dense ranks_by(const Dense& x, const Dense& scores, bool wide, F&& rank) {
   Dense out{x.extents, Values::uninitialized(wide ? DType::F64 : DType::F32, x.size())};
@@ -75,7 +75,7 @@ Dense ranks_by(const Dense& x, const Dense& scores, bool wide, F&& rank) {
   return out;
 }
 
-// Where keep(value, score), or the value is not finite.
+// Keeps elements if keep(value, score) or the value is not finite.
 template <class F>
 Mask keep_where(const Dense& x, const Dense& scores, F&& keep) {
   if (const auto i = first_nan(scores)) fail_nan(*i);
@@ -87,7 +87,7 @@ Mask keep_where(const Dense& x, const Dense& scores, F&& keep) {
   return mask;
 }
 
-// The entries and their scores as two lines.
+// The entries and their scores, both of rank 1.
 struct StoredScores {
   Dense x, scores;
   StoredScores(const char* name, const Entries& e, const Hints& hints) : x{{e.size()}, e.values} {
@@ -102,7 +102,7 @@ struct StoredScores {
   }
 };
 
-// Of one that looks at no other elements.
+// select_stored() of sparsifiers that decide on each element alone.
 template <class S>
 Mask select_alone(const S& s, const Entries& e, const Hints& hints) {
   const StoredScores line(S::name, e, hints);
@@ -153,7 +153,8 @@ Dense movement_ranks(const Dense& x, const Dense& scores, bool wide, bool below_
     if (!std::isfinite(v)) s = std::numeric_limits<T>::infinity();
     const U key = kernels::magnitude_key(std::bit_cast<U>(s));
     if (below_zero) return s < 0 ? kernels::greatest_key<U> - key : kernels::greatest_key<U>;
-    // One more than the key, so that 0 is above all that is negative; infinity leaves room for it.
+    // One more than the key, so that 0 ranks above all negative scores; infinity leaves room for
+    // it.
     return s < 0 ? U{0} : key + 1;
   });
 }
@@ -232,7 +233,8 @@ VariationalDropout VariationalDropout::make(const Spec& spec) {
 
 Mask L0::select(const Dense& x, const Hints& hints) const {
   return keep_where(x, scores_in(name, x, hints), [](double, double a) {
-    // The gate rises with a and opens at -ln 11 = -2.3979; only there the formula is needed.
+    // The gate rises with a and opens at -ln 11 = -2.3979; the formula is needed near that value
+    // only.
     return a > -2.3 || (a > -2.5 && hard_concrete::expected(a).z > 0);
   });
 }

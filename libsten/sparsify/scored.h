@@ -1,16 +1,16 @@
-// Sparsifiers that rank by more than the values: a score for each element, of the values' shape.
+// Sparsifiers that rank by scores: one score per element, in the shape of the values.
 //
-// Scores have any prunable dtype and are read as float, as double if they or the values are F64.
-// NaN among them is an Error that names the element. A value that is not finite itself ranks above
-// all numbers, whatever its score. Of a tensor's entries only their scores count, and NaN anywhere
-// is an Error still; movement ranks all elements by their scores, stored or not.
+// Scores have any prunable dtype and are read as float, or as double if they or the values are F64.
+// Error for a NaN score, which names the element. A non-finite value ranks above all finite ones,
+// whatever its score. select_stored() reads only the scores of the entries, but checks all for NaN;
+// movement ranks all elements by their scores, stored or not.
 #pragma once
 #include "libsten/sparsify/sparsifier.h"
 
 namespace sten {
 
-// First order (Taylor): masks exactly llround(sparsity * N) elements, smallest |w * g| first, among
-// equals the later; Hints::scores is g, the gradient dL/dw.
+// First order (Taylor): prunes exactly llround(sparsity * N) elements, smallest |w * g| first,
+// among equal ranks later elements first. Hints::scores is g, the gradient dL/dw.
 struct Gradient {
   static constexpr const char* name = "gradient";
   static constexpr bool needs_scores = true;
@@ -21,7 +21,8 @@ struct Gradient {
 };
 
 // Movement pruning (Sanh, Wolf, Rush 2020): the same with the smallest signed score first;
-// Hints::scores is S = -sum w * dL/dw, accumulated over training.
+// Movement pruning (Sanh, Wolf, Rush 2020): the same, smallest signed score first. Hints::scores is
+// S = -sum w * dL/dw, summed over training.
 struct Movement {
   static constexpr const char* name = "movement";
   static constexpr bool needs_scores = true;
@@ -46,7 +47,8 @@ struct SoftMovement {
 };
 
 // L0 regularisation (Louizos, Welling, Kingma 2018): keeps where the hard-concrete gate
-// clamp(1.2 * sigmoid(a) - 0.1, 0, 1) is above 0, computed in double; Hints::scores is a.
+// L0 regularisation (Louizos, Welling, Kingma 2018): keeps elements whose hard-concrete gate
+// clamp(1.2 * sigmoid(a) - 0.1, 0, 1) is above 0, in double. Hints::scores is a.
 struct L0 {
   static constexpr const char* name = "l0";
   static constexpr bool needs_scores = true;
@@ -56,7 +58,8 @@ struct L0 {
 };
 
 // Variational dropout (Molchanov, Ashukha, Vetrov 2017): keeps where log alpha = log(sigma^2 / x^2)
-// is at most `at`, in double; Hints::scores is log sigma^2.
+// Variational dropout (Molchanov, Ashukha, Vetrov 2017): keeps elements with log alpha =
+// log(sigma^2 / x^2) <= at, in double. Hints::scores is log sigma^2.
 struct VariationalDropout {
   static constexpr const char* name = "variational-dropout";
   static constexpr bool needs_scores = true;
@@ -67,20 +70,20 @@ struct VariationalDropout {
   static VariationalDropout make(const Spec& spec);
 };
 
-// The first NaN; none for dtypes that have none.
+// The index of the first NaN; no value if there is none.
 std::optional<Index> first_nan(const Dense& x);
 
-// The tensors whose magnitudes are the ranks of x, F64 if `wide`, else F32. Equal bits (but for the
-// sign) are equal ranks; not all of them are numbers.
+// Tensors whose magnitudes are the ranks of x, F64 if `wide`, else F32. Ranks are equal if their
+// bits except the sign are equal; some are not numbers.
 //
-// |w * g|, and infinity for a w that is not finite. Error where it is NaN.
+//  Ranks |w * g|, and infinity for non-finite w. Error for a NaN rank.
 Dense gradient_ranks(const Dense& x, const Dense& gradient, bool wide);
-// The order of signed scores does not fit into magnitudes. If all that is to be removed lies below
-// zero (`below_zero`), all others rank alike, above it; else all below zero rank alike, as 0.
+// Signed scores have more ranks than magnitudes. With `below_zero`, for pruning negative scores
+// only, all other scores have one rank above them; otherwise all negative scores have rank 0.
 Dense movement_ranks(const Dense& x, const Dense& scores, bool wide, bool below_zero);
-// How many scores are below zero, at values that are finite. Error for NaN.
+// The number of negative scores at finite values. Error for NaN.
 Index count_below_zero(const Dense& x, const Dense& scores);
-// Whether ranks of the two have to be F64.
+// Whether the ranks must be F64.
 bool ranks_are_wide(const Dense& x, const Dense& scores);
 
 }  // namespace sten

@@ -1,5 +1,5 @@
-// The element that stands at a given place when all are ordered by magnitude, by radix selection:
-// a histogram of the keys' top 16 bits, then one of the next 16 within the boundary bin, and so on.
+// The element of a given rank by magnitude, by radix selection: a histogram of the keys' top 16
+// bits, then of the next 16 bits within the selected bin, and so on.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -15,15 +15,15 @@ namespace sten {
 
 template <class U>
 struct KeyRank {
-  U key = 0;         // of the element in question (kernels/elementwise.h)
+  U key = 0;         // of the element (kernels/elementwise.h)
   Index below = 0;   // elements with a smaller key
-  Index equals = 0;  // elements with this key, itself included
+  Index equals = 0;  // elements with this key
 };
 
-// Below it, ordering keys is less work than looking at all bins.
+// Below this number of elements, sorting keys is faster than a histogram.
 inline constexpr Index max_sorted_keys = Index{1} << 14;
 
-// The same place as select_key() finds, for up to max_sorted_keys elements.
+// The result of select_key() for up to max_sorted_keys elements.
 template <class U>
 KeyRank<U> select_by_sorting(std::span<const U> x, Index rank) {
   std::vector<U> keys(x.begin(), x.end());
@@ -37,13 +37,12 @@ KeyRank<U> select_by_sorting(std::span<const U> x, Index rank) {
   return place;
 }
 
-// One array after the other; each call goes through all of them.
+// Passes arrays to its argument, one after another; each call passes all of them.
 template <class U>
 using KeySource = std::function<void(const std::function<void(std::span<const U>)>&)>;
 
-// 0 <= rank < number of elements. Goes through the source once for every 16 bits of U. Scratch: a
-// histogram per piece that is counted at the same time (1 MB and 0.5 MB in all); short arrays have
-// none.
+// The key of rank `rank`, 0 <= rank < number of elements. Reads the source once per 16 bits of U.
+// Scratch: a histogram per thread (1 MB and 0.5 MB in all); none for short arrays.
 template <class U>
 KeyRank<U> select_key(const KeySource<U>& source, Index rank) {
   const auto& kernel = kernels::elementwise().of<U>();
@@ -53,7 +52,7 @@ KeyRank<U> select_key(const KeySource<U>& source, Index rank) {
     std::vector<Index> totals(bins.count);
     source([&](std::span<const U> x) {
       const auto n = static_cast<Index>(x.size());
-      if (n < 4 * bins.count) {  // less work than clearing and adding up a histogram of its own
+      if (n < 4 * bins.count) {  // faster than clearing and adding a histogram
         for (const U bits : x) {
           const U key = kernels::magnitude_key(bits);
           const auto bin = static_cast<U>(key - bins.first) >> bins.shift;
@@ -61,7 +60,7 @@ KeyRank<U> select_key(const KeySource<U>& source, Index rank) {
         }
         return;
       }
-      // Few pieces, since each clears and adds up a histogram of its own.
+      // Few segments, since each clears and adds a histogram of its own.
       const Index grain = std::max<Index>(Index{1} << 19, ceil_div(n, threads()));
       std::mutex lock;
       parallel_for(n, grain, [&](Index begin, Index end) {
@@ -88,14 +87,14 @@ KeyRank<U> select_key(const KeySource<U>& source, Index rank) {
   }
 }
 
-// Keeps keys above `boundary` and the first `ties` equal to it; `equals` of x are equal, and, where
-// that is known already, before[p] of them before piece p of mask_grain elements.
+// Keeps keys above `boundary` and the first `ties` keys equal to it. equals: the number of equal
+// keys in x. before[p], if known: equal keys before segment p of mask_grain elements.
 template <class U>
 void keep_above(std::span<const U> x, U boundary, Index ties, Index equals, std::uint8_t* bits,
                 std::vector<Index> before = {}) {
   const auto& kernel = kernels::elementwise().of<U>();
   const auto n = static_cast<Index>(x.size());
-  // Where all equals share a fate, pieces need not know of each other.
+  // Counts are needed only if some of the equal keys are kept and some are not.
   if (before.empty() && ties > 0 && ties < equals) {
     before.resize(ceil_div(n, mask_grain) + 1);
     parallel_for(n, mask_grain, [&](Index begin, Index end) {

@@ -1,44 +1,44 @@
-// Which values stay. A sparsifier is a plain struct; its kind follows from the member it has:
+// Sparsifiers: choose which elements of a tensor stay. A sparsifier is a plain struct; its members
+// decide its kind:
 //
-//   streaming      bool keep(v, Index i) const                one value at a time (v: float; double
-//                                                             too if it takes one, for F64 tensors)
-//   blocking       Index block() const
-//                  void select(span<const float> in, span<uint8_t> keep) const
-//                                                             block() neighbours, fewer at the end
-//                                                             of a line; `keep` comes zeroed
-//                  bool select_by_row(const Dense& x, const MatrixView& lines, uint8_t* bits) const
-//                                                             optional: the same for the whole
-//                                                             tensor into a mask of zeros, or false
-//   materializing  Mask select(const Dense& x, const Hints& h) const
-//                  Mask select_stored(const Entries& x, const Hints& h) const
-//                                                             optional: what select() keeps of these
-//                                                             entries where all else is 0, a bit for
-//                                                             each, [x.size()]; in memory that grows
-//                                                             with them. The other kinds need none
+//  streaming      bool keep(v, Index i) const                one value at a time (v: float, and
+//                                                            double for F64 if supported)
+//  blocking       Index block() const
+//                 void select(span<const float> in, span<uint8_t> keep) const
+//                                                            block() neighbours, fewer at the end
+//                                                            of a row; `keep` is 0 on entry
+//                 bool select_by_row(const Dense& x, const MatrixView& lines, uint8_t* bits) const
+//                                                            optional: the whole tensor at once,
+//                                                            into a mask of zeros, or false
+//  materializing  Mask select(const Dense& x, const Hints& h) const
+//                 Mask select_stored(const Entries& x, const Hints& h) const
+//                                                            optional: the selection from these
+//                                                            entries, all others being 0, [x.size()],
+//                                                            in memory proportional to them; the
+//                                                            other kinds do not need it
 //
-// A materializing one says what it reads of Hints: static constexpr bool needs_scores = true,
-// needs_pattern, needs_own. Of scores it says further
-//   static Dense scores_of(const Dense& x, const Dense& gradient)
-//                                      those that one gradient gives; default: the gradient itself
-//   static void add_scores(Dense& scores, const Dense& x, const Dense& gradient)
-//                                      they add up over training: adds those of one step
-//   static constexpr bool scores_are_learned = true
-//                                      they are parameters themselves, which no gradient of x gives
+// A materializing sparsifier declares what it reads of Hints: static constexpr bool needs_scores =
+// true, needs_pattern, needs_own. Its scores may have:
+//  static Dense scores_of(const Dense& x, const Dense& gradient)
+//                                     the scores of one gradient; default: the gradient itself
+//  static void add_scores(Dense& scores, const Dense& x, const Dense& gradient)
+//                                     adds the scores of one step; for scores summed over training
+//  static constexpr bool scores_are_learned = true
+//                                     scores are parameters, not computed from gradients of x
 //
 // Other optional members, of any kind:
-//   bool selects_on_device(const Dense& x) const   whether it can select where x is on a device;
-//                                      its hints are there or on the CPU
-//   Share share() const                how much stays, where its numbers alone say; otherwise that
-//                                      is the spec's `sparsity` or `fraction`, which go
-//   std::uint64_t seed                 the spec's key `seed`: each tensor gets one of its own
-//   static constexpr const char* own_keys[]
-//                                      of the own_sparsifier of a layout (tensor/layout.h): keys of
-//                                      its spec that are none of the layout's
-//   std::string_view fit_name() const  which of several ways it fits values into that layout: for
-//                                      reports
+//  bool selects_on_device(const Dense& x) const   whether it can select on x's device; its hints
+//                                     are on that device or on the CPU
+//  Share share() const                the share that stays, if the parameters determine it. Without
+//                                     it, the spec's `sparsity` or `fraction` is the share pruned
+//  std::uint64_t seed                 the spec's key `seed`; every tensor gets a seed of its own
+//  static constexpr const char* own_keys[]
+//                                     for the own_sparsifier of a layout (tensor/layout.h): keys of
+//                                     its spec that are not the layout's
+//  std::string_view fit_name() const  the name of the fit's algorithm, for reports
 //
-// Blocks run along the rows of the matrix the tensor is seen as; a blocking sparsifier with
-// members `axis` and `dims` says otherwise (matrix_view.h).
+// Blocks run along the rows of the matrix view; the members `axis` and `dims` of a blocking
+// sparsifier change this (matrix_view.h).
 #pragma once
 #include <memory>
 #include <optional>
@@ -55,12 +55,12 @@ class Sparsifier;
 
 // Inputs besides the tensor that some sparsifiers need.
 struct Hints {
-  const Mask* pattern = nullptr;    // the pattern the tensor had
-  const Dense* scores = nullptr;    // a number for each element; its meaning is the sparsifier's
+  const Mask* pattern = nullptr;    // the pattern that the tensor has
+  const Dense* scores = nullptr;    // a score per element; the sparsifier defines their meaning
   const Sparsifier* own = nullptr;  // the tensor's own sparsifier
 };
 
-// The same on the CPU, for a sparsifier that chooses there.
+// The hints on the CPU, for a sparsifier that selects on the CPU.
 class HintsHere {
  public:
   explicit HintsHere(const Hints& hints);
@@ -88,7 +88,7 @@ concept Materializing = Named<S> && requires(const S& s, const Dense& x, const H
 enum class Kind { streaming, blocking, materializing };
 std::string_view name_of(Kind kind);
 
-// Any of the three kinds, as a value; copies share.
+// A sparsifier of any kind as a value; copies share it.
 class Sparsifier {
  public:
   template <class S>
@@ -97,8 +97,8 @@ class Sparsifier {
 
   Name name() const { return self_->name; }
   Kind kind() const { return self_->kind; }
-  // As the registry was asked for it: "threshold:at=0.5"; the name alone where somebody made it
-  // without.
+  // The spec given to the registry, "threshold:at=0.5"; the name if it was made without the
+  // registry.
   Spec spec() const { return spec_ ? *spec_ : Spec(std::string(name().text())); }
   bool has_spec() const { return spec_ != nullptr; }
   Sparsifier with_spec(const Spec& spec) const {
@@ -106,42 +106,42 @@ class Sparsifier {
     s.spec_ = std::make_shared<const Spec>(spec);
     return s;
   }
-  // What select() needs of the hints.
+  // Which hints select() needs.
   bool needs_scores() const { return self_->needs_scores; }
   bool needs_pattern() const { return self_->needs_pattern; }
   bool needs_own() const { return self_->needs_own; }
-  // The scores that one gradient of x gives.
+  // The scores of one gradient of x.
   Dense scores_of(const Dense& x, const Dense& gradient) const {
     return self_->scores_of(x, gradient);
   }
-  // Whether scores add up over the steps of training, from 0 by add_scores().
+  // Whether scores are summed over training, from 0 by add_scores().
   bool adds_scores() const { return self_->adds_scores; }
   void add_scores(Dense& scores, const Dense& x, const Dense& gradient) const {
     self_->add_scores(scores, x, gradient);
   }
-  // Whether they are not of a gradient.
+  // Whether scores are parameters, not computed from gradients.
   bool scores_are_learned() const { return self_->scores_are_learned; }
-  // How much it keeps whatever the values are, and whatever else its spec says.
+  // The share that stays, if the parameters determine it.
   std::optional<Share> share() const { return self_->share(); }
   // Whether its spec has a `seed`.
   bool has_seed() const { return self_->has_seed; }
-  // "exact", or nothing where there is one way only.
+  // The fit's algorithm, such as "exact"; empty if there is only one.
   std::string_view fit_name() const { return self_->fit_name(); }
-  // The positions to keep: deterministic, at any thread count. Error for a dtype or shape that the
-  // sparsifier cannot rank.
-  // Where x is on a device, so is the mask, and the hints are there or on the CPU; one that cannot
-  // choose there falls back to the CPU (base/fallback.h).
+  // Returns the positions to keep. Deterministic for every number of threads. Error for a dtype or
+  // shape that cannot be ranked. The mask is on x's device; the hints are there or on the CPU.
+  // Without a device implementation, selects on the CPU (base/fallback.h).
   Mask select(const Dense& x, const Hints& hints = {}) const;
-  // Whether it can: bool selects_on_device(const Dense& x) const of the sparsifier.
+  // Whether select() runs on x's device.
   bool selects_on_device(const Dense& x) const { return self_->selects_on_device(x); }
-  // What select() keeps of these entries where all else is 0, a bit for each, [x.size()]: in memory
-  // that grows with them, where selects_stored(). The hints are those of the whole tensor.
+  // The selection from these entries, all other elements being 0: a mask [x.size()], in memory
+  // proportional to the entries. The hints are those of the whole tensor. Requires
+  // selects_stored().
   Mask select_stored(const Entries& x, const Hints& hints = {}) const {
     return self_->select_stored(x, hints);
   }
   bool selects_stored() const { return self_->selects_stored; }
 
-  // What it was made from; nullptr where that is another type.
+  // The struct it was made from; nullptr if that has another type.
   template <class S>
   const S* get() const {
     const Concept& self = *self_;
@@ -149,12 +149,12 @@ class Sparsifier {
                                             : nullptr;
   }
 
-  // Whether select_rows() can tell what stays of some rows, without the others: a streaming
-  // sparsifier, and one whose blocks run along rows.
+  // Whether select_rows() can select from some rows without the others: streaming sparsifiers, and
+  // blocking ones whose blocks run along rows.
   bool is_local() const { return self_->is_local; }
-  // The same as select() for `rows` neighbouring rows of `cols` values of a row-major matrix, the
-  // first of which is its element `first`: keep[i] becomes 1 or 0. To a streaming sparsifier any
-  // run of values is a row.
+  // Selects like select() from `rows` neighbouring rows of a row-major matrix with `cols` columns,
+  // starting at its element `first`; sets keep[i] to 1 or 0. For a streaming sparsifier, any run of
+  // values is a row.
   void select_rows(const float* x, Index first, Index rows, Index cols, std::uint8_t* keep) const {
     self_->select_rows(x, first, rows, cols, keep);
   }

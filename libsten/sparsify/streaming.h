@@ -1,4 +1,4 @@
-// Sparsifiers that decide each value by itself.
+// Streaming sparsifiers, which decide on each value alone.
 #pragma once
 #include <cmath>
 
@@ -7,7 +7,7 @@
 
 namespace sten {
 
-// Everything stays: the default for dense results.
+// Keeps every value: the default for dense results.
 struct KeepAll {
   static constexpr const char* name = "keep-all";
   bool keep(auto, Index) const { return true; }
@@ -24,7 +24,7 @@ struct RandomFraction {
   static RandomFraction make(const Spec& spec);
 };
 
-// Drops abs(x) < at. `at` is rounded to the precision in which x is ranked, as numpy does.
+// Prunes abs(x) < at, with `at` rounded to the precision in which x is ranked, like numpy.
 struct Threshold {
   static constexpr const char* name = "threshold";
   double at = 0;
@@ -35,13 +35,13 @@ struct Threshold {
   static Threshold make(const Spec& spec);
 };
 
-// Keeps x > 0: the one-sided threshold.
+// Keeps x > 0.
 struct Relu {
   static constexpr const char* name = "relu";
   bool keep(auto v, Index) const { return v > 0; }
 };
 
-// The value of `key`, which has to lie in [0, 1]: Error (usage).
+// The value of `key`. Error (usage) unless it is in [0, 1].
 double fraction_of(const Spec& spec, std::string_view key);
 
 }  // namespace sten

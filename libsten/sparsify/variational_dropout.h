@@ -1,5 +1,5 @@
-// Sparse variational dropout (Molchanov, Ashukha, Vetrov 2017): a weight w has noise of variance
-// sigma^2, and alpha = sigma^2 / w^2. What has a large alpha is noise, and can go.
+// Sparse variational dropout (Molchanov, Ashukha, Vetrov 2017): weight w has noise of variance
+// sigma^2, and alpha = sigma^2 / w^2. Weights with large alpha are noise and can be pruned.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,21 +8,21 @@
 
 namespace sten::variational_dropout {
 
-// So that a weight of 0 has an alpha.
+// Added so that alpha is finite for w = 0.
 inline constexpr double least_square = 1e-8;
-// Beyond these ends alpha does not matter any more, as in the authors' program.
+// Bounds of log alpha, as in the authors' program; the divergence hardly changes beyond them.
 inline constexpr double most_log_alpha = 8;
 
 inline double log_alpha(double w, double log_sigma2) {
   return log_sigma2 - std::log(w * w + least_square);
 }
 
-// The divergence from the log-uniform prior, and its derivatives.
+// The divergence from the log-uniform prior and its derivatives.
 struct Divergence {
   double value = 0, by_w = 0, by_log_sigma2 = 0;
 };
 
-// The approximation of the paper's equation 14, which is 0 at an infinite alpha.
+// The approximation of equation 14 of the paper, 0 at infinite alpha.
 inline Divergence divergence(double w, double log_sigma2) {
   constexpr double k1 = 0.63576, k2 = 1.87320, k3 = 1.48695;
   const double given = log_alpha(w, log_sigma2);
@@ -34,7 +34,7 @@ inline Divergence divergence(double w, double log_sigma2) {
   return {value, by_a * -2 * w / (w * w + least_square), by_a};
 }
 
-// Standard normal, for u and v uniform in (0, 1) (Box, Muller 1958).
+// A standard normal value, for u and v uniform in (0, 1) (Box, Muller 1958).
 inline double normal(double u, double v) {
   constexpr double two_pi = 6.283185307179586;
   return std::sqrt(-2 * std::log(u)) * std::cos(two_pi * v);
