@@ -20,22 +20,22 @@ struct Gradient {
   static Gradient make(const Spec& spec);
 };
 
-// Movement pruning (Sanh, Wolf, Rush 2020): the same with the smallest signed score first;
 // Movement pruning (Sanh, Wolf, Rush 2020): the same, smallest signed score first. Hints::scores is
 // S = -sum w * dL/dw, summed over training.
 struct Movement {
   static constexpr const char* name = "movement";
   static constexpr bool needs_scores = true;
   double sparsity = 0.5;
-  // Of one step: -x * gradient, F32, or F64 where one of them is.
+  // The scores of one step: -x * gradient, F32, or F64 if either is F64.
   static Dense scores_of(const Dense& x, const Dense& gradient);
-  // scores -= x * gradient, all F32.
+  // Computes scores -= x * gradient, all F32.
   static void add_scores(Dense& scores, const Dense& x, const Dense& gradient);
   Mask select(const Dense& x, const Hints& hints) const;
   static Movement make(const Spec& spec);
 };
 
-// Soft movement pruning (the same): keeps where sigmoid(S) > at, in double; Hints::scores is S.
+// Soft movement pruning (Sanh, Wolf, Rush 2020): keeps elements with sigmoid(S) > at, in double.
+// Hints::scores is S.
 struct SoftMovement {
   static constexpr const char* name = "soft-movement";
   static constexpr bool needs_scores = true;
@@ -46,7 +46,6 @@ struct SoftMovement {
   static SoftMovement make(const Spec& spec);
 };
 
-// L0 regularisation (Louizos, Welling, Kingma 2018): keeps where the hard-concrete gate
 // L0 regularisation (Louizos, Welling, Kingma 2018): keeps elements whose hard-concrete gate
 // clamp(1.2 * sigmoid(a) - 0.1, 0, 1) is above 0, in double. Hints::scores is a.
 struct L0 {
@@ -57,7 +56,6 @@ struct L0 {
   Mask select_stored(const Entries& x, const Hints& hints) const;
 };
 
-// Variational dropout (Molchanov, Ashukha, Vetrov 2017): keeps where log alpha = log(sigma^2 / x^2)
 // Variational dropout (Molchanov, Ashukha, Vetrov 2017): keeps elements with log alpha =
 // log(sigma^2 / x^2) <= at, in double. Hints::scores is log sigma^2.
 struct VariationalDropout {
@@ -73,10 +71,10 @@ struct VariationalDropout {
 // The index of the first NaN; no value if there is none.
 std::optional<Index> first_nan(const Dense& x);
 
-// Tensors whose magnitudes are the ranks of x, F64 if `wide`, else F32. Ranks are equal if their
-// bits except the sign are equal; some are not numbers.
+// gradient_ranks() and movement_ranks() return a tensor whose magnitudes are the ranks of x, F64 if
+// `wide`, else F32. Ranks are equal if their bits except the sign are equal; some are not numbers.
 //
-//  Ranks |w * g|, and infinity for non-finite w. Error for a NaN rank.
+// Ranks |w * g|, and infinity for non-finite w. Error for a NaN rank.
 Dense gradient_ranks(const Dense& x, const Dense& gradient, bool wide);
 // Signed scores have more ranks than magnitudes. With `below_zero`, for pruning negative scores
 // only, all other scores have one rank above them; otherwise all negative scores have rank 0.
