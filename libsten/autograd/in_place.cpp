@@ -1,4 +1,4 @@
-// Values of a tape that are written over.
+// In-place operators on values of a tape.
 #include <algorithm>
 
 #include "libsten/autograd/tape.h"
@@ -14,10 +14,10 @@ void Tape::apply_in_place(Name op, Var& x, std::span<const Var> others,
   std::vector<Var> in{x};
   in.insert(in.end(), others.begin(), others.end());
   Step step = step_of(op, in, attributes);
-  // As it is for the watcher, and a slot alone for the step.
+  // A watcher sees the old values; the recorded step needs only their slots.
   if (!watcher_) in.clear();
   write(x.value_);
-  // A sparse one has its positions still, and so has its gradient.
+  // A sparse value keeps its positions, and so does its gradient.
   const Formats formats =
       x.value_.is<Dense>()
           ? Formats::dense()

@@ -1,4 +1,4 @@
-// A weight that is trained.
+// Parameter: a weight that is trained.
 #pragma once
 #include <map>
 #include <string>
@@ -12,11 +12,11 @@ struct Parameter {
   explicit Parameter(Tensor value) : value(std::move(value)) {}
   Parameter(std::string name, Tensor value) : name(std::move(name)), value(std::move(value)) {}
 
-  std::string name;  // for messages, and for the names of its state in a checkpoint
+  std::string name;  // in messages and in the names of its state in a checkpoint
   Tensor value;
-  // By the optimizer's names, such as "momentum"; empty before the first step. Dense, in the
-  // weight's dtype: of its shape where the weight is dense or masked, else one number for each of
-  // its values() in their order. To go on where training stopped, put back what was here.
+  // State by the optimizer's names, such as "momentum"; empty before the first step. Dense, in the
+  // weight's dtype: in the weight's shape if that is dense or masked, else one element per element
+  // of values(). Restore it to continue a training run.
   std::map<std::string, Tensor, std::less<>> state;
 };
 

@@ -11,7 +11,7 @@ using tape_detail::Slot;
 
 const Name same_pattern(SamePattern::name), add("add");
 
-// Kept for each operator of this thread: a step of training asks for it at each of its nodes.
+// Cached per operator and thread: a training step asks for the name at each node.
 Name grad_of(Name op) {
   thread_local std::vector<Name> known;
   if (op.id() >= known.size()) known.resize(op.id() + 1);
@@ -20,7 +20,7 @@ Name grad_of(Name op) {
   return grad;
 }
 
-// A tensor of ones or zeros of one of the types that gradients have.
+// A tensor of ones or zeros in the dtype of a gradient.
 Tensor filled(const Shape& shape, DType dtype, float v, Device device) {
   if (v == 0) return Dense{shape, Values(dtype, size_of(shape), device)};
   Dense x = Dense::zeros(dtype, shape);
@@ -39,7 +39,7 @@ Outputs run_one(Name op, std::span<const Tensor> in, const OutFormat& format, co
 
 OutHints hints_of(const Slot& s) { return {.like = s.like ? &*s.like : nullptr}; }
 
-// What same-pattern takes: the positions of the value, which of a dense one are all.
+// Gives same-pattern the positions of the value; those of a dense value are all.
 void take_positions(Slot& s, const Tensor& value) {
   for (Sparsifier* by : {&s.format.inline_by, &s.format.external}) {
     if (by->name() != same_pattern) continue;
@@ -50,7 +50,7 @@ void take_positions(Slot& s, const Tensor& value) {
   }
 }
 
-// One more contribution, written as contribution_format() says.
+// Adds a contribution, written in the format that walk() chose.
 void receive(Slot& s, Tensor g) {
   --s.expected;
   if (!s.grad) {
@@ -59,12 +59,12 @@ void receive(Slot& s, Tensor g) {
   }
   const bool is_last = s.expected == 0;
   const Tensor terms[] = {*std::move(s.grad), std::move(g)};
-  // Sums of what has the format already keep all of it.
+  // Until the last contribution, a sum must keep everything, unless the format is additive.
   const OutFormat& f = is_last || s.format.is_additive() ? s.format : OutFormat::dense();
   s.grad = *std::move(run_one(add, terms, f, hints_of(s)).front());
 }
 
-// A parameter's gradient that is whole.
+// Passes a complete gradient of a parameter to the receiver.
 void pass_on(Slot& s, const Tape::Receiver* to) {
   if (to && s.is_leaf && s.expected == 0) (*to)(s.number, *std::exchange(s.grad, std::nullopt));
 }
@@ -139,7 +139,7 @@ std::vector<Var> Tape::apply_all(Name op, std::span<const Var> in, const Attribu
   const bool may_record = !is_paused_ && !watcher_ && is_of_tape;
   SavedTensors saved;
   Outputs made = run(op, {values, wanted, attributes, {}, {}, may_record ? &saved : nullptr});
-  // Integers, such as places or a shape, have no gradient.
+  // Integers, such as indices or a shape, have no gradient.
   const auto is_real = [](const auto& t) { return t && is_prunable(t->dtype()); };
   const bool is_recorded = may_record && std::ranges::any_of(made, is_real);
   const bool is_watched = watcher_ && is_of_tape;
@@ -207,8 +207,8 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool retain_graph
   if (seed->shape() != shape)
     fail_usage("backward: a gradient of shape {} does not fit a value of shape {}",
                to_string(seed->shape()), to_string(shape));
-  // What is on the way to y, and how many contributions each gets. Those of former walks that
-  // leaves hold are set aside, so that formats see this walk's alone.
+  // Finds the steps that y depends on, and the number of contributions of each value. Gradients of
+  // earlier walks are set aside, so that formats apply to this walk only.
   std::vector<char> is_reached(steps_.size());
   std::vector<std::pair<SlotPtr, std::optional<Tensor>>> before;
   const auto expect = [&](const SlotPtr& s) {
@@ -237,7 +237,7 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool retain_graph
     pass_on(*y.slot_, to);
     for (std::size_t i = steps_.size(); i-- > 0;) {
       if (is_reached[i]) walk(steps_[i], to);
-      // What it kept is not needed any more.
+      // Releases the tensors that the step saved.
       if (!retain_graph) steps_.pop_back();
     }
     for (auto& [slot, g] : before) {
@@ -277,16 +277,16 @@ void Tape::walk(Step& step, const Receiver* to) {
   std::vector<OutHints> hints;
   for (const SlotPtr& s : step.in) {
     hints.push_back(s ? hints_of(*s) : OutHints{});
-    // The only one, or one of those that are added up.
+    // Single contributions, and those to additive formats, are written in the final format.
     const bool as_asked = s && ((s->expected == 1 && !s->grad) || s->format.is_additive());
     formats.push_back(!s ? nullptr : as_asked ? &s->format : &OutFormat::dense());
   }
-  // A value that is used twice here gets two.
+  // A value that is used twice in this step gets two contributions.
   for (std::size_t i = 0; i < step.in.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (step.in[i] && step.in[i] == step.in[j] && !step.in[i]->format.is_additive())
         formats[i] = formats[j] = &OutFormat::dense();
-  // A dense gradient that is there already may be added to.
+  // The step may add to a dense gradient that exists already.
   for (std::size_t i = 0; i < step.in.size(); ++i)
     if (const SlotPtr& s = step.in[i]; s && s->grad && s->grad->is<Dense>() && s->format.is_dense())
       hints[i].sum = &s->grad;

@@ -1,4 +1,4 @@
-// Reverse-mode automatic differentiation: a tape remembers the operators that ran, and walks them
+// Reverse-mode automatic differentiation: a tape records the operators that run and walks them
 // backwards.
 //
 //   Tape tape;
@@ -6,8 +6,8 @@
 //   tape.backward(mse(linear(x, w), y));
 //   sgd.step(weight, *w.grad());
 //
-// A Var is a value and where its gradient goes; its value lives as long as it or a step of the tape
-// that needs it. A tape is one thread's; make one for each step of training.
+// A Var is a value and the slot of its gradient. The value lives as long as the Var or a step of
+// the tape that needs it. A tape belongs to one thread; make one per training step.
 #pragma once
 #include <functional>
 #include <memory>
@@ -23,16 +23,16 @@ class Tape;
 
 namespace tape_detail {
 
-// Where gradients of one value are added up.
+// The sum of the gradients of a value.
 struct Slot {
   Tape* tape = nullptr;
   bool is_leaf = false, is_kept = false;
   OutFormat format{};            // of the gradient
   Shape shape{};                 // of the value
-  std::optional<Tensor> like{};  // a sparse value, whose positions same-pattern takes
+  std::optional<Tensor> like{};  // a sparse value whose positions same-pattern uses
   std::optional<Tensor> grad{};
-  Index expected = 0;      // contributions that are still to come
-  std::size_t number = 0;  // of a leaf: how many its tape had before
+  Index expected = 0;      // contributions not yet received
+  std::size_t number = 0;  // of a leaf: its index among the leaves of the tape
 };
 
 }  // namespace tape_detail
@@ -45,12 +45,12 @@ class Var {
   const Tensor& value() const { return value_; }
   Shape shape() const { return value_.shape(); }
   bool wants_grad() const { return slot_ != nullptr; }
-  // Of a parameter after backward(), and of another value where retain_grad() was said before.
+  // The gradient after backward(): of a parameter, or of a value after retain_grad().
   const std::optional<Tensor>& grad() const;
   const Var& retain_grad() const;
   [[deprecated("retain_grad")]] const Var& keep_grad() const { return retain_grad(); }
-  // The same for all copies of a value of a tape, for as long as one of them lives; nullptr of a
-  // constant.
+  // Identifies a value of a tape: equal for all copies as long as one of them lives; nullptr for
+  // constants.
   const void* identity() const { return slot_.get(); }
 
  private:
@@ -72,34 +72,33 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
   ~Tape();
 
-  // A leaf whose gradient is wanted: of its own positions in its own layout, unless said otherwise.
+  // A leaf that receives a gradient, by default in its own layout at its own positions.
   Var parameter(Tensor value);
   Var parameter(Tensor value, OutFormat grad);
 
-  // Runs an operator with one output, or with one for each format, and remembers it where
-  // one of the inputs wants a gradient. An external sparsifier that needs scores, which here come
-  // with the gradient, has to wait for it: the output is in the temporary layout (DeferredSparsity).
+  // Runs an operator, with one output or one per format, and records it if an input wants a
+  // gradient. An external sparsifier whose scores come from the gradient must wait for it: the
+  // output stays in the temporary layout (DeferredSparsity).
   Var apply(Name op, std::span<const Var> in, const Attributes& attributes = {},
             const Formats& formats = Formats::dense());
   std::vector<Var> apply_all(Name op, std::span<const Var> in, const Attributes& attributes,
                              std::span<const Formats> formats);
 
-  // The same in place: x becomes the operator's output, whose format is dense or x's own, and
-  // `write` makes it of the value that x has. Error (usage), and x is unchanged, where x is a
-  // parameter, or a step of the tape needs the old value to be walked back.
+  // Runs an operator in place: x becomes its output, whose format is dense or that of x; `write`
+  // computes it from the value of x. Error (usage), which leaves x unchanged, if x is a parameter
+  // or a recorded step needs the old value.
   void apply_in_place(Name op, Var& x, std::span<const Var> others, const Attributes& attributes,
                       const std::function<void(Tensor&)>& write);
 
-  // dy/d of every parameter that y depends on is added to its gradient. seed: the gradient of y;
-  // without one y has one element, and it is 1. What a value's uses contribute is added up, and the
-  // format of its gradient applied to the sum; same-pattern to each of them. What the steps kept is
-  // let go, unless they are to be walked again. Error (usage) where y does not depend on a
-  // parameter, or an operator on the way has no gradient. If it throws, parameters keep the
-  // gradients that they had before.
+  // Adds dy/dp to the gradient of every parameter p that y depends on. seed: the gradient of y;
+  // default 1, for y of one element. Contributions are summed before the format of a gradient
+  // applies; same-pattern applies to each. Releases the recorded steps unless retain_graph. Error
+  // (usage) if y depends on no parameter, or if a recorded operator has no gradient. After an
+  // exception, parameters have their previous gradients.
   void backward(const Var& y, std::optional<Tensor> seed = {}, bool retain_graph = false);
-  // The same, but gradients of parameters go to `to` as soon as they are whole, while others are still
-  // computed, and not to their Vars. Those of the last steps come first, always in the same order.
-  // Parameters have numbers from 0 on, as parameter() made them.
+  // The same, but passes each parameter's gradient to `to` as soon as it is complete, while others
+  // are still computed, instead of storing it. The order is fixed: parameters of the last steps
+  // first. Parameters are counted from 0 in the order of parameter().
   using Receiver = std::function<void(std::size_t parameter, Tensor gradient)>;
   void backward(const Var& y, std::optional<Tensor> seed, const Receiver& to);
 
@@ -111,16 +110,16 @@ class Tape {
     std::span<const Formats> formats;
     std::span<const Var> out;
   };
-  // Each one from now on is shown to f, and not remembered to go backwards. All outputs have an
-  // identity() then, integers too.
+  // From now on, shows every operator to f instead of recording it. All outputs then have an
+  // identity(), including integers.
   using Watcher = std::function<void(const Applied&)>;
   void watch(Watcher f) { watcher_ = std::move(f); }
 
-  // That of a value that wants a gradient: Error (usage) where it is gone.
+  // The tape of a value that wants a gradient. Error (usage) if the tape was destroyed.
   static Tape& of(const Var& v);
-  // Steps that are remembered.
+  // Number of recorded steps.
   std::size_t size() const { return steps_.size(); }
-  // While it lives nothing is remembered.
+  // While an object lives, nothing is recorded.
   class NoGrad {
    public:
     explicit NoGrad(Tape& tape) : tape_(tape), before_(tape.is_paused_) { tape.is_paused_ = true; }
@@ -136,9 +135,9 @@ class Tape {
  private:
   using SlotPtr = std::shared_ptr<tape_detail::Slot>;
   struct Step {
-    Name op;  // of the gradient
+    Name op;  // the gradient operator
     Attributes attributes;
-    std::vector<SlotPtr> in, out;  // nullptr: no gradient is wanted
+    std::vector<SlotPtr> in, out;  // nullptr: no gradient wanted
     std::vector<Tensor> saved_values;
     std::vector<Shape> shapes;  // of the inputs
     SavedTensors saved{};       // by the implementation that ran
@@ -156,13 +155,14 @@ class Tape {
   Watcher watcher_;
 };
 
-// What a sparsifier makes of a value when its gradient has come: first-order pruning.
+// Deferred sparsity: a sparsifier that waits for the gradient of its input, as first-order pruning
+// does.
 class DeferredSparsity {
  public:
   DeferredSparsity(const Var& x, Sparsifier by, Spec layout);
   bool is_ready() const;
-  // Error (usage) before it is ready. The scores are what the sparsifier makes of x and its
-  // gradient (Sparsifier::scores_of).
+  // The sparsified value. Error (usage) unless is_ready(). The scores are Sparsifier::scores_of()
+  // of x and its gradient.
   Tensor get() const;
 
  private:
@@ -172,12 +172,12 @@ class DeferredSparsity {
 };
 using LateSparsity [[deprecated("DeferredSparsity")]] = DeferredSparsity;
 
-// On the tape of the first that wants a gradient; without one nothing is remembered.
+// Runs on the tape of the first input that wants a gradient; without one, records nothing.
 Var apply(Name op, std::initializer_list<Var> in, const Attributes& attributes = {},
           const Formats& formats = Formats::dense());
 Var apply(Name op, std::span<const Var> in, const Attributes& attributes = {},
           const Formats& formats = Formats::dense());
-// In place, as Tape::apply_in_place().
+// In place, like Tape::apply_in_place().
 void apply_in_place(Name op, Var& x, std::span<const Var> others, const Attributes& attributes,
                     const std::function<void(Tensor&)>& write);
 

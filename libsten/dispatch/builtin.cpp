@@ -29,7 +29,7 @@ void add_plain(Registry& r) {
   });
 }
 
-// Whether a layout has the numbers of its own sparsifier.
+// Whether a layout has the parameters of its own sparsifier.
 bool fits(const NmgFit& fit, const Spec& layout) {
   const Dims dims = dims_of(layout);
   return layout.integer("n") == fit.n && layout.integer("m") == fit.m &&
@@ -56,7 +56,7 @@ Nm fit_nm(const NmMagnitude& fit, const Dense& x, const SparsifyCall& call) {
   return *std::move(packed);
 }
 
-// What a sparsifier keeps of the entries of an L, for those that can choose among them.
+// Adds select_stored() on the entries of layout L, for every sparsifier that supports it.
 template <class L, class F>
 void add_stored(Registry& r, F make) {
   r.add_implementation(

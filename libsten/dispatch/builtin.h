@@ -1,4 +1,4 @@
-// The explicit list of what the toolkit brings along.
+// Registration of all built-in layouts, sparsifiers, conversions and operators.
 #pragma once
 namespace sten {
 
@@ -6,7 +6,7 @@ class Registry;
 void add_builtin(Registry& r);
 
 class Operators;
-// Theirs is in libsten/ops/builtin.cpp.
+// Defined in libsten/ops/builtin.cpp.
 void add_builtin_operators(Operators& all);
 
 }  // namespace sten

@@ -18,7 +18,7 @@ void report(const Plan& plan) {
   if (plan.kind != DispatchKind::exact || plan.moves) report_fallback(plan.text);
 }
 
-// A signature as numbers, without memory of its own where it is short.
+// Writes a signature as integers; short ones without allocation.
 class KeyWriter {
  public:
   void add(std::uint32_t v) {
@@ -54,7 +54,7 @@ OutSignature signature_of(const OutFormat* f) {
   return {f->inline_by, f->tmp.is(Dense::name) ? dense : Name(f->tmp.name())};
 }
 
-// Where its inputs are.
+// The device of the inputs.
 Device device_of(Name op, const Call& call) {
   if (call.in.empty()) return Device::cpu;
   const Device first = call.in[0].device();
@@ -82,7 +82,7 @@ bool changes_nothing(const OutFormat& f) {
   return &f == &OutFormat::dense() || (f.external.name() == keep_all && f.tmp == f.layout);
 }
 
-// What the format makes of an output that the operator has written.
+// Applies the format to an output that the operator has written.
 Tensor finish(Tensor x, const OutFormat& f, bool is_after, const OutHints& given) {
   Mask pattern;
   Hints hints{nullptr, given.scores, given.own};
@@ -191,7 +191,7 @@ Outputs Operators::run(Name op, const Call& call) const {
   try {
     return carry_out(op, *plan, call);
   } catch (const Unsupported& e) {
-    // Of the one that gave up.
+    // Removes tensors that the implementation saved before it threw.
     if (call.ctx) call.ctx->erase(call.ctx->begin() + static_cast<Index>(saved), call.ctx->end());
     Plan other;
     {
@@ -202,7 +202,7 @@ Outputs Operators::run(Name op, const Call& call) const {
     }
     if (other.run == plan->run && !other.moves) throw;
     for (const OutHints& h : call.hints)
-      if (h.sum && !*h.sum) throw;  // which would be lost
+      if (h.sum && !*h.sum) throw;  // the sum was lost
     report(other);
     return carry_out(op, other, call);
   }
@@ -215,7 +215,7 @@ Outputs Operators::carry_out_on_cpu(Name op, const Plan& plan, const Call& call)
   like.reserve(hints.size());
   for (OutHints& h : hints) {
     if (h.like) h.like = &like.emplace_back(h.like->to(Device::cpu));
-    h.sum = nullptr;  // stays there
+    h.sum = nullptr;  // the sum stays on its device
   }
   SavedTensors saved;
   if (call.ctx)

@@ -1,4 +1,4 @@
-// The table of operators: who computes what, chosen by the layouts of inputs and outputs.
+// The table of operators and their implementations, chosen by the layouts of inputs and outputs.
 #pragma once
 #include <exception>
 #include <functional>
@@ -17,47 +17,47 @@
 
 namespace sten {
 
-// What a sparsifier of an output may ask for, and what its implementation may.
+// Inputs of an output's sparsifier, and the sum to which an implementation may add.
 struct OutHints {
-  const Tensor* like = nullptr;     // same-pattern: whose positions
-  const Dense* scores = nullptr;    // those that rank by more than the values
+  const Tensor* like = nullptr;     // same-pattern: the tensor whose positions are used
+  const Dense* scores = nullptr;    // for sparsifiers that rank by scores
   const Sparsifier* own = nullptr;  // resparsify
-  // A dense tensor of the output's shape and dtype. The caller adds the output to it, unless the
-  // implementation does (Call::add_to_sum). Only where the format changes nothing.
+  // A dense tensor of the output's shape and dtype to which the caller adds the output, unless the
+  // implementation does (Call::add_to_sum). Only for formats that change nothing.
   std::optional<Tensor>* sum = nullptr;
 };
 
-// Tensors that an implementation hands to the gradient of its operator, by names of its own.
+// Named tensors that an implementation saves for backward.
 using SavedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-// One call of an operator, as its implementations see it.
+// The arguments of an implementation: one call of an operator.
 struct Call {
   std::span<const Tensor> in;
-  // Of each output; nullptr for one that nobody wants, as gradients of constants.
+  // The format of each output; nullptr for unneeded outputs, such as gradients of constants.
   std::span<const OutFormat* const> formats;
   const Attributes& attributes;
-  // Of a gradient: the shapes of the operator's inputs.
+  // In a gradient: the shapes of the operator's inputs.
   std::span<const Shape> shapes = {};
-  // Of each output, or none at all.
+  // Hints of each output, or empty.
   std::span<const OutHints> hints = {};
-  // Where save() puts tensors; nullptr: no tape records the call. Of a gradient: what was saved.
+  // The tensors of save(); nullptr if no tape records the call. In a gradient: the saved tensors.
   SavedTensors* ctx = nullptr;
 
-  // For what the forward has at hand and its gradient would compute again: kept with the step, and
-  // released when the tape lets go of it. Without a tape nothing happens.
+  // Saves an intermediate result that the gradient would otherwise compute again. The tape keeps x
+  // with the recorded operator. Does nothing without a tape.
   void save(std::string name, Tensor x) const {
     if (ctx) ctx->emplace_back(std::move(name), std::move(x));
   }
-  // In a gradient; nullptr where the implementation that ran saved nothing of that name.
+  // In a gradient: a saved tensor; nullptr if the forward implementation did not save `name`.
   const Tensor* saved(std::string_view name) const;
 
   bool wants(std::size_t i) const { return formats[i] != nullptr; }
   const OutFormat& out(std::size_t i = 0) const { return *formats[i]; }
 
-  // For an implementation that would rather add to a sum than write zeros for others to add.
-  // f(Values&) adds output i to the caller's sum, in place where nobody else holds it; return the
-  // result as the output. Without a sum the result is empty and f does not run. If f throws, it
-  // does so before it writes, and the caller keeps the sum.
+  // Lets an implementation add to the caller's sum instead of writing a new tensor. Calls
+  // f(Values&) to add output i to the sum, in place if nothing else shares it; return the result as
+  // the output. Without a sum, the result is empty and f is not called. f may throw only before it
+  // writes; the caller then keeps the sum.
   template <class F>
   std::optional<Tensor> add_to_sum(std::size_t i, F&& f) const;
 };
@@ -78,69 +78,71 @@ std::optional<Tensor> Call::add_to_sum(std::size_t i, F&& f) const {
   return std::exchange(sum, std::nullopt);
 }
 
-// In the order of the formats; what nobody wants may be left out, and so may be the gradient of an
-// input that has none, such as the numbers of an embedding's rows.
+// Results in the order of the formats. Unneeded outputs may be empty, and so may the gradient of an
+// input without gradient, such as indices.
 using Outputs = std::vector<std::optional<Tensor>>;
 using Implementation = std::function<Outputs(const Call&)>;
 
-// Which tensors of the operator its gradient reads; others: all inputs but the first.
+// The tensors that the gradient reads; others: all inputs except the first.
 enum class SavedForBackward { inputs, outputs, others, nothing };
 using Keeps [[deprecated("SavedForBackward")]] = SavedForBackward;
 
-// What is true of an operator, whatever the layouts. Its gradient is the operator of the name with
-// ".grad": inputs are the gradients of its outputs and what it keeps, outputs the gradients of its
-// inputs.
+// Properties of an operator in all layouts. Its gradient is the operator "NAME.grad": inputs are
+// the gradients of the outputs and the saved tensors, outputs are the gradients of the inputs.
 struct Operator {
   SavedForBackward saves = SavedForBackward::inputs;
 };
 
-// One decision, as data.
+// A plan: one dispatch decision as data.
 struct Plan {
   union {
     DispatchKind kind = DispatchKind::exact;
     DispatchKind way;  // deprecated: kind
   };
-  std::vector<Name> in;     // the layouts that inputs are brought to before
-  std::vector<bool> after;  // outputs that are computed dense, and sparsified after that
+  std::vector<Name> in;     // layouts to which inputs are converted first
+  std::vector<bool> after;  // outputs that are computed dense, then sparsified
   double cost = 0;          // of conversions
-  std::string text;         // one line: what was chosen, and of a fallback what was missing
+  std::string text;         // one line: the decision, and for a fallback what was missing
   std::shared_ptr<const Implementation> run;
-  bool moves = false;  // inputs are taken from their device to the CPU before, outputs back after
+  bool moves = false;  // copies inputs from their device to the CPU, and outputs back
 };
 
 class Operators {
  public:
   explicit Operators(const Registry& layouts) : layouts_(layouts) {}
 
-  // Once per operator; without, it keeps its inputs.
+  // Declares an operator, once. Undeclared operators save their inputs.
   void declare(Name op, const Operator& what);
   Operator what(Name op) const;
-  // `pattern` may have the names of `any` in it. `when`, if not empty, has to agree as well. What
-  // has fewer wildcards is preferred, and among equals what was added last; the same pattern,
-  // without a `when`, replaces. So a user's implementation goes before a built-in one.
+  // Adds an implementation for all signatures that match `pattern`, which may have wildcards
+  // (`any`), and for which `when`, if given, returns true. Patterns with fewer wildcards take
+  // precedence, then later additions, so that implementations of users precede built-in ones. The
+  // same pattern without a `when` is replaced.
   void add(Signature pattern, Implementation run,
            std::function<bool(const Signature&)> when = nullptr);
 
-  // What a call with such inputs and outputs does. The routes in order: an implementation for these
-  // layouts; where inputs are on a device, then what is planned for the CPU; one for layouts that
-  // inputs can be converted to without loss, at the least cost; the same with outputs that are
-  // dense and sparsified after that; the dense one. A conversion costs 1 for each direct edge and
-  // dense_cost where it goes through dense; dense inputs are never converted. Error (usage) where
-  // not even a dense implementation exists. Needs no tensors, changes nothing but the cache, and
-  // is kept until something is added.
+  // The plan of a call. Tries in this order:
+  //  1. an implementation for these layouts
+  //  2. for inputs on a device: the plan for the CPU
+  //  3. the implementation whose inputs are reached by lossless conversions at the lowest cost
+  //  4. the same with dense outputs that are sparsified afterwards
+  //  5. the dense implementation
+  // A conversion costs 1 per direct edge and dense_cost through dense; dense inputs are never
+  // converted. Error (usage) without a dense implementation. Needs no tensors; plans are cached
+  // until something is added.
   std::shared_ptr<const Plan> plan(const Signature& wanted) const;
   static constexpr double dense_cost = 8;
 
-  // Carries the plan for a call out; where its implementation throws Unsupported, the dense one.
-  // Reports the text of a plan that is not exact (report_fallback).
+  // Runs the plan of a call, or the dense plan if the implementation throws Unsupported. Reports
+  // plans that are not exact (report_fallback).
   Outputs run(Name op, const Call& call) const;
 
-  // Signatures that have an implementation, with their wildcards, by operator.
+  // The patterns that have an implementation, with wildcards, by operator.
   std::vector<Signature> patterns(Name op) const;
   std::vector<Name> all() const;
 
-  // From now on the texts of the plans that this thread's run() carries out are appended; nullptr:
-  // no more. To look into what a model does.
+  // Appends the texts of all plans that run() executes on this thread to `to`, for inspecting a
+  // model; nullptr stops.
   static void log_plans(std::vector<std::string>* to);
 
  private:
@@ -162,9 +164,9 @@ class Operators {
   std::shared_ptr<const Plan> find(std::span<const std::uint32_t> key) const;
   std::shared_ptr<const Plan> plan_of(Name op, const Call& call) const;
   Plan make_plan(const Signature& wanted) const;
-  // Every input dense, and every output made dense first.
+  // The plan that converts all inputs to dense and sparsifies dense outputs.
   Plan dense_plan(const Signature& wanted, const std::string& why) const;
-  // Of what is on a device, that of the CPU.
+  // The plan for inputs on a device that runs on the CPU.
   Plan cpu_plan(const Signature& wanted, const std::string& why) const;
   Outputs carry_out(Name op, const Plan& plan, const Call& call) const;
   Outputs carry_out_on_cpu(Name op, const Plan& plan, const Call& call) const;
@@ -179,18 +181,18 @@ class Operators {
   mutable std::unordered_map<Key, std::shared_ptr<const Plan>, KeyHash, KeyEqual> plans_;
 };
 
-// The process-wide one, with the built-ins in it.
+// The operators of the process, including the built-in ones.
 Operators& operators();
 
-// By operators().
+// Runs operators().run().
 Outputs run(Name op, const Call& call);
-// One output, of an operator with one.
+// Runs an operator with one output.
 Tensor apply(Name op, std::initializer_list<Tensor> in, const Attributes& attributes = {},
              const OutFormat& out = OutFormat::dense());
 Tensor apply(Name op, std::span<const Tensor> in, const Attributes& attributes = {},
              const OutFormat& out = OutFormat::dense());
 
-// For namespace scope, as add_layout().
+// For namespace scope, like add_layout().
 bool add_operator(Signature pattern, Implementation run);
 bool declare_operator(Name op, const Operator& what);
 

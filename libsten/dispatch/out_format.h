@@ -1,4 +1,4 @@
-// What becomes of an operator's output, in the paper's four parts (section 3.3).
+// Output format: how an operator's output is sparsified and stored (STen paper, section 3.3).
 #pragma once
 #include <string>
 
@@ -7,35 +7,35 @@
 
 namespace sten {
 
-// inline sparsifier -> temporary layout -> external sparsifier -> output layout. The operator
-// applies the inline sparsifier to values as it computes them and writes what stays in the
-// temporary layout; the external one sees all of that.
+// Inline sparsifier -> temporary layout -> external sparsifier -> output layout. The operator
+// applies the inline sparsifier while it computes, and writes the kept values in the temporary
+// layout. The external sparsifier sees the whole temporary result.
 struct OutFormat {
   Sparsifier inline_by = keeping_all();
   Spec tmp{"dense"};
   Sparsifier external = keeping_all();
   Spec layout{"dense"};
 
-  // Everything, dense.
+  // Keeps all values, dense.
   static const OutFormat& dense();
-  // x's own positions in x's own layout, nothing else being computed if possible: for
-  // gradients and updates of x. Dense for a dense x.
+  // The positions and layout of x, for gradients and updates of x; other values are not computed
+  // where possible. Dense if x is dense.
   static OutFormat same_as(const Tensor& x);
-  // A sparsifier that runs inline, and the layout it writes.
+  // An inline sparsifier and the layout that it writes.
   static OutFormat fused(Sparsifier by, const Spec& layout);
-  // A sparsifier that sees the whole dense result, and the layout it is then packed into.
+  // An external sparsifier of the dense result, and the layout into which the selection is packed.
   static OutFormat after(Sparsifier by, const Spec& layout);
 
   bool is_dense() const;
-  // Whether what is made of a sum is the sum of what is made of its terms: keep-all or same-pattern,
-  // and nothing after it.
+  // Whether format(a + b) = format(a) + format(b): keep-all or same-pattern, without an external
+  // sparsifier.
   bool is_additive() const;
 
-  // "threshold:at=0.5 -> csr -> keep-all -> csr"
+  // Returns "threshold:at=0.5 -> csr -> keep-all -> csr".
   std::string str() const;
 };
 
-// For each of an operator's outputs on a tape: its format and that of its gradient.
+// The formats of an output on a tape and of its gradient.
 struct Formats {
   OutFormat out, grad;
 

@@ -1,4 +1,4 @@
-// How an implementation is chosen, or the dense fallback.
+// Plans: the choice of an implementation, or of the dense fallback.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 const Name dense("dense"), any_layout(any::layout);
 
-// The signature of what is computed where outputs are dense, and which are sparsified after that.
+// The signature with dense outputs, and which of them are sparsified afterwards.
 std::pair<Signature, std::vector<bool>> with_dense_outputs(const Signature& wanted) {
   Signature s = wanted;
   std::vector<bool> after(s.out.size());
@@ -37,7 +37,7 @@ const Operators::Entry* Operators::best(const Signature& wanted) const {
   return found;
 }
 
-// Nothing where the conversion may fail.
+// No value if the conversion may fail.
 std::optional<double> Operators::conversion_cost(Name from, Name to) const {
   if (from == dense) return std::nullopt;
   if (to == dense) return dense_cost;
@@ -104,7 +104,7 @@ Plan Operators::make_plan(const Signature& wanted) const {
     plan->text = missing + plan->text;
     return *std::move(plan);
   }
-  // Dense results, where others were asked for.
+  // Dense results instead of the requested formats.
   const auto [s, after] = with_dense_outputs(wanted);
   if (s != wanted) {
     if (const Entry* e = best(s))

@@ -18,7 +18,7 @@ std::vector<std::string> keys_of(const Map& map) {
   return keys;
 }
 
-// Of elements of that many bytes.
+// A dtype whose elements have this many bytes.
 DType any_dtype(Index width) {
   return width == 1 ? DType::U8 : width == 2 ? DType::U16 : width == 4 ? DType::U32 : DType::U64;
 }
@@ -30,7 +30,7 @@ void Registry::add(std::string name, LayoutEntry entry) {
   entry.order = layouts_.size();
   if (const auto before = layouts_.find(name); before != layouts_.end()) {
     entry.order = before->second.order;
-    // They know the type that had the name.
+    // The edges have the previous type of this name.
     edges_.erase(name);
     for (auto& [from, to] : edges_) to.erase(name);
     for (auto& [sparsifier, all] : implementations_)
@@ -48,7 +48,7 @@ void Registry::add_sparsifier(std::string name, const Spec& example,
                                 SparsifierEntry{example, std::move(make), std::move(own_keys)});
 }
 
-// Entries stay where they are once added: a map's nodes do not move.
+// References stay valid: nodes of a map do not move.
 const Registry::LayoutEntry& Registry::layout(std::string_view name) const {
   const std::shared_lock hold(lock_);
   const auto at = layouts_.find(name);

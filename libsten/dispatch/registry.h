@@ -1,4 +1,4 @@
-// The process's tables of layouts and sparsifiers, by name.
+// The registry: the tables of layouts, sparsifiers and conversions of the process, by name.
 #pragma once
 #include <functional>
 #include <map>
@@ -9,45 +9,46 @@
 
 namespace sten {
 
-// What an implementation of a sparsifier gets besides the sparsifier and the tensor.
+// Arguments of a sparsifier's implementation besides the sparsifier and the tensor.
 struct SparsifyCall {
-  const Spec& layout;  // to write
+  const Spec& layout;  // layout of the result
   const Hints& hints;
-  // Becomes the positions that stay, unless it is nullptr. Left alone, those that the result stores.
+  // If not nullptr, receives the mask of kept positions. Left unchanged if these are the stored
+  // positions of the result.
   Mask* kept = nullptr;
 };
 
-// A way from a tensor in one layout to what a sparsifier keeps of it, in another. What selecting from
-// the dense form, and dropping what is not stored, would give; Unsupported for tensors it cannot
-// handle, which go that way then.
+// A sparsifier's implementation for two layouts. Its result must equal a selection from the dense
+// form that drops positions which are not stored. Throws Unsupported for tensors that it cannot
+// handle, which then go through the dense form.
 struct SparsifierImplementation {
   std::string sparsifier, in, out;
-  // Whether it serves these numbers; layouts are those above.
+  // Whether it supports these parameters; the specs have the layouts `in` and `out`.
   std::function<bool(const Sparsifier& s, const Spec& in, const Spec& out)> serves;
   std::function<Tensor(const Sparsifier& s, const Tensor& x, const SparsifyCall& call)> run;
 
-  // Instead of a sparsifier's name: all that can choose among entries (Sparsifier::selects_stored).
+  // In place of a sparsifier's name: all sparsifiers with Sparsifier::selects_stored.
   static constexpr const char* any_stored = "*stored";
 };
 
 class Registry {
  public:
-  // Makes L known to files, conversions and programs. `example` is a spec that the tests of every
-  // registered layout use. A registered name is replaced, and loses its edges.
+  // Makes layout L known to files, conversions and programs. `example`: a spec that tests of all
+  // registered layouts use. Replaces a layout of the same name and removes its edges.
   template <Layout L>
   void add_layout(const Spec& example = Spec(L::name));
-  // A lossless way from one layout to another that spares dense: the same positions and values,
-  // rows and columns as the same dimensions, or Error where To cannot hold them. `to` is the spec
-  // to reach, or the layout's name and dims where the way goes on: a layout whose spec needs more
-  // is an end only. Both layouts are registered before; the edge may come anew.
+  // Adds or replaces an edge, a direct lossless conversion. `convert` keeps positions, values and
+  // the dimensions of rows and columns, or throws Error if To cannot hold them. `to` is the target
+  // spec, or within a route the layout's name and dims; layouts that need more parameters are only
+  // at the end of routes. Both layouts must be registered.
   template <Layout From, Layout To>
   void add_edge(To (*convert)(const From& x, const Spec& to));
-  // `make` turns a spec into a sparsifier or throws; it checks the keys (Spec::check_keys). Those
-  // of `own_keys` are its own where it is the own_sparsifier of a layout.
+  // `make` makes a sparsifier of a spec or throws; it checks the keys (Spec::check_keys). own_keys:
+  // for the own_sparsifier of a layout, the keys that are not the layout's.
   void add_sparsifier(std::string name, const Spec& example,
                       std::function<Sparsifier(const Spec&)> make,
                       std::vector<std::string> own_keys = {});
-  // The same for an S with a name and a static S make(const Spec&).
+  // The same for a type S with a name and a static S make(const Spec&).
   template <class S>
   void add_sparsifier(const Spec& example) {
     std::vector<std::string> own_keys;
@@ -57,72 +58,69 @@ class Registry {
         S::name, example, [](const Spec& s) { return S::make(s); }, std::move(own_keys));
   }
 
-  // run(const S&, const In&, const SparsifyCall&) gives an Out (SparsifierImplementation). `serves`,
-  // if not empty, has to agree. All three are registered before, and to register one of them anew
-  // ends it; the same three, or what is `any_stored`, replace.
+  // Adds or replaces an implementation: run(const S&, const In&, const SparsifyCall&) returns Out
+  // (SparsifierImplementation). `serves`, if given, must return true. S, In and Out must be
+  // registered; registering one of them again removes the implementation.
   template <class S, Layout In, Layout Out, class F>
   void add_implementation(
       F run, std::function<bool(const S&, const Spec& in, const Spec& out)> serves = nullptr);
   void add_implementation(SparsifierImplementation made);
-  // Those that may serve the sparsifier: of its name, then of any.
+  // The implementations that may serve s: those of its name, then those of any_stored.
   using Implementations = std::vector<std::shared_ptr<const SparsifierImplementation>>;
   Implementations implementations(const Sparsifier& s) const;
 
-  // Error (usage) where the layout is unknown or the spec can never be packed; what is near is
-  // suggested.
+  // Error (usage), with a suggestion, if the layout is unknown or the spec can never be packed.
   void check_layout(const Spec& spec) const;
-  // The spec, checked so, with its keys in the layout's own order.
+  // The checked spec with its keys in the layout's order.
   Spec canonical(const Spec& spec) const;
-  // x where the mask keeps it, exactly, or Error. On x's device, as prune(); falls back to the CPU
-  // where the layout is not packed there.
+  // Packs exactly the elements of x in the mask, or throws Error. The result is on x's device;
+  // falls back to the CPU if the layout cannot be packed on the device.
   Tensor pack(const Dense& x, const Mask& keep, const Spec& layout) const;
-  // What a sparsifier keeps of x, packed; in one step with an implementation for dense.
-  // `kept` gets the mask, if needed.
+  // Packs the elements of x that s keeps; in one step with an implementation for dense. kept:
+  // receives the mask; may be nullptr.
   Tensor prune(const Dense& x, const Sparsifier& s, const Spec& layout, const Hints& hints = {},
                Mask* kept = nullptr) const;
   Tensor prune(const Dense& x, const Spec& sparsifier, const Spec& layout, const Hints& hints = {},
                Mask* kept = nullptr) const {
     return prune(x, this->sparsifier(sparsifier), layout, hints, kept);
   }
-  // From parts read elsewhere, all of them checked: Error.
+  // Makes a tensor of parts, which are checked: Error.
   Tensor load(const Stored& stored) const;
-  // Names of the parts a layout is saved as, in order.
+  // Names of the layout's parts, in the order in which they are saved.
   const std::vector<std::string>& part_names(std::string_view layout) const;
-  // Whether a tensor in the layout may be without one of these parts.
+  // Whether a tensor may lack this part.
   bool is_optional_part(std::string_view layout, std::string_view part) const;
   Sparsifier sparsifier(const Spec& spec) const;
 
-  // Edges from a layout, by name: what it leads to.
+  // The edges from a layout, by name of their targets.
   using Edge = std::function<Tensor(const Tensor&, const Spec& to)>;
   std::map<std::string, Edge> edges(std::string_view from) const;
-  // Whether specs of the layout have that key.
+  // Whether specs of the layout can have this key.
   bool has_key(std::string_view layout, std::string_view key) const;
-  // Whether the layout's name alone is not a spec of it, as its example shows.
+  // Whether specs of the layout need parameters, as its example does.
   bool needs_parameters(std::string_view layout) const;
 
-  // Whether it is registered and holds any set of positions of a matrix, whatever its numbers:
-  // static constexpr bool holds_any_pattern of the layout.
+  // Whether the layout is registered and holds_any_pattern (tensor/layout.h).
   bool holds_any_pattern(std::string_view layout) const;
-  // The name of its own_sparsifier; empty without one, and for an unknown layout.
+  // The name of the layout's own_sparsifier; empty if it has none or is unknown.
   std::string own_sparsifier(std::string_view layout) const;
-  // Whether its numbers say which sets of positions it holds: those of its own sparsifier.
+  // Whether the layout is a structure: its parameters determine the sets of positions it can hold.
   bool is_structure(std::string_view layout) const;
-  // Whether a structure holds all that `other` does, of a layout with its own sparsifier.
+  // Whether a structure can hold every selection of the own sparsifier of `other`.
   bool includes(const Spec& layout, const Spec& other) const;
-  // Bytes of all parts where those positions are packed; none where they are refused, or where to
-  // pack them is the only way to know and such a list exists. A structure holds them.
+  // Size of all parts if these positions are packed; no value if pack() would fail, or if only
+  // packing could tell and the positions are a list. A structure must be able to hold them.
   std::optional<Index> bytes(const Spec& layout, const Occupancy& of) const;
 
   struct Example {
     std::string name;
     Spec spec;
   };
-  // In the order in which they were added first: the built-in ones, as reports have them, come
-  // before others.
+  // In the order of registration: built-in layouts, in the order of reports, come first.
   std::vector<Example> layouts() const;
-  // By name.
+  // Sorted by name.
   std::vector<Example> sparsifiers() const;
-  // Of the sparsifier: keys that are none of the layout's whose own it is.
+  // The keys of a layout's own sparsifier that are not the layout's.
   std::vector<std::string> own_keys(std::string_view sparsifier) const;
 
  private:
@@ -155,11 +153,11 @@ class Registry {
   std::map<std::string, Implementations, std::less<>> implementations_;  // by sparsifier
 };
 
-// The process-wide one, with the built-ins in it.
+// The registry of the process, including the built-in entries.
 Registry& registry();
 
-// For namespace scope: where a file says `const bool added = add_layout<Mine>("mine:k=1");`, every
-// program that it is linked to knows the layout.
+// For namespace scope: with `const bool added = add_layout<Mine>("mine:k=1");` in a file, every
+// program that links it knows the layout.
 template <Layout L>
 bool add_layout(std::string_view example) {
   registry().add_layout<L>(Spec::parse(example));
@@ -176,7 +174,8 @@ bool add_edge(To (*convert)(const From& x, const Spec& to)) {
   return true;
 }
 
-// run(const S& s, const In& x, const SparsifyCall& call): what s keeps of x, as call.layout.
+// run(const S& s, const In& x, const SparsifyCall& call) returns the selection of s from x in
+// call.layout.
 template <class S, Layout In, Layout Out>
 bool add_sparsifier_implementation(Out (*run)(const S&, const In&, const SparsifyCall&)) {
   registry().add_implementation<S, In, Out>(run);

@@ -13,7 +13,8 @@ namespace {
 
 std::string dims_text(const Spec& s) { return std::string(s.word("dims", "")); }
 
-// The names on the shortest way of at least one edge, both ends among them; empty if there is none.
+// The layouts on the shortest path of at least one edge, including both ends; empty if there is no
+// path.
 std::vector<std::string> shortest(const Registry& r, const std::string& from, const std::string& to,
                                   bool with_dims) {
   std::map<std::string, std::string> before;
@@ -22,8 +23,8 @@ std::vector<std::string> shortest(const Registry& r, const std::string& from, co
     const std::string at = reached.front();
     reached.pop_front();
     for (const auto& [next, edge] : r.edges(at))
-      // On the way a layout has no numbers to be packed with; and without the key it cannot say
-      // which dimensions its rows and columns are.
+      // An intermediate layout has no parameters to be packed with, and without the key `dims` it
+      // cannot state which dimensions are rows and columns.
       if (!before.contains(next) && (next == to || !r.needs_parameters(next)) &&
           (!with_dims || r.has_key(next, "dims"))) {
         before[next] = at;
@@ -38,7 +39,7 @@ std::vector<std::string> shortest(const Registry& r, const std::string& from, co
   return path;
 }
 
-// Over edge i of the route, counted from 1.
+// Converts x over edge i of the route, counted from 1.
 Tensor follow(const Registry& r, const Route& route, std::size_t i, const Tensor& x,
               const Spec& to) {
   return r.edges(route.layouts[i - 1]).at(route.layouts[i])(x, to);
@@ -84,7 +85,8 @@ Tensor convert(const Registry& r, const Tensor& x, const Spec& layout, Route* ta
     try {
       at = follow(r, route, i, at, next);
     } catch (const Error& e) {
-      // What the target can hold, a layout on the way need not: matrices of 2^31 columns in csr.
+      // An intermediate layout may be unable to hold what the target can: matrices of 2^31 columns
+      // in csr.
       if (taken)
         *taken = {{from.name(), "dense", to.name()},
                   fmt::format("{} on the way cannot hold it: {}", route.layouts[i], e.what())};

@@ -15,7 +15,7 @@ bool has_more(const std::vector<OutSignature>& out) {
   return !out.empty() && out.back().tmp == more;
 }
 
-// The pattern's entry i of as many as there may be; nullptr beyond.
+// The pattern's entry for argument i; nullptr if it has none.
 template <class T>
 const T* entry(const std::vector<T>& pattern, std::size_t i) {
   if (!has_more(pattern)) return i < pattern.size() ? &pattern[i] : nullptr;
@@ -23,8 +23,7 @@ const T* entry(const std::vector<T>& pattern, std::size_t i) {
   return fixed == 0 ? nullptr : &pattern[std::min(i, fixed - 1)];
 }
 
-// Whether `count` entries are as many as the pattern asks for; `more` may also leave out the one
-// before it.
+// Whether the pattern matches `count` arguments; `more` allows zero repetitions.
 template <class T>
 bool counts(const std::vector<T>& pattern, std::size_t count) {
   return has_more(pattern) ? count + 2 >= pattern.size() : count == pattern.size();
@@ -52,7 +51,7 @@ std::string Signature::str() const {
 }
 
 bool inputs_match(const Signature& pattern, const Signature& wanted) {
-  // The first input is needed.
+  // At least one input is needed.
   if (!counts(pattern.in, wanted.in.size()) || (wanted.in.empty() && !pattern.in.empty()))
     return false;
   for (std::size_t i = 0; i < wanted.in.size(); ++i) {
@@ -74,7 +73,7 @@ int wildcards(const Signature& pattern) {
   for (const Name p : pattern.in) n += p == any_layout || p == more;
   for (const OutSignature& o : pattern.out) {
     n += o.tmp == any_layout || o.tmp == more;
-    // Among the kinds of sparsifiers the narrower one is preferred.
+    // Narrower kinds of sparsifiers take precedence.
     n += o.inline_by == any_streaming ? 1 : o.inline_by == any_local ? 2 : 0;
     n += o.inline_by == any_sparsifier ? 3 : 0;
   }

@@ -1,4 +1,4 @@
-// What an operator's implementation is chosen by.
+// Signature: operator, input layouts, output formats and device of a call.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,24 +9,23 @@
 
 namespace sten {
 
-// Names that stand for others where an implementation is registered.
+// Wildcards in the patterns of implementations.
 namespace any {
 inline constexpr const char* layout = "*";
-// Inline sparsifiers: all of them, streaming ones, and those for which rows are enough
-// (Sparsifier::is_local).
+// Inline sparsifiers: all, streaming ones, and those that select from rows (Sparsifier::is_local).
 inline constexpr const char* sparsifier = "*";
 inline constexpr const char* streaming = "*streaming";
 inline constexpr const char* local = "*local";
-// As the last input or output: any number of such as stand before it, none too.
+// As the last input or output: any number of repetitions of the preceding one, including none.
 inline constexpr const char* more = "...";
 }  // namespace any
 
-// How one output is written: by which inline sparsifier, in which temporary layout. A `when` of an
-// implementation (operators.h) meets none() too.
+// Inline sparsifier and temporary layout of an output. The `when` of an implementation
+// (operators.h) must accept none() too.
 struct OutSignature {
   Name inline_by{"keep-all"};
   Name tmp{"dense"};
-  bool streaming = true, local = true;  // what kind of sparsifier it is; not of one in a pattern
+  bool streaming = true, local = true;  // properties of the sparsifier; unused in patterns
 
   OutSignature() = default;
   OutSignature(Name inline_by, Name tmp) : inline_by(inline_by), tmp(tmp) {}
@@ -35,14 +34,15 @@ struct OutSignature {
         tmp(tmp),
         streaming(inline_by.kind() == Kind::streaming),
         local(inline_by.is_local()) {}
-  // Of an output that nobody wants: every pattern serves it.
+  // An output that is not needed; matches every pattern.
   static OutSignature none() { return {Name("none"), Name("none")}; }
   bool is_none() const { return *this == none(); }
   bool is_dense() const;
   friend bool operator==(const OutSignature&, const OutSignature&) = default;
 };
 
-// How an implementation is found: for these layouts; for others, to which there are routes without// loss; for dense.
+// How a call is served: by an implementation for these layouts, for others reached by lossless
+// conversions, or for dense.
 enum class DispatchKind { exact, converted, dense };
 using Way [[deprecated("DispatchKind")]] = DispatchKind;
 
@@ -57,12 +57,12 @@ struct Signature {
   friend bool operator==(const Signature&, const Signature&) = default;
 };
 
-// Whether what is registered for `pattern` serves `wanted`: its inputs, its outputs.
+// Whether an implementation for `pattern` serves the inputs, and the outputs, of `wanted`.
 bool inputs_match(const Signature& pattern, const Signature& wanted);
 bool outputs_match(const Signature& pattern, const Signature& wanted);
-// How many inputs and outputs of a pattern stand for more than one name.
+// The number of wildcards in a pattern.
 int wildcards(const Signature& pattern);
-// The pattern's name for input i, `more` resolved; "" without one.
+// The pattern's name for input i, with `more` resolved; "" if it has none.
 Name pattern_input(const Signature& pattern, std::size_t i);
 
 }  // namespace sten

@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// The layout of an implementation, with rows and columns as `like` has them.
+// The spec of an implementation's layout, with the dims of `like`.
 Spec spec_of(const std::string& layout, const Spec& like) {
   Spec s(layout);
   if (like.has("dims") && registry().has_key(layout, "dims"))
@@ -22,7 +22,7 @@ double cost_of(const Route& route) {
                                : static_cast<double>(route.layouts.size() - 1);
 }
 
-// What the implementation does for the two layouts, if it can; without a text.
+// The plan with this implementation, without text; no value if it does not serve the layouts.
 std::optional<SparsifyPlan> plan_with(std::shared_ptr<const SparsifierImplementation> run,
                                       const Sparsifier& s, const Spec& from, const Spec& to) {
   if (run->in == Dense::name) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<SparsifyPlan> plan_with(std::shared_ptr<const SparsifierImplementa
   const Route to_input = find_route(r, from, *in);
   if (to_input.through_dense()) return std::nullopt;
   auto out = reached(run->out, to);
-  // Rows and columns of the result may have to become other dimensions.
+  // The dims of the result may have to change.
   if (out && !run->serves(s, *in, *out) && !r.needs_parameters(run->out))
     out = spec_of(run->out, *in);
   if (!out || !run->serves(s, *in, *out)) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<SparsifyPlan> plan_with(std::shared_ptr<const SparsifierImplementa
   return plan;
 }
 
-// "magnitude(csr) -> csr"
+// Returns "magnitude(csr) -> csr".
 std::string step_text(const Sparsifier& s, const Spec& in, const Spec& out) {
   return fmt::format("{}({}) -> {}", s.name().text(), in.str(), out.str());
 }
@@ -123,7 +123,7 @@ SparsifyPlan plan_sparsify(const Sparsifier& s, const Spec& from, const Spec& to
                     what + no_implementation + "selects of the dense form",
                     false,
                     {}};
-  // Values are all there, or have to go elsewhere; scores are as many as dense values.
+  // Dense values are in memory already, or the tensor must leave its device.
   if (device != Device::cpu || has_dense_values(from)) {
     plan.text = what + ": selects of the dense form";
     return plan;

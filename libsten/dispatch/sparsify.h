@@ -1,4 +1,4 @@
-// What a sparsifier keeps of a tensor in any layout.
+// Application of a sparsifier to a tensor of any layout.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,34 +8,34 @@
 
 namespace sten {
 
-// How a sparsifier is applied, as data.
+// The plan of a call of sparsify().
 struct SparsifyPlan {
   union {
     DispatchKind kind = DispatchKind::exact;
     DispatchKind way;  // deprecated: kind
   };
-  Spec in, out;  // what the implementation takes and gives; of the dense way dense, and the result
-  double cost = 0;   // of conversions, as those of operators
-  std::string text;  // one line: what is done, and of a fallback what was missing
-  // A sparse tensor is made dense, although the sparsifier could do without: reported when it is
-  // carried out.
+  Spec in, out;      // layouts of the implementation; of the dense kind: dense and the result's
+  double cost = 0;   // of conversions, as for operators
+  std::string text;  // one line: the decision, and for a fallback what was missing
+  // A sparse tensor is densified although the sparsifier does not require it. Reported when the
+  // plan runs.
   bool is_fallback = false;
-  std::shared_ptr<const SparsifierImplementation> run;  // none: a conversion, or the dense way
+  std::shared_ptr<const SparsifierImplementation> run;  // nullptr: a conversion or the dense kind
 };
 
-// What sparsify() does with a tensor in the layout `from`. In this order: an implementation for the
-// two layouts; the one to which and from which lossless conversions cost the least, what is to be
-// selected staying sparse; of the dense form. A tensor with dense values needs no conversion.
-// Needs no tensors.
+// The plan of sparsify() for a tensor of layout `from`. Tries in this order: an implementation for
+// the two layouts; the implementation reached by the cheapest lossless conversions while the input
+// stays sparse; selection from the dense form. Tensors with dense values need no conversion. Needs
+// no tensors.
 SparsifyPlan plan_sparsify(const Sparsifier& s, const Spec& from, const Spec& to,
                            Device device = Device::cpu);
 
 bool is_keep_all(const Sparsifier& s);
-// KeepAll, made once: what each format has by default, and a step of training has hundreds.
+// KeepAll, made once: the default of all formats, of which a training step makes hundreds.
 const Sparsifier& keeping_all();
 
-// x with what s keeps of the positions it stores, in that layout: keep-all is a lossless
-// conversion. What is not stored counts as 0 where s ranks.
+// Returns the stored positions of x that s keeps, in `layout`. keep-all is a lossless conversion.
+// Other elements rank as 0.
 Tensor sparsify(const Tensor& x, const Sparsifier& s, const Spec& layout, const Hints& hints = {});
 
 }  // namespace sten

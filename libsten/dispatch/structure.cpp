@@ -80,7 +80,8 @@ Spec transposed_structure(Spec structure) {
 }
 
 Spec own_sparsifier(const Spec& layout) {
-  const Spec numbers = registry().canonical(layout_alone(layout));  // its errors name the layout
+  const Spec numbers =
+      registry().canonical(layout_alone(layout));  // checks first, so that errors name the layout
   const std::string name = registry().own_sparsifier(layout.name());
   if (name.empty()) fail_usage("{} has no sparsifier of its own", layout.name());
   Spec s(name);
@@ -97,7 +98,7 @@ std::optional<Spec> own_layout(const Spec& sparsifier) {
     Spec own(layout.name);
     for (const auto& [key, value] : sparsifier.args()) own.set(key, value);
     own = layout_alone(own);
-    // What holds any positions need not hold them with these numbers.
+    // Only structures are checked: bcsr, say, may not support blocks of this size.
     return is_structure(own) ? registry().canonical(own) : own;
   }
   return std::nullopt;

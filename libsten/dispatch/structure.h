@@ -1,5 +1,5 @@
-// Layouts and the sparsifiers that choose what they hold (own_sparsifier in tensor/layout.h). The
-// specs are of registered ones.
+// Structures: layouts whose own sparsifier selects what they can hold (own_sparsifier in
+// tensor/layout.h). All specs must be of registered names.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,40 +9,40 @@
 
 namespace sten {
 
-// Layouts whose numbers say which positions they hold, as people name them: nm, nmg, nmgv.
+// The structures by the names that users type: nm, nmg, nmgv.
 std::vector<std::string> structures();
 bool is_structure(const Spec& layout);
-// The layout alone of a spec that may have keys of its own sparsifier too: "nmg:n=1,m=4,g=4,fit=x".
+// The layout's spec without keys of its own sparsifier, such as fit in "nmg:n=1,m=4,g=4,fit=x".
 Spec layout_alone(const Spec& layout);
-// The spec of the structure whose own sparsifier `given` names, if the two names differ.
+// Replaces the name of a structure's own sparsifier by the structure's name, if they differ.
 Spec as_structure(const Spec& given);
-// block-magnitude for "block", its name in --structure. Other specs are returned unchanged.
+// Replaces "block", the name in --structure, by "block-magnitude". Returns other specs unchanged.
 Spec as_sparsifier(const Spec& given);
-// The sparsifier of such a spec, checked, its keys in canonical order. Error (usage), also for a
-// layout without one.
+// The checked spec of a layout's own sparsifier, with keys in canonical order. Error (usage), also
+// if the layout has none.
 Spec own_sparsifier(const Spec& layout);
-// The layout that stores exactly what the sparsifier keeps, in canonical order; none for those that
-// belong to no layout.
+// The layout that stores exactly the sparsifier's selections, in canonical order; no value for
+// sparsifiers that are not a layout's own.
 std::optional<Spec> own_layout(const Spec& sparsifier);
-// Of a layout or sparsifier n:m or n:m:g, where it runs: 0 down columns, 1 along rows; that of the
-// spec, or the default. None for other specs.
+// The axis of an n:m, n:m:g or nmgv spec, or its default: 0 along columns, 1 along rows. No value
+// for other specs.
 std::optional<Index> axis_of(const Spec& spec);
-// For the transposed matrix, what `structure`, a layout or sparsifier, is for a matrix: the other
-// axis, and tiles and blocks with height and width exchanged.
+// The spec for the transposed matrix: exchanges the axis, and the height and width of tiles and
+// blocks. structure: a layout or sparsifier.
 Spec transposed_structure(Spec structure);
 
-// Whether any mask that the sparsifier makes can be packed so, as far as the specs tell: false for
+// Whether the layout can hold every selection of the sparsifier, judged by the specs; false for
 // structures that may be too narrow.
 bool holds(const Spec& layout, const Spec& sparsifier);
 
-// Whether the numbers of a sparsifier, or of a structure's own, say how much stays: not its
-// `sparsity` or `fraction`.
+// Whether parameters of the sparsifier, or of a structure's own sparsifier, determine the share
+// that stays, instead of a `sparsity` or `fraction`.
 bool has_share(const Spec& sparsifier);
-// Whether it keeps what is largest, so that any ranks can take the place of magnitudes.
+// Whether the sparsifier keeps the largest magnitudes, so that other ranks can replace magnitudes.
 bool ranks_magnitudes(const Spec& sparsifier);
-// What a sparsifier takes away, as far as its spec tells.
+// The share that the sparsifier prunes, if its spec determines it.
 std::optional<double> sparsity_of(const Spec& sparsifier);
-// The key that says so in specs of that name, where no share does: "sparsity" or "fraction".
+// The key of the share in the sparsifier's specs: "sparsity" or "fraction".
 std::string sparsity_key_of(const std::string& sparsifier);
 
 }  // namespace sten
