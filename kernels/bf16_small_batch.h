@@ -1,30 +1,30 @@
-// Products of bfloat16 weights with few tokens, which take as long as reading the weight does. Sums
+// Products of bfloat16 weights with a small batch. Their time is that of reading the weight. Sums
 // are float32.
 //
-// A weight lies in one of two forms, cut into blocks of 64 rows, each of which is read from its
-// beginning to its end.
+// A weight is packed in one of three forms. Tiles and lanes are cut into blocks of 64 rows, and
+// each block is read sequentially.
 //
-// *Tiles* of 16 rows and 32 columns, column by column of tiles: those of the block's groups of 16 rows,
-// then the next. A tile is
+// *Tiles* of 16 rows and 32 columns, ordered by tile column: first the row groups of the block in
+// one tile column, then those of the next. A tile is
 // - dense: [16][32] values, 1 KB; or
-// - masked: a word for each of its columns (bit 15 - r is set where row r has a value), a byte for each
-//   of its rows (twice the number of its values), and these values, row by row: 80 bytes and 2 for
-//   each value.
+// - masked: one 16-bit word per column (bit 15 - r is set if row r has a value), one byte per row
+//   (twice its number of values), and the values row by row: 80 bytes plus 2 per value.
 //
-// *Lanes*: a lane is a row of a group of 16. A step has a window of columns, which begins so many behind
-// that of the step before, and two values of each row that are in the window: 32 bytes with their
-// columns, counted from the beginning of the window, and 64 with the values, row by row. What is missing
-// has value 0. 96 bytes a step, and 2 that say where the window begins. A window has 64 columns, which
-// can be looked up in registers, or 256 in *far* lanes. In *narrow* ones it has 16, and a byte holds the
-// columns of a row's two values, the first one's in its lower half: 80 bytes a step.
+// *Lanes*: a lane is one row of a group of 16. A step has a window of columns, which starts
+// `advance` columns after the window of the previous step, and two values per row from that window:
+// 32 bytes for their columns, relative to the start of the window, and 64 bytes for the values, row
+// by row. Missing values are 0. A step takes 96 bytes, plus 2 for `advance`. A window has 64
+// columns, which can be looked up in registers, or 256 columns in *far* lanes. In *narrow* lanes a
+// window has 16 columns, and a byte holds the two columns of a row, the first in its lower half: 80
+// bytes per step.
 //
-// *Strips* of n:m:g (kernels/nmg_gemm.h), which are widened into the first cache some row blocks at a
-// time: for each 64 strips 64 bytes, of which byte 2 i has the row of strip i in its slab and byte
-// 2 i + 1 that of strip 32 + i; then for each 32 values 64 bytes, of which word 2 i is value i and word
-// 2 i + 1 value 16 + i.
+// *Strips* of n:m:g (kernels/nmg_gemm.h), a few row blocks at a time widened to float32 in L1: per
+// 64 strips 64 bytes, where byte 2 i is the row in its slab of strip i and byte 2 i + 1 that of
+// strip 32 + i; then per 32 values 64 bytes, where word 2 i is value i and word 2 i + 1 is value 16
+// + i.
 //
-// With zeros among the values, results of a token are NaN in any row where the token has an infinity
-// or NaN, as they are of a dense product.
+// Padding zeros are multiplied: if a token has an infinity or NaN, the result is NaN in every row,
+// as in a dense product.
 #pragma once
 #include <cstdint>
 
@@ -36,41 +36,42 @@ inline constexpr std::int64_t bf16_tile_rows = 16, bf16_tile_columns = 32;
 inline constexpr std::int64_t bf16_tile_size = bf16_tile_rows * bf16_tile_columns;
 inline constexpr std::int64_t bf16_block_groups = 4;
 inline constexpr std::int64_t bf16_block_rows = bf16_block_groups * bf16_tile_rows;
-inline constexpr std::int64_t bf16_mask_bytes = 2 * bf16_tile_columns;  // and then those of rows
+inline constexpr std::int64_t bf16_mask_bytes =
+    2 * bf16_tile_columns;  // followed by one byte per row
 inline constexpr std::int64_t bf16_masked_bytes = bf16_mask_bytes + bf16_tile_rows;
-// Columns.
+// Columns of a window.
 inline constexpr std::int64_t bf16_window = 64, bf16_narrow_window = 16, bf16_far_window = 256;
-inline constexpr std::int64_t bf16_step_values = 32;  // two of each row
-// Bytes of a step's columns, and of all of it but `advance`.
+inline constexpr std::int64_t bf16_step_values = 32;  // two per row
+// Bytes of a step: of its columns, and in total without `advance`.
 constexpr std::int64_t bf16_column_bytes(bool is_narrow) {
   return is_narrow ? bf16_step_values / 2 : bf16_step_values;
 }
 constexpr std::int64_t bf16_step_bytes(bool is_narrow) {
   return bf16_column_bytes(is_narrow) + 2 * bf16_step_values;
 }
-// Of one product in tiles, and of one in lanes.
+// Maximum batch of one product in tiles, and of one in lanes.
 inline constexpr std::int64_t bf16_most_tokens = 16, bf16_most_in_lanes = 2 * bf16_most_tokens;
-// Sums of a block, of bf16_most_tokens tokens: rows of so many floats.
+// Floats of the result of a block and bf16_most_tokens tokens.
 inline constexpr std::int64_t bf16_block_sums = bf16_block_rows * bf16_most_tokens;
 
-// A block in tiles.
+// A block of a weight in tiles.
 struct Bf16Tiles {
   const std::uint8_t* stream;  // dense tiles are aligned to 64 bytes
   std::int64_t groups;         // of 16 rows, up to 4
-  std::int64_t columns;        // of tiles
+  std::int64_t columns;        // in tiles
   bool is_masked;
 };
 
 // A group of 16 rows in lanes.
 struct Bf16Lanes {
   const std::uint16_t*
-      advance;                // [steps] columns from the window before; of the first from column 0
+      advance;  // [steps] columns after the previous window; the first counts from column 0
   const std::uint8_t* steps;  // [steps][bf16_step_bytes(is_narrow)]
   std::int64_t count;
   bool is_narrow;
 };
 
-// Some strips.
+// A segment of a weight in strips.
 struct Bf16Strips {
   const std::uint8_t* stream;
   std::int64_t strips, values;
@@ -78,57 +79,59 @@ struct Bf16Strips {
 constexpr std::int64_t bf16_strip_room(std::int64_t strips) { return (strips + 63) / 64 * 64; }
 constexpr std::int64_t bf16_value_room(std::int64_t values) { return (values + 31) / 32 * 32; }
 
-// Activations in pairs (kernels/interleaved.h): pair p of token t is at [p * stride + 2 t]. Pairs up to a
-// multiple of 16 are there, and 0 beyond the last feature.
+// Interleaved activations (kernels/interleaved.h): pair p of token t is at [p * stride + 2 t].
+// Pairs up to a multiple of 16 are readable, with zeros after the last feature.
 struct Bf16SmallBatch {
   const std::uint16_t* at;
   std::int64_t stride;
   std::int64_t feature_pairs;  // a multiple of 16
-  // Up to bf16_most_tokens, or bf16_most_in_lanes; memory is there for all of these.
+  // At most bf16_most_tokens in tiles and bf16_most_in_lanes in lanes; memory has room for the
+  // maximum.
   std::int64_t tokens;
 };
 
-// How many floats a row of tokens has.
+// Row stride, in floats, of widened tokens.
 constexpr std::int64_t bf16_width(std::int64_t tokens) {
   if (tokens <= 8) return 8;
   return tokens <= bf16_most_tokens ? bf16_most_tokens : bf16_most_in_lanes;
 }
 
-// Floats of memory for what is made of activations of so many pairs and tokens.
+// Floats of scratch for prepare_tiles() and prepare_lanes().
 constexpr std::int64_t bf16_small_batch_scratch(std::int64_t feature_pairs, std::int64_t tokens) {
   return (2 * feature_pairs + bf16_window) *
          (tokens > bf16_most_tokens ? bf16_most_in_lanes : bf16_most_tokens);
 }
 
 struct Bf16SmallBatchTable {
-  // What multiply_tiles() reads of x, in `room` (bf16_small_batch_scratch(), aligned to 64 bytes): once for all
-  // blocks.
+  // Prepares x for multiply_tiles(), once for all blocks. room: bf16_small_batch_scratch() floats,
+  // aligned to 64 bytes.
   void (*prepare_tiles)(const Bf16SmallBatch& x, float* room);
-  // y[row][token] = the block times x, rows of bf16_most_tokens floats; those beyond the last token
-  // are left or written.
+  // y = A x for a block: y[row][token] with row stride bf16_most_tokens. Elements of y after the
+  // last token are undefined.
   void (*multiply_tiles)(const Bf16Tiles& a, const Bf16SmallBatch& x, const float* room, float* y);
-  // The same in lanes, whose groups a block has one to bf16_block_groups of. Sums of tokens from
-  // bf16_most_tokens on are bf16_block_sums behind those of the first.
+  // The same for a block of 1 to bf16_block_groups groups in lanes. Tokens from bf16_most_tokens on
+  // are in a second result, bf16_block_sums floats after the first.
   void (*prepare_lanes)(const Bf16SmallBatch& x, bool is_narrow, float* room);
   void (*multiply_lanes)(const Bf16Lanes* a, std::int64_t groups, const Bf16SmallBatch& x,
                          const float* room, float* y);
-  // Whether it looks the features of so many tokens up in registers, for lanes that are narrow or not.
-  // Else lanes may be far.
+  // Whether this table looks up the features of so many tokens in registers. If not, lanes can be
+  // far.
   bool (*looks_up)(std::int64_t tokens, bool is_narrow);
-  // What products of strips read of x: [features][bf16_width(x.tokens)], with zeros for tokens that are
-  // not there.
+  // Widens x for products of strips: [features][bf16_width(x.tokens)], with zeros after the last
+  // token.
   void (*widen_tokens)(const Bf16SmallBatch& x, float* rows);
-  // offsets[bf16_strip_room()] as kernels/nmg_gemm.h has them, and values[bf16_value_room()]; both
-  // aligned to 64 bytes.
+  // Widens strips to offsets[bf16_strip_room()], in the units of kernels/nmg_gemm.h, and
+  // values[bf16_value_room()]. Both outputs are aligned to 64 bytes.
   void (*widen_strips)(const Bf16Strips& a, std::uint16_t* offsets, float* values);
-  // Masked tiles as dense ones: tile k of group g at to + g * stride + k * bf16_tile_size, aligned to
-  // 64 bytes. Returns where the stream goes on, for who expands some columns of tiles at a time.
+  // Expands masked tiles to dense tiles: tile k of group g to to + g * stride + k * bf16_tile_size,
+  // aligned to 64 bytes. Returns the end of the stream that was read, so that a caller can expand a
+  // few tile columns at a time.
   const std::uint8_t* (*expand)(const Bf16Tiles& a, std::uint16_t* to, std::int64_t stride);
 };
 
-// nullptr where has_isa() says no.
+// The table for `isa`; nullptr unless has_isa(isa).
 const Bf16SmallBatchTable* bf16_small_batch_for(Isa isa);
-// Of active_isa().
+// The table for active_isa().
 const Bf16SmallBatchTable& bf16_small_batch();
 
 }  // namespace sten::kernels

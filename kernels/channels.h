@@ -1,6 +1,6 @@
-// What operators compute of rows of float32 [rows, n] for each of n channels, as batch normalisation
-// does. Rows lie one after the other; outputs may be inputs, else nothing overlaps. Sums are taken in
-// double, row after row.
+// Batch-normalization kernels: sums and affine maps per channel of contiguous float32 rows [rows,
+// n], n channels. An output can be an input; other arguments do not overlap. Sums are accumulated
+// in double, row by row.
 #pragma once
 #include <cstdint>
 
@@ -19,7 +19,8 @@ struct ChannelsTable {
   void (*add_moments)(const float* x, std::int64_t rows, std::int64_t n, const float* shift,
                       double* sums, double* squares);
   void (*scale)(const float* x, std::int64_t rows, std::int64_t n, const ChannelScale& s, float* y);
-  // With g = dy, or 0 where the relu of y is: adds g to sums[n] and g * (x - mean) to products[n].
+  // With g = dy, or 0 where the forward ReLU gave 0: adds g to sums[n] and g * (x - mean) to
+  // products[n].
   void (*add_gradients)(const float* dy, const float* x, std::int64_t rows, std::int64_t n,
                         const ChannelScale& s, const float* mean, double* sums, double* products);
   // dx = a * g + by * x + more.
@@ -27,9 +28,9 @@ struct ChannelsTable {
                      const ChannelScale& s, const float* by, const float* more, float* dx);
 };
 
-// The table of active_isa().
+// The table for active_isa().
 const ChannelsTable& channels();
-// nullptr unless has_isa(isa).
+// The table for `isa`; nullptr unless has_isa(isa).
 const ChannelsTable* channels_for(Isa isa);
 
 }  // namespace sten::kernels

@@ -1,13 +1,13 @@
-// Kernels over flat arrays of elements, as raw bits of width 1, 2, 4 or 8 bytes: what choosing by
-// magnitude, masking, packing and measuring do to every element of a checkpoint.
+// Elementwise kernels for magnitude pruning, masking, packing and statistics, on flat arrays of raw
+// bits of width 1, 2, 4 or 8 bytes.
 //
 // The key of an element is its bits without the sign bit. Keys of IEEE-like floats order as |x|
-// does; infinity comes after all numbers, NaN after infinity.
-// Bits are one per element, least significant first, from bit 0 of bits[0]; spare bits of a last
-// byte are written as 0 and ignored when read. So arrays are split at multiples of 8 elements.
-// x needs the alignment of its elements, bits none. n may be 0. Nothing outside of the n elements
-// and ceil(n/8) bytes is read or written, no memory is allocated, and no two arguments overlap
-// except where said. All tables give the same results to the last bit.
+// does; infinity comes after all finite values, NaN after infinity. A bit array has one bit per
+// element, least significant first, from bit 0 of bits[0]; unused bits of the last byte are written
+// as 0 and ignored when read. Arrays are therefore split at multiples of 8 elements.
+// x has the alignment of its elements, bits have none. n can be 0. Only the n elements and
+// ceil(n/8) bytes are read or written, no memory is allocated, and arguments do not overlap unless
+// stated. All tables give bitwise identical results.
 #pragma once
 #include <cstdint>
 
@@ -24,9 +24,9 @@ constexpr U magnitude_key(U bits) {
   return static_cast<U>(bits & greatest_key<U>);
 }
 
-// `count` bins of 2^shift keys each, from the key `first`: bin b holds the keys k >= first with
-// (k - first) >> shift == b. Keys before the first bin and after the last one are in none.
-// 0 <= shift < 8 * sizeof(U), first <= greatest_key<U>, count >= 1.
+// A histogram of `count` bins of 2^shift keys each, from the key `first`: bin b holds the keys k >=
+// first with (k - first) >> shift == b. Keys outside of the bins are not counted. 0 <= shift < 8 *
+// sizeof(U), first <= greatest_key<U>, count >= 1.
 template <class U>
 struct KeyBins {
   U first;
@@ -34,49 +34,52 @@ struct KeyBins {
   std::int32_t count;
 };
 
-// The bins of all keys by their top bits: what a first pass over any data can use.
+// Bins for all keys by their top bits, for a first pass over unknown data.
 template <class U>
 constexpr KeyBins<U> all_key_bins() {
   constexpr int shift = sizeof(U) > 2 ? 8 * (static_cast<int>(sizeof(U)) - 2) : 0;
   return {0, shift, static_cast<std::int32_t>((greatest_key<U> >> shift) + 1)};
 }
 
-// Counters per bin: neighbours that are equal, as zeros are, would wait for each other's count.
-// counts[count * histogram_lanes]; bin b is the sum of the counters from b * histogram_lanes.
+// Counters per bin. Neighbours often have equal keys (zeros), and increments of a single counter
+// would wait for each other. counts[count * histogram_lanes]; bin b is the sum of the
+// histogram_lanes counters from b * histogram_lanes.
 inline constexpr int histogram_lanes = 4;
 
 // Adds bin b to totals[b] and clears its counters.
 void drain_histogram(std::uint32_t* counts, std::int32_t count, std::int64_t* totals);
 
 struct KeysBetween {
-  std::int64_t below, inside;  // keys before the range, and in it
+  std::int64_t below, inside;  // keys less than the range, and within the range
 };
 
 template <class U>
 struct WidthKernels {
-  // Counts keys by bin, in addition to what is there; returns how many keys are below bins.first.
-  // Counters do not overflow while less than 2^32 elements are counted between two drains.
-  // Fast if all keys are in the bins of all_key_bins(), or few are in `bins`.
+  // Adds the keys to the counters of their bins; returns the number of keys less than bins.first.
+  // Counters do not overflow if fewer than 2^32 elements are counted between two drains. Fast if
+  // all keys are in the bins of all_key_bins(), or if few are in `bins`.
   std::int64_t (*histogram)(const U* x, std::int64_t n, KeyBins<U> bins, std::uint32_t* counts);
-  // Writes the keys from `first` to `last`, both included, in the elements' order, but no more than
-  // `room`; counts all. Fast if there are few.
+  // Writes the keys in [first, last], in the elements' order, at most `room` of them; counts all.
+  // Fast if there are few.
   KeysBetween (*keys_between)(const U* x, std::int64_t n, U first, U last, U* keys,
                               std::int64_t room);
-  // How many keys equal `key`; 0 counts zeros of both signs.
+  // Counts the elements whose key equals `key`; 0 counts zeros of both signs.
   std::int64_t (*count_key)(const U* x, std::int64_t n, U key);
-  // How many elements have a bit set.
+  // Counts the elements whose bits are not all 0.
   std::int64_t (*count_nonzero)(const U* x, std::int64_t n);
-  // Sets the bits of keys above `boundary`, and of the first `ties` that equal it. Returns how many
-  // equal it, so that a caller who goes piece by piece knows how many may still stay.
+  // Sets the bits of elements with a key greater than `boundary`, and of the first `ties` with a
+  // key equal to it. Returns the number of equal keys, so that a caller who works in segments can
+  // reduce `ties`.
   std::int64_t (*keep_above)(const U* x, std::int64_t n, U boundary, std::int64_t ties,
                              std::uint8_t* bits);
-  // Sets the bits of elements that have a bit set.
+  // Sets bit i if the bits of x[i] are not all 0.
   void (*nonzero_bits)(const U* x, std::int64_t n, std::uint8_t* bits);
   // out[i] is x[i] where bit i is set, else 0. out may be x.
   void (*mask_values)(const U* x, const std::uint8_t* bits, std::int64_t n, U* out);
-  // Writes the elements whose bits are set, in order; returns how many. Writes no more than these.
+  // Writes the elements whose bit is set, in order, and nothing else; returns their number.
   std::int64_t (*compress)(const U* x, const std::uint8_t* bits, std::int64_t n, U* out);
-  // The inverse: out[i] is the next value where bit i is set, else 0. Returns how many it has read.
+  // Inverse of compress: out[i] is the next value if bit i is set, else 0. Returns the number of
+  // values that were read.
   std::int64_t (*expand)(const U* values, const std::uint8_t* bits, std::int64_t n, U* out);
 };
 
@@ -84,14 +87,14 @@ struct MagnitudeSums {
   double all = 0, kept = 0;
 };
 
-// Of one floating-point type.
+// Kernels of one floating-point type.
 template <class U>
 struct FloatKernels {
-  // Sums of |x| over all elements and over those whose bits are set, in double. Element i is added
-  // to partial sum i % 16, in order, from 0; then s[i] += s[i + h] for i < h, for h = 8, 4, 2, 1;
-  // s[0] is the sum. It is NaN if one of its elements is.
+  // Sums |x| over all elements and over those whose bit is set, in double. Element i is added to
+  // partial sum i % 16, in order, from 0; then s[i] += s[i + h] for i < h, for h = 8, 4, 2, 1; s[0]
+  // is the sum. The sum is NaN if an element is NaN.
   MagnitudeSums (*sum_magnitudes)(const U* x, const std::uint8_t* bits, std::int64_t n);
-  // Index of the first infinity or NaN, or n.
+  // Index of the first infinity or NaN; n if all elements are finite.
   std::int64_t (*first_not_finite)(const U* x, std::int64_t n);
 };
 
@@ -104,7 +107,7 @@ struct ElementwiseTable {
   FloatKernels<std::uint32_t> f32;
   FloatKernels<std::uint16_t> f16, bf16;
   FloatKernels<std::uint8_t> f8_e4m3, f8_e5m2;
-  // How many of the first n bits are set.
+  // Counts the set bits among the first n.
   std::int64_t (*count_bits)(const std::uint8_t* bits, std::int64_t n);
 
   template <class U>
@@ -135,9 +138,9 @@ struct ElementwiseTable {
   }
 };
 
-// The table of active_isa().
+// The table for active_isa().
 const ElementwiseTable& elementwise();
-// nullptr unless has_isa(isa).
+// The table for `isa`; nullptr unless has_isa(isa).
 const ElementwiseTable* elementwise_for(Isa isa);
 
 }  // namespace sten::kernels

@@ -1,4 +1,4 @@
-// What follows a product, on sums that are still in the first cache.
+// Epilogues of products: bias, residual and activation, applied to sums that are still in L1.
 #pragma once
 #include <cstdint>
 
@@ -15,21 +15,21 @@ enum class Activation {
 };
 
 struct EpilogueTable {
-  // c[r][j] = activation(scale * c[r][j] + bias[r] + residual[r][j]) for rows of row stride ldc.
-  // bias and residual: nullptr for none.
+  // c[r][j] = activation(scale * c[r][j] + bias[r] + residual[r][j]) for rows of stride ldc. bias
+  // [rows], residual [rows, columns]; nullptr: omitted.
   void (*finish)(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns, float scale,
                  const float* bias, const float* residual, std::int64_t ld_residual,
                  Activation activation);
-  // to[r][j] = from[r][j]. Whole lines go past the caches: else each would be read from memory
-  // before it is written. stream_done() has to follow before other threads read them.
+  // to[r][j] = from[r][j], with non-temporal stores of whole cache lines, which are not read from
+  // memory before they are written. Call stream_done() before other threads read the rows.
   void (*stream)(const float* from, std::int64_t ld_from, std::int64_t rows, std::int64_t columns,
                  float* to, std::int64_t ld_to);
   void (*stream_done)();
 };
 
-// nullptr where has_isa() says no.
+// The table for `isa`; nullptr unless has_isa(isa).
 const EpilogueTable* epilogue_for(Isa isa);
-// Of active_isa().
+// The table for active_isa().
 const EpilogueTable& epilogue();
 
 }  // namespace sten::kernels

@@ -1,5 +1,5 @@
-// The floating-point types that sparsifiers rank, and how they are decoded, on devices too. Decoding
-// is exact.
+// The floating-point types that sparsifiers rank, and their exact conversion to float32 and
+// float64, on devices too.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace sten::kernels {
 
-// IEEE binary64, 32 and 16, the upper half of a binary32, and the 8-bit formats of OCP: E4M3 has bias
-// 7, no infinities and NaN at S.1111.111, E5M2 is the upper half of a binary16.
+// IEEE binary64, binary32 and binary16, bfloat16, and the 8-bit formats of OCP: E4M3 has bias 7, no
+// infinities and NaN at S.1111.111; E5M2 is the upper half of a binary16.
 enum class FloatKind : std::uint8_t { f64, f32, f16, bf16, f8_e4m3, f8_e5m2 };
 
 constexpr int width_of(FloatKind k) {
   return k == FloatKind::f64 ? 8 : k == FloatKind::f32 ? 4 : k <= FloatKind::bf16 ? 2 : 1;
 }
 
-// A kind whose exponents and fractions have so many bits and lie where those of its 16 bits do.
+// Decodes a type with `exponent_bits` exponent bits whose 16 bits are laid out as in IEEE formats.
 template <int exponent_bits>
 STEN_HOST_DEVICE inline float decode_small_float(std::uint32_t sign, std::uint32_t magnitude,
                                                  bool is_special) {
@@ -26,19 +26,19 @@ STEN_HOST_DEVICE inline float decode_small_float(std::uint32_t sign, std::uint32
   if (is_special) return std::bit_cast<float>(sign | 0x7f800000u | moved);
   if (magnitude >> fraction_bits != 0)
     return std::bit_cast<float>(sign | (moved + (std::uint32_t{127 - bias} << 23)));
-  // Zero and subnormals: times 2^(1 - bias - fraction_bits).
+  // Zero and subnormals are magnitude * 2^(1 - bias - fraction_bits).
   constexpr std::uint32_t unit = std::uint32_t{127 + 1 - bias - fraction_bits} << 23;
   const float v = static_cast<float>(magnitude) * std::bit_cast<float>(unit);
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(v));
 }
 
-// IEEE binary16.
+// Decodes IEEE binary16.
 STEN_HOST_DEVICE inline float decode_f16_bits(std::uint16_t h) {
   const std::uint32_t magnitude = h & 0x7fffu;
   return decode_small_float<5>(std::uint32_t{h & 0x8000u} << 16, magnitude, magnitude >= 0x7c00u);
 }
 
-// Of one kind: its bits, and what they stand for. Without the sign they order as |x| does.
+// The bit pattern of one type and its value. Without the sign bit, patterns order as |x| does.
 template <FloatKind kind>
 struct FloatBits;
 
@@ -47,7 +47,7 @@ struct FloatBitsOf {
   static constexpr FloatKind kind = k;
   using Bits = U;
   using Score = S;
-  static constexpr Bits first_not_finite = first;  // of infinity, or of NaN where there is none
+  static constexpr Bits first_not_finite = first;  // infinity, or NaN for a type without infinities
 };
 
 template <>
@@ -84,7 +84,7 @@ struct FloatBits<FloatKind::f8_e5m2> : FloatBitsOf<FloatKind::f8_e5m2, std::uint
   }
 };
 
-// f(FloatBits<kind>{}).
+// Calls f(FloatBits<kind>{}).
 template <class F>
 decltype(auto) with_float(FloatKind kind, F&& f) {
   switch (kind) {
@@ -103,8 +103,7 @@ decltype(auto) with_float(FloatKind kind, F&& f) {
   }
 }
 
-// Element i of an array of any kind but f64; kernels that are not worth a form for each kind have
-// it so.
+// Element i of an array of any type but f64, for kernels that are not specialized by type.
 STEN_HOST_DEVICE inline float load_float(const void* x, FloatKind kind, std::int64_t i) {
   switch (kind) {
     case FloatKind::f16:
@@ -120,7 +119,7 @@ STEN_HOST_DEVICE inline float load_float(const void* x, FloatKind kind, std::int
   }
 }
 
-// f(U{}), U the unsigned integer of `width` bytes.
+// Calls f(U{}), where U is the unsigned integer of `width` bytes.
 template <class F>
 decltype(auto) with_unsigned(int width, F&& f) {
   switch (width) {

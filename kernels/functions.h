@@ -1,8 +1,8 @@
-// Functions of arrays of float32, each element by itself: what it becomes depends neither on n nor
-// on where it is. Outputs may be inputs, element for element; else nothing overlaps. n may be 0.
+// Elementwise functions of float32 arrays. The result of an element depends neither on n nor on its
+// index. An output can be an input; other arguments do not overlap. n can be 0.
 //
-// An ulp is the distance of neighbouring float32 around the exact result. Bounds are those of every
-// table, for results that are normal numbers; NaN stays NaN, and infinities give the limits.
+// An ulp is the distance of neighbouring float32 values around the exact result. Error bounds hold
+// for every table and for normal results. NaN gives NaN, and infinities give the limits.
 #pragma once
 #include <cstdint>
 
@@ -16,27 +16,27 @@ struct AdamWStep {
 };
 
 struct FunctionsTable {
-  // To 4 ulp.
+  // Error at most 4 ulp.
   void (*tanh)(const float* x, std::int64_t n, float* y);
-  // 1 / (1 + e^-x), to 4 ulp.
+  // 1 / (1 + e^-x), error at most 4 ulp.
   void (*sigmoid)(const float* x, std::int64_t n, float* y);
-  // x P(X <= x) for a standard normal X, to 8 ulp, for large negative x too.
+  // x P(X <= x) for a standard normal X, error at most 8 ulp, also for large negative x.
   void (*gelu)(const float* x, std::int64_t n, float* y);
-  // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016), to 8 ulp, for
-  // large negative x too.
+  // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016), error at most 8
+  // ulp, also for large negative x.
   void (*gelu_tanh)(const float* x, std::int64_t n, float* y);
-  // x / (1 + e^-x), to 5 ulp.
+  // x / (1 + e^-x), error at most 5 ulp.
   void (*silu)(const float* x, std::int64_t n, float* y);
-  // dy times the derivative of gelu, which is right to 4e-7.
+  // dx = dy times the derivative of gelu, whose error is at most 4e-7.
   void (*gelu_grad)(const float* dy, const float* x, std::int64_t n, float* dx);
-  // Operation by operation in float32; a sum may be taken together with a product.
+  // Applies an AdamW step in float32. A multiplication and an addition can be fused.
   void (*adamw)(const AdamWStep& step, float* w, const float* g, float* m, float* v,
                 std::int64_t n);
 };
 
-// The table of active_isa().
+// The table for active_isa().
 const FunctionsTable& functions();
-// nullptr unless has_isa(isa).
+// The table for `isa`; nullptr unless has_isa(isa).
 const FunctionsTable* functions_for(Isa isa);
 
 }  // namespace sten::kernels

@@ -12,7 +12,7 @@
 namespace sten::kernels {
 namespace {
 
-// As Isa has them. target: what kernels are compiled for; "": any CPU runs them.
+// Name and compiler target of each Isa, in its order. target "": runs on any CPU.
 struct Row {
   const char *name, *target;
 };
@@ -31,7 +31,7 @@ Isa best_isa() {
   return best;
 }
 
-// "reference, avx2 and avx512"
+// For example "reference, avx2 and avx512".
 std::string all_names() {
   std::string names = isas[0].name;
   for (std::size_t i = 1; i < count; ++i)

@@ -1,7 +1,9 @@
-// The n elements of largest magnitude of every m neighbours, as raw bits of a float type.
+// n:m selection: the n elements of largest magnitude in every block of m neighbours, on the raw
+// bits of a float type.
 //
-// The key of an element is its bits without the sign bit, at most `infinity`: NaN ranks as infinity
-// does. Among equals the earlier stays; a short last block of b elements keeps min(n, b).
+// The key of an element is its bits without the sign bit, at most `infinity`, so NaN ranks as
+// infinity. Among equal keys the earlier element is kept. A short last block of b elements keeps
+// min(n, b).
 #pragma once
 #include <cstdint>
 
@@ -9,11 +11,11 @@
 
 namespace sten::kernels {
 
-// Blocks are ranked by comparing all pairs: beyond this that is not worth it.
+// Maximum m. Blocks are ranked by comparing all pairs, which is slow for larger m.
 inline constexpr std::int64_t most_ranked = 64;
 
-// keep[ceil(count / 64)]: bit i says whether x[i] stays; blocks begin at x[0], and spare bits are
-// 0. 1 <= n <= m <= most_ranked. Nothing outside of the count elements is read.
+// Sets bit i of keep[ceil(count / 64)] if x[i] is kept. Blocks start at x[0], and unused bits are
+// 0. 1 <= n <= m <= most_ranked. Only the count elements are read.
 template <class U>
 using NmSelect = void (*)(const U* x, std::int64_t count, std::int64_t n, std::int64_t m,
                           U infinity, std::uint64_t* keep);
@@ -37,9 +39,9 @@ struct NmSelectTable {
   }
 };
 
-// The table of active_isa().
+// The table for active_isa().
 const NmSelectTable& nm_select();
-// nullptr unless has_isa(isa).
+// The table for `isa`; nullptr unless has_isa(isa).
 const NmSelectTable* nm_select_for(Isa isa);
 
 }  // namespace sten::kernels

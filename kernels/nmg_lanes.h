@@ -1,6 +1,6 @@
-// Products of n:m:g with few columns, which take as long as reading A does. The lanes of a vector
-// are row blocks: what the lanes multiply with is looked up in registers that hold a chunk's part
-// of a column, where the chunk is short enough.
+// Products of n:m:g with a small batch. Their time is that of reading A. The lanes of a vector are
+// row blocks. The elements of x for the lanes are looked up in registers that hold a chunk's part
+// of a column of x, if the chunk is short enough.
 #pragma once
 #include <cstdint>
 
@@ -10,31 +10,31 @@ namespace sten::kernels {
 
 inline constexpr std::int64_t nmg_lanes = 16;
 inline constexpr std::int64_t nmg_most_columns = 4;
-// Rows of a block that are worked on at once, or as many as are left.
+// Maximum number of rows of a block per pass.
 inline constexpr std::int64_t nmg_rows_at_once = 4;
-// Beyond the last chunk so many floats of a column are read, and not used.
+// Floats of a column of x after the last chunk that must be readable. They are not used.
 inline constexpr std::int64_t nmg_columns_ahead = 96;
 
-// nmg_lanes row blocks. Row r of a block has `entries` values in each chunk.
+// nmg_lanes row blocks. Each row of a block has `entries` values per chunk.
 struct NmgLanes {
-  std::int64_t m, chunks, chunk, entries;  // chunk: its columns, up to 256
-  // [m / nmg_rows_at_once][chunks][entries][nmg_rows_at_once][nmg_lanes]; what is left of m follows
-  // with fewer rows. Columns are counted from the beginning of the chunk.
+  std::int64_t m, chunks, chunk, entries;  // chunk: its columns, at most 256
+  // [m / nmg_rows_at_once][chunks][entries][nmg_rows_at_once][nmg_lanes], then the remaining rows
+  // of m in the same order. Columns are relative to the start of the chunk.
   const std::uint8_t* columns;
   const float* values;
 };
 
-// y[c][r][lane] = row r of a block times column c. x: [columns][ldx], with zeros up to the end of
-// the last chunk.
+// y[c][r][lane] = row r of a block times column c of x. x [columns][ldx], with zeros up to the end
+// of the last chunk.
 using NmgLanesRun = void(const NmgLanes& a, const float* x, std::int64_t ldx, float* y);
 
 struct NmgLanesTable {
-  NmgLanesRun* run[nmg_most_columns];  // of 1 column, of 2, and so on
+  NmgLanesRun* run[nmg_most_columns];  // for 1, 2, ... columns
 };
 
-// nullptr where has_isa() says no.
+// The table for `isa`; nullptr unless has_isa(isa).
 const NmgLanesTable* nmg_lanes_for(Isa isa);
-// Of active_isa().
+// The table for active_isa().
 const NmgLanesTable& nmg_lanes_table();
 
 }  // namespace sten::kernels

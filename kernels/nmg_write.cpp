@@ -3,7 +3,7 @@
 namespace sten::kernels {
 namespace {
 
-// known: n where it is small, so that a strip's values are moved without a loop; else 0.
+// known: n if it is small, so that values are copied without a loop; else 0.
 template <int known, class U, class I>
 void write(const NmgFormat& f, const NmgElements<U>& in, const std::uint16_t* pattern_of,
            std::int32_t* next, U* values, I* index) {

@@ -1,6 +1,6 @@
-// What models compute of panels: tokens side by side, float32, panel_width of them or, of few tokens,
-// narrow_panel_width (kernels/csr.h): the lanes of a table. Every token is summed up by itself, in an order that
-// is the ISA's. Panels are aligned as vectors are.
+// Attention, layer normalization and products on panels of float32 tokens. The lanes of a table are
+// panel_width tokens side by side, or narrow_panel_width for a small batch (kernels/csr.h). Each
+// token is summed separately, in an order that depends on the ISA. Panels are aligned to vectors.
 #pragma once
 #include <cstdint>
 
@@ -15,37 +15,39 @@ struct Attention {
   std::int64_t keys;
   float scale;
   const float* q;  // [width, lanes]
-  // Feature f of key j is at [j / panel_width * step + f * panel_width + j % panel_width], whatever
-  // the lanes. Panels are whole; what is beyond the last key means nothing.
+  // Feature f of key j is at [j / panel_width * step + f * panel_width + j % panel_width], for any
+  // `lanes`. Panels are readable to their ends; values beyond the last key are ignored.
   const float *k, *v;
   std::int64_t k_step, v_step;
-  const std::uint8_t* seen;  // [keys], 0 for a key that is hidden; nullptr: none is
+  const std::uint8_t* seen;  // [keys], 0 for a hidden key; nullptr: all keys are visible
   float* y;                  // [v_width, lanes]
-  float* scores;             // [panel_width, lanes], to work in
-  // For key j and query t at [j * bias_step + t], or at [j] where bias_step is 1; nullptr: none.
+  float* scores;             // scratch [panel_width, lanes]
+  // Added to the score of key j and query t: [j * bias_step + t], or [j] if bias_step is 1;
+  // nullptr: no bias.
   const float* bias = nullptr;
   std::int64_t bias_step = panel_width;
-  // Query t sees the keys before the (before + t)-th alone.
+  // Query t sees only keys j < before + t.
   std::int64_t before = std::int64_t{1} << 62;
 };
 
 struct PanelsTable {
-  // Keys are taken a panel at a time; a later greatest score scales what was summed up before
-  // (Milakov and Gimelshein 2018). At least one key is seen by a query; y is 0 of one that sees none.
+  // Attention over one panel of keys at a time; a later maximum of the scores rescales the sums
+  // (Milakov and Gimelshein 2018). y is 0 for a query that sees no key; at least one query must see
+  // a key.
   void (*attend)(const Attention& a);
-  // y = gamma[r] z[r] + beta[r] for the n > 0 features of each token, z having the mean 0 and the
-  // deviation 1, eps being added to the variance. y may be x.
+  // y = gamma[r] z[r] + beta[r] for the n > 0 features of each token, where z has mean 0 and
+  // deviation 1, with eps added to the variance. y can be x.
   void (*normalize)(const float* x, std::int64_t n, float eps, const float* gamma,
                     const float* beta, float* y);
-  // C[rows, lanes] = A * B, or with `more` C += A * B. A [rows, depth] has a row stride of lda, B is
-  // [depth, lanes].
+  // C = A * B, or C += A * B with `more`. A [rows, depth] with row stride lda, B [depth, lanes], C
+  // [rows, lanes].
   void (*multiply)(const float* a, std::int64_t lda, std::int64_t rows, std::int64_t depth,
                    const float* b, bool more, float* c);
 };
 
-// The table of active_isa(). lanes: panel_width or narrow_panel_width.
+// The table for active_isa(). lanes: panel_width or narrow_panel_width.
 const PanelsTable& panels(std::int64_t lanes = panel_width);
-// nullptr unless has_isa(isa).
+// The table for `isa`; nullptr unless has_isa(isa).
 const PanelsTable* panels_for(Isa isa, std::int64_t lanes = panel_width);
 
 }  // namespace sten::kernels

@@ -1,4 +1,4 @@
-// The most a core can do: multiply-adds of registers, as many at once as it has units for.
+// The peak of a core: multiply-adds on registers, enough of them in flight to use all units.
 #pragma once
 #include <cstdint>
 
@@ -7,17 +7,17 @@
 namespace sten::kernels {
 
 struct PeakTable {
-  // Floating-point operations done, 2 for each lane of an FMA.
+  // Runs FMAs of float32 and returns the floating-point operations done, 2 per lane and FMA.
   double (*run_fmas)(std::int64_t rounds);
-  // The same of the instructions that multiply bfloat16, and int8, and sum in 32 bits, 2 for each
-  // pair; of an ISA without them what run_fmas does, as it computes with numbers made wider.
+  // The same for the instructions that multiply bfloat16 or int8 and sum in 32 bits, 2 operations
+  // per product. Without such instructions the result is that of run_fmas.
   double (*run_bf16)(std::int64_t rounds);
   double (*run_int8)(std::int64_t rounds);
 };
 
-// nullptr where has_isa() says no.
+// The table for `isa`; nullptr unless has_isa(isa).
 const PeakTable* peak_for(Isa isa);
-// Of active_isa().
+// The table for active_isa().
 const PeakTable& peak();
 
 }  // namespace sten::kernels

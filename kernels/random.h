@@ -1,11 +1,11 @@
-// Counter-based random numbers: value i of a stream depends on (seed, i) alone, so any thread, of a
-// device too, may compute any part of it.
+// Counter-based random numbers: value i of a stream depends only on (seed, i), so that any thread,
+// also on a device, can compute any part of the stream.
 #pragma once
 #include <cstdint>
 
 namespace sten::kernels {
 
-// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection that mixes every bit.
+// The finalizer of SplitMix64 (Steele, Lea and Flood 2014): a bijection that mixes every bit.
 constexpr std::uint64_t mix_bits(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;

@@ -1,6 +1,6 @@
-// What operators compute of a row of float32, or of several rows that are `stride` apart. Outputs
-// may be inputs, element for element; else nothing overlaps. Sums are taken in double, in an order
-// that is the ISA's. An ulp is what it is in kernels/functions.h.
+// Softmax, layer normalization and sums along rows of float32; several rows are `stride` elements
+// apart. An output can be an input; other arguments do not overlap. Sums are accumulated in double,
+// in an order that depends on the ISA. kernels/functions.h defines ulp.
 #pragma once
 #include <cstdint>
 
@@ -8,24 +8,25 @@
 
 namespace sten::kernels {
 
-// (x - mean - rest) * by has the mean 0 and the deviation 1. In two parts, so that x far from 0
-// keeps its digits.
+// (x - mean - rest) * by has mean 0 and deviation 1. The mean has two parts so that x far from 0
+// keeps its precision.
 struct RowMoments {
   float mean, rest, by;
 };
 
 struct RowsTable {
-  // The largest; NaN is passed over, -inf where there is nothing else.
+  // The maximum; NaN is ignored, and -inf is the result without another value.
   float (*greatest)(const float* x, std::int64_t n);
-  // y = e^(x - most), to 3 ulp of the difference in float32, and its sum; y = nullptr: that alone.
+  // y = e^(x - most), error at most 3 ulp for the difference in float32; returns the sum. y =
+  // nullptr: only the sum.
   double (*exp_sum)(const float* x, std::int64_t n, float most, float* y);
   // y = by * x.
   void (*scale)(const float* x, std::int64_t n, float by, float* y);
   // y = softmax(by * x).
   void (*softmax)(const float* x, std::int64_t n, float by, float* y);
-  // Of y = softmax(by * x): dx = by * y * (dy - sum(y * dy)).
+  // For y = softmax(by * x): dx = by * y * (dy - sum(y * dy)).
   void (*softmax_grad)(const float* dy, const float* y, std::int64_t n, float by, float* dx);
-  // eps is added to the variance. n > 0.
+  // Moments of x[n], n > 0. eps is added to the variance.
   RowMoments (*moments)(const float* x, std::int64_t n, double eps);
   // y = gamma * z + beta with z = (x - mean - rest) * by.
   void (*normalize)(const RowMoments& s, const float* x, std::int64_t n, const float* gamma,
@@ -36,14 +37,14 @@ struct RowsTable {
   // Adds dy * z to gamma[n] and dy to beta[n].
   void (*add_normalized)(const RowMoments& s, const float* dy, const float* x, std::int64_t n,
                          double* gamma, double* beta);
-  // Adds all rows to sums[n].
+  // Adds all rows [rows, n] to sums[n].
   void (*add_rows)(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t n,
                    double* sums);
 };
 
-// The table of active_isa().
+// The table for active_isa().
 const RowsTable& rows();
-// nullptr unless has_isa(isa).
+// The table for `isa`; nullptr unless has_isa(isa).
 const RowsTable* rows_for(Isa isa);
 
 }  // namespace sten::kernels

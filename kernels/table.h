@@ -1,14 +1,12 @@
-// Which kernels of a family a process runs, by instruction set.
+// Kernel tables: which kernels of a family a process runs, by ISA.
 //
-// A family is a struct of function pointers, its slots, and nothing else. It lists the tables that
-// there are, the lowest ISA first; the reference fills all slots. A slot that a table leaves null
-// is that of the tables before it, so a table may have one kernel only, and an ISA that a family
-// does not list runs the best below it (as contexts of BLIS do: inherit, then override). Slots that
-// count on each other, such as a product and the order that it wants its operand in, are overridden
-// together.
+// A family is a struct of function pointers, the slots. The source file of a family lists its
+// tables, lowest ISA first; the reference fills all slots. A null slot inherits the kernel of the
+// previous tables, so a table can have a single kernel, and an ISA without a table runs the best
+// one below it (as BLIS contexts: inherit, then override). Slots that depend on each other, such as
+// a product and the packing of its operand, are overridden together.
 //
-// The source file of each family is its list and two functions. These files look alike, but a macro
-// for them would hide more than it saves.
+// These source files look alike, but a macro for them would hide more than it saves.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -23,12 +21,12 @@ namespace sten::kernels {
 template <class Table>
 struct IsaTable {
   Isa isa;
-  const Table* table;  // nullptr where the build or the CPU lacks it
+  const Table* table;  // nullptr if the build or the CPU lacks the ISA
 };
 template <class Table>
 using IsaTables = std::initializer_list<IsaTable<Table>>;
 
-// The slots of `own` that are not null take the places of those of `table`.
+// Replaces the slots of `table` by the slots of `own` that are not null.
 template <class Table>
 void override_slots(Table& table, const Table& own) {
   using Slot = void (*)();
@@ -41,7 +39,7 @@ void override_slots(Table& table, const Table& own) {
   }
 }
 
-// What `isa` runs of a family that lists these.
+// The table that `isa` runs, from the tables of a family.
 template <class Table>
 Table inherited(IsaTables<Table> list, Isa isa) {
   Table all{};
@@ -50,7 +48,7 @@ Table inherited(IsaTables<Table> list, Isa isa) {
   return all;
 }
 
-// The same for every ISA, made once.
+// The tables of all ISAs, built once.
 template <class Table>
 class Tables {
  public:
@@ -58,11 +56,11 @@ class Tables {
     for (std::size_t i = 0; i < std::size(all_isas); ++i) tables_[i] = inherited(list, all_isas[i]);
   }
   Tables(const Tables&) = delete;
-  // nullptr where has_isa() says no.
+  // The table for `isa`; nullptr unless has_isa(isa).
   const Table* of(Isa isa) const {
     return has_isa(isa) ? &tables_[static_cast<int>(isa)] : nullptr;
   }
-  // Of active_isa().
+  // The table for active_isa().
   const Table& active() const { return *active_; }
 
  private:

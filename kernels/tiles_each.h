@@ -1,4 +1,4 @@
-// Blocks of sums one after the other, of a kernel that writes them to memory.
+// TilesEach for a TilesRun: computes each block of sums in memory and passes it to the taker.
 #pragma once
 #include "kernels/tiles.h"
 
@@ -17,7 +17,7 @@ void each_block(const TileRows* rows, std::int64_t count, const TilePanels& pane
     }
 }
 
-// The table of kernels of narrow_panel_width and of panel_width lanes.
+// The table of a kernel for narrow_panel_width and one for panel_width lanes.
 template <TilesRun* narrow, TilesRun* wide>
 constexpr TilesTable tiles_table() {
   return {{narrow, wide}, {each_block<narrow, narrow_panel_width>, each_block<wide, panel_width>}};

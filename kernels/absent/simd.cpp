@@ -1,4 +1,4 @@
-// Stands in for simd/ where the compiler does not build for x86-64.
+// Replaces kernels/simd/ if the compiler does not target x86-64.
 #include "kernels/simd/bf16_attention.h"
 #include "kernels/simd/bf16_small_batch.h"
 #include "kernels/simd/channels.h"
