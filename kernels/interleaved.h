@@ -1,5 +1,5 @@
 // Conversion between float32 and interleaved bfloat16: two features of a token side by side, in
-// rows of tokens, as dot-product and tile instructions read their second operand.
+// rows of tokens, as dot-product (VNNI) and tile instructions read their second operand.
 //
 // Rounding is to nearest, ties to even. NaN stays NaN and becomes quiet; infinity stays, and values
 // that overflow become infinity. Magnitudes less than 2^-126 become 0 of their sign, as the
