@@ -1,4 +1,5 @@
-// The one door to CUDA, in plain C++: compiled against everywhere, built where nvcc is found.
+// The backend interface of CUDA in plain C++: declared in every build, implemented if nvcc is
+// found.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -18,26 +19,26 @@ struct DeviceInfo {
   int processors;
 };
 
-// Memory that a function's kernels have until they have run.
+// Temporary device memory of a function's kernels, until they have finished.
 struct Scratch {
   void* data;
-  std::size_t bytes;  // at least as many as were asked for
+  std::size_t bytes;  // at least the requested bytes
 };
 struct ScratchFunctions {
   Scratch (*take)(std::size_t bytes, Stream);
-  void (*give_back)(const Scratch&, Stream);  // what the stream has begun may still use it
+  void (*give_back)(const Scratch&, Stream);  // earlier work of the stream can still use it
 };
 
-// Of the thread's device; each thread begins with device 0.
+// Memory, streams and events of the thread's current device. Each thread starts with device 0.
 struct MemoryFunctions {
   void (*use)(int device);
   DeviceInfo (*info)(int device);
-  std::size_t (*unused)();  // bytes that are free
-  // 256-byte aligned, bytes > 0; what is released is kept for later. A block is the stream's:
-  // others wait before they use it.
+  std::size_t (*unused)();  // free bytes of the device
+  // Returns 256-byte aligned memory; bytes > 0. Released memory stays in the pool of the process.
+  // Memory belongs to its stream: other streams have to wait before they use it.
   void* (*allocate)(std::size_t bytes, Stream);
   void (*release)(void* data, Stream);
-  // Memory of the host that copies go to and from without the host's waiting.
+  // Host memory for asynchronous copies.
   void* (*allocate_pinned)(std::size_t bytes);
   void (*release_pinned)(void* data);
   void (*upload)(void* to, const void* from_host, std::size_t bytes, Stream);
@@ -51,15 +52,16 @@ struct MemoryFunctions {
   void* (*make_event)();
   void (*end_event)(void* event);
   void (*record)(void* event, Stream);
-  void (*wait_for_event)(void* event);               // the host does
-  double (*milliseconds)(void* event, void* later);  // both have passed
+  void (*wait_for_event)(void* event);               // blocks the host
+  double (*milliseconds)(void* event, void* later);  // between two events that have passed
 
-  // From now on functions have scratch of these, which last as long; nullptr: of CUDA, as at first.
+  // Sets the source of scratch, which has to outlive its use; nullptr: CUDA's own pool, the
+  // default.
   void (*use_scratch)(const ScratchFunctions*);
 };
 
-// Failures are std::runtime_error with what CUDA says, or std::bad_alloc where the device has no
-// memory left.
+// The functions of a device. Errors are std::runtime_error with CUDA's message, or std::bad_alloc
+// if device memory is exhausted.
 struct Backend {
   int devices;
   MemoryFunctions memory;
@@ -74,14 +76,14 @@ struct Backend {
   WindowFunctions windows;
 };
 
-// nullptr in a build without CUDA, and where no device answers.
+// nullptr in a build without CUDA, or without a usable device.
 const Backend* backend();
-// Of this build.
+// Whether this build has CUDA support.
 bool is_built();
-// For tests: one in its place, or the true one again.
+// For tests: replaces the backend; nullptr restores the true one.
 void set_backend(const Backend*);
 
-// What the build has: backend() but for tests.
+// The backend of the build, regardless of set_backend().
 const Backend* true_backend();
 
 }  // namespace sten::kernels::cuda

@@ -1,4 +1,4 @@
-// Errors of CUDA as exceptions.
+// CUDA errors as exceptions.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -8,7 +8,7 @@
 
 namespace sten::kernels::cuda {
 
-// `doing` is what failed, "a copy to the device".
+// doing: the operation for the message, "a copy to the device".
 inline void check(cudaError_t error, const char* doing) {
   if (error == cudaSuccess) return;
   (void)cudaGetLastError();

@@ -8,7 +8,7 @@
 namespace sten::kernels::cuda {
 namespace {
 
-// What cusparse.cpp has too is in library.h; the rest has the names and types of this library.
+// The functions and types of cuBLAS; library.h has the parts that cusparse.cpp shares.
 struct Cublas {
   decltype(&cublasCreate_v2) create;
   decltype(&cublasSetStream_v2) set_stream;
@@ -50,14 +50,14 @@ const Cublas& cublas() {
   return *loaded;
 }
 
-// A handle, and the stream that it has been told of.
+// A handle, and the stream that was last set for it.
 struct Started {
   cublasHandle_t handle;
   Stream stream = nullptr;
   bool has_stream = false;
 };
 
-// f(cublas(), the handle of this device).
+// Calls f(cublas(), the handle of this device).
 template <class F>
 void with_handle(Stream stream, F&& f) {
   static auto* const handles = new Handles<Started>;
@@ -70,7 +70,7 @@ void with_handle(Stream stream, F&& f) {
                });
 }
 
-// Of float operands.
+// Compute type for float operands.
 cublasComputeType_t compute_type(Factors factors) {
   switch (factors) {
     case Factors::tf32:
@@ -88,7 +88,7 @@ std::int64_t least_one(std::int64_t stride) { return std::max<std::int64_t>(stri
 
 const char* cublas_name() { return cublas().is_loaded ? cublas().name.c_str() : nullptr; }
 
-// Matrices of cuBLAS are stored by columns: C^T = B^T A^T.
+// cuBLAS matrices are column-major: C^T = B^T A^T.
 void cublas_dense(const float* a, std::int64_t lda, const ProductOperands& x, Stream stream) {
   cublas_products({.m = x.rows,
                    .n = x.n,

@@ -1,4 +1,4 @@
-// A Block (kernels/block/block.h) of a CUDA kernel.
+// The Block (kernels/block/block.h) of CUDA kernels.
 #pragma once
 #include <cuda_pipeline.h>
 
@@ -8,15 +8,15 @@
 
 namespace sten::kernels::cuda {
 
-// `threads` of a block of that size, which take part in all that is done with it. Within one warp
-// phases end without a barrier of the block.
+// A block of `size` threads, all of which take part in every call. A block of one warp ends a phase
+// without a block barrier.
 template <int size>
 class CudaBlock {
  public:
   template <class T>
   using Shared = T*;
 
-  // `memory` is 16-byte aligned, and the block's own.
+  // memory: shared memory of the block, 16-byte aligned.
   __device__ explicit CudaBlock(std::byte* memory) : memory_(memory) {}
 
   __device__ int threads() const { return size; }
@@ -35,7 +35,7 @@ class CudaBlock {
   __device__ auto least(F&& f) const {
     const auto v = f(thread());
     if constexpr (sizeof v == 8) {
-      // The lower halves of those whose upper half is the least one.
+      // The lower halves of the values with the least upper half.
       using High =
           std::conditional_t<std::is_signed_v<decltype(f(0))>, std::int32_t, std::uint32_t>;
       const auto high = static_cast<High>(v >> 32);
@@ -80,7 +80,7 @@ class CudaBlock {
   template <class T>
   __device__ T read(const T* s, std::int64_t i) const {
     const T v = s[i];
-    end_phase();  // nobody writes it before all have read
+    end_phase();  // later phases must not write before all threads have read
     return v;
   }
   template <class T>
@@ -116,7 +116,7 @@ class CudaBlock {
  private:
   static constexpr unsigned all = ~0u;  // threads of a warp
 
-  // Blocks of one warp may be several in one of CUDA.
+  // A CUDA block can hold several blocks of one warp.
   __device__ static int thread() {
     return static_cast<int>(size == 32 ? threadIdx.x % 32 : threadIdx.x);
   }

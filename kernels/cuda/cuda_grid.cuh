@@ -1,4 +1,4 @@
-// A Grid (kernels/block/grid.h) that starts kernels on a device.
+// The Grid (kernels/block/grid.h) that launches kernels on a device.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -13,12 +13,11 @@
 
 namespace sten::kernels::cuda {
 
-// Kernels whose blocks are single warps have several of them in a block of CUDA: a multiprocessor
-// has room for few blocks.
+// Blocks of one warp share a CUDA block, because a multiprocessor has room for few blocks.
 template <class Kernel>
 inline constexpr int together = Kernel::threads == 32 ? 4 : 1;
 
-// Blocks first..., before `end`.
+// Runs the blocks [first, end).
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::threads* together<Kernel>)
     run_kernel(Kernel kernel, std::int64_t first, std::int64_t end, unsigned shared) {
@@ -30,7 +29,7 @@ __global__ void __launch_bounds__(Kernel::threads* together<Kernel>)
   kernel(b, block);
 }
 
-// nullptr: CUDA's.
+// nullptr: CUDA's own pool.
 const ScratchFunctions* scratch_functions();
 
 class CudaGrid {
@@ -91,7 +90,7 @@ class CudaGrid {
     const ScratchFunctions* of = nullptr;
     Scratch scratch{nullptr, 0};
   };
-  // Says so once for a kernel on a device, and again for more.
+  // Raises the shared memory limit of a kernel on this device, if more is needed than before.
   template <class Kernel>
   static void allow_shared(std::size_t bytes) {
     static std::mutex lock;

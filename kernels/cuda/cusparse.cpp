@@ -9,7 +9,7 @@
 namespace sten::kernels::cuda {
 namespace {
 
-// What cublas.cpp has too is in library.h; the rest has the names and types of this library.
+// The functions and types of cuSPARSE; library.h has the parts that cublas.cpp shares.
 struct Cusparse {
   decltype(&cusparseCreate) create;
   decltype(&cusparseSetStream) set_stream;
@@ -56,7 +56,7 @@ const Cusparse& cusparse() {
   return *loaded;
 }
 
-// A dense matrix, for the time of a call.
+// Descriptor of a dense matrix during a call.
 class RowMajor {
  public:
   RowMajor(std::int64_t rows, std::int64_t cols, std::int64_t stride, const float* x) {
@@ -73,7 +73,7 @@ class RowMajor {
   cusparseDnMatDescr_t it_ = nullptr;
 };
 
-// Row offsets and columns are of one type, of 32 bits where these hold the number of values.
+// Row offsets and columns share a type: 32 bits if the number of values fits.
 class CsrProduct : public PreparedProduct {
  public:
   CsrProduct(std::int64_t rows, std::int64_t cols, std::int64_t nnz, const std::int64_t* row_ptr,
@@ -106,7 +106,7 @@ class CsrProduct : public PreparedProduct {
   }
 
  private:
-  // The algorithm for dense matrices that are stored by rows, which needs no preparations.
+  // Uses the algorithm for row-major dense matrices, which needs no preprocessing.
   void multiply(cusparseHandle_t handle, const ProductOperands& x, Stream stream) {
     const Cusparse& by = cusparse();
     constexpr cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -130,7 +130,8 @@ class CsrProduct : public PreparedProduct {
 
   cusparseSpMatDescr_t a_ = nullptr;
   DeviceMemory converted_, buffer_;
-  std::tuple<std::int64_t, std::int64_t, std::int64_t> shape_{0, 0, 0};  // that the buffer is for
+  std::tuple<std::int64_t, std::int64_t, std::int64_t> shape_{
+      0, 0, 0};  // shape for which the buffer was made
 };
 
 }  // namespace

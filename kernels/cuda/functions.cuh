@@ -1,4 +1,4 @@
-// The parts of the backend, each of a file of its own.
+// The kernel families of the backend, one per source file.
 #pragma once
 #include "kernels/cuda/backend.h"
 

@@ -1,5 +1,5 @@
-// The products of NVIDIA's libraries, as functions.h says; each library has a file of its own, and
-// one in kernels/absent/ for toolkits without its header.
+// Products of NVIDIA's libraries with the interface of functions.h. Each library has a source file,
+// and a replacement in kernels/absent/ for toolkits without its header.
 #pragma once
 #include "kernels/block/gemm_functions.h"
 
@@ -15,7 +15,7 @@ PreparedProduct* cusparse_csr(std::int64_t rows, std::int64_t cols, std::int64_t
                               const std::int64_t* row_ptr, const std::int32_t* columns,
                               const float* values, Stream);
 
-// to[i] = from[i], of the device's memory.
+// to[i] = from[i], in device memory.
 void convert(const std::int64_t* from, std::int64_t n, std::int32_t* to, Stream);
 void convert(const std::int32_t* from, std::int64_t n, std::int64_t* to, Stream);
 

@@ -1,4 +1,4 @@
-// Shared libraries of a CUDA toolkit, which a process loads when it first needs them.
+// Shared libraries of the CUDA toolkit, loaded at first use.
 #pragma once
 #include <dlfcn.h>
 
@@ -14,8 +14,8 @@ namespace sten::kernels::cuda {
 
 class Library {
  public:
-  // "cublas", of the first of the versions that there is; also where toolkits are installed and the
-  // linker does not look.
+  // Loads the first available version of a library, such as "cublas", also from toolkit directories
+  // that the linker does not search.
   template <class... Versions>
   explicit Library(const std::string& name, Versions... versions) {
     for (const int version : {versions...})
@@ -24,7 +24,7 @@ class Library {
           library_ = dlopen((folder + ("lib" + name + ".so." + std::to_string(version))).c_str(),
                             RTLD_NOW | RTLD_LOCAL);
   }
-  // nullptr, and is_whole() false from then on, where there is none.
+  // Looks up a function. If it is missing, sets nullptr, and is_whole() becomes false.
   template <class F>
   void find(F*& function, const char* name) {
     function = library_ ? reinterpret_cast<F*>(dlsym(library_, name)) : nullptr;
@@ -37,7 +37,7 @@ class Library {
   bool is_whole_ = true;
 };
 
-// "cuBLAS 13.1.0", as its function for properties says.
+// Name and version, "cuBLAS 13.1.0", from the library's property function.
 template <class F>
 std::string name_of_library(const char* name, F* get_property) {
   std::string all = name;
@@ -51,8 +51,9 @@ std::string name_of_library(const char* name, F* get_property) {
   return all;
 }
 
-// One Handle for each device, which lasts as long as the process: at its end the driver may be gone
-// before it. A library is called by one thread at a time; its calls do not wait for the device.
+// One Handle per device. Handles live as long as the process, because the driver can be unloaded
+// before static destructors run. A library is called by one thread at a time; the calls do not wait
+// for the device.
 template <class Handle>
 class Handles {
  public:
@@ -71,14 +72,14 @@ class Handles {
   std::map<int, Handle> all_;
 };
 
-// Memory of the device for as long as the object lasts.
+// Device memory that is freed with the object.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
   DeviceMemory(std::size_t bytes, Stream stream) {
     check(cudaMallocAsync(&data_, bytes ? bytes : 1, static_cast<cudaStream_t>(stream)), "memory");
   }
-  ~DeviceMemory() { (void)cudaFree(data_); }  // when all that uses it has ended
+  ~DeviceMemory() { (void)cudaFree(data_); }  // waits for all work that uses it
   DeviceMemory(DeviceMemory&& other) noexcept : data_(other.data_) { other.data_ = nullptr; }
   DeviceMemory& operator=(DeviceMemory&& other) noexcept {
     std::swap(data_, other.data_);

@@ -12,7 +12,7 @@ cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
 
 void use(int device) {
   check(cudaSetDevice(device), "a device");
-  // What is released stays with the process.
+  // Released memory stays in the pool.
   cudaMemPool_t pool = nullptr;
   check(cudaDeviceGetDefaultMemPool(&pool, device), "its memory");
   std::uint64_t all = ~std::uint64_t{0};

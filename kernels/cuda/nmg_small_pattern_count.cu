@@ -1,4 +1,4 @@
-// Beside nmg.cu, for they take long to compile.
+// Separate from nmg.cu because these kernels take long to compile.
 #include "kernels/block/nmg/nmg_small_pattern_count.h"
 #include "kernels/cuda/cuda_grid.cuh"
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t tokens = bf16_most_tokens;
 
-// Rows of features, of all tokens.
+// Widens x to rows of features, [features, tokens].
 void prepare(const Bf16SmallBatch& x, float* room) {
   for (std::int64_t k = 0; k < 2 * x.feature_pairs; ++k)
     for (std::int64_t t = 0; t < x.tokens; ++t)

@@ -1,3 +1,4 @@
+// The reference kernels of kernels/bf16_small_batch.h.
 #pragma once
 #include "kernels/bf16_small_batch.h"
 

@@ -1,3 +1,4 @@
+// The reference kernels of kernels/channels.h.
 #pragma once
 #include "kernels/channels.h"
 

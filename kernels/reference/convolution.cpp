@@ -7,13 +7,13 @@ namespace {
 
 using Index = Convolution::Index;
 
-// Where tap t of the element o of an axis lies in x, -1 outside of it.
+// Position in x of tap t for output position o of an axis; -1 if it is outside of x.
 Index at(const Convolution& c, int axis, Index o, Index t) {
   const Index i = o * c.stride[axis] - c.before[axis] + t * c.dilation[axis];
   return i >= 0 && i < c.size[axis] ? i : -1;
 }
 
-// f(pixel of x, place of y, tap) for all pairs that a tap connects, within one image.
+// Calls f(pixel of x, output position, tap) for each tap inside of x, within one image.
 template <class F>
 void each_pair(const Convolution& c, F f) {
   for (Index o0 = 0; o0 < c.result[0]; ++o0)
@@ -29,7 +29,7 @@ void each_pair(const Convolution& c, F f) {
             }
 }
 
-// f(element of x, element of y, element of w) for all that belong together.
+// Calls f(element of x, element of y, element of w) for each multiplication.
 template <class F>
 void each_product(const Convolution& c, F f) {
   const Index in = c.group_in(), out = c.group_out(), taps = c.taps();

@@ -1,16 +1,16 @@
-// Convolutions and their gradients by the formula, see kernels/convolution.h.
+// Convolutions and their gradients (kernels/convolution.h) as plain loops.
 #pragma once
 #include "kernels/convolution.h"
 
 namespace sten::kernels {
 
-// y = x * w + b; b [out] may be nullptr.
+// y = x * w + b; b [out], nullptr: 0.
 template <class T>
 void convolve_reference(const Convolution& c, const T* x, const T* w, const T* b, T* y);
-// The gradient of x.
+// Gradient with respect to x.
 template <class T>
 void convolve_data_reference(const Convolution& c, const T* dy, const T* w, T* dx);
-// The gradient of w.
+// Gradient with respect to w.
 template <class T>
 void convolve_weights_reference(const Convolution& c, const T* x, const T* dy, T* dw);
 

@@ -3,7 +3,7 @@
 namespace sten::kernels {
 namespace {
 
-// f(row of the slab, row of C, which value) for every value.
+// Calls f(row of the slab, row of C, index of the value) for every value.
 template <class F>
 void each_value(const CsrRuns& runs, F&& f) {
   std::int64_t strip = 0, value = 0;

@@ -1,4 +1,4 @@
-// The formula of kernels/csr.h.
+// The reference kernels of kernels/csr.h.
 #pragma once
 #include "kernels/csr.h"
 

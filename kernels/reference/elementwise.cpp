@@ -12,7 +12,7 @@ using Bytes = const std::uint8_t*;
 
 bool bit_at(Bytes bits, std::int64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
 
-// Writes the bits of n elements from keep(i), asked once each and in order.
+// Writes the bits of n elements from keep(i), which is called once per element, in order.
 template <class F>
 void write_bits(std::uint8_t* bits, std::int64_t n, F&& keep) {
   for (std::int64_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// Obvious loops for kernels/elementwise.h: what the fast ones are tested against.
+// The reference kernels of kernels/elementwise.h.
 #pragma once
 #include "kernels/elementwise.h"
 

@@ -1,4 +1,4 @@
-// The formulas of kernels/epilogue.h.
+// The reference kernels of kernels/epilogue.h.
 #pragma once
 #include "kernels/epilogue.h"
 

@@ -7,7 +7,7 @@
 namespace sten::kernels {
 namespace {
 
-// P(X <= x); erfc has the digits of small probabilities, which 1 + erf has not.
+// P(X <= x). erfc keeps its precision for small probabilities; 1 + erf does not.
 double below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
 double density(double x) {
   return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
@@ -28,10 +28,10 @@ void gelu(const float* x, std::int64_t n, float* y) {
   each(x, n, y, [](double v) { return v * below(v); });
 }
 void gelu_tanh(const float* x, std::int64_t n, float* y) {
-  // 1 + tanh u = 2 / (1 + e^-2u), which has the digits of small results.
+  // 1 + tanh u = 2 / (1 + e^-2u), which keeps its precision for small results.
   const double by = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
   each(x, n, y, [=](double v) {
-    v = std::max(v, -20.0);  // there it is 0; -inf is divided by infinity otherwise
+    v = std::max(v, -20.0);  // the result is 0 there; -inf would be divided by infinity
     return v / (1 + std::exp(-2 * by * (v + 0.044715 * v * v * v)));
   });
 }

@@ -1,3 +1,4 @@
+// The reference kernels of kernels/functions.h.
 #pragma once
 #include "kernels/functions.h"
 

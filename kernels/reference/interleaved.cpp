@@ -3,7 +3,7 @@
 namespace sten::kernels {
 namespace {
 
-// at(k, t): feature k of token t, rounded.
+// at(k, t): feature k of token t, rounded to bfloat16.
 template <class F>
 void fill_interleaved(std::int64_t features, std::int64_t tokens, std::uint16_t* y,
                       std::int64_t ldy, F&& at) {
@@ -34,7 +34,7 @@ void interleave_tokens(const std::uint16_t* x, std::int64_t ldx, std::int64_t fe
   fill_interleaved(features, tokens, y, ldy,
                    [&](std::int64_t k, std::int64_t t) { return x[t * ldx + k]; });
 }
-// f(tokens, x, y) of each panel.
+// Calls f(tokens, x, y) for each panel.
 template <class T, class F>
 void each_panel(const T* x, std::int64_t tokens, std::uint16_t* y, std::int64_t ldy,
                 std::int64_t step, F&& f) {

@@ -1,3 +1,4 @@
+// The reference kernels of kernels/interleaved.h.
 #pragma once
 #include "kernels/interleaved.h"
 

@@ -1,3 +1,4 @@
+// The reference kernels of kernels/interleaved_panels.h.
 #pragma once
 #include "kernels/interleaved_panels.h"
 

@@ -3,7 +3,7 @@
 namespace sten::kernels {
 namespace {
 
-// f(value, its row, its column) for all values.
+// Calls f(index of the value, its row, its column) for every value.
 template <class F>
 void each_value(const NmStrips& a, F&& f) {
   std::int64_t strip = 0;

@@ -1,4 +1,4 @@
-// The formula of kernels/nm_sample.h.
+// The reference kernels of kernels/nm_sample.h.
 #pragma once
 #include "kernels/nm_sample.h"
 

@@ -17,7 +17,7 @@ void select(const U* x, std::int64_t count, std::int64_t n, std::int64_t m, U in
     for (std::int64_t i = 0; i < size; ++i)
       keys[i] = std::min(magnitude_key(x[begin + i]), infinity);
     for (std::int64_t i = 0; i < size; ++i) {
-      std::int64_t ahead = 0;  // elements of the block that stay before this one
+      std::int64_t ahead = 0;  // elements of the block that rank higher
       for (std::int64_t j = 0; j < i; ++j) ahead += keys[j] >= keys[i];
       for (std::int64_t j = i + 1; j < size; ++j) ahead += keys[j] > keys[i];
       if (ahead < n) keep[(begin + i) / 64] |= std::uint64_t{1} << (begin + i) % 64;

@@ -1,4 +1,4 @@
-// The selection of kernels/nm_select.h in plain loops.
+// The reference kernels of kernels/nm_select.h.
 #pragma once
 #include "kernels/nm_select.h"
 

@@ -10,7 +10,7 @@
 namespace sten::kernels {
 namespace {
 
-// From integer magnitudes on: T is int32_t or int64_t.
+// The matching for integer magnitudes of type T, int32_t or int64_t.
 template <class T>
 class Solver {
   static constexpr bool is_wide = sizeof(T) == 8;
@@ -36,7 +36,7 @@ class Solver {
     used_ = carve.used();
   }
   std::size_t bytes() const { return used_; }
-  // For the magnitudes, [rows, cols], to be written before the run; a row of zeros follows.
+  // Magnitudes [rows, cols], to be written before run(); a row of zeros follows.
   T* magnitudes() { return x_; }
 
   void run() {
@@ -66,7 +66,7 @@ class Solver {
     if (nmg_stores_scores(f_, cols_))
       for (std::int64_t s = 0; s < cols_; ++s) add_up(s, scores_ + s * f_.count);
   }
-  // [count], until the next call.
+  // Scores [count] of strip s, valid until the next call.
   const T* scores_of(std::int64_t s) const {
     if (nmg_stores_scores(f_, cols_)) return scores_ + s * f_.count;
     add_up(s, scores_);
@@ -74,12 +74,12 @@ class Solver {
   }
 
   struct Choices {
-    std::int64_t strips, gap;  // how many; the mean difference between best and second best score
+    std::int64_t strips, gap;  // number of strips; mean difference of best and second best score
   };
-  // Every strip takes its best pattern; strips of zeros take none.
+  // Assigns the best pattern to every strip, and none to strips of zeros.
   Choices choose_first() {
-    // As vectors of 8 lanes of 32 bits do, which shift so that their sums do not overflow; 64 bits
-    // have no vectors to agree with.
+    // The vector kernels shift so that the sums of 8 lanes of 32 bits do not overflow, and 32-bit
+    // results have to agree with theirs. Nothing is vectorized in 64 bits.
     int shift = 0;
     while (!is_wide && (cols_ + 15) / 16 * 2 >> shift > 8) ++shift;
     std::conditional_t<is_wide, double, std::int64_t> sum = 0;
@@ -120,7 +120,7 @@ class Solver {
     }
   }
 
-  // What every strip takes under these prices.
+  // Assigns to every strip the best pattern under these prices.
   void choose(const T* price) {
     std::fill_n(next_of_, f_.count, 0);
     for (std::int64_t s = 0; s < cols_; ++s) {
@@ -135,7 +135,8 @@ class Solver {
     }
   }
 
-  // loss(p, q): the least that a strip of p loses by moving to q; mover(p, q): the strip.
+  // Computes loss(p, q), the least that a strip of p loses by moving to q, and mover(p, q), this
+  // strip.
   void look_at(std::int64_t p) {
     if (known_[p]) return;
     known_[p] = 1;
@@ -154,8 +155,8 @@ class Solver {
   }
 
   // Dijkstra's algorithm from all overfull patterns. The distance to q is label(q) + price(q);
-  // prices keep the lengths of edges, loss(p, q) - price(p) + price(q), from being negative.
-  // Returns the nearest underfull pattern, -1 if no pattern is overfull.
+  // prices keep the lengths of edges, loss(p, q) - price(p) + price(q), nonnegative. Returns the
+  // nearest underfull pattern; -1 if no pattern is overfull.
   std::int64_t nearest_underfull() {
     bool any = false;
     for (std::int64_t p = 0; p < f_.count; ++p) {
@@ -195,8 +196,8 @@ class Solver {
       }
   }
 
-  // One strip along each edge of the path to the pattern; along a path of one edge as many as lose
-  // the same and are too many or too few.
+  // Moves one strip along each edge of the path to `sink`. Along a path of one edge, moves all
+  // strips with the same loss, as long as the patterns remain overfull and underfull.
   void move_along(std::int64_t sink) {
     const std::int64_t from = via_[sink];
     if (via_[from] < 0) {
@@ -234,7 +235,7 @@ class Solver {
   std::size_t used_;
 };
 
-// NaN as infinity.
+// |x|, with NaN as infinity.
 template <class T>
 double magnitude(T x) {
   return std::isnan(x) ? std::numeric_limits<double>::infinity() : std::abs(double{x});
@@ -264,7 +265,7 @@ void fit_wide(const NmgFormat& f, const NmgStrips<T>& in, std::byte* scratch,
   solver.run();
 }
 
-// In 32 bits if no value is lost.
+// Uses 32 bits if no value is lost.
 void fit_f32(const NmgFormat& f, const NmgStrips<float>& in, std::byte* scratch,
              std::uint16_t* pattern_of) {
   double greatest = 0, least = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// The exact fit of kernels/nmg_exact.h in plain loops.
+// The reference kernels of kernels/nmg_exact.h.
 #pragma once
 #include "kernels/nmg_exact.h"
 
@@ -6,7 +6,8 @@ namespace sten::kernels {
 
 const NmgExactTable* nmg_exact_reference();
 
-// In 64 bits: for chunks whose values are too far apart for 32, under every table.
+// The fit in 64 bits, which all tables use for chunks whose range of values is too wide for 32
+// bits.
 void nmg_exact_wide(const NmgFormat& format, const NmgStrips<float>& in, std::byte* scratch,
                     std::uint16_t* pattern_of);
 void nmg_exact_wide(const NmgFormat& format, const NmgStrips<double>& in, std::byte* scratch,

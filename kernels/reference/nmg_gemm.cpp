@@ -5,7 +5,7 @@
 namespace sten::kernels {
 namespace {
 
-// The next strips of a slab, as the order has them.
+// Reads the strips of a slab in their stored order.
 template <std::int64_t width>
 struct Reader {
   NmgSlabStrips strips;
@@ -18,7 +18,7 @@ struct Reader {
   }
 };
 
-// Two row blocks, m rows each.
+// Product of a block pair, m rows each.
 template <std::int64_t width>
 void run_pair(std::int64_t m, NmgSlabStrips strips, const float* slab, float* c) {
   Reader<width> next{strips, slab};
@@ -50,7 +50,7 @@ void run(const NmgRows& rows, NmgSlabStrips strips, std::int64_t blocks, const f
     c_out += 2 * rows.m * width;
   }
   for (std::int64_t block = 0; block < blocks; ++block) {
-    const auto add = [&](std::int64_t pattern) {  // the next strip
+    const auto add = [&](std::int64_t pattern) {  // the next strip in stored order
       const float* b = slab + *strips.offsets++ / (sizeof(float) * panel_width) * width;
       for (std::int64_t i = 0; i < rows.n; ++i) {
         float* c = c_out + (block * rows.m + rows.patterns[pattern * rows.n + i]) * width;

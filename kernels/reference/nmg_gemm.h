@@ -1,4 +1,4 @@
-// The formula of kernels/nmg_gemm.h.
+// The reference kernels of kernels/nmg_gemm.h.
 #pragma once
 #include "kernels/nmg_gemm.h"
 

@@ -57,7 +57,7 @@ void nmg_fit_greedy_lazy(const NmgChunk<T>& c, NmgCandidate<T>* candidates, std:
     return before(b, a);
   };
   std::fill_n(fill, c.count, 0);
-  // Strips of zeros, padding among them, take the last pattern with room.
+  // Strips of zeros, including padding, take the last pattern with room.
   auto last = static_cast<std::int32_t>(c.count - 1);
   const auto best = [&](std::int32_t strip) {
     if (!is_zero(c, strip)) return best_with_room(c, fill, strip);
@@ -98,7 +98,7 @@ void nmg_improve(const NmgChunk<T>& c, std::int32_t* members, std::int32_t* fill
         best = score;
         q = r;
       }
-    T most = 0;  // gained; sums of infinities are NaN, and do not count
+    T most = 0;  // gain; sums of infinities are NaN and do not count
     std::int32_t* other = nullptr;
     for (std::int32_t* t = members + q * c.g; p != q && t != members + (q + 1) * c.g; ++t) {
       const T gain = best - nmg_score(c, s, p) + nmg_score(c, *t, p) - nmg_score(c, *t, q);

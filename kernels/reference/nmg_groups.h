@@ -1,4 +1,5 @@
-// What the exact fits of all tables share: their memory, and the strips of each pattern.
+// Common parts of the exact fits of all tables: scratch, strips by pattern, prices and integer
+// scales.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -9,7 +10,7 @@
 
 namespace sten::kernels {
 
-// Cuts scratch into arrays that start at cache lines; from nullptr it only counts.
+// Divides scratch into arrays that start at cache lines; with nullptr it only counts the bytes.
 class NmgCarver {
  public:
   explicit NmgCarver(std::byte* scratch) : scratch_(scratch) {}
@@ -27,16 +28,17 @@ class NmgCarver {
   std::size_t used_ = 0;
 };
 
-// Beyond this many scores of a chunk, those of a strip are added up each time they are needed.
+// Maximum number of stored scores of a chunk. Larger chunks recompute the scores of a strip each
+// time.
 inline constexpr std::int64_t most_stored_scores = std::int64_t{1} << 22;
 
 inline bool nmg_stores_scores(const NmgFormat& f, std::int64_t cols) {
   return cols <= most_stored_scores / f.count;
 }
 
-// The strips of each pattern in ascending order. Strips with the pattern `count` are in none.
+// The strips of each pattern in ascending order. Strips with the pattern `count` belong to none.
 struct NmgGroups {
-  std::uint16_t* strips;  // those of p from strips[first[p]] on
+  std::uint16_t* strips;  // the strips of pattern p start at strips[first[p]]
   std::int32_t* first;    // [count]
   std::int32_t* size;     // [count]
   std::int64_t count, g;
@@ -48,7 +50,8 @@ struct NmgGroups {
         count(f.count),
         g(f.g) {}
 
-  // Of the first `cols` strips. of_pattern[count]: how many of them each pattern has.
+  // Builds the lists from the first `cols` strips. of_pattern [count]: number of strips per
+  // pattern.
   void build(const std::uint16_t* pattern_of, std::int64_t cols, const std::int32_t* of_pattern) {
     std::int32_t at = 0;
     for (std::int64_t p = 0; p < count; ++p) {
@@ -73,7 +76,7 @@ struct NmgGroups {
     pattern_of[s] = static_cast<std::uint16_t>(to);
   }
 
-  // Gives the strips that are in no pattern, all from `cols` on among them, to those with room.
+  // Assigns the strips without a pattern, including all from `cols` on, to patterns with room.
   void fill_up(std::uint16_t* pattern_of, std::int64_t cols) {
     std::int64_t p = 0;
     for (std::int64_t s = 0; s < count * g; ++s) {
@@ -85,7 +88,7 @@ struct NmgGroups {
   }
 };
 
-// Strips that patterns have beyond g.
+// Number of strips that exceed g in their patterns.
 inline std::int64_t nmg_overflow(const std::int32_t* of_pattern, std::int64_t count,
                                  std::int64_t g) {
   std::int64_t sum = 0;
@@ -93,16 +96,16 @@ inline std::int64_t nmg_overflow(const std::int32_t* of_pattern, std::int64_t co
   return sum;
 }
 
-inline constexpr int nmg_score_bits = 27;       // of 32: lengths of paths do not overflow
+inline constexpr int nmg_score_bits = 27;       // of 32, so that lengths of paths do not overflow
 inline constexpr int nmg_wide_score_bits = 59;  // of 64
 template <class T>
 inline constexpr T nmg_most_score = T{1} << (sizeof(T) == 8 ? nmg_wide_score_bits : nmg_score_bits);
 
-// Prices per strip of a pattern, which strips weigh against its score. The paths below need prices
-// to start from; those under which the strips spread evenly leave little to do. They go up where
-// too many strips want a pattern, in proportion to `gap`, the mean difference between the best and
-// the second best score of a strip. Where strips of zeros fill up what is left, prices have to
-// start from 0: what patterns with room cost, nobody pays.
+// The next price of a pattern. Strips subtract prices from scores, and the shortest paths start
+// from prices; prices under which strips spread evenly leave few paths. A price rises if more than
+// g strips want the pattern, in proportion to `gap`, the mean difference between the best and the
+// second best score of a strip. If strips of zeros fill the rest, prices have to start from 0,
+// because nobody pays the price of a pattern with room.
 template <class T>
 STEN_HOST_DEVICE T nmg_next_price(T price, std::int64_t gap, std::int64_t of_pattern,
                                   std::int64_t g) {
@@ -119,22 +122,22 @@ void nmg_next_prices(const T* price, std::int64_t gap, const std::int32_t* of_pa
     next[p] = nmg_next_price(price[p], gap, of_pattern[p], g);
 }
 inline constexpr int nmg_price_steps = 4;
-// Fewer strips are moved sooner than priced.
+// Minimum number of strips for prices: fewer strips are moved faster than priced.
 inline constexpr std::int64_t nmg_min_priced = 16;
 
-// How many bits a sum of n has more than one of them.
+// Bits that a sum of n terms needs in addition to those of one term.
 STEN_HOST_DEVICE inline int nmg_sum_bits(std::int64_t n) {
   int bits = 0;
   while (std::int64_t{1} << bits < n) ++bits;
   return bits;
 }
 
-// How the magnitudes of a chunk become 32-bit integers.
+// The scale that converts the magnitudes of a chunk to 32-bit integers.
 struct NmgRange {
-  bool is_wide;  // they do not: the least would be less than 8 units, or the scale no float
+  bool is_wide;  // 32 bits do not suffice: the least is < 8 units, or the scale is no float
   float scale;   // a power of 2
 
-  // Of all that are not 0. Greatest may be 0, infinity or NaN.
+  // greatest and least of all nonzero magnitudes. greatest can be 0, infinity or NaN.
   STEN_HOST_DEVICE static NmgRange of(float greatest, float least, std::int64_t n) {
     const int bits = nmg_score_bits - nmg_sum_bits(n);
     const auto exponent = [](float x) {
@@ -143,21 +146,21 @@ struct NmgRange {
     const int e = exponent(greatest), low = exponent(least);
     if (greatest == 0) return {false, 1};
     if (e == 255 || e < bits || low == 0 || e - low > bits - 4) return {true, 0};
-    // 2^(e - 127) <= greatest < 2^(e - 126), which becomes 2^bits.
+    // 2^(e - 127) <= greatest < 2^(e - 126) becomes less than 2^bits.
     return {false, std::bit_cast<float>(static_cast<std::uint32_t>(bits + 126 - e + 127) << 23)};
   }
 };
 
-// How they become 64-bit integers. An infinity is worth more than a path of finite numbers.
+// The scale for 64-bit integers. An infinity counts more than a path of finite values.
 class NmgWideScale {
  public:
-  // `greatest` of the finite ones.
+  // greatest: of the finite magnitudes.
   STEN_HOST_DEVICE NmgWideScale(double greatest, bool has_infinity, std::int64_t n,
                                 std::int64_t count) {
     const int path_bits = nmg_sum_bits(n * count) + 1;
     const int bits = nmg_wide_score_bits - nmg_sum_bits(n) - (has_infinity ? path_bits : 0);
     above_all_ = std::int64_t{1} << (bits + (has_infinity ? path_bits : 0));
-    // In two steps: 2^by may be beyond what there is.
+    // In two steps, because 2^by can overflow.
     const int by = greatest > 0 ? bits - std::ilogb(greatest) - 1 : 0;
     first_ = std::ldexp(1.0, by / 2);
     second_ = std::ldexp(1.0, by - by / 2);

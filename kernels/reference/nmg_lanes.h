@@ -1,3 +1,4 @@
+// The reference kernels of kernels/nmg_lanes.h.
 #pragma once
 #include "kernels/nmg_lanes.h"
 

@@ -9,7 +9,7 @@ namespace {
 
 using Size = std::int64_t;
 
-// Of a key's panels: its first feature.
+// The first feature of a key in panels.
 const float* column(const float* panels, Size step, Size key) {
   return panels + key / panel_width * step + key % panel_width;
 }
@@ -18,7 +18,7 @@ bool is_hidden(const Attention& a, Size key, Size t) {
   return (a.seen && !a.seen[key]) || key >= a.before + t;
 }
 
-// The score of a key with query t; none where it is hidden.
+// The score of a key for query t; -inf for a hidden key.
 template <Size lanes>
 double score(const Attention& a, Size key, Size t) {
   if (is_hidden(a, key, t)) return -std::numeric_limits<double>::infinity();

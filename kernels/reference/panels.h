@@ -1,3 +1,4 @@
+// The reference kernels of kernels/panels.h.
 #pragma once
 #include "kernels/panels.h"
 

@@ -1,4 +1,4 @@
-// The multiply-adds of kernels/peak.h, whatever the compiler makes of them for any CPU.
+// The reference kernels of kernels/peak.h, compiled for any CPU.
 #pragma once
 #include "kernels/peak.h"
 

@@ -1,3 +1,4 @@
+// The reference kernels of kernels/rows.h.
 #pragma once
 #include "kernels/rows.h"
 

@@ -1,3 +1,4 @@
+// The reference kernels of kernels/tiles.h.
 #pragma once
 #include "kernels/tiles.h"
 

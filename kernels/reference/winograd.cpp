@@ -1,4 +1,4 @@
-// The matrices of kernels/winograd.h and what they make, in double.
+// The matrices and transforms of kernels/winograd.h in double.
 #include "kernels/reference/winograd.h"
 
 namespace sten::kernels {
@@ -6,8 +6,8 @@ namespace {
 
 using Size = std::int64_t;
 
-// By Toom and Cook: for the points p and m + r - 1 = 6 of them, infinity being the last, row j of A^T
-// has the powers p_j^i, G the powers over the products of p_j - p_k, and B^T the coefficients of the
+// Toom-Cook construction: for m + r - 1 = 6 points p_j, including infinity, row j of A^T has the
+// powers p_j^i, G the powers divided by the products of p_j - p_k, and B^T the coefficients of the
 // products of x - p_k.
 constexpr double a = 0.75, b = 1.5, aa = a * a, bb = b * b;
 constexpr double n0 = aa * bb, na = 2 * aa * (aa - bb), nb = 2 * bb * (bb - aa);
@@ -26,13 +26,13 @@ constexpr double filter_matrix[6][3] = {{1 / n0, 0, 0},
                                         {1 / nb, -b / nb, bb / nb},
                                         {0, 0, 1}};
 
-// The element of `matrix` at row i, column j; of the transposed one at row j, column i.
+// The element of `matrix` at row i, column j; transposed: at row j, column i.
 template <bool transposed, Size rows, Size cols>
 double element(const double (&matrix)[rows][cols], Size i, Size j) {
   return transposed ? matrix[j][i] : matrix[i][j];
 }
 
-// to(i, j, sum over k and l of M(i, k) from(k, l) M(j, l)), M being [n, m].
+// to(i, j, sum over k and l of M(i, k) from(k, l) M(j, l)) with M [n, m].
 template <bool transposed, Size n, Size m, Size rows, Size cols, class From, class To>
 void twice(const double (&matrix)[rows][cols], From from, To to) {
   for (Size i = 0; i < n; ++i)

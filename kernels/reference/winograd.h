@@ -1,3 +1,4 @@
+// The reference kernels of kernels/winograd.h.
 #pragma once
 #include "kernels/winograd.h"
 
