@@ -43,7 +43,7 @@ class Builder {
     return dropped(name, norm(name + ".LayerNorm",
                               node(name + ".add_positions", "add", {sum, position_embeddings})));
   }
-  // Where logits are wanted at some places alone, so is what follows the last attention.
+  // The part after the last attention is computed only at positions that need logits.
   std::string layer(std::string x, const std::string& name, bool is_last) {
     const std::string self = name + ".attention.self";
     const Index n = config_.hidden_size;
@@ -64,7 +64,7 @@ class Builder {
         node(name + ".intermediate.intermediate_act_fn", config_.hidden_act, {up});
     return output(name + ".output", config_.intermediate_size, active, attended);
   }
-  // LayerNorm(x + dense(from)).
+  // Computes LayerNorm(x + dense(from)).
   std::string output(const std::string& name, Index inputs, const std::string& from,
                      const std::string& x) {
     const std::string y = dropped(name, linear(name + ".dense", inputs, config_.hidden_size, from));
@@ -73,7 +73,7 @@ class Builder {
   std::string dropped(const std::string& name, const std::string& x) {
     return with_.dropout > 0 ? add_dropout(g_, name + ".dropout", x, with_.dropout) : x;
   }
-  // Of x [B, T, hidden] the places that logits are wanted at, [N, hidden]; x where all are.
+  // The positions of x [B, T, hidden] that need logits, [N, hidden]; x if all do.
   std::string needed(const std::string& x, const std::string& name) {
     if (with_.head == BertHead::sequence) {
       const std::string first =

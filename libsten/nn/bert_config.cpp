@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// What would be another model.
+// Error for values that describe another model.
 void check_kind(const JsonReader& in) {
   const std::pair<const char*, nlohmann::ordered_json> only[] = {
       {"model_type", "bert"},        {"position_embedding_type", "absolute"},
@@ -22,7 +22,7 @@ constexpr std::pair<BertHead, const char*> architectures[] = {
     {BertHead::sequence, "BertForSequenceClassification"},
     {BertHead::tokens, "BertForTokenClassification"}};
 
-// Of {"0": "NEGATIVE", "1": "POSITIVE"}.
+// Parses {"0": "NEGATIVE", "1": "POSITIVE"}.
 std::vector<std::string> labels_by_id(const JsonReader& in) {
   const auto members = in.members();
   std::vector<std::string> labels(members.size());
@@ -39,7 +39,7 @@ std::vector<std::string> labels_by_id(const JsonReader& in) {
 BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
   const nlohmann::ordered_json document = parse_json(json, what);
   const JsonReader in(document, what);
-  check_kind(in);  // first: another model's config lacks fields, or has others
+  check_kind(in);  // first, since configs of other models have other fields
   BertConfig c;
   c.vocab_size = size_at(in, "vocab_size");
   c.hidden_size = size_at(in, "hidden_size");
@@ -72,9 +72,9 @@ std::string with_labels(std::string_view config, BertHead head,
   nlohmann::ordered_json json = parse_json(config, "config");
   for (const auto& [one, name] : architectures)
     if (one == head) json["architectures"] = {name};
-  std::unordered_map<std::string_view, std::size_t> last;  // of a label that two classes have
+  std::unordered_map<std::string_view, std::size_t> last;  // for labels that two classes share
   for (std::size_t i = 0; i < labels.size(); ++i) last[labels[i]] = i;
-  // operator[] looks at all keys before.
+  // operator[] would search all keys for each new key.
   nlohmann::ordered_json::object_t names, ids;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     names.emplace_back(std::to_string(i), labels[i]);

@@ -1,4 +1,4 @@
-// Fields of a HuggingFace config.json as models read them. Error (usage) that names the key.
+// Accessors of fields of a Hugging Face config.json. Error (usage), which names the key.
 #pragma once
 #include <span>
 #include <utility>
@@ -8,17 +8,17 @@
 
 namespace sten {
 
-// More layers than any model has would only take memory.
+// Limit of layers: more would only waste memory.
 inline constexpr Index most_layers = 10000;
 
-// An integer of 1 or more, which has to be there.
+// A required integer >= 1.
 Index size_at(const JsonReader& in, const char* key);
-// A number above 0, or `fallback` without one.
+// A number > 0; `fallback` if the key is missing.
 double positive_at(const JsonReader& in, const char* key, double fallback);
-// The values of model_type that are read, for messages.
+// The supported values of model_type, for messages.
 inline constexpr const char* known_model_types = R"("bert" or "gpt2")";
-// Keys that may be left out, and say that the model is another one where they have another value; and
-// that no heads are pruned.
+// Error if a key of `only` is present with another value, which means another model, or if the file
+// prunes heads.
 using OnlyValues = std::span<const std::pair<const char*, nlohmann::ordered_json>>;
 void check_only(const JsonReader& in, OnlyValues only);
 

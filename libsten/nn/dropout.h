@@ -1,17 +1,17 @@
-// Dropouts of models.
+// Dropout nodes of graphs.
 #pragma once
 #include "libsten/graph/graph.h"
 
 namespace sten {
 
-// The input that dropouts take their masks from: an I64, another one for each step. Graphs without
-// dropout do not have it.
+// The input that seeds the masks: an I64, different in each step. Graphs without dropout lack it.
 inline constexpr const char* draw_input = "draw";
 
-// Of the dropout of that name: not that of another one.
+// The seed of the dropout with this name.
 Index dropout_seed(std::string_view name);
 
-// x where it stays, with probability 1 - p, times 1 / (1 - p). Adds the input where g lacks it.
+// Adds a node that keeps elements of x with probability 1 - p, scaled by 1 / (1 - p), and the input
+// `draw` if missing. Returns the node's name.
 std::string add_dropout(GraphParts& g, const std::string& name, const std::string& x, double p);
 
 }  // namespace sten

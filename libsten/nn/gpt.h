@@ -1,55 +1,56 @@
-// GPT-2 (Radford et al. 2019), under the names of HuggingFace transformers.
+// GPT-2 (Radford et al. 2019), with the names of Hugging Face transformers.
 #pragma once
 #include "libsten/graph/graph.h"
 
 namespace sten {
 
-// The fields of a config.json, under its names. Dropout is ignored: the graph has none.
+// The fields of a config.json, with its names. Dropout is ignored; see GptParts.
 struct GptConfig {
   Index vocab_size = 0, n_positions = 0, n_embd = 0, n_layer = 0, n_head = 0;
-  Index n_inner = 0;  // of the hidden layer; a file may leave it out, or have null: 4 n_embd
+  Index n_inner = 0;  // size of the hidden layer; default, also for null: 4 n_embd
   double layer_norm_epsilon = 1e-5, initializer_range = 0.02;
-  // gelu_new, gelu_pytorch_tanh and gelu_fast are one; or gelu, relu, silu, tanh.
+  // gelu_new, gelu_pytorch_tanh and gelu_fast are the same; or gelu, relu, silu, tanh.
   std::string activation_function = "gelu_new";
 
-  // `what` begins messages. Error (usage) that names the key: sizes that are missing or not
-  // positive integers, heads that do not divide n_embd, and values of another model. Other keys are
-  // ignored.
+  // Parses a config.json; messages start with `what`. Error (usage), which names the key, for
+  // missing or non-positive sizes, a number of heads that does not divide n_embd, and values that
+  // describe another model. Ignores unknown keys.
   static GptConfig parse(std::string_view json, const std::string& what = "config");
-  // The number of parameters of its graph; a double, because a config may describe more than any
-  // integer holds.
+  // The number of parameters of the graph. A double, since a config may describe more than an
+  // integer can hold.
   double parameters() const;
   friend bool operator==(const GptConfig&, const GptConfig&) = default;
 };
 
-// Whether a config.json is one: by its model_type, else by its n_embd.
+// Whether a config.json is GPT-2's, by its model_type, else by the presence of n_embd.
 bool is_gpt_config(std::string_view json, const std::string& what = "config");
 
-// The parts of a GPT's graph besides its blocks.
+// Parts of a GPT's graph besides the blocks.
 struct GptParts {
-  bool mask = false;   // an input "attention_mask" [B, T], 0 for padding, which is not seen
-  bool last = false;   // logits [B, 1, vocabulary] of the last token alone, else [B, T, vocabulary]
-  bool loss = false;   // an input "labels" [B, T]: the id after each token, -100 where it does not
-                       // count; and the output "loss", a scalar
-  double dropout = 0;  // of the embeddings, and of what attention and the feed-forward layers add;
-                       // above 0 an input "draw" (dropout.h). Attention has none inside
+  bool mask = false;   // adds input "attention_mask" [B, T], 0 for ignored padding
+  bool last = false;   // logits [B, 1, vocabulary] of the last token, else [B, T, vocabulary]
+  bool loss = false;   // adds input "labels" [B, T], the id after each token, -100 for positions
+                       // that do not count, and output "loss", a scalar
+  double dropout = 0;  // probability for embeddings and for the outputs of attention and
+                       // feed-forward layers, not within attention; above 0 adds input "draw"
+                       // (dropout.h)
 };
 
-// Inputs are integers: "input_ids" [B, T] and "position_ids" [T]; gpt_inputs() gives them. The
-// output "lm_head" are the logits of the next token. The head shares the table of tokens, as
-// "lm_head.weight" of a file has to. Intermediate values have the names of the modules that make
-// them, such as "transformer.h.0.attn.c_attn"; its parts are "....query", "....key" and "....value",
-// attention itself is "transformer.h.0.attn", the activation "transformer.h.0.mlp.act", and sums are
-// "transformer.h.0.attn.add" and "transformer.h.0.mlp.add".
+// Makes the graph of a GPT-2. Inputs are integers: "input_ids" [B, T] and "position_ids" [T];
+// gpt_inputs() makes them. The output "lm_head" is the logits of the next token. The head shares
+// the token embeddings, so "lm_head.weight" of a file must equal them. Intermediate values have the
+// names of their modules, such as "transformer.h.0.attn.c_attn", with the parts "....query",
+// "....key" and "....value"; attention is "transformer.h.0.attn", the activation
+// "transformer.h.0.mlp.act", and sums are "transformer.h.0.attn.add" and "transformer.h.0.mlp.add".
 //
-// Matrices are [out, in], while files of transformers have those of c_attn, c_fc and c_proj as
-// [in, out] (its Conv1D): load_weights() turns them. Files may leave "transformer." out of names.
+// Matrices are [out, in]. Files of transformers have c_attn, c_fc and c_proj as [in, out] (Conv1D);
+// load_weights() transposes them. Names in files may lack "transformer.".
 Graph gpt(const GptConfig& config, const GptParts& parts = {});
 
-// For ids [B, T]: positions first to first + T - 1.
+// The inputs for ids [B, T]: positions first to first + T - 1.
 NamedValues<Tensor> gpt_inputs(const Tensor& ids, Index first = 0);
 
-// Globs of tensors that files of GPTs have beside weights: the triangles that hide later tokens.
+// Globs of tensors in GPT files that are not weights: the causal masks.
 const std::vector<std::string>& gpt_unused();
 
 }  // namespace sten

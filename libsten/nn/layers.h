@@ -1,12 +1,11 @@
-// The modules that most models are made of (nn/module.h). Names of weights and their initial values
-// are those of torch.nn.
+// Common modules (nn/module.h). Names and initial values of weights are those of torch.nn.
 #pragma once
 #include "libsten/nn/module.h"
 
 namespace sten {
 
-// x[..., in] to [..., out]: x weight[out, in]^T + bias[out], which begin uniform in [-1 / sqrt(in),
-// 1 / sqrt(in)).
+// Maps x[..., in] to x weight[out, in]^T + bias[out], [..., out]. Initial weights are uniform in
+// [-1 / sqrt(in), 1 / sqrt(in)).
 class Linear : public Module {
  public:
   Linear(Index in, Index out, bool bias = true);
@@ -17,7 +16,7 @@ class Linear : public Module {
   const ModuleWeight* bias_;
 };
 
-// Over the last axis, of that size; see layer_norm().
+// Normalizes the last axis, of extent `size`; see layer_norm().
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(Index size, double eps = 1e-5);
@@ -28,7 +27,8 @@ class LayerNorm : public Module {
   double eps_;
 };
 
-// Row i of weight[count, size] for each integer i of ids: [ids..., size]. It begins normal.
+// Row i of weight[count, size] for each integer i of ids: [ids..., size]. Initial weights are
+// normal.
 class Embedding : public Module {
  public:
   Embedding(Index count, Index size);
@@ -38,8 +38,9 @@ class Embedding : public Module {
   const ModuleWeight& weight_;
 };
 
-// While training, x where it stays, with probability 1 - p, times 1 / (1 - p): others at each call,
-// the same in each process. In a trace an input of the graph draws them (nn/dropout.h). Else x.
+// In training mode, keeps elements of x with probability 1 - p, scaled by 1 / (1 - p); else returns
+// x. Each call drops other elements, the same ones in each process. In a trace, the graph has an
+// input that seeds them (nn/dropout.h).
 class Dropout : public Module {
  public:
   explicit Dropout(double p);

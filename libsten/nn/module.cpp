@@ -71,14 +71,14 @@ void Module::train(bool on) {
 void Module::sparsify(const std::string& pattern, const WeightFormat& format) {
   SparsityBuilder sb;
   sb.set_weight(pattern, format.initial, format.layout);
-  sb.sparse_graph(weights_graph());  // or says what is wrong
+  sb.sparse_graph(weights_graph());  // throws if the format is invalid
   std::vector<NamePattern> patterns;
   for (const std::string& one : pattern_list(pattern)) patterns.emplace_back(one);
   each("", [&](const std::string& name, ModuleWeight& w) {
     if (std::ranges::none_of(patterns, [&](const NamePattern& p) { return p.matches(name); }))
       return;
     w.parameter_.value = sten::sparsify(w.parameter_.value, format.initial, format.layout);
-    w.parameter_.state.clear();  // of other positions
+    w.parameter_.state.clear();  // it belongs to other positions
     w.what_.format = format;
   });
 }
@@ -106,7 +106,7 @@ void Module::put_leaves(const MakeLeaf& leaf) {
   });
 }
 
-// Weights are leaves of a tape until its end.
+// Weights are leaves of a tape while the object lives.
 class OnTape {
  public:
   OnTape(Module& m, const Module::MakeLeaf& leaf) : module_(m) { m.put_leaves(leaf); }

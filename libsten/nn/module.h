@@ -1,5 +1,4 @@
-// Models written as classes: a module has named weights, and modules within it; what it computes is a
-// member that the user writes.
+// Module: a model as a class with named weights and submodules; the user writes its forward().
 //
 //   struct Net : Module {
 //     Child<Linear> hidden = child<Linear>("hidden", 64, 32), out = child<Linear>("out", 32, 10);
@@ -10,8 +9,8 @@
 //   const Tensor y = net.forward(x).value();
 //   const Graph g = trace(net, {{"x", x}});  // for SparsityBuilder, recipes and sten-run
 //
-// A weight's name is that of the modules that it is in, from the outermost one's child on, joined by
-// dots: "hidden.weight". The names of a trace are those of Tracer (graph/trace.h).
+// A weight's name is the path of its modules below the outermost one, joined by dots:
+// "hidden.weight". Tracer documents the names of a trace (graph/trace.h).
 #pragma once
 #include <array>
 #include <concepts>
@@ -25,7 +24,7 @@ namespace sten {
 
 class Module;
 
-// A weight of a module. Operators take it as a value: of a tape while gradients() or trace() run.
+// A weight of a module, usable as a value: of a tape while gradients() or trace() run.
 class ModuleWeight {
  public:
   Var var() const { return leaf_ ? *leaf_ : Var(parameter_.value); }
@@ -35,12 +34,12 @@ class ModuleWeight {
   friend class Module;
   ModuleWeight(Weight what, Tensor value) : what_(std::move(what)), parameter_(std::move(value)) {}
 
-  Weight what_;  // its name is the one within the module
+  Weight what_;  // with the name within the module
   Parameter parameter_;
   std::optional<Var> leaf_;
 };
 
-// A module within another one. A call runs its forward(), in a TraceScope of its name.
+// A submodule. A call runs its forward() in a TraceScope of its name.
 template <class M>
 class Child {
  public:
@@ -69,33 +68,33 @@ class Module {
   Module& operator=(const Module&) = delete;
   virtual ~Module() = default;
 
-  // All weights, also of modules within, as a graph without nodes has them.
+  // All weights, including those of submodules, as a graph without nodes.
   Graph weights_graph() const;
   NamedValues<Tensor> values() const;
-  // Every weight's value. Error (usage) that lists those that are missing, not the module's, or of
-  // another shape; then nothing changes.
+  // Sets every weight. Error (usage), which changes nothing and lists weights that are missing,
+  // unknown or of another shape.
   void set_values(const NamedValues<Tensor>& values);
-  // As initial_weights(); before, weights are 0.
+  // Sets initial_weights(); until then, weights are 0.
   void initialize(std::uint64_t seed) { set_values(initial_weights(weights_graph(), seed)); }
-  // For an optimizer's steps; they live as long as the module.
+  // The parameters for optimizer steps; valid as long as the module.
   std::vector<Parameter*> parameters();
 
-  // Whether dropouts drop, also within; they do from the beginning.
+  // Switches dropout on or off, including submodules; initially on.
   void train(bool on = true);
   void eval() { train(false); }
   bool is_training() const { return is_training_; }
 
-  // Prunes and packs the weights that the pattern matches (SparsityBuilder::set_weight), and says
-  // how their gradients are kept. Error (usage) where it matches none.
+  // Prunes and packs the weights that the pattern matches (SparsityBuilder::set_weight), and sets
+  // the format of their gradients. Error (usage) if it matches none.
   void sparsify(const std::string& pattern, const WeightFormat& format);
 
-  // As save_weights() and load_weights() (nn/weights.h): a safetensors file with the weights in their
-  // layouts, and their formats.
+  // Like save_weights() and load_weights() (nn/weights.h): a safetensors file with the weights in
+  // their layouts, and their formats.
   void save(const std::string& path, bool overwrite = false) const;
   void load(const std::string& path);
 
  protected:
-  // For members. Names are without dots, or parts of a path; no two are the same.
+  // For members of the derived class. Names must be unique, without dots, or parts of a path.
   const ModuleWeight& weight(std::string name, Shape shape, Spec init = Spec("zeros"));
   template <std::derived_from<Module> M, class... Args>
   Child<M> child(std::string name, Args&&... args) {
@@ -110,7 +109,7 @@ class Module {
   friend Graph trace_module(Module&, const std::function<std::vector<Var>(Tracer&)>&);
   void each(const std::string& prefix,
             const std::function<void(std::string name, ModuleWeight&)>& f);
-  // What operators take for each weight, by what it is and its value; nullptr: the value alone.
+  // Makes the value that operators use for a weight; nullptr: the weight's value.
   using MakeLeaf = std::function<Var(Weight, const Tensor&)>;
   void put_leaves(const MakeLeaf& leaf);
 
@@ -121,23 +120,23 @@ class Module {
 
 struct Gradients {
   Tensor loss;
-  NamedValues<Tensor> of;  // by the weights' names; without those that the loss does not depend on
+  NamedValues<Tensor> of;  // by name; only weights that the loss depends on
 };
-// Of what loss() returns, a scalar that depends on the module's weights. The tape is gone when it
-// returns, so that steps of an optimizer are in place.
+// The gradients of loss(), a scalar that depends on the module's weights. The tape is destroyed on
+// return, so that optimizer steps run in place.
 Gradients gradients(Module& m, const std::function<Var()>& loss);
 
-// An input of a trace: a value as the model takes it.
+// An input of a trace: its name and value.
 struct TraceInput {
   std::string name;
   Tensor value;
 };
 
-// With the inputs and weights of the trace put in place, the graph of the values that f returns.
+// The graph of the values that f returns, where f passes the trace's inputs to the module.
 Graph trace_module(Module& m, const std::function<std::vector<Var>(Tracer&)>& f);
 
-// The graph of m.forward(inputs...), which returns a Var or a vector of them. The module's weights are
-// the graph's, with their formats; weights that forward() does not use, too.
+// The graph of m.forward(inputs...), which returns a Var or a vector of Var. It has all weights of
+// the module with their formats, including unused ones.
 template <std::derived_from<Module> M, std::size_t n>
 Graph trace(M& m, const TraceInput (&inputs)[n]) {
   return trace_module(m, [&](Tracer& t) -> std::vector<Var> {

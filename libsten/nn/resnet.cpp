@@ -22,7 +22,7 @@ const ResNetPlan& plan_of(Index depth) {
   fail_usage("resnet: unknown depth {} (expected 18, 34, 50, 101 or 152)", depth);
 }
 
-// Two convolutions, or three, the outer ones of 1x1, which leave with `outputs` channels.
+// Two convolutions, or three of which the outer ones are 1x1, with `outputs` channels.
 ImageValue residual_block(ImageGraph& g, const std::string& name, const ImageValue& x, Index width,
                           Index outputs, Index stride, bool bottleneck) {
   const auto layer = [&](const char* number, const ImageValue& of, Index channels, Index kernel,

@@ -14,7 +14,7 @@
 namespace sten {
 namespace {
 
-// What does not fit, by tensor.
+// Collects tensors that do not fit, for an error.
 class Misfits {
  public:
   void add(std::string_view tensor, const std::string& what) {
@@ -29,7 +29,7 @@ class Misfits {
   bool any() const { return count_ > 0; }
 
  private:
-  static constexpr std::size_t most_named = 4;  // a line of them
+  static constexpr std::size_t most_named = 4;  // to keep the message short
   std::string text_;
   std::size_t count_ = 0;
 };
@@ -44,11 +44,11 @@ bool is_transposed(const Checkpoint& file) {
                                [](const auto& m) { return m.first == orientation_key; });
   });
 }
-// What the file has for w: a matrix [in, out] of an ONNX model is turned.
+// The shape of w in the file: matrices of an ONNX model are [in, out].
 Shape shape_in(bool transposed, const Weight& w) {
   return transposed && w.in_by_out ? Shape(w.shape.rbegin(), w.shape.rend()) : w.shape;
 }
-// A matrix and its layout, rows for columns.
+// Transposes a matrix and its layout.
 Tensor transposed_weight(const Tensor& x, const std::string& name) {
   Tensor y = apply("transpose", {x.to_dense()});
   if (x.is<Dense>()) return y;
@@ -176,7 +176,7 @@ void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std:
 
 namespace {
 
-// The weight that each tensor of the file is; nullptr for other tensors.
+// The weight of each tensor in the file; nullptr for other tensors.
 std::vector<const Weight*> weights_in(const Graph& g, const Checkpoint& file) {
   std::vector<const Weight*> all(file.tensors().size());
   for (const Weight& w : g.weights())

@@ -3,7 +3,8 @@
 namespace sten {
 namespace {
 
-// Norms come first. Where the channels change, the shortcut begins after the first of them.
+// Norms precede convolutions. If the number of channels changes, the shortcut starts after the
+// first norm.
 ImageValue wide_block(ImageGraph& g, const std::string& name, const ImageValue& x, Index outputs,
                       Index stride, double dropout) {
   const ImageValue normed = g.batch_norm(name + ".bn1", x, true);

@@ -41,7 +41,7 @@ void AdamW::Steps::step(const AdamWOptions& o, const ParameterStep& of) {
   const double t = static_cast<double>(steps);
   const double unbias = o.rate / (1 - std::pow(o.beta1, t));
   const double unbias_root = 1 / std::sqrt(1 - std::pow(o.beta2, t));
-  // Not (1 - rate * weight_decay) * w, which in float32 is off by a part of a small decay.
+  // In float32, w - decay * w is more exact than (1 - decay) * w for a small decay.
   const kernels::AdamWStep s{static_cast<float>(o.rate * o.weight_decay),
                              static_cast<float>(unbias),
                              static_cast<float>(unbias_root),

@@ -1,4 +1,4 @@
-// Adam with decoupled weight decay (Loshchilov, Hutter 2019).
+// AdamW: Adam with decoupled weight decay (Loshchilov, Hutter 2019).
 #pragma once
 #include "libsten/optim/parameter.h"
 
@@ -11,22 +11,21 @@ struct AdamWOptions {
   double weight_decay = 0.01;
 };
 
-// As torch.optim.AdamW, at the parameter's step t = 1, 2, ...:
+// Computes the step of torch.optim.AdamW for the parameter's step t = 1, 2, ...:
 //   w -= rate * weight_decay * w
 //   m += (1 - beta1) (g - m);  v += (1 - beta2) (g^2 - v)
 //   w -= rate * m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
-// It holds no state itself: one serves any number of parameters, and its options may change between
-// steps. State: "m", "v", and "step", which is t, I64 of shape [] and
-// on the CPU.
+// An object has no state: it serves any number of parameters, and its options may change between
+// steps. State of a parameter: "m", "v", and "step" (t), I64 of shape [] on the CPU.
 class AdamW {
  public:
   explicit AdamW(AdamWOptions options = {}) : options(options) {}
 
-  // See step_elements() for what the weight and its gradient may be. Error (usage) for options that
-  // have no meaning; eps has to be above 0, so that what has no gradient stays.
+  // One step of p. step_elements() lists the valid weights and gradients. Error (usage) for invalid
+  // options; eps must be above 0, so that elements without gradient stay unchanged.
   void step(Parameter& p, const Tensor& gradient, const Update& update = {}) const;
-  // One after the other, with the same results; on a device those whose positions stay are few kernels
-  // for all of them. If one throws, those before it are done.
+  // Steps of several parameters, with the results of one step after another. On a device, steps
+  // that keep the positions share few kernels. After an exception, the earlier steps are done.
   void step(std::span<const ParameterStep> steps) const;
 
   AdamWOptions options;

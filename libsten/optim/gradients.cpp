@@ -12,9 +12,9 @@
 namespace sten {
 namespace {
 
-constexpr Index piece = 1024;  // is in the L1 cache
+constexpr Index piece = 1024;  // fits in the L1 cache
 
-// In lanes, which the compiler makes vectors of.
+// Has independent partial sums, which the compiler vectorizes.
 template <class T>
 double sum_of_squares(const T* x, Index n) {
   constexpr Index lanes = 8;
@@ -55,14 +55,14 @@ double squares(const T* x, Index n, const std::uint8_t* mask) {
   return sum;
 }
 
-// What of a gradient counts.
+// The elements of a gradient that count in a norm.
 struct Counted {
   Values values;
   Array<std::uint8_t> mask;  // empty: all
 
   Counted(const Tensor& gradient, const Tensor& w) {
     const bool is_dense = gradient.is<Dense>();
-    // Of other positions, those of the weight count.
+    // A sparse gradient at other positions counts at the weight's positions.
     if (!is_dense && !w.is<Dense>() && gradient.spec() != w.spec()) {
       *this = Counted(gradient.to_dense(), w);
       return;
@@ -87,7 +87,7 @@ bool is_added_on_device(const Tensor& sum) {
   return sum.device() != Device::cpu && sum.dtype() == DType::F32;
 }
 
-// For the device, which is to do it.
+// The operands of a sum that the device will compute.
 kernels::AddedElements sum_of(Tensor& sum, const Tensor& g) {
   kernels::AddedElements e{};
   sum = Tensor::update(std::move(sum), [&](Values& to) {
@@ -130,7 +130,7 @@ double squared_norm(const Tensor& gradient, const Tensor& w) {
 }
 
 DeviceNorm norm_on_device(std::span<const GradientOf> gradients, double clip, double* norm_to) {
-  std::vector<Counted> all;  // but for those without elements
+  std::vector<Counted> all;  // of gradients that have elements
   std::vector<kernels::SquaredElements> squared;
   Index sums = 0;
   for (const GradientOf& g : gradients) {

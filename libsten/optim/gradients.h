@@ -1,4 +1,4 @@
-// What is done to gradients before they are stepped along: norms, clipping, sums.
+// Operations on gradients before an optimizer step: norms, clipping, sums.
 #pragma once
 #include <vector>
 
@@ -7,15 +7,15 @@
 
 namespace sten {
 
-// The sum of squares of w's gradient at the positions that w has, in double, in one pass; the same
-// bits at any number of threads. The gradient is dense, or in w's positions and layout.
-// On a device in the same order, and read back.
+// The sum of squares of the gradient at the positions of w, in double, in one pass; deterministic
+// for every number of threads. The gradient is dense or has the positions and layout of w. On a
+// device, computed in the same order and copied to the CPU.
 double squared_norm(const Tensor& gradient, const Tensor& w);
 
-// The norm of several gradients on a device, added up as squared_norm() of each in turn, and what
-// they have to be multiplied by so that it is `clip` at most, min(1, clip / (norm + 1e-6)), as
-// torch.nn.utils.clip_grad_norm_: one number each, which stay there. The norm is written to `norm_to`
-// of the device's memory where that is not nullptr, and is not an array then.
+// The norm of several gradients on a device, computed as the sum of squared_norm(), and the factor
+// min(1, clip / (norm + 1e-6)) that clips them to norm `clip`, as in
+// torch.nn.utils.clip_grad_norm_. Both are one element on the device. If norm_to is not nullptr,
+// the norm is written to this device memory, and `norm` is empty.
 struct DeviceNorm {
   Array<double> norm;
   Array<float> scale;
@@ -27,25 +27,25 @@ struct GradientOf {
 DeviceNorm norm_on_device(std::span<const GradientOf> gradients, double clip,
                           double* norm_to = nullptr);
 
-// sum += g, in place where nobody else holds the sum. Both in the same layout and positions, and on
-// the same device.
+// Computes sum += g, in place if nothing else shares the sum. Both have the same layout, positions
+// and device.
 void add_gradient(Tensor& sum, const Tensor& g);
 
-// Sums of gradients, each of another one. Small ones on a device wait for others, and are one
-// kernel then; none is whole before finish().
+// Sums of several gradients. Small gradients on a device are collected and summed by one kernel;
+// sums are complete after finish().
 class GradientSums {
  public:
   GradientSums() = default;
   GradientSums(const GradientSums&) = delete;
   GradientSums& operator=(const GradientSums&) = delete;
 
-  // As add_gradient(). Till the end the sum is not to be changed.
+  // Like add_gradient(). The sum must not change before finish().
   void add(Tensor& sum, Tensor g);
   void finish();
 
  private:
   std::vector<kernels::AddedElements> waiting_;
-  std::vector<Tensor> held_;  // the gradients that it points to
+  std::vector<Tensor> held_;  // keeps the collected gradients alive
 };
 
 }  // namespace sten

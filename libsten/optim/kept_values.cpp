@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// before[b]: kept elements before block b of mask_grain elements, and behind the last block all.
+// before[b]: kept elements before block b of mask_grain elements; the last entry counts all.
 struct KeptBefore {
   std::vector<Index> before;
 };
@@ -26,7 +26,7 @@ std::shared_ptr<const KeptBefore> kept_before(const Tensor& w) {
   });
 }
 
-// f(first element, elements, their bits, kept ones before) of blocks of all elements.
+// Calls f(first element, number of elements, their bits, kept elements before) for all blocks.
 template <class F>
 void for_blocks(const Tensor& w, F f) {
   const auto counts = kept_before(w);
@@ -38,7 +38,7 @@ void for_blocks(const Tensor& w, F f) {
   });
 }
 
-// Only bits are moved.
+// As bits, which are copied exactly.
 using Bits = std::uint32_t;
 const Bits* bits_of(const float* x) { return reinterpret_cast<const Bits*>(x); }
 Bits* bits_of(float* x) { return reinterpret_cast<Bits*>(x); }

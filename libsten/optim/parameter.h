@@ -1,4 +1,4 @@
-// The ways in which an optimizer changes a weight.
+// Updates: what an optimizer step does with a weight's positions and gradient.
 #pragma once
 #include <optional>
 #include <span>
@@ -8,28 +8,28 @@
 
 namespace sten {
 
-// What a step does beside the optimizer's rule.
+// Options of a step in addition to the optimizer's.
 class Update {
  public:
-  // The positions that a sparse weight had: nothing else is computed, and nothing is made dense.
+  // Keeps the positions of a sparse weight; computes nothing else and densifies nothing.
   Update() = default;
   static Update same_pattern() { return {}; }
-  // All positions are updated, pruned ones from 0, and `by` selects anew, for the weight's layout.
-  // What is remembered of pruned positions becomes 0. For that the gradient has to be dense; the
-  // weight and its state are made dense for the step. A sparsifier that needs scores gets `scores`,
-  // or else what it makes of this weight and gradient (Sparsifier::scores_of).
+  // Updates all positions, pruned ones from 0, then selects again by `by` for the weight's layout,
+  // and sets the state of pruned positions to 0. Requires a dense gradient; weight and state are
+  // dense during the step. A sparsifier that needs scores gets `scores`, by default
+  // Sparsifier::scores_of() of this weight and gradient.
   static Update resparsify(Sparsifier by, std::optional<Dense> scores = {}) {
     Update u;
     u.by_ = std::move(by);
     u.scores_ = std::move(scores);
     return u;
   }
-  // The gradient counts times this: clipping, without a pass of its own.
+  // Multiplies the gradient by a factor, for clipping without a pass of its own.
   Update& scale_gradient(double by) {
     gradient_scale_ = by;
     return *this;
   }
-  // The same for a weight on a device, by the one number of an array there.
+  // The same for a weight on a device, with the only element of an array on that device.
   Update& scale_gradient(Array<float> by) {
     scale_on_device_ = std::move(by);
     return *this;
@@ -38,7 +38,7 @@ class Update {
   const std::optional<Sparsifier>& sparsifier() const { return by_; }
   const std::optional<Dense>& scores() const { return scores_; }
   double gradient_scale() const { return gradient_scale_; }
-  // Empty without one.
+  // The factor on the device; empty if there is none.
   const Array<float>& scale_on_device() const { return scale_on_device_; }
 
  private:
@@ -48,7 +48,7 @@ class Update {
   Array<float> scale_on_device_;
 };
 
-// One of several steps that an optimizer makes at once, each of another parameter.
+// A step of one of several parameters.
 struct ParameterStep {
   Parameter* parameter;
   const Tensor* gradient;

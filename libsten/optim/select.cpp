@@ -12,7 +12,7 @@ namespace {
 
 Dense collect(const Tensor& state, const Tensor& weight, const Mask& kept);
 
-// What there is of it for each value of the weight.
+// Whether the state has an element per value of the weight.
 bool is_per_value(const Tensor& state, const Tensor& weight) {
   return state.is<Dense>() && state.dtype() == weight.dtype() &&
          state.values()->size() == weight.values()->size();
@@ -48,7 +48,7 @@ Dense spread(const Tensor& state, const Tensor& weight) {
   return x;
 }
 
-// What stays of a dense state, in the order of the weight's values.
+// The state at kept positions, in the order of the weight's values.
 Dense collect(const Tensor& state, const Tensor& weight, const Mask& kept) {
   if (weight.device() != Device::cpu) return collect_on_device(state, weight, kept);
   const auto found = slot_offsets(weight);
@@ -95,7 +95,7 @@ void select_positions(Parameter& p, const Sparsifier& by, const Spec& layout, co
     fail_usage("{} is in the layout {}, which has no field `values`", quote(p.name),
                p.value.layout());
   const Mask had = p.value.stored();
-  Parameter next = p;  // p changes when all has succeeded
+  Parameter next = p;  // so that p is unchanged after an exception
   optim_detail::make_dense(next);
   optim_detail::select_dense(next, by, layout, {&had, scores, nullptr});
   p = std::move(next);

@@ -11,21 +11,21 @@ struct SgdOptions {
   double weight_decay = 0;
 };
 
-// As torch.optim.SGD, with dampening 0:
+// Computes the step of torch.optim.SGD with dampening 0:
 //   g += weight_decay * w;  momentum = options.momentum * momentum + g
-//   w -= rate * momentum, or with Nesterov's (Sutskever et al. 2013)
+//   w -= rate * momentum, or with Nesterov momentum (Sutskever et al. 2013)
 //   w -= rate * (g + options.momentum * momentum)
-// It holds no state itself: one serves any number of parameters, and its options may change between
-// steps. State: "momentum", if momentum is used.
+// An object has no state: it serves any number of parameters, and its options may change between
+// steps. State of a parameter: "momentum", if momentum is used.
 class Sgd {
  public:
   explicit Sgd(SgdOptions options = {}) : options(options) {}
 
-  // See step_elements() for what the weight and its gradient may be. Error (usage) for options that
-  // have no meaning.
+  // One step of p. step_elements() lists the valid weights and gradients. Error (usage) for invalid
+  // options.
   void step(Parameter& p, const Tensor& gradient, const Update& update = {}) const;
-  // One after the other, with the same results; on a device those whose positions stay are few kernels
-  // for all of them. If one throws, those before it are done.
+  // Steps of several parameters, with the results of one step after another. On a device, steps
+  // that keep the positions share few kernels. After an exception, the earlier steps are done.
   void step(std::span<const ParameterStep> steps) const;
 
   SgdOptions options;

@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// What is said of a tensor whose values are the numbers of their slots, from 1 on.
+// Finds offsets in the dense form of a tensor whose values are slot indices, counted from 1.
 template <class U>
 SlotOffsets find_slots(const Tensor& x, DType dtype) {
   const Index n = x.values()->size();

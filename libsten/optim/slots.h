@@ -1,4 +1,4 @@
-// Where the values of a layout are in the tensor.
+// Slots: dense offsets of the values of a layout.
 #pragma once
 #include <memory>
 #include <vector>
@@ -7,15 +7,15 @@
 
 namespace sten {
 
-// For each of values() its dense offset; -1 for what is not stored: padding, and what a mask drops.
+// The dense offset of each element of values(); -1 for padding and elements that a mask prunes.
 using SlotOffsets = std::vector<Index>;
 
-// For any layout that has `values`: O(size of the dense tensor), once per set of positions
-// (Tensor::of_positions).
+// For every layout that has `values`. O(size of the dense tensor), cached with the tensor's
+// positions (Tensor::of_positions).
 std::shared_ptr<const SlotOffsets> slot_offsets(const Tensor& x);
 
-// The same of a tensor on a device: offsets from 1 on, and 0 for what is not stored. Error (usage) for
-// 2^32 elements and more.
+// The same for a tensor on a device: offset + 1, and 0 for elements that are not stored. Error
+// (usage) for 2^32 elements or more.
 std::shared_ptr<const Array<std::uint32_t>> slot_indices(const Tensor& x);
 
 }  // namespace sten

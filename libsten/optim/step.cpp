@@ -21,7 +21,7 @@ bool same_bytes(const Array<std::byte>& a, const Array<std::byte>& b) {
   return a.size() == 0 || a.data() == b.data() || std::memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-// Whether values of the two belong to the same positions, one by one.
+// Whether the values of a and b belong to the same positions in the same order.
 bool same_positions(const Tensor& a, const Tensor& b) {
   if (a.layout_name() != b.layout_name() || !b.values()) return false;
   if (a.values()->size() != b.values()->size()) return false;
@@ -34,7 +34,7 @@ bool same_positions(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-// Without copies of them where both are dense.
+// Avoids copies of the shapes of dense tensors.
 bool same_shape(const Tensor& a, const Tensor& b) {
   if (a.is<Dense>() && b.is<Dense>()) return a.as<Dense>().extents == b.as<Dense>().extents;
   return a.shape() == b.shape();
@@ -59,7 +59,7 @@ void check_fit(const Parameter& p, const Tensor& g, const StepRule& rule) {
                name_of(g.dtype()));
 }
 
-// Zeros where there is none yet.
+// The state of this name; zeros at the first step.
 Tensor& state_of(Parameter& p, std::string_view name, const StepRule& rule) {
   const DType dtype = p.value.values()->dtype();
   const auto at = p.state.find(name);
@@ -83,7 +83,7 @@ Tensor& state_of(Parameter& p, std::string_view name, const StepRule& rule) {
   return at->second;
 }
 
-// f(T* const* at) on the values of several tensors at once, in place where nobody else holds them.
+// Calls f(T* const* at) on the values of several tensors, in place where nothing else shares them.
 constexpr std::size_t most_at_once = 4;
 template <class T, class F>
 void update_all(std::span<Tensor* const> all, std::array<T*, most_at_once>& at, std::size_t i,
@@ -93,7 +93,7 @@ void update_all(std::span<Tensor* const> all, std::array<T*, most_at_once>& at, 
     at[i] = v.mutate<T>().data();
     update_all<T>(all, at, i + 1, f);
   };
-  // A sparse one has what is known of its positions still.
+  // A sparse tensor keeps the values derived from its positions.
   if (all[i]->is<Dense>() && all[i]->overwrite(change)) return;
   *all[i] = Tensor::update(std::move(*all[i]), change);
 }
@@ -106,19 +106,19 @@ const StepRule::Run<T>& run_of(const StepRule& rule) {
     return rule.f64;
 }
 
-// Gradients in the order of the weight's values: as they are, those that a mask keeps, or those at
-// the offsets of the values. All but the first write a piece of them to `to`, scaled if need be.
+// Gradients in the order of the weight's values: as stored, at the positions of a mask, or at dense
+// offsets. Except for unscaled stored ones, a segment is copied to `to`.
 template <class T>
 struct Gradients {
   const T* from;
   T scale = 1;
   const std::uint8_t* mask = nullptr;
   const Index* offsets = nullptr;
-  // On a device, in place of scale and offsets.
+  // On a device, instead of scale and offsets.
   const float* scale_on_device = nullptr;
   const std::uint32_t* slots = nullptr;
 
-  // `begin` is a multiple of 8.
+  // `begin` must be a multiple of 8.
   const T* piece(Index begin, Index n, T* to) const {
     const T* g = taken(begin, n, to);
     if (scale == 1) return g;
@@ -161,7 +161,8 @@ void run_rule(const StepRule& rule, std::span<Tensor* const> changed, const Grad
               Index n) {
   if constexpr (std::same_as<T, float>)
     if (changed[0]->device() != Device::cpu) return run_on_device(rule, changed, g, n);
-  constexpr Index grain = Index{1} << 14, piece = 1024;  // a piece of everything is in the L1 cache
+  constexpr Index grain = Index{1} << 14,
+                  piece = 1024;  // a segment of all operands fits in the L1 cache
   std::array<T*, most_at_once> at{};
   update_all<T>(changed, at, 0, [&](T* const* all) {
     parallel_for(n, grain, [&](Index begin, Index end) {
@@ -176,7 +177,7 @@ void run_rule(const StepRule& rule, std::span<Tensor* const> changed, const Grad
   });
 }
 
-// The weight's values and what is remembered of each.
+// Applies the rule to the weight's values and their state.
 template <class T>
 void step_values(Parameter& p, const Gradients<T>& g, const StepRule& rule) {
   std::vector<Tensor*> changed{&p.value};
@@ -184,7 +185,7 @@ void step_values(Parameter& p, const Gradients<T>& g, const StepRule& rule) {
   run_rule<T>(rule, changed, g, p.value.values()->size());
 }
 
-// That of an update, of weights on a device.
+// The factor of an update, for weights on a device.
 class Scale {
  public:
   Scale(const Update& u, Device device) : all_(u.scale_on_device()) {
@@ -242,7 +243,7 @@ void step_resparsify(Parameter& p, const Tensor& gradient, const Update& update,
   const Spec layout = p.value.spec();
   const Mask had = p.value.stored();
   const Dense g = gradient.to_dense();
-  Parameter next = p;  // p changes when all has succeeded
+  Parameter next = p;  // so that p is unchanged after an exception
   optim_detail::make_dense(next);
   std::optional<Dense> scores = update.scores();
   if (by.needs_scores() && !scores)
@@ -279,7 +280,7 @@ void step_elements(Parameter& p, const Tensor& gradient, const Update& update,
   check_fit(p, gradient, rule);
   if (p.value.device() != Device::cpu && (!rule.on_device || p.value.dtype() != DType::F32))
     return step_on_cpu(p, gradient, update, rule);
-  // Before anything changes.
+  // Checks the state before anything changes.
   for (const std::string_view name : rule.state) state_of(p, name, rule);
   const auto step = [&]<class T>(T) {
     if (update.sparsifier())

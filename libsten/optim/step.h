@@ -1,4 +1,4 @@
-// The pass over a weight that optimizers share: they differ in what they do to an element.
+// The optimizer step on a weight; optimizers differ in the rule for an element.
 #pragma once
 #include <functional>
 #include <string_view>
@@ -10,11 +10,11 @@
 
 namespace sten {
 
-// What a step does to n elements w with gradients g, state[i] being what is remembered of them
-// under the rule's i-th name. Each element by itself; w = 0, g = 0 and state 0 stay 0, which is
-// what padding is.
+// The rule of an optimizer: updates n elements w with gradients g; state[i] is the state of the
+// rule's i-th name. Elements are independent. Padding requires that w = 0, g = 0 and state 0 stay
+// 0.
 struct StepRule {
-  // What a step on a device that begins later points to, beside the parameter.
+  // Tensors that a deferred step on a device points to, besides the parameter.
   struct Held {
     std::vector<Tensor> gradients;
     std::vector<Array<float>> scales;
@@ -26,12 +26,12 @@ struct StepRule {
   std::vector<std::string_view> state;
   Run<float> f32;
   Run<double> f64;
-  // The same on a device, of floats; empty: the CPU does it.
+  // The rule on a device, for float; empty: runs on the CPU.
   using DeviceStep =
       std::function<void(const kernels::StepFunctions& steps, const kernels::StepElements& x,
                          float* const* state, kernels::Stream stream)>;
   DeviceStep on_device{};
-  // Where not nullptr: `on_device` only takes note, and the step begins when the caller says so.
+  // If not nullptr, `on_device` only collects the step, and the caller starts it.
   Held* held = nullptr;
 
   template <class F>
@@ -41,40 +41,41 @@ struct StepRule {
   }
 };
 
-// One step of p. The weight is F32 or F64, in any layout with a field `values`, and its gradient
-// has its shape and dtype.
+// Runs one step of p. The weight is F32 or F64, in any layout with a field `values`; the gradient
+// has its shape, dtype and device.
 //
-// Same pattern: in one pass, in place where nobody else holds the weight (a tape that is still
-// there does). A gradient with the weight's own positions in its layout, as tapes give it, is
-// taken value for value; a dense or masked one at the weight's positions, for other layouts than
-// dense and masked by a table that is made dense once per set of positions. Another sparse one is
-// made dense first. With is_strict() both are an Error (check).
+// With Update::same_pattern(), the step is one pass, in place if nothing else shares the weight (a
+// living tape does). The gradient is used
+//  - value by value if it has the weight's positions and layout, as tapes compute it
+//  - at the weight's positions if both are dense or masked
+//  - densified, at the weight's positions, in all other cases; for layouts other than dense and
+//    masked, by a cached table of offsets. In strict mode an Error (check)
 //
-// A weight on a device has its gradient and its state there; where the rule has no way of doing that,
-// and for F64, the CPU does it and says so (base/fallback.h).
+// On a device, state is there too. F64, and rules without a device implementation, run on the CPU
+// with a warning (base/fallback.h).
 //
-// Error (usage) where dtypes, shapes, layout or state do not fit. The same bits at any thread
-// count.
+// Error (usage) for a wrong dtype, shape, layout or state. Deterministic for every number of
+// threads.
 void step_elements(Parameter& p, const Tensor& gradient, const Update& update,
                    const StepRule& rule);
 
-// Steps on a device that begin together: E is what the device's function gets of each.
+// Steps on a device that start together. E: the device function's argument for one step.
 template <class E>
 class DeviceSteps {
  public:
   using Function = void (*kernels::StepFunctions::*)(std::span<const E>, kernels::Stream);
 
   explicit DeviceSteps(Function f) : f_(f) {}
-  // For a rule's `held`. What selects positions from the new values cannot wait.
+  // The `held` of a rule; nullptr for a step that selects positions from its new values at once.
   StepRule::Held* held(const Update& u) { return u.sparsifier() ? nullptr : &held_; }
-  // In its `on_device`, with the same update.
+  // Called by the rule's `on_device`, with the same update.
   void add(const E& one, const Update& u) {
     if (u.sparsifier())
       begin({&one, 1});
     else
       all_.push_back(one);
   }
-  // step(each), and then what was added; that, too, if one of them throws.
+  // Calls step(each), then starts the collected steps, even after an exception.
   template <class F>
   void run(std::span<const ParameterStep> steps, F&& step) {
     try {
