@@ -1,14 +1,15 @@
-// Choosing and solving in turns, by the alternating direction method of multipliers.
+// ADMM (alternating direction method of multipliers) for the choice of kept weights.
 #pragma once
 #include "libsten/calibrate/chooser.h"
 #include "libsten/calibrate/gram.h"
 
 namespace sten::calibrate {
 
-// Which elements of w [out, in] stay. Minimizes |V X - W T|^2 over V that have the structure: a step
-// solves for V with all elements, the next one projects what came out onto the structure, and the
-// difference is held against it. Inputs are scaled to the same norm first, so that the projection
-// keeps what matters to the outputs (Boza 2024). Error where the Gram matrix is not positive definite.
+// Returns the kept elements of w [out, in]. Minimizes |V X - W T|^2 over V with the structure:
+// alternates between solving for a dense V and projecting the result onto the structure, with a
+// penalty for the difference. Inputs are first scaled to equal norms, so that the projection keeps
+// the weights that matter to the outputs. Error if the Gram matrix is not positive definite.
+// Source: Boza 2024.
 template <class T>
 Kept choose_by_admm(const Matrix<T>& w, const Gram<T>& gram, const Chooser& chooser);
 

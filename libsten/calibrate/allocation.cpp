@@ -13,13 +13,13 @@ using namespace calibrate;
 
 constexpr double outlier = 5, most_apart = 0.08;
 
-// A step of a curve: its slope by element, and how far it goes.
+// A segment of a curve: slope per element and range of sparsities.
 struct Step {
   double slope = 0, from = 0, to = 0;  // sparsities
   std::size_t layer = 0;
 };
 
-// Of the lower convex hull: slopes ascend.
+// Appends the lower convex hull of the curve; slopes ascend.
 void add_hull(const LayerCurve& c, std::size_t layer, std::vector<Step>& steps) {
   const Index n = std::ssize(c.errors);
   for (Index at = 0; at + 1 < n;) {
@@ -66,7 +66,7 @@ std::vector<double> allocate_by_error(const std::vector<LayerCurve>& layers, dou
   constexpr double most = 1 - 1.0 / allocation_steps;
   if (sparsity > most)
     fail_usage("--allocate shares out at most a sparsity of {}, not {}", most, sparsity);
-  // The flattest first.
+  // Flattest segments first.
   std::ranges::stable_sort(steps, {}, &Step::slope);
   std::vector<double> at(layers.size());
   double left = sparsity * all;

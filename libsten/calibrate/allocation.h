@@ -1,36 +1,37 @@
-// How much each layer loses, where all of them together lose a share.
+// Allocation: distributes a total sparsity over layers.
 #pragma once
 #include "libsten/calibrate/layer.h"
 
 namespace sten {
 
-// Sparsities of a curve: 0, 1 / steps, ..., (steps - 1) / steps.
+// Number of sparsities of a curve: 0, 1 / steps, ..., (steps - 1) / steps.
 inline constexpr Index allocation_steps = 20;
 struct LayerCurve {
   Index elements = 0;
-  std::vector<double> errors;  // [allocation_steps], shares of squares (CalibratedLayer::error)
+  std::vector<double>
+      errors;  // [allocation_steps], relative squared errors (CalibratedLayer::error)
 };
-// What the outputs of w [out, in] (or [in, out], o.transposed) lose at each of them, pruned as it will
-// be. The Gram matrix has to be there; Error as of prune_layer().
+// The output error of w [out, in] (with o.transposed: [in, out]) at each sparsity, pruned by `o`.
+// Requires a Gram matrix. Errors as in prune_layer().
 LayerCurve layer_curve(const Dense& w, const InputStatistics& inputs, const CalibratedOptions& o);
-// The error of a curve at a sparsity within [0, 1), between two steps by a line.
+// The error at a sparsity in [0, 1), interpolated linearly.
 double error_at(const LayerCurve& c, double sparsity);
 
-// The sparsities for which the sum of all errors is smallest while the elements that go are
-// `sparsity` of all: where the curves' lower convex hulls have one slope by element. Error (usage)
-// where a sparsity is above the largest that a curve has.
+// The sparsities that minimize the sum of all errors while `sparsity` of all elements is pruned:
+// the lower convex hulls of the curves have the same slope per element. Error (usage) if a sparsity
+// exceeds the maximum of a curve.
 std::vector<double> allocate_by_error(const std::vector<LayerCurve>& layers, double sparsity);
 
-// The share of elements |w| |x_j| that are more than 5 times their mean: Yin et al., "Outlier
-// weighed layerwise sparsity" (OWL, 2024).
+// The share of elements with |w| |x_j| above 5 times their mean: Yin et al., "Outlier weighed
+// layerwise sparsity" (OWL, 2024).
 struct LayerOutliers {
   Index elements = 0;
   double share = 0;
 };
 LayerOutliers layer_outliers(const Dense& w, const InputStatistics& inputs,
                              const CalibratedOptions& o);
-// As OWL: a layer with more outliers keeps more, by a line, within 0.08 of `sparsity`; then moved so
-// that all elements together are at it.
+// Sparsities as in OWL: linear in the share of outliers, within 0.08 of `sparsity`, then shifted so
+// that `sparsity` of all elements is pruned. Layers with more outliers keep more.
 std::vector<double> allocate_by_outliers(const std::vector<LayerOutliers>& layers, double sparsity);
 
 }  // namespace sten

@@ -12,7 +12,7 @@
 namespace sten::calibrate {
 namespace {
 
-// Of [out, in]: how many columns a choice takes at once.
+// The number of columns of [out, in] that a structure selects together.
 Index step_of(const Spec& by, bool transposed) {
   const bool grouped = by.is("nmg") || by.is("nmgv");
   const bool across = (by.integer("axis", grouped ? 0 : 1) == 1) != transposed;
@@ -64,7 +64,7 @@ Kept Chooser::choose_by_row(const Matrix<T>& ranks) const {
     for (Index r = begin; r < end; ++r) {
       std::iota(order.begin(), order.end(), Index{0});
       const T* rank = ranks.row(r);
-      // Of equals the later goes first, as everywhere.
+      // Among equal ranks, later elements are pruned first, as in all sparsifiers.
       std::nth_element(order.begin(), order.begin() + removed, order.end(), [&](Index a, Index b) {
         return rank[a] != rank[b] ? rank[a] < rank[b] : a > b;
       });

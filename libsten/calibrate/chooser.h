@@ -1,4 +1,4 @@
-// Which elements stay, by a rank for each of them and whatever structure they are to have.
+// Chooser: selects elements with a given structure by their ranks.
 #pragma once
 #include "libsten/calibrate/layer.h"
 #include "libsten/calibrate/matrix.h"
@@ -10,14 +10,16 @@ class Chooser {
  public:
   explicit Chooser(const CalibratedOptions& options);
 
-  // Of ranks >= 0 of a matrix [out, in], or of some of its columns that are a multiple of step().
+  // The kept elements for ranks >= 0 of a matrix [out, in], or of a range of its columns whose size
+  // is a multiple of step().
   template <class T>
   Kept choose(const Matrix<T>& ranks) const;
-  // Of ranks as the weight has them: [out, in], or [in, out] of one that is transposed; not by row.
+  // The same for ranks in the weight's orientation: [out, in], or [in, out] if transposed. Not by
+  // row.
   Mask choose(const Dense& ranks) const { return sparsifier_.select(ranks); }
-  // Of a choice by row.
+  // The sparsity of each row, if rows are pruned equally.
   double row_sparsity() const { return row_sparsity_; }
-  // How many columns a structure chooses together; 0: any number of them, with the same share.
+  // Number of columns that a structure selects together; 0: any number, with the same sparsity.
   Index step() const { return step_; }
 
  private:
@@ -25,7 +27,7 @@ class Chooser {
   Kept choose_by_row(const Matrix<T>& ranks) const;
 
   Sparsifier sparsifier_;
-  double row_sparsity_ = -1;  // of a choice by row; negative: by all
+  double row_sparsity_ = -1;  // negative: rows are not pruned equally
   bool transposed_;
   Index step_ = 0;
 };

@@ -30,7 +30,7 @@ Gram<T>::Gram(const InputStatistics& inputs, double damping)
       cross_(inputs.has_cross() ? elements_of(inputs.cross, own_cross_) : gram_) {
   double trace = 0;
   for (Index i = 0; i < size_; ++i) trace += gram_[i * size_ + i];
-  // Without any input nothing is known, and every weight may stay what it is.
+  // Without any input, every weight may keep its value.
   added_ = trace > 0 ? damping * trace / static_cast<double>(size_) : 1;
 }
 
@@ -87,7 +87,7 @@ void multiply_rows(const float* a, Index rows, Index cols, const float* b, Index
 
 void multiply_rows(const double* a, Index rows, Index cols, const double* b, Index b_cols,
                    double* y) {
-  constexpr Index depth = 64, width = 512;  // of b, in cache
+  constexpr Index depth = 64, width = 512;  // block of b that stays in cache
   std::fill_n(y, rows * b_cols, 0.0);
   for (Index j0 = 0; j0 < b_cols; j0 += width)
     for (Index k0 = 0; k0 < cols; k0 += depth)
@@ -102,7 +102,7 @@ void multiply_rows(const double* a, Index rows, Index cols, const double* b, Ind
 
 namespace {
 
-// The sum over some rows of (a M)_r . b_r.
+// The sum over some rows r of (a M)_r . b_r.
 template <class T>
 double weigh(const T* a, const T* matrix, const T* b, Index rows, Index cols) {
   std::vector<T> product(rows * cols);
@@ -112,7 +112,7 @@ double weigh(const T* a, const T* matrix, const T* b, Index rows, Index cols) {
   return sum;
 }
 
-// of(begin, end) of all blocks of rows, added up in their order.
+// The sum of of(begin, end) over all blocks of rows, added in order.
 template <class F>
 double sum_of_blocks(Index rows, const F& of) {
   const Index block = product_block(rows);

@@ -1,12 +1,12 @@
-// The normal equations of a layer: what its inputs have in common, damped.
+// The damped Gram matrix of a layer's inputs, for normal equations.
 #pragma once
 #include "libsten/calibrate/layer.h"
 #include "libsten/calibrate/matrix.h"
 
 namespace sten::calibrate {
 
-// [in, in], as T times 2^-exponent (see scale_exponent()): views into the statistics where those are
-// such, which outlive it. Error where an element is not finite.
+// Matrices [in, in] as T, scaled by 2^-exponent (see scale_exponent()). They refer to the
+// statistics where possible, which must outlive the object. Error if an element is not finite.
 template <class T>
 class Gram {
  public:
@@ -15,23 +15,22 @@ class Gram {
   Gram& operator=(const Gram&) = delete;
 
   Index size() const { return size_; }
-  // Of the Gram matrix with what is added to its diagonal.
+  // An element of the Gram matrix with damping on the diagonal.
   double at(Index i, Index j) const {
     return static_cast<double>(gram_[i * size_ + j]) + (i == j ? added_ : 0);
   }
   double added() const { return added_; }
   const T* plain() const { return gram_; }
-  // The plain one where the statistics have no other.
+  // The cross matrix; the undamped Gram matrix if the statistics have none.
   const T* cross() const { return cross_; }
   int exponent() const { return exponent_; }
-  // The square roots of its diagonal, and the matrix with rows and columns divided by them, so that the
-  // diagonal is 1 + more: of inputs of the same norm.
+  // norms(): the square roots of the damped diagonal. scaled(): the damped matrix with rows and
+  // columns divided by `norms`, for inputs of equal norm; its diagonal is 1 + more.
   std::vector<T> norms() const;
   std::vector<T> scaled(const std::vector<T>& norms, T more) const;
-  // W (C + added I), C being the cross matrix, or the Gram matrix where there is none: the right sides
-  // of all rows.
+  // The right-hand sides W (C + added I) [out, in] of all rows, where C is cross().
   Matrix<T> targets(const Matrix<T>& w) const;
-  // Of rows [begin, end) alone, [end - begin, in], by one thread.
+  // Rows [begin, end) of targets(), [end - begin, in], on the calling thread.
   void targets(const Matrix<T>& w, Index begin, Index end, T* to) const;
 
  private:
@@ -39,22 +38,22 @@ class Gram {
 
   Index size_;
   int exponent_ = 0;
-  std::vector<T> own_gram_, own_cross_;  // empty: views
+  std::vector<T> own_gram_, own_cross_;  // empty: refers to the statistics
   const T *gram_, *cross_;
   double added_;
 };
 
 [[noreturn]] void fail_not_positive();
 
-// y = a b of some rows of a, by one thread; b is [cols, b_cols].
+// Computes y = a b for some rows of a, on the calling thread; b is [cols, b_cols].
 void multiply_rows(const float* a, Index rows, Index cols, const float* b, Index b_cols, float* y);
 void multiply_rows(const double* a, Index rows, Index cols, const double* b, Index b_cols,
                    double* y);
 
-// The sum over all rows of (a M)_r . b_r: tr(a M b^T), in double.
+// Returns tr(a M b^T), in double.
 template <class T>
 double trace(const Matrix<T>& a, const T* matrix, const Matrix<T>& b);
-// tr((a - b) M (a - b)^T), in double, a block of rows at a time.
+// Returns tr((a - b) M (a - b)^T), in double, by blocks of rows.
 template <class T>
 double trace_of_difference(const Matrix<T>& a, const Matrix<T>& b, const T* matrix);
 

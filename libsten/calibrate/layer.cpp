@@ -43,12 +43,12 @@ void check(Index inputs_of_w, const InputStatistics& inputs, const CalibratedOpt
                  inputs_of_w);
 }
 
-// Whether it is known how large the dense layer's outputs are.
+// Whether the size of the dense layer's outputs is known.
 bool has_error(const InputStatistics& inputs) {
   return inputs.has_gram() && (!inputs.has_cross() || inputs.target_squares);
 }
 
-// What the outputs of a layer lose, of weights times 2^-exponent.
+// The output error of a layer, for weights scaled by 2^-exponent.
 template <class T>
 class OutputError {
  public:
@@ -95,7 +95,7 @@ Mask to_mask(const Kept& kept, const Matrix<T>& w, const CalibratedOptions& o, c
   return mask;
 }
 
-// Error where a computed weight has left the range of its dtype.
+// Error if a computed weight exceeds the range of its dtype.
 void check_finite(const Dense& w) {
   with_float(w.dtype(), [&]<class E>(E) {
     const auto bits = w.values.as<typename E::Bits>();
@@ -115,14 +115,14 @@ CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
   if (inputs.has_gram()) gram.emplace(inputs, o.damping);
   const Chooser chooser(o);
   Kept kept;
-  Matrix<T> pruned;  // empty: the values of w
+  Matrix<T> pruned;  // empty: the values of w stay
   if (o.method == "sparsegpt") {
     pruned = w;
     kept = prune_by_sparsegpt(pruned, *gram, chooser);
   } else if (o.method == "admm") {
     kept = choose_by_admm(w, *gram, chooser);
   } else {
-    // Not of scaled weights: ranks overflow by themselves nowhere, and small ones stay apart.
+    // From unscaled weights: ranks do not overflow, and small ranks stay distinct.
     const Matrix<T> given = exponent == 0 ? Matrix<T>() : matrix_of<T>(x);
     const Matrix<T> given_transposed = o.transposed ? transposed(given) : Matrix<T>();
     kept = chooser.choose(ranks_of(o.method,
@@ -136,13 +136,13 @@ CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
   if (has_error(inputs)) error.emplace(w, exponent, inputs, *gram);
   if (error) before = after = error->of(masked(w, kept));
   if (o.reconstruct || o.method == "admm") {
-    pruned = {};  // its memory is for what is solved
+    pruned = {};  // frees memory for the solution
     pruned = reconstruct(w, kept, *gram);
   }
   const bool has_new_values = !keeps_values(o);
   if (error && has_new_values) after = error->of(pruned);
   Mask mask = to_mask(kept, w, o, x.extents);
-  w = {};  // its memory is for what is returned
+  w = {};  // frees memory for the result
   if (!has_new_values) {
     Dense selected = Dense::pack(x, mask);
     return {std::move(selected), std::move(mask), before, after};
@@ -177,7 +177,7 @@ CalibratedLayer prune_layer(const Dense& x, const InputStatistics& inputs,
     Dense kept = Dense::pack(x, *mask);
     return {std::move(kept), *std::move(mask), unknown_error, unknown_error};
   }
-  // One library, so that the bits do not depend on which one is faster today.
+  // A fixed library, so that results do not depend on which library is fastest today.
   std::optional<UseDenseLibrary> products;
   if (const DenseLibrary* blas = find_dense_library("OpenBLAS")) products.emplace(*blas);
   return x.dtype() == DType::F64 ? prune_as<double>(x, inputs, o) : prune_as<float>(x, inputs, o);

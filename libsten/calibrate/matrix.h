@@ -1,4 +1,4 @@
-// Matrices that pruning a layer computes with: float32, or float64 for weights of F64.
+// Matrices of calibrated pruning: float32, or float64 for F64 weights.
 #pragma once
 #include <algorithm>
 #include <type_traits>
@@ -24,22 +24,24 @@ struct Matrix {
 template <class T>
 inline constexpr DType dtype_of = std::is_same_v<T, double> ? DType::F64 : DType::F32;
 
-// An even k, so that square roots scale too, such that the largest magnitude times 2^-k is in [1, 4),
-// which keeps sums of products within the range of float32; 0 where it is between 2^-20 and 2^20, and
-// where it is 0 or not finite.
+// An even k such that the largest magnitude times 2^-k is in [1, 4), which keeps sums of products
+// within the range of float32; even, so that square roots can be scaled too. 0 for magnitudes
+// between 2^-20 and 2^20, and for 0 and non-finite ones.
 int scale_exponent(double largest);
 int scale_exponent(const Dense& x);
 
-// Of a tensor of rank 2, or one of more seen as rows of all other dimensions, times 2^-exponent.
+// Converts a tensor, scaled by 2^-exponent. Rank 2 or more: rows are the first dimension, columns
+// all others.
 template <class T>
 Matrix<T> matrix_of(const Dense& w, int exponent = 0);
 template <class T>
 Matrix<T> transposed(const Matrix<T>& a);
-// Times 2^exponent, as a tensor of that dtype and shape, rounded to nearest.
+// The inverse: scales by 2^exponent and rounds to nearest.
 template <class T>
 Dense to_dense(const Matrix<T>& a, DType dtype, const Shape& shape, int exponent = 0);
 
-// f(begin, end) over rows in blocks that do not depend on threads.
+// Calls f(begin, end) for blocks of rows, in parallel; blocks do not depend on the number of
+// threads.
 inline constexpr Index row_block = 64;
 template <class F>
 void for_row_blocks(Index rows, F&& f, Index block = row_block) {
@@ -47,12 +49,12 @@ void for_row_blocks(Index rows, F&& f, Index block = row_block) {
     for (Index b = begin; b < end; ++b) f(b * block, std::min(rows, (b + 1) * block));
   });
 }
-// Of rows that are multiplied by one matrix: more at a time, because it is packed for each block.
+// Block size for products with one matrix: larger, since each block packs the matrix.
 inline Index product_block(Index rows) {
   return std::clamp(ceil_div(rows, 8 * row_block), Index{1}, Index{8}) * row_block;
 }
 
-// One byte for each element: 1 stays.
+// One byte per element: 1 for kept elements.
 using Kept = std::vector<std::uint8_t>;
 
 }  // namespace sten::calibrate

@@ -27,14 +27,15 @@ WeightRow<T> rows_in(const Dense& w, Index cols) {
   };
 }
 
-// The smallest of a row go: by counts of the ranks' leading bits, which are in the order of the ranks,
-// and among those that share the bits of the last one that goes, one by one.
+// Prunes the smallest ranks of a row: by a histogram of the ranks' leading bits, which have the
+// order of the ranks, and within the boundary bin by comparison.
 template <class T>
 class RowChoice {
  public:
   explicit RowChoice(Index removed) : removed_(removed), counts_(bins) {}
 
-  // Sets the bits from `at` on, a multiple of 8, of what stays. Of equals the later goes first.
+  // Sets the bits of kept elements from bit `at` on. Among equal ranks, later elements are pruned
+  // first.
   void choose(const std::vector<T>& ranks, std::uint8_t* bits, Index at) {
     std::ranges::fill(counts_, 0);
     for (const T rank : ranks) ++counts_[bin_of(rank)];
@@ -61,7 +62,7 @@ class RowChoice {
   }
 
  private:
-  // Of a rank >= 0: its exponent, and three bits of its mantissa.
+  // The bin of a rank >= 0: its exponent and three bits of the mantissa.
   static constexpr bool is_double = std::is_same_v<T, double>;
   static constexpr std::uint32_t bins = 1 << (is_double ? 15 : 12);
   static std::uint32_t bin_of(T rank) {
@@ -81,7 +82,7 @@ Mask choose_in_rows(const Shape& shape, Index rows, const WeightRow<T>& weights,
   const Index removed = std::llround(sparsity * static_cast<double>(cols));
   Mask mask = Mask::none(shape);
   std::uint8_t* bits = mask.bits.mutate();
-  // Blocks of rows share no byte.
+  // Blocks of rows share no byte of the mask.
   for_row_blocks(rows, [&](Index begin, Index end) {
     std::vector<T> buffer, rank(static_cast<std::size_t>(cols));
     RowChoice<T> choice(removed);

@@ -1,11 +1,12 @@
-// Choices by ranks that need no more than the norms of a layer's inputs, as fast as the weights can be read.
+// Selection by ranks that need only the norms of a layer's inputs, at the speed of reading the
+// weights.
 #pragma once
 #include "libsten/calibrate/layer.h"
 
 namespace sten::calibrate {
 
-// The elements of w [out, in] (or [in, out], o.transposed) that stay by magnitude, wanda or ria. Not by
-// rows of what is transposed.
+// The mask of w [out, in] (with o.transposed: [in, out]) by magnitude, wanda or ria. With o.by_row,
+// w must not be transposed.
 Mask choose_by_rank(const Dense& w, const InputStatistics& inputs, const CalibratedOptions& o);
 
 }  // namespace sten::calibrate

@@ -9,7 +9,7 @@ namespace sten::calibrate {
 namespace {
 
 constexpr int most_steps = 60;
-constexpr double enough = 2e-3;  // of the first residual's norm
+constexpr double enough = 2e-3;  // relative to the norm of the first residual
 
 std::string_view row_of(const Kept& kept, Index row, Index cols) {
   return {reinterpret_cast<const char*>(kept.data()) + row * cols, static_cast<std::size_t>(cols)};
@@ -25,7 +25,7 @@ RowsByPattern rows_by_pattern(const Kept& kept, Index rows, Index cols) {
 
 Index count(std::string_view pattern) { return std::ranges::count(pattern, '\1'); }
 
-// All rows of one pattern.
+// Solves all rows with the same kept inputs.
 template <class T>
 void solve(std::string_view pattern, const std::vector<Index>& rows, const Gram<T>& gram,
            const Matrix<T>& targets, Matrix<T>& out) {
@@ -44,7 +44,7 @@ void solve(std::string_view pattern, const std::vector<Index>& rows, const Gram<
     for (Index i = 0; i < n; ++i) out.row(rows[r])[at[i]] = static_cast<T>(b[r * n + i]);
 }
 
-// Of some rows: the method of conjugate gradients for each, in scaled inputs, whose diagonal is 1.
+// Conjugate gradients for each of some rows, with inputs scaled so that the diagonal is 1.
 template <class T>
 class Gradients {
  public:
@@ -77,7 +77,7 @@ class Gradients {
   }
 
  private:
-  // By the scaled Gram matrix, which is never made: it would be as large again.
+  // Multiplies by the scaled Gram matrix without storing it, which would double the memory.
   void multiply(const std::vector<T>& a, Index rows, std::vector<T>& y) const {
     const Index in = gram_.size();
     std::vector<T> plain(a.size());
@@ -93,7 +93,7 @@ class Gradients {
       if (now[r] > enough * enough * start[r]) return false;
     return true;
   }
-  // One row, which begins at `at`.
+  // One iteration for the row that starts at `at`.
   static void advance(const std::uint8_t* kept, Index at, Index in, double& before, double start,
                       std::vector<T>& x, std::vector<T>& residual, std::vector<T>& direction,
                       const std::vector<T>& product) {
@@ -116,7 +116,7 @@ class Gradients {
 
   const Gram<T>& gram_;
   const std::vector<T>& norm_;
-  std::vector<T> inverse_;  // of each
+  std::vector<T> inverse_;  // 1 / norm
 };
 
 }  // namespace

@@ -1,17 +1,17 @@
-// The values that are kept, solved anew.
+// Reconstruction: solves the kept values again by least squares.
 #pragma once
 #include "libsten/calibrate/gram.h"
 
 namespace sten::calibrate {
 
-// For each row w of `dense` [out, in] the v that is 0 where nothing is kept and minimizes
-// |v X - w T|^2 + d |v - w|^2, d being what damps the Gram matrix. By Cholesky factors, one for all
-// rows that keep the same inputs; by conjugate gradients, all rows of a block at once, where that
-// takes less.
+// For each row w of `dense` [out, in], returns the v that is 0 at pruned elements and minimizes |v
+// X - w T|^2 + d |v - w|^2, where d is the damping of the Gram matrix. Uses Cholesky factors,
+// shared by rows with the same kept inputs, or conjugate gradients for blocks of rows, whichever
+// needs fewer operations.
 template <class T>
 Matrix<T> reconstruct(const Matrix<T>& dense, const Kept& kept, const Gram<T>& gram);
 
-// For tests: one of the two for all rows.
+// The two algorithms for all rows, for tests.
 template <class T>
 Matrix<T> reconstruct_by_factors(const Matrix<T>& dense, const Kept& kept, const Gram<T>& gram);
 template <class T>

@@ -29,7 +29,7 @@ Ranks<T>::Ranks(const std::string& method, Index rows, Index cols, bool transpos
     if (!std::isfinite(s)) fail("the sums of squares of the layer's inputs are not finite");
     largest = std::max(largest, s);
   }
-  // Norms of at most 1, and roots: no rank is larger than its weight.
+  // Scales norms and their roots to at most 1, so that no rank exceeds its weight.
   const int exponent = largest > 0 ? std::ilogb(std::sqrt(largest)) + 1 : 0;
   for (const double s : squares) {
     norms_.push_back(static_cast<T>(std::scalbn(std::sqrt(s), -exponent)));
@@ -43,7 +43,7 @@ void Ranks<T>::sum_up(Index rows, const WeightRow<T>& weights) {
   by_row_.resize(static_cast<std::size_t>(rows));
   by_column_.resize(static_cast<std::size_t>(cols_));
   std::vector<T> buffer;
-  if constexpr (std::is_same_v<T, double>) {  // sums of float32 do not overflow
+  if constexpr (std::is_same_v<T, double>) {  // sums of float32 in double do not overflow
     double largest = 0;
     for (Index r = 0; r < rows; ++r) {
       const T* w = weights(r, buffer);
@@ -61,7 +61,7 @@ void Ranks<T>::sum_up(Index rows, const WeightRow<T>& weights) {
     }
     by_row_[r] = sum;
   }
-  // What is all 0 has ranks of 0.
+  // Rows and columns of zeros get ranks of 0.
   for (std::vector<double>* all : {&by_row_, &by_column_})
     for (double& v : *all) v = v > 0 ? 1 / v : 0;
 }

@@ -1,4 +1,4 @@
-// Ranks that need no more than the norms of a layer's inputs.
+// Ranks that need only the norms of a layer's inputs.
 #pragma once
 #include <span>
 
@@ -7,19 +7,19 @@
 
 namespace sten::calibrate {
 
-// sum of x_j^2, [in]: as given, or the diagonal of the Gram matrix.
+// The sums of x_j^2, [in]: as given, or the diagonal of the Gram matrix.
 std::vector<double> squares_of(const InputStatistics& inputs);
 
-// Gives the weights of row r: those in memory, or in `buffer`.
+// Returns the weights of row r, in memory or decoded to `buffer`.
 template <class T>
 using WeightRow = std::function<const T*(Index r, std::vector<T>& buffer)>;
 
-// The ranks, >= 0, of magnitude: |w|; of wanda: |w| |x_j|; and of ria by its formula (layer.h); those
-// of wanda and ria times a power of two, so that no rank overflows.
+// The ranks, >= 0, of magnitude, wanda and ria (formulas in layer.h). Those of wanda and ria are
+// scaled by a power of two, so that they do not overflow.
 template <class T>
 class Ranks {
  public:
-  // Of weights [rows, cols]; inputs are the columns, or the rows of what is `transposed`.
+  // For weights [rows, cols], whose inputs are the columns, or with `transposed` the rows.
   Ranks(const std::string& method, Index rows, Index cols, bool transposed,
         const WeightRow<T>& weights, const InputStatistics& inputs);
 
@@ -33,9 +33,9 @@ class Ranks {
   Kind kind_;
   Index cols_;
   bool transposed_;
-  std::vector<T> norms_;                    // wanda: of inputs
-  std::vector<double> roots_;               // ria: of norms
-  int exponent_ = 0;                        // ria: weights are taken times 2^-exponent
+  std::vector<T> norms_;                    // wanda: norms of inputs
+  std::vector<double> roots_;               // ria: square roots of norms
+  int exponent_ = 0;                        // ria: weights are scaled by 2^-exponent
   std::vector<double> by_row_, by_column_;  // ria: 1 / sums of |w|
 };
 

@@ -15,7 +15,7 @@ class Sweep {
     for (Index i = 0; i < in_; ++i)
       for (Index j = 0; j < in_; ++j) upper_[i * in_ + j] = static_cast<T>(gram.at(i, j));
     for (Index j = 0; j < in_; ++j)
-      if (gram.plain()[j * in_ + j] == 0) {  // an input that is never there
+      if (gram.plain()[j * in_ + j] == 0) {  // an input that is always 0
         upper_[j * in_ + j] = 1;
         for (Index r = 0; r < w.rows; ++r) w.row(r)[j] = 0;
       }
@@ -55,7 +55,7 @@ class Sweep {
     });
   }
 
-  // Of one row.
+  // Prunes columns of one row.
   void take_columns(Index r, Index begin, Index end, Index block_begin, Index block_end,
                     const std::uint8_t* chosen) {
     T* w = w_.row(r);
@@ -70,7 +70,7 @@ class Sweep {
     }
   }
 
-  // What a block changes beyond it.
+  // Updates the columns to the right of a block.
   void push_right(Index begin, Index end) {
     const Index right = in_ - end;
     if (right == 0) return;
@@ -91,7 +91,7 @@ class Sweep {
   Index in_;
   std::vector<T> upper_;  // [in, in]
   Kept kept_;
-  Matrix<T> errors_;  // of a block's columns
+  Matrix<T> errors_;  // of the columns of a block
 };
 
 }  // namespace

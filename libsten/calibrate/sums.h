@@ -1,4 +1,4 @@
-// Statistics of a layer's inputs, batch by batch.
+// Accumulates statistics of a layer's inputs, batch by batch.
 #pragma once
 #include "libsten/calibrate/layer.h"
 #include "libsten/tensor/tensor.h"
@@ -7,13 +7,15 @@ namespace sten {
 
 class InputSums {
  public:
-  // Without a Gram matrix squares alone; `with_targets`: the dense model's inputs are given too.
+  // Without a Gram matrix, only sums of squares. with_targets: inputs in the dense model are given,
+  // too.
   InputSums(bool with_gram, bool with_targets) : gram_(with_gram), targets_(with_targets) {}
 
-  // x: [..., in]; t of the same shape with targets. Batches are summed in float32, their sums too.
+  // Adds a batch x [..., in] and, with targets, t of the same shape. Sums products in float32,
+  // squares in double.
   void add(const Dense& x, const Dense& t = {});
   InputStatistics statistics() { return std::move(sums_); }
-  // Sum of t t^T; empty without targets.
+  // The sum of t t^T; empty without targets.
   Dense target_gram() { return std::move(target_); }
 
  private:
@@ -22,7 +24,7 @@ class InputSums {
   Dense target_;
 };
 
-// Sum of |W t|^2, W [out, in], where `gram` is the sum of t t^T.
+// The sum of |W t|^2 for W [out, in]; `gram` is the sum of t t^T.
 double squares_of_outputs(const Tensor& w, const Dense& gram);
 
 }  // namespace sten

@@ -28,7 +28,7 @@ std::optional<int> scalar_in(const char* variable) {
   return error == std::errc() && end == all.end() ? std::optional(n) : std::nullopt;
 }
 
-// In the folder of libsten, or of the program that has libsten in it.
+// In the directory of libsten, or of the program that is linked with it.
 std::string plugin_path() {
   Dl_info here;
   if (!dladdr(reinterpret_cast<void*>(&mpi_launch), &here) || !here.dli_fname) return plugin_name;
@@ -44,8 +44,8 @@ F* symbol(void* library, const char* name) {
 }  // namespace
 
 MpiLaunch mpi_launch() {
-  // mpirun of Open MPI says both numbers, srun --mpi=pmi2 in its own words, and srun --mpi=pmix the
-  // rank alone, beside Slurm's own count.
+  // Open MPI's mpirun and srun --mpi=pmi2 set both variables; srun --mpi=pmix sets only the rank,
+  // and Slurm the size.
   constexpr const char* variables[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                           {"PMI_SIZE", "PMI_RANK"},
                                           {"SLURM_STEP_NUM_TASKS", "PMIX_RANK"}};

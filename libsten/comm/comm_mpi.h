@@ -1,5 +1,5 @@
-// Processes that mpirun started, or what stands for it. MPI is in a library of its own beside
-// libsten, libsten_mpi.so, which a process loads that is one of several.
+// The communicator of processes started by mpirun or srun. MPI is linked only by a library of its
+// own, libsten_mpi.so, which processes of a distributed run load.
 #pragma once
 #include <memory>
 
@@ -7,18 +7,18 @@
 
 namespace sten {
 
-// By the environment, before anything is loaded.
+// Rank from the environment variables of the launcher, before MPI is loaded.
 struct MpiLaunch {
   bool is_one_of_several = false;
   int rank = 0;
 };
 MpiLaunch mpi_launch();
 
-// Error where libsten_mpi.so does not load, or is of another version. Once in a process; MPI ends
-// with what it returns.
+// Initializes MPI; call once per process. MPI is finalized when the communicator is destroyed.
+// Error if libsten_mpi.so does not load or has another version.
 std::shared_ptr<Communicator> comm_mpi();
 
-// comm_mpi() of a process that is one of several, else comm_self().
+// comm_mpi() in a process of a distributed run, else comm_self().
 std::shared_ptr<Communicator> comm_of_process();
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// A process alone.
+// The communicator of a single process.
 #pragma once
 #include <memory>
 
@@ -6,7 +6,7 @@
 
 namespace sten {
 
-// One rank: a sum is what it was, and all ranks fail where it does.
+// One rank: sums leave arrays unchanged, and all_fail() is true.
 std::shared_ptr<Communicator> comm_self();
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// Processes that compute together: what they tell each other.
+// Communicator: the ranks that compute together, and the collective calls between them.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -12,24 +12,24 @@
 
 namespace sten {
 
-// How numbers travel. As bfloat16 a rank's numbers are rounded to that, added up in float32, and the
+// Dtype in which gradients travel. For bfloat16, values are rounded, summed in float32, and the
 // sums rounded again: half of the bytes.
 enum class Transport { float32, bfloat16 };
 
-// As recipes and command lines name it.
+// The transport by its name in recipes and on command lines.
 inline std::optional<Transport> transport_from(std::string_view name) {
   if (name == "float32") return Transport::float32;
   if (name == "bfloat16") return Transport::bfloat16;
   return std::nullopt;
 }
-// Of a number on its way.
+// Bytes per element.
 constexpr std::size_t bytes_of(Transport by) { return by == Transport::float32 ? 4 : 2; }
 
-// A sum that goes on while its rank computes. Its numbers are not to be touched until it is done;
-// the destructor waits for that, too.
+// An all-reduce that runs in the background. Its array must not be used before it is done. The
+// destructor waits.
 class PendingSum {
  public:
-  // What a transport does for it.
+  // The transport's part of the operation.
   class Work {
    public:
     virtual ~Work() = default;
@@ -56,66 +56,67 @@ class PendingSum {
   std::unique_ptr<Work> work_;  // nullptr: done
 };
 
-// Ranks 0 to size() - 1, each a process. Unless it says otherwise, a call is one of all ranks: each
-// makes the same calls in the same order, with spans of the same size, and waits for the others. A
+// Ranks 0 to size() - 1, one process each. Calls are collective unless documented otherwise: all
+// ranks make the same calls in the same order, with spans of equal size, and wait for each other. A
 // transport that fails ends the processes.
 class Communicator {
  public:
   Communicator() = default;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
-  virtual ~Communicator() = default;  // a call of all ranks
+  virtual ~Communicator() = default;  // collective
 
-  // Of one rank alone.
+  // Not collective.
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  // Whether what travels goes through memory alone.
+  // Whether messages pass through memory only.
   virtual bool is_one_machine() const = 0;
 
-  // Each number of x becomes its sum over ranks, from rank 0 on: the same bits on each of them, and
-  // whether it was summed alone or among others.
+  // All-reduce: replaces each element of x by its sum over ranks, added in the order of ranks. The
+  // result is the same bit for bit on all ranks, and for every division into calls.
   void sum(std::span<float> x, Transport by = Transport::float32) { begin_sum(x, by).wait(); }
-  // Others may be begun before it is done, and other calls made.
+  // Starts sum(). Other sums may start, and other calls be made, before it is done.
   PendingSum begin_sum(std::span<float> x, Transport by = Transport::float32) {
     bytes_ += x.size() * bytes_of(by);
     return PendingSum(do_sum(x, by));
   }
-  // Whether the transport reads and writes a device's memory.
+  // Whether the transport can access device memory.
   virtual bool takes_device_memory() const { return false; }
-  // Where it does: begin_sum() as float32 of numbers in such memory, to which nothing is still to be
-  // done there. use_device() makes it the device of the thread that calls it.
+  // begin_sum() in float32 of an array in device memory whose pending work is complete.
+  // use_device() makes the device current on the thread that calls it. Requires
+  // takes_device_memory().
   PendingSum begin_sum_on_device(std::span<float> x, void (*use_device)()) {
     bytes_ += x.size_bytes();
     return PendingSum(do_sum_on_device(x, use_device));
   }
-  // Each bit becomes 1 where it is 1 on any rank.
+  // All-reduce by bitwise or.
   void unite(std::span<std::uint64_t> x) {
     bytes_ += x.size_bytes();
     do_unite(x);
   }
-  // x becomes that of one rank.
+  // Copies x of rank `from` to all ranks.
   void broadcast(std::span<std::byte> x, int from = 0) {
     bytes_ += x.size_bytes();
     do_broadcast(x, from);
   }
-  // That of each rank, in their order.
+  // All-gather: x of every rank, in the order of ranks.
   std::vector<std::uint64_t> gather(std::uint64_t x) {
     bytes_ += sizeof x;
     return do_gather(x);
   }
   virtual void barrier() = 0;
 
-  // Of a rank that cannot go on: whether all ranks ask so within two seconds, as they do after an
-  // Error that each of them has. Nothing but the end comes after it.
+  // For a rank that cannot continue: whether all ranks call this within two seconds, as they do
+  // after an Error that all have. Make no calls afterwards.
   virtual bool all_fail() = 0;
-  // Of one rank: ends the processes of all, with this exit code.
+  // Not collective: ends the processes of all ranks with this exit code.
   [[noreturn]] virtual void abort(int code) = 0;
 
-  // That this rank gave to sums, unions, broadcasts and gatherings so far.
+  // Bytes that this rank has passed to sums, unions, broadcasts and gathers.
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  // nullptr: it is done.
+  // nullptr: done.
   virtual std::unique_ptr<PendingSum::Work> do_sum(std::span<float> x, Transport by) = 0;
   virtual std::unique_ptr<PendingSum::Work> do_sum_on_device(std::span<float>, void (*)()) {
     throw std::logic_error("a transport that takes no memory of a device got some");

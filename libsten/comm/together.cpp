@@ -18,7 +18,7 @@ std::span<std::byte> writable_bytes(T& x) {
   return std::as_writable_bytes(std::span(&x, 1));
 }
 
-// This machine, and where on it the process may run.
+// A hash of the machine and of the process's affinity mask.
 std::uint64_t process_location() {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);

@@ -1,4 +1,4 @@
-// What ranks find out of each other, and have in common afterwards.
+// Agreement of ranks: checks and values that are the same on all ranks.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,28 +12,30 @@ namespace sten {
 std::string broadcast_text(Communicator& ranks, std::string text, int from = 0);
 
 struct RankDifference {
-  int rank = 0;  // the lowest that differs from rank 0
+  int rank = 0;  // the lowest rank that differs from rank 0
   std::string theirs, first;
 };
-// Where not all ranks have the same text; a hash of each travels, and texts where it differs.
+// The first difference between the ranks' texts, if any. Compares hashes, and sends texts only if
+// these differ.
 std::optional<RankDifference> rank_difference(Communicator& ranks, const std::string& text);
-// Error (usage), the same on each rank: "ranks differ in WHAT: X on rank 0, Y on rank 1".
+// Error (usage), on all ranks, if the texts differ: "ranks differ in WHAT: X on rank 0, Y on rank
+// 1".
 void check_same(Communicator& ranks, const std::string& what, const std::string& mine);
-// The lowest rank whose hash is not rank 0's; 0: all have the same.
+// The lowest rank whose hash differs from rank 0's; 0 if none does.
 int differing_rank(Communicator& ranks, std::uint64_t hash);
 
-// Whether it is so on any rank.
+// Whether the condition holds on any rank.
 bool on_any_rank(Communicator& ranks, bool mine);
 
-// The threads of each rank, the same for all: where several are on the same processors of one
-// machine, these are shared out. At least 1.
+// The number of threads per rank, at least 1 and the same for all ranks: ranks on the same
+// processors of a machine share these.
 int threads_per_rank(Communicator& ranks);
 
 namespace comm_detail {
 void share_failure(Communicator& ranks, std::optional<Error> mine);
 }
 
-// f() on rank 0 alone; every rank has its Error.
+// Calls f() on rank 0; all ranks throw its Error.
 template <class F>
 void on_first_rank(Communicator& ranks, F&& f) {
   if (ranks.size() == 1) return f();

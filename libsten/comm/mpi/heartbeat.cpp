@@ -27,7 +27,7 @@ double timeout(double usual) {
 RankTimeout::RankTimeout() {
   thread_ = std::thread([this] {
     const double most = timeout(60);
-    // Those that wait say the same: the first one's end is that of all.
+    // Staggered by rank: the first process that ends, ends all, so that one message is printed.
     const char* number = std::getenv("OMPI_COMM_WORLD_RANK");
     const double turn = 0.3 * std::clamp(number ? std::strtod(number, nullptr) : 0, 0.0, 10.0);
     std::unique_lock hold(lock_);
@@ -70,7 +70,7 @@ Heartbeat::~Heartbeat() {
   MPI_Comm_free(&comm_);
 }
 
-// Whether the one before has left.
+// Receives a heartbeat; whether the previous rank leaves.
 bool Heartbeat::hear() {
   MPI_Status status;
   char nothing;
@@ -83,7 +83,7 @@ void Heartbeat::run() {
     return std::chrono::duration<double>(Clock::now() - t).count();
   };
   Clock::time_point heard = Clock::now(), awake = heard, said{};
-  bool has_left = false, is_left = false;  // this one, and the one before
+  bool has_left = false, is_left = false;  // this rank, and the previous rank
   while (!has_left || !is_left) {
     if (!has_left && (leaves_ || seconds_since(said) >= 1)) {
       has_left = leaves_;
@@ -96,7 +96,7 @@ void Heartbeat::run() {
       is_left = hear();
       heard = Clock::now();
     }
-    // One that was itself stopped has not listened.
+    // A process that was itself stopped has not received heartbeats.
     if (seconds_since(awake) > 1) heard = Clock::now();
     awake = Clock::now();
     if (!is_left && seconds_since(heard) > most_) {

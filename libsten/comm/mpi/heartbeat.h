@@ -1,5 +1,5 @@
-// Whether the ranks join, and are alive: each tells the next one, around a ring, from a thread of its
-// own.
+// Rank timeouts: end a run whose ranks do not join in time or stop responding. Each rank sends
+// heartbeats to the next one in a ring, from a thread of its own.
 #pragma once
 #include <mpi.h>
 
@@ -10,9 +10,9 @@
 
 namespace sten::mpi_plugin {
 
-// For as long as a rank begins MPI with the others. Ends this process, for which its launcher ends the
-// others, with a line and exit code 1 once that takes STEN_RANK_TIMEOUT seconds (60): MPI waits for
-// ever for a process that never begins it.
+// Lives while a rank initializes MPI. After STEN_RANK_TIMEOUT seconds (60), it ends this process
+// with a message and exit code 1, upon which the launcher ends the others. MPI would wait forever
+// for a process that never initializes it.
 class RankTimeout {
  public:
   RankTimeout();
@@ -27,14 +27,14 @@ class RankTimeout {
   std::thread thread_;
 };
 
-// Ends all processes with a line that names the rank before this one, on its machine, once that has
-// said nothing for STEN_RANK_TIMEOUT seconds (20): it was stopped, or its machine is gone, and MPI
-// alone would wait for ever. A rank that computes, however long, goes on saying that it is there.
-// Needs MPI_THREAD_MULTIPLE, and more than one rank.
+// Ends all processes if the previous rank is silent for STEN_RANK_TIMEOUT seconds (20), with a
+// message that names the rank and its machine: it was stopped or its machine is gone, and MPI would
+// wait forever. A rank that computes, however long, keeps sending. Requires MPI_THREAD_MULTIPLE and
+// more than one rank.
 class Heartbeat {
  public:
   Heartbeat();
-  // A call of all ranks.
+  // Collective.
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
@@ -45,8 +45,8 @@ class Heartbeat {
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int next_ = 0, before_ = 0;
-  char name_[MPI_MAX_PROCESSOR_NAME] = "";  // the machine of the one before
-  double most_;                             // seconds of silence
+  char name_[MPI_MAX_PROCESSOR_NAME] = "";  // machine of the previous rank
+  double most_;                             // seconds of silence allowed
   std::atomic<bool> leaves_{false};
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// The transport of Open MPI, in a library of its own: nothing else is linked to MPI.
+// libsten_mpi.so: the transport of Open MPI. No other library is linked with MPI.
 #include "libsten/comm/mpi/plugin.h"
 
 #include <mpi.h>
@@ -20,7 +20,7 @@
 
 namespace {
 
-// MPI counts in int.
+// Splits x, because MPI counts in int.
 template <class T, class F>
 void in_segments(std::span<T> x, F&& f) {
   constexpr std::size_t most = std::size_t{1} << 28;
@@ -30,8 +30,9 @@ void in_segments(std::span<T> x, F&& f) {
 
 using Clock = std::chrono::steady_clock;
 
-// Whether all ranks come here within this time. MPI's own waiting takes all of a processor; this one
-// sleeps between looks once it takes longer than ranks are apart in a step.
+// Whether all ranks call this within `most`. MPI's own barrier occupies a processor while it waits.
+// This barrier sleeps between polls once the wait exceeds the usual difference between ranks in a
+// step.
 bool meet(MPI_Comm comm, Clock::duration most = Clock::duration::max()) {
   using namespace std::chrono;
   constexpr auto soon = milliseconds(10);
@@ -45,13 +46,13 @@ bool meet(MPI_Comm comm, Clock::duration most = Clock::duration::max()) {
     if (done || waited >= most) return done;
     if (waited < soon)
       sched_yield();
-    else  // by which the wait becomes a hundredth longer at most
+    else  // the wait becomes at most 1 % longer
       std::this_thread::sleep_for(
           std::clamp<Clock::duration>(waited / 100, microseconds(100), milliseconds(2)));
   }
 }
 
-// Whether the MPI that runs says so.
+// Whether the loaded MPI reports support of CUDA memory.
 bool is_cuda_aware() {
 #ifdef OMPI_HAVE_MPI_EXT_CUDA
   return MPIX_Query_cuda_support() == 1;
@@ -60,14 +61,14 @@ bool is_cuda_aware() {
 #endif
 }
 
-// Errors of MPI end all processes with a message of its own.
+// MPI errors end all processes with a message of MPI.
 class MpiRanks final : public sten::Communicator {
  public:
   MpiRanks() {
     const sten::mpi_plugin::RankTimeout joining;
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
-    // Failures do not meet what other ranks are waiting in.
+    // A communicator of its own, so that all_fail() does not match calls in which other ranks wait.
     MPI_Comm_dup(MPI_COMM_WORLD, &failures_);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
@@ -77,7 +78,7 @@ class MpiRanks final : public sten::Communicator {
     MPI_Comm_size(here, &beside);
     MPI_Comm_free(&here);
     is_one_machine_ = beside == size_;
-    // On all of them, for they make the same calls.
+    // On all ranks or none, since they must make the same calls.
     int is_aware = is_cuda_aware();
     MPI_Allreduce(MPI_IN_PLACE, &is_aware, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     takes_device_memory_ = is_aware;
@@ -104,7 +105,7 @@ class MpiRanks final : public sten::Communicator {
   bool takes_device_memory() const override { return takes_device_memory_; }
   void barrier() override {
     meet(MPI_COMM_WORLD);
-    MPI_Barrier(MPI_COMM_WORLD);  // to go on at the same time
+    MPI_Barrier(MPI_COMM_WORLD);  // lets all ranks continue at the same time
   }
 
   bool all_fail() override { return meet(failures_, std::chrono::seconds(2)); }
@@ -122,7 +123,7 @@ class MpiRanks final : public sten::Communicator {
     return sums_->begin(x, sten::Transport::float32, use_device);
   }
   void do_unite(std::span<std::uint64_t> x) override {
-    meet(MPI_COMM_WORLD);  // rank 0 comes late where it evaluates or writes
+    meet(MPI_COMM_WORLD);  // rank 0 is late after an evaluation or output
     in_segments(x, [](std::uint64_t* at, int n) {
       MPI_Allreduce(MPI_IN_PLACE, at, n, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD);
     });

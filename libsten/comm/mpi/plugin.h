@@ -1,4 +1,4 @@
-// What libsten_mpi.so has to have.
+// Symbols that libsten_mpi.so exports.
 #pragma once
 #include "libsten/comm/communicator.h"
 
@@ -7,7 +7,7 @@ namespace sten::mpi_plugin {
 using Version = const char*();
 inline constexpr const char* version_name = "sten_mpi_version";
 
-// Begins MPI; its end comes with the communicator's.
+// Initializes MPI; the destructor of the communicator finalizes it.
 using Make = Communicator*();
 inline constexpr const char* make_name = "sten_mpi_communicator";
 

@@ -10,16 +10,16 @@
 namespace sten::mpi_plugin {
 namespace {
 
-// Numbers of a piece: small enough for several to be on the way at once, large enough for parts that
-// travel well.
+// Elements of a segment: few enough that several are in flight at once, many enough for efficient
+// messages.
 std::size_t max_segment_size(int ranks) {
   return std::max(std::size_t{1} << 18, static_cast<std::size_t>(ranks) << 14);
 }
-// Pieces on the way.
+// Segments in flight.
 constexpr std::size_t most_travelling = 4;
 constexpr auto pause = std::chrono::microseconds(200);
 
-// To the nearest, even where there are two.
+// Rounds to nearest, ties to even.
 std::uint16_t to_bfloat16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1);
@@ -33,7 +33,7 @@ void round_to(const float* from, std::size_t n, std::uint16_t* to) {
   for (std::size_t i = 0; i < n; ++i) to[i] = to_bfloat16(from[i]);
 }
 
-// What n ranks sent, one after the other, added up.
+// Adds the arrays [ranks, count] that n ranks sent.
 template <class T>
 void add_up(const T* from, std::size_t count, int ranks, float* to) {
   for (std::size_t i = 0; i < count; ++i) to[i] = to_float(from[i]);
@@ -76,7 +76,7 @@ class Sums::Segment {
     }
   }
 
-  // Parts to those who sum them.
+  // Sends each part to the rank that sums it.
   void send_parts(MPI_Comm comm) {
     if (use_device_) {
       use_device_();
@@ -90,7 +90,7 @@ class Sums::Segment {
       send_parts(comm, rounded_.data(), received_rounded_, MPI_UINT16_T);
     }
   }
-  // Of what has come.
+  // Sums the received parts and sends the sum to all.
   void send_sums(MPI_Comm comm) {
     if (use_device_) {
       sums_.resize(part_.size());
@@ -111,7 +111,7 @@ class Sums::Segment {
     if (by_ == Transport::bfloat16)
       for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = to_float(rounded_[i]);
   }
-  // Whether what was sent last is there.
+  // Whether the last messages have arrived.
   bool has_arrived() {
     int yes = 0;
     MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &yes, MPI_STATUSES_IGNORE);
@@ -119,7 +119,7 @@ class Sums::Segment {
   }
 
   std::shared_ptr<Progress> progress;
-  bool has_parts = false;  // all of its own, and has sent their sums
+  bool has_parts = false;  // all parts are received and their sum is sent
 
  private:
   template <class T>
@@ -134,12 +134,13 @@ class Sums::Segment {
                     requests_.data());
   }
 
-  // Where something is for each rank, or from it.
+  // An array, and the offset and size of each rank's part in it.
   struct RankOffsets {
     float* numbers;
     const std::vector<int>&at, &counts;
   };
-  // What collective calls do that do not wait; of a device's memory Open MPI has only those that do.
+  // The same with nonblocking messages: Open MPI's nonblocking collective calls do not support
+  // device memory.
   void exchange(MPI_Comm comm, const RankOffsets& from, const RankOffsets& to) {
     requests_.clear();
     for (int r = 0; r < size_; ++r) {
@@ -154,13 +155,13 @@ class Sums::Segment {
     }
   }
 
-  std::span<float> x_, part_;  // all, and what this rank sums
+  std::span<float> x_, part_;  // the segment, and the part that this rank sums
   Transport by_;
-  void (*use_device_)();  // x is of its memory
+  void (*use_device_)();  // not nullptr: x is device memory
   int size_;
   std::size_t part_at_ = 0;
-  std::vector<int> counts_, at_;  // of each rank's part
-  std::vector<int> mine_, from_;  // of what each rank sends to this one's
+  std::vector<int> counts_, at_;  // the part of each rank
+  std::vector<int> mine_, from_;  // the part that each rank sends to this one
   std::vector<float> received_, sums_;
   std::vector<std::uint16_t> rounded_, received_rounded_;
   std::vector<MPI_Request> requests_{MPI_REQUEST_NULL};
@@ -226,7 +227,7 @@ std::unique_ptr<PendingSum::Work> Sums::begin(std::span<float> x, Transport by,
   return nullptr;
 }
 
-// One look at what is on the way.
+// Polls the segments in flight and starts new ones.
 void Sums::make_progress() {
   std::vector<std::unique_ptr<Segment>> new_ones;
   {
@@ -240,7 +241,7 @@ void Sums::make_progress() {
     piece->send_parts(parts_);
     travelling_.push_back(std::move(piece));
   }
-  // In their order, in which other ranks send sums, too.
+  // In order: other ranks send their sums in the same order.
   bool is_next = true;
   for (const auto& piece : travelling_) {
     if (!piece->has_parts && is_next && piece->has_arrived()) piece->send_sums(sums_);
@@ -256,7 +257,7 @@ void Sums::make_progress() {
 }
 
 void Sums::run() {
-  prctl(PR_SET_TIMERSLACK, 1000);  // instead of 50 microseconds, by which a pause is longer
+  prctl(PR_SET_TIMERSLACK, 1000);  // a pause would be longer by the default of 50 microseconds
   for (;;) {
     if (travelling_.empty()) {
       std::unique_lock hold(lock_);

@@ -1,4 +1,4 @@
-// Sums of arrays over ranks that go on by themselves, several at once.
+// Background all-reduces of arrays, several at once.
 #pragma once
 #include <mpi.h>
 
@@ -13,32 +13,33 @@
 
 namespace sten::mpi_plugin {
 
-// Of an array each rank sums one part, to which the others send theirs, and sends what comes of it to
-// all: twice (n - 1) / n of the bytes leave a rank, as in a ring, and numbers are added in the order
-// of the ranks whatever the size. Sums of Open MPI that do not wait send the whole array to one rank
-// and back where ranks are few.
+// Each rank sums one part of an array, which the other ranks send to it, and sends the sum to all.
+// As in a ring, 2 (n - 1) / n of the bytes leave a rank, and elements are added in the order of
+// ranks for every array size. Open MPI's nonblocking all-reduce sends whole arrays to one rank and
+// back if ranks are few.
 //
-// A thread of its own makes MPI's calls. Between them it sleeps, so that it takes little of a processor
+// A thread makes the calls of MPI. It sleeps between polls unless a caller waits for a sum, so that
+// it takes little time from computation.
 // that computes, unless somebody waits for a sum.
 class Sums {
  public:
-  // A call of all ranks. Without a thread a sum is done when it was begun: for an MPI that takes calls
-  // of one thread alone.
+  // Collective. Without a thread, begin() completes the sum: for an MPI that accepts calls from one
+  // thread only.
   explicit Sums(bool has_thread);
-  // A call of all ranks, of which none waits for a sum any more.
+  // Collective. No rank may be waiting for a sum.
   ~Sums();
   Sums(const Sums&) = delete;
   Sums& operator=(const Sums&) = delete;
 
-  // With use_device as Communicator::begin_sum_on_device(), by float32: parts go to the host's memory, where
-  // they are added up.
+  // Starts a sum. With use_device, as in Communicator::begin_sum_on_device(), in float32; parts are
+  // added in host memory.
   std::unique_ptr<PendingSum::Work> begin(std::span<float> x, Transport by,
                                           void (*use_device)() = nullptr);
 
  private:
-  // An array of which all ranks sum their parts at once.
+  // A segment of an array, whose parts all ranks sum at once.
   class Segment;
-  // Pieces of one sum.
+  // Unfinished segments of one sum.
   struct Progress {
     std::size_t left = 0;  // under lock_
   };
@@ -48,17 +49,17 @@ class Sums {
   void make_progress();
 
   int rank_ = 0, size_ = 1;
-  // Collective calls are the same in the same order on all ranks of a communicator: parts to those who
-  // sum them, and sums to all.
+  // Two communicators, since collective calls must have the same order on all ranks of each: one
+  // sends parts to the ranks that sum them, the other sends sums to all.
   MPI_Comm parts_ = MPI_COMM_NULL, sums_ = MPI_COMM_NULL;
 
   std::mutex lock_;
   std::condition_variable more_, done_;
-  std::deque<std::unique_ptr<Segment>> begun_;  // that the thread has not seen
+  std::deque<std::unique_ptr<Segment>> begun_;  // segments that the thread has not seen
   bool ends_ = false;
-  std::atomic<int> waiting_{0};  // for sums
+  std::atomic<int> waiting_{0};  // callers that wait for sums
 
-  std::deque<std::unique_ptr<Segment>> travelling_;  // the thread's alone
+  std::deque<std::unique_ptr<Segment>> travelling_;  // used by the thread only
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// Stands in where oneDNN was not there at build time.
+// Replacement without oneDNN, if it was not found at build time.
 #include "libsten/linalg/onednn_convolution.h"
 
 namespace sten {

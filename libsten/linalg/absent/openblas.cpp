@@ -1,4 +1,4 @@
-// Stands in where OpenBLAS was not there at build time.
+// Replacement without OpenBLAS, if it was not found at build time.
 #include "libsten/linalg/dense_library.h"
 
 namespace sten {
