@@ -8,8 +8,7 @@ namespace sten {
 inline constexpr Index allocation_steps = 20;
 struct LayerCurve {
   Index elements = 0;
-  std::vector<double>
-      errors;  // [allocation_steps], relative squared errors (CalibratedLayer::error)
+  std::vector<double> errors;  // [allocation_steps], CalibratedLayer::error
 };
 // The output error of w [out, in] (with o.transposed: [in, out]) at each sparsity, pruned by `o`.
 // Requires a Gram matrix. Errors as in prune_layer().

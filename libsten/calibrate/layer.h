@@ -41,8 +41,7 @@ struct CalibratedOptions {
   // Reconstruction: solves the kept values of each row again by least squares, to match the dense
   // layer's outputs. admm always does.
   bool reconstruct = false;
-  double damping =
-      0.01;  // share of the mean diagonal of the Gram matrix that is added to the diagonal
+  double damping = 0.01;  // added to the Gram matrix's diagonal, relative to its mean
 };
 
 // Error (usage) for an unknown method.
@@ -54,7 +53,8 @@ struct CalibratedLayer {
   // values bit for bit; the other methods compute in float32, or in float64 for F64 weights.
   Dense weights;
   Mask mask;
-  //W' X - W T|^2 / |W T|^2 over the samples, with the original kept values and with `weights`. NaN if unknown: without a Gram matrix, or with `cross` but without target_squares.
+  // |W' X - W T|^2 / |W T|^2 over the samples, with the original kept values and with `weights`.
+  // NaN if unknown: without a Gram matrix, or with `cross` but without target_squares.
   double error_before = 0, error = 0;
 };
 

@@ -20,7 +20,6 @@ namespace sten::mpi_plugin {
 //
 // A thread makes the calls of MPI. It sleeps between polls unless a caller waits for a sum, so that
 // it takes little time from computation.
-// that computes, unless somebody waits for a sum.
 class Sums {
  public:
   // Collective. Without a thread, begin() completes the sum: for an MPI that accepts calls from one
