@@ -119,7 +119,7 @@ void add_patterns(CLI::App& app, Patterns& patterns) {
       ->type_name("PATTERN")
       ->allow_extra_args(false)
       ->group(groups::tensors);
-  app.add_option("--exclude", patterns.exclude, "Tensors to leave unchanged; repeatable")
+  app.add_option("--exclude", patterns.exclude, "Tensors to skip; repeatable")
       ->type_name("PATTERN")
       ->allow_extra_args(false)
       ->group(groups::tensors);
@@ -133,13 +133,13 @@ void add_output(CLI::App& app, OutputOptions& output) {
   app.add_option(
          "-o,--output", output.path,
          "Write the result to this file or directory, or to standard output (-)\n"
-         "DIR/ stands for a file in DIR with the input's name. A file is safetensors, .npy (one "
-         "dense tensor) or, from sten-prune, .onnx like its input.")
+         "DIR/ stands for a file in DIR with the input's name. A file *.npy holds one dense "
+         "tensor; sten-prune writes .onnx if the input is ONNX. Other files are safetensors.")
       ->type_name("OUT")
       ->group(groups::common);
   app.add_flag("--keep-other-weights", output.keep_other_weights,
-               "Also copy unchanged weights in other files of a directory\n"
-               "Examples are pytorch_model.bin and onnx/. A loader may prefer them to the changed "
+               "Also copy a directory's other weight files, which stay unchanged\n"
+               "Examples are pytorch_model.bin and onnx/. A loader may prefer them to the new "
                "weights.")
       ->group(groups::outputs);
   app.add_flag("--dry-run", output.dry_run, "Compute and report everything; write only reports")

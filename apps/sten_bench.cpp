@@ -70,8 +70,8 @@ int main(int argc, char** argv) {
         ->group(of_models);
     app.add_option("--weights", o->weights,
                    "Checkpoint with the weights of the BERT (model; default: random weights)\n"
-                   "Weights are measured in their stored layouts. A config.json beside the file "
-                   "stands for --config.")
+                   "Weights are measured in their stored layouts. Without --config, a config.json "
+                   "beside the file describes the model.")
         ->type_name("FILE")
         ->group(of_models);
     app.add_option(
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
            "Sequences, images or rows per batch\n"
            "Default: 8 sequences, or 32 for a hidden size below 512; 32 images, or 128 for "
            "wrn-10-1. For an ONNX model: extent of the symbolic dimensions called batch, or "
-           "of the first ones (default 8).")
+           "of the first dimensions if none is called so (default 8).")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 20))
         ->group(of_models);
@@ -115,10 +115,10 @@ int main(int argc, char** argv) {
          "- nmg:n=1,m=10,g=4[,axis=0][,fit=...], nm:n=2,m=4[,axis=1] and "
          "nmgv:n=1,m=4,g=2,v=32[,w=2]: pruned before gemm, and as part of convert.\n"
          "- csr, csc, coo, ell, bitmask, masked and bcsr:h=4,w=4: of values pruned to "
-         "[sparsity=0.9]. Weights of a file (--model, --weights) keep their zeros without "
-         "sparsity=.\n"
+         "[sparsity=0.9]. Without sparsity=, weights of a file (--model, --weights) are not "
+         "pruned and keep their own zeros.\n"
          "- stored (model): weights of a file in their layouts.\n"
-         "- auto (model): the fastest layout for each weight, with its own zeros.\n"
+         "- auto (model): the fastest layout for each weight, without pruning it.\n"
          "Defaults: convert: nmg of 2:4:16, 1:10:4, 3:6:16, 1:4:16 and 2:8:8; step: nmg of 1:4:4; "
          "allreduce: also csr and masked; model: nmg of 2:4:4, 1:4:4 and 1:10:4, or stored for "
          "sparse --weights. Dense is always measured, except by convert and dispatch.")
@@ -133,12 +133,11 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"gemm", "linear", "chain", "transposed", "sampled"}))
         ->group(of_products);
     list("--precision", o->precisions, "KIND",
-         "Precision of factors: float32 (default), bf16, float16 or int8 (gemm, model), tf32 (step "
-         "on a device); repeatable\n"
+         "Precision of factors: float32 (default), bf16, float16 or int8 (gemm, model); float32 "
+         "(default), bf16 or tf32 (step on a device); repeatable\n"
          "Sums have 32 bits. By default dense is also measured in bf16 where the processor has "
          "such products. Ratios refer to dense float32, which is always measured.\n"
-         "step on a device takes float32 (default), tf32 or bf16, to which cuBLAS may round the "
-         "factors of dense products.")
+         "For step, cuBLAS may round the factors of dense products to tf32 or bf16.")
         ->group(of_products);
     list("--input", o->inputs, "KIND",
          "Distribution of the values (convert): normal (default), student3, laplace or rowscaled; "
@@ -164,7 +163,7 @@ int main(int argc, char** argv) {
         ->group(groups::checks);
     app.add_option("--max-slowdown", o->max_slowdown,
                    "Factor by which a ratio may be worse with --against (default 1.1)\n"
-                   "The spread of both runs is allowed in any case.")
+                   "A difference within the spread of both runs is always allowed.")
         ->type_name("X")
         ->group(groups::checks);
     app.add_flag(

@@ -39,8 +39,9 @@ int main(int argc, char** argv) {
     sten::app::allow_percent(
         app.add_option("--min-sparsity", o->min_sparsity,
                        "Exit with 3 if the total sparsity is below X, 0 to 1\n"
-                       "X of each tensor is rounded to whole elements. Values that n:m or n:m:g of "
-                       "that sparsity keeps in partial blocks at the edges are allowed."))
+                       "The zeros that X requires of a tensor are rounded to a whole number. A "
+                       "tensor in n:m or n:m:g of at least that sparsity may keep more elements "
+                       "in the partial blocks at its edges."))
         ->type_name("X")
         ->group(groups::checks);
     app.add_option("--require", o->require,
@@ -55,7 +56,7 @@ int main(int argc, char** argv) {
     auto sweeps = std::make_shared<bool>(false);
     auto axis = std::make_shared<std::optional<sten::Index>>();
     app.add_flag("--sweep", *sweeps,
-                 "Report energy against sparsity of the input for each structure\n"
+                 "Report energy and sparsity of the input after pruning to each structure\n"
                  "Structures are unstructured, n:m, n:m:g (also of tiles) and blocks. Pruning "
                  "happens in memory.")
         ->group(sweep_group);

@@ -1,5 +1,5 @@
-// The loops of kernels/panels.h. Compiled once per ISA, for the target that the includer's
-// STEN_TARGET names.
+// The loops of kernels/panels.h, such as attention. Compiled once per ISA, for the target that the
+// includer's STEN_TARGET names.
 #pragma once
 #include <algorithm>
 #include <limits>

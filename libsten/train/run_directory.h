@@ -1,4 +1,4 @@
-// The directory that keeps a training run.
+// The directory that keeps a training run, which can be resumed from it.
 //
 //   run.json                    which of these files the run wrote, with their checksums
 //   recipe.json                 with every default; what --resume goes by
