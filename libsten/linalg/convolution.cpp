@@ -17,7 +17,7 @@
 namespace sten {
 namespace {
 
-// Aligned for the library; left as it is.
+// Uninitialized floats, aligned for the library.
 class Floats {
  public:
   explicit Floats(Index n)
@@ -43,17 +43,17 @@ bool winograd_is_off() {
   return off || kernels::active_isa() == kernels::Isa::reference;
 }
 
-// Measured on Zen 3 with AVX2: 2 to 3.5 times faster than oneDNN's direct convolutions from 32
-// channels on, slower at 16 to 16. With few tiles the transform of the weights is most of the work.
+// Measured on Zen 3 with AVX2: 2 to 3.5 times as fast as oneDNN's direct convolutions from 32
+// channels on, slower at 16 to 16. With few tiles, the transform of the weights dominates.
 bool takes_winograd(const Convolution& c) {
   const Index least = 16, both = 48, tiles = 16;
   return has_winograd(c) && std::min(c.in, c.out) >= least && c.in + c.out >= both &&
          winograd_tiles(c) >= tiles && !winograd_is_off();
 }
 
-// y of x, or dx of dy, by oneDNN. Where there are images enough each thread takes some of them:
-// OpenMP's threads, which the library's own team is of, go on turning for a while when they are done,
-// on the cores that the next loop needs.
+// Forward pass or gradient of x by oneDNN. If there are enough images, each thread convolves some
+// of them: OpenMP's threads, which the library would use, spin for a while after their work, on the
+// cores that the next loop needs.
 class ByLibrary {
  public:
   ByLibrary(ConvolutionPart part, const Convolution& c, bool has_bias) : c_(c), images_(c.batch) {
@@ -71,9 +71,9 @@ class ByLibrary {
     if (!of_last_ || !of_last_->packs_as(*library_)) library_ = nullptr;
   }
 
-  // Whether the library has it; nothing else may be called where it does not.
+  // Whether the library supports the convolution; otherwise no other member may be called.
   explicit operator bool() const { return library_ != nullptr; }
-  // The same where weights are packed in the same order.
+  // Equal for convolutions whose weights are packed in the same order.
   const OnednnConvolution& library() const { return *library_; }
 
   void forward(const float* x, const float* packed, const float* b, float* y,
@@ -82,7 +82,7 @@ class ByLibrary {
       of.forward(x + image * c_.pixels() * c_.in, packed, b,
                  y + image * c_.output_positions() * c_.out, scratch);
       const Index images = std::min(images_, c_.batch - image), least = 256;
-      // On this thread, where pieces are shared out.
+      // On this thread if the segments run in parallel.
       parallel_for(images * c_.output_positions(), least, [&](Index first, Index last) {
         end.apply(image * c_.output_positions() + first, last - first, c_.out, y);
       });
@@ -97,7 +97,7 @@ class ByLibrary {
 
  private:
   Index pieces() const { return ceil_div(c_.batch, images_); }
-  // f(of a piece, its first image, memory).
+  // Calls f(convolution of a segment, its first image, scratch).
   template <class F>
   void each(F&& f) const {
     const Index size = std::max(library_->scratch_size(), of_last_->scratch_size());
@@ -113,7 +113,7 @@ class ByLibrary {
   }
 
   Convolution c_;
-  Index images_;  // of a piece
+  Index images_;  // per segment
   std::shared_ptr<const OnednnConvolution> library_, of_last_;
 };
 
@@ -146,7 +146,7 @@ void convolve_weights(const Convolution& c, const float* x, const float* dy, flo
     return;
   }
   if (takes_winograd(c)) return convolve_weights_by_winograd(c, x, dy, dw);
-  const Index images = ceil_div(c.batch, weight_segments(c));  // of a piece
+  const Index images = ceil_div(c.batch, weight_segments(c));  // per segment
   const Index pieces = ceil_div(c.batch, images);
   Convolution piece = c, last = c;
   piece.batch = images;
@@ -156,7 +156,7 @@ void convolve_weights(const Convolution& c, const float* x, const float* dy, flo
   };
   const auto library = find(piece);
   const auto of_last = library ? find(last) : nullptr;
-  // Sums of pieces need one order of the weights.
+  // Sums over segments require the same order of weights.
   if (!of_last || !of_last->packs_as(*library)) return convolve_weights_by_product(c, x, dy, dw);
   const Index size = library->packed_size();
   const Floats sums(pieces * size);
@@ -181,14 +181,14 @@ struct PackedWeightCache::State {
     Convolution c;
     bool has_bias;
     int threads;
-    std::shared_ptr<const ByLibrary> library;  // nullptr: by minimal filtering
+    std::shared_ptr<const ByLibrary> library;  // nullptr: Winograd
     std::shared_ptr<const Floats> weights;
   };
   std::mutex lock;
   bool was_used = false;
-  std::vector<CachedWeights> all;  // few: one for each size of batch
+  std::vector<CachedWeights> all;  // one per batch size
 
-  // nullptr where nothing is kept of it.
+  // The packed weight; nullptr if none is cached.
   std::shared_ptr<const CachedWeights> find(const Convolution& c, const float* w, bool has_bias);
 };
 
@@ -198,7 +198,7 @@ std::shared_ptr<const PackedWeightCache::State::CachedWeights> PackedWeightCache
   if (!std::exchange(was_used, true)) return nullptr;
   const int team = threads();
   const bool by_tiles = takes_winograd(c);
-  // Transformed weights are the same for all extents of x.
+  // Weights transformed for Winograd do not depend on the extents of x.
   const auto same = [&](const CachedWeights& k) {
     return by_tiles ? !k.library
                     : k.library && k.c == c && k.has_bias == has_bias && k.threads == team;

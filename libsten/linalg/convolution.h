@@ -1,9 +1,9 @@
 // Convolutions of dense channels-last activations and their gradients, float32, on threads()
-// threads. The same bits on any number of threads, as long as dense products come from the same library.
+// threads. Results do not depend on the number of threads, as long as dense products use the same
+// library.
 //
-// Which way is taken depends on the extents alone: by minimal filtering (winograd.h) where that was
-// measured to be faster, unless STEN_WINOGRAD is 0; else by oneDNN; else, or where that is not there,
-// as dense products.
+// The algorithm depends only on the extents: Winograd (winograd.h) where it was measured to be
+// faster, unless STEN_WINOGRAD=0; else oneDNN; else dense products.
 #pragma once
 #include <memory>
 
@@ -14,24 +14,24 @@ namespace sten {
 
 using kernels::Convolution;
 
-// y = x * w + b, as kernels/convolution.h says, and its end; b [out] may be nullptr.
+// Computes y = x * w + b, with the shapes of kernels/convolution.h, then `end`. b [out] may be
+// nullptr.
 void convolve(const Convolution& c, const float* x, const float* w, const float* b, float* y,
               const ConvolutionEnd& end = {});
-// The gradient of x.
+// Computes the gradient dx of x.
 void convolve_data(const Convolution& c, const float* dy, const float* w, float* dx);
-// The gradient of w.
+// Computes the gradient dw of w.
 void convolve_weights(const Convolution& c, const float* x, const float* dy, float* dw);
 
-// What convolutions with the same weights keep from call to call, in place of convolve(): nothing
-// at the first one, since a step of training has no second one, then the weights as the way wants
-// them. May be called by several threads.
+// Cache of a weight packed for convolve(). The first call caches nothing, since a training step
+// makes only one; the second packs the weight for its algorithm. Thread-safe.
 class PackedWeightCache {
  public:
   PackedWeightCache();
   PackedWeightCache(PackedWeightCache&&) noexcept;
   ~PackedWeightCache();
 
-  // `w` is the same in all calls.
+  // Like convolve(); `w` must be the same in all calls.
   void convolve(const Convolution& c, const float* x, const float* w, const float* b, float* y,
                 const ConvolutionEnd& end = {}) const;
 

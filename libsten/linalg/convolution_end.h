@@ -1,16 +1,16 @@
-// What a convolution's result becomes while it is in the caches.
+// Epilogue of a convolution, applied while the result is in cache.
 #pragma once
 #include "kernels/epilogue.h"
 
 namespace sten {
 
-// y = max(y + residual, 0), where NaN stays. The residual lies as y does and does not overlap with it;
-// nullptr for none.
+// Computes y = max(y + residual, 0); NaN stays. The residual has the layout of y and must not
+// overlap with it; nullptr: none.
 struct ConvolutionEnd {
   bool relu = false;
   const float* residual = nullptr;
 
-  // Of `count` places from the `first` on, of n channels each.
+  // Applies to the output positions first to first + count, each of n channels.
   void apply(std::int64_t first, std::int64_t count, std::int64_t n, float* y) const {
     if (!relu && !residual) return;
     kernels::epilogue().finish(y + first * n, n, count, n, 1, nullptr,

@@ -8,13 +8,13 @@
 namespace sten {
 namespace {
 
-// Places of a tile, whose patches stay in the second cache and still fill a product.
+// Output positions of a tile: its patches stay in the L2 cache and are enough for a fast product.
 Index tile_positions(const Convolution& c) {
   constexpr Index elements = Index{1} << 16;
   return std::clamp<Index>(elements / (c.taps() * c.group_in()), 32, 1024);
 }
 
-// w as [out, taps, in / groups], in the order of patches.
+// Reorders w to [out, taps, in / groups], the order of patches.
 std::vector<float> by_taps(const Convolution& c, const float* w) {
   const Index in = c.group_in(), taps = c.taps();
   std::vector<float> transposed(c.out * in * taps);
@@ -27,7 +27,7 @@ std::vector<float> by_taps(const Convolution& c, const float* w) {
   return transposed;
 }
 
-// f(pixel, patch's tap) for the taps of a place that lie inside of the image.
+// Calls f(pixel, tap) for the taps of an output position; pixel is -1 outside the image.
 template <class F>
 void each_tap(const Convolution& c, Index place, F f) {
   const Index o2 = place % c.result[2], o1 = place / c.result[2] % c.result[1],
@@ -68,7 +68,7 @@ void scatter_patch(const Convolution& c, const float* patch, Index place, Index 
   });
 }
 
-// A strided block of rows, [rows, width], closed up.
+// Copies rows [rows, width] with a stride to contiguous memory.
 void copy_rows(const float* from, Index stride, Index rows, Index width, float* to) {
   for (Index r = 0; r < rows; ++r) std::copy_n(from + r * stride, width, to + r * width);
 }
@@ -98,8 +98,8 @@ void add_patch_by_channel(const Convolution& c, const float* patch, Index place,
 }
 
 Index weight_segments(const Convolution& c) {
-  constexpr Index worth = 128, most = 16;   // places of a piece
-  constexpr Index floats = Index{1} << 23;  // of all sums together, but two may be larger
+  constexpr Index worth = 128, most = 16;   // output positions of a segment
+  constexpr Index floats = Index{1} << 23;  // of all sums, but always two
   const Index size = std::max<Index>(1, c.out * c.group_in() * c.taps());
   const Index fit = std::clamp<Index>(floats / size, 2, most);
   return std::clamp<Index>(c.batch * c.output_positions() / worth, 1, std::min(fit, c.batch));
@@ -148,7 +148,7 @@ void convolve_data_by_product(const Convolution& c, const float* dy, const float
   if (is_pointwise(c)) return dense_gemm(c.batch * c.output_positions(), c.in, c.out, dy, w, dx);
   const std::vector<float> weights = by_taps(c, w);
   const Index at_once = tile_positions(c);
-  // An image is one thread's: patches overlap.
+  // One thread per image, since patches overlap.
   parallel_for(c.batch, 1, [&](Index first, Index last) {
     std::vector<float> patches(at_once * length), from(at_once * out);
     for (Index n = first; n < last; ++n) {

@@ -1,5 +1,5 @@
-// Convolutions as dense products with patches of x (im2col), gathered a tile at a time: for any
-// extents, and with any library that multiplies matrices.
+// Convolutions as dense products with im2col patches of x, gathered a tile at a time: for all
+// extents and every library of dense products.
 #pragma once
 #include "kernels/convolution.h"
 #include "libsten/linalg/convolution_end.h"
@@ -8,23 +8,24 @@ namespace sten {
 
 using kernels::Convolution;
 
-// As those of convolution.h.
+// Like the functions of convolution.h.
 void convolve_by_product(const Convolution& c, const float* x, const float* w, const float* b,
                          float* y, const ConvolutionEnd& end);
 void convolve_data_by_product(const Convolution& c, const float* dy, const float* w, float* dx);
 void convolve_weights_by_product(const Convolution& c, const float* x, const float* dy, float* dw);
 
-// Whether x is its own patches: of 1x1 and stride 1, without padding or groups.
+// Whether x equals its patches: kernel 1x1, stride 1, no padding, no groups.
 bool is_pointwise(const Convolution& c);
 
-// The patch of a place of one image's y as a row of w's matrix has it, [in, taps]; no groups.
+// Gathers the patch of an output position of one image in the order of w's rows, [in, taps];
+// without groups.
 void gather_patch_by_channel(const Convolution& c, const float* image, Convolution::Index place,
                              float* patch);
-// Adds it to the pixels that it came from.
+// The inverse: adds a patch to the pixels it covers.
 void add_patch_by_channel(const Convolution& c, const float* patch, Convolution::Index place,
                           float* image);
 
-// In how many pieces of its places a gradient of the weights is summed: as many as are worth one.
+// The number of segments of output positions over which a gradient of the weights is summed.
 Convolution::Index weight_segments(const Convolution& c);
 
 }  // namespace sten

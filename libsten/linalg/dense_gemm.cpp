@@ -14,7 +14,7 @@ std::atomic<const DenseLibrary*> in_use{nullptr};
 
 double seconds_of(const DenseLibrary& library, Index m, Index n, Index k, const float* a,
                   const float* b, float* c) {
-  // Of this thread, so that a busy machine chooses no other.
+  // CPU time of this thread, so that a busy machine does not change the choice.
   const auto now = [] {
     timespec t{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -25,15 +25,14 @@ double seconds_of(const DenseLibrary& library, Index m, Index n, Index k, const 
   return now() - start;
 }
 
-// Whether only the own loop is there, although nobody asked for the reference ISA, which has no
-// other.
+// Whether only the built-in loop is available although STEN_ISA does not select the reference.
 bool is_without_library() {
   return !find_dense_library("onednn") && !find_dense_library("openblas") &&
          kernels::active_isa() == kernels::choose_isa(nullptr).isa;
 }
 
-// The index of the first one, or of another that takes less than nine tenths of its time: by the
-// least of several times each, taken in turns, of a product of 0.2 GFLOP.
+// The index of the first library, or of another one that takes less than 9/10 of its time. Compares
+// minimum times of a product of 0.2 GFLOP, in interleaved timing.
 std::size_t measure(const std::vector<DenseLibrary>& all) {
   constexpr Index m = 256, n = 512, k = 768;
   constexpr int turns = 5;
@@ -43,7 +42,7 @@ std::size_t measure(const std::vector<DenseLibrary>& all) {
   for (int turn = 0; turn <= turns; ++turn)
     for (std::size_t i = 0; i < all.size(); ++i) {
       const double seconds = seconds_of(all[i], m, n, k, a.data(), b.data(), c.data());
-      if (turn > 0) least[i] = std::min(least[i], seconds);  // the first one generates code
+      if (turn > 0) least[i] = std::min(least[i], seconds);  // the first call generates code
     }
   std::size_t fastest = 0;
   for (std::size_t i = 1; i < all.size(); ++i)
@@ -51,14 +50,14 @@ std::size_t measure(const std::vector<DenseLibrary>& all) {
   return fastest;
 }
 
-// Of those that are held to AVX2 OpenBLAS is as fast as oneDNN, and gets its products whole.
+// With AVX2, OpenBLAS is as fast as oneDNN and can run a product in one call.
 const DenseLibrary& choose() {
   const std::vector<DenseLibrary>& all = dense_libraries();
   if (kernels::active_isa() == kernels::Isa::avx2)
     for (const DenseLibrary& library : all)
       if (library.rows && !library.in_stripes) return library;
   if (all.size() == 1) return all.front();
-  // A busy machine delays one of them now and then, but seldom the same one three times.
+  // A busy machine may delay a library, but seldom the same one three times.
   const std::size_t fastest = measure(all);
   for (int again = 0; again < 2 && fastest > 0; ++again)
     if (measure(all) != fastest) return all.front();
@@ -72,8 +71,8 @@ void multiply(Transpose transposed, Index m, Index n, Index k, const float* a, c
     std::fill_n(c, m * n, 0.0f);
     return;
   }
-  // A thread that has less to do than this, some 25 us, costs more than it brings: it has to be
-  // woken, and on a busy machine waited for.
+  // Less work per thread, some 25 us, does not pay for waking the thread and, on a busy machine,
+  // waiting for it.
   constexpr double least = 4e6;
   const double worth =
       2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / least;
@@ -86,7 +85,8 @@ void multiply(Transpose transposed, Index m, Index n, Index k, const float* a, c
                  a + (transposed == Transpose::a ? begin : begin * k), lda, b, c + begin * n);
   };
   const Index step = library.row_step, steps = ceil_div(m, step);
-  // Whole steps for each thread; or one call for each step, whatever the threads.
+  // Multiples of row_step per thread; with in_stripes, one call per row_step for every number of
+  // threads.
   const Index shares = library.in_stripes ? steps : std::min<Index>(team, steps);
   if (shares == 1) return rows(0, m);
   const auto first = [&](Index share) { return std::min(m, share * steps / shares * step); };

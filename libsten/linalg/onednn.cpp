@@ -19,7 +19,7 @@ std::optional<DenseLibrary> load_onednn() {
         const bool at = transposed == Transpose::a, bt = transposed == Transpose::b;
         sgemm(at ? 'T' : 'N', bt ? 'T' : 'N', m, n, k, 1, a, at ? m : k, b, bt ? k : n, 0, c, n);
       }};
-  // Its AVX2 kernels sum the last rows of a call in another order, and cut rows evenly.
+  // oneDNN's AVX2 kernels sum the last rows of a call in another order, and divide rows evenly.
   if (kernels::active_isa() == kernels::Isa::avx2) {
     library.rows = [sgemm](Transpose transposed, Index m, Index n, Index k, const float* a,
                            Index lda, const float* b, float* c) {

@@ -10,7 +10,7 @@ Api::Api() {
   STEN_ONEDNN_ENTRIES(STEN_ONEDNN_ENTRY)
 #undef STEN_ONEDNN_ENTRY
   if (engine_create(&engine, dnnl_cpu, 0) != dnnl_success) engine = nullptr;
-  // On the CPU a stream is in order and without state.
+  // On the CPU, a stream is in order and has no state.
   if (engine && stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success)
     engine = nullptr;
 }

@@ -1,4 +1,4 @@
-// The functions of oneDNN that primitives are made and run by, and handles that are let go.
+// Functions of oneDNN for making and running primitives, and owning handles.
 #pragma once
 #include <initializer_list>
 
@@ -24,7 +24,7 @@ namespace sten::onednn {
                                           entry(primitive_destroy) entry(primitive_execute)        \
                                               entry(memory_create) entry(memory_destroy)
 
-// All of them are there, or `engine` is nullptr.
+// Either all functions are loaded, or `engine` is nullptr.
 struct Api {
 #define STEN_ONEDNN_ENTRY(name) \
   decltype(&dnnl_##name) name = function<decltype(&dnnl_##name)>("dnnl_" #name);
@@ -37,7 +37,7 @@ struct Api {
 };
 const Api& api();
 
-// A handle of the library, let go by its own function.
+// A handle that destroys its object.
 template <class H, dnnl_status_t (*Api::*destroy)(H)>
 class Handle {
  public:
@@ -65,7 +65,7 @@ struct Argument {
   const void* data;
 };
 
-// On the calling thread's team. std::bad_alloc where it did not run: it does not where there is no
+// Runs a primitive on the calling thread's team. std::bad_alloc if it fails, which happens without
 // memory.
 void execute(const Primitive& p, std::initializer_list<Argument> list);
 

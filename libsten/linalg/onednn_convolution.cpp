@@ -24,9 +24,9 @@ Index floats_of(const dnnl_memory_desc_t& d) {
   return static_cast<Index>((api().memory_desc_get_size(&d) + sizeof(float) - 1) / sizeof(float));
 }
 
-// Whether an implementation adds up in an order that depends on the number of threads: oneDNN 2.6's
-// brgconv cuts large and dilated kernels by it, and its products are cut by it; those of dense_gemm()
-// are not. The reference, after all others, is slower than products.
+// Whether an implementation sums in an order that depends on the number of threads: oneDNN 2.6's
+// brgconv for large and dilated kernels, and its products, unlike those of dense_gemm(). Also true
+// for the reference implementation, which is slower than our products.
 bool is_left_out(const Convolution& c, const_dnnl_primitive_desc_t made) {
   const char* text = nullptr;
   if (api().primitive_desc_query(made, dnnl_query_impl_info_str, 0, &text) != dnnl_success)
@@ -39,8 +39,8 @@ bool is_left_out(const Convolution& c, const_dnnl_primitive_desc_t made) {
   return has("gemm") || has("ref") || (is_large && has("brg"));
 }
 
-// The first of oneDNN's implementations that is not; for gradients of weights, which are of one thread
-// each, the first one. False where there is none.
+// Chooses the first implementation that is not left out; for gradients of weights, each on one
+// thread, the first of all. False if there is none.
 bool choose(ConvolutionPart part, const Convolution& c, const dnnl_convolution_desc_t& what,
             const AttributesOf& attributes, const Description* hint, Description& to) {
   Iterator all;
@@ -58,13 +58,14 @@ bool choose(ConvolutionPart part, const Convolution& c, const dnnl_convolution_d
   return false;
 }
 
-// With AVX2, of strided 1x1 convolutions of less than 8 channels it writes beyond the memory that it asks for.
+// With AVX2, oneDNN's strided 1x1 convolutions of less than 8 channels write beyond the memory they
+// request.
 bool is_beyond_memory(const Convolution& c) {
   return kernels::active_isa() == kernels::Isa::avx2 && c.taps() == 1 && c.group_in() < 8 &&
          c.stride != Convolution::Axes{1, 1, 1};
 }
 
-// What oneDNN has for it.
+// The primitives of a convolution.
 class Convolved final : public OnednnConvolution {
  public:
   Convolved(ConvolutionPart part, const Convolution& c, bool has_bias, int threads)
@@ -72,7 +73,7 @@ class Convolved final : public OnednnConvolution {
     if (!api().engine || is_beyond_memory(c)) return;
     const onednn::SignalsHeld held;
     const onednn::TeamOf team(threads);
-    // Two spatial axes unless the first of three is used.
+    // Two spatial axes, unless the first of three is used.
     const bool is_volume = c.size[0] > 1 || c.kernel[0] > 1 || c.result[0] > 1;
     const int axes = is_volume ? 3 : 2, first = 3 - axes;
     dnnl_dims_t x{c.batch, c.in}, y{c.batch, c.out}, stride, spread, before, after;
@@ -208,7 +209,7 @@ struct CachedPrimitive {
   Convolution c;
   bool has_bias;
   int threads;
-  std::shared_ptr<const OnednnConvolution> made;  // nullptr: there is none
+  std::shared_ptr<const OnednnConvolution> made;  // nullptr: not supported
 };
 
 }  // namespace
@@ -218,7 +219,7 @@ std::shared_ptr<const OnednnConvolution> OnednnConvolution::find(ConvolutionPart
                                                                  bool has_bias, int threads) {
   constexpr std::size_t most = 512;
   static std::mutex lock;
-  static std::list<CachedPrimitive> cached;  // the last one first
+  static std::list<CachedPrimitive> cached;  // most recent first
   const std::lock_guard hold(lock);
   const auto at = std::ranges::find_if(cached, [&](const CachedPrimitive& k) {
     return k.part == part && k.has_bias == has_bias && k.threads == threads && k.c == c;

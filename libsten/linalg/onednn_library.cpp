@@ -18,9 +18,9 @@ void* load() {
   const auto limit =
       reinterpret_cast<decltype(&dnnl_set_max_cpu_isa)>(dlsym(loaded, "dnnl_set_max_cpu_isa"));
   if (!limit) return nullptr;
-  // Refused where somebody else has used the library before: then it is not ours to hold.
+  // Fails if other code has used the library before; its ISA can then not be limited.
   if (isa == kernels::Isa::avx2 && limit(dnnl_cpu_isa_avx2) != dnnl_success) return nullptr;
-  // Float32 is computed alike with all of these.
+  // For float32, all these ISAs give the same results.
   if (isa == kernels::Isa::avx512) limit(dnnl_cpu_isa_avx512_core);
   if (isa == kernels::Isa::avx512_bf16) limit(dnnl_cpu_isa_avx512_core_bf16);
   return loaded;

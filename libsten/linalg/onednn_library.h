@@ -1,4 +1,4 @@
-// What the sources that call oneDNN share: the loaded library, and the state that its calls need.
+// The oneDNN library and the thread state that its calls need.
 #pragma once
 #include <dlfcn.h>
 #include <dnnl.h>
@@ -8,17 +8,18 @@
 
 namespace sten::onednn {
 
-// The library, held to the ISA of active_isa(); nullptr where it is not there, or where that ISA is
-// none that it knows.
+// The library, limited to the instruction set active_isa(); nullptr if it does not load or does not
+// support this ISA.
 void* library();
 
-// A function of the library, nullptr where it has none such: function<decltype(&dnnl_sgemm)>("...").
+// A function of the library by name, nullptr if missing: function<decltype(&dnnl_sgemm)>("...").
 template <class F>
 F function(const char* name) {
   return library() ? reinterpret_cast<F>(dlsym(library(), name)) : nullptr;
 }
 
-// The calling thread's team, as long as it lives. Debian's oneDNN has OpenMP's threads.
+// Sets the calling thread's team size while the object lives. Debian's oneDNN uses OpenMP's
+// threads.
 class TeamOf {
  public:
   explicit TeamOf(int threads);
@@ -31,9 +32,9 @@ class TeamOf {
   int before_ = 0;
 };
 
-// While it lives this thread, and those that it starts, handle no signals; they wait. Some kernels
-// of oneDNN 2.6.3 keep data below the stack pointer, where the kernel puts what it saves for a
-// handler: then they write anywhere.
+// While an object lives, signals wait on this thread and on threads it starts. Some kernels of
+// oneDNN 2.6.3 keep data below the stack pointer, which a signal handler overwrites; they then
+// write to arbitrary memory.
 class SignalsHeld {
  public:
   SignalsHeld();

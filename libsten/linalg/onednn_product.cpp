@@ -9,7 +9,7 @@ namespace {
 
 using onednn::api;
 
-// The library's name of a dtype; dnnl_data_type_undef where it has none.
+// oneDNN's dtype; dnnl_data_type_undef if it has none.
 dnnl_data_type_t type_of(DType t) {
   switch (t) {
     case DType::F32:
@@ -94,7 +94,7 @@ class Multiplied final : public OnednnProduct {
   }
 
  private:
-  // Row-major, or the transpose of what is.
+  // A row-major matrix, or its transpose.
   static dnnl_memory_desc_t described(Index rows, Index cols, DType t, bool transposed) {
     dnnl_memory_desc_t d{};
     const dnnl_dims_t dims{rows, cols}, strides{transposed ? 1 : cols, transposed ? rows : 1};
@@ -102,7 +102,7 @@ class Multiplied final : public OnednnProduct {
     return d;
   }
 
-  // Of scales for rows the library would make its plain loops.
+  // Here, because the library uses plain loops for scales of rows.
   void scale_rows(float* c) const {
     parallel_for(p_.m, ceil_div(p_.m, p_.threads), [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)

@@ -13,20 +13,20 @@
 namespace sten {
 namespace {
 
-// OpenBLAS has two kernels for us, whatever the core is called: those of Haswell for AVX2 and those
-// of SkylakeX for AVX-512.
+// OpenBLAS has two suitable kernels, whatever the CPU: those of Haswell for AVX2 and those of
+// SkylakeX for AVX-512.
 const char* core_type(kernels::Isa isa) {
   return isa >= kernels::Isa::avx512 ? "SkylakeX" : "Haswell";
 }
 
-// "OpenBLAS 0.3.21 NO_LAPACKE ..." -> "OpenBLAS 0.3.21"
+// Returns "OpenBLAS 0.3.21" for "OpenBLAS 0.3.21 NO_LAPACKE ...".
 std::string first_words(const std::string& config) {
   const std::size_t space = config.find(' ', config.find(' ') + 1);
   return config.substr(0, space);
 }
 
-// OpenBLAS maps a buffer of this size for each of its threads and each that calls it, in the first
-// product that needs one. Where that fails, it tries again for ever.
+// OpenBLAS maps a buffer of this size for each of its threads and each calling thread at the first
+// product that needs one. If that fails, it retries forever.
 constexpr std::size_t buffer_bytes = std::size_t{128} << 20;
 bool has_room_for(int buffers) {
   const std::size_t bytes = static_cast<std::size_t>(buffers) * buffer_bytes;
@@ -34,7 +34,7 @@ bool has_room_for(int buffers) {
   return room != MAP_FAILED && munmap(room, bytes) == 0;
 }
 
-// A turned `a` whose rows lie apart is closed up first.
+// The built-in loop; copies a transposed `a` with lda != m to contiguous memory first.
 void own_rows(Transpose transposed, Index m, Index n, Index k, const float* a, Index lda,
               const float* b, float* c) {
   std::vector<float> closed;
@@ -60,9 +60,10 @@ std::optional<DenseLibrary> load_openblas() {
   void* library = nullptr;
   {
     const linalg_detail::Environment core("OPENBLAS_CORETYPE", core_type(isa));
-    const linalg_detail::Environment team("OPENBLAS_NUM_THREADS", "1");  // more when asked for
-    // Its threads stay awake for 2^28 cycles after their work, a tenth of a second that they take
-    // from ours, if they are not told otherwise.
+    const linalg_detail::Environment team("OPENBLAS_NUM_THREADS",
+                                          "1");  // more when a product requests them
+    // By default, OpenBLAS's threads spin for 2^28 cycles after their work, a tenth of a second of
+    // processor time.
     const linalg_detail::Environment awake("OPENBLAS_THREAD_TIMEOUT", "20");
     library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   }
@@ -79,7 +80,7 @@ std::optional<DenseLibrary> load_openblas() {
   if (!sgemm || !set_threads || !get_threads || !config || !core) return std::nullopt;
   const auto rows = [sgemm](Transpose transposed, Index m, Index n, Index k, const float* a,
                             Index lda, const float* b, float* c) {
-    if (std::max({m, n, k, lda}) > INT_MAX) {  // its numbers have 32 bits
+    if (std::max({m, n, k, lda}) > INT_MAX) {  // OpenBLAS has 32-bit sizes
       own_rows(transposed, m, n, k, a, lda, b, c);
       return;
     }
@@ -105,8 +106,8 @@ std::optional<DenseLibrary> load_openblas() {
     if (get_threads() != 1) set_threads(1);
     rows(transposed, m, n, k, a, lda, b, c);
   };
-  // Its AVX2 kernels, which the environment may ask for too, take 24 rows at a time, and the last ones
-  // in another order. Those of AVX-512 choose their order by the rows of a call.
+  // OpenBLAS's AVX2 kernels process 24 rows at a time and sum the last rows in another order. Its
+  // AVX-512 kernels choose the order by the number of rows.
   if (std::string_view(core()) == core_type(kernels::Isa::avx2)) {
     loaded.row_step = 24;
   } else {

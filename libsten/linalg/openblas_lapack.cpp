@@ -28,7 +28,7 @@ decltype(&openblas_get_num_threads) get_threads;
 decltype(&openblas_set_num_threads) set_threads;
 
 std::optional<linalg_detail::Lapack> load() {
-  if (!find_dense_library("OpenBLAS")) return std::nullopt;  // loads it with the right core
+  if (!find_dense_library("OpenBLAS")) return std::nullopt;  // loads it with the right core type
   void* library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   linalg_detail::Lapack found;
   if (!library || !find(library, "openblas_get_num_threads", get_threads) ||

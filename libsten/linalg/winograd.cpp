@@ -15,11 +15,11 @@ using kernels::TilePart;
 constexpr Index tile = kernels::winograd_tile, window = kernels::winograd_window,
                 planes = kernels::winograd_planes;
 
-// Tiles at once: their numbers stay in the caches, and their products are large enough. Weights'
-// gradients are summed over them, so that it takes more to be worth a sum.
+// Tiles per step: their data stay in cache, and products are large enough. Gradients of weights are
+// summed over steps, so their steps are larger.
 constexpr Index tiles_at_once = 128, tiles_of_sum = 512;
 
-// Where the tiles of a convolution lie.
+// Positions of the tiles of a convolution.
 struct Tiles {
   const Convolution& c;
   Index rows, cols, all;
@@ -31,12 +31,12 @@ struct Tiles {
         all(c.batch * rows * cols) {}
 
   struct TilePosition {
-    Index image, row, col;  // of the first place of y
+    Index image, row, col;  // of the first output position
   };
   TilePosition at(Index t) const {
     return {t / (rows * cols), t / cols % rows * tile, t % cols * tile};
   }
-  // What of the window lies in x, and of the tile in y.
+  // The part of a tile's window inside x, and the part of the tile inside y.
   TilePart in_x(const TilePosition& p) const {
     const Index row = p.row - c.before[1], col = p.col - c.before[2];
     return {std::clamp<Index>(-row, 0, window), std::clamp<Index>(c.size[1] - row, 0, window),
@@ -55,15 +55,15 @@ struct Tiles {
   }
 };
 
-// One for each thread and use.
+// A buffer per thread and use.
 enum class Use { filter, in, out, sums };
 float* scratch(Use use, Index size) {
   thread_local Scratch all[4];
   return all[static_cast<std::size_t>(use)].of(size);
 }
 
-// u [planes, in, out] of w [out, in, 3, 3]; turned: [planes, out, in], the taps in the opposite order,
-// as the gradient of x takes them.
+// Transforms w [out, in, 3, 3] to u [planes, in, out]; transposed: to [planes, out, in] with taps
+// in reverse order, for the gradient of x.
 void transform_filter(const Convolution& c, const float* w, bool transposed, float* u) {
   const Index rows = transposed ? c.out : c.in, cols = transposed ? c.in : c.out, taps = 9;
   parallel_for(rows, 8, [&](Index begin, Index end) {
@@ -78,7 +78,8 @@ void transform_filter(const Convolution& c, const float* w, bool transposed, flo
   });
 }
 
-// A tile's window of x to v [planes, count, in], and its results in m [planes, count, out] to y.
+// Transforms a tile's window of x to v [planes, count, in], and its results in m [planes, count,
+// out] to y.
 void window_of(const Tiles& tiles, const float* x, Index t, float* v, Index count) {
   const Convolution& c = tiles.c;
   const Tiles::TilePosition p = tiles.at(t);
@@ -97,7 +98,7 @@ void results_of(const Tiles& tiles, const float* m, Index count, const float* b,
               part.col1 - part.col0, c.out, y);
 }
 
-// y of x and u [planes, in, out], tiles_at_once by tiles_at_once.
+// Computes y from x and u [planes, in, out], in steps of tiles_at_once tiles.
 void filter_tiles(const Convolution& c, const float* x, const float* u, const float* b, float* y,
                   const ConvolutionEnd& end) {
   const Tiles tiles(c);
@@ -124,7 +125,8 @@ void filter_tiles(const Convolution& c, const float* x, const float* u, const fl
     });
     return;
   }
-  // Too few groups for the threads: all of them at once, the same products shared out by planes.
+  // If there are too few steps for the threads, runs all at once, with the same products divided by
+  // planes.
   float* v = scratch(Use::in, planes * tiles.all * c.in);
   float* m = scratch(Use::out, planes * tiles.all * c.out);
   const auto begin_of = [](Index group) { return planes * group * tiles_at_once; };
@@ -176,7 +178,7 @@ void convolve_by_winograd(const Convolution& c, const float* x, const float* w, 
   filter_tiles(c, x, u, b, y, end);
 }
 
-// A convolution of dy with the weights turned around.
+// The convolution of dy with rotated weights.
 void convolve_data_by_winograd(const Convolution& c, const float* dy, const float* w, float* dx) {
   float* u = scratch(Use::filter, winograd_filter_size(c));
   transform_filter(c, w, true, u);

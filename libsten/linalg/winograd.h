@@ -1,5 +1,5 @@
-// Convolutions of 3x3 and stride 1 by Winograd's minimal filtering, see kernels/winograd.h: a quarter
-// of the products, and transforms of what goes in and comes out.
+// Convolutions of 3x3 and stride 1 by Winograd's minimal filtering (kernels/winograd.h): a quarter
+// of the products, plus transforms of inputs and outputs.
 #pragma once
 #include "kernels/convolution.h"
 #include "libsten/linalg/convolution_end.h"
@@ -8,18 +8,18 @@ namespace sten {
 
 using kernels::Convolution;
 
-// Whether it is one: two spatial axes, no groups, no dilation.
+// Whether Winograd applies: kernel 3x3, stride 1, two spatial axes, no groups, no dilation.
 bool has_winograd(const Convolution& c);
-// How many tiles of 4x4 places y has.
+// The number of tiles of 4x4 output positions.
 Convolution::Index winograd_tiles(const Convolution& c);
 
-// As those of convolution.h.
+// Like the functions of convolution.h.
 void convolve_by_winograd(const Convolution& c, const float* x, const float* w, const float* b,
                           float* y, const ConvolutionEnd& end);
 void convolve_data_by_winograd(const Convolution& c, const float* dy, const float* w, float* dx);
 void convolve_weights_by_winograd(const Convolution& c, const float* x, const float* dy, float* dw);
 
-// The weights transformed, and a convolution with those.
+// Transformed weights, and the convolution with them.
 Convolution::Index winograd_filter_size(const Convolution& c);
 void winograd_filter(const Convolution& c, const float* w, float* filter);
 void convolve_by_winograd_filter(const Convolution& c, const float* x, const float* filter,
