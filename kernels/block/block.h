@@ -1,37 +1,35 @@
-// Kernels as bodies over a block of threads: the same source runs as CUDA and, phase by phase, on
-// the CPU.
+// Block kernels: bodies over a block of threads. CUDA and, phase by phase, the CPU compile the same
+// source.
 //
-// A body is a function template over a Block. What threads do is in phases,
-// b.for_each_thread([&](int t) {...}), and a phase ends when all threads have. Within one no thread
-// may read or write what another one writes, but for the atomic operations of the Block. Between
-// phases all threads do the same: what they read there of shared memory they read by b.read(). So
-// the result is the same whatever the order of the threads.
+// A body is a function template over a Block. Threads work in phases,
+// b.for_each_thread([&](int t) {...}), and a phase ends when all threads have finished. Within a
+// phase no thread reads or writes elements that another thread writes, except by the atomic
+// operations of the Block. Between phases the code is uniform over the threads and reads shared
+// memory only by b.read(). So the result does not depend on the order of the threads.
 //
 // A Block has
 //   Shared<T>                 an array in shared memory; s[i] reads and writes
-//   shared<T>(n)              a new one, not filled, 16-byte aligned
+//   shared<T>(n)              allocates an array, uninitialized, 16-byte aligned
 //   threads()
 //   for_each_thread(f)
 //   read(s, i)                between phases
-//   add(s, i, v)              atomic sums of integers, which have no order; nothing else may be
-//                             done to s[i] in the phase
-//   add_global(p, v)          the same to *p of device memory, of all blocks
-//   or_bits(bits, w, v)       atomic, of all blocks: sets the bits of v in the 32 from bit 32 w on.
-//                             The array is 4-byte aligned, and a device may touch all of the word;
-//                             the CPU touches bytes with bits of v alone
-//   copy_later(s, i, p)       s[i] = *p of device memory, of 16 bytes and aligned so, while the
-//                             thread goes on, until it calls, in the same phase,
+//   add(s, i, v)              atomic sum of integers; the phase has no other access of s[i]
+//   add_global(p, v)          the same for *p in device memory, atomic over all blocks
+//   or_bits(bits, w, v)       sets the bits of v in the 32 bits from bit 32 w on, atomic over all
+//                             blocks. The array is 4-byte aligned. A device can access the whole
+//                             word; the CPU accesses only bytes in which v has bits
+//   copy_later(s, i, p)       s[i] = *p, asynchronous copy of 16 aligned bytes of device memory;
+//                             in the same phase, the thread has to wait by
 //   end_copies()
-//   PerThread<T>, per_thread<T>()    a T of each thread's own that lasts from phase to phase:
-//                                    own(t), thread t's
-//   mark(), reset(m)          between phases: gives back shared memory taken since the mark
-// and one of 32 threads, between phases,
-//   least(f), most(f), sum(f)    of 32-bit integers f(t), least of 64-bit ones, too
-//   votes(f)                     a bit for each thread whose f(t) is true
-//   scan(f, g)                   g(t, the sum of the f of the threads before t)
-//   fold(f, c)                   what c makes of f(t) and f(t + 16) for t < 16, of these for t and
-//                                t + 8, and so on: numbers of 4 or 8 bytes
-// where f only reads, or writes what is its thread's own.
+//   PerThread<T>, per_thread<T>()    a T per thread that lasts over phases: own(t) of thread t
+//   mark(), reset(m)          between phases: frees the shared memory allocated since the mark
+// A Block of 32 threads also has, between phases,
+//   least(f), most(f), sum(f)    of 32-bit integers f(t); least also of 64-bit integers
+//   votes(f)                     one bit per thread: whether f(t) is true
+//   scan(f, g)                   calls g(t, sum of f over the threads before t)
+//   fold(f, c)                   tree reduction: combines f(t) and f(t + 16) by c for t < 16, then
+//                                t and t + 8, and so on; values of 4 or 8 bytes
+// where f only reads, or writes memory of its own thread.
 #pragma once
 #include <cassert>
 #include <cstddef>
@@ -42,7 +40,7 @@
 
 namespace sten::kernels {
 
-// Where the next array of a block begins in its shared memory, for all kinds of Blocks.
+// Offsets of arrays in the shared memory of a block, the same for all kinds of Blocks.
 class SharedLayout {
  public:
   template <class T>
@@ -58,13 +56,13 @@ class SharedLayout {
   std::size_t used_ = 0;
 };
 
-// or_bits() of Blocks on the CPU.
+// or_bits() of the Blocks on the CPU.
 inline void or_bits_of(std::uint8_t* bits, std::int64_t word, std::uint32_t v) {
   for (bits += 4 * word; v != 0; v >>= 8, ++bits)
     if (v & 0xff) *bits = static_cast<std::uint8_t>(*bits | v);
 }
 
-// Of Blocks on the CPU.
+// per_thread() of the Blocks on the CPU.
 template <class T>
 class EachThreads {
  public:
@@ -75,7 +73,7 @@ class EachThreads {
   std::vector<T> all_;
 };
 
-// What the threads of a Block on the CPU make together, by phases of it.
+// Reductions over the threads of a Block on the CPU, built from its phases.
 template <class Block, class F, class Combine>
 auto combined(Block& b, F&& f, Combine&& combine) {
   assert(b.threads() == 32);
@@ -131,13 +129,13 @@ class Together {
   Block& self() { return static_cast<Block&>(*this); }
 };
 
-// One thread after the other.
+// A Block on the CPU that runs one thread after the other.
 class SerialBlock : public Together<SerialBlock> {
  public:
   template <class T>
   using Shared = T*;
 
-  // `memory` is 16-byte aligned.
+  // memory: 16-byte aligned.
   SerialBlock(int threads, std::byte* memory, std::size_t bytes)
       : threads_(threads), memory_(memory), bytes_(bytes) {}
 
@@ -189,7 +187,7 @@ class SerialBlock : public Together<SerialBlock> {
   SharedLayout layout_;
 };
 
-// None: says what shared memory a body takes.
+// A Block without threads that counts the shared memory of a body.
 class CountingBlock {
  public:
   template <class T>
@@ -212,12 +210,12 @@ class CountingBlock {
   SharedLayout layout_;
 };
 
-// f(i) for 0 <= i < n within a phase, thread t doing every threads()-th.
+// Within a phase: f(i) for 0 <= i < n; thread t runs every threads()-th i, starting with t.
 template <class Block, class F>
 STEN_DEVICE void each_of(const Block& b, int t, std::int64_t n, F&& f) {
   for (std::int64_t i = t; i < n; i += b.threads()) f(i);
 }
-// f(i, j) for 0 <= i < n and 0 <= j < inner likewise, neighbours in j; without divisions.
+// The same for f(i, j), 0 <= i < n and 0 <= j < inner, neighbours in j, without divisions.
 template <class Block, class F>
 STEN_DEVICE void each_pair(const Block& b, int t, std::int64_t n, std::int64_t inner, F&& f) {
   for (std::int64_t i = 0, j = t;; j += b.threads()) {
@@ -227,13 +225,13 @@ STEN_DEVICE void each_pair(const Block& b, int t, std::int64_t n, std::int64_t i
   }
 }
 
-// How many threads have any of n elements, of which each has one at a time; one, if none has.
+// How many threads get at least one of n elements; at least 1.
 STEN_HOST_DEVICE inline int threads_for(std::int64_t n, int threads) {
   return n >= threads ? threads : n > 1 ? static_cast<int>(n) : 1;
 }
 
-// What `combine`, of any order, makes of v(t) of all threads, or of the first `used` ones if it is not
-// 0; scratch[threads()].
+// Reduces v(t) by the commutative `combine` over all threads, or over the first `used` if it is not
+// 0. scratch [threads()].
 template <class T, class Block, class V, class Combine>
 STEN_DEVICE T reduce(Block& b, typename Block::template Shared<T> scratch, V&& v, Combine&& combine,
                      int used = 0) {

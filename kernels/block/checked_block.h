@@ -1,5 +1,4 @@
-// A Block (block.h) whose threads come in a random order, and which sees what they do to each
-// other.
+// A Block (block.h) that runs its threads in random order and detects races between them.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -18,10 +17,11 @@ class CheckedBlock : public Together<CheckedBlock> {
  public:
   CheckedBlock(int threads, std::size_t bytes, std::uint64_t seed);
 
-  // What was wrong: a read or write of what another thread wrote in the same phase, or will; reads
-  // of what nobody wrote, or beyond an array; and accesses between phases other than read().
+  // Errors so far: reads or writes of an element that another thread writes in the same phase,
+  // reads of uninitialized elements or beyond an array, and accesses between phases other than
+  // read().
   const std::vector<std::string>& reports() const { return reports_; }
-  // Shared memory that was taken.
+  // Bytes of shared memory in use.
   std::size_t used() const { return layout_.used(); }
 
   template <class T>
@@ -75,7 +75,7 @@ class CheckedBlock : public Together<CheckedBlock> {
   enum class Kind { read, write, add };
   static constexpr int none = -1, several = -2;
 
-  // Of an element: the last phase of each kind of access, and which thread it was.
+  // For one element and each kind of access: the last phase, and its thread.
   struct Past {
     std::int64_t phase[3] = {none, none, none};
     int thread[3] = {none, none, none};
@@ -83,7 +83,7 @@ class CheckedBlock : public Together<CheckedBlock> {
   };
 
   void begin_phase();
-  // False without such an element.
+  // Returns false if element i does not exist.
   bool note(Kind kind, std::vector<Past>& past, std::int64_t i);
   void report(const std::string& what);
 
@@ -92,7 +92,7 @@ class CheckedBlock : public Together<CheckedBlock> {
   std::vector<std::byte> memory_;
   std::vector<std::unique_ptr<std::vector<Past>>> pasts_;
   std::vector<std::string> reports_;
-  std::vector<std::function<void()>> copies_;  // of the thread, in this phase
+  std::vector<std::function<void()>> copies_;  // of the current thread and phase
   SharedLayout layout_;
   std::int64_t phase_ = 0;
   int thread_ = none;
@@ -186,7 +186,7 @@ inline bool CheckedBlock::note(Kind kind, std::vector<Past>& all, std::int64_t i
   if (kind != Kind::write && !past.is_written) report("a read of what nobody wrote");
   for (const Kind before : {Kind::read, Kind::write, Kind::add}) {
     const auto k = static_cast<std::size_t>(before);
-    // Reads go with reads, sums with sums.
+    // Two reads, or two atomic sums, do not conflict.
     if (past.phase[k] == phase_ && past.thread[k] != thread_ &&
         !(before == kind && kind != Kind::write))
       report(std::string("a ") + names[static_cast<int>(kind)] + " by one thread and a " +

@@ -1,4 +1,4 @@
-// A Grid (grid.h) whose blocks are checked (checked_block.h), in a random order.
+// A Grid (grid.h) that runs checked blocks (checked_block.h) in random order.
 #pragma once
 #include <algorithm>
 #include <numeric>
@@ -21,7 +21,7 @@ class CheckedGrid {
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), random_);
     for (const std::int64_t block : order) {
-      // Not a byte more than the kernel says.
+      // Exactly the shared memory that the kernel states.
       CheckedBlock b(Kernel::threads, kernel.shared_bytes(), random_());
       kernel(b, block);
       reports_.insert(reports_.end(), b.reports().begin(), b.reports().end());

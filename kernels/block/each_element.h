@@ -1,11 +1,11 @@
-// What is done with each element by itself.
+// The kernel of independent elements.
 #pragma once
 #include "kernels/block/block.h"
 
 namespace sten::kernels {
 
-// f(i) for 0 <= i < n; f may take 32 bits where n is in them. A thread does four, which are as far
-// apart as a block has threads.
+// Calls f(i) for 0 <= i < n; f can take 32-bit indices if n fits. A thread handles four elements,
+// whose distance is the number of threads of a block.
 template <class F>
 struct EachElement {
   static constexpr int threads = 256, at_once = 4 * threads;

@@ -1,11 +1,11 @@
-// What a device does for libsten, as tables of functions: kernels/cuda/ has them for CUDA, and
-// those over a SerialGrid (grid.h) are their CPU form.
+// The functions that a device provides for libsten, as tables: kernels/cuda/ has them for CUDA, and
+// a SerialGrid (grid.h) gives their CPU form.
 //
-// Pointers are to device memory unless said otherwise. Functions that return nothing, or only
-// whether they can, are done when the stream is. Bits are one per element, least significant first,
-// spare bits of the last byte 0; arrays of them are 4-byte aligned, and on a device all of their
-// last word is memory of theirs (allocate() sees to both). Widths of elements are 1, 2, 4 and 8
-// bytes. All results are those of the CPU's own kernels, to the last bit.
+// Pointers are to device memory unless stated. Functions that return nothing or bool are
+// asynchronous: their results are ready when the stream has finished. Bit arrays have one bit per
+// element, least significant first; unused bits of the last byte are 0. They are 4-byte aligned and
+// readable up to the end of their last 32-bit word (allocate() guarantees both). Element widths are
+// 1, 2, 4 and 8 bytes. Results are bitwise those of the CPU kernels.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,81 +17,82 @@
 
 namespace sten::kernels {
 
-// n elements of a width.
+// An array of n elements.
 struct Elements {
   const void* x;
   int width;
   std::int64_t n;
 };
 
-// Flat arrays: see kernels/elementwise.h.
+// Elementwise kernels on flat arrays (kernels/elementwise.h).
 struct ElementwiseFunctions {
-  // Bits of all but `drop` elements: the smallest keys go first, among equals the later.
+  // Magnitude pruning: sets the bits of all but the `drop` elements with the smallest keys; among
+  // equal keys the later ones are dropped.
   void (*keep_largest)(Elements x, std::int64_t drop, std::uint8_t* bits, Stream);
   void (*nonzero_bits)(Elements x, std::uint8_t* bits, Stream);
   void (*mask_values)(Elements x, const std::uint8_t* bits, void* out, Stream);
-  // values[bits that are set], in order.
+  // Writes the elements whose bit is set, in order.
   void (*compress)(Elements x, const std::uint8_t* bits, void* values, Stream);
-  // out: x.n elements' places, as many of x as bits are set; n is how many bits there are.
+  // Inverse of compress: out[n] has the values, in order, where the bit is set, and 0 elsewhere.
   void (*expand)(const void* values, int width, const std::uint8_t* bits, std::int64_t n, void* out,
                  Stream);
-  // These wait for the result.
+  // The next three functions wait for their result.
   std::int64_t (*count_bits)(const std::uint8_t* bits, std::int64_t n, Stream);
   std::int64_t (*count_key)(Elements x, std::uint64_t key, Stream);
   std::int64_t (*count_nonzero)(Elements x, Stream);
-  // x.n if there is none.
+  // Index of the first infinity or NaN; x.n if all elements are finite.
   std::int64_t (*first_not_finite)(Elements x, FloatKind, Stream);
-  // sums[ceil(n / piece)] of two doubles, all and kept: sum_magnitudes() of each `piece` elements,
-  // a multiple of 8.
+  // sum_magnitudes() for each segment of `piece` elements, a multiple of 8. sums [ceil(n / piece),
+  // 2], double: all and kept.
   void (*sum_magnitudes)(Elements x, FloatKind, const std::uint8_t* bits, std::int64_t piece,
                          double* sums, Stream);
 };
 
-// n of m (libsten/layout/nm.h): blocks of m run along the rows of the matrices.
+// The n:m layout (libsten/layout/nm.h): blocks of m run along the rows of the matrices.
 inline constexpr std::int64_t most_nm_on_device = 64;
 struct NmFunctions {
-  // 1 <= n <= m <= most_nm_on_device; the n of largest key of each m neighbours, the earlier one
-  // among equals. `bits`, of the whole tensor, are 0 before; of n elements.
+  // Sets the bits of the n largest keys of every m neighbours; among equal keys the earlier one. 1
+  // <= n <= m <= most_nm_on_device. `bits` are those of the whole tensor and 0 before the call.
   void (*select)(const BlockMatrix&, std::int64_t n, std::int64_t m, Elements x, FloatKind,
                  std::uint8_t* bits, Stream);
-  // values[lines, ceil(cols / m), n] and pos[lines, row_bytes] of bits that keep at most n of m
-  // (which nobody checks); fillers are the lowest free positions.
+  // Packs to values [lines, ceil(cols / m), n] and pos [lines, row_bytes]. `bits` must keep at most
+  // n of every m, which is not checked; padding takes the lowest free positions.
   void (*pack)(const BlockMatrix&, std::int64_t n, std::int64_t m, Elements x,
                const std::uint8_t* bits, void* values, std::uint8_t* pos, std::int64_t row_bytes,
                Stream);
-  // All elements of the tensor, 0 where nothing is stored.
+  // Unpacks to all elements of the tensor, with 0 at positions that are not stored.
   void (*unpack)(const BlockMatrix&, std::int64_t n, std::int64_t m, const void* values, int width,
                  const std::uint8_t* pos, std::int64_t row_bytes, void* out, Stream);
 };
 
 enum class NmgFitRule : std::uint8_t { exact, swaps };
 
-// Parts of n:m:g (libsten/layout/nmg.h); nullptr where they are not asked for.
+// Output arrays of n:m:g (libsten/layout/nmg.h); nullptr: not requested.
 struct NmgParts {
   void* values = nullptr;               // [units, C, g, n]
-  void* index = nullptr;                // [units, C, g], of 1 byte where C * g <= 256, else 2
-  std::uint8_t* bits = nullptr;         // of the whole tensor, 0 before
-  std::uint16_t* pattern_of = nullptr;  // [units, C * g], as NmgExactTable gives them
+  void* index = nullptr;                // [units, C, g], 1 byte per index if C * g <= 256, else 2
+  std::uint8_t* bits = nullptr;         // of the whole tensor, 0 before the call
+  std::uint16_t* pattern_of = nullptr;  // [units, C * g], as from NmgExactTable
 };
 
-// n:m:g: strips run down rows. Units are chunk by chunk of row block by row block of matrix by
-// matrix. The formats' patterns are on the device, too; their swaps are not used.
+// The n:m:g layout: strips run down the rows. A unit is a chunk of a row block; units are ordered
+// by matrix, row block and chunk. NmgFormat::patterns is device memory; NmgFormat::swaps is unused.
 struct NmgFunctions {
-  // Whether a chunk's fit finds room in the shared memory of a block.
+  // Whether the fit of a chunk fits in the shared memory of a block.
   bool (*has_room)(const NmgFormat&, NmgFitRule);
-  // Fits each chunk, and writes what is asked for: the same as the fit of the CPU with that rule.
-  // has_room() holds.
+  // Fits every chunk and writes the requested parts; the result equals the CPU fit with the same
+  // rule. Requires has_room().
   void (*prune)(const NmgFormat&, const BlockMatrix&, Elements x, FloatKind, NmgFitRule, NmgParts,
                 Stream);
-  // All elements of the tensor, 0 where nothing is stored.
+  // Unpacks to all elements of the tensor, with 0 at positions that are not stored.
   void (*unpack)(const NmgFormat&, const BlockMatrix&, const void* values, int width,
                  const void* index, void* out, Stream);
-  // The values of a tensor's elements x where `index` says that they are; 0 in padding.
+  // Gathers the values of x at the positions of `index`; 0 in padding.
   void (*gather)(const NmgFormat&, const BlockMatrix&, const void* x, int width, const void* index,
                  void* values, Stream);
 };
 
-// C[rows, n] = A[rows, cols] B[cols, n], all float, row-major.
+// C = A B with A [rows, cols], B [cols, n], C [rows, n], all float32 and row-major.
 struct ProductOperands {
   std::int64_t rows, cols, n;
   const float* b;
@@ -100,33 +101,35 @@ struct ProductOperands {
   std::int64_t ldc;
 };
 
-// A that is ready to be multiplied, in a form of the library's own.
+// A matrix A prepared for repeated products by a library.
 struct PreparedProduct {
   virtual ~PreparedProduct() = default;
   virtual void run(const ProductOperands&, Stream) = 0;
 };
 
-// Libraries are loaded when they are first needed; what they compute need not be the same bits as
-// the CPU's. Floats are multiplied as such.
+// Sparse products. Libraries are loaded at first use; their results can differ from the CPU's in
+// rounding. Factors are not rounded.
 struct ProductFunctions {
-  // "cuBLAS 13.0"; nullptr where there is none, and dense() is not called.
+  // Name and version, "cuBLAS 13.0"; nullptr without the library, in which case dense() must not be
+  // called.
   const char* (*dense_library)();
   void (*dense)(const float* a, std::int64_t lda, const ProductOperands&, Stream);
-  // Any format; the parts as they are stored. Every element of C is added up in the order of the
-  // patterns and of the strips of their groups, chunk by chunk, by fused multiply-adds from 0; B is
-  // 0 where A has padding.
+  // C = A B with A in n:m:g of any format, parts as stored. An element of C is summed from 0 by
+  // fused multiply-adds, chunk by chunk, in the order of the patterns and of the strips of their
+  // groups. B counts as 0 at A's padding.
   void (*nmg)(const NmgFormat&, const float* values, const void* index, const ProductOperands&,
               Stream);
-  // A^T B: the operands' rows are A's columns. Sums are made in ascending order of A's rows. False, and
-  // nothing was done, where n is not 1, and where the device has no room for it.
+  // C = A^T B; the operands' rows are A's columns. Sums are in ascending order of A's rows. Returns
+  // false and does nothing if n is not 1 or if the device lacks the shared memory.
   bool (*nmg_transposed)(const NmgFormat&, const float* values, const void* index,
                          const ProductOperands&, Stream);
-  // "cuSPARSE 12.6", likewise. row_ptr[rows + 1], columns[nnz].
+  // Name and version, "cuSPARSE 12.6"; nullptr without the library. row_ptr [rows + 1], columns
+  // [nnz].
   const char* (*csr_library)();
   PreparedProduct* (*csr)(std::int64_t rows, std::int64_t cols, std::int64_t nnz,
                           const std::int64_t* row_ptr, const std::int32_t* columns,
                           const float* values, Stream);
-  // None of 2:4: cuSPARSELt takes floats with 1 of 2 alone.
+  // No product of 2:4: for float32, cuSPARSELt supports only 1:2.
 };
 
 }  // namespace sten::kernels

@@ -1,20 +1,19 @@
-// What a device does with products beside functions.h: of turned matrices, in batches, of rows of
-// tokens, and those of gradients.
-// What functions.h says of pointers, streams and bits holds here, too. All elements are floats unless
-// said otherwise.
+// Dense products, batched and transposed, and products of sparse matrices with rows of tokens and
+// their gradients, as functions of a device. The rules of functions.h for pointers, streams and
+// bits apply. Elements are float32 unless stated.
 #pragma once
 #include "kernels/block/functions.h"
 
 namespace sten::kernels {
 
-// What the factors of a dense product may be rounded to, to nearest: 10 or 7 bits of mantissa. They are
-// read as floats, and so are sums and results.
+// Rounding of the factors of a dense product, to nearest: tf32 has 10 bits of mantissa, bfloat16
+// has 7. Operands, sums and results are stored as float32.
 enum class Factors : std::uint8_t { float32, tf32, bfloat16 };
 
-// C[i] = alpha op(A[i]) op(B[i]) + beta C[i] for 0 <= i < batch, row-major: op(A) is [m, k], op(B)
-// [k, n] and C [m, n]. Of a turned factor the transpose is stored: A [k, m], B [n, k]. `ld` is from
-// row to row, `step` from matrix to matrix; 0 is one matrix for all. C's matrices share nothing.
-// With beta 0 C is not read.
+// C[i] = alpha op(A[i]) op(B[i]) + beta C[i] for 0 <= i < batch, row-major: op(A) [m, k], op(B) [k,
+// n], C [m, n]. A transposed factor is stored as A [k, m] or B [n, k]. `ld` is the row stride,
+// `step` the matrix stride; step 0 uses one matrix for the whole batch. The matrices of C do not
+// overlap. With beta 0, C is not read.
 struct GemmOperands {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   const float* a = nullptr;
@@ -29,39 +28,41 @@ struct GemmOperands {
   Factors factors = Factors::float32;
 };
 
-// Where a matrix has its values, as products with rows of tokens read them: a list for each of its
-// rows, of columns, or for each of its columns, of rows. What lists name is cut into slabs of 128;
-// entries are in the order of the slabs, of the lists in a slab, and ascending in those.
+// The stored positions of a matrix, ordered for products with rows of tokens: one list of columns
+// per row, or one list of rows per column. The listed indices are cut into slabs of 128. Entries
+// are ordered by slab, then by list, and ascend within a list.
 struct SlabLists {
   static constexpr std::int64_t slab = 128;
-  std::int64_t lists = 0, width = 0;     // how many there are, and of how many each one chooses
-  const std::int64_t* starts = nullptr;  // [slabs() * lists + 1], of the entries
-  const std::uint8_t* at = nullptr;      // of an entry, within its slab
-  const std::int32_t* slots = nullptr;   // of an entry, among the values as they are stored
+  std::int64_t lists = 0, width = 0;     // number of lists, and extent of the listed indices
+  const std::int64_t* starts = nullptr;  // [slabs() * lists + 1], first entry
+  const std::uint8_t* at = nullptr;      // per entry, index within its slab
+  const std::int32_t* slots = nullptr;   // per entry, index of its value in the layout
 
   STEN_HOST_DEVICE std::int64_t slabs() const { return (width + slab - 1) / slab; }
 };
-// The same, to be written; `at` and `slots` have room for all values, starts for its own.
+// Output arrays for SlabLists; `at` and `slots` have room for all values, starts [slabs() * lists +
+// 1].
 struct SlabListsRoom {
   std::int64_t* starts;
   std::uint8_t* at;
   std::int32_t* slots;
 };
 
-// The matrices that have lists. Values are fewer than 2^31.
+// Matrices that lists are made from. Fewer than 2^31 values.
 struct CsrPositions {
   std::int64_t rows, cols;
   const std::int64_t* row_ptr;
   const std::int32_t* columns;
 };
-// Padding is in no list.
+// Padding is not listed.
 struct NmgPositions {
   std::int64_t rows, cols;
   NmgFormat format;
   const void* index;
 };
 
-// x[tokens, width] and y[tokens, lists]; by_features, x[width, tokens] and y[lists, tokens].
+// x [tokens, width] and y [tokens, lists]; with by_features, x [width, tokens] and y [lists,
+// tokens].
 struct ListOperands {
   std::int64_t tokens;
   bool by_features;
@@ -69,7 +70,7 @@ struct ListOperands {
   const float* bias;
   float* y;
 };
-// dy as y, x likewise. With `adds` grad is what there is and the sum.
+// dy has the shape of y, x that of x in ListOperands. With `adds`, grad is incremented.
 struct SampleOperands {
   std::int64_t tokens;
   bool by_features;
@@ -79,20 +80,21 @@ struct SampleOperands {
 };
 
 struct GemmFunctions {
-  // By the library of ProductFunctions::dense_library(), not called where there is none. The same
-  // operands give the same bits on the same device.
+  // Dense product by the library of ProductFunctions::dense_library(), without which it must not be
+  // called. Deterministic: the same operands give the same bits on the same device.
   void (*dense)(const GemmOperands&, Stream);
 
-  // The lists of rows; by_column, those of columns.
+  // Builds the lists of rows; with by_column, those of columns.
   void (*csr_lists)(const CsrPositions&, bool by_column, SlabListsRoom, Stream);
   void (*nmg_lists)(const NmgPositions&, bool by_column, SlabListsRoom, Stream);
-  // y[t, i] = the sum of value * x[t, j] over the entries j of list i, plus bias[i] if there is one:
-  // added up in ascending order of j by fused multiply-adds from 0. `values` are of `stored`
-  // elements. An infinity in x stays in the lists that name it.
+  // y[t, i] = sum of value * x[t, j] over the entries j of list i, plus bias[i] unless it is
+  // nullptr. Sums start from 0, in ascending order of j, by fused multiply-adds. values [stored].
+  // An infinity in x affects only lists that contain its index.
   void (*list_product)(const SlabLists&, const float* values, std::int64_t stored,
                        const ListOperands&, Stream);
-  // The gradient of the values of lists of rows: grad[slot] = the sum of dy[t, i] * x[t, j] over the
-  // tokens, in an order of the shapes' own, and 0 where no entry has the slot; grad[stored].
+  // Gradient of the values of lists of rows: grad[slot] = sum of dy[t, i] * x[t, j] over the
+  // tokens, and 0 for a slot without an entry; grad [stored]. The order of summation depends only
+  // on the shapes.
   void (*list_samples)(const SlabLists&, std::int64_t stored, const SampleOperands&, Stream);
 };
 

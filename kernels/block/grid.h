@@ -1,21 +1,22 @@
-// Kernels: bodies (block.h) over a grid of blocks, and what starts them.
+// Grids: launch bodies (block.h) as kernels over many blocks.
 //
-// A Kernel is a struct of plain values, pointers to device memory among them:
+// A Kernel is a struct of plain values and pointers to device memory:
 //   static constexpr int threads        of a block
 //   std::int64_t blocks() const
 //   std::size_t shared_bytes() const    of a block, as CountingBlock finds them
 //   template <class Block>
 //   void operator()(Block& b, std::int64_t block) const    STEN_DEVICE
-// Blocks come in any order and several at a time: what one writes to device memory no other one of
-// the same launch reads or writes, but by Block::add_global().
+// Blocks run in any order and several at a time. A block does not access device memory that another
+// block of the same launch writes, except by Block::add_global().
 //
-// A Grid starts them one after the other, in the order of the calls, perhaps later than the call:
+// A Grid runs kernels in the order of the launches, possibly asynchronously:
 //   launch(kernel)
-//   most_shared()                bytes of shared memory that a block can have
-//   processors()                 how many blocks of that much run at a time
-//   scratch<T>(n)                device memory that lasts until the launches so far have ended
-//   fetch(p)                     *p of device memory, once they have
-// What takes several launches is a function template over a Grid, so that its CPU form is tested.
+//   most_shared()                maximum bytes of shared memory per block
+//   processors()                 number of blocks with so much shared memory that run at a time
+//   scratch<T>(n)                device memory that lasts until the launches so far have finished
+//   fetch(p)                     *p in device memory, after they have finished
+// Algorithms with several launches are function templates over a Grid, so that their CPU form is
+// tested.
 #pragma once
 #include <cstring>
 #include <deque>
@@ -25,10 +26,10 @@
 
 namespace sten::kernels {
 
-// What the host calls a queue of work for a device; nullptr is the device's own.
+// A queue of work of a device; nullptr is the device's default queue.
 using Stream = void*;
 
-// One block after the other, one thread after the other.
+// A Grid on the CPU that runs one block and one thread after the other.
 class SerialGrid {
  public:
   explicit SerialGrid(Stream = nullptr) {}
@@ -42,7 +43,7 @@ class SerialGrid {
       kernel(b, block);
     }
   }
-  // As much as the smallest of today's devices for servers.
+  // The shared memory of the smallest current data-center GPU.
   std::size_t most_shared() const { return 163 << 10; }
   int processors() const { return 4; }
   template <class T>

@@ -1,14 +1,13 @@
-// What a device does element by element, and what moves elements: functions of one and of two
-// tensors, sums over axes, pieces and orders of tensors.
-// What functions.h says of pointers, streams and bits holds here, too. All elements are floats unless
-// said otherwise. Sums are added up in double, in an order that depends on shapes alone.
+// Elementwise functions of a device, and functions that move elements: unary and binary operators,
+// sums over axes, strided copies. The rules of functions.h for pointers, streams and bits apply.
+// Elements are float32 unless stated. Sums are accumulated in double, in an order that depends only
+// on shapes.
 #pragma once
 #include "kernels/block/grid.h"
 
 namespace sten::kernels {
 
-// Functions of one tensor, as operators of these names have them (libsten/ops/activation.cpp,
-// elementwise.cpp).
+// Unary operators, with the formulas of libsten/ops/activation.cpp and elementwise.cpp.
 // clang-format off
 enum class MapFunction : std::uint8_t {
   scale, relu, gelu, gelu_tanh, tanh, sigmoid, silu,
@@ -18,12 +17,12 @@ enum class MapFunction : std::uint8_t {
   selu, celu, thresholded_relu, softsign, mish, shrink
 };
 // clang-format on
-// Numbers that a function takes.
+// Scalar parameters of a function.
 struct MapParameters {
   float a = 0, b = 0;
 };
 
-// Functions of two tensors (libsten/ops/binary.cpp), and comparisons.
+// Binary operators (libsten/ops/binary.cpp) and comparisons.
 enum class BinaryFunction : std::uint8_t { add, sub, mul, div, pow, p_relu, min, max };
 enum class BinaryTest : std::uint8_t {
   equal,
@@ -34,11 +33,11 @@ enum class BinaryTest : std::uint8_t {
   logical_xor
 };
 enum class UnaryTest : std::uint8_t { is_nan, is_inf, is_plus_inf, is_minus_inf, logical_not };
-// A truth is a byte that is not 0.
+// A truth is a byte; nonzero means true.
 enum class ElementKind : std::uint8_t { f32, i64, truth };
 
-// How elements are walked: along axes, the innermost one first, on which operands have steps of
-// their own. A step of 0 repeats.
+// Axes of a strided walk over operands, the innermost axis first, with a step per operand. Step 0
+// broadcasts.
 inline constexpr int most_map_axes = 6, most_map_operands = 3;
 struct MapAxis {
   std::int64_t extent = 1, steps[most_map_operands] = {};
@@ -48,7 +47,7 @@ struct MapAxes {
   MapAxis at[most_map_axes];
 };
 
-// Extents of a tensor and which of its axes are summed, the outermost one first.
+// Extents of a tensor and which axes are summed, the outermost axis first.
 inline constexpr int most_sum_axes = 12;
 struct SumAxes {
   int count = 0;
@@ -59,41 +58,43 @@ struct SumAxes {
 struct MapFunctions {
   // y[rows, n] += b[n].
   void (*add_bias)(std::int64_t rows, std::int64_t n, const float* b, float* y, Stream);
-  // to[n] = the sum of the rows of x[rows, n].
+  // to[n] = sum of the rows of x[rows, n].
   void (*sum_rows)(std::int64_t rows, std::int64_t n, const float* x, float* to, Stream);
-  // to: the sums of x over axes, each divided by count.
+  // to = sums of x over the summed axes, divided by count.
   void (*sum)(const SumAxes&, const float* x, double count, float* to, Stream);
 
-  // y[i] = f(x[i]); y may be x.
+  // y[i] = f(x[i]); y can be x.
   void (*map)(MapFunction, MapParameters, std::int64_t n, const float* x, float* y, Stream);
-  // dx[i] from dy[i] and saved[i], which is x or y as the operator saves it; any may be another.
+  // dx[i] from dy[i] and saved[i], where saved is x or y, as the operator saves it. Any two arrays
+  // can be the same.
   void (*map_grad)(MapFunction, MapParameters, std::int64_t n, const float* dy, const float* saved,
                    float* dx, Stream);
-  // y[i] = by * x[i], and 0 where number i of a stream of random numbers (kernels/random.h), of 53
-  // bits, is below `dropped`. The stream is that of the seed, and, unless draw is nullptr, of *draw.
+  // Dropout: y[i] = by * x[i], or 0 if random number i of 53 bits (kernels/random.h) is less than
+  // `dropped`. The stream depends on the seed and, unless draw is nullptr, on *draw.
   void (*drop)(std::uint64_t dropped, std::uint64_t seed, const std::int64_t* draw, float by,
                std::int64_t n, const float* x, float* y, Stream);
 
-  // to[i] = f(a, b) in the order of the walk, in which operands are a and b.
+  // to[i] = f(a, b), contiguous in the order of the walk. Operand 0 is a, operand 1 is b.
   void (*binary)(BinaryFunction, const MapAxes&, const float* a, const float* b, float* to, Stream);
-  // The gradient of a (which = 0) or b (1) from dy[i], not of add and sub.
+  // Gradient of a (which = 0) or b (which = 1) from dy[i]. Not for add and sub.
   void (*binary_grad)(BinaryFunction, int which, const MapAxes&, const float* dy, const float* a,
                       const float* b, float* to, Stream);
-  // to[i], a byte that is 0 or 1, of elements of that kind. Logic is of truths, whatever the kind.
+  // to[i] = test(a, b) as a byte, 0 or 1, for elements of the given kind. Logical tests read
+  // truths, whatever the kind.
   void (*test)(BinaryTest, ElementKind, const MapAxes&, const void* a, const void* b,
                std::uint8_t* to, Stream);
-  // Of each of n floats; logical_not of truths.
+  // to[i] = test(x[i]) for n floats; logical_not reads truths.
   void (*test_one)(UnaryTest, std::int64_t n, const void* x, std::uint8_t* to, Stream);
-  // to[i] = c != 0 ? x : y of elements of that many bytes; operands are c, of bytes, x and y.
+  // to[i] = c != 0 ? x : y for elements of `width` bytes. The operands are c (bytes), x and y.
   void (*choose)(int width, const MapAxes&, const std::uint8_t* c, const void* x, const void* y,
                  void* to, Stream);
   // to[i] = (c[i] != 0) == is_wanted ? x[i] : 0.
   void (*keep_chosen)(bool is_wanted, const MapAxes&, const std::uint8_t* c, const float* x,
                       float* to, Stream);
 
-  // Elements of that many bytes from the places of the first operand to those of the second one.
+  // Strided copy of elements of `width` bytes from the first operand to the second.
   void (*move)(int width, const MapAxes&, const void* x, void* y, Stream);
-  // Elements as such of another kind: floats towards zero within 64 bits, of which NaN becomes 0.
+  // Converts elements between kinds. Floats are truncated and clamped to 64 bits; NaN becomes 0.
   void (*cast)(ElementKind from, ElementKind to, std::int64_t n, const void* x, void* y, Stream);
 };
 

@@ -1,4 +1,4 @@
-// The matrices of a tensor, as kernels over blocks see them.
+// The matrix view of a tensor for kernels.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,7 @@
 
 namespace sten::kernels {
 
-// Element (b, r, c) lies at batch_offset(b) + r * row_stride + c * col_stride.
+// Element (b, r, c) is at batch_offset(b) + r * row_stride + c * col_stride.
 struct BlockMatrix {
   static constexpr int most_dims = 6;
   int dims = 0;  // of the batch, the last one the fastest

@@ -1,16 +1,16 @@
-// NmFunctions (functions.h) over a Grid: a thread takes a few blocks of m of a line.
+// NmFunctions (functions.h) over a Grid: a thread handles a few blocks of m of a row.
 #pragma once
 #include "kernels/block/nm_select.h"
 
 namespace sten::kernels {
 
-// Bits of a position.
+// Bits of a stored position.
 inline int nm_position_bits(std::int64_t m) {
   return std::bit_width(static_cast<std::uint64_t>(m - 1));
 }
 
-// values[lines, blocks, n] and pos[lines, row_bytes], and where their parts are: bits run on from
-// block to block, so a thread takes as many blocks as fill whole bytes.
+// values [lines, blocks, n] and pos [lines, row_bytes], and their division into segments. The bits
+// of consecutive blocks are contiguous, so a thread takes as many blocks as fill whole bytes.
 struct NmParts {
   NmUnits units;
   std::int64_t n, row_bytes;
@@ -25,7 +25,7 @@ struct NmParts {
   }
 };
 
-// Numbers of few bits, one after the other, least significant first.
+// A contiguous array of unsigned integers of a few bits, least significant first.
 struct PackedBits {
   std::uint64_t word = 0;
   int bits = 0;
@@ -93,7 +93,7 @@ struct NmPack {
   }
 };
 
-// `whole`: m, where blocks of it can be stored at once; else 0.
+// whole: m, if a block of m can be stored as one vector; else 0.
 template <class U, int whole>
 struct NmUnpack {
   static constexpr int threads = 128;
@@ -128,7 +128,7 @@ struct NmUnpack {
     for (std::int64_t c = 0; c < unit.cols; c += m, from += n) {
       const std::int64_t size = unit.cols - c < m ? unit.cols - c : m;
       std::int64_t i = 0, next = packed.get(code, parts.position_bits);
-      // The next element.
+      // Returns the next element.
       const auto take = [&](std::int64_t p) {
         if (p != next) return U{0};
         const U v = from[i];
@@ -144,7 +144,7 @@ struct NmUnpack {
           continue;
         }
       }
-      // Positions in padding are the line's last.
+      // Positions in padding are the last of the row.
       for (std::int64_t p = 0; p < size; ++p, to += matrix.col_stride) *to = take(p);
     }
   }
@@ -152,7 +152,7 @@ struct NmUnpack {
 
 template <class Grid>
 struct NmOn {
-  // Whether all whole blocks are aligned for it.
+  // Whether all whole blocks are aligned for vector stores.
   template <class Unpack>
   static bool is_whole(const BlockMatrix& matrix, const void* out) {
     constexpr auto bytes = static_cast<std::int64_t>(alignof(typename Unpack::Whole));

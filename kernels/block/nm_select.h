@@ -1,16 +1,16 @@
-// The n largest of every m neighbours (kernels/nm_select.h), as bits.
+// n:m selection (kernels/nm_select.h) on a device, as a bit array.
 #pragma once
 #include "kernels/block/elementwise/float_keys.h"
 #include "kernels/block/elementwise/groups.h"
 
 namespace sten::kernels {
 
-// The lines of matrices in runs of `at_once` blocks of m.
+// The rows of matrices in runs of `at_once` blocks of m.
 struct NmUnits {
-  // One run; its elements are col_stride apart.
+  // One run, whose elements are col_stride apart.
   struct Unit {
-    std::int64_t line, block;   // the first one
-    std::int64_t cols, offset;  // of the first of its elements
+    std::int64_t line, block;   // the first block
+    std::int64_t cols, offset;  // cols: of this run; offset: of its first element
   };
   std::int64_t m, at_once, per_line;  // blocks
   std::int64_t runs, rows, cols, batches;
@@ -21,7 +21,7 @@ struct NmUnits {
             matrix.rows, matrix.cols, matrix.batches};
   }
   STEN_HOST_DEVICE std::int64_t count() const { return batches * rows * runs; }
-  // Neighbours lie as close together as elements do: along a line, or in the next one.
+  // Consecutive units are neighbours in memory: along a row, or in the next one.
   STEN_DEVICE Unit at(const BlockMatrix& matrix, std::int64_t u) const {
     std::int64_t row, run, batch;
     if (matrix.col_stride == 1) {
@@ -39,7 +39,7 @@ struct NmUnits {
   }
 };
 
-// `most`: of m, so that a block's keys are in registers where it is small. Runs have up to 64
+// most: maximum m, so that the keys of a small block are in registers. Runs have at most 64
 // elements.
 template <class U, int most>
 struct NmSelectKernel {
@@ -75,7 +75,7 @@ struct NmSelectKernel {
   }
 
  private:
-  // Bit i says whether the element i of a block stays.
+  // Bit i says whether element i of a block is kept.
   STEN_DEVICE std::uint64_t select(std::int64_t offset, int size) const {
     U keys[most] = {};
     const int end = most > 8 ? size : most;
@@ -86,7 +86,7 @@ struct NmSelectKernel {
       }
     std::uint64_t kept = 0;
     for (int i = 0; i < end; ++i) {
-      int ahead = 0;  // elements that stay before this one
+      int ahead = 0;  // elements that rank higher
       for (int j = 0; j < end; ++j)
         if (j < size && j != i) ahead += j < i ? keys[j] >= keys[i] : keys[j] > keys[i];
       if (i < size && ahead < n) kept |= std::uint64_t{1} << i;
@@ -94,7 +94,7 @@ struct NmSelectKernel {
     return kept;
   }
 
-  // Other threads have bits in the same words.
+  // Atomic, because other threads set bits in the same words.
   template <class Block>
   STEN_DEVICE void set(Block& b, std::int64_t i) const {
     b.or_bits(bits, i / 32, std::uint32_t{1} << i % 32);
@@ -112,7 +112,8 @@ struct NmSelectKernel {
 template <class Grid, class U>
 void nm_select(Grid&& grid, const BlockMatrix& matrix, std::int64_t n, std::int64_t m, const U* x,
                U infinity, std::uint8_t* bits) {
-  // Along lines as many blocks as a word of bits has room for, so that few words are shared.
+  // As many blocks along a row as fill a word of bits, so that few words are shared between
+  // threads.
   const std::int64_t at_once = matrix.col_stride == 1 && m <= 32 ? 32 / m : 1;
   const NmUnits units = NmUnits::of(matrix, m, at_once);
   if (m <= 4)

@@ -1,8 +1,8 @@
-// What a device does row by row: softmax, layer norm, losses, rows by number, attention.
-// What functions.h says of pointers, streams and bits holds here, too, but that results are the CPU's
-// to a few units in the last place only: sums are taken in double, in an order that shapes alone
-// decide. All elements are floats unless said otherwise; rows[, n] lie one after the other. Outputs
-// may be inputs, element for element, where a function says "in place".
+// Row-wise functions of a device: softmax, layer normalization, losses, embedding rows, attention,
+// batch normalization, pooling. The rules of functions.h for pointers, streams and bits apply, but
+// results equal the CPU's only to a few ulp: sums are accumulated in double, in an order that
+// depends only on shapes. Elements are float32 unless stated; rows [rows, n] are contiguous. "In
+// place": an output can be an input.
 #pragma once
 #include <span>
 
@@ -10,14 +10,14 @@
 
 namespace sten::kernels {
 
-// The lines of a tensor [outer, length, inner].
+// The rows of a tensor [outer, length, inner] along `length`.
 struct StridedRows {
   std::int64_t outer, length, inner;
 };
 
-// ids[count] name rows of n elements in a table [outer, extent, n]: out [outer, count, n]. A negative
-// one counts from the end where `wraps`. *bad, of the device, counts those that name none; it may be
-// nullptr.
+// ids [count] select rows of n elements of a table [outer, extent, n]; the result is [outer, count,
+// n]. With `wraps`, negative ids count from the end. *bad in device memory counts invalid ids;
+// nullptr: not counted.
 struct RowIds {
   const std::int64_t* ids;
   std::int64_t count;
@@ -26,55 +26,56 @@ struct RowIds {
   std::uint32_t* bad;
 };
 
-// The class of each row of logits [rows, n]; rows whose target is `ignore` do not count. *bad, of the
-// device, counts targets that are not a class, unless it is nullptr; their rows are NaN.
+// The class of each row of logits [rows, n]. Rows whose target is `ignore` do not count. *bad in
+// device memory counts targets that are not a class, unless it is nullptr; the results of these
+// rows are NaN.
 struct RowClasses {
   const std::int64_t* targets;
   std::int64_t rows, n, ignore;
   std::uint32_t* bad;
 };
 
-// Scores [batch, heads, tokens, keys] and what is done to them before they become weights: they are
-// multiplied by `scale`, and `bias` is added, whose elements are steps[i] apart in axis i. Keys of
-// which seen[batch, keys] is 0 are hidden, and where `causal`, those that come later than the query,
-// the last query and the last key being at one place.
+// Attention scores [batch, heads, tokens, keys] before the softmax: they are multiplied by `scale`,
+// then `bias` is added, with step steps[i] in axis i. Keys with seen[batch, keys] = 0 are hidden.
+// With `causal`, keys after the query are hidden too; the last query and the last key have the same
+// position.
 struct AttentionScores {
   std::int64_t batch, heads, tokens, keys;
   float scale;
   bool causal;
-  const std::int64_t* seen;  // nullptr: all
-  const float* bias;         // nullptr: none; there is no `seen` beside it
+  const std::int64_t* seen;  // nullptr: all keys are visible
+  const float* bias;         // nullptr: no bias; excludes `seen`
   std::int64_t steps[4];
 };
 
-// A tensor whose heads are put one after the other, or beside each other again.
+// A tensor whose heads are split or merged.
 struct HeadsMove {
   const float* x;
-  std::int64_t tokens, width;  // of a head
+  std::int64_t tokens, width;  // per head
   float* to;
 };
 
-// Norms of n channels, the columns of a matrix, whose mean and variance are in moments[2][n], the
-// matrix's own, or else are given.
+// Normalization of n channels, the columns of a matrix. Mean and variance are the matrix's own, in
+// moments[2][n], or given.
 struct ChannelNorm {
   std::int64_t n;
   double eps;
   bool relu;
   const float *gamma, *beta;
   const double* moments;
-  const float *mean, *variance;  // where `moments` is nullptr
+  const float *mean, *variance;  // if `moments` is nullptr
 };
-// What is nullptr is not wanted.
+// Requested gradients; nullptr: not computed.
 struct ChannelGrads {
   float* dx = nullptr;
-  bool adds = false;  // dx is added to what is there
+  bool adds = false;  // dx is incremented
   float *dgamma = nullptr, *dbeta = nullptr, *dmean = nullptr, *dvariance = nullptr;
 };
 
-// Windows over x[batch, size, size, size, channels], three axes, whose places are y[batch, result...,
-// channels]. Window o of an axis begins at o * stride - before, or where `is_adaptive` has the elements
-// from o * size / result, rounded down, to (o + 1) * size / result, rounded up. Sizes with padding, and
-// products of these and of results, are below 2^30, and so are all pixels and places.
+// Pooling windows over three axes: x [batch, size, size, size, channels], y [batch, result...,
+// channels]. Window o of an axis starts at o * stride - before; with is_adaptive it is the elements
+// from floor(o * size / result) to ceil((o + 1) * size / result). Sizes with padding, their
+// products, and those of results are less than 2^30, as are all pixels and output positions.
 struct PoolAxis {
   std::int32_t size, result, kernel, stride, dilation, before, after;
   bool is_adaptive;
@@ -82,79 +83,80 @@ struct PoolAxis {
 struct Pools {
   std::int64_t batch, channels;
   PoolAxis axes[3];
-  bool is_max;       // else the mean
-  bool counts_pads;  // which the mean divides by, too
+  bool is_max;       // otherwise the mean
+  bool counts_pads;  // the mean divides by padding elements too
 };
 
 struct RowFunctions {
-  // y = softmax(x) of each line, or its logarithm; in place.
+  // y = softmax(x) of each row, or its logarithm; in place.
   void (*softmax)(const float* x, StridedRows, bool is_log, float* y, Stream);
-  // Of that y; in place.
+  // Gradient of softmax from its result y; in place.
   void (*softmax_grad)(const float* dy, const float* y, StridedRows, bool is_log, float* dx,
                        Stream);
 
-  // y = gamma * z + beta of each row, z having the mean 0 and, but for eps, the variance 1.
+  // y = gamma * z + beta for each row, where z has mean 0 and, except for eps, variance 1.
   void (*layer_norm)(const float* x, std::int64_t rows, std::int64_t n, const float* gamma,
                      const float* beta, double eps, float* y, Stream);
-  // What is nullptr is not wanted. dgamma[n], dbeta[n]. Where it `adds`, dx is what there is and the sum.
+  // Gradients of layer_norm; nullptr: not computed. dgamma [n], dbeta [n]. With `adds`, dx is
+  // incremented.
   void (*layer_norm_grad)(const float* dy, const float* x, std::int64_t rows, std::int64_t n,
                           const float* gamma, double eps, float* dx, bool adds, float* dgamma,
                           float* dbeta, Stream);
 
-  // Words of 4 bytes; those of ids that name no row have all bits set.
+  // Selects rows of 4-byte elements; rows of invalid ids have all bits set.
   void (*take_rows)(const void* table, const RowIds&, void* out, Stream);
-  // table [outer, extent, n] = the sums of the rows of dy that each row is in, or, where `adds`, the
-  // same added to it: then rows that no id names are not touched.
+  // table [outer, extent, n] = sums of the rows of dy by id. With `adds` the sums are added to the
+  // table, and rows without an id are not touched.
   void (*sum_rows_by_id)(const float* dy, const RowIds&, bool adds, float* table, Stream);
 
-  // *loss = the mean, over rows that count, of (1 - smoothing) * -log softmax(x)[target] + smoothing *
-  // the mean of -log softmax(x); 0 where none do.
+  // *loss = mean, over rows that count, of (1 - smoothing) * -log softmax(x)[target] + smoothing *
+  // mean(-log softmax(x)); 0 if no row counts.
   void (*cross_entropy)(const float* x, const RowClasses&, double smoothing, float* loss, Stream);
   // *dy is the gradient of the loss.
   void (*cross_entropy_grad)(const float* dy, const float* x, const RowClasses&, double smoothing,
                              float* dx, Stream);
-  // *loss = the mean, over rows that count, of the divergence from softmax(x / temperature) to
+  // *loss = mean, over rows that count, of the divergence from softmax(x / temperature) to
   // softmax(wanted / temperature), times temperature^2.
   void (*kl_divergence)(const float* x, const float* wanted, const RowClasses&, double temperature,
                         float* loss, Stream);
-  // Either output may be nullptr.
+  // Each output can be nullptr.
   void (*kl_divergence_grad)(const float* dy, const float* x, const float* wanted,
                              const RowClasses&, double temperature, float* dx, float* dwanted,
                              Stream);
   // *loss = the mean of (x - y)^2.
   void (*mse)(const float* x, const float* y, std::int64_t n, float* loss, Stream);
-  // Either output may be nullptr.
+  // Each output can be nullptr.
   void (*mse_grad)(const float* dy, const float* x, const float* y, std::int64_t n, float* dx,
                    float* d_y, Stream);
 
-  // to[batch, heads, tokens, width] of x[batch, tokens, heads * width], and back; of several tensors in
-  // as few kernels as may be, the span being the host's.
+  // Splits heads, x [batch, tokens, heads * width] to [batch, heads, tokens, width], or merges
+  // them. Uses as few kernels as possible for all tensors; the span is host memory.
   void (*split_heads)(std::span<const HeadsMove>, std::int64_t batch, std::int64_t heads, Stream);
   void (*merge_heads)(std::span<const HeadsMove>, std::int64_t batch, std::int64_t heads, Stream);
-  // Scores, as products leave them, become weights: hidden keys have 0.
+  // Softmax of attention scores in place; hidden keys get 0.
   void (*attention_weights)(const AttentionScores&, float* scores, Stream);
-  // ds = weights * (dp - sum(weights * dp)) in each row, which is the gradient of what softmax gets;
-  // in place of dp.
+  // ds = weights * (dp - sum(weights * dp)) for each row, the gradient of the scores before the
+  // softmax; in place of dp.
   void (*attention_grad)(const AttentionScores&, const float* weights, float* dp, Stream);
-  // The gradient of a bias[extents] whose steps in ds [batch, heads, tokens, keys] are 0 where it is
-  // repeated: to[extents].
+  // Gradient of a bias [extents], whose step in ds [batch, heads, tokens, keys] is 0 along
+  // broadcast axes.
   void (*bias_grad)(const AttentionScores&, const float* ds, float* to, Stream);
 
-  // moments[2][n], doubles: the mean of each channel of x[rows, n], and its variance as of all there
-  // is, 0 without rows.
+  // moments[2][n], double: mean and biased variance of each channel of x[rows, n]; 0 without rows.
   void (*channel_moments)(const float* x, std::int64_t rows, std::int64_t n, double* moments,
                           Stream);
-  // to[2][n] of these, the variance times `factor`.
+  // to[2][n] = moments as floats, the variance times `factor`.
   void (*float_moments)(const double* moments, std::int64_t n, double factor, float* to, Stream);
-  // y = gamma * (x - mean) / sqrt(variance + eps) + beta, and where `relu` what is above 0 of it.
+  // y = gamma * (x - mean) / sqrt(variance + eps) + beta; with `relu`, max(y, 0).
   void (*channel_norm)(const float* x, std::int64_t rows, const ChannelNorm&, float* y, Stream);
-  // Through moments, too, where these are the matrix's own.
+  // Gradients of channel_norm, including those through the moments if they are the matrix's own.
   void (*channel_norm_grad)(const float* dy, const float* x, std::int64_t rows, const ChannelNorm&,
                             const ChannelGrads&, Stream);
 
-  // The largest or the mean of each window. -inf, or 0, where one has nothing of x.
+  // Maximum or mean of each window; for an empty window -inf or 0.
   void (*pool)(const float* x, const Pools&, float* y, Stream);
-  // The gradient of a maximum is that of the first of equals. x is not read for means.
+  // Gradient of pool. The gradient of a maximum goes to the first of equal elements. Mean pooling
+  // does not read x.
   void (*pool_grad)(const float* dy, const float* x, const Pools&, float* dx, Stream);
 };
 

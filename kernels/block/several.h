@@ -1,5 +1,5 @@
-// Kernels of one kind in one launch. Their table is an argument of the kernel, so that nothing is copied
-// to the device before.
+// Several kernels of one kind in one launch. Their table is a kernel argument, so nothing has to be
+// copied to the device before the launch.
 #pragma once
 #include <span>
 
@@ -7,17 +7,17 @@
 
 namespace sten::kernels {
 
-// Arguments of a kernel are 4 KB at most, a grid's own among them.
+// Kernel arguments are at most 4 KB, including those of the grid.
 template <class Kernel>
 inline constexpr int most_in_arguments = (4096 - 64) / (sizeof(Kernel) + sizeof(std::int32_t));
 
 template <class Kernel, int most = most_in_arguments<Kernel>>
 struct Several {
   static constexpr int threads = Kernel::threads;
-  std::int32_t count = 0, ends[most]{};  // of their blocks
+  std::int32_t count = 0, ends[most]{};  // index after the last block of each
   Kernel parts[most]{};
 
-  // False without room for it.
+  // Returns false if there is no room.
   bool add(const Kernel& kernel) {
     static_assert(sizeof(Several) <= 4096 - 32);
     const std::int64_t end = blocks() + kernel.blocks();
@@ -27,7 +27,7 @@ struct Several {
     return true;
   }
   std::int64_t blocks() const { return count == 0 ? 0 : ends[count - 1]; }
-  // Parts are alike, or this is the most.
+  // The maximum over the parts.
   std::size_t shared_bytes() const {
     std::size_t most_bytes = 0;
     for (int k = 0; k < count; ++k)
@@ -42,8 +42,8 @@ struct Several {
   }
 };
 
-// Starts kernel_of(x) of each: one as it is, several in as few launches as their arguments have room,
-// or with so many in each.
+// Launches kernel_of(x) for each x: a single one directly, several with `most` per launch, or as
+// many as kernel arguments can hold.
 template <int most = 0, class Grid, class T, class F>
 void launch_several(Grid& grid, std::span<const T> all, F&& kernel_of) {
   using Kernel = decltype(kernel_of(all[0]));

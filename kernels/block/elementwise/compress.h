@@ -1,5 +1,5 @@
-// What bits keep, in order, and back: pieces are staged in shared memory, so that what is read and
-// written of device memory lies together.
+// Compress and expand (kernels/elementwise.h) on a device. A segment is staged in shared memory, so
+// that accesses of device memory are coalesced.
 #pragma once
 #include "kernels/block/elementwise/segments.h"
 
@@ -16,7 +16,8 @@ struct CountBits {
   STEN_DEVICE std::int64_t operator()(std::int64_t g) const { return bits_in(bits[g]); }
 };
 
-// The places of a piece's groups among what is kept of it. before[p]: what is kept before piece p.
+// Offsets of the groups of a segment among its kept elements. before[p]: number of elements that
+// are kept before segment p.
 template <class U>
 struct PackedSegments {
   static constexpr int threads = segment_threads, groups = segment_groups<U>;
@@ -28,7 +29,7 @@ struct PackedSegments {
   std::size_t shared_bytes() const {
     return (2 * threads + groups) * sizeof(std::int32_t) + 8 * groups * sizeof(U);
   }
-  // Returns how many are kept.
+  // Returns the number of kept elements.
   template <class Block>
   STEN_DEVICE std::int32_t find(Block& b, std::int64_t piece,
                                 typename Block::template Shared<std::int32_t> offsets) const {
@@ -68,7 +69,7 @@ struct Compress : PackedSegments<U> {
   }
 };
 
-// The inverse.
+// Inverse of Compress.
 template <class U>
 struct Expand : PackedSegments<U> {
   using Base = PackedSegments<U>;

@@ -35,7 +35,7 @@ struct MaskValues {
   }
 };
 
-// Elements of which `mask` leaves `key`, or, where is_other, anything else.
+// Counts elements x with (x & mask) == key; with is_other, the remaining elements.
 template <class U>
 struct CountMasked {
   static constexpr int groups = segment_groups<U>;

@@ -9,13 +9,13 @@ template <FloatKind kind>
 struct FloatKeys {
   using Bits = typename FloatBits<kind>::Bits;
   static constexpr Bits first_not_finite = FloatBits<kind>::first_not_finite;
-  // |x|, exact.
+  // |x|, exact in double.
   STEN_HOST_DEVICE static double magnitude(Bits bits) {
     return double{FloatBits<kind>::decode(magnitude_key(bits))};
   }
 };
 
-// f(FloatKeys<kind>{}).
+// Calls f(FloatKeys<kind>{}).
 template <class F>
 decltype(auto) with_keys(FloatKind kind, F&& f) {
   return with_float(kind,

@@ -1,5 +1,4 @@
-// Flat arrays by groups of 8 elements, which share a byte of bits: a thread takes a group at a
-// time.
+// Groups of 8 elements, which share a byte of a bit array. A thread handles one group at a time.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -8,7 +7,7 @@
 
 namespace sten::kernels {
 
-// Loaded and stored at once where the array is aligned for it.
+// A group that is loaded and stored as one vector if the array is aligned.
 template <class U>
 struct alignas(sizeof(U) == 1 ? 8 : 16) Group {
   U at[8];
@@ -16,7 +15,7 @@ struct alignas(sizeof(U) == 1 ? 8 : 16) Group {
 
 STEN_HOST_DEVICE inline std::int64_t groups_of(std::int64_t n) { return (n + 7) / 8; }
 
-// Elements of a group that there are.
+// Number of elements of a group inside of the array.
 STEN_HOST_DEVICE inline int group_size(std::int64_t n, std::int64_t group) {
   return n - 8 * group < 8 ? static_cast<int>(n - 8 * group) : 8;
 }
@@ -26,7 +25,7 @@ STEN_DEVICE bool is_group_aligned(const U* x) {
   return reinterpret_cast<std::uintptr_t>(x) % alignof(Group<U>) == 0;
 }
 
-// Zeros beyond the n elements.
+// Loads a group, with zeros after the n elements.
 template <class U>
 STEN_DEVICE Group<U> load_group(const U* x, std::int64_t n, std::int64_t group) {
   const U* from = x + 8 * group;
@@ -49,7 +48,7 @@ STEN_DEVICE void store_group(U* x, std::int64_t n, std::int64_t group, const Gro
     if (i < size) to[i] = g.at[i];
 }
 
-// The byte whose bits keep(i) says for the elements of a group.
+// The byte of a bit array with keep(i) for each element of a group.
 template <class F>
 STEN_DEVICE std::uint8_t byte_of(std::int64_t n, std::int64_t group, F&& keep) {
   const int size = group_size(n, group);
@@ -60,12 +59,12 @@ STEN_DEVICE std::uint8_t byte_of(std::int64_t n, std::int64_t group, F&& keep) {
 
 STEN_DEVICE inline int bits_in(std::uint8_t byte) { return std::popcount(byte); }
 
-// The bit of one element, of those that a kernel looks at one by one.
+// Bit i, for kernels that test single elements.
 STEN_DEVICE inline bool bit_of(const std::uint8_t* bits, std::int64_t i) {
   return bits[i >> 3] >> (i & 7) & 1;
 }
 
-// What a block of threads takes of an array: what it may stage of it in shared memory is 32 KiB.
+// A block of threads handles a segment, of which it can stage 32 KiB in shared memory.
 inline constexpr int segment_threads = 256;
 template <class U>
 inline constexpr int segment_groups = sizeof(U) == 8 ? 512 : 1024;
@@ -74,7 +73,7 @@ STEN_HOST_DEVICE inline std::int64_t segments_of(std::int64_t n, int groups) {
   return (groups_of(n) + groups - 1) / groups;
 }
 
-// f(group) for all groups of n elements; F has groups, how many a block takes.
+// Calls f(group) for all groups of n elements; F::groups is the number of groups per block.
 template <class F>
 struct EachGroup {
   static constexpr int threads = segment_threads;

@@ -1,5 +1,5 @@
-// What kernels/elementwise.h says of one floating-point type: sums of magnitudes, and the first
-// element that is not finite.
+// FloatKernels of kernels/elementwise.h on a device: sums of magnitudes, and the first element that
+// is not finite.
 #pragma once
 #include <limits>
 
@@ -8,8 +8,9 @@
 
 namespace sten::kernels {
 
-// sums[2 * p] and sums[2 * p + 1]: of all of piece p, and of what the bits keep. The sums have an
-// order, so 16 threads have one each of either, while the others load what comes next.
+// sums[2 * p] and sums[2 * p + 1]: of all elements of segment p, and of the kept ones. The order of
+// the partial sums is fixed, so 16 threads have one partial sum each of either, while the other
+// threads load the next elements.
 template <class E>
 struct SumSegments {
   using U = typename E::Bits;
@@ -75,7 +76,7 @@ struct SumSegments {
   }
 };
 
-// n where there is none.
+// Index of the first infinity or NaN; n if all elements are finite.
 template <class E>
 struct FirstNotFinite {
   using U = typename E::Bits;

@@ -1,12 +1,12 @@
-// A number for each piece of an array, and what comes before each piece: how kernels write in the
+// Reductions and prefix sums over the segments of an array, with which kernels write in the
 // elements' order.
 #pragma once
 #include "kernels/block/elementwise/groups.h"
 
 namespace sten::kernels {
 
-// before(t): the sum of v of all threads before t, or of the first `used` ones, if it is not 0, and then
-// 0 for the others. Returns the sum of all. scratch[2 * threads()].
+// Exclusive scan: before(t) is the sum of v over all threads before t, or over the first `used` if
+// it is not 0; the others then get 0. Returns the total. scratch [2 * threads()].
 template <class T, class Block, class V>
 STEN_DEVICE T scan(Block& b, typename Block::template Shared<T> scratch,
                    typename Block::template PerThread<T>& before, V&& v, int used = 0) {
@@ -14,7 +14,7 @@ STEN_DEVICE T scan(Block& b, typename Block::template Shared<T> scratch,
   b.for_each_thread([&](int t) {
     if (used == 0 || t < used) scratch[t] = v(t);
   });
-  int from = 0;  // which half has the sums so far
+  int from = 0;  // the half with the current sums
   for (int step = 1; step < all; step *= 2) {
     b.for_each_thread([&](int t) {
       if (used > 0 && t >= used) return;
@@ -30,8 +30,9 @@ STEN_DEVICE T scan(Block& b, typename Block::template Shared<T> scratch,
   return b.read(scratch, from + all - 1);
 }
 
-// Numbers of groups, a run of them for each thread: offsets[g] is the sum of f before group g of
-// `groups`, a multiple of threads(); scratch[2 * threads()]. Returns the sum of all.
+// Exclusive scan over groups, where each thread has a run of them: offsets[g] is the sum of f over
+// the groups before g. groups is a multiple of threads(); scratch [2 * threads()]. Returns the
+// total.
 template <class Block, class F>
 STEN_DEVICE std::int32_t compact_groups(Block& b, int groups,
                                         typename Block::template Shared<std::int32_t> scratch,
@@ -54,7 +55,8 @@ STEN_DEVICE std::int32_t compact_groups(Block& b, int groups,
   return all;
 }
 
-// of[p] is what F::combine makes of f(group), an int64_t, of all groups of piece p, from F::none().
+// of[p] reduces f(group), an int64_t, over the groups of segment p by F::combine, starting from
+// F::none().
 template <class F>
 struct ReduceSegments {
   static constexpr int threads = segment_threads;
@@ -82,7 +84,7 @@ struct ReduceSegments {
   }
 };
 
-// *all of the pieces' numbers.
+// *all reduces the results of the segments.
 template <class F>
 struct ReduceAll {
   static constexpr int threads = 1024;
@@ -110,7 +112,8 @@ struct ReduceAll {
   }
 };
 
-// counts[p] of the pieces becomes the sum of those before p, for p <= pieces.
+// Exclusive scan in place: counts[p] becomes the sum of the counts before p, for p <= number of
+// segments.
 struct ScanSegments {
   static constexpr int threads = 1024;
   std::int64_t pieces;
@@ -145,7 +148,7 @@ struct ScanSegments {
   }
 };
 
-// f over all n elements; waits for it.
+// Reduces f over n elements and waits for the result.
 template <class Grid, class F>
 std::int64_t reduce_all(Grid& grid, const F& f, std::int64_t n) {
   const std::int64_t pieces = segments_of(n, F::groups);
@@ -155,7 +158,7 @@ std::int64_t reduce_all(Grid& grid, const F& f, std::int64_t n) {
   return grid.fetch(of + pieces);
 }
 
-// The sums of f of all elements before each piece, [pieces + 1].
+// Sums of f over all elements before each segment, [segments + 1].
 template <class Grid, class F>
 const std::int64_t* sums_before(Grid& grid, const F& f, std::int64_t n) {
   const std::int64_t pieces = segments_of(n, F::groups);

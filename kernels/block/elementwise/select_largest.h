@@ -1,27 +1,27 @@
-// The elements of largest magnitude of a whole array: a radix selection, digit by digit, of which
-// the host knows nothing until it is done.
+// Magnitude pruning of a whole array: radix selection of the threshold, digit by digit, without a
+// round trip to the host.
 #pragma once
 #include "kernels/block/elementwise/segments.h"
 #include "kernels/elementwise.h"
 
 namespace sten::kernels {
 
-// As atomics of CUDA have it.
+// The type of CUDA's 64-bit atomics.
 using DeviceCount = unsigned long long;
 
-// The key of a given rank, of which the digits so far are known.
+// State of the search for the key of a given rank: its leading digits.
 struct SelectedKey {
-  DeviceCount key;     // those digits
-  DeviceCount rank;    // among the keys that begin with them
-  DeviceCount equals;  // how many these are
+  DeviceCount key;     // the digits so far
+  DeviceCount rank;    // among the keys with these digits
+  DeviceCount equals;  // number of keys with these digits
 };
 
-// The digits of a key, from the top: `bits` of them from bit `shift` on.
+// A digit of a key: `bits` bits from bit `shift` on.
 struct KeyDigit {
   static constexpr int most_bits = 11;
   int shift, bits;
 
-  // The one after `above`, which ends at bit `above`.
+  // The digit that follows after one that ends at bit `above`.
   static KeyDigit next(int above) {
     const int digits = (above + most_bits - 1) / most_bits;
     const int bits = (above + digits - 1) / digits;
@@ -31,11 +31,12 @@ struct KeyDigit {
 
 inline constexpr int most_key_bins = 1 << KeyDigit::most_bits;
 
-// Adds the keys that begin with selected->key to totals, by their next digit.
+// Histogram of the next digit over the keys that match selected->key so far, added to totals.
 template <class U>
 struct CountDigits {
   static constexpr int threads = 512;
-  // As many as some processors have at a time: each has a histogram to add to the totals.
+  // About the number of blocks that run at a time on a large GPU. Each adds its histogram to the
+  // totals.
   static constexpr std::int64_t most_blocks = 528;
   const U* x;
   std::int64_t n;
@@ -58,7 +59,7 @@ struct CountDigits {
     const U above = is_first ? U{0} : static_cast<U>(selected->key >> digit.shift >> digit.bits);
     const std::int64_t groups = groups_of(n), step = blocks() * threads;
     b.for_each_thread([&](int t) {
-      // Neighbours that are alike, as zeros are, are counted at once.
+      // Equal neighbours, such as zeros, are counted together.
       U last = 0;
       std::uint32_t run = 0;
       for (std::int64_t g = block * threads + t; g < groups; g += step) {
@@ -86,7 +87,7 @@ struct CountDigits {
   }
 };
 
-// Clears the totals before the first digit.
+// Clears the totals for the first digit.
 struct ClearTotals {
   static constexpr int threads = 1024;
   std::int64_t rank;
@@ -104,7 +105,7 @@ struct ClearTotals {
   }
 };
 
-// Puts the next digit to *selected, and clears the totals for the one after.
+// Appends the next digit to *selected and clears the totals.
 struct SelectDigit {
   static constexpr int threads = 256;
   KeyDigit digit;
@@ -145,7 +146,7 @@ struct SelectDigit {
   }
 };
 
-// How many elements of a group have the selected key, where some of them stay and some do not.
+// Number of elements of a group with the selected key; 0 if none of them is kept.
 template <class U>
 struct CountTies {
   static constexpr int groups = segment_groups<U>;
@@ -168,8 +169,8 @@ struct CountTies {
   }
 };
 
-// Bits of the keys above the selected one, and of the first of those that equal it: but rank + 1
-// of them stay. before[p]: equals before piece p; zeros where none stays.
+// Sets the bits of keys above the selected key, and of the first equals - rank - 1 keys that equal
+// it. before[p]: equal keys before segment p; 0 if none of them is kept.
 template <class U>
 struct KeepAbove {
   static constexpr int threads = segment_threads;
@@ -190,7 +191,7 @@ struct KeepAbove {
     const std::int64_t from = before[piece], to = before[piece + 1];
     const std::int64_t first = piece * groups, left = groups_of(n) - first;
     if (from >= stay || to <= stay) {
-      // From here on all or none.
+      // The remaining elements are all kept or all dropped.
       const bool is_kept = from < stay;
       b.for_each_thread([&](int t) {
         each_of(b, t, left < groups ? left : groups, [&](std::int64_t g) {
@@ -221,7 +222,7 @@ struct KeepAbove {
   }
 };
 
-// All bits, or none.
+// Sets all bits to 1 or to 0.
 struct FillBits {
   static constexpr int groups = segment_groups<std::uint8_t>;
   std::int64_t n;

@@ -6,7 +6,7 @@
 
 namespace sten::kernels {
 
-// `dense` is a library's.
+// dense: the product of a library.
 template <class Grid>
 GemmFunctions gemm_functions(void (*dense)(const GemmOperands&, Stream)) {
   return {dense,

@@ -1,10 +1,10 @@
-// y = x A^T with A in SlabLists, x and y rows of tokens, or of features.
+// y = x A^T with A in SlabLists; x and y have rows of tokens or rows of features.
 //
-// A block has the sums of 128 tokens x up to 128 lists, a warp up to 16 of them, a thread 4 tokens,
-// in registers. For each slab the block turns a tile of x (transposed_tile.h), 64 KB, so that several
-// blocks of a multiprocessor load and multiply in turns. For an entry a warp reads its value and
-// place, the same for all threads, and then a row of the tile, 16 bytes a thread: 4 cycles of shared
-// memory or more for 128 products.
+// A block has the sums of 128 tokens by up to 128 lists, a warp up to 16 lists, and a thread 4
+// tokens, in registers. For each slab the block transposes a tile of x (transposed_tile.h) of 64
+// KB, so that several blocks of a multiprocessor alternate between loading and multiplying. For
+// each entry a warp reads the value and its row, the same for all threads, and then that row of the
+// tile, 16 bytes per thread: at least 4 cycles of shared memory for 128 multiply-adds.
 #pragma once
 #include <cmath>
 
@@ -14,7 +14,7 @@
 
 namespace sten::kernels {
 
-// An entry with its value.
+// An entry of a list with its value.
 struct alignas(8) ListEntry {
   float value;
   std::int32_t row;  // of the tile
@@ -41,15 +41,15 @@ struct ListEntriesKernel {
 
 struct ListProductKernel {
   static constexpr int threads = 256, warp = TransposedTile::lanes, warps = threads / warp;
-  static constexpr int most_each = 16;  // lists of a warp
+  static constexpr int most_each = 16;  // lists per warp
   SlabLists of;
   const ListEntry* entries;
   TokenFloats<const float> x;
   TokenFloats<float> y;
   const float* bias;
-  int each;  // lists of a warp
+  int each;  // lists per warp
 
-  // The bits do not depend on `each`.
+  // The result does not depend on `each`.
   static int lists_of_warp(std::int64_t lists, std::int64_t tokens, int processors) {
     const std::int64_t tiles = (tokens + TransposedTile::tokens - 1) / TransposedTile::tokens;
     int each = most_each;
@@ -57,7 +57,7 @@ struct ListProductKernel {
       each /= 2;
     return each;
   }
-  // Blocks that share tokens follow each other.
+  // Blocks that read the same tokens are neighbours.
   STEN_HOST_DEVICE std::int64_t groups() const {
     return (of.lists + each * warps - 1) / (each * warps);
   }

@@ -1,10 +1,11 @@
-// The gradient of the values of a matrix in SlabLists of its rows: dy^T x at its entries.
+// Sampled product: the gradient of the values of a matrix in SlabLists of its rows, dy^T x at its
+// entries.
 //
-// A block has up to 512 entries of one slab and 64 rows, a warp up to 64 of them. It turns tiles of
-// x and dy (transposed_tile.h) of 128 tokens. For an entry a warp reads a row of x, and one of dy where
-// it is another than before; each thread adds up its 4 tokens of all tiles, in a register for each
-// entry, and these are added up across threads in the end. Tokens are in parts, whose sums are added
-// up by another kernel.
+// A block has up to 512 entries of one slab and 64 rows, a warp up to 64 entries. The block
+// transposes tiles of x and dy (transposed_tile.h) of 128 tokens. For each entry a warp reads a row
+// of x, and a row of dy if it differs from the previous one. Each thread sums its 4 tokens of all
+// tiles in one register per entry; the registers are summed across threads at the end. Tokens are
+// divided into parts, whose sums another kernel adds.
 #pragma once
 #include "kernels/block/gemm/transposed_tile.h"
 #include "kernels/block/gemm_functions.h"
@@ -14,10 +15,10 @@ namespace sten::kernels {
 
 struct ListSamplesKernel {
   static constexpr int threads = 256, warp = TransposedTile::lanes, warps = threads / warp;
-  static constexpr int each = 64, of_block = each * warps;  // entries of a warp, of a block
+  static constexpr int each = 64, of_block = each * warps;  // entries per warp and per block
   static constexpr int rows = 64, passes = rows * static_cast<int>(SlabLists::slab) / of_block;
   static constexpr std::int64_t of_part = 2048;  // tokens
-  static constexpr int apart = warp + 1;         // of an entry's sums in shared memory
+  static constexpr int apart = warp + 1;         // stride of an entry's sums in shared memory
 
   SlabLists of;
   TokenFloats<const float> dy, x;
@@ -102,7 +103,7 @@ struct ListSamplesKernel {
   }
 
  private:
-  // Which of the lists from starts[0] on has an entry.
+  // The list, counted from starts[0], that contains an entry.
   STEN_DEVICE static int row_of(const std::int64_t* starts, int count, std::int64_t entry) {
     int low = 0;
     for (int high = count; high - low > 1;) {

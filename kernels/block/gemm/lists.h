@@ -1,12 +1,12 @@
-// SlabLists of matrices (gemm_functions.h). All places of the matrix are looked up, twice: lists are
-// made once for a pattern, and kept with it.
+// Builds the SlabLists of a matrix (gemm_functions.h). Each position of the matrix is looked up
+// twice: lists are built once per sparsity pattern and cached with it.
 #pragma once
 #include "kernels/block/elementwise/segments.h"
 #include "kernels/block/gemm_functions.h"
 
 namespace sten::kernels {
 
-// The slot of an element of csr, or -1.
+// The slot of an element of csr; -1 if it is not stored.
 struct CsrFinder {
   CsrPositions of;
 
@@ -24,11 +24,11 @@ struct CsrFinder {
   }
 };
 
-// strip_of[unit, column in the chunk] = the strip that has it.
+// strip_of[unit, column in the chunk]: the strip of this column.
 struct NmgStripsKernel {
   static constexpr int threads = 256;
   NmgPositions of;
-  std::int64_t strips, all;  // of a chunk; of all units
+  std::int64_t strips, all;  // per chunk; of all units
   std::int32_t* strip_of;
 
   std::int64_t blocks() const { return (all + threads - 1) / threads; }
@@ -45,7 +45,7 @@ struct NmgStripsKernel {
     });
   }
 };
-// The same of n:m:g.
+// The slot of an element of n:m:g; -1 if it is not stored.
 struct NmgFinder {
   NmgPositions of;
   std::int64_t strips, chunks;
@@ -62,7 +62,7 @@ struct NmgFinder {
   }
 };
 
-// A thread has a list in a slab: it writes how many entries there are, or them where they begin.
+// A thread handles one list in one slab: it counts the entries, or writes them from their start on.
 template <class Find>
 struct SlabListsKernel {
   static constexpr int threads = 128;

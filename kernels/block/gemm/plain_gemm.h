@@ -1,4 +1,4 @@
-// Plain loops in place of a library's dense products: the CPU form of GemmFunctions::dense.
+// Dense products as plain loops: the CPU form of GemmFunctions::dense.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace sten::kernels {
 
-// To nearest, even where two are as near, without so many of the lowest bits.
+// Rounds to nearest, ties to even, without the `bits` lowest bits.
 inline float without_bits(float x, int bits) {
   if (!std::isfinite(x)) return x;
   const auto all = std::bit_cast<std::uint32_t>(x);
@@ -27,7 +27,7 @@ inline std::vector<float> without_bits(const float* x, std::int64_t rows, std::i
 
 inline void plain_dense_product(const GemmOperands& x, Stream stream);
 
-// Of factors that are rounded in copies.
+// Product of factors that are rounded in copies.
 inline void plain_rounded_product(const GemmOperands& x, Stream stream) {
   const int bits = x.factors == Factors::tf32 ? 13 : 16;
   const auto [a_rows, a_cols] = x.transpose_a ? std::pair(x.k, x.m) : std::pair(x.m, x.k);
@@ -47,7 +47,7 @@ inline void plain_rounded_product(const GemmOperands& x, Stream stream) {
   }
 }
 
-// Pointers are to memory of the host. Sums are double, in the order of k.
+// The product of GemmFunctions::dense on host memory. Sums are double, in the order of k.
 inline void plain_dense_product(const GemmOperands& x, Stream stream) {
   if (x.m == 0 || x.n == 0) return;
   if (x.factors != Factors::float32) return plain_rounded_product(x, stream);

@@ -1,15 +1,15 @@
-// Tiles of 128 tokens x up to 128 features in shared memory, features in rows.
+// Transposed tiles of 128 tokens by up to 128 features in shared memory, one feature per row.
 #pragma once
 #include "kernels/block/product/gemm_columns.h"
 
 namespace sten::kernels {
 
-// x[rows, cols], rows one after the other; T is float or const float.
+// Contiguous x[rows, cols]; T is float or const float.
 template <class T>
 struct PackedRows {
   T* x;
   std::int64_t rows, cols;
-  bool is_aligned;  // all rows begin at multiples of 16 bytes
+  bool is_aligned;  // all rows start at multiples of 16 bytes
 
   PackedRows(T* at, std::int64_t r, std::int64_t c)
       : x(at),
@@ -17,7 +17,7 @@ struct PackedRows {
         cols(c),
         is_aligned(reinterpret_cast<std::uintptr_t>(at) % 16 == 0 && c % 4 == 0) {}
 
-  // Four columns from one on; 0 beyond the matrix.
+  // Four columns from `col` on; 0 outside of the matrix.
   STEN_DEVICE Floats4 read(std::int64_t row, std::int64_t col) const {
     Floats4 v{};
     if (row >= rows) return v;
@@ -39,7 +39,7 @@ struct PackedRows {
   }
 };
 
-// Rows are tokens, or, by_features, features.
+// Rows are tokens; with by_features, rows are features.
 template <class T>
 struct TokenFloats {
   PackedRows<T> of;
@@ -52,22 +52,20 @@ struct TokenFloats {
   STEN_HOST_DEVICE std::int64_t features() const { return by_features ? of.rows : of.cols; }
 };
 
-// tile[feature][32] of four tokens each. A lane has its four tokens of a feature at
-// row(feature) ^ lane. So the threads of a warp use all banks of shared memory alike, both where
-// they read a feature of all tokens, and where each has four features of some tokens, which lie
-// together in memory.
+// tile[feature][32] of four tokens each. The four tokens of a lane for a feature are at
+// row(feature) ^ lane. This swizzle avoids bank conflicts when a warp reads one feature of all
+// tokens, and when each thread writes four features of a token that are neighbours in memory.
 struct TransposedTile {
   static constexpr int lanes = 32, tokens = 4 * lanes, most_features = 4 * lanes;
 
   STEN_HOST_DEVICE static constexpr int row(int feature) { return feature * lanes + feature / 4; }
-  // How many lanes have tokens from this one on.
+  // Number of lanes with tokens, from `token` on.
   STEN_HOST_DEVICE static int lanes_of(std::int64_t token, std::int64_t tokens) {
     const std::int64_t left = (tokens - token + 3) / 4;
     return left < lanes ? static_cast<int>(left) : lanes;
   }
 
-  // What thread t brings of the tokens and features from these on, for lanes that have tokens;
-  // features: a multiple of 4.
+  // Loads thread t's share of the tile, for lanes with tokens. features: a multiple of 4.
   template <class Block, class Shared>
   STEN_DEVICE static void load(const Block& b, int t, const TokenFloats<const float>& x,
                                std::int64_t token, std::int64_t feature, int features,
@@ -88,7 +86,7 @@ struct TransposedTile {
         tile[row(4 * quad + j) ^ lane] = Floats4{{in[0].v[j], in[1].v[j], in[2].v[j], in[3].v[j]}};
     }
   }
-  // The way back, plus bias[feature] if there is one.
+  // Stores the tile to y, plus bias[feature] unless it is nullptr.
   template <class Block, class Shared>
   STEN_DEVICE static void store(const Block& b, int t, const Shared& tile, int features,
                                 const float* bias, const TokenFloats<float>& y, std::int64_t token,

@@ -1,4 +1,4 @@
-// Functions of two tensors, comparisons and choices.
+// Binary operators, comparisons and where.
 #pragma once
 #include "kernels/block/elementwise/groups.h"
 #include "kernels/block/maps/binary_formulas.h"
@@ -27,7 +27,7 @@ struct BinaryGradElement {
   }
 };
 
-// Where both have the elements of the result, in its order.
+// For operands that both have the shape and order of the result.
 template <class F>
 struct BinaryGroup {
   static constexpr int groups = segment_threads;
@@ -43,7 +43,7 @@ struct BinaryGroup {
   }
 };
 
-// A byte for each element.
+// Writes one byte per element.
 template <class F, class T>
 struct TestGroup {
   static constexpr int groups = segment_threads;

@@ -1,5 +1,5 @@
-// Functions of two floats, their gradients, and tests, as libsten/ops/binary.cpp and compare.cpp have
-// them for the CPU.
+// Binary operators on float32, their gradients, and tests: the formulas of libsten/ops/binary.cpp
+// and compare.cpp.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -10,7 +10,7 @@ namespace sten::kernels {
 
 namespace formulas {
 
-// Without the function for squares, which are most, and their slopes.
+// Squares and their derivatives are the most frequent powers and need no call.
 STEN_DEVICE inline float power(float a, float b) {
   return b == 2 ? a * a : b == 1 ? a : std::pow(a, b);
 }
@@ -104,7 +104,7 @@ struct Xor {
 
 }  // namespace formulas
 
-// run(the formula of f).
+// Calls run(the formula of f).
 template <class Run>
 void with_formula(BinaryFunction f, Run&& run) {
   switch (f) {

@@ -1,5 +1,5 @@
-// Functions of one float, and their gradients of dy and what the operator keeps: those that
-// libsten/ops/activation.cpp and elementwise.cpp have for the CPU.
+// Unary operators on float32 and their gradients from dy and the saved tensor: the formulas of
+// libsten/ops/activation.cpp and elementwise.cpp.
 #pragma once
 #include <cmath>
 #include <type_traits>
@@ -9,7 +9,7 @@
 
 namespace sten::kernels {
 
-// One of a MapFunction has, as static functions,
+// The formula of a MapFunction has the static functions
 //   float value(float x, MapParameters p)
 //   float grad(float dy, float saved, MapParameters p)
 #define STEN_FORMULA(name, value_of, grad_of)                                                    \
@@ -32,7 +32,7 @@ inline constexpr float inv_sqrtpi = 0.56418958354775628695f;
 STEN_DEVICE inline float sigmoid_of(float x) { return 1 / (1 + std::exp(-x)); }
 STEN_DEVICE inline float sign_of(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x; }
 STEN_DEVICE inline float positive(float x) { return x > 0 ? x : 0.0f; }
-// NaN stays.
+// NaN stays NaN.
 STEN_DEVICE inline float at_least(float low, float x) { return x < low ? low : x; }
 STEN_DEVICE inline float at_most(float high, float x) { return x > high ? high : x; }
 
@@ -40,7 +40,7 @@ STEN_FORMULA(Scale, x* p.a, dy* p.a);
 STEN_FORMULA(Relu, x <= 0 ? 0.0f : x, k <= 0 ? 0.0f : dy);
 STEN_FORMULA(Tanh, std::tanh(x), dy*(1 - k * k));
 STEN_FORMULA(Sigmoid, sigmoid_of(x), dy* k*(1 - k));
-// erfc has the digits of small probabilities, which 1 + erf has not.
+// erfc keeps its precision for small probabilities; 1 + erf does not.
 STEN_FORMULA(Gelu, x*(std::erfc(-x* root_half) / 2),
              dy*(std::erfc(-k* root_half) / 2 + k * density_at_0 * std::exp(-k * k / 2)));
 struct GeluTanh {
@@ -129,7 +129,7 @@ STEN_FORMULA(Shrink,
 }  // namespace formulas
 #undef STEN_FORMULA
 
-// run(the formula of f).
+// Calls run(the formula of f).
 template <class Run>
 void with_formula(MapFunction f, Run&& run) {
   using F = MapFunction;

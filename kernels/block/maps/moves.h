@@ -1,4 +1,4 @@
-// Elements that are moved, and that become others of another kind.
+// Strided copies and casts.
 #pragma once
 #include <limits>
 
@@ -20,15 +20,15 @@ struct MoveWalked {
   }
 };
 
-// Matrices of an axis along which x is in order and one along which y is, by tiles of 32 x 32 that
-// are read and written in order.
+// Transposition of two axes, one contiguous in x and the other in y, by tiles of 32 x 32, so that
+// reads and writes are coalesced.
 template <class U>
 struct MoveTiles {
   static constexpr int side = 32, height = 8, threads = side * height, pitch = side + 1;
   const U* x;
   U* y;
-  std::int64_t in_extent, in_step;    // the axis of x's order; its step in y
-  std::int64_t out_extent, out_step;  // the axis of y's order; its step in x
+  std::int64_t in_extent, in_step;    // the axis contiguous in x; its step in y
+  std::int64_t out_extent, out_step;  // the axis contiguous in y; its step in x
   Walk others;
   std::int64_t matrices;
 
@@ -94,14 +94,15 @@ struct CastElement {
 
 template <class Grid>
 struct MovesOn {
-  // An axis along which operand j is in order; -1 if there is none.
+  // The axis along which operand j is contiguous; -1 if there is none.
   static int ordered(const MapAxes& axes, int j) {
     for (int d = 0; d < axes.count; ++d)
       if (axes.at[d].steps[j] == 1 && axes.at[d].extent > 1) return d;
     return -1;
   }
   static bool is_even(std::int64_t v) { return v % 2 == 0; }
-  // Pairs of elements as one where all of them are neighbours in both tensors.
+  // Merges pairs of elements to one element of twice the width if they are neighbours in both
+  // tensors.
   static bool widen(MapAxes& axes, const void* x, const void* y, int width) {
     const auto is_aligned = [&](const void* p) {
       return reinterpret_cast<std::uintptr_t>(p) % (2 * static_cast<std::size_t>(width)) == 0;
@@ -133,7 +134,7 @@ struct MovesOn {
   }
   template <class U>
   static void move_of(Grid& grid, const MapAxes& all, const void* x, void* y) {
-    constexpr std::int64_t least = 8;  // of a side of a matrix
+    constexpr std::int64_t least = 8;  // minimum extent of the two axes
     each_part(all, {}, [&](const MapAxes& axes, const WalkStart& s) {
       const U* from = static_cast<const U*>(x) + s.at[0];
       U* to = static_cast<U*>(y) + s.at[1];

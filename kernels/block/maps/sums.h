@@ -1,10 +1,10 @@
-// Sums over axes: in double, in an order that depends on shapes alone.
+// Sums over axes, in double, in an order that depends only on shapes.
 #pragma once
 #include "kernels/block/maps/walk.h"
 
 namespace sten::kernels {
 
-// Where sums go: as doubles, or divided, as floats.
+// Destination of sums: doubles, or floats divided by count.
 struct SumTo {
   double* sums = nullptr;
   float* floats = nullptr;
@@ -18,7 +18,7 @@ struct SumTo {
   }
 };
 
-// x[outer, n, inner] in pieces of n: to[outer, pieces, inner].
+// Sums x[outer, n, inner] over n in segments: to[outer, segments, inner].
 template <class T>
 struct SumShape {
   std::int64_t outer, n, inner, piece, pieces;
@@ -26,7 +26,8 @@ struct SumShape {
   SumTo to;
 };
 
-// Of many columns: a block sums a piece of 32 of them, by each of 8 threads every 8th row.
+// For large `inner`: a block sums a segment of 32 columns; each of 8 threads per column takes every
+// 8th row.
 template <class T>
 struct SumColumns {
   static constexpr int width = 32, height = 8, threads = width * height;
@@ -60,7 +61,7 @@ struct SumColumns {
   }
 };
 
-// Of one column: a block sums a piece of a line.
+// For inner = 1: a block sums a segment of a row.
 template <class T, int size>
 struct SumRow {
   static constexpr int threads = size;
@@ -87,15 +88,15 @@ struct SumRow {
   }
 };
 
-// Of so many rows sums are made by one kernel.
+// Up to this many rows are summed by one kernel.
 inline constexpr std::int64_t max_single_pass_rows = 256;
 
-// The sums of x[outer, n, inner] over n.
+// Sums of x[outer, n, inner] over n.
 template <class Grid, class T>
 void sum_middle(Grid& grid, std::int64_t outer, std::int64_t n, std::int64_t inner, const T* x,
                 const SumTo& to) {
-  // Pieces where there are too few sums for a device, of no less than pays; not of so few rows that a
-  // second kernel takes longer.
+  // Rows are cut into segments if there are too few sums to fill a device, but not into segments so
+  // short that a second kernel costs more than it gains.
   constexpr std::int64_t enough = 512, least_rows = 64, least_elements = 4096, short_line = 1024;
   const std::int64_t least = inner == 1 ? least_elements : least_rows;
   const std::int64_t units = outer * ((inner + 31) / 32);
@@ -122,7 +123,7 @@ void sum_middle(Grid& grid, std::int64_t outer, std::int64_t n, std::int64_t inn
     grid.launch(SumRow<double, 32>{rest});
 }
 
-// Neighbours of one kind as one axis; of axes of 1 nothing is left.
+// Merges neighbouring axes that are both summed or both not summed; drops axes of extent 1.
 inline SumAxes merged(const SumAxes& axes) {
   SumAxes all;
   for (int d = 0; d < axes.count; ++d) {
@@ -137,7 +138,7 @@ inline SumAxes merged(const SumAxes& axes) {
   return all;
 }
 
-// Over one axis after the other, of those that are left the longest.
+// Sums over one axis after the other, the longest first.
 template <class Grid, class T>
 void sum_axes(Grid& grid, const SumAxes& given, const T* x, const SumTo& to) {
   SumAxes axes = merged(given);
@@ -152,7 +153,7 @@ void sum_axes(Grid& grid, const SumAxes& given, const T* x, const SumTo& to) {
     if (d < longest) outer *= axes.extents[d];
     if (d > longest) inner *= axes.extents[d];
   }
-  if (longest < 0) return sum_middle(grid, 1, 1, inner, x, to);  // nothing is to be summed
+  if (longest < 0) return sum_middle(grid, 1, 1, inner, x, to);  // no axis is summed
   const std::int64_t n = axes.extents[longest];
   if (summed == 1) return sum_middle(grid, outer, n, inner, x, to);
   double* sums = grid.template scratch<double>(outer * inner);
@@ -161,7 +162,7 @@ void sum_axes(Grid& grid, const SumAxes& given, const T* x, const SumTo& to) {
   sum_axes<Grid, double>(grid, axes, sums, to);
 }
 
-// y[rows, n] += b[n], of less than 2^31 elements.
+// y[rows, n] += b[n], fewer than 2^31 elements.
 struct AddBias {
   Divisor n;
   const float* b;

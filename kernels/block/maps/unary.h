@@ -1,4 +1,4 @@
-// Functions of one tensor.
+// Unary operators.
 #pragma once
 #include "kernels/block/elementwise/groups.h"
 #include "kernels/block/maps/formulas.h"

@@ -1,12 +1,12 @@
-// Tensors that are walked along axes with steps of their own.
+// Strided walks over the axes of tensors.
 #pragma once
 #include "kernels/block/each_element.h"
 #include "kernels/block/map_functions.h"
 
 namespace sten::kernels {
 
-// Quotients of numbers below 2^31 by one in [1, 2^31), without a division (Granlund and Montgomery
-// 1994).
+// Exact quotients of values < 2^31 by a constant in [1, 2^31), without a division (Granlund and
+// Montgomery 1994).
 struct Divisor {
   std::uint32_t by = 1, factor = 1, shift = 0;
 
@@ -22,7 +22,7 @@ struct Divisor {
   }
 };
 
-// Less than 2^31 elements of a MapAxes.
+// The axes of a MapAxes with fewer than 2^31 elements.
 struct Walk {
   struct Axis {
     Divisor extent;
@@ -38,7 +38,7 @@ struct Walk {
       for (int j = 0; j < most_map_operands; ++j) at[d].steps[j] = axes.at[d].steps[j];
     }
   }
-  // Where element i of the walk is in the first so many operands.
+  // Offsets of element i of the walk in the first `operands` operands.
   template <int operands>
   STEN_DEVICE void find(std::uint32_t i, std::int64_t (&where)[operands]) const {
     for (int j = 0; j < operands; ++j) where[j] = 0;
@@ -59,13 +59,13 @@ inline std::int64_t size_of(const MapAxes& axes) {
   return n;
 }
 
-// Where a part of a walk begins: in the operands, and which element of the walk it is.
+// Start of a part of a walk: its offset in each operand, and its first element.
 struct WalkStart {
   std::int64_t at[most_map_operands] = {}, i = 0;
 };
 
-// f(axes, start) for parts of a walk that have less than `end` elements each; of none where it has
-// none.
+// Calls f(axes, start) for parts of a walk with fewer than `end` elements each; not at all for an
+// empty walk.
 template <class F>
 void each_part(MapAxes axes, const WalkStart& start, F&& f,
                std::int64_t end = std::int64_t{1} << 31) {
@@ -84,7 +84,7 @@ void each_part(MapAxes axes, const WalkStart& start, F&& f,
   each_part(axes, later, f, end);
 }
 
-// f(i, where) of element i of a walk.
+// Calls f(i, where) for element i of a walk.
 template <class F, int operands>
 struct WalkedElement {
   F f;
@@ -100,7 +100,7 @@ void launch_each(Grid& grid, const MapAxes& axes, const F& f) {
   grid.launch(EachElement<WalkedElement<F, operands>>{{f, Walk(axes)}, size_of(axes)});
 }
 
-// make(start) is the f of a part.
+// make(start) returns the f of a part.
 template <int operands, class Grid, class Make>
 void launch_walk(Grid& grid, const MapAxes& axes, Make&& make) {
   each_part(axes, {}, [&](const MapAxes& part, const WalkStart& start) {

@@ -1,4 +1,4 @@
-// Chunks of n:m:g in a tensor, as kernels over blocks see them.
+// The chunks of n:m:g in a tensor, for kernels.
 #pragma once
 #include <cmath>
 
@@ -11,8 +11,8 @@ namespace sten::kernels {
 
 // A chunk of one row block.
 struct NmgBlockUnit {
-  std::int64_t rows, cols;  // besides padding
-  std::int64_t offset;      // of its first element
+  std::int64_t rows, cols;  // without padding
+  std::int64_t offset;      // of the first element
 
   STEN_HOST_DEVICE NmgBlockUnit(const NmgFormat& f, const BlockMatrix& matrix, std::int64_t u) {
     const std::int64_t chunks = quotient(matrix.cols + f.strips() - 1, f.strips());
@@ -33,16 +33,17 @@ struct NmgBlockUnit {
   }
 
  private:
-  // Of numbers from 0 on; of 32 bits a device divides in a fifth of the time.
+  // For nonnegative operands. A device divides 32-bit integers in a fifth of the time of 64-bit
+  // ones.
   STEN_HOST_DEVICE static std::int64_t quotient(std::int64_t a, std::int64_t b) {
     return (a | b) >> 32 == 0 ? static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b)
                               : a / b;
   }
 };
 
-// The values of one: row r of strip s, inside of padding.
+// The elements of a chunk without padding: row r of strip s.
 struct NmgBlockChunk {
-  const void* x;  // of the tensor
+  const void* x;  // the whole tensor
   FloatKind kind;
   std::int64_t offset, row_stride, col_stride, rows, cols;
 
@@ -54,17 +55,17 @@ struct NmgBlockChunk {
   STEN_DEVICE std::int64_t at(std::int64_t r, std::int64_t s) const {
     return offset + r * row_stride + s * col_stride;
   }
-  // Of all kinds but f64; may be NaN.
+  // For all types but f64; can be NaN.
   STEN_DEVICE float magnitude_f32(std::int64_t r, std::int64_t s) const {
     return std::abs(load_float(x, kind, at(r, s)));
   }
-  // NaN as infinity.
+  // |x|, with NaN as infinity.
   STEN_DEVICE double magnitude(std::int64_t r, std::int64_t s) const {
     const double v = kind == FloatKind::f64 ? static_cast<const double*>(x)[at(r, s)]
                                             : double{load_float(x, kind, at(r, s))};
     return std::isnan(v) ? static_cast<double>(INFINITY) : std::abs(v);
   }
-  // f(r, s) for all of them within a phase, neighbours in memory by neighbouring threads.
+  // Within a phase: calls f(r, s) for all elements; neighbouring threads get neighbours in memory.
   template <class Block, class F>
   STEN_DEVICE void each(const Block& b, int t, F&& f) const {
     if (col_stride <= row_stride)

@@ -1,5 +1,5 @@
-// The exact fit of kernels/nmg_exact.h by a block of threads, from integer magnitudes on: the
-// decisions of kernels/reference/nmg_exact.cpp, which says why; so the same bits.
+// The exact fit of kernels/nmg_exact.h for integer magnitudes, by a block of threads. It takes the
+// decisions of kernels/reference/nmg_exact.cpp, which explains them, and gives the same bits.
 #pragma once
 #include <limits>
 
@@ -15,13 +15,12 @@ class NmgExactBlock {
   template <class U>
   using Shared = typename Block::template Shared<U>;
   using Strip = std::uint16_t;
-  using Sum = unsigned long long;  // as atomics of CUDA have it
+  using Sum = unsigned long long;  // the type of CUDA's 64-bit atomics
 
   static constexpr T infinite = std::numeric_limits<T>::max() / 16 * 5;
 
  public:
-  // For `cols` strips of `rows` values; pattern_of[strips] is where the result goes. Between
-  // phases.
+  // For `cols` strips of `rows` values. pattern_of [strips] is the result. Between phases.
   STEN_HOST_DEVICE NmgExactBlock(Block& block, const NmgFormat& format, std::int64_t rows,
                                  std::int64_t cols, Shared<Strip> pattern_of)
       : b_(block), f_(format), rows_(rows), cols_(cols), pattern_of_(pattern_of) {
@@ -44,7 +43,7 @@ class NmgExactBlock {
     first_ = b_.template shared<std::int32_t>(c);
   }
 
-  // For the magnitudes, [rows, cols], which are written in a phase before run().
+  // Magnitudes [rows, cols], to be written in a phase before run().
   STEN_DEVICE Shared<T> magnitudes() const { return x_; }
 
   STEN_DEVICE void run() {
@@ -74,9 +73,10 @@ class NmgExactBlock {
     return sum;
   }
 
-  // Every strip takes its best pattern, strips of zeros take none; then prices may change that.
+  // Assigns the best pattern to every strip, and none to strips of zeros; then finds prices if they
+  // pay.
   STEN_DEVICE void choose_first() {
-    // Sums of differences do not overflow, as in the reference.
+    // Sums of differences must not overflow; the reference uses the same shift.
     int shift = 0;
     while (sizeof(T) == 4 && (cols_ + 15) / 16 * 2 >> shift > 8) ++shift;
     b_.for_each_thread([&](int t) {
@@ -145,7 +145,7 @@ class NmgExactBlock {
     }
   }
 
-  // Strips that patterns have beyond g.
+  // Number of strips that exceed g in their patterns.
   STEN_DEVICE std::int64_t overflow(const Shared<std::int32_t>& size) {
     b_.for_each_thread([&](int t) {
       if (t == 0) sums_[0] = 0;
@@ -158,7 +158,7 @@ class NmgExactBlock {
     return static_cast<std::int64_t>(b_.read(sums_, 0));
   }
 
-  // The strips of each pattern, ascending: NmgGroups.
+  // Builds the strips of each pattern in ascending order, as NmgGroups.
   STEN_DEVICE void build_groups() {
     b_.for_each_thread([&](int t) {
       if (t != 0) return;
@@ -178,7 +178,8 @@ class NmgExactBlock {
     });
   }
 
-  // Within a phase: loss(p, q), the least that a strip of p loses by moving to q, and the strip.
+  // Within a phase: computes loss(p, q), the least that a strip of p loses by moving to q, and this
+  // strip.
   STEN_DEVICE void look_at(std::int64_t p, std::int64_t q) {
     T least = infinite;
     Strip mover = 0;
@@ -194,7 +195,7 @@ class NmgExactBlock {
     mover_[p * f_.count + q] = mover;
   }
 
-  // Dijkstra's algorithm from all overfull patterns; -1 if there is none.
+  // Dijkstra's algorithm from all overfull patterns; returns -1 if no pattern is overfull.
   STEN_DEVICE std::int32_t nearest_underfull() {
     const std::int64_t c = f_.count;
     b_.for_each_thread([&](int t) {
@@ -259,8 +260,7 @@ class NmgExactBlock {
     }
   }
 
-  // Of the patterns that are not closed: underfull ones come first at the same distance, then the
-  // lowest.
+  // The nearest open pattern; at the same distance an underfull one, then the lowest.
   STEN_DEVICE std::int64_t find_nearest() {
     const auto nearer = [](const Near& a, const Near& b) {
       if (a.distance != b.distance) return a.distance < b.distance;
@@ -279,8 +279,8 @@ class NmgExactBlock {
         .pattern;
   }
 
-  // One strip along each edge of the path; along a path of one edge as many as lose the same and
-  // are too many or too few, the lowest of them.
+  // Moves one strip along each edge of the path. Along a path of one edge, moves all strips with
+  // the same loss, the lowest first, as long as the patterns remain overfull and underfull.
   STEN_DEVICE void move_along(std::int64_t sink) {
     b_.for_each_thread([&](int t) {
       if (t != 0) return;
@@ -320,7 +320,8 @@ class NmgExactBlock {
     known_[q] = 0;
   }
 
-  // Strips without a pattern, padding among them, take those with room, both in ascending order.
+  // Assigns strips without a pattern, including padding, to patterns with room, both in ascending
+  // order.
   STEN_DEVICE void fill_up() {
     b_.for_each_thread([&](int t) {
       if (t != 0) return;

@@ -1,4 +1,4 @@
-// The exact fit of a chunk by a block of threads: from values to patterns.
+// The exact fit of one chunk by a block of threads: integer magnitudes and matching.
 #pragma once
 #include <cmath>
 
@@ -7,8 +7,9 @@
 
 namespace sten::kernels {
 
-// solve(T{}, count): T is int32_t where that loses nothing, else int64_t, and count(r, s) are the
-// magnitudes of the chunk in T, as in the fits of the CPU. Between phases; scratch[threads].
+// Calls solve(T{}, count), where count(r, s) is the magnitude of an element as integer T, with the
+// scales of the CPU fits. T is int32_t if it loses nothing, else int64_t. Between phases; scratch
+// [threads].
 template <class Block, class Solve>
 STEN_DEVICE void nmg_with_counts(Block& b, const NmgFormat& f, const NmgBlockChunk& in,
                                  typename Block::template Shared<double> scratch, Solve&& solve) {
@@ -44,7 +45,7 @@ STEN_DEVICE void nmg_with_counts(Block& b, const NmgFormat& f, const NmgBlockChu
   solve(std::int64_t{}, [&](std::int64_t r, std::int64_t s) { return scale(in.magnitude(r, s)); });
 }
 
-// The pattern of each strip of the chunk, [strips], as NmgExactTable gives them. Between phases.
+// Computes the pattern of each strip of the chunk, [strips], as NmgExactTable does. Between phases.
 template <class Block>
 class NmgExactChunk {
   template <class U>
@@ -74,7 +75,7 @@ class NmgExactChunk {
   Shared<double> scratch_;
 };
 
-// What this takes of the shared memory of a block that counts.
+// Counts the shared memory of NmgExactChunk.
 inline void nmg_exact_shared(CountingBlock& count, const NmgFormat& f) {
   const NmgExactChunk<CountingBlock> chunk(count, f);
   const NmgExactBlock<std::int64_t, CountingBlock> wide(count, f, f.m, f.strips(), nullptr);

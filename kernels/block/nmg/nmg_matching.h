@@ -1,13 +1,13 @@
-// The placement of a ragged chunk's strips by a block of threads: ChunkMatcher of
-// libsten/layout/nmg_matching.h, whose choices these are.
+// The matching of a ragged chunk by a block of threads, with the decisions of ChunkMatcher
+// (libsten/layout/nmg_matching.h).
 #pragma once
 #include "kernels/block/block.h"
 #include "kernels/nmg_exact.h"
 
 namespace sten::kernels {
 
-// The number of the pattern with these n ascending rows: PatternTable::find(), by the order that
-// the patterns are in. It goes through their list f(n, m) as PatternTable::fill() makes it.
+// Index of the pattern with these n ascending rows, as PatternTable::find(). Follows the recursion
+// by which PatternTable::fill() lists the patterns f(n, m).
 template <class Rows>
 STEN_HOST_DEVICE std::int32_t nmg_rank(const Rows& rows, std::int64_t n, std::int64_t m,
                                        std::int64_t count) {
@@ -31,8 +31,8 @@ STEN_HOST_DEVICE std::int32_t nmg_rank(const Rows& rows, std::int64_t n, std::in
   return static_cast<std::int32_t>(at);
 }
 
-// Of strips whose patterns reach into rows of padding: there they are free to have others, and take
-// what everyone takes who packs.
+// Assigns patterns to strips whose own patterns reach into rows of padding. There every pattern
+// with the same rows before the padding is valid, and the choice is that of packing on the CPU.
 template <class Block>
 class NmgMatchingBlock {
   template <class U>
@@ -52,8 +52,8 @@ class NmgMatchingBlock {
     merged_ = b.template shared<std::uint16_t>(f.n);
   }
 
-  // pattern_of[strips]: what the fit chose of `cols` strips of `rows` rows. Returns [strips]: where
-  // they are. Between phases.
+  // pattern_of [strips]: patterns of the fit for `cols` strips of `rows` rows. Returns the assigned
+  // patterns [strips]. Between phases.
   STEN_DEVICE Shared<std::int32_t> place(const Shared<std::uint16_t>& pattern_of, std::int64_t rows,
                                          std::int64_t cols) {
     b_.for_each_thread([&](int t) {
@@ -63,12 +63,12 @@ class NmgMatchingBlock {
   }
 
  private:
-  // What follows is one thread's.
+  // The following functions run in one thread.
   STEN_DEVICE void match_all(const Shared<std::uint16_t>& pattern_of, std::int64_t rows,
                              std::int64_t cols) {
     std::uint32_t search = 0;
     for (std::int64_t p = 0; p < f_.count; ++p) fill_[p] = 0, visited_[p] = 0;
-    // A strip's rows are the first of its pattern's.
+    // The kept rows of a strip are the first rows of its pattern.
     const auto kept = [&](std::int64_t s) {
       std::int64_t k = 0;
       if (s >= cols) return k;
@@ -120,7 +120,7 @@ class NmgMatchingBlock {
         const std::int64_t s = members_[queue_[head] * f_.g + j];
         if (kept(s) < f_.n) expand(s);
       }
-    if (end < 0) return;  // never: the fit is a placement
+    if (end < 0) return;  // unreachable: the fit is a valid assignment
     std::int32_t p = end, slot = fill_[end];
     fill_[end] = slot + 1;
     for (;;) {
@@ -134,7 +134,8 @@ class NmgMatchingBlock {
     }
   }
 
-  // f(pattern) for those that contain the first k rows of pattern `own`, until f returns true.
+  // Calls f(pattern) for the patterns that contain the first k rows of pattern `own`, until f
+  // returns true.
   template <class F>
   STEN_DEVICE void each_superset(std::int64_t own, std::int64_t k, F&& f) {
     const std::int64_t more = f_.n - k;
@@ -151,7 +152,7 @@ class NmgMatchingBlock {
         merged_[at] = is_own ? row(own, i++) : std::uint16_t{free_[chosen_[j++]]};
       }
       if (f(nmg_rank(merged_, f_.n, f_.m, f_.count))) return;
-      std::int64_t i = more - 1;  // the next combination of the free rows
+      std::int64_t i = more - 1;  // advance to the next combination of the free rows
       while (i >= 0 && chosen_[i] == free - more + i) --i;
       if (i < 0) return;
       for (chosen_[i] = chosen_[i] + 1; ++i < more;) chosen_[i] = chosen_[i - 1] + 1;

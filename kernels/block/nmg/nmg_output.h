@@ -1,4 +1,4 @@
-// What is written of a chunk whose strips have their patterns, by a block of threads.
+// Writes the parts of n:m:g of a chunk whose strips have their patterns, by a block of threads.
 #pragma once
 #include "kernels/block/functions.h"
 #include "kernels/block/nmg/nmg_chunk.h"
@@ -6,7 +6,7 @@
 
 namespace sten::kernels {
 
-// to[i] = from[j] of elements of a width.
+// to[i] = from[j] for elements of `width` bytes.
 STEN_DEVICE inline void copy_element(void* to, std::int64_t i, const void* from, std::int64_t j,
                                      int width) {
   if (width == 4)
@@ -33,7 +33,7 @@ class NmgOutputBlock {
   STEN_HOST_DEVICE NmgOutputBlock(Block& b, const NmgFormat& f)
       : b_(b), f_(f), matching_(b, f), strips_(b.template shared<Strip>(f.strips())) {}
 
-  // Of unit u. Between phases.
+  // Writes unit u. Between phases.
   STEN_DEVICE void write(const NmgBlockChunk& in, const Shared<Strip>& pattern_of, std::int64_t u,
                          const NmgParts& to) {
     if (to.pattern_of)
@@ -43,7 +43,7 @@ class NmgOutputBlock {
       });
     if (to.bits) set_bits(in, pattern_of, to.bits);
     if (!to.values && !to.index) return;
-    // Only in rows of padding strips are free to have other patterns than the fit gave them.
+    // With rows of padding, strips can need other patterns than the fit gave them.
     if (in.rows < f_.m)
       write_slots(in, pattern_of, matching_.place(pattern_of, in.rows, in.cols), u, to);
     else
@@ -63,7 +63,7 @@ class NmgOutputBlock {
   STEN_DEVICE void set_bits(const NmgBlockChunk& in, const Shared<Strip>& pattern_of,
                             std::uint8_t* bits) {
     b_.for_each_thread([&](int t) {
-      if (in.col_stride != 1) {  // bit by bit, but those of a word at once
+      if (in.col_stride != 1) {  // bit by bit, combined per word
         each_of(b_, t, in.cols, [&](std::int64_t s) {
           std::int64_t word = 0;
           std::uint32_t v = 0;
@@ -82,7 +82,7 @@ class NmgOutputBlock {
         });
         return;
       }
-      // Words of a row, but for the first and the last one all of this chunk.
+      // Words of a row; all but the first and the last belong to this chunk only.
       for (std::int64_t r = 0; r < in.rows; ++r) {
         const std::int64_t begin = in.at(r, 0), end = begin + in.cols;
         each_of(b_, t, ((end + 31) >> 5) - (begin >> 5), [&](std::int64_t w) {
@@ -97,7 +97,8 @@ class NmgOutputBlock {
     });
   }
 
-  // pattern_of: whose rows are kept; placed: in whose groups the strips are.
+  // pattern_of: patterns whose rows are kept; placed: patterns in whose groups the strips are
+  // stored.
   template <class Matched>
   STEN_DEVICE void write_slots(const NmgBlockChunk& in, const Shared<Strip>& pattern_of,
                                const Matched& matched, std::int64_t u, const NmgParts& to) {

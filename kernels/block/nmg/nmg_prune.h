@@ -1,4 +1,4 @@
-// n:m:g of whole tensors, a block of threads a chunk.
+// n:m:g fits of whole tensors; a block of threads handles one chunk.
 #pragma once
 #include "kernels/block/functions.h"
 #include "kernels/block/nmg/nmg_exact_chunk.h"
@@ -9,17 +9,18 @@
 
 namespace sten::kernels {
 
-// Fits chunks, and writes what is asked for.
+// The exact fit of chunks, and the requested parts.
 struct NmgExactKernel {
   static constexpr int threads = 128;
-  // Blocks share out the chunks that others left; few blocks, since most often there are none.
+  // Maximum number of blocks that share the chunks left over by another kernel. Most often there
+  // are none.
   static constexpr std::int64_t most_blocks_for_left = 1024;
   NmgFormat format;
   BlockMatrix matrix;
   const void* x;
   FloatKind kind;
   NmgParts to;
-  NmgLeft left{};  // what is ragged of it; all units where there is none
+  NmgLeft left{};  // handles its ragged units; all units if null
 
   STEN_HOST_DEVICE std::int64_t units() const { return NmgBlockUnit::count(format, matrix); }
   STEN_HOST_DEVICE std::int64_t blocks() const {
@@ -91,7 +92,7 @@ struct NmgSwapsKernel {
   const void* x;
   FloatKind kind;
   NmgParts to;
-  bool is_stored;  // magnitudes, in shared memory
+  bool is_stored;  // magnitudes are in shared memory
 
   std::int64_t blocks() const { return NmgBlockUnit::count(format, matrix); }
   std::size_t shared_bytes() const {

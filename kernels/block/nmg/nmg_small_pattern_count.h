@@ -1,7 +1,7 @@
-// n:m:g of few patterns, a warp a chunk: values are read once, fitted (nmg_warp.h), and what is
-// asked for is written (nmg_small_pattern_count_output.h), from shared memory and registers. Chunks that need
-// magnitudes of 64 bits are left for a second kernel, whose warps have more registers, and ragged
-// ones for others.
+// n:m:g fits with a small pattern count, by one warp per chunk. A chunk is read once, fitted
+// (nmg_warp.h), and written (nmg_small_pattern_count_output.h) from shared memory and registers.
+// Chunks that need 64-bit magnitudes are left to a second kernel with more registers per warp, and
+// ragged chunks to other kernels.
 #pragma once
 #include <utility>
 
@@ -12,7 +12,7 @@
 
 namespace sten::kernels {
 
-// Whether there is a form for them.
+// Whether these kernels support the format and type.
 inline bool nmg_has_small_pattern_count(const NmgFormat& f, FloatKind kind) {
   return f.count >= 2 && f.count <= max_small_pattern_count && f.strips() <= 128 &&
          kind != FloatKind::f64;
@@ -36,11 +36,11 @@ inline NmgSmallPatternCount nmg_small_pattern_count(const NmgFormat& f) {
   return small;
 }
 
-// Where chunks begin, in 32 bits where there are few enough of them.
+// Offsets of chunks, in 32 bits if there are few enough.
 struct NmgSmallPatternCountUnits {
   std::uint32_t chunks, row_blocks;
-  std::uint32_t ragged_row, ragged_col;  // which of them are, the last ones or none
-  std::int64_t down, right;              // from chunk to chunk
+  std::uint32_t ragged_row, ragged_col;  // the last row block and chunk if they are ragged
+  std::int64_t down, right;              // distance of chunks
 
   static NmgSmallPatternCountUnits of(const NmgFormat& f, const BlockMatrix& matrix) {
     const auto chunks = static_cast<std::uint32_t>((matrix.cols + f.strips() - 1) / f.strips());
@@ -54,7 +54,7 @@ struct NmgSmallPatternCountUnits {
   }
 };
 
-// Elements that are not f32, as bits of 4 bytes.
+// An element of any type but f32 as its bits.
 STEN_DEVICE inline std::uint32_t load_bits(const void* x, FloatKind kind, std::int64_t i) {
   return width_of(kind) == 2 ? static_cast<const std::uint16_t*>(x)[i]
                              : static_cast<const std::uint8_t*>(x)[i];
@@ -72,15 +72,16 @@ STEN_DEVICE inline float decode_bits(FloatKind kind, std::uint32_t bits) {
   }
 }
 
-// What is left of [units]: `of` is 0 or one of these, and so many there are.
+// Units left over for other kernels. `of` [units] is 0, `ragged` or `wide`; `count` is the number
+// of each.
 struct NmgLeft {
   static constexpr std::uint8_t ragged = 1, wide = 2;
   std::uint8_t* of;
-  std::uint32_t* count;  // [3], added to
+  std::uint32_t* count;  // [3], incremented
 };
 
-// Of up to C patterns and 32 K strips; of N:M, if N is not 0. With T int64_t it is for what one with
-// int32_t has left as wide.
+// For at most C patterns and 32 K strips, and for n:m = N:M unless N is 0. The kernel for int64_t
+// handles the chunks that the kernel for int32_t has left as `wide`.
 template <int C, int K, int N = 0, int M = 0, class T = std::int32_t>
 struct NmgSmallPatternCountKernel {
   static constexpr int threads = 32;
@@ -102,7 +103,7 @@ struct NmgSmallPatternCountKernel {
   STEN_HOST_DEVICE std::int64_t all() const {
     return matrix.batches * units.row_blocks * std::int64_t{units.chunks};
   }
-  // Wide chunks are rare: blocks share them out.
+  // Wide chunks are rare, so blocks share them.
   STEN_HOST_DEVICE std::int64_t blocks() const {
     constexpr std::int64_t most = 2048;
     return is_wide && all() > most ? most : all();
@@ -165,7 +166,7 @@ struct NmgSmallPatternCountKernel {
     }
   }
 
-  // Whether the chunk at that offset is one for T.
+  // Fits and writes the chunk at `offset`; returns false if it needs another kernel.
   template <class Block>
   STEN_DEVICE bool prune(Block& b, std::int64_t u, std::int64_t offset) const {
     using Fit = NmgWarpFit<C, K, Block, N, M, T>;
@@ -181,7 +182,7 @@ struct NmgSmallPatternCountKernel {
     return true;
   }
 
-  // Magnitudes of 64 bits, as nmg_with_counts() has them.
+  // Loads 64-bit magnitudes, with the scale of nmg_with_counts().
   template <class Block, class Fit>
   STEN_DEVICE void load_wide(Block& b, Fit& fit, Output<Block>& out, std::int64_t offset) const {
     const auto magnitudes = fit.magnitudes();
@@ -226,13 +227,14 @@ struct NmgSmallPatternCountKernel {
     });
   }
 
-  // Those of 32 bits, unless they need more.
+  // Loads 32-bit magnitudes; returns false if they do not suffice.
   template <class Block, class Fit>
   STEN_DEVICE bool load(Block& b, Fit& fit, Output<Block>& out, std::int64_t offset) const {
     auto most = b.template per_thread<std::uint32_t>();
-    auto least = b.template per_thread<std::uint32_t>();  // less one, so that zeros are great
+    auto least =
+        b.template per_thread<std::uint32_t>();  // minus 1, so that zeros become the greatest
     const auto magnitudes = fit.magnitudes();
-    // They are floats at first.
+    // First as floats.
     const auto read = [&](int t, auto&& bits_at, auto&& decode) {
       most(t) = 0;
       least(t) = ~0u;
@@ -277,7 +279,7 @@ struct NmgSmallPatternCountKernel {
   }
 };
 
-// launch(C, K, N, M) as constants, of the smallest form that has room.
+// Calls launch(C, K, N, M) with constants of the smallest instantiation that fits.
 template <class F>
 void with_small_pattern_count(const NmgFormat& f, F&& launch) {
   const auto with = [&]<int... form>(std::integer_sequence<int, form...>) {
@@ -298,7 +300,7 @@ void with_small_pattern_count(const NmgFormat& f, F&& launch) {
     with(std::integer_sequence<int, 8, 4, 0, 0>{});
 }
 
-// The counts of what is left are 0 before; ragged chunks are left.
+// left.count is 0 before the call; ragged chunks are left over.
 template <class Grid>
 void nmg_prune_small_pattern_count(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix,
                                    const void* x, FloatKind kind, const NmgParts& to,

@@ -1,4 +1,5 @@
-// What is written of a chunk of few patterns by the warp that has fitted it (nmg_warp.h).
+// Writes the parts of n:m:g of a chunk with a small pattern count, by the warp that fitted it
+// (nmg_warp.h).
 #pragma once
 #include "kernels/block/functions.h"
 #include "kernels/block/nmg/nmg_chunk.h"
@@ -6,7 +7,7 @@
 
 namespace sten::kernels {
 
-// An element that is not f32, of its bits.
+// Stores an element of any type but f32 from its bits.
 STEN_DEVICE inline void store_bits(void* x, FloatKind kind, std::int64_t i, std::uint32_t bits) {
   if (width_of(kind) == 2)
     static_cast<std::uint16_t*>(x)[i] = static_cast<std::uint16_t>(bits);
@@ -14,7 +15,7 @@ STEN_DEVICE inline void store_bits(void* x, FloatKind kind, std::int64_t i, std:
     static_cast<std::uint8_t*>(x)[i] = static_cast<std::uint8_t>(bits);
 }
 
-// Of up to C patterns and 32 K strips; of N:M, if N is not 0.
+// For at most C patterns and 32 K strips, and for n:m = N:M unless N is 0.
 template <int C, int K, class Block, int N = 0, int M = 0>
 class NmgSmallPatternCountOutput {
   template <class U>
@@ -32,7 +33,7 @@ class NmgSmallPatternCountOutput {
         pattern_of_(b.template shared<std::uint8_t>(width)),
         index_(b.template shared<std::uint8_t>(f.strips())) {}
 
-  // Of unit u, which begins at that offset of the matrix. Between phases.
+  // Writes unit u, which starts at `offset` of the matrix. Between phases.
   template <class Lanes>
   STEN_DEVICE void write(Lanes& lanes, std::int64_t u, std::int64_t offset,
                          const BlockMatrix& matrix, FloatKind kind, const NmgParts& to) const {
@@ -59,7 +60,7 @@ class NmgSmallPatternCountOutput {
     const auto rows_of = [&](int t, int k) {
       return k * 32 + t < f_.strips() ? f_.rows_of(lanes(t).pattern[k]) : 0;
     };
-    // 32 bits from bit `at` on.
+    // Sets 32 bits from bit `at` on.
     const auto set = [&](std::int64_t at, std::uint32_t v) {
       const int by = static_cast<int>(at & 31);
       if (const std::uint32_t low = v << by; low != 0) b_.or_bits(bits, at >> 5, low);
@@ -67,7 +68,8 @@ class NmgSmallPatternCountOutput {
         b_.or_bits(bits, (at >> 5) + 1, high);
     };
     if (matrix.col_stride == 1) {
-      // Strips are neighbours: thread r * K + k has the word of row r of 32 of them.
+      // Strips are neighbours in memory: thread r * K + k has the word of row r for strips 32 k to
+      // 32 k + 31.
       auto word = b_.template per_thread<std::uint32_t>();
       for (int r = 0; r < m(); ++r)
         for (int k = 0; k < K; ++k) {
@@ -95,14 +97,15 @@ class NmgSmallPatternCountOutput {
     });
   }
 
-  // Sorted in shared memory, then written in order.
+  // Sorts the strips by pattern in shared memory, then writes them in order.
   STEN_DEVICE void write_slots(std::int64_t u, FloatKind kind, const NmgParts& to) const {
-    // Here strips t * K + k are thread t's: those before them are those of the threads before.
+    // Thread t has strips t * K + k here, so that the strips before them belong to the threads
+    // before t.
     const auto pattern = [&](int t, int k) {
       const int s = t * K + k;
       return s < f_.strips() ? int{pattern_of_[s]} : C;
     };
-    // Counts of four patterns, each of up to 128, in a word.
+    // Counts of four patterns, each at most 128, in a word.
     const auto one = [](int p, int first) {
       const int i = p - first;
       return i >= 0 && i < 4 ? std::uint32_t{1} << 8 * i : 0;

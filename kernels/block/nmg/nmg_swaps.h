@@ -1,12 +1,11 @@
-// The fit of n:m:g by swaps (section 5.2 of the paper, as on its GPUs), by a block of threads:
-// strips exchange their patterns until that keeps no more. It needs no table of patterns times
-// patterns.
+// The fit of n:m:g by swaps (section 5.2 of the paper, the method for GPUs), by a block of threads:
+// strips exchange patterns until no exchange keeps more. It needs no table of patterns by patterns.
 //
-// First pairs of strips change places, pattern after pattern with the one that gains the most by
-// it. Then rings of any length do: labels of patterns, from which a strip's move to another pattern
-// subtracts what it gains, settle if and only if no ring gains anything (Bellman and Ford). So what
-// is kept in the end is the most that can be, as in the exact fit, whose integer magnitudes these
-// are; among assignments that keep the same, it may be another one.
+// First, pairs of strips swap: for each pattern in turn, the swap with the greatest gain. Then
+// cycles of any length swap: labels of patterns, relaxed by the gains of moves, converge if and
+// only if no cycle has a gain (Bellman-Ford). The result therefore keeps the maximum, as the exact
+// fit does with the same integer magnitudes; among assignments that keep the same, it can be
+// another one.
 #pragma once
 #include <type_traits>
 
@@ -20,17 +19,17 @@ class NmgSwapsBlock {
   template <class U>
   using Shared = typename Block::template Shared<U>;
   using Strip = std::uint16_t;
-  // Of sums along paths, which may have as many edges as there are patterns.
+  // Sum along a path, which can have as many edges as there are patterns.
   using Label = std::conditional_t<sizeof(T) == 4, std::int64_t, __int128>;
   static constexpr Strip none = 0xffff;
 
   struct Swap {
     T gain;
-    std::int32_t pattern, mine, other;  // slots that change strips
+    std::int32_t pattern, mine, other;  // slots whose strips swap
   };
 
  public:
-  // Values that are not stored in shared memory are decoded again each time.
+  // is_stored: keeps magnitudes in shared memory; otherwise they are decoded each time.
   STEN_HOST_DEVICE NmgSwapsBlock(Block& block, const NmgFormat& format, std::int64_t rows,
                                  std::int64_t cols, bool is_stored, Shared<Strip> pattern_of)
       : b_(block),
@@ -50,7 +49,7 @@ class NmgSwapsBlock {
     found_ = b_.template shared<std::int32_t>(b_.threads());
   }
 
-  // count(r, s) are the integer magnitudes. Between phases.
+  // count(r, s) is the integer magnitude. Between phases.
   template <class Count>
   STEN_DEVICE void run(const NmgBlockChunk& in, const Count& count) {
     if (is_stored_) {
@@ -78,7 +77,8 @@ class NmgSwapsBlock {
     begin(score);
     swap_pairs(score);
     rotate_cycles(score);
-    // Strips of padding, all alike, fill what is left in ascending order, as everywhere.
+    // Strips of padding, which are all alike, fill the remaining slots in ascending order, as in
+    // every fit.
     b_.for_each_thread([&](int t) {
       if (t != 0) return;
       std::int64_t next = cols_;
@@ -92,8 +92,8 @@ class NmgSwapsBlock {
     });
   }
 
-  // The lowest strips whose best pattern it is begin in it; the others, and strips of zeros, where
-  // there is room.
+  // Each pattern starts with the lowest strips whose best pattern it is; the remaining strips, and
+  // strips of zeros, start where there is room.
   template <class Score>
   STEN_DEVICE void begin(const Score& score) {
     b_.for_each_thread([&](int t) {
@@ -147,10 +147,10 @@ class NmgSwapsBlock {
       }
     }
   }
-  // Of a strip of p and one of another pattern; of the lowest one among equals.
+  // The best swap of a strip of p with a strip of another pattern; among equal swaps the lowest.
   template <class Score>
   STEN_DEVICE Swap best_swap(std::int64_t p, const Score& score) {
-    // What a strip of pattern `from` gains at most by moving to `to`, and its slot.
+    // The greatest gain of moving a strip from pattern `from` to `to`, and its slot.
     const auto most = [&](std::int64_t from, std::int64_t to, std::int32_t& slot) {
       T gain = std::numeric_limits<T>::min();
       for (std::int64_t i = from * f_.g; i < (from + 1) * f_.g; ++i) {
@@ -198,7 +198,7 @@ class NmgSwapsBlock {
           [&](int t) { each_of(b_, t, f_.count, [&](std::int64_t q) { via_[q] = -1; }); });
     }
   }
-  // via: the slot whose strip's move lowered a label last.
+  // One relaxation. via: the slot whose strip lowered a label last.
   template <class Score>
   STEN_DEVICE bool lower_labels(const Score& score) {
     const auto of_thread = [&](int t) {
@@ -227,11 +227,11 @@ class NmgSwapsBlock {
     return reduce<std::int32_t>(b_, found_, of_thread,
                                 [](std::int32_t a, std::int32_t b) { return a | b; }) != 0;
   }
-  // Within a phase, by one thread: turns the rings that moves make, each of which gains. They have
-  // no pattern in common.
+  // Within a phase, by one thread: applies the cycles in `via`, each of which has a gain. Cycles do
+  // not share patterns.
   STEN_DEVICE std::int32_t rotate_found() {
     std::int32_t any = 0;
-    for (std::int64_t q = 0; q < f_.count; ++q) size_[q] = 0;  // which walk was there
+    for (std::int64_t q = 0; q < f_.count; ++q) size_[q] = 0;  // index of the walk that visited it
     for (std::int32_t q = 0; q < f_.count; ++q) {
       std::int64_t at = q;
       for (; size_[at] == 0; at = via_[at] / f_.g) {
@@ -263,7 +263,8 @@ class NmgSwapsBlock {
   Shared<Swap> swaps_;
 };
 
-// The pattern of each strip of the chunk, [strips], as FitMethod::swaps. Between phases.
+// Computes the pattern of each strip of the chunk, [strips], as FitMethod::swaps does. Between
+// phases.
 template <class Block>
 class NmgSwapsChunk {
   template <class U>
@@ -292,7 +293,7 @@ class NmgSwapsChunk {
   Shared<double> scratch_;
 };
 
-// What this takes of the shared memory of a block that counts.
+// Counts the shared memory of NmgSwapsChunk.
 inline void nmg_swaps_shared(CountingBlock& count, const NmgFormat& f, bool is_stored) {
   const NmgSwapsChunk<CountingBlock> chunk(count, f, is_stored);
   const NmgSwapsBlock<std::int64_t, CountingBlock> wide(count, f, f.m, f.strips(), is_stored,

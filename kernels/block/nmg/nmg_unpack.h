@@ -1,4 +1,5 @@
-// All elements of a tensor from its n:m:g and back, a block of threads a chunk.
+// Unpacks n:m:g to all elements of a tensor, and gathers its values from them; a block of threads
+// handles one chunk.
 #pragma once
 #include <type_traits>
 
@@ -6,7 +7,7 @@
 
 namespace sten::kernels {
 
-// U and I are the elements' bits and those of the index; T threads.
+// U: bits of an element; I: type of the index; T: threads.
 template <class U, class I, int T>
 struct NmgUnpackKernel {
   static constexpr int threads = T;
@@ -53,7 +54,7 @@ struct NmgUnpackKernel {
   }
 };
 
-// The values at the positions of an n:m:g.
+// Gathers the elements at the positions of an n:m:g.
 template <class U, class I, int T>
 struct NmgGatherKernel {
   static constexpr int threads = T;
@@ -86,7 +87,7 @@ struct NmgGatherKernel {
   }
 };
 
-// launch(U{}, the index as it is stored, the threads of a block as a constant).
+// Calls launch(U{}, the typed index, the number of threads as a constant).
 template <class F>
 void with_nmg_index(const NmgFormat& f, int width, const void* index, F&& launch) {
   with_unsigned(width, [&]<class U>(U u) {

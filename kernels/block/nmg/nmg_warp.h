@@ -1,8 +1,8 @@
-// The exact fit of n:m:g of few patterns by a warp: the decisions of nmg_exact.h from integer
-// magnitudes on, so the same bits, with all that threads need often in registers.
+// The exact fit of n:m:g with a small pattern count, by a warp. It takes the decisions of
+// nmg_exact.h for integer magnitudes, so it gives the same bits, and keeps frequently used state in
+// registers.
 //
-// Strip k * 32 + t is thread t's; and of what there is once for each pattern, thread p has pattern
-// p's.
+// Thread t has the strips k * 32 + t, and thread p also has the state of pattern p.
 #pragma once
 #include <bit>
 #include <limits>
@@ -16,28 +16,28 @@ namespace sten::kernels {
 
 inline constexpr int max_small_pattern_count = 8;
 
-// A format of few patterns, ready for kernels.
+// A format with a small pattern count, prepared for kernels.
 struct NmgSmallPatternCount {
   std::int32_t n, m, count, g;
   double per_strips, per_g;  // 1 / strips, 1 / (10 g)
   std::uint8_t row[8][8];    // of each pattern, [count][n], ascending
-  std::uint64_t rows;        // their bits, a byte for each pattern
+  std::uint64_t rows;        // rows of a pattern as bits, one byte per pattern
 
   STEN_HOST_DEVICE std::int32_t strips() const { return count * g; }
-  // For patterns of the threads' own: what they look up in tables, they would get one by one.
+  // For a pattern index that differs between threads, whose table lookups would be serialized.
   STEN_HOST_DEVICE std::uint32_t rows_of(std::int32_t p) const {
     return static_cast<std::uint32_t>(rows >> 8 * p) & 0xff;
   }
 };
 
-// a / b of whole numbers below 2^40 and 2^12, towards zero; per_b is 1 / b.
+// a / b for integers |a| < 2^40 and b < 2^12, truncated; per_b is 1 / b.
 STEN_HOST_DEVICE inline std::int64_t nmg_quotient(std::int64_t a, double per_b) {
-  // Half a unit away from where it would be another quotient: rounding does not matter.
+  // The added half keeps the quotient away from integers, so rounding does not matter.
   const double q = (static_cast<double>(a < 0 ? -a : a) + 0.5) * per_b;
   return a < 0 ? -static_cast<std::int64_t>(q) : static_cast<std::int64_t>(q);
 }
 
-// nmg_next_price() of 32 bits without its division.
+// nmg_next_price() in 32 bits without its division.
 STEN_HOST_DEVICE inline std::int32_t nmg_next_price_small_pattern_count(
     std::int32_t price, std::int64_t gap, std::int32_t of_pattern, std::int32_t g, double per_g) {
   constexpr std::int64_t most = nmg_most_score<std::int32_t>;
@@ -46,8 +46,8 @@ STEN_HOST_DEVICE inline std::int32_t nmg_next_price_small_pattern_count(
   return static_cast<std::int32_t>(next < -most ? -most : next > most ? most : next);
 }
 
-// Scores, int32_t or int64_t, with the pattern p below them, so that the greatest key is that of the
-// greatest score, and of these of the first pattern.
+// A score, int32_t or int64_t, above the inverted pattern index in the low bits: the greatest key
+// has the greatest score, and among equal scores the lowest pattern.
 template <class T>
 using NmgKey = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 template <class T>
@@ -56,8 +56,8 @@ STEN_HOST_DEVICE NmgKey<T> nmg_key(T score, int p) {
          static_cast<NmgKey<T>>(max_small_pattern_count - 1 - p);
 }
 
-// Up to C patterns and 32 K strips. The rows of patterns are those of N:M, known when compiling, if
-// N is not 0. T is of the magnitudes, int32_t, or int64_t for chunks that need it.
+// For at most C patterns and 32 K strips. The rows of patterns are those of N:M, known at compile
+// time, unless N is 0. T is the type of magnitudes, int32_t, or int64_t for chunks that need it.
 template <int C, int K, class Block, int N = 0, int M = 0, class T = std::int32_t>
 class NmgWarpFit {
   template <class U>
@@ -66,8 +66,9 @@ class NmgWarpFit {
   using Key = NmgKey<T>;
 
   static constexpr T infinite = std::numeric_limits<T>::max() / 16 * 5;
-  static constexpr Int none = C;  // the pattern of strips of zeros, and beyond the last one
-  // Added to differences of keys, so that none is below 0; nothing finite is above `most_finite`.
+  static constexpr Int none = C;  // the pattern of strips of zeros and of strips after the last
+  // middle: added to differences of keys to keep them nonnegative; most_finite: upper bound of
+  // finite keys.
   static constexpr Key middle = Key{nmg_most_score<T>} << 3, most_finite = 2 * middle + 16;
 
   STEN_DEVICE static T score_of(Key key) { return static_cast<T>(key >> 3); }
@@ -76,7 +77,7 @@ class NmgWarpFit {
  public:
   static constexpr int width = 32 * K;
 
-  // A thread's strips, and the pattern of its number.
+  // The strips of a thread, and its pattern.
   struct Lane {
     Key key[K][C], own[K], other[K];
     Int pattern[K];
@@ -97,11 +98,10 @@ class NmgWarpFit {
         size_(b.template shared<Int>(C)),
         via_(b.template shared<Int>(C)) {}
 
-  // For the magnitudes, [m, width], those of a thread's strips written by the thread; 0 beyond the
-  // last strip.
+  // Magnitudes [m, width]; each thread writes those of its strips, with 0 after the last strip.
   STEN_DEVICE Shared<T> magnitudes() const { return x_; }
 
-  // Leaves the patterns in lanes(t).pattern. Between phases.
+  // Writes the patterns to lanes(t).pattern. Between phases.
   STEN_DEVICE void run(Lanes& lanes) {
     const bool all = choose_first(lanes);
     known_ = 0;
@@ -114,8 +114,8 @@ class NmgWarpFit {
   }
 
  private:
-  // Every strip takes its best pattern, strips of zeros take none; then prices may change that.
-  // Whether all strips have one.
+  // Assigns the best pattern to every strip, and none to strips of zeros. Returns whether all
+  // strips have a pattern.
   STEN_DEVICE bool choose_first(Lanes& lanes) {
     b_.for_each_thread([&](int t) {
       Lane& l = lanes(t);
@@ -151,7 +151,7 @@ class NmgWarpFit {
     return all;
   }
   STEN_DEVICE void price(Lanes& lanes) {
-    // Sums of differences do not overflow, as in the reference.
+    // Sums of differences must not overflow; the reference uses the same shift.
     int shift = 0;
     while ((f_.strips() + 15) / 16 * 2 >> shift > 8) ++shift;
     const auto gaps = [&](int t) {
@@ -168,7 +168,7 @@ class NmgWarpFit {
     find_prices(lanes, nmg_quotient(((high << 16) + low) << shift, f_.per_strips));
   }
 
-  // Those of patterns that there are not are 0, below all others.
+  // Keys of patterns from f_.count on are 0, below all others.
   STEN_DEVICE void find_keys(Lane& l, int t) {
     if constexpr (N > 0) {
       T x[M][K];
@@ -193,10 +193,10 @@ class NmgWarpFit {
     }
   }
 
-  // How many strips have each pattern: to(lane of the pattern).
+  // Counts the strips of each pattern: to(lane of the pattern).
   template <class Of, class To>
   STEN_DEVICE void count(Lanes& lanes, const Of& of, const To& to) {
-    // Four counts, each of up to 128, in a word.
+    // Four counts, each at most 128, in a word.
     const auto in_words = [&](int t, Int first) {
       std::uint32_t word = 0;
       for (int k = 0; k < K; ++k)
@@ -209,12 +209,12 @@ class NmgWarpFit {
     if constexpr (C > 4) high = b_.sum([&](int t) { return in_words(t, 4); });
     b_.for_each_thread([&](int t) {
       const std::uint32_t word = C > 4 && t >= 4 ? high : low;
-      // The patterns that there are not are never too full and never have room.
+      // Patterns from f_.count on are neither overfull nor underfull.
       to(lanes(t)) = t < f_.count ? static_cast<Int>(word >> 8 * (t & 3) & 0xff) : f_.g;
     });
   }
 
-  // Strips that patterns have beyond g.
+  // Number of strips that exceed g in their patterns.
   template <class Of>
   STEN_DEVICE Int overflow(Lanes& lanes, const Of& of) {
     return b_.sum([&](int t) {
@@ -230,7 +230,7 @@ class NmgWarpFit {
         if (t >= C) return;
         Lane& l = lanes(t);
         l.next_price = nmg_next_price_small_pattern_count(l.price, gap, l.size, f_.g, f_.per_g);
-        // Patterns that there are not stay below all others.
+        // Patterns from f_.count on stay below all others.
         const Key price = static_cast<Key>(l.next_price) << 3;
         weight_[t] = t < f_.count ? middle - price : 0;
       });
@@ -269,7 +269,7 @@ class NmgWarpFit {
   struct From {
     Key key[K];
   };
-  // loss(p, q), the least that a strip of p loses by moving to q.
+  // Computes loss(p, q), the least that a strip of p loses by moving to q.
   STEN_DEVICE void look_at(Lanes& lanes, Int p) {
     auto from = b_.template per_thread<From>();
     b_.for_each_thread([&](int t) {
@@ -279,7 +279,7 @@ class NmgWarpFit {
     });
     T row[C];
     for (int q = 0; q < C; ++q) {
-      // 8 times the loss and q, which the shift drops.
+      // The key is 8 times the loss plus q; the shift drops q.
       const Key found = b_.least([&](int t) {
         Key least = ~Key{0};
         for (int k = 0; k < K; ++k) {
@@ -296,7 +296,7 @@ class NmgWarpFit {
     });
     known_ |= 1u << p;
   }
-  // Paths over p, whose label is known.
+  // Relaxes the edges from p, whose label is final.
   STEN_DEVICE void reach_from(Lanes& lanes, Int p, T label) {
     if (!(known_ >> p & 1)) look_at(lanes, p);
     b_.for_each_thread([&](int t) {
@@ -309,7 +309,7 @@ class NmgWarpFit {
     });
   }
 
-  // Dijkstra's algorithm from all overfull patterns; -1 if there is none.
+  // Dijkstra's algorithm from all overfull patterns; returns -1 if no pattern is overfull.
   STEN_DEVICE Int nearest_underfull(Lanes& lanes) {
     std::uint32_t over = b_.votes([&](int t) { return lanes(t).size > f_.g && t < C; });
     if (over == 0) return -1;
@@ -330,7 +330,7 @@ class NmgWarpFit {
         return l.is_closed ? std::numeric_limits<T>::max() : l.label + l.price;
       };
       const T least = b_.least(distance);
-      // Underfull ones come first at the same distance, then the lowest.
+      // At the same distance underfull patterns come first, then the lowest.
       const std::uint32_t near = b_.votes([&](int t) { return distance(t) == least; });
       const std::uint32_t open =
           b_.votes([&](int t) { return distance(t) == least && lanes(t).size < f_.g; });
@@ -353,8 +353,8 @@ class NmgWarpFit {
     }
   }
 
-  // One strip along each edge of the path; along a path of one edge as many as lose the same and
-  // are too many or too few, the lowest of them.
+  // Moves one strip along each edge of the path. Along a path of one edge, moves all strips with
+  // the same loss, the lowest first, as long as the patterns remain overfull and underfull.
   STEN_DEVICE void move_along(Lanes& lanes, Int sink) {
     Int from = b_.read(via_, sink);
     if (b_.read(via_, from) < 0) {
@@ -364,7 +364,7 @@ class NmgWarpFit {
     }
     for (Int to = sink; from >= 0; to = from, from = b_.read(via_, to)) move(lanes, from, to, 1);
   }
-  // Up to so many strips, the lowest, of those that lose the least.
+  // Moves up to `most` strips with the least loss, the lowest first.
   STEN_DEVICE void move(Lanes& lanes, Int p, Int q, Int most) {
     const T loss = b_.read(loss_, p * C + q);
     Int left = most;
@@ -399,7 +399,7 @@ class NmgWarpFit {
     known_ &= ~(1u << p | 1u << q);
   }
 
-  // Strips without a pattern take those with room, both in ascending order.
+  // Assigns strips without a pattern to patterns with room, both in ascending order.
   STEN_DEVICE void fill_up(Lanes& lanes) {
     b_.for_each_thread([&](int t) {
       if (t < C) size_[t] = lanes(t).size;
@@ -425,7 +425,7 @@ class NmgWarpFit {
   Shared<T> x_, price_, loss_;
   Shared<Key> weight_;
   Shared<Int> size_, via_;
-  std::uint32_t known_ = 0;  // patterns whose losses are
+  std::uint32_t known_ = 0;  // patterns with valid losses
 };
 
 }  // namespace sten::kernels

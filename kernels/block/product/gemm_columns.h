@@ -1,4 +1,4 @@
-// Columns of B and C four at a time, as products on devices read and write them.
+// Columns of B and C in vectors of four, as sparse products on a device read and write them.
 #pragma once
 #include "kernels/block/functions.h"
 
@@ -10,13 +10,13 @@ struct alignas(16) Floats4 {
 
 struct GemmColumns {
   ProductOperands of;
-  bool aligned_b, aligned_c;  // all rows begin at multiples of 16 bytes
+  bool aligned_b, aligned_c;  // all rows start at multiples of 16 bytes
 
   explicit GemmColumns(const ProductOperands& x)
       : of(x), aligned_b(is_aligned(x.b, x.ldb)), aligned_c(is_aligned(x.c, x.ldc)) {}
 
-  // s[i] = B[row, col .. col+3] for row, row + step, ... below `end`, `stride` of s apart, by
-  // copy_later() where that can be; 0 beyond B.
+  // Loads s[i] = B[row, col .. col+3] for row, row + step, ... < end, with stride `stride` in s, by
+  // copy_later() if possible; 0 outside of B.
   template <class Block, class Shared>
   STEN_DEVICE void load_rows(Block& b, int row, int step, int end, std::int64_t col, Shared& s,
                              int i, int stride) const {

@@ -1,11 +1,11 @@
-// C = A B with A in n:m:g, n of 1 or 2.
+// C = A B with A in n:m:g, n = 1 or 2.
 //
-// A block has the sums of some row blocks x 128 columns of C, a warp a row block, a thread 4
-// columns of all m rows, in registers. All take their rows of B from one slab in shared memory,
-// some chunks long, while the next slab is on its way into a second one. For each packet of A a
-// warp reads two values and the places of their rows of B, the same for all threads, and then the
-// rows, 16 bytes a thread: reads of shared memory are what takes the time, 4.5 cycles of a
-// multiprocessor for each value and 128 columns at n = 1, where a dense product takes m or more.
+// A block has the sums of a few row blocks x 128 columns of C, a warp one row block, and a thread 4
+// columns of all m rows, in registers. All warps read rows of B from one slab of a few chunks in
+// shared memory, while the next slab is copied to a second buffer. For each packet of A a warp
+// reads two values and the offsets of their rows of B, the same for all threads, and then these
+// rows, 16 bytes per thread. Reads of shared memory limit the speed: 4.5 cycles of a multiprocessor
+// per value and 128 columns at n = 1, where a dense product takes at least m.
 #pragma once
 #include <cmath>
 
@@ -15,23 +15,23 @@
 
 namespace sten::kernels {
 
-// n = 1: any m up to `most_m`, a sum belongs to a pattern until its row is looked up at the end.
-// n = 2: m is most_m, and the rows of the patterns are known when compiling.
+// n = 1: any m <= most_m; a sum belongs to a pattern until its row is looked up at the end. n = 2:
+// m is most_m, and the rows of patterns are known at compile time.
 template <int n, int most_m>
 struct NmgGemmKernel {
   static_assert(n == 1 || n == 2);
   static constexpr int warp = NmgPacking::warp, width = NmgPacking::width;
-  // The sums of a thread are 4 most_m registers of the 96 or 128 that there are.
+  // The sums of a thread take 4 most_m of its 96 or 128 registers.
   static constexpr int threads = most_m > 10 ? 512 : 640, warps = threads / warp;
   static constexpr int per_round = (most_m + 1) / 2;
 
   NmgPacking of;
   GemmColumns columns;
-  const std::uint16_t* patterns;  // nullptr: sums are of rows as they follow
+  const std::uint16_t* patterns;  // nullptr: sum i belongs to row i
   const NmgPacket* packets;
-  int row_blocks;  // of a block, up to `warps`
+  int row_blocks;  // per block, at most `warps`
 
-  // Row blocks that share columns follow each other, so that these are in the second cache.
+  // Row blocks that read the same columns are neighbours, so that these columns are in L2.
   STEN_HOST_DEVICE int groups() const { return (of.row_blocks + row_blocks - 1) / row_blocks; }
   std::int64_t blocks() const { return groups() * ((columns.of.n + width - 1) / width); }
 
@@ -56,7 +56,7 @@ struct NmgGemmKernel {
     Floats4 of[most_m];
   };
 
-  // What a thread of a block does for a slab that begins with chunk `first`.
+  // The work of a thread for the slab that starts with chunk `first`.
   template <class Block>
   struct Thread {
     const NmgGemmKernel& k;
@@ -86,7 +86,7 @@ struct NmgGemmKernel {
       return (buffer * k.row_blocks + in_block) * of.slab_chunks * of.packets;
     }
 
-    // Each warp brings its packets, and some of the rows of B.
+    // Each warp loads its packets and a share of the rows of B.
     STEN_DEVICE void fetch(Block& b, int first, int buffer) const {
       const int row = first * of.strips, rows = chunks_from(first) * of.strips;
       k.columns.load_rows(b, row + in_block, warps, row + rows, col, memory.slabs,
@@ -108,7 +108,7 @@ struct NmgGemmKernel {
         multiply_patterns(first, buffer, sums);
     }
     STEN_DEVICE void multiply_rounds(int first, int buffer, Sums& sums) const {
-      // Some patterns after the others where registers could not hold what is read for all of them.
+      // Patterns are divided into parts if registers cannot hold the operands of all.
       constexpr int parts = most_m > 16   ? 3
                             : most_m > 10 ? 2
                                           : 1,

@@ -1,7 +1,7 @@
-// C = A B with A in n:m:g as it is stored, of any format.
+// C = A B with A in n:m:g of any format, parts as stored.
 //
-// A block has up to 64 rows of a row block x 128 columns of C, a thread a column of them, its sums
-// in shared memory. Rows of B are read where they are, some at a time.
+// A block has up to 64 rows of a row block x 128 columns of C, a thread one column, with sums in
+// shared memory. Rows of B are read from device memory, a few at a time.
 #pragma once
 #include <cmath>
 
@@ -15,7 +15,8 @@ struct NmgAnyGemmKernel {
   const float* values;
   const void* index;
   ProductOperands x;
-  std::int64_t strips, chunks, parts, tiles;  // of a chunk; of a row; of a row block; of columns
+  std::int64_t strips, chunks, parts,
+      tiles;  // strips per chunk; chunks per row; parts of a row block; tiles of columns
 
   NmgAnyGemmKernel(const NmgFormat& f, const float* v, const void* i, const ProductOperands& of)
       : format(f),

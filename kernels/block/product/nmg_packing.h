@@ -1,4 +1,4 @@
-// A in n:m:g as products of blocks of threads read it.
+// A packed weight in n:m:g for products on a device.
 #pragma once
 #include <limits>
 
@@ -6,25 +6,24 @@
 
 namespace sten::kernels {
 
-// What a warp reads at once. With n = 1 two strips of a round, which has one strip of each pattern:
-// patterns are different rows then, and rounds give the sums of the promised order. With n = 2 one
+// What a warp reads at once. n = 1: two strips of a round, which has one strip of each pattern;
+// patterns are different rows, so rounds give the order of sums that functions.h states. n = 2: one
 // strip, pattern by pattern.
 struct alignas(16) NmgPacket {
   float value[2];
-  std::int32_t at[2];  // of a row of B in the slab
+  std::int32_t at[2];  // row of B in the slab
 };
 
-// How packets follow from a format, n of 1 or 2, and how chunks are joined to slabs. Kernels count
-// by int.
+// The packets of a format with n = 1 or 2, and the chunks per slab. Kernels count in int.
 struct NmgPacking {
-  static constexpr int warp = 32, width = 4 * warp;  // columns of a block
-  static constexpr int most_strips = 128;            // of a slab, but for larger chunks
+  static constexpr int warp = 32, width = 4 * warp;  // columns per block
+  static constexpr int most_strips = 128;            // per slab, except for larger chunks
 
-  int n, m, g, strips;     // of a chunk
-  int per_round, packets;  // of a chunk, too
+  int n, m, g, strips;     // per chunk
+  int per_round, packets;  // per chunk
   int row_blocks, chunks, slab_chunks;
 
-  // `most_m`: rounds are as long as for that m, their last packets without meaning.
+  // most_m: rounds have as many packets as for this m; the last ones are unused.
   NmgPacking(const NmgFormat& f, int most_m, const ProductOperands& x)
       : n(static_cast<int>(f.n)),
         m(static_cast<int>(f.m)),
@@ -37,8 +36,8 @@ struct NmgPacking {
         slab_chunks(strips < most_strips ? most_strips / strips : 1) {
     if (slab_chunks > chunks) slab_chunks = chunks;
   }
-  // Of A^T, n = 1, x being A^T B: a chunk is a row block of A, whose rows are what a column has one value
-  // of, and a round takes the value of each column. A row block has `m` columns of A.
+  // The packing of A^T for n = 1, where x is A^T B. A chunk is a row block of A, in which each
+  // column has one value; a round takes the value of each column. A row block has `m` columns of A.
   static NmgPacking of_columns(const NmgFormat& f, int m, const ProductOperands& x) {
     NmgPacking p(f, m, x);
     p.m = m;
@@ -51,7 +50,7 @@ struct NmgPacking {
     if (p.slab_chunks > p.chunks) p.slab_chunks = p.chunks;
     return p;
   }
-  // Whether a packing of x can be, by row blocks of m.
+  // Whether x can be packed with row blocks of m.
   static bool has_room(const NmgFormat& f, std::int64_t m, const ProductOperands& x) {
     constexpr std::int64_t most = std::numeric_limits<int>::max() - 1024;
     return f.n <= 2 && f.strips() <= 256 && x.rows < most && x.cols < most && x.n < most &&
@@ -62,7 +61,7 @@ struct NmgPacking {
   }
 };
 
-// packets[row_blocks, chunks, packets] of the values and indices as they are stored.
+// Packs to packets [row_blocks, chunks, packets] from values and indices as stored.
 struct NmgPackKernel {
   static constexpr int threads = 128;
   NmgPacking of;
@@ -96,7 +95,8 @@ struct NmgPackKernel {
   }
 };
 
-// The same of of_columns(): a thread has a strip of A, or a column beyond A that a row block has.
+// The same for of_columns(). A thread handles a strip of A, or a column of a row block after the
+// last column of A.
 struct NmgPackColumnsKernel {
   static constexpr int threads = 128;
   NmgPacking of;
@@ -106,7 +106,7 @@ struct NmgPackColumnsKernel {
   const std::uint8_t* index;
   NmgPacket* packets;
 
-  STEN_HOST_DEVICE std::int64_t chunks() const {  // of a row of A
+  STEN_HOST_DEVICE std::int64_t chunks() const {  // per row of A
     return (columns + format.strips() - 1) / format.strips();
   }
   STEN_HOST_DEVICE std::int64_t strips() const { return of.chunks * chunks() * format.strips(); }

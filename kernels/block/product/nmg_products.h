@@ -1,13 +1,13 @@
-// Which kernel multiplies A in n:m:g by B, and by how large blocks.
+// Chooses the kernel and the block size for a product of A in n:m:g with B.
 #pragma once
 #include "kernels/block/product/nmg_gemm.h"
 #include "kernels/block/product/nmg_gemm_any.h"
 
 namespace sten::kernels {
 
-// How many of `all` row blocks a block has, at most `most`, when there are `tiles` of columns and
-// one block a processor at a time. Its time is that of its row blocks, and about that of four for
-// fetching and waiting; the larger of equally good ones reads B less often.
+// Number of row blocks per block, at most `most`, for `all` row blocks and `tiles` of columns, if a
+// processor runs one block at a time. The model counts a block's row blocks plus about four for
+// loads and latency; among equally good sizes the largest reads B least often.
 inline int nmg_gemm_row_blocks(std::int64_t all, std::int64_t tiles, int processors, int most) {
   int best = 1;
   std::int64_t least = 0;
@@ -27,7 +27,7 @@ struct NmgGemm {
   const void* index;
   const ProductOperands& x;
 
-  // pack(packets) starts what fills them. Whether it did: shared memory may be too small for two chunks
+  // pack(packets) launches the packing. Returns false if shared memory is too small for two chunks
   // of B.
   template <int n, int most_m, class Pack>
   bool run(const NmgPacking& packing, const std::uint16_t* patterns, Pack&& pack) {
@@ -51,9 +51,9 @@ struct NmgGemm {
       grid.launch(NmgPackKernel{packing, values, static_cast<const std::uint8_t*>(index), packets});
     });
   }
-  // The same of A^T.
+  // The same for A^T.
   bool run_transposed() {
-    constexpr int columns = 10;  // of A in a row block
+    constexpr int columns = 10;  // of A per row block
     if (f.n != 1 || !NmgPacking::has_room(f, columns, x) || f.m > NmgPacking::most_strips)
       return false;
     const NmgPacking packing = NmgPacking::of_columns(f, columns, x);
@@ -73,7 +73,7 @@ struct NmgGemm {
   }
 };
 
-// The sums do not depend on which.
+// The result does not depend on the choice of the kernel.
 template <class Grid>
 void nmg_gemm(Grid& grid, const NmgFormat& f, const float* values, const void* index,
               const ProductOperands& x) {

@@ -1,4 +1,4 @@
-// The patterns of n:m:g as constants of a program: those of libsten/layout/nmg_patterns.h.
+// The patterns of n:m:g as compile-time constants, equal to those of libsten/layout/nmg_patterns.h.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -14,8 +14,9 @@ constexpr int nmg_pattern_count(int n, int m) {
   return count;
 }
 
-// Position i of pattern p: the list of n:m is that of n:m-1, and then that of n-1:m-1 with m-1
-// appended; all but the outermost list are turned, each of the two in a way of its own.
+// Row i of pattern p. The list of n:m is the list of n:m-1, followed by that of n-1:m-1 with m-1
+// appended. Except in the outermost list, each of the two is reversed by its own rule, as the code
+// states.
 constexpr int nmg_pattern_row(int n, int m, int p, int i, bool transposed = false) {
   if (n == m) return i;
   const int without = nmg_pattern_count(n, m - 1);
@@ -30,7 +31,7 @@ STEN_DEVICE void each(F&& f, std::integer_sequence<int, i...>) {
 }
 }  // namespace nmg_rows_detail
 
-// f(0), f(1), ... f(n - 1), of numbers that are known when compiling.
+// Calls f(0), f(1), ... f(n - 1) with compile-time constants.
 template <int n, class F>
 STEN_DEVICE void each_constant(F&& f) {
   nmg_rows_detail::each(f, std::make_integer_sequence<int, n>());

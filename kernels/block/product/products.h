@@ -1,4 +1,4 @@
-// The CPU form of a device's products: its n:m:g, and plain loops in place of the libraries.
+// The CPU form of a device's products: its n:m:g kernels, and plain loops in place of libraries.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -42,7 +42,7 @@ class PlainProduct : public PreparedProduct {
   std::vector<Element> a_;
 };
 
-// Pointers are to memory of the host.
+// Pointers are to host memory.
 template <class Grid>
 ProductFunctions product_functions() {
   const auto name = [] { return "plain loops"; };

@@ -1,5 +1,5 @@
-// What attention does to scores between its products (Vaswani et al. 2017), and to heads before and
-// after.
+// The steps of attention between its products (Vaswani et al. 2017): scaling, masking and softmax
+// of scores, splitting and merging of heads.
 #pragma once
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/fold.h"
@@ -7,7 +7,7 @@
 
 namespace sten::kernels {
 
-// x[batch, tokens, heads, width] and [batch, heads, tokens, width]: from the former, or back.
+// Transposes x [batch, tokens, heads, width] to [batch, heads, tokens, width], or back.
 struct MoveHeads {
   static constexpr int threads = 256;
   const float* x;
@@ -46,7 +46,7 @@ struct MoveHeads {
 
 // One row of the scores.
 struct ScoresRow {
-  std::int64_t n;            // keys that may be seen, from the first on
+  std::int64_t n;            // keys before the causal limit
   const std::int64_t* seen;  // or nullptr
   const float* bias;         // or nullptr
   std::int64_t bias_step;
@@ -132,10 +132,10 @@ struct WeighGradRows {
   }
 };
 
-// A thread adds up what one element of the bias was added to.
+// A thread sums ds over the elements that share one element of the bias.
 struct SumToBias {
   static constexpr int threads = 128;
-  std::int64_t extents[4], steps[4];  // of ds; in the bias
+  std::int64_t extents[4], steps[4];  // extents of ds; steps in the bias
   std::int64_t count;                 // elements of the bias
   const float* ds;
   float* to;
@@ -170,7 +170,7 @@ template <class Grid>
 struct AttentionOn {
   static void move_heads(std::span<const HeadsMove> all, std::int64_t batch, std::int64_t heads,
                          bool back, Stream stream) {
-    constexpr int most = 4;  // queries, keys, values, and the gradient of what came of them
+    constexpr int most = 4;  // queries, keys, values, and the gradient of the result
     Grid grid(stream);
     launch_several<most>(grid, all, [&](const HeadsMove& h) {
       return MoveHeads{h.x, batch, h.tokens, heads, h.width, back, h.to};

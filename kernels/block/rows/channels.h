@@ -1,4 +1,5 @@
-// Norms of channels, the columns of a matrix, over its rows (Ioffe and Szegedy 2015).
+// Batch normalization: norms of channels, the columns of a matrix, over its rows (Ioffe and Szegedy
+// 2015).
 #pragma once
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/columns.h"
@@ -6,8 +7,8 @@
 
 namespace sten::kernels {
 
-// From the first row on: then channels far from 0 keep their digits, and one that does not vary has
-// the variance 0.
+// Differences to the first row: channels far from 0 keep their precision, and a constant channel
+// has variance 0.
 struct MomentTerms {
   const float* x;
   std::int64_t n;
@@ -28,7 +29,7 @@ struct StoreMoments {
   }
 };
 
-// Of a channel.
+// The mean of channel i.
 STEN_DEVICE inline double mean_of(const ChannelNorm& c, std::int64_t i) {
   return c.moments ? c.moments[i] : static_cast<double>(c.mean[i]);
 }
@@ -36,7 +37,7 @@ STEN_DEVICE inline double spread_of(const ChannelNorm& c, std::int64_t i) {
   return (c.moments ? c.moments[c.n + i] : static_cast<double>(c.variance[i])) + c.eps;
 }
 
-// f(i) of n, a thread each.
+// Calls f(i) for 0 <= i < n, one thread each.
 template <class F>
 struct EachChannel {
   static constexpr int threads = 128;
@@ -64,12 +65,12 @@ struct FloatMoments {
   }
 };
 
-// y = a * x + b of each channel, or what is above 0 of it.
+// y = a * x + b for each channel, or max(y, 0).
 struct ChannelAffine {
   float *a, *b;
   bool relu;
   STEN_DEVICE float at(float x, std::int64_t c) const { return a[c] * x + b[c]; }
-  // What of dy is a gradient of a * x + b.
+  // The gradient of a * x + b, through the ReLU if there is one.
   STEN_DEVICE float through(float dy, float x, std::int64_t c) const {
     return relu && !(at(x, c) > 0) ? 0 : dy;
   }
@@ -104,8 +105,8 @@ struct AffineGradTerms {
     return {static_cast<double>(g), static_cast<double>(g * (x[i] - mean))};
   }
 };
-// Gradients of what a channel has, and how dx goes through mean and variance: dx = a * g + by * x +
-// more.
+// Gradients of a and b, and the coefficients of dx = a * g + by * x + more through mean and
+// variance.
 struct AffineGrads {
   ChannelNorm c;
   ChannelAffine line;

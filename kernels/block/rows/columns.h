@@ -1,4 +1,4 @@
-// Two sums for each column of a matrix, over its rows, in an order that its shape decides.
+// Two sums for each column of a matrix over its rows, in an order that depends only on its shape.
 #pragma once
 #include "kernels/block/block.h"
 
@@ -8,8 +8,8 @@ struct ColumnSums {
   double first = 0, second = 0;
 };
 
-// A block has 32 columns of a piece of the rows, and a thread each eighth row of one: finish(piece *
-// columns + column, the sums of terms(row, column)).
+// A block has 32 columns of a segment of the rows; each thread sums every 8th row of a column.
+// Calls finish(segment * columns + column, sums of terms(row, column)).
 template <class Terms, class Finish>
 struct TwoColumnSums {
   static constexpr int width = 32, height = 8, threads = width * height;
@@ -62,7 +62,7 @@ struct StoredColumnSums {
   }
 };
 
-// finish(column, the sums of terms(row, column) over all rows).
+// Calls finish(column, sums of terms(row, column) over all rows).
 template <class Grid, class Terms, class Finish>
 void sum_columns(Grid& grid, std::int64_t rows, std::int64_t columns, const Terms& terms,
                  const Finish& finish) {

@@ -1,10 +1,11 @@
-// Elements of a matrix whose rows and columns are known, without a long division for each.
+// Elementwise kernels over a matrix that need row and column, without a 64-bit division per
+// element.
 #pragma once
 #include "kernels/block/block.h"
 
 namespace sten::kernels {
 
-// f(element, row, column) of a matrix: a block has some rows, or a piece of one.
+// Calls f(element, row, column). A block handles a few rows, or a segment of one row.
 template <class F>
 struct EachOfRows {
   static constexpr int threads = 256, at_once = 1024;

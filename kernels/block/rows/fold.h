@@ -1,5 +1,4 @@
-// What the threads of a block find out about a row together. Rows that are not long are a warp's, and
-// need no shared memory.
+// Reductions of a row by the threads of a block. Short rows use one warp and no shared memory.
 #pragma once
 #include <limits>
 #include <type_traits>
@@ -9,7 +8,8 @@
 namespace sten::kernels {
 
 inline constexpr std::int64_t longest_row_of_warp = 1024;
-// f(std::integral_constant<int, the threads that a row of n elements has>): `many` for long ones.
+// Calls f(std::integral_constant<int, threads>) with the number of threads for a row of n elements;
+// `many` for long rows.
 template <int many = 256, class F>
 void with_row_threads(std::int64_t n, F&& f, std::int64_t longest = longest_row_of_warp) {
   if (n <= longest)
@@ -21,14 +21,14 @@ void with_row_threads(std::int64_t n, F&& f, std::int64_t longest = longest_row_
 template <int threads>
 inline constexpr std::size_t fold_bytes = threads == 32 ? 0 : threads * sizeof(double);
 
-// A number that names nothing; bad = nullptr: nobody asks.
+// Counts an invalid index; bad = nullptr: not counted.
 template <class Block>
 STEN_DEVICE void note_bad(Block& b, std::uint32_t* bad) {
   if (bad) b.add_global(bad, 1u);
 }
 
-// What `combine` makes of v(t), an int32_t, a float or a double, of all threads, or of the first `used`
-// ones of more than a warp, if it is not 0.
+// Reduces v(t), an int32_t, float or double, by `combine` over all threads, or over the first
+// `used` if it is not 0 and there is more than one warp.
 template <int threads, class Block, class V, class Combine>
 STEN_DEVICE auto fold_threads(Block& b, V&& v, Combine&& combine, int used = 0) {
   if constexpr (threads == 32) {
@@ -50,8 +50,8 @@ STEN_DEVICE auto sum_of_threads(Block& b, V&& v, int used = 0) {
   return fold_threads<threads>(
       b, v, [](auto x, auto y) { return x + y; }, used);
 }
-// The sum of term(i), as a double, for 0 <= i < n. It is the same, and sooner there, if threads_for(n,
-// threads) are used and n is less.
+// Sum of term(i) as double for 0 <= i < n. For short rows, used = threads_for(n, threads) is faster
+// and gives the same result.
 template <int threads, class Block, class Term>
 STEN_DEVICE double sum_of_row(Block& b, std::int64_t n, Term&& term, int used = 0) {
   const auto of_thread = [&](int t) {
@@ -62,8 +62,8 @@ STEN_DEVICE double sum_of_row(Block& b, std::int64_t n, Term&& term, int used = 
   return sum_of_threads<threads>(b, of_thread, used);
 }
 
-// The largest of numbers, NaN being passed over, and the sum of e^(x - most): in one go, so that a
-// row is read once. It is NaN where one of them is, or where all are -inf, or one +inf.
+// The maximum of a row, ignoring NaN, and the sum of e^(x - most), in one pass over the row. The
+// sum is NaN if an element is NaN or +inf, or if all are -inf.
 struct ExpSum {
   static constexpr float none = -std::numeric_limits<float>::infinity();
   float most = none;
@@ -78,14 +78,14 @@ struct ExpSum {
       sum += static_cast<double>(std::exp(x - most));
     }
   }
-  // As of a sum that goes on with `all`, the largest of all.
+  // The sum relative to `all`, the maximum of the whole row.
   STEN_DEVICE double beside(float all) const {
     return sum == 0 ? 0 : sum * static_cast<double>(std::exp(most - all));
   }
   STEN_DEVICE double log() const { return std::log(sum); }
 };
 
-// Of x(i), 0 <= i < n, n > 0.
+// ExpSum of x(i) for 0 <= i < n, n > 0.
 template <int threads, class Block, class X>
 STEN_DEVICE ExpSum exp_sum_of_row(Block& b, std::int64_t n, X&& x) {
   auto of = b.template per_thread<ExpSum>();

@@ -1,4 +1,4 @@
-// Layer norm of rows (Ba, Kiros, Hinton 2016), and its gradients.
+// Layer normalization of rows (Ba, Kiros and Hinton 2016) and its gradients.
 #pragma once
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/columns.h"
@@ -11,7 +11,7 @@ STEN_DEVICE inline float normal_of(const RowMoments& s, float x) {
   return (x - s.mean - s.rest) * s.by;
 }
 
-// The mean first: the variance of what is far from 0 keeps its digits then.
+// Computes the mean first, so that the variance of values far from 0 keeps its precision.
 template <int threads, class Block>
 STEN_DEVICE RowMoments moments_of_row(Block& b, const float* x, std::int64_t n, double eps) {
   const auto count = static_cast<double>(n);
@@ -54,9 +54,9 @@ struct LayerNormGradRows {
   std::int64_t rows, n;
   const float* gamma;
   double eps;
-  float* dx;  // nullptr: not wanted
+  float* dx;  // nullptr: not computed
   bool adds;
-  RowMoments* moments;  // [rows], likewise
+  RowMoments* moments;  // [rows]; nullptr: not stored
 
   std::int64_t blocks() const { return rows; }
   std::size_t shared_bytes() const { return fold_bytes<size>; }
@@ -91,7 +91,7 @@ struct LayerNormGradRows {
   }
 };
 
-// Of gamma and beta: a row adds dy * z and dy.
+// Terms of the gradients of gamma and beta: dy * z and dy.
 struct LayerNormTerms {
   const float *dy, *x;
   std::int64_t n;
@@ -102,7 +102,7 @@ struct LayerNormTerms {
   }
 };
 struct StoreColumns {
-  float *first, *second;  // nullptr: not wanted
+  float *first, *second;  // nullptr: not computed
   STEN_DEVICE void operator()(std::int64_t column, const ColumnSums& sum) const {
     if (first) first[column] = static_cast<float>(sum.first);
     if (second) second[column] = static_cast<float>(sum.second);
@@ -111,7 +111,7 @@ struct StoreColumns {
 
 template <class Grid>
 struct LayerNormOn {
-  // A row is read several times, one pass after the other.
+  // A row is read in several passes.
   static constexpr std::int64_t longest_of_warp = 256;
 
   static void layer_norm(const float* x, std::int64_t rows, std::int64_t n, const float* gamma,

@@ -1,5 +1,5 @@
-// Losses of rows that have a class: cross entropy, and the divergence of softened logits. Rows have a
-// number each, which one block adds up.
+// Losses of rows: cross entropy with a class, and KL divergence of softened logits. Each row has
+// one loss, and one block sums the losses.
 #pragma once
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/fold.h"
@@ -10,8 +10,8 @@ STEN_DEVICE inline bool is_class(const RowClasses& c, std::int64_t target) {
   return target >= 0 && target < c.n;
 }
 
-// *loss = the mean of the losses of rows that count, 0 where none do. Or, with `by`, *by = *dy over how
-// many these are.
+// *loss = mean of the losses of rows that count, 0 if no row counts. With `by`, *by = *dy / number
+// of rows that count instead.
 struct MeanOfRows {
   static constexpr int threads = 1024;
   RowClasses c;
@@ -41,7 +41,7 @@ struct MeanOfRows {
   }
 };
 
-// losses[row] = row(b, row number, target), 0 of rows that do not count.
+// losses[row] = row(b, row number, target); 0 for rows that do not count.
 template <int size, class Row>
 struct LossOfRows {
   static constexpr int threads = size;
@@ -70,7 +70,7 @@ struct LossGradOfRows {
   RowClasses c;
   Row row;
   const double* by;
-  float *first, *second;  // nullptr: not wanted
+  float *first, *second;  // nullptr: not computed
 
   std::int64_t blocks() const { return c.rows; }
   std::size_t shared_bytes() const { return fold_bytes<size>; }
@@ -108,7 +108,7 @@ struct CrossEntropyRow {
     const double sum = sum_of_row<threads>(b, n, [&](std::int64_t i) { return x[i]; });
     return (1 - smoothing) * own + smoothing * (log_sum + (most - sum / static_cast<double>(n)));
   }
-  // softmax(x) less what is wanted.
+  // softmax(x) minus the target distribution.
   template <int threads, class Block>
   STEN_DEVICE void gradient(Block& b, std::int64_t n, std::int64_t r, std::int64_t target,
                             double by, float* dx, float*) const {
@@ -128,7 +128,8 @@ struct CrossEntropyRow {
   }
 };
 
-// p = softmax of the wanted logits over the temperature, q of those there are.
+// p: softmax of the wanted logits over the temperature; q: softmax of the logits x over the
+// temperature.
 struct DivergenceRow {
   const float *logits, *wanted;
   double temperature;
@@ -146,7 +147,7 @@ struct DivergenceRow {
     const ExpSum e = exp_sum_of_row<threads>(b, n, [&](std::int64_t i) { return scale * x[i]; });
     return {x, scale, e.most, static_cast<float>(1 / e.sum), e.log() + static_cast<double>(e.most)};
   }
-  // The sum over i of p_i (x_i - y_i), x and y being what softmax gets.
+  // Sum over i of p_i (x_i - y_i), where x and y are the inputs of the two softmaxes.
   template <int threads, class Block>
   STEN_DEVICE double apart(Block& b, std::int64_t n, const Softened& p, const Softened& q) const {
     return sum_of_row<threads>(b, n, [&](std::int64_t i) {
@@ -161,7 +162,7 @@ struct DivergenceRow {
     const Softened p = soften<threads>(b, wanted + r * n, n);
     return temperature * temperature * (apart<threads>(b, n, p, q) - p.log_sum + q.log_sum);
   }
-  // Of the logits q - p; of those wanted p * (log p - log q - the mean of that).
+  // Gradient of the logits: q - p. Gradient of the wanted logits: p * (log p - log q - its mean).
   template <int threads, class Block>
   STEN_DEVICE void gradient(Block& b, std::int64_t n, std::int64_t r, std::int64_t, double by,
                             float* dx, float* dwanted) const {
@@ -182,7 +183,7 @@ struct DivergenceRow {
 
 template <class Grid>
 struct LossesOn {
-  // There are few rows, and a vocabulary is long.
+  // Few rows, and a long vocabulary per row.
   static constexpr int long_row_threads = 1024;
 
   template <class Row>

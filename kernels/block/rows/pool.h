@@ -1,5 +1,5 @@
-// Pooling: the largest or the mean of each window of an image, channel by channel, and the gradients,
-// which each element of the image gathers from the windows that it is in.
+// Pooling: maximum or mean of each window of an image, per channel, and the gradients, which each
+// element of the image gathers from its windows.
 #pragma once
 #include <limits>
 
@@ -8,8 +8,7 @@
 
 namespace sten::kernels {
 
-// What a window has along an axis: first, first + step, ...; `counted` is how many there are with those
-// of the padding.
+// The elements of a window along an axis: first, first + step, ...; `counted` includes the padding.
 struct PoolRun {
   std::int32_t first, count, step, counted;
 };
@@ -30,7 +29,7 @@ STEN_DEVICE inline PoolRun run_of(const PoolAxis& a, std::int32_t o) {
   const std::int32_t skipped = below(0), count = below(a.size) - skipped;
   return {start + skipped * a.dilation, count < 0 ? 0 : count, a.dilation, below(a.size + a.after)};
 }
-// The windows that have element i, the first and the last, among which some may not.
+// First and last window that can have element i; with a dilation, has_element() tells which do.
 struct PoolReach {
   std::int32_t first, last;
 };
@@ -44,7 +43,7 @@ STEN_DEVICE inline bool has_element(const PoolAxis& a, std::int32_t o, std::int3
   return a.is_adaptive || a.dilation == 1 || (i + a.before - o * a.stride) % a.dilation == 0;
 }
 
-// Of three axes.
+// A position along three axes.
 struct PoolPosition {
   std::int32_t image, at[3];
 };
@@ -57,10 +56,10 @@ STEN_DEVICE inline std::int32_t pixels_of(const Pools& p) {
   return p.axes[0].size * p.axes[1].size * p.axes[2].size;
 }
 
-// The window of a place of the result.
+// The window of an output position.
 struct PoolWindow {
   PoolRun runs[3];
-  std::int64_t image;  // the first pixel of its image
+  std::int64_t image;  // first pixel of the image
 
   STEN_DEVICE PoolWindow(const Pools& p, std::int64_t row) {
     const PoolPosition o = place_of(static_cast<std::int32_t>(row), p.axes[0].result,
@@ -68,7 +67,7 @@ struct PoolWindow {
     for (int d = 0; d < 3; ++d) runs[d] = run_of(p.axes[d], o.at[d]);
     image = std::int64_t{o.image} * pixels_of(p);
   }
-  // f(pixel of the image) of what there is of the image.
+  // Calls f(pixel) for the elements of the window inside of the image.
   template <class F>
   STEN_DEVICE void each(const Pools& p, F&& f) const {
     for (std::int32_t i = 0; i < runs[0].count; ++i)
@@ -93,7 +92,7 @@ struct PoolForward {
     const PoolWindow w(p, row);
     const float* image = x + w.image * p.channels + channel;
     if (p.is_max) {
-      // NaN wins, of two the last one.
+      // NaN wins; the last one of several.
       float best = -std::numeric_limits<float>::infinity();
       w.each(p, [&](std::int32_t pixel) {
         const float v = image[std::int64_t{pixel} * p.channels];
@@ -113,7 +112,7 @@ struct PoolForward {
   }
 };
 
-// Which pixel of its image a window's largest one is, of equals the first; -1 where it has none.
+// The pixel of the maximum of a window, the first of equal elements; -1 for an empty window.
 struct PoolLargest {
   Pools p;
   const float* x;
@@ -133,10 +132,10 @@ struct PoolLargest {
   }
 };
 
-// In the order of the windows.
+// Sums in the order of the windows.
 struct PoolBackward {
   Pools p;
-  const std::int32_t* largest;  // nullptr: means
+  const std::int32_t* largest;  // nullptr: mean pooling
   const float* dy;
   float* dx;
   STEN_DEVICE void operator()(std::int64_t i, std::int64_t row, std::int64_t channel) const {

@@ -1,12 +1,12 @@
-// Softmax of lines, and its gradient: a warp or a block has a line along the last axis, a thread one
-// along another, whose neighbours are its block's.
+// Softmax of rows and its gradient. Along the last axis, a warp or a block handles a row; along
+// other axes a thread does, next to the threads of neighbouring rows.
 #pragma once
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/fold.h"
 
 namespace sten::kernels {
 
-// What becomes of an element, once its line's sum is known.
+// Applied to an element after the sum of its row is known.
 struct SoftmaxOf {
   float most, by, log_sum;
   bool is_log;
@@ -21,7 +21,7 @@ struct SoftmaxOf {
   }
 };
 
-// dx = y * (dy - sum(y * dy)), or, of the logarithm, dy - e^y * sum(dy).
+// dx = y * (dy - sum(y * dy)); for the logarithm, dy - e^y * sum(dy).
 struct SoftmaxGrad {
   bool is_log;
   STEN_DEVICE double term(float dy, float y) const {
@@ -75,7 +75,7 @@ struct SoftmaxGradRows {
   }
 };
 
-// f(first element) of each line of one thread's; elements of a line are `inner` apart.
+// Calls f(first element) for each row, one thread each; elements of a row are `inner` apart.
 template <class F>
 struct EachRow {
   static constexpr int threads = 128;

@@ -1,11 +1,11 @@
-// The mean squared error, and its gradients.
+// Mean squared error and its gradients.
 #pragma once
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/fold.h"
 
 namespace sten::kernels {
 
-// sums[block] of some elements' squared differences.
+// sums[block] = squared differences of a segment of elements.
 struct SquaredDifferences {
   static constexpr int threads = 256, at_once = 16 * threads;
   const float *x, *y;
@@ -26,7 +26,7 @@ struct SquaredDifferences {
     });
   }
 };
-// *mean = the sum of sums[count] over n.
+// *mean = sum of sums[count] / n.
 struct MeanOfSums {
   static constexpr int threads = 1024;
   const double* sums;
@@ -48,7 +48,7 @@ struct SquaredDifferencesGrad {
   static constexpr int threads = 256, at_once = 4 * threads;
   const float *dy, *x, *y;
   std::int64_t n;
-  float *dx, *d_y;  // nullptr: not wanted
+  float *dx, *d_y;  // nullptr: not computed
 
   std::int64_t blocks() const { return (n + at_once - 1) / at_once; }
   std::size_t shared_bytes() const { return 0; }

@@ -1,5 +1,5 @@
-// Rows of a table by number, and the sums of what comes back to them. A number that names no row is
-// never followed.
+// Rows of a table by id (embedding), and the gradient: sums of rows by id. Invalid ids are never
+// used as an index.
 #pragma once
 #include "kernels/block/elementwise/segments.h"
 #include "kernels/block/row_functions.h"
@@ -7,14 +7,14 @@
 
 namespace sten::kernels {
 
-// The row that ids[i] names, or -1.
+// The row for ids[i], or -1 if the id is invalid.
 STEN_DEVICE inline std::int64_t row_named(const RowIds& r, std::int64_t i) {
   std::int64_t id = r.ids[i];
   if (r.wraps && id < 0) id += r.extent;
   return id >= 0 && id < r.extent ? id : -1;
 }
 
-// A block has some rows that ids name in one part of the table, or a piece of one row.
+// A block copies a few selected rows of one part of the table, or a segment of one row.
 struct TakeRows {
   static constexpr int threads = 256, at_once = 1024;
   const std::uint32_t* table;
@@ -56,11 +56,11 @@ STEN_DEVICE void count_row_use(Block& b, const RowIds& r, std::int64_t i, std::i
     b.add_global(uses + row, 1);
 }
 
-// uses[row] of ids that name it; of what names none, *bad.
+// uses[row]: number of ids with this row; *bad: number of invalid ids.
 struct CountRowUses {
   static constexpr int threads = 256;
   RowIds r;
-  std::int32_t* uses;  // 0 before
+  std::int32_t* uses;  // 0 before the launch
 
   std::int64_t blocks() const { return (r.count + threads - 1) / threads; }
   std::size_t shared_bytes() const { return 0; }
@@ -89,12 +89,12 @@ struct ClearRowUses {
   }
 };
 
-// uses[row] becomes the sum of those before, for row <= n.
+// Exclusive scan: uses[row] becomes the sum of the counts before it, for row <= n.
 struct ScanRowUses {
   static constexpr int threads = 1024;
   std::int64_t n;
   std::int32_t* uses;
-  // Whether the one block counts first, which spares few ids two more kernels.
+  // Whether the single block also counts, which saves two kernels if there are few ids.
   bool counts;
   RowIds r;
 
@@ -133,9 +133,9 @@ struct ScanRowUses {
   }
 };
 
-// offsets[first[row]] and what follows: the places in ids that name the row, in their order. A block
-// has as many rows as threads, and looks for them in all ids; it passes over groups of these without
-// any.
+// offsets from first[row] on: the indices in ids of this row, in ascending order. A block handles
+// as many rows as it has threads, and searches all ids; it skips groups of ids without any of its
+// rows.
 struct ScatterRowUses {
   static constexpr int threads = 128, group = 16, tile = 2048;
   RowIds r;
@@ -179,15 +179,15 @@ struct ScatterRowUses {
   }
 };
 
-// The sums themselves. A block has some columns of a row; what many ids name is added up by 8 threads
-// for each column.
+// Sums the rows of dy by id. A block handles a few columns of a row; a row with many ids is summed
+// by 8 threads per column.
 struct SumRowUses {
   static constexpr int width = 32, height = 8, threads = width * height;
   const float* dy;
   RowIds r;
   const std::int32_t *first, *offsets;
   bool adds;
-  std::int64_t columns;  // of a block: a multiple of `width`
+  std::int64_t columns;  // per block, a multiple of `width`
   float* table;
 
   STEN_HOST_DEVICE std::int64_t pieces() const { return (r.n + columns - 1) / columns; }
@@ -257,7 +257,7 @@ struct TakeRowsOn {
     }
     grid.launch(ScanRowUses{r.extent, first, r.count <= small_count, r});
     grid.launch(ScatterRowUses{r, first, offsets});
-    // Small tables are shared by more blocks.
+    // Small tables are divided among more blocks.
     constexpr std::int64_t enough = 4096, width = SumRowUses::width;
     const std::int64_t tiles = (r.n + width - 1) / width, rows = r.outer * r.extent;
     const std::int64_t wanted = rows > 0 ? (enough + rows - 1) / rows : 1;

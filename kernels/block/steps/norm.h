@@ -1,5 +1,5 @@
-// The norm of gradients, added up in the order of squared_norm() (libsten/optim/gradients.cpp): squares of
-// floats are exact in double, so that the bits are the CPU's.
+// The norm of gradients in the order of squared_norm() (libsten/optim/gradients.cpp). Squares of
+// floats are exact in double, so the result is bitwise that of the CPU.
 #pragma once
 #include <cmath>
 
@@ -12,7 +12,7 @@ STEN_HOST_DEVICE inline std::int64_t grains_of(std::int64_t n) {
   return (n + squares_grain - 1) / squares_grain;
 }
 
-// A grain is pieces, and a piece 8 sums, each of every 8th element: a thread has one of them.
+// Each segment of a grain has 8 sums, each of every 8th element; a thread has one sum.
 struct Squares {
   static constexpr int lanes = 8, piece = 1024;
   static constexpr int pieces = static_cast<int>(squares_grain / piece);
@@ -21,8 +21,8 @@ struct Squares {
   const std::uint8_t* bits;  // or nullptr
   std::int64_t n;
   double* sums;
-  std::int64_t* end;    // becomes where the sums end, ...
-  const double* first;  // ... from here on; or nullptr
+  std::int64_t* end;    // receives the end of the sums,
+  const double* first;  // relative to this start; or nullptr
 
   std::int64_t blocks() const { return grains_of(n); }
   std::size_t shared_bytes() const { return (threads + pieces) * sizeof(double); }
@@ -75,7 +75,7 @@ struct NormOfSums {
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t) const {
     auto of = b.template shared<double>(threads);
-    auto all = b.template per_thread<double>();  // the first one's
+    auto all = b.template per_thread<double>();  // used by thread 0
     b.for_each_thread([&](int t) { all(t) = 0; });
     for (std::int64_t first = 0; first < tensors; first += threads) {
       const std::int64_t left = tensors - first;
@@ -97,7 +97,7 @@ struct NormOfSums {
   }
 
  private:
-  // One after the other, but not waiting for each.
+  // Adds in order, but loads do not wait for each other.
   STEN_DEVICE double sum_of(std::int64_t tensor) const {
     constexpr int ahead = 8;
     double sum = 0;

@@ -1,4 +1,4 @@
-// Optimizers' rules, element by element, in one pass over a weight, its gradient and what is remembered.
+// Optimizer steps, elementwise, in one pass over a weight, its gradient and its optimizer state.
 #pragma once
 #include <cmath>
 
@@ -49,7 +49,7 @@ struct SgdRule {
   }
 };
 
-// rule(n, group, weights, gradients) of all groups.
+// Calls rule(n, group, weights, gradients) for all groups.
 template <class Rule>
 struct StepGroups {
   static constexpr int threads = segment_threads, groups = segment_groups<float>;

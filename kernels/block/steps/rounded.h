@@ -1,4 +1,4 @@
-// Products that are rounded before anything is added to them, as the CPU's are.
+// Products that are rounded before an addition, as on the CPU, instead of fused.
 #pragma once
 #include "kernels/device.h"
 

@@ -1,4 +1,4 @@
-// Columns of images (im2col), and the gradient of the images from them (Chellapilla et al. 2006).
+// im2col, and the gradient of the images from the columns (Chellapilla et al. 2006).
 #pragma once
 #include "kernels/block/maps/walk.h"
 #include "kernels/block/window_functions.h"
@@ -6,11 +6,11 @@
 
 namespace sten::kernels {
 
-// Channels that a thread does at once.
+// Four neighbouring channels, which a thread handles at once.
 struct alignas(16) FourChannels {
   float of[4];
 };
-// Their sums.
+// Sums of one or four channels in double.
 struct ChannelSum {
   double all = 0;
   STEN_DEVICE void add(float v) { all += static_cast<double>(v); }
@@ -32,7 +32,7 @@ struct FourChannelSums {
 STEN_HOST_DEVICE inline ChannelSum sum_of(float) { return {}; }
 STEN_HOST_DEVICE inline FourChannelSums sum_of(const FourChannels&) { return {}; }
 
-// A number of three digits, the last one first.
+// The three digits of an index in mixed radix, the last digit being the fastest.
 struct ThreeDigits {
   Divisor middle, last;
 
@@ -46,21 +46,22 @@ struct ThreeDigits {
   }
 };
 
-// A Convolution and a piece, in elements of T.
+// A Convolution and a segment, in elements of T.
 struct WindowPlan {
   struct Axis {
-    std::int32_t size, result, stride, dilation, before, reach;  // from a window's first element on
+    std::int32_t size, result, stride, dilation, before,
+        reach;  // reach: from the first to the last element of a window
     Divisor strides, dilations;
   };
   Axis axes[3];
-  Divisor row, minor, taps;  // of columns; of it what changes first; of all groups
+  Divisor row, minor, taps;  // row: columns per row; minor: its fastest extent; taps: of all axes
   Divisor output_positions, channels, group_in, pixels;
   ThreeDigits place_of, tap_of, pixel_of;
-  std::int32_t tap_steps[2];  // from tap to tap, along the first axes
+  std::int32_t tap_steps[2];  // distance of taps along the first two axes
   std::uint32_t first_position;
   bool by_channel;
 
-  // `width` floats to an element.
+  // width: floats per element.
   WindowPlan(const Convolution& c, const ColumnSegment& p, std::int64_t width)
       : row(c.in / width * c.taps()),
         minor(p.by_channel ? c.taps() : c.group_in() / width),
@@ -92,11 +93,11 @@ struct WindowPlan {
   }
 };
 
-// The element e of the columns.
+// Computes element e of the columns.
 template <class T>
 struct MakeColumns {
   WindowPlan w;
-  const T* x;  // of the first image
+  const T* x;  // the first image
   T* columns;
 
   STEN_DEVICE void operator()(std::uint32_t e) const {
@@ -125,8 +126,8 @@ struct MakeColumns {
   }
 };
 
-// The element e of dx. Its windows along an axis are those from `first` to `last` whose distance is
-// a multiple of the dilation.
+// Computes element e of dx. Its windows along an axis are those from `first` to `last` for which
+// the dilation divides the distance.
 template <class T>
 struct SumWindows {
   WindowPlan w;
@@ -148,7 +149,8 @@ struct SumWindows {
       first[d] = least <= 0 ? 0 : quotient(a.strides, least + a.stride - 1);
       last[d] = most < a.result ? most : a.result - 1;
     }
-    // Where a tap is in a row: by_channel taps lie side by side, else whole lines of channels do.
+    // Position of a tap in a row: with by_channel, the taps of a channel are neighbours; otherwise,
+    // the channels of a tap are.
     const std::int64_t tap_step = w.by_channel ? 1 : w.group_in.by;
     const std::int64_t in_row = w.by_channel ? std::int64_t{channel} * w.taps.by
                                              : std::int64_t{group} * w.taps.by * w.group_in.by +
@@ -166,7 +168,7 @@ struct SumWindows {
           if (k2 < 0) continue;
           const std::int32_t place = (o0 * w.axes[1].result + o1) * w.axes[2].result + o2;
           const std::uint32_t here = static_cast<std::uint32_t>(place) - w.first_position;
-          if (here >= w.output_positions.by) continue;  // of another piece
+          if (here >= w.output_positions.by) continue;  // belongs to another segment
           const std::int64_t line = std::int64_t{image} * w.output_positions.by + here;
           const std::int32_t tap = k0 * w.tap_steps[0] + k1 * w.tap_steps[1] + k2;
           sum.add(columns[line * w.row.by + in_row + tap * tap_step]);
@@ -178,7 +180,7 @@ struct SumWindows {
   STEN_DEVICE static std::int32_t quotient(const Divisor& by, std::int32_t n) {
     return static_cast<std::int32_t>(by.quotient(static_cast<std::uint32_t>(n)));
   }
-  // Which one the element is of the window at o; -1: none.
+  // The tap of the window at o that reads the element; -1 if none does.
   STEN_DEVICE static std::int32_t tap_of(const WindowPlan::Axis& a, std::int32_t at,
                                          std::int32_t o) {
     const std::int32_t apart = at - o * a.stride, k = quotient(a.dilations, apart);
@@ -195,7 +197,7 @@ struct AddRelu {
   }
 };
 
-// Whether channels come in fours, and so do pointers.
+// Whether the channel counts are multiples of four and the pointers are aligned for vectors.
 inline bool has_four_channels(const Convolution& c, const ColumnSegment& p, const float* x,
                               const float* columns) {
   const auto is_aligned = [](const float* at) {

@@ -1,11 +1,11 @@
-// Matrices with rows and columns exchanged.
+// Transposition of matrices.
 #pragma once
 #include "kernels/block/each_element.h"
 #include "kernels/block/maps/walk.h"
 
 namespace sten::kernels {
 
-// What is turned: from[n, a, b] to to[n, b, a], plus bias[a] if there is one.
+// Transposes from[n, a, b] to to[n, b, a], plus bias[a] unless it is nullptr.
 struct TransposedTiles {
   std::int64_t n, a, b;
   const float* from;
@@ -15,7 +15,7 @@ struct TransposedTiles {
   STEN_DEVICE float with_bias(float v, std::int64_t i) const { return bias ? v + bias[i] : v; }
 };
 
-// Of narrow matrices, and less than 2^31 elements.
+// For narrow matrices with fewer than 2^31 elements.
 struct TransposeElements {
   TransposedTiles of;
   Divisor a, b;
@@ -28,8 +28,8 @@ struct TransposeElements {
   }
 };
 
-// A block turns a tile in shared memory, so that whole lines are read and written. Rows of the tile
-// have a place more, by which neighbours in a column are in different banks.
+// A block transposes a tile in shared memory, so that reads and writes are coalesced. The rows of
+// the tile are padded by one element to avoid bank conflicts.
 struct TransposeTiles {
   static constexpr int threads = 256, tile = 64, row = tile + 1;
   static constexpr int at_once = threads / tile, turns = tile / at_once;
