@@ -80,8 +80,7 @@ Spec transposed_structure(Spec structure) {
 }
 
 Spec own_sparsifier(const Spec& layout) {
-  const Spec numbers =
-      registry().canonical(layout_alone(layout));  // checks first, so that errors name the layout
+  const Spec numbers = registry().canonical(layout_alone(layout));  // errors name the layout
   const std::string name = registry().own_sparsifier(layout.name());
   if (name.empty()) fail_usage("{} has no sparsifier of its own", layout.name());
   Spec s(name);

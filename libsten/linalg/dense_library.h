@@ -1,4 +1,4 @@
-// The libraries that multiply dense matrices for us, loaded when they are first needed.
+// Libraries for products of dense matrices, loaded at first use.
 #pragma once
 #include <functional>
 #include <optional>
@@ -10,56 +10,58 @@
 
 namespace sten {
 
-// Which factor of a product is there as its transpose.
+// The factor that is stored transposed.
 enum class Transpose { none, a, b };
 
-// C[m,n] = A[m,k] * B[k,n], all row-major float32; of a turned factor the transpose is given, A as
-// [k,m] or B as [n,k]. No extent is 0. Runs on `threads` threads.
+// Computes C[m,n] = A[m,k] * B[k,n], row-major float32, on `threads` threads. A transposed factor
+// is stored as A [k,m] or B [n,k]. All extents are at least 1.
 using DenseProduct = std::function<void(Transpose transposed, Index m, Index n, Index k,
                                         const float* a, const float* b, float* c, int threads)>;
 
-// The same of some rows of C on one thread. lda: floats from one stored row of `a` to the
-// next, so that those rows of a turned A may be a block of its columns.
+// Computes some rows of C on one thread. lda: floats between stored rows of `a`, so that the rows
+// of a transposed A can be a block of its columns.
 using DenseRows = std::function<void(Transpose transposed, Index m, Index n, Index k,
                                      const float* a, Index lda, const float* b, float* c)>;
 
 struct DenseLibrary {
   std::string name;  // "oneDNN 2.6.3", "OpenBLAS 0.3.21 SkylakeX", "own loop"
   DenseProduct multiply;
-  // For a library whose bits depend on its threads, and on where the rows of a call end: dense_gemm()
-  // and the like take these instead. Empty where bits do not depend on threads; the last few rows of
-  // a call may still have other bits than in a larger one, as those of oneDNN with AVX-512 have.
+  // For a library whose results depend on its threads and on the division of rows into calls:
+  // dense_gemm() and similar functions call this instead. Empty if results do not depend on
+  // threads; even then, the last few rows of a call may differ from those of a larger one, as with
+  // oneDNN and AVX-512.
   DenseRows rows = nullptr;
-  // In calls of multiples of so many rows, but for the last one, all have the bits of one call; or
-  // `in_stripes`: they have not, and each call gets as many and no more.
+  // If calls have multiples of row_step rows, except the last, results equal those of one call.
+  // With `in_stripes` they do not, and each call must have exactly row_step rows.
   Index row_step = 1;
   bool in_stripes = false;
 };
 
-// The multiple of all libraries' row_step.
+// A multiple of the row_step of all libraries.
 inline constexpr Index product_rows = 192;
 
-// Held to the ISA of active_isa(). Empty where it was not there at build time or is not now, or
-// where that ISA is none they know. Debian's OpenBLAS does not know newer CPUs and would fall back
-// to AVX2, so the core type is chosen for it, unless OPENBLAS_CORETYPE is set: it is read when the
-// library initialises, which is why it is loaded by us rather than linked. Not a process of its
-// own: a library cannot start its user's program anew.
+// Loads a library, limited to the instruction set active_isa(). No value if the library was missing
+// at build time, does not load, or does not support this ISA. Debian's OpenBLAS falls back to AVX2
+// on CPUs it does not know, so its core type is set, unless OPENBLAS_CORETYPE is. OpenBLAS reads
+// that variable when it initializes, so it is loaded at run time instead of linked.
 std::optional<DenseLibrary> load_onednn();
 std::optional<DenseLibrary> load_openblas();
 DenseLibrary own_loop();
 
-// All that this machine has; the own loop only without any other. Loaded at the first call.
+// All libraries available on this machine; the built-in loop only if there is no other. Loaded at
+// the first call.
 const std::vector<DenseLibrary>& dense_libraries();
-// Finds a library by its word (onednn, openblas, own) or by its name in any version; nullptr if it
-// does not load. The own loop is always there.
+// Finds a library by its keyword (onednn, openblas, own) or its name without version; nullptr if it
+// does not load. The built-in loop always exists.
 const DenseLibrary* find_dense_library(std::string_view name);
 
 namespace linalg_detail {
 
-// Before OpenBLAS computes for this thread: throws where it would wait for memory for ever.
+// Call before OpenBLAS computes on this thread: throws where OpenBLAS would wait for memory
+// forever.
 void check_openblas_room();
 
-// Sets a variable of the environment where it is not set, for as long as it lives.
+// Sets an environment variable while the object lives, unless it is set already.
 class Environment {
  public:
   Environment(const char* name, const char* value);
@@ -68,7 +70,7 @@ class Environment {
   Environment& operator=(const Environment&) = delete;
 
  private:
-  const char* name_;  // nullptr: was set before
+  const char* name_;  // nullptr: the variable was set before
 };
 
 }  // namespace linalg_detail

@@ -1,4 +1,4 @@
-// Convolutions by oneDNN's primitives, loaded when first needed.
+// Convolutions by oneDNN, loaded at first use.
 #pragma once
 #include <memory>
 
@@ -10,28 +10,28 @@ using kernels::Convolution;
 
 enum class ConvolutionPart { forward, data, weights };
 
-// One part of a convolution made ready for its extents and a number of threads. Weights are in an
-// order of the library's own, `packed`. Calls do not disturb each other.
+// One pass of a convolution, prepared for its extents and number of threads. Packed weights are in
+// an order of the library. Thread-safe.
 class OnednnConvolution {
  public:
   using Index = Convolution::Index;
 
-  // Made at the first call and kept, with those that were asked for last; nullptr where the library
-  // is not there, STEN_ISA asks for an ISA that it does not know, or it has no such convolution.
+  // Made at the first call and cached with the most recent others. nullptr if the library does not
+  // load or does not support the convolution or the ISA of STEN_ISA.
   static std::shared_ptr<const OnednnConvolution> find(ConvolutionPart part, const Convolution& c,
                                                        bool has_bias, int threads);
   virtual ~OnednnConvolution() = default;
 
-  // Floats, those of padding included.
+  // Floats of packed weights, including padding.
   virtual Index packed_size() const = 0;
-  // Whether both have one order.
+  // Whether both have the same order of packed weights.
   virtual bool packs_as(const OnednnConvolution& other) const = 0;
-  // From w [out, in / groups, kernel...], and to it.
+  // Packs w [out, in / groups, kernel...], and unpacks it.
   virtual void pack(const float* w, float* packed) const = 0;
   virtual void unpack(const float* packed, float* w) const = 0;
 
-  // forward: y of x, weights and b (nullptr without bias); data: dx of dy and weights; weights:
-  // packed ones of x and dy. `scratch` has scratch_size() floats at a multiple of 64 bytes.
+  // forward: computes y from x, weights and b (nullptr without bias). data: dx from dy and weights.
+  // weights: packed dw from x and dy. `scratch` has scratch_size() floats, aligned to 64 bytes.
   virtual Index scratch_size() const = 0;
   virtual void forward(const float* x, const float* packed, const float* b, float* y,
                        float* scratch) const = 0;

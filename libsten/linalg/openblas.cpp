@@ -60,8 +60,7 @@ std::optional<DenseLibrary> load_openblas() {
   void* library = nullptr;
   {
     const linalg_detail::Environment core("OPENBLAS_CORETYPE", core_type(isa));
-    const linalg_detail::Environment team("OPENBLAS_NUM_THREADS",
-                                          "1");  // more when a product requests them
+    const linalg_detail::Environment team("OPENBLAS_NUM_THREADS", "1");  // products raise it
     // By default, OpenBLAS's threads spin for 2^28 cycles after their work, a tenth of a second of
     // processor time.
     const linalg_detail::Environment awake("OPENBLAS_THREAD_TIMEOUT", "20");

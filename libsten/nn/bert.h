@@ -19,8 +19,7 @@ struct BertConfig {
   double layer_norm_eps = 1e-12, initializer_range = 0.02;
   std::string hidden_act = "gelu";  // or relu
   BertHead head = BertHead::words;  // from `architectures`
-  std::vector<std::string>
-      labels;  // names of the classes by id (id2label); empty if the file has none
+  std::vector<std::string> labels;  // names of the classes by id (id2label), may be empty
 
   // The number of classes of a classification head: 2 without labels, as in transformers.
   Index classes() const { return labels.empty() ? 2 : std::ssize(labels); }

@@ -161,8 +161,7 @@ void run_rule(const StepRule& rule, std::span<Tensor* const> changed, const Grad
               Index n) {
   if constexpr (std::same_as<T, float>)
     if (changed[0]->device() != Device::cpu) return run_on_device(rule, changed, g, n);
-  constexpr Index grain = Index{1} << 14,
-                  piece = 1024;  // a segment of all operands fits in the L1 cache
+  constexpr Index grain = Index{1} << 14, piece = 1024;  // the operands fit in the L1 cache
   std::array<T*, most_at_once> at{};
   update_all<T>(changed, at, 0, [&](T* const* all) {
     parallel_for(n, grain, [&](Index begin, Index end) {

@@ -60,8 +60,7 @@ class RowTiles {
   class Buffer {
    public:
     const U* values = nullptr;
-    Index stride =
-        most_gathered + 64 / static_cast<Index>(sizeof(U));  // avoids conflicts in the cache
+    Index stride = most_gathered + 64 / static_cast<Index>(sizeof(U));  // avoids cache conflicts
 
     void read(const RowTiles& pieces, const Tile& p, const U* x) {
       values = x + p.offset;
