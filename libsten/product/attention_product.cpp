@@ -11,8 +11,8 @@
 namespace sten {
 namespace {
 
-// f(place of the tokens in panels, their number in [first, first + count), how many) for the tokens
-// that are in one panel each.
+// Calls f(first token of the panel, lane in it, token relative to `first`, number of tokens) for
+// runs of [first, first + count) that lie within one panel.
 template <class F>
 void each_run(Index first, Index count, F&& f) {
   for (Index t = 0; t < count;) {
@@ -22,8 +22,8 @@ void each_run(Index first, Index count, F&& f) {
   }
 }
 
-// Some features of some tokens, of whichever sequence: tile [features, lanes]. What is beyond the
-// last of the tokens is 0.
+// Reads some features of some tokens, of any sequences, to a tile [features, lanes]; lanes without
+// a token are 0.
 void read_part(const Activations& x, Index feature, Index features, Index token, Index tokens,
                float* tile, Index lanes = panel_width) {
   if (tokens < lanes) std::fill_n(tile, features * lanes, 0.0f);
@@ -70,12 +70,12 @@ struct AttentionTask {
   Memory& memory;
   AttentionScores scores{a, sequence, head};
 
-  // Whether sequences of so many tokens begin with a panel.
+  // Whether every sequence of this many tokens starts at a panel.
   template <class F>
   bool in_place(const ActivationsOf<F>& x, Index of_sequence, Index lanes = panel_width) const {
     return x.is_in_place(lanes) && (a.batch == 1 || of_sequence % lanes == 0);
   }
-  // All of a head's keys or values in panels, and how far apart they are.
+  // The keys or values of a head in panels, and the distance `step` between panels.
   const float* head_of(const Activations& x, Index width, Index n, Scratch& scratch,
                        Index& step) const {
     const Index first = sequence * a.keys;
@@ -91,7 +91,8 @@ struct AttentionTask {
     return to;
   }
 
-  // Panels [begin, end) of the sequence's queries, of each panel with the keys that it sees alone.
+  // Computes panels [begin, end) of the sequence's queries; each panel only with the keys it may
+  // see.
   void run(Index begin, Index end) const {
     kernels::Attention part{};
     part.width = a.width;
@@ -148,7 +149,7 @@ void attention_product(const AttentionExtents& a, const Activations& q, const Ac
                        const Activations& v, const ActivationsOut& y) {
   const Index panels = panels_of(a.tokens), heads = a.batch * a.heads;
   if (heads * panels * a.v_width == 0) return;
-  // Keys are copied once for all queries, unless there are too few heads for all threads.
+  // Copies keys once for all queries, unless there are too few heads for all threads.
   const Index parts = heads >= 4 * threads() ? 1 : panels;
   const auto some = [&](Index begin, Index end) {
     thread_local Memory memory;

@@ -1,4 +1,4 @@
-// Attention on activations in any form: softmax(scale * q . k + bias) v of each head and sequence.
+// Attention on activations of any layout: softmax(scale * q . k + bias) v per head and sequence.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,18 +9,18 @@
 namespace sten {
 
 struct AttentionExtents {
-  Index batch, tokens, keys;    // sequences; of each, queries and keys
-  Index heads, width, v_width;  // heads, and features of one
+  Index batch, tokens, keys;    // sequences; queries and keys of each sequence
+  Index heads, width, v_width;  // heads; features of a head of q and k, and of v
   float scale;
   const std::uint8_t* seen =
-      nullptr;  // [batch, keys], 0 for a key that is hidden; nullptr: none is
-  // Is added to the scores; nullptr: nothing is. In it from one sequence to the next, head, token
-  // and key, which is 1: 0 where it is the same for all.
+      nullptr;  // [batch, keys], 0 for a hidden key; nullptr: all keys are seen
+  // Added to the scores; nullptr: none. bias_steps: distance from one sequence, head, token and key
+  // to the next; 1 for keys, 0 for an axis that the bias is broadcast along.
   const float* bias = nullptr;
   std::array<Index, 4> bias_steps{};
-  bool causal = false;  // of query i the keys after keys - tokens + i are hidden
+  bool causal = false;  // hides keys after keys - tokens + i from query i
 
-  // How many keys, from the first on, a query may see.
+  // The number of keys, from the first on, that a query may see.
   Index keys_before(Index query) const {
     return causal ? std::clamp<Index>(keys - tokens + query + 1, 0, keys) : keys;
   }
@@ -31,16 +31,16 @@ struct AttentionExtents {
   }
 };
 
-// From one index to the next of each of the scores' extents [batch, heads, tokens, keys], in a bias
-// that is repeated to them: 0 where it has one element for all. Nothing where it cannot be.
+// The bias_steps of a bias that is broadcast to scores of the extents [batch, heads, tokens, keys];
+// 0 for broadcast axes. No value if the bias cannot be broadcast.
 std::optional<std::array<Index, 4>> bias_steps(const Shape& bias, const Shape& scores);
 
-// y of heads * v_width features and batch * tokens tokens, from q of as many tokens, and k and v of
-// batch * keys, features of one head after those of the other. Where no key is seen it is 0. On
-// threads(), and a token's bits depend on nothing but its own sequence. Panels are worked on where
-// they lie, if sequences start with one; everything else is copied a head at a time. The last
-// keys of a sequence are not looked at where a bias of -1e30 or less, the same for all of its
-// tokens, outweighs every score.
+// Computes y [batch * tokens tokens, heads * v_width features] from q [batch * tokens] and k, v
+// [batch * keys], with the features of one head after those of another. 0 for tokens that see no
+// key. Runs on threads(); the results of a token depend only on its own sequence. Works in place on
+// panels if sequences start at a panel; other activations are copied, a head at a time. Skips the
+// last keys of a sequence if a bias of -1e30 or less, the same for all of its tokens, outweighs
+// every score.
 void attention_product(const AttentionExtents& a, const Activations& q, const Activations& k,
                        const Activations& v, const ActivationsOut& y);
 

@@ -1,4 +1,4 @@
-// What hides keys of one head and sequence, and what is added to their scores.
+// Hidden keys and bias of the scores of one head and sequence.
 #pragma once
 #include "libsten/base/scratch.h"
 #include "libsten/product/attention_product.h"
@@ -11,9 +11,9 @@ struct AttentionScores {
   Index sequence, head;
 
   const std::uint8_t* seen() const { return a.seen ? a.seen + sequence * a.keys : nullptr; }
-  // Of which a token's are a.bias_steps[2] after those of the one before.
+  // The bias of the first token; tokens are a.bias_steps[2] apart.
   const float* bias() const { return a.bias + sequence * a.bias_steps[0] + head * a.bias_steps[1]; }
-  // Keys up to the last that one of the queries before `end` sees.
+  // The number of keys, from the first on, that the queries before `end` may see.
   Index keys_of(Index end) const {
     Index n = a.keys_before(end - 1);
     if (a.seen)
@@ -24,7 +24,7 @@ struct AttentionScores {
     while (last > 0 && bias()[last - 1] <= hides) --last;
     return last > 0 ? last : n;
   }
-  // The bias of some tokens, as the kernel wants it. Part: kernels::Attention or Bf16Attention.
+  // Passes the bias of some tokens to the kernel. Part: kernels::Attention or Bf16Attention.
   template <class Part>
   void set_bias(Part& part, Index token, Index tokens, Index lanes, Scratch& memory) const {
     part.bias = bias();

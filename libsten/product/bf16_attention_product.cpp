@@ -11,8 +11,8 @@
 namespace sten {
 namespace {
 
-// f(token, how many, where) for the tokens that are in one panel each, `where` being that of a feature
-// of the first of them.
+// Calls f(token, number of tokens, pointer to a feature of the first) for runs of tokens that lie
+// within one panel.
 template <class T, class F>
 void each_panel_run(const InterleavedOf<T>& x, Index first, Index count, F&& f) {
   const Index lanes = x.lanes();
@@ -24,7 +24,7 @@ void each_panel_run(const InterleavedOf<T>& x, Index first, Index count, F&& f) 
   }
 }
 
-// Some features of some tokens, of whichever sequence, to [rows, lanes, 2]; the rest becomes 0.
+// Reads some features of some tokens, of any sequences, to [rows, lanes, 2]; the rest becomes 0.
 void read_head(const Interleaved& x, Index feature, Index features, Index token, Index tokens,
                Index rows, Index lanes, std::uint16_t* to) {
   std::fill_n(to, rows * lanes * 2, std::uint16_t{0});
@@ -40,7 +40,7 @@ void read_head(const Interleaved& x, Index feature, Index features, Index token,
     }
   });
 }
-// And back.
+// The inverse of read_head().
 void write_head(const std::uint16_t* from, Index lanes, Index feature, Index features, Index token,
                 Index tokens, const InterleavedOut& y) {
   const bool whole = feature % 2 == 0;
@@ -56,7 +56,7 @@ void write_head(const std::uint16_t* from, Index lanes, Index feature, Index fea
   });
 }
 
-// Features that are not there are 0.
+// Sets padding features to 0.
 void clear_padding(const InterleavedOut& y) {
   for (Index token = 0; token < y.tokens; token += y.lanes()) {
     std::uint16_t* panel = y.tile(0, token);
@@ -83,12 +83,12 @@ struct Bf16AttentionTask {
   AttentionScores scores;
 
   Index head() const { return scores.head; }
-  // Whether a kernel of so many lanes finds the tokens of each sequence where panels begin.
+  // Whether, for a kernel of this many lanes, every sequence starts at a panel.
   template <class T>
   bool begins_panel(const InterleavedOf<T>& x, Index of_sequence, Index lanes) const {
     return x.lanes() == lanes && (a.batch == 1 || of_sequence % lanes == 0);
   }
-  // A head's keys or values, as the kernel's `take` leaves them.
+  // The keys or values of a head as the kernel's `take` packs them.
   template <class F>
   const float* take_head(const Interleaved& x, Index width, Index n, Index size, Scratch& to,
                          F&& take) const {
@@ -107,7 +107,8 @@ struct Bf16AttentionTask {
     return taken;
   }
 
-  // Panels [begin, end) of the sequence's queries, of each panel with the keys that it sees alone.
+  // Computes panels [begin, end) of the sequence's queries; each panel only with the keys it may
+  // see.
   void run(Index begin, Index end) const {
     const Index lanes = lanes_of(a.tokens);
     const kernels::Bf16AttentionTable& kernel = kernels::bf16_attention(lanes);
@@ -157,7 +158,7 @@ void attention_product(const AttentionExtents& a, const Interleaved& q, const In
   const Index panels = panels_of(a.tokens), heads = a.batch * a.heads;
   if (heads * panels * a.v_width == 0) return;
   if (y.features % tile_features != 0) clear_padding(y);
-  // Keys are taken once for all queries, unless there are too few heads for all threads.
+  // Packs keys once for all queries, unless there are too few heads for all threads.
   const Index parts = std::min(panels, ceil_div(Index{4} * threads(), heads));
   const auto some = [&](Index begin, Index end) {
     thread_local Bf16AttentionMemory memory;

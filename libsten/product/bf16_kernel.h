@@ -1,12 +1,12 @@
-// Which kernels multiply bfloat16 here.
+// Choice of the kernels for bfloat16 products.
 #pragma once
 #include "kernels/tiles.h"
 
 namespace sten {
 
-// Those of active_isa(); but those of AVX-512 in place of the dot products of AVX-512 BF16, which some
-// processors do at half the rate of float32, unless STEN_ISA names these or they are faster by a fifth:
-// measured once in a process, for some microseconds.
+// The kernels of active_isa(). The dot products of AVX-512 BF16, which run at half the rate of
+// float32 on some processors, are replaced by AVX-512 kernels, unless STEN_ISA selects them or they
+// are at least a fifth faster, which is measured once per process, in microseconds.
 const kernels::TilesTable& bf16_kernels();
 
 }  // namespace sten

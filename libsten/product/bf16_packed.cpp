@@ -10,8 +10,8 @@ namespace {
 
 using kernels::tile_feature_pairs, kernels::tile_rows, kernels::tile_size;
 
-// As few slabs as can be, equal ones: storing sums of tiles and loading them again costs as much as a
-// dozen products or more. But two panels of a slab stay in the second cache.
+// Few slabs of equal size: storing and reloading sums of tiles costs as much as a dozen products or
+// more. Two panels of a slab must fit in the L2 cache.
 std::vector<Index> bf16_slabs(Index cols) {
   constexpr Index most = 3072;
   std::vector<Index> slabs{0};
@@ -22,7 +22,8 @@ std::vector<Index> bf16_slabs(Index cols) {
   return slabs;
 }
 
-// f(value(row, feature)), where value is that of `a` in bfloat16, or 0 beyond the edges.
+// Calls f(value(row, feature)); value returns the element of `a` in bfloat16, or 0 beyond the
+// edges.
 template <class F>
 void with_bf16_values(const Dense& a, F&& f) {
   const Index rows = a.extents[0], cols = a.extents[1];
@@ -37,7 +38,7 @@ void with_bf16_values(const Dense& a, F&& f) {
     value_of(a.values.as<float>().data(), kernels::round_to_bf16);
 }
 
-// For each 16 rows the pairs of columns in which one of them stores something.
+// For each 16 rows, the pairs of columns in which any row stores an element.
 std::vector<std::vector<std::uint32_t>> tile_pairs_of(const Mask& stored) {
   const Index rows = stored.extents[0], cols = stored.extents[1];
   std::vector<std::vector<std::uint32_t>> interleaved(ceil_div(rows, tile_rows));
@@ -96,7 +97,7 @@ Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
   p.rows = a.extents[0], p.cols = a.extents[1];
   p.group_rows = std::move(group_rows);
   p.slabs = bf16_slabs(p.cols);
-  // Where the pairs of a slab begin, and its depth.
+  // Start of the pairs of a slab, and its depth.
   const auto first_of = [&](Index g, Index s) {
     const auto pair = static_cast<std::uint32_t>(ceil_div(p.slabs[s], Index{2}));
     return std::lower_bound(interleaved[g].begin(), interleaved[g].end(), pair) -
@@ -132,7 +133,7 @@ Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
         std::uint32_t* lines = columns + (part.columns - p.columns.data());
         const std::uint32_t* own = interleaved[g].data() + first_of(g, s);
         const Index n = first_of(g, s + 1) - first_of(g, s);
-        // Padding has a column of the same rows, so that an infinity stays in these.
+        // Padding uses a column of the same rows, so that an infinity affects only these.
         for (Index j = 0; j < part.depth * tile_feature_pairs; ++j)
           lines[j] = static_cast<std::uint32_t>((own[std::min(j, n - 1)] - p.slabs[s] / 2) *
                                                 panel_width * 4);
@@ -157,8 +158,8 @@ Bf16Packed pack_bf16(const Tensor& a) {
   std::vector<std::vector<std::uint32_t>> single = tile_pairs_of(a.stored()), both;
   const Index tiles = std::ssize(single);
   std::vector<Index> rows, rows_of_both;
-  // Products of a tile with a step of pairs, and what they cost: rows of pairs that are named are
-  // copied first, for 16 rows or for 32.
+  // Cost in products of a tile with a step of pairs: rows of listed pairs are copied first, for 16
+  // rows or for 32.
   Index of_single = 0, of_both = 0;
   for (Index t = 0; t < tiles; ++t) {
     rows.push_back(t * tile_rows);

@@ -1,4 +1,4 @@
-// Matrices of bfloat16 as products on tiles read them.
+// bfloat16 matrices, packed for products by tiles.
 #pragma once
 #include <vector>
 
@@ -8,16 +8,16 @@
 
 namespace sten {
 
-// Made once per weight, kept in memory with it and never written to a file. Rows are padded to 16 and
-// cut into groups of one or two tiles, which have all columns, or columns of their own that they
-// share, counted in pairs; columns are cut into slabs.
+// A packed weight, cached with the tensor and never written to a file. Rows are padded to 16 and
+// divided into groups of one or two tiles; a group has all columns, or a list of shared columns,
+// counted in pairs. Columns are divided into slabs.
 struct Bf16Packed {
   Index rows = 0, cols = 0;
-  std::vector<Index> slabs;              // [slabs + 1]: where each begins, and the end
-  std::vector<Index> group_rows;         // [groups + 1]: the same of rows, padded
+  std::vector<Index> slabs;       // [slabs + 1]: start of each slab, and the end
+  std::vector<Index> group_rows;  // [groups + 1]: start of each group in padded rows, and the end
   std::vector<kernels::TileRows> parts;  // [slabs, groups]
-  Array<std::uint16_t> values;           // of one part after the other
-  Array<std::uint32_t> columns;          // the same; empty where groups have all columns
+  Array<std::uint16_t> values;           // of the parts, in order
+  Array<std::uint32_t> columns;          // of the parts, in order; empty if groups have all columns
 
   bool has_columns() const { return columns.size() > 0; }
   Index slab_count() const { return std::ssize(slabs) - 1; }
@@ -28,17 +28,17 @@ struct Bf16Packed {
   Index slab_features(Index s) const { return slabs[s + 1] - slabs[s]; }
 };
 
-// A matrix of BF16, or of F32, which is rounded; another dtype is an Error (usage). Where 16 or 32
-// neighbouring rows share their columns, as those of nmgv do where v is a multiple of 16 and w even,
-// what is pruned is left out; of all other layouts the zeros are packed too, as long as that is
-// faster.
+// Packs a matrix of BF16 or F32, which is rounded. Error (usage) for other dtypes. Packs all
+// columns, or for groups of 16 or 32 rows only pairs of columns with a stored element, whichever is
+// estimated to be faster. The latter pays if neighbouring rows share columns, as in nmgv with v a
+// multiple of 16 and even w.
 Bf16Packed pack_bf16(const Tensor& a);
 
-// Of a dense matrix the pairs of columns, ascending, of groups of rows: [groups + 1] multiples of 16,
-// whose neighbours are 16 or 32 apart.
+// Packs the given pairs of columns, ascending, of each group of a dense matrix. group_rows: [groups
+// + 1], multiples of 16 at distances of 16 or 32.
 Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
                             const std::vector<std::vector<std::uint32_t>>& interleaved);
-// All columns.
+// Packs all columns.
 Bf16Packed pack_bf16_dense(const Dense& a);
 
 }  // namespace sten

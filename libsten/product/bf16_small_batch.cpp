@@ -15,14 +15,14 @@ using kernels::bf16_block_groups, kernels::bf16_block_rows, kernels::bf16_block_
     kernels::bf16_most_tokens, kernels::bf16_tile_rows;
 static_assert(bf16_max_small_batch == kernels::bf16_most_in_lanes);
 
-// x in parts of tokens, made ready for kernels: one part for lanes.
+// x in parts of tokens, prepared for kernels; lanes need one part.
 struct SmallBatchParts {
   kernels::Bf16SmallBatch x[2];
   const float* room[2];
   Index count;
 };
 
-// Those that the kernel for so many tokens is fastest with.
+// The lanes with which the kernel for this number of tokens is fastest.
 std::shared_ptr<const Bf16WeightLanes> lanes_for(const Tensor& a, Index tokens) {
   const auto looks_up = kernels::bf16_small_batch().looks_up;
   if (looks_up(tokens, true)) {
@@ -32,7 +32,7 @@ std::shared_ptr<const Bf16WeightLanes> lanes_for(const Tensor& a, Index tokens) 
   return bf16_weight_lanes(a, true);
 }
 
-// As Bf16SmallBatchFactor::multiply_blocks(), of n:m:g.
+// Bf16SmallBatchFactor::multiply_blocks() for n:m:g.
 template <class Write>
 void multiply_strips(const Tensor& a, const Interleaved& x, Write&& write) {
   const auto packed = nmg_bf16(a);
@@ -73,16 +73,16 @@ void multiply_strips(const Tensor& a, const Interleaved& x, Write&& write) {
 }  // namespace
 
 Bf16SmallBatchFactor::Bf16SmallBatchFactor(Tensor a) : a_(std::move(a)) {
-  density_ = bf16_density(a_);  // checks it
+  density_ = bf16_density(a_);  // checks the weight
   const Shape shape = a_.shape();
   rows_ = shape[0], cols_ = shape[1];
 }
 
-// Whether lanes are read sooner than tiles.
+// Whether lanes are faster than tiles.
 bool Bf16SmallBatchFactor::is_for_lanes(Index tokens) const {
   if (a_.is<Dense>()) return false;
   if (kernels::active_isa() < kernels::Isa::amx) return density_ < bf16_least_dense();
-  // A lookup for each token and value, where tiles have up to 16 tokens for nothing.
+  // Lanes need a lookup per token and value; tiles process up to 16 tokens at no extra cost.
   return tokens <= 2 ? density_ < 0.2 : tokens <= 4 && density_ < 0.15;
 }
 
@@ -120,13 +120,13 @@ void Bf16SmallBatchFactor::multiply_blocks(const Interleaved& x, Write&& write) 
     const Index first = block * bf16_block_groups,
                 count = std::min(groups - first, bf16_block_groups);
     for (Index g = 0; g < count; ++g) of[g] = lanes->group(first + g);
-    // What the next block begins with.
+    // The first steps of the next block.
     for (Index g = first + count; g < std::min(groups, first + 2 * count); ++g)
-      if (const auto* steps = lanes->group(g).steps)  // not of a matrix without values
+      if (const auto* steps = lanes->group(g).steps)  // nullptr for a matrix without values
         for (Index line = 0; line < 16; ++line) fetch_line(steps + 64 * line);
     table.multiply_lanes(of, count, parts.x[0], parts.room[0], sums);
   };
-  // What no kernel writes is 0.
+  // Kernels do not write all sums.
   const Index size = ceil_div(x.tokens, bf16_most_tokens) * bf16_block_sums;
   const auto some = [&](Index begin, Index end) {
     thread_local Scratch sums_memory;
@@ -155,7 +155,7 @@ void Bf16SmallBatchFactor::multiply(const Interleaved& x, const ActivationsOut& 
                                     const Epilogue& epilogue) const {
   check(x, y.features, y.tokens);
   if (x.tokens == 0) return;
-  // One panel is rows of all its lanes.
+  // A single panel is row-major in features, with all its lanes as tokens.
   ActivationsOut to = y;
   if (y.layout == ActivationLayout::panels)
     to = {ActivationLayout::features, y.features, panel_width, y.at};
@@ -171,7 +171,7 @@ void Bf16SmallBatchFactor::multiply(const Interleaved& x, const InterleavedOut& 
   if (x.tokens == 0) return;
   multiply_blocks(x, [&](Index row, Index count, float* sums) {
     if (y.lanes() == narrow_panel_width) return write_interleaved(sums, row, count, 0, y, epilogue);
-    // Parts side by side.
+    // Places the parts side by side.
     thread_local Scratch memory;
     float* const tile = memory.of(bf16_block_rows * panel_width);
     for (Index r = 0; r < count; ++r)

@@ -1,5 +1,5 @@
-// Products of weights with few tokens in bfloat16, with float32 sums, on threads() threads: they take
-// as long as reading the weight does, for which there are packed forms of all layouts, dense too
+// Products of weights with small batches in bfloat16, with float32 sums, on threads() threads.
+// Their time is that of reading the weight, so all layouts, including dense, have packed forms
 // (kernels/bf16_small_batch.h).
 #pragma once
 #include <algorithm>
@@ -13,15 +13,15 @@
 
 namespace sten {
 
-// Blocks of 64 rows in tiles. A masked tile takes 80 bytes and 2 for each value, a dense one 1 KB.
+// Tiles of blocks of 64 rows. A masked tile takes 80 bytes and 2 per value, a dense one 1 KB.
 struct Bf16WeightTiles {
   Index rows = 0, cols = 0;
   bool is_masked = false;
-  std::vector<Index> first;  // [blocks + 1]: bytes
+  std::vector<Index> first;  // [blocks + 1]: start of each block in bytes
   Array<std::uint8_t> stream;
 
   Index blocks() const { return std::ssize(first) - 1; }
-  // Of 16 rows.
+  // Number of groups of 16 rows.
   Index groups_of(Index block) const {
     return std::min(kernels::bf16_block_groups,
                     ceil_div(rows, kernels::bf16_tile_rows) - block * kernels::bf16_block_groups);
@@ -32,12 +32,12 @@ struct Bf16WeightTiles {
   }
 };
 
-// Groups of 16 rows in lanes: 3 bytes for each value and for what is missing in a step, which is the
-// more the fewer values there are, and 2 for each step. In narrow ones 2.5 bytes. In far ones little is
-// missing but where some rows have fewer values than others.
+// Lanes: groups of 16 rows, with 3 bytes per slot of a step (2.5 if narrow), also for empty slots,
+// and 2 bytes per step. Fewer values leave more slots empty. With far windows, slots are empty only
+// where some rows have fewer values than others.
 struct Bf16WeightLanes {
   Index rows = 0, cols = 0;
-  std::vector<Index> first;  // [groups + 1]: steps
+  std::vector<Index> first;  // [groups + 1]: start of each group in steps
   Array<std::uint16_t> advance;
   Array<std::uint8_t> steps;
   bool is_narrow = false;
@@ -50,31 +50,31 @@ struct Bf16WeightLanes {
   }
 };
 
-// A weight of rank 2 in any layout that has a lossless way to csr, or dense, of F32, BF16 or F16,
-// whose values are rounded to bfloat16. Made at the first call and kept with the tensor. Unsupported,
-// which is an Error (usage), of others.
+// The packed forms of a weight of rank 2, dense or losslessly convertible to csr, of F32, BF16 or
+// F16; values are rounded to bfloat16. Made at the first call and cached with the tensor.
+// Unsupported, an Error (usage), for other weights.
 std::shared_ptr<const Bf16WeightTiles> bf16_weight_tiles(const Tensor& a);
-// Lanes are narrow where that takes hardly more bytes, or hardly more steps than far ones.
+// Lanes are narrow if that takes hardly more bytes or, for `far`, hardly more steps.
 std::shared_ptr<const Bf16WeightLanes> bf16_weight_lanes(const Tensor& a, bool far = false);
-// The share of its elements that such a weight stores, and from which on its tiles are dense: with
-// that many, reading them takes no longer.
+// bf16_density(): the share of elements that the weight stores. bf16_least_dense(): the density
+// from which on tiles are dense, because reading them takes no longer.
 double bf16_density(const Tensor& a);
 double bf16_least_dense();
 
-// Tokens that bf16_small_batch_product() takes.
+// Maximum number of tokens of bf16_small_batch_product().
 inline constexpr Index bf16_max_small_batch = 32;
 
-// y[M, N] = A[M, K] * x[K, N] and what the epilogue makes of it. A as above, and x and y of its
-// extents and of bf16_max_small_batch tokens at most, else Error (usage). Results differ from exact ones by
-// what rounding the factors to bfloat16 and sums to float32 does (and y to bfloat16); the bits do not
-// depend on the number of threads. Where x has an infinity or NaN, all results of the token may be NaN.
+// Computes y[M, N] = A[M, K] * x[K, N] and applies the epilogue. A: as above. Error (usage) for
+// mismatched extents or more than bf16_max_small_batch tokens. Errors are those of rounding factors
+// to bfloat16, sums to float32 and y to its dtype. Deterministic for every number of threads. If x
+// has an infinity or NaN, all results of the token may be NaN.
 void bf16_small_batch_product(const Tensor& a, const Interleaved& x, const ActivationsOut& y,
                               const Epilogue& epilogue = {});
 void bf16_small_batch_product(const Tensor& a, const Interleaved& x, const InterleavedOut& y,
                               const InterleavedEpilogue& epilogue = {});
 
-// A weight as bf16_small_batch_product() takes it, checked once: but for the first one of each packed form its
-// products allocate nothing, once each thread has the memory that it works in.
+// A checked weight for bf16_small_batch_product(). After the first product of each packed form,
+// products allocate nothing, once each thread has its scratch.
 class Bf16SmallBatchFactor {
  public:
   explicit Bf16SmallBatchFactor(Tensor a);
@@ -88,7 +88,8 @@ class Bf16SmallBatchFactor {
  private:
   void check(const Interleaved& x, Index features, Index tokens) const;
   bool is_for_lanes(Index tokens) const;
-  // write(first row, rows, sums) of each block, [parts][bf16_block_rows][bf16_most_tokens].
+  // Calls write(first row, rows, sums) for each block; sums:
+  // [parts][bf16_block_rows][bf16_most_tokens].
   template <class Write>
   void multiply_blocks(const Interleaved& x, Write&& write) const;
 

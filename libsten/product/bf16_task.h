@@ -1,4 +1,4 @@
-// How a product of bfloat16 goes through panels, slabs and rows.
+// Tasks of a bfloat16 product: its loops over panels, slabs and rows.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -18,7 +18,7 @@ inline constexpr bool is_in_place = false;
 template <>
 inline constexpr bool is_in_place<Interleaved> = true;
 
-// Memory of this thread for x in pairs, and for sums.
+// Scratch of this thread for interleaved x and for sums.
 struct Bf16Scratch {
   Scratch x, sums;
 };
@@ -31,7 +31,7 @@ inline Bf16Scratch& bf16_scratch() {
 template <class X, class Y>
 struct Bf16Task {
   using YEpilogue = typename EpilogueFor<Y>::Type;
-  static constexpr Index finished_rows = 64;  // at a time: their sums stay in the first caches
+  static constexpr Index finished_rows = 64;  // per step: their sums stay in the L1 cache
   const Bf16Packed& a;
   const X& x;
   const Y& y;
@@ -40,7 +40,7 @@ struct Bf16Task {
   Index first, last;  // tokens
   Index begin, end;   // groups of rows
   bool stream;
-  // Looked up once: take() is called often.
+  // Members, since take() is called often.
   const kernels::InterleavedTable& interleaved_ = kernels::interleaved();
   const kernels::EpilogueTable& epilogues_ = kernels::epilogue();
 
@@ -49,14 +49,13 @@ struct Bf16Task {
   Index row_of(Index group) const { return a.group_rows[group]; }
   Index rows_of(Index from, Index to) const { return row_of(to) - row_of(from); }
 
-  // Slab s of all panels, which are `step` elements apart.
+  // Reads slab s of all panels, which are `step` elements apart.
   void read_slab(Index s, std::uint16_t* to, Index step) const {
     if constexpr (!is_in_place<X>)
       read_interleaved(x, a.slabs[s], a.slab_features(s), first, lanes, to, panels(), step);
   }
 
-  // Asks the second cache for it where it lies: rows that are named one by one would wait for memory
-  // each.
+  // Prefetches a slab to L2: rows that are listed one by one would wait for memory each.
   void fetch_slab(Index s, const std::uint16_t* from, Index step) const {
     constexpr Index line = 32;
     const Index size = padded_features(a.slab_features(s)) * lanes;
@@ -64,7 +63,7 @@ struct Bf16Task {
       for (Index i = 0; i < size; i += line) fetch_line(from + p * step + i);
   }
 
-  // One of tile_parts of what becomes of a block of sums that are whole.
+  // Writes one of tile_parts parts of a block of complete sums.
   void take(const kernels::TileBlock& b, Index part) const {
     using kernels::tile_parts;
     const Index row = row_of(begin) + b.row, first_token = token(b.panel) + b.token,
@@ -80,7 +79,7 @@ struct Bf16Task {
       if (some > 0)
         interleaved_.round_features(b.sums + from * width, width, some, width,
                                     to + from / 2 * y.stride(), y.stride());
-      // Features beyond the last one are 0.
+      // Padding features are 0.
       if (part + 1 < tile_parts || row + rows < y.features) return;
       const Index last = y.rows() - row / 2;
       for (Index r = ceil_div(rows, Index{2}); r < last; ++r)
@@ -97,7 +96,7 @@ struct Bf16Task {
       float* to = y.at + (y.layout == ActivationLayout::tokens ? first_token * y.features + row
                                                                : row * y.tokens + first_token);
       if (y.layout == ActivationLayout::tokens) {
-        // As many tokens as kernels turn at once.
+        // The number of tokens that kernels transpose at once.
         const Index share = std::max<Index>(width / tile_parts, 8), t = part * share;
         if (const Index some = std::min(share, std::min(width, tokens) - t); some > 0)
           interleaved_.transpose_panel(b.sums + t, width, rows, some, stream, to + t * y.features,
@@ -128,7 +127,7 @@ struct Bf16Task {
                         epilogue.residual ? residual : nullptr, b.tokens, epilogue.activation);
     }
   }
-  // Whether take() does everything that is asked for.
+  // Whether take() supports this y and epilogue.
   bool takes() const {
     if constexpr (std::is_same_v<Y, InterleavedOut>)
       return true;
@@ -137,7 +136,7 @@ struct Bf16Task {
              (y.layout == ActivationLayout::tokens && !epilogue.residual);
   }
 
-  // Sums of `rows` rows from `row` on, of panels that are `step` apart, become y.
+  // Writes sums of `rows` rows from `row` on, of panels `step` apart, to y.
   void finish(float* sums, Index step, Index row, Index rows) const {
     const Index count = std::min(rows, a.rows - row);
     Index some = kernels::tile_rows;
@@ -155,7 +154,7 @@ struct Bf16Task {
           write_tile(from, row + r, n, token(p), lanes, stream, y, epilogue);
       }
   }
-  // As write_tile() does it, without a copy between.
+  // Like write_tile(), without a copy.
   void transpose_panel(float* tile, Index row, Index rows, Index token) const {
     const Index tokens = std::min(lanes, y.tokens - token);
     if (!epilogue.does_nothing())
@@ -166,8 +165,8 @@ struct Bf16Task {
                                            y.stride());
   }
 
-  // All slabs times the groups from `from` to `to`. x: all slabs in pairs, panels being `step` apart;
-  // or nullptr where slab after slab is read to `slab`.
+  // Multiplies all slabs with groups [from, to). `in`: all slabs, interleaved, in panels `step`
+  // apart, or nullptr to read one slab after another to `slab`.
   void multiply(Index from, Index to, const std::uint16_t* in, std::uint16_t* slab,
                 Index step) const {
     const auto run = bf16_kernels().multiply[lanes == panel_width];
@@ -183,7 +182,7 @@ struct Bf16Task {
                                                 {take, this});
       return;
     }
-    // With one slab sums are finished at once, and their memory is used again.
+    // With one slab, sums are finished at once and their memory is reused.
     const bool at_once = slabs <= 1;
     const Index resident_rows = at_once ? finished_rows + 32 : rows_of(from, to);
     float* memory = bf16_scratch().sums.of(count * resident_rows * lanes);
@@ -211,7 +210,7 @@ struct Bf16Task {
     if constexpr (is_in_place<X>) return in_bands(x.tile(0, first), nullptr, size, count);
     Index widest = 0;
     for (Index s = 0; s < a.slab_count(); ++s) widest = std::max(widest, a.slab_features(s));
-    // x is read once for all bands, or slab after slab where there is but one.
+    // Reads x once for all bands, or slab by slab if there is only one band.
     const bool one_band = bands(count) == 1;
     const Index step = one_band ? padded_features(widest) * lanes : size;
     auto* interleaved = reinterpret_cast<std::uint16_t*>(bf16_scratch().x.of(count * step / 2));
@@ -221,7 +220,7 @@ struct Bf16Task {
   }
 
  private:
-  // Bands of rows whose sums stay in the second cache.
+  // The number of bands of rows, such that their sums stay in the L2 cache.
   Index bands(Index count) const {
     constexpr Index most_bytes = Index{768} << 10;
     if (a.slab_count() <= 1) return 1;
@@ -237,7 +236,7 @@ struct Bf16Task {
 
 }  // namespace bf16_detail
 
-// The product of bf16_product(), of what it makes of A.
+// bf16_product() with a packed A.
 template <class X, class Y>
 void bf16_tiles_product(const Bf16Packed& a, const X& x, const Y& y,
                         const typename EpilogueFor<Y>::Type& epilogue) {
@@ -246,14 +245,14 @@ void bf16_tiles_product(const Bf16Packed& a, const X& x, const Y& y,
   if (panels == 0 || units == 0) return;
   bool stream = false;
   if constexpr (std::is_same_v<Y, ActivationsOut>) stream = epilogue.stream || is_streamed(y);
-  // Panels whose slabs fill a part of the second cache: A is read from memory once for all of them.
+  // Panels whose slabs fit in part of the L2 cache: A is read from memory once for all of them.
   constexpr Index slab_bytes = Index{768} << 10;
   const Index slab = std::max<Index>(1, a.slab_count() ? a.slab_features(0) : 1);
   const Index together = std::clamp<Index>(slab_bytes / (slab * lanes * 2), 2, 8);
   Index groups = ceil_div(panels, std::min(together, ceil_div(panels, threads())));
-  // As many for each thread.
+  // The same number per thread.
   if (groups > threads()) groups = std::min(panels, ceil_div(groups, threads()) * threads());
-  // Few panels are not enough for all threads: then rows are shared out too.
+  // If there are fewer panels than threads, divides rows too.
   const Index parts = std::min<Index>(units, groups < threads() ? ceil_div(threads(), groups) : 1);
   const auto some = [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {

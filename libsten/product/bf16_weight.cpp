@@ -28,7 +28,7 @@ void check_bf16_weight(const Tensor& a) {
     fail_unsupported("bfloat16 product: the weight is {}, not F32, BF16 or F16", name_of(dtype));
 }
 
-// Values of the dtypes above, as bfloat16.
+// Values of these dtypes, rounded to bfloat16.
 class RoundedValues {
  public:
   explicit RoundedValues(const Values& values)
@@ -45,7 +45,7 @@ class RoundedValues {
   FloatKind kind_;
 };
 
-// Where entries of rows are: of csr.
+// Entries of rows of a csr matrix.
 struct CsrRowsOf {
   Index rows, cols;
   const std::int64_t* ptr;
@@ -60,8 +60,8 @@ struct CsrRowsOf {
         values(a.values) {}
 };
 
-// f(begin, end) of the entries of each row of a group that lie in each column of tiles, in the order
-// of the stream: f(group, row of the group, begin, end).
+// Calls f(column of tiles, row of the group, begin, end) with the entries of each row of a group in
+// each column of tiles, in the order of the stream.
 template <class F>
 void each_tile_row(const CsrRowsOf& a, Index first_row, Index groups, Index tile_columns, F&& f) {
   std::int64_t next[bf16_block_rows];
@@ -169,8 +169,8 @@ struct LaneSteps {
   std::vector<std::uint8_t> bytes;
 };
 
-// The window begins where the first value is that no step has yet; rows that are too far ahead for it
-// wait.
+// A window starts at the first value that no step has yet; rows whose next value is beyond the
+// window wait.
 LaneSteps steps_of(const CsrRowsOf& a, Index first_row, Index columns) {
   constexpr Index lanes = bf16_tile_rows, most_advance = 0xffff;
   const bool narrow = columns == bf16_narrow_window;
@@ -204,7 +204,7 @@ LaneSteps steps_of(const CsrRowsOf& a, Index first_row, Index columns) {
   }
 }
 
-// With windows of so many columns.
+// Packs lanes with windows of this many columns.
 Bf16WeightLanes pack_lanes(const CsrRowsOf& rows, Index window) {
   Bf16WeightLanes out;
   out.rows = rows.rows, out.cols = rows.cols;
@@ -228,15 +228,16 @@ Bf16WeightLanes pack_lanes(const CsrRowsOf& rows, Index window) {
   return out;
 }
 
-// Narrow ones where rows have about as many values in every window, as those of n:m:g with small m do.
+// Chooses narrow windows if rows have about equally many values in all windows, as in n:m:g with
+// small m.
 Bf16WeightLanes pack_lanes(const Tensor& a, bool far) {
   const Tensor entries = convert(a, Spec(Csr::name));
   const CsrRowsOf rows(entries.as<Csr>());
   Bf16WeightLanes wide = pack_lanes(rows, far ? bf16_far_window : bf16_window);
   if (bf16_density(a) < 1.0 / bf16_narrow_window) return wide;
   Bf16WeightLanes narrow = pack_lanes(rows, bf16_narrow_window);
-  // Narrow ones are looked up in fewer instructions. Where lanes may be far, too, products take as long
-  // as there are steps; others take as long as reading.
+  // Narrow lanes need fewer instructions per lookup. The time of `far` products is proportional to
+  // steps, that of others to bytes.
   const bool takes_narrow = far ? 20 * narrow.advance.size() <= 21 * wide.advance.size()
                                 : 20 * narrow.steps.size() <= 21 * wide.steps.size();
   return takes_narrow ? std::move(narrow) : std::move(wide);
@@ -245,7 +246,7 @@ Bf16WeightLanes pack_lanes(const Tensor& a, bool far) {
 }  // namespace
 
 double bf16_least_dense() {
-  // Without tiles it is lanes that are compared with, and take 3 bytes a value.
+  // Without AMX tiles, the alternative is lanes, with 3 bytes per value.
   return kernels::active_isa() >= kernels::Isa::amx ? 0.9 : 0.6;
 }
 

@@ -9,14 +9,14 @@
 namespace sten {
 namespace {
 
-// Columns of B and y that are worked on together, and how many rows of B: what is read again and
-// again lies side by side and stays in the second cache.
+// Columns of B and y per step, and bytes of B per slab: data that are read repeatedly are
+// contiguous and stay in the L2 cache.
 constexpr Index panel = 128, slab_bytes = Index{1} << 19;
 constexpr Index csr_slab_rows = slab_bytes / (panel * Index{sizeof(float)});
-// With fewer rows of A the copy would cost more than it saves.
+// With fewer rows of A, a copy costs more than it saves.
 constexpr Index least_copied = 64;
 
-// A's rows, cut where slabs begin.
+// The rows of A, cut at the starts of slabs.
 class Cut {
  public:
   explicit Cut(const CsrEntries& a)
@@ -37,7 +37,7 @@ class Cut {
     });
   }
   Index slabs() const { return slabs_; }
-  // Rows of B of slab s.
+  // The first row of B in slab s.
   static Index first_of(Index s) { return s * csr_slab_rows; }
   Index count_of(Index s) const { return std::min(a_.cols - first_of(s), csr_slab_rows); }
   // Rows [first, first + count) of A in slab s.
@@ -57,12 +57,12 @@ struct Block {
   const float* at;
   Index stride;
 
-  // What the kernel adds rows to counts them from row 0 of all.
+  // The pointer that the kernel needs, which counts rows from row 0.
   const float* from_row_0(Index first) const { return at - first * stride; }
 };
 Block block_of(const RowsOperand& x, Index row, Index rows, Index col, Index cols, bool copy,
                Scratch& memory) {
-  if (rows == 0) return {memory.of(panel), panel};  // of a matrix that may have no memory
+  if (rows == 0) return {memory.of(panel), panel};  // the matrix may have no memory
   if (!copy && !x.sparse && !x.is_transposed) return {x.dense + row * x.stride + col, x.stride};
   float* to = memory.of(rows * panel);
   if (x.is_transposed) {
@@ -82,7 +82,7 @@ Block block_of(const RowsOperand& x, Index row, Index rows, Index col, Index col
   return {to, panel};
 }
 
-// y[count, cols] of rows of A from `first` on, and columns of B.
+// Computes y[count, cols] of rows of A from `first` on and some columns of B.
 void multiply(const Cut& a, Index first, Index count, const RowsOperand& b, Index col, Index cols,
               const float* start, float* y, Index y_stride) {
   thread_local Scratch memory;
@@ -94,8 +94,8 @@ void multiply(const Cut& a, Index first, Index count, const RowsOperand& b, Inde
   }
 }
 
-// f(first row, count, first column, count) on threads(): panels of all rows, or of as few parts of
-// them as give every thread some.
+// Calls f(first row, count, first column, count) on threads(), for panels of all rows, or of the
+// fewest parts of rows that occupy all threads.
 template <class F>
 void each_panel(Index rows, Index most_rows, Index n, F&& f) {
   if (rows == 0 || n == 0) return;
@@ -204,7 +204,7 @@ void sampled_csr_product(const CsrEntries& a, const RowsOperand& c, const RowsOp
                          float* sums) {
   const std::int64_t entry0 = a.ptr[0];
   const Cut cut(a);
-  // All panels of some rows on one thread, which add to the same sums.
+  // All panels of some rows on one thread, since they add to the same sums.
   const Index most = c.sparse ? csr_slab_rows : std::max<Index>(1, a.rows);
   const Index parts =
       std::max(ceil_div(a.rows, most), threads() == 1 ? 1 : std::min<Index>(a.rows, 2 * threads()));

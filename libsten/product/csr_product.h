@@ -1,5 +1,5 @@
-// Products of csr that is read as it lies, float32, on threads() threads: of what is multiplied a
-// few times only, such as activations and what comes back, so that packing it would not pay.
+// Products of unpacked csr, float32, on threads() threads: for operands that are multiplied only a
+// few times, such as activations and gradients, where packing would not pay.
 #pragma once
 #include <vector>
 
@@ -8,18 +8,17 @@
 
 namespace sten {
 
-// The positions of a csr tensor as a matrix [tokens, features], features being the last extent.
-// Of rank 2 the tensor's own arrays.
+// Positions of a csr tensor as a matrix [tokens, features], where features are the last extent. For
+// rank 2, the tensor's own arrays.
 struct CsrTokens {
   Index tokens, features;
   Array<std::int64_t> ptr;
   Array<std::int32_t> index;
 
-  // With the values of a tensor of these positions.
+  // The entries with the values of x, a tensor with these positions.
   CsrEntries with(const Tensor& x) const;
 };
-// Kept with the positions. Unsupported, which is an Error (usage), of other than F32 csr without
-// dims.
+// Cached with the positions. Unsupported, an Error (usage), unless x is F32 csr without dims.
 std::shared_ptr<const CsrTokens> tokens_of(const Tensor& x);
 
 // Rows [first, first + count).
@@ -27,10 +26,10 @@ inline CsrEntries rows_of(const CsrEntries& a, Index first, Index count) {
   return {count, a.cols, a.ptr + first, a.index, a.values};
 }
 
-// Rows [first, first + count) dense, to[count, cols].
+// Unpacks rows [first, first + count) to dense: to[count, cols].
 void unpack_rows(const CsrEntries& a, Index first, Index count, float* to);
 
-// A^T, with memory of its own.
+// A^T, in memory of its own.
 class TransposedEntries {
  public:
   explicit TransposedEntries(const CsrEntries& a);
@@ -43,8 +42,8 @@ class TransposedEntries {
   Array<float> values_;
 };
 
-// The other matrix of a product: dense row-major, the transpose of a dense one, or csr. Of the latter
-// two some rows and columns at a time are made.
+// The other operand: dense row-major, the transpose of a dense matrix, or csr. Transposed and csr
+// operands are unpacked, some rows and columns at a time.
 struct RowsOperand {
   const float* dense = nullptr;  // [.., stride]
   Index stride = 0;
@@ -56,16 +55,16 @@ struct RowsOperand {
   static RowsOperand of(const CsrEntries& sparse) { return {nullptr, 0, false, &sparse}; }
 };
 
-// y[M,n] = A[M,K] * B[K, col0 : col0 + n] + start[n]; start may be nullptr.
+// Computes y[M,n] = A[M,K] * B[K, col0 : col0 + n] + start[n]; start may be nullptr.
 void csr_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index n, const float* start,
                  float* y);
 
-// The same turned: y[n,M].
+// The same product, transposed: y[n,M].
 void transposed_csr_product(const CsrEntries& a, const RowsOperand& b, Index col0, Index n,
                             float* y);
 
-// sums[entry of A] = C[row] . B[column], C[M,n] and B[K,n]; rows of A lie one after the other from
-// its entry 0 on.
+// Computes sums[entry of A] = C[row] . B[column] for C[M,n] and B[K,n]; entries are counted from
+// A's entry 0.
 void sampled_csr_product(const CsrEntries& a, const RowsOperand& c, const RowsOperand& b, Index n,
                          float* sums);
 

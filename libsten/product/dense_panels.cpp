@@ -8,8 +8,8 @@
 namespace sten {
 namespace {
 
-// Rows of a panel of x that stay in the first cache, 32 KB; and rows of A whose part of a panel of y
-// does so too while it is finished. A narrow panel takes a quarter of both.
+// Rows of a panel of x that stay in the L1 cache (32 KB), and rows of A whose part of a panel of y
+// stays there while it is finished. A narrow panel takes a quarter of both.
 constexpr Index slab_rows = 128, band_rows = 96;
 
 // Some bands of A times some panels.
@@ -20,7 +20,7 @@ struct DenseTask {
   const ActivationsOut& y;
   const Epilogue& epilogue;
 
-  // Slabs outside, so that what A has in one is read from memory once for all panels.
+  // Slabs are the outer loop, so that A's slab is read from memory once for all panels.
   void run(const PanelShare& share) const {
     const Index lanes =
         y.layout == ActivationLayout::narrow_panel ? narrow_panel_width : panel_width;

@@ -4,8 +4,8 @@
 
 namespace sten {
 
-// y[M, N] = A[M, K] * x[K, N] and what the epilogue makes of it, on threads(). A is row-major, x and y
-// are both panels, or both few, aligned as Array is.
+// Computes y[M, N] = A[M, K] * x[K, N] on threads() and applies the epilogue. A is row-major; x and
+// y are both panels or both a narrow panel, aligned like Array.
 void dense_panels_product(Index rows, Index cols, const float* a, const Activations& x,
                           const ActivationsOut& y, const Epilogue& epilogue = {});
 

@@ -14,7 +14,7 @@ namespace {
 
 using kernels::SlabLists;
 
-// By rows or by columns; kept as two types of what is derived from positions.
+// Lists by rows or by columns; two types, since both are cached with the positions.
 template <bool by_column>
 struct DeviceSparseLists {
   Index lists = 0, width = 0;
@@ -42,7 +42,7 @@ DeviceSparseLists<by_column> make_lists(const Tensor& w) {
                           stream);
       return;
     }
-    // With axis 1 it is the transpose that has strips down its rows.
+    // With axis 1, strips run along the columns of the transposed matrix.
     const Nmg& a = w.as<Nmg>();
     const bool is_transposed = a.axis == 1;
     const DeviceNmgPatterns patterns(a.n, a.m, w.device());
@@ -82,7 +82,7 @@ void multiply(const Tensor& w, const kernels::ListOperands& x) {
 
 float* floats_in(Values& v) { return reinterpret_cast<float*>(v.mutate_bytes()); }
 
-// [rows, cols] with rows and columns exchanged.
+// Transposes [rows, cols].
 Values transposed_copy(Index rows, Index cols, const float* x, Device device) {
   Values to = Values::uninitialized(DType::F32, rows * cols, device);
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
@@ -108,7 +108,8 @@ void multiply_transposed(const Tensor& w, const kernels::ListOperands& x) {
   });
 }
 
-// c[in, n] = w^T b[out, n], by w's own order. False, and nothing was done, where that is not there.
+// Computes c[in, n] = w^T b[out, n] in w's own order. False, without effect, if that is not
+// supported.
 bool multiply_columns(const Tensor& w, Index n, const float* b, float* c) {
   const Nmg& a = w.as<Nmg>();
   const Index out = w.shape()[0], in = w.shape()[1];
@@ -132,7 +133,7 @@ bool multiply_columns_transposed(const Tensor& w, const kernels::ListOperands& x
   return true;
 }
 
-// y = x w^T, or x w if it is turned; by_features, y = w x or w^T x.
+// Computes y = x w^T, or x w if transposed; with by_features, y = w x or w^T x.
 void multiply_dense(const Tensor& w, bool is_transposed, const kernels::ListOperands& x,
                     float beta = 0) {
   const Dense dense = w.to_dense();
@@ -164,7 +165,7 @@ void multiply_dense(const Tensor& w, bool is_transposed, const kernels::ListOper
   add_bias(n, to, x.bias, x.y);
 }
 
-// grad[out, in] = dy^T x, or by_features dy x^T, added to what there is if it adds.
+// Computes grad[out, in] = dy^T x, or with by_features dy x^T; adds to grad if x.adds.
 void sample_dense(const Tensor& w, const kernels::SampleOperands& x) {
   const Index out = w.shape()[0], in = w.shape()[1], n = x.tokens;
   device_gemm({.m = out,
@@ -181,7 +182,7 @@ void sample_dense(const Tensor& w, const kernels::SampleOperands& x) {
                .beta = x.adds ? 1.0F : 0.0F});
 }
 
-// The values of all elements at w's positions.
+// The values at w's positions of a dense matrix.
 Values gathered(const Tensor& w, const Values& dense) {
   const Nmg& a = w.as<Nmg>();
   Values to = Values::uninitialized(DType::F32, a.values.size(), w.device());
@@ -204,7 +205,7 @@ void multiply_fastest(const Tensor& w, const kernels::ListOperands& x) {
     case DeviceAlgorithm::transposed_copy:
       if constexpr (by_column) {
         if (multiply_columns_transposed(w, x)) return;
-      } else if (!x.by_features) {  // else it is turned already
+      } else if (!x.by_features) {  // by_features is the transposed order already
         return multiply_transposed(w, x);
       }
       [[fallthrough]];
@@ -219,7 +220,7 @@ Values room_for_samples(const Tensor& w, bool is_written) {
                     : Values(DType::F32, n, w.device());
 }
 
-// Of `count` operands, as far apart as they are large.
+// Adds the products of `count` operands, which follow each other in memory.
 void add_samples(const Tensor& w, Index count, bool adds, kernels::SampleOperands x, Values& grad) {
   const auto lists = lists_of<false>(w);
   const SlabLists of = lists->view();
@@ -254,8 +255,8 @@ Tensor sample(const Tensor& w, Index count, kernels::SampleOperands x) {
 DeviceAlgorithm device_algorithm(const Tensor& w, Index tokens, DeviceUse use) {
   return device_algorithm(w, tokens, use, factors_of_products());
 }
-// From which m / n on the other ways were faster than the dense one, on an H100 at 1,024 and 4,096
-// tokens; a product that may be rounded takes tensor cores, an eighth of the time.
+// The m / n from which on other algorithms were faster than dense, on an H100 at 1,024 and 4,096
+// tokens. A product that may round runs on tensor cores, in an eighth of the time.
 DeviceAlgorithm device_algorithm(const Tensor& w, Index tokens, DeviceUse use,
                                  kernels::Factors factors) {
   constexpr Index fewest_tokens = 128, least_transposed = 6, least_if_rounded = 64;

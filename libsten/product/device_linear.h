@@ -1,4 +1,4 @@
-// Products of rows of tokens with a sparse matrix on a device, float32, in the process's one stream.
+// Products of activations with a sparse matrix on a device, float32, on the stream of the process.
 #pragma once
 #include "kernels/block/gemm_functions.h"
 #include "libsten/tensor/tensor.h"
@@ -6,51 +6,53 @@
 namespace sten {
 
 // All pointers are to memory of w's device. w[out, in] is F32, csr or nmg: Unsupported for other
-// layouts, for matrices that a tensor is seen as (dims), and for 2^31 values or more.
+// layouts, for dims, and for 2^31 values or more.
 //
-// DeviceAlgorithm says which of three ways is taken. By lists: where w has its values is
-// sorted at the first product that needs it, and kept with w and all tensors of its positions: 5 bytes
-// for each value, and 8 for each 128 places of the matrix. Sums are made in ascending order of columns,
-// by fused multiply-adds from 0, and infinities of x stay in the rows that use them. Turned: x and y are,
-// for the products of n:m:g, whose sums have the order of the format, or, transposed, that of lists.
-// Dense: w is, for as long as the product takes, and cuBLAS multiplies it; a sum with an infinity of x
-// and a 0 of w is NaN.
+// DeviceAlgorithm selects the algorithm:
+//  lists            sorted lists of the values' positions, made at the first product and cached with
+//                   w's positions: 5 bytes per value, and 8 per 128 elements of the matrix. Sums are
+//                   in ascending order of columns, by fused multiply-adds from 0. Infinities of x
+//                   affect only rows that use them
+//  transposed_copy  transposes x and y for the products of n:m:g, whose sums have the order of the
+//                   layout, or for the transposed product that of lists
+//  dense            densifies w for the duration of the product, for cuBLAS. A sum with an infinity
+//                   of x and a 0 of w is NaN
 enum class DeviceAlgorithm { lists, transposed_copy, dense };
 enum class DeviceUse { linear, transposed, sampled };  // y of x, dx of dy, dw of both
-// The fastest for so many tokens as measured (docs/notebook/gpu.md), if dense products have such
-// factors; those of factors_of_products().
+// The algorithm that was measured to be fastest for this number of tokens (docs/notebook/gpu.md),
+// if dense products round to `factors`; default: factors_of_products().
 DeviceAlgorithm device_algorithm(const Tensor& w, Index tokens, DeviceUse use,
                                  kernels::Factors factors);
 DeviceAlgorithm device_algorithm(const Tensor& w, Index tokens, DeviceUse use);
 
-// y[tokens, out] = x[tokens, in] w^T + bias, which may be nullptr.
+// Computes y[tokens, out] = x[tokens, in] w^T + bias, which may be nullptr.
 void device_linear(const Tensor& w, Index tokens, const float* x, const float* bias, float* y);
 
-// dx[tokens, in] = dy[tokens, out] w, likewise; or the product is added to the existing values.
+// Computes dx[tokens, in] = dy[tokens, out] w; with `adds`, adds the product to dx.
 void device_transposed_linear(const Tensor& w, Index tokens, const float* dy, float* dx,
                               bool adds = false);
 
-// dw = dy^T x at w's positions, in w's layout; padding is 0.
+// Returns dw = dy^T x at w's positions, in w's layout; padding is 0.
 Tensor device_sampled_linear(const Tensor& w, Index tokens, const float* dy, const float* x);
 
-// The same with a row for each feature: c[out, n] = w b[in, n], db[in, n] = w^T dc[out, n], and
-// dw = dc b^T, of `count` products, dc[count, out, n] and b[count, in, n].
+// The same for activations with one row per feature: c[out, n] = w b[in, n], db[in, n] = w^T
+// dc[out, n], and dw = the sum of dc b^T over `count` products, dc[count, out, n] and b[count, in,
+// n].
 void device_sparse_gemm(const Tensor& w, Index n, const float* b, float* c);
 void device_transposed_gemm(const Tensor& w, Index n, const float* dc, float* db);
 Tensor device_sampled_gemm(const Tensor& w, Index count, Index n, const float* dc, const float* b);
 
-// device_sampled_linear() of tokens that come in pieces, whose sums are added up in their order. w is
-// kept.
+// device_sampled_linear() of tokens in segments, whose results are added in order. Refers to w.
 class DeviceSamples {
  public:
   explicit DeviceSamples(const Tensor& w) : w_(w) {}
   void add(Index tokens, const float* dy, const float* x);
-  // 0 of no piece.
+  // The values of dw; 0 without segments.
   Values take() &&;
 
  private:
   const Tensor& w_;
-  Values grad_;  // of w's values, or dense
+  Values grad_;  // the values of dw, or of a dense dw
   bool is_written_ = false, is_dense_ = false;
 };
 

@@ -33,7 +33,7 @@ void nmg_product(const Nmg& a, const ProductOperands& o, const ProductFunctions&
   functions.nmg(patterns.format(a.g), floats_of(a.values), a.index.bytes().data(), o, stream);
 }
 
-// What the library prepares is made at the first product with a tensor, and kept with it.
+// The library's prepared data are made at the first product of a tensor and cached with it.
 void csr_product(const Tensor& tensor, const ProductOperands& o, const ProductFunctions& functions,
                  Stream stream) {
   const Csr& a = tensor.as<Csr>();

@@ -1,4 +1,4 @@
-// Products of a matrix with dense ones on a device, float32, in the process's one stream.
+// Products of a matrix with dense ones on a device, float32, on the stream of the process.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -8,21 +8,22 @@
 
 namespace sten {
 
-// C[m, n] = A[m, k] * B[k, n], B and C row-major on A's device. A is an F32 matrix: dense by cuBLAS,
-// csr by cuSPARSE where it is there, nmg of axis 0 by a kernel of ours or as dense, as device_algorithm() says
-// of linear layers, and others of csr and nmg by device_sparse_gemm(). Factors stay float32. Unsupported
-// for any other A, and where a library does not take A. What a library prepares is kept with A.
+// Computes C[m, n] = A[m, k] * B[k, n]; B and C are row-major on A's device. A is F32: dense by
+// cuBLAS; csr by cuSPARSE if available; nmg of axis 0 by our kernel or densified, as
+// device_algorithm() decides; other csr and nmg by device_sparse_gemm(). Unsupported for other A,
+// and if a library rejects A. Factors stay float32. Data that a library prepares are cached with A.
 void device_product(const Tensor& a, Index n, const float* b, float* c);
 
-// C[i] = alpha op(A[i]) op(B[i]) + beta C[i] of dense matrices on the device, as GemmOperands says, by
-// cuBLAS: Unsupported where it is missing. x.factors are what the thread's RoundedProducts say.
+// Computes C[i] = alpha op(A[i]) op(B[i]) + beta C[i] for dense matrices on the device, described
+// by GemmOperands, by cuBLAS. Unsupported without cuBLAS. Replaces x.factors by
+// factors_of_products().
 void device_gemm(kernels::GemmOperands x);
 
-// As recipes name them.
+// The factors by their name in recipes.
 std::optional<kernels::Factors> factors_from(std::string_view name);
 
-// What device_gemm() may round factors to in this thread, as long as this lasts. Without one they are
-// float32.
+// While an object lives, device_gemm() may round factors on this thread to `to`. By default they
+// stay float32.
 class RoundedProducts {
  public:
   explicit RoundedProducts(kernels::Factors to);
@@ -33,7 +34,7 @@ class RoundedProducts {
  private:
   const kernels::Factors before_;
 };
-// Of this thread.
+// The factors of this thread.
 kernels::Factors factors_of_products();
 
 }  // namespace sten

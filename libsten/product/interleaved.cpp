@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// Features that are converted at a time: their tile stays in the first cache.
+// Features per step, such that their tile stays in the L1 cache.
 constexpr Index converted_features = 64;
 
 auto by_features(const Activations&) { return kernels::interleaved().round_panels; }
@@ -20,7 +20,7 @@ template <class A>
 void read_interleaved_of(const A& x, Index k0, Index count, Index token, Index lanes,
                          std::uint16_t* tile, Index panels, Index step) {
   const Index tokens = std::min(panels * lanes, x.tokens - token), stride = 2 * lanes;
-  // The features of one token lie side by side, whichever is said to come first.
+  // The features of a single token are contiguous in both layouts.
   if (x.layout == ActivationLayout::tokens ||
       (x.layout == ActivationLayout::features && x.tokens == 1))
     for (Index p = 0; p * lanes < tokens; ++p)
@@ -34,7 +34,7 @@ void read_interleaved_of(const A& x, Index k0, Index count, Index token, Index l
                 std::uint16_t{0});
 }
 
-// f(features from, how many, token) for all of them.
+// Calls f(first feature, number of features, token) for all tiles.
 template <class F>
 void each_tile(Index features, Index tokens, Index lanes, F&& f) {
   const Index parts = ceil_div(features, converted_features);

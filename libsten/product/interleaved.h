@@ -1,5 +1,5 @@
-// Activations in bfloat16, two features of a token side by side: what products of low precision take
-// and give.
+// Interleaved bfloat16 activations: two features of a token side by side, as dot-product
+// instructions read them.
 #pragma once
 #include "kernels/interleaved.h"
 #include "libsten/product/panels.h"
@@ -12,24 +12,24 @@ inline Index padded_features(Index features) {
   return ceil_div(features, tile_features) * tile_features;
 }
 
-// [panels_of(tokens), padded_features(features) / 2, lanes, 2]: panels of panel_width tokens, or one
-// narrow panel of narrow_panel_width. Features from `features` on are 0; what is beyond the last token means
-// nothing, but has to be there. Aligned to 64 bytes.
+// [panels, padded_features(features) / 2, lanes, 2]: panels of panel_width tokens, or one narrow
+// panel. Features from `features` on are 0. Memory for tokens beyond the last must exist but has no
+// meaning. Aligned to 64 bytes.
 template <class T>
 struct InterleavedOf {
   Index features, tokens;
   T* at;
 
   Index lanes() const { return lanes_of(tokens); }
-  // Of pairs, in a panel.
+  // Rows of pairs in a panel.
   Index rows() const { return padded_features(features) / 2; }
-  // From one row of pairs to the next, in elements.
+  // Elements from one row of pairs to the next.
   Index stride() const { return 2 * lanes(); }
   Index panel_size() const { return rows() * stride(); }
-  // Elements in all.
+  // Number of elements.
   Index size() const { return ceil_div(tokens, lanes()) * panel_size(); }
-  // Where the first of some tokens, from a multiple of lanes() on (or of 16 within a panel), has the
-  // pair of features k and k + 1.
+  // Pointer to features k and k + 1 of a token, which must be a multiple of lanes(), or of 16
+  // within a panel.
   T* tile(Index k, Index token) const {
     return at + token / lanes() * panel_size() + k / 2 * stride() + token % lanes() * 2;
   }
@@ -40,14 +40,14 @@ inline Index interleaved_size(Index features, Index tokens) {
   return Interleaved{features, tokens, nullptr}.size();
 }
 
-// Row-major bfloat16: Form::features or Form::tokens.
+// Row-major bfloat16: ActivationLayout::features or tokens.
 using Activations16 = ActivationsOf<const std::uint16_t>;
 
-// As Epilogue, with a residual in pairs.
+// Epilogue with an interleaved residual.
 struct InterleavedEpilogue {
   float scale = 1;
   const float* bias = nullptr;              // [features]
-  const std::uint16_t* residual = nullptr;  // as y lies; may be y, else it does not overlap with it
+  const std::uint16_t* residual = nullptr;  // layout of y; either y itself or without overlap
   kernels::Activation activation = kernels::Activation::none;
 
   bool does_nothing() const {
@@ -55,24 +55,24 @@ struct InterleavedEpilogue {
   }
 };
 
-// y of the same features and tokens as x, which is rounded where it is float32 (kernels/interleaved.h). On
+// Converts x to y, with the same features and tokens; rounds float32 (kernels/interleaved.h). On
 // threads().
 void to_interleaved(const Activations& x, const InterleavedOut& y);
 void to_interleaved(const Activations16& x, const InterleavedOut& y);
-// The other way, exactly. On threads().
+// The inverse, exact. On threads().
 void from_interleaved(const Interleaved& x, const ActivationsOut& y);
 
-// Features k0 to k0 + count of the `panels` panels from `token` on, or of all tokens that are left,
-// to tiles [padded_features(count) / 2, lanes, 2] that are `step` elements apart. k0 is even, and lanes
+// Reads features k0 to k0 + count of `panels` panels from `token` on, or of all remaining tokens,
+// to tiles [padded_features(count) / 2, lanes, 2] that are `step` elements apart. k0 is even; lanes
 // is panel_width or narrow_panel_width.
 void read_interleaved(const Activations& x, Index k0, Index count, Index token, Index lanes,
                       std::uint16_t* tile, Index panels = 1, Index step = 0);
 void read_interleaved(const Activations16& x, Index k0, Index count, Index token, Index lanes,
                       std::uint16_t* tile, Index panels = 1, Index step = 0);
 
-// activation(scale * tile + bias + residual), rounded, of features k0 to k0 + count and y.lanes()
-// tokens from `token` on. The tile [count, y.lanes()] is changed. k0 is even, and so is count unless
-// these are the last features.
+// Writes activation(scale * tile + bias + residual), rounded, for features k0 to k0 + count and
+// y.lanes() tokens from `token` on. tile: [count, y.lanes()], is overwritten. k0 is even, and so is
+// count except for the last features.
 void write_interleaved(float* tile, Index k0, Index count, Index token, const InterleavedOut& y,
                        const InterleavedEpilogue& epilogue);
 

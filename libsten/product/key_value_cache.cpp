@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// Of activations in any form, the place of a token's feature.
+// Offset of a token's feature in activations of any layout.
 Index cache_offset(ActivationLayout layout, Index features, Index tokens, Index token,
                    Index feature) {
   if (layout == ActivationLayout::tokens) return token * features + feature;
@@ -22,12 +22,12 @@ F& element_of(const ActivationsOf<F>& x, Index token, Index feature) {
   return x.at[cache_offset(x.layout, x.features, x.tokens, token, feature)];
 }
 
-// A query's features, padded to whole vectors, what becomes of it, and scores.
+// Floats for a query's features padded to whole vectors, its result, and scores.
 Index work_of(const KeyValueCache::Extents& e, Index panels) {
   return (ceil_div(e.width, panel_width) + 1 + panels) * panel_width;
 }
 
-// A head takes about as many operations as a thread is worth waking for.
+// Number of operations that is worth waking a thread for.
 constexpr Index worth_a_thread = 1 << 16;
 
 }  // namespace
@@ -59,7 +59,7 @@ void KeyValueCache::write(Index first, const Activations& k, const Activations& 
   }
 }
 
-// Scores of 64 keys at once, then the sum of all values of 64 features at once.
+// Computes scores of 64 keys at once, then sums 64 features of all values at once.
 void KeyValueCache::attend_head(Index head, Index first, const Activations& q, float scale,
                                 float* work, const ActivationsOut& y) const {
   const kernels::PanelsTable& panels = kernels::panels();

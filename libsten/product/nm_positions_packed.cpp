@@ -11,13 +11,13 @@
 namespace sten {
 namespace {
 
-// Of x, 32 KB of the first cache in two panels.
+// Columns per slab: 32 KB of x in two panels, for the L1 cache.
 constexpr Index most_columns = 64;
 constexpr Index most_patterns = 28;
-// Of n = 1: of more pairs of rows a slab has too few strips each.
+// For n = 1: with more rows, a slab has too few strips per pair of rows.
 constexpr Index most_pair_rows = 3;
 
-// f(column, pattern, the first of its values) for the strips of a row block.
+// Calls f(column, pattern, index of its first value) for the strips of a row block.
 template <class F>
 void each_strip(const Nmg& a, Index block, F&& f) {
   const NmgGeometry geo = a.geometry();
@@ -42,7 +42,7 @@ void each_strip(const Nm& a, Index block, F&& f) {
   }
 }
 
-// Slabs of whole chunks, or of equal parts of one.
+// Slabs of whole chunks, or of equal parts of a chunk.
 std::vector<Index> slabs_of_chunks(Index cols, Index chunk) {
   std::vector<Index> at{0};
   const Index step = most_columns / chunk * chunk, parts = ceil_div(chunk, most_columns);
@@ -86,13 +86,13 @@ void NmPositionsPacked::pack(const Layout& a, Index chunk) {
   parallel_for(blocks, 1, [&](Index begin, Index end) {
     std::vector<Index> pattern_of(cols), at(cols), next(pattern_count);
     for (Index b = begin; b < end; ++b) {
-      // f(which of the row blocks, column, pattern, slot)
+      // Calls f(index of the row block, column, pattern, slot).
       const auto each = [&](auto&& f) {
         for (Index i = 0; i < at_once && b * at_once + i < row_blocks; ++i)
           each_strip(a, b * at_once + i, [&](Index c, Index p, Index slot) { f(i, c, p, slot); });
       };
       std::ranges::fill(pattern_of, 0);
-      // With n = 1 pattern p is a row.
+      // With n = 1, pattern p is a row.
       each([&](Index i, Index c, Index p, Index) {
         if (at_once == 1)
           pattern_of[c] = p;

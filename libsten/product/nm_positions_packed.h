@@ -1,4 +1,4 @@
-// Positions of n:m and n:m:g with axis 0 as sampled products read them.
+// Positions of n:m and n:m:g with axis 0, packed for sampled products.
 #pragma once
 #include <vector>
 
@@ -10,31 +10,31 @@
 
 namespace sten {
 
-// Strips by slab, row block, pattern and column, see kernels/nm_sample.h: 4 bytes for each value and
-// 2 for each strip. With n = 1 two row blocks are one of 2 m rows, whose strips have a value in
-// either.
+// Strips sorted by slab, row block, pattern and column (kernels/nm_sample.h): 4 bytes per value and
+// 2 per strip. With n = 1, two row blocks are merged to one of 2 m rows, whose strips have a value
+// in each.
 struct NmPositionsPacked {
   Index rows, cols, blocks;
   Index n, m;
   Index pattern_count;
   std::vector<std::uint16_t> patterns;  // [C, n]
-  std::vector<Index> slabs;             // [slabs + 1]: where each begins, and the end
+  std::vector<Index> slabs;             // [slabs + 1]: start of each slab, and the end
   std::vector<std::uint16_t> counts;    // [slabs, blocks, C]
-  Array<std::uint16_t> columns;         // [strips], from the slab's beginning
-  Array<std::uint32_t> slots;           // [strips, n]: which of the tensor's values, or none
+  Array<std::uint16_t> columns;         // [strips], relative to the start of the slab
+  Array<std::uint32_t> slots;           // [strips, n]: index into the tensor's values, or none
 
-  static constexpr std::uint32_t none = ~std::uint32_t{0};  // of a row of padding
+  static constexpr std::uint32_t none = ~std::uint32_t{0};  // a padding row
 
   explicit NmPositionsPacked(const Nm& a);
   explicit NmPositionsPacked(const Nmg& a);
 
   Index slab_count() const { return std::ssize(slabs) - 1; }
   Index slab_cols(Index s) const { return slabs[s + 1] - slabs[s]; }
-  // In a slab every block has a strip of each column.
+  // The first strip of a block in a slab; every block has one strip per column.
   Index first(Index slab, Index block) const {
     return slabs[slab] * blocks + block * slab_cols(slab);
   }
-  // Of some blocks in a slab.
+  // The strips of some blocks in a slab.
   kernels::NmStrips strips(Index slab, Index begin, Index end) const {
     return {patterns.data(),
             n,
@@ -45,8 +45,8 @@ struct NmPositionsPacked {
             columns.data() + first(slab, begin)};
   }
 
-  // Whether it is made for n:m: a strip has several values, and a slab several strips of each
-  // pattern.
+  // Whether n:m is supported efficiently: strips have several values, and slabs several strips of
+  // each pattern.
   static bool takes(Index n, Index m);
 
  private:

@@ -14,10 +14,10 @@ namespace {
 
 constexpr Index two_panels = 2 * panel_width;
 
-// Some features of two panels, or of the last one alone, where they lie or copied.
+// Some features of two panels, or of the last panel, in place or copied.
 class TwoPanels {
  public:
-  // `padded`: features that there have to be. What is beyond the last token or feature is 0.
+  // `padded`: number of features needed. Features and tokens beyond the last are 0.
   const kernels::PanelsIn& read(const Activations& x, Index k0, Index count, Index padded,
                                 Index token) {
     const Index tokens = std::min(two_panels, x.tokens - token);
@@ -43,7 +43,7 @@ class TwoPanels {
   kernels::PanelsIn in_{};
 };
 
-// Some blocks and slabs, for all tokens.
+// Computes some blocks and slabs for all tokens.
 void sample_some(const NmPositionsPacked& a, const Activations& dy, const Activations& x,
                  Index begin, Index end, Index slab0, Index slab1, float* sums) {
   thread_local TwoPanels rows, columns;
@@ -52,7 +52,7 @@ void sample_some(const NmPositionsPacked& a, const Activations& dy, const Activa
   for (Index s = slab0; s < slab1; ++s) most = std::max(most, a.slab_cols(s) * a.n);
   constexpr Index lanes = kernels::nm_sample_lanes;
   float* const work = work_memory.of(ceil_div(most, lanes) * lanes * lanes);
-  const Index in_band = std::max<Index>(1, 1024 / a.m);  // rows of dy stay in the second cache
+  const Index in_band = std::max<Index>(1, 1024 / a.m);  // rows of dy stay in the L2 cache
   for (Index token = 0; token < x.tokens; token += two_panels)
     for (Index b = begin; b < end; b += in_band) {
       const Index last = std::min(end, b + in_band), row = b * a.m;

@@ -14,9 +14,9 @@ namespace {
 
 using kernels::bf16_strip_room, kernels::bf16_value_room;
 
-// As many rows of x as a byte can name: 16 KB of the first cache for 16 tokens.
+// The rows of x that a byte can index: 16 KB of the L1 cache for 16 tokens.
 constexpr Index widened_slab_rows = 256;
-// What is widened at once, with its offsets, is some 10 KB of the first cache.
+// Widened values and offsets take about 10 KB of the L1 cache.
 constexpr Index widened_rows = 16;
 
 }  // namespace
@@ -86,7 +86,7 @@ bool is_for_bf16_strips(const Tensor& a, Index tokens) {
   if (!a.is<Nmg>() || tokens <= 4 || kernels::bf16_small_batch().looks_up(tokens, true))
     return false;
   const Nmg& w = a.as<Nmg>();
-  // Strips that are sorted by pattern are multiplied later than lanes.
+  // Strips sorted by pattern are slower than lanes.
   return w.axis == 0 && w.n > 1 && kernels::nmg_gemm().groups(w.n, w.m) > 0;
 }
 

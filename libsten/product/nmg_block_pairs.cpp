@@ -13,7 +13,7 @@ namespace {
 
 using kernels::panel_width;
 
-// Of two neighbouring row blocks: for each column the row of its value, and the value.
+// Two neighbouring row blocks: row and value of each column.
 struct BlockPair {
   std::vector<std::uint16_t> rows[2];
   std::vector<float> values[2];
@@ -39,16 +39,16 @@ struct BlockPair {
   }
 };
 
-// The columns of a slab by the rows (i, j) that a pair has in them; its memory is used again.
+// The columns of a slab, sorted by their rows (i, j) in the two blocks. Memory is reused.
 struct Columns {
   Index m;
-  std::vector<Index> first, sorted;  // [m * m + 1]: where those of i * m + j begin; columns
-  std::vector<Index> left[2];        // [m, left_each]: of each row those that are not shared
+  std::vector<Index> first, sorted;  // [m * m + 1]: start of the columns of i * m + j; columns
+  std::vector<Index> left[2];        // [m, left_each]: unshared columns of each row
   Index shared = 0, left_each = 0;
 
   explicit Columns(Index rows) : m(rows) {}
 
-  // As many as each (i, j) has.
+  // The number of columns that every (i, j) has.
   Index count(const BlockPair& pair, Index begin, Index end) {
     first.assign(m * m + 1, 0);
     for (Index c = begin; c < end; ++c) ++first[pair.rows[0][c] * m + pair.rows[1][c] + 1];
@@ -77,7 +77,7 @@ struct Columns {
   }
 };
 
-// Writes what a pair has in a slab.
+// Writes a pair's strips in a slab.
 class Writer {
  public:
   Writer(const BlockPair& pair, Index first_column, std::uint16_t* offsets, float* values)
@@ -96,7 +96,7 @@ class Writer {
           value(0, c);
           value(1, c);
         }
-      // Of the second block each row takes as many with every i.
+      // In the second block, each row takes equally many columns with every i.
       for (Index k = 0; k < rounds; ++k)
         for (Index j = 0; j < m; ++j) {
           strip(0, left(0, i)[k * m + j]);
@@ -149,8 +149,8 @@ void pair_row_blocks(NmgPacked& packed, const Nmg& a) {
   packed.is_paired.assign(packed.slab_count(), false);
   for (Index s = 0; s < packed.slab_count(); ++s) {
     const auto shared = std::span(packed.shared).subspan(s * pairs, pairs);
-    // Two strips of one column instead of one: with less than a quarter of them shared, what is saved
-    // is lost to shorter loops.
+    // A shared column takes one strip instead of two. With less than a quarter shared, shorter
+    // loops lose more than this saves.
     packed.is_paired[s] =
         packed.steps[s] > 0 &&
         4 * m * std::accumulate(shared.begin(), shared.end(), Index{0}) >= packed.steps[s] * pairs;

@@ -1,11 +1,11 @@
-// Row blocks of 1:m:g in pairs, whose products load fewer rows of B: see kernels/nmg_gemm.h.
+// Block pairs of 1:m:g: two row blocks that load rows of B once (kernels/nmg_gemm.h).
 #pragma once
 #include "libsten/product/nmg_packed.h"
 
 namespace sten {
 
-// Puts the slabs of `packed`, which is made of `a`, in the order of pairs where enough columns can
-// be shared to be worth it. n is 1.
+// Reorders the slabs of `packed`, made of `a` with n = 1, to block pairs where they share enough
+// columns.
 void pair_row_blocks(NmgPacked& packed, const Nmg& a);
 
 }  // namespace sten

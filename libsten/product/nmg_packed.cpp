@@ -13,7 +13,7 @@ namespace {
 
 using kernels::panel_width;
 
-// Where slabs begin, and the end of the last.
+// The starts of slabs, and the end of the last.
 std::vector<Index> cut(Index cols, Index chunk, Index most) {
   std::vector<Index> at{0};
   if (chunk <= most) {
@@ -53,7 +53,7 @@ NmgPacked::NmgPacked(const Nmg& a, Index most_rows)
 
   counts.assign(slab_count() * row_blocks * pattern_count, 0);
   first.assign(slab_count() * row_blocks, 0);
-  // f(slot, column, its slab, pattern) of a row block.
+  // Calls f(slot, column, slab of the column, pattern) for a row block.
   const auto each_slot = [&](Index block, auto&& f) {
     for (Index chunk = 0; chunk < geo.chunks; ++chunk)
       for (Index p = 0; p < pattern_count; ++p)
@@ -70,7 +70,7 @@ NmgPacked::NmgPacked(const Nmg& a, Index most_rows)
       });
   });
   groups = kernels::nmg_gemm().groups(n, m);
-  std::vector<Index> group_size(pattern_count);  // of each pattern's group
+  std::vector<Index> group_size(pattern_count);  // size of each pattern's group
   for (Index k = 0; k < groups; ++k) {
     const Index begin = pattern_rows().first_of(k), end = pattern_rows().first_of(k + 1);
     std::fill(group_size.begin() + begin, group_size.begin() + end, end - begin);

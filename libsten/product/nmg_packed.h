@@ -1,4 +1,4 @@
-// n:m:g as its products read it.
+// n:m:g, packed for products.
 #pragma once
 #include <memory>
 #include <vector>
@@ -10,37 +10,37 @@
 
 namespace sten {
 
-// Rows of a slab: 32 KB of a first cache of 48, through which C and A pass too (measured on
-// Sapphire Rapids: 160 loses 2 to 4 % against dense, 100 up to 20 %, 240 up to 32 %).
+// Rows of a slab: 32 KB of a 48 KB L1 cache, through which C and A pass, too. Measured on Sapphire
+// Rapids, relative to dense: 160 loses 2 to 4 %, 100 up to 20 %, 240 up to 32 %.
 inline constexpr Index most_slab_rows = 128;
 
-// Made once per weight, kept in memory with it and never written to a file. The columns are cut
-// into slabs whose rows of B, panel_width wide, fit the first cache: whole chunks if they fit, else
-// equal parts of one. Strips are sorted by slab, row block, pattern and column; where the kernel
-// wants them interleaved, and every pattern has as many strips in the slab, by slab, row block,
-// group of patterns, number among those of the same pattern, and pattern; or where row blocks can be
-// pairs, as these have it.
+// A packed weight, cached with the tensor and never written to a file. Columns are divided into
+// slabs whose rows of B, panel_width wide, fit in the L1 cache: whole chunks if they fit, else
+// equal parts of a chunk. Strips are sorted by slab, row block, pattern and column. If the kernel
+// needs interleaved strips and every pattern has equally many in the slab, they are sorted by slab,
+// row block, group of patterns, index within the pattern, and pattern. Block pairs have an order of
+// their own.
 struct NmgPacked {
   Index rows, cols, row_blocks;
   Index n, m;
   Index pattern_count;
-  Index groups;                         // of interleaved patterns, see kernels/nmg_gemm.h
+  Index groups;                         // groups of interleaved patterns, see kernels/nmg_gemm.h
   std::vector<std::uint16_t> patterns;  // [C, n], in lexicographic order
-  std::vector<Index> slabs;             // [slabs + 1]: where each begins, and the end
+  std::vector<Index> slabs;             // [slabs + 1]: start of each slab, and the end
   std::vector<Index> first;             // [slabs, row_blocks]: the first strip
-  std::vector<Index> steps;           // [slabs]: strips of each pattern where interleaved, else -1
-  std::vector<std::uint16_t> counts;  // [slabs, row_blocks, C]
-  std::vector<bool> is_paired;        // [slabs], or empty
-  std::vector<std::uint16_t> shared;  // [slabs, row_blocks / 2] where paired
-  Array<std::uint16_t> offsets;       // [strips]: bytes from the beginning of the slab
-  Array<float> values;                // [strips, n]; both are empty where others have them
+  std::vector<Index> steps;             // [slabs]: strips of each pattern if interleaved, else -1
+  std::vector<std::uint16_t> counts;    // [slabs, row_blocks, C]
+  std::vector<bool> is_paired;          // [slabs], or empty
+  std::vector<std::uint16_t> shared;    // [slabs, row_blocks / 2] if paired
+  Array<std::uint16_t> offsets;         // [strips]: bytes from the start of the slab
+  Array<float> values;                  // [strips, n]; both may be moved to another form
 
-  // F32 of rank 2 with axis 0. Slabs have so many rows at most, and 256.
+  // For F32 of rank 2 with axis 0. most_rows: maximum rows of a slab, at most 256.
   explicit NmgPacked(const Nmg& a, Index most_rows = most_slab_rows);
 
   Index slab_count() const { return std::ssize(slabs) - 1; }
   Index slab_rows(Index s) const { return slabs[s + 1] - slabs[s]; }
-  // Row blocks that run together: only the first can begin a product.
+  // Row blocks that run together; a product can start only at the first of them.
   Index at_once() const { return shared.empty() ? 1 : 2; }
   kernels::NmgRows pattern_rows() const { return {patterns.data(), n, m, pattern_count, groups}; }
   kernels::NmgSlabStrips strips(Index slab, Index row_block) const {

@@ -11,7 +11,7 @@
 namespace sten {
 namespace {
 
-// Rows of C that are finished and written at a time: 16 KB of the first cache.
+// Rows of C that are finished and written per step: 16 KB of the L1 cache.
 constexpr Index finished_rows = 64;
 
 // Some row blocks times some panels.
@@ -25,11 +25,11 @@ struct Task {
   bool stream;
 
   Index panels() const { return panels_of(last - first); }
-  // One step is one slab for one panel: slabs outside, so that what A has in one is read from
+  // A step is one slab for one panel. Slabs are the outer loop, so that A's slab is read from
   // memory once for all panels.
   Index steps() const { return a.slab_count() * panels(); }
   Index token(Index panel) const { return first + panel * panel_width; }
-  // The last panel is as narrow as it can be, unless somebody else lays it out.
+  // The last panel is as narrow as possible, unless x or y determine its width.
   Index width(Index panel) const {
     if (x.layout == ActivationLayout::panels || y.layout == ActivationLayout::panels)
       return panel_width;
@@ -41,7 +41,7 @@ struct Task {
     return panel_width;
   }
 
-  // What read_tile() will read for a step.
+  // The data that read_tile() will read in a step.
   kernels::NmgFetch fetch(Index step, Index blocks) const {
     kernels::NmgFetch f;
     if (step >= steps()) return f;
@@ -59,7 +59,7 @@ struct Task {
     thread_local Scratch slab_memory, panel_memory;
     const Index panel_size = (end - begin) * a.m * panel_width;
     float* slab = slab_memory.of(most_slab_rows * panel_width);
-    // Panels that are asked for are summed up where they are to be.
+    // Output panels are summed in place.
     const bool in_place = !epilogue.stream && y.is_in_place(width(0)) && a.rows % a.m == 0 &&
                           epilogue.residual != y.at && steps() > 0;
     float* panels_begin = in_place ? nullptr : panel_memory.of(panels() * panel_size);
@@ -77,7 +77,7 @@ struct Task {
       kernels::NmgRun& run = *kernels::nmg_run(wide);
       float* panel = in_place ? y.tile(begin * a.m, token(p)) : panels_begin + p * panel_size;
       const bool is_last = s + 1 == a.slab_count();
-      // What is finished is written while it is in the first cache.
+      // Finished rows are written while they are in the L1 cache.
       const Index at_once = is_last ? finished_blocks() : end - begin;
       Index done = begin * a.m;
       for (Index b = begin; b < end; b += at_once) {
@@ -99,8 +99,8 @@ struct Task {
     const Index unit = a.at_once();
     return std::max<Index>(1, finished_rows / (unit * a.m)) * unit;
   }
-  // Rows of a panel from `done` on; returns how far it came. Whole lines of tokens as long as more
-  // rows follow.
+  // Writes rows of a panel from `done` on and returns the end. Writes whole cache lines of tokens
+  // as long as more rows follow.
   Index write(float* panel, Index p, Index done, Index ready) const {
     const Index rows = std::min(a.rows, end * a.m);
     ready = ready >= rows ? rows : ready / 16 * 16;

@@ -5,8 +5,8 @@
 
 namespace sten {
 
-// y[M, N] = A[M, K] * x[K, N], and what the epilogue adds, each as its form says: x has A's columns
-// for features, y its rows. A is nmg, F32 of rank 2 with axis 0, and packed at its first product.
+// Computes y[M, N] = A[M, K] * x[K, N] and applies the epilogue, for every activation layout. A is
+// nmg, F32, rank 2, axis 0, and is packed at its first product.
 void nmg_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                  const Epilogue& epilogue = {});
 

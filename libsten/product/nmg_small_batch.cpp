@@ -54,7 +54,7 @@ NmgByLanes::NmgByLanes(const Nmg& a) : rows(a.extents[0]), m(a.m) {
 
 bool takes_small_batch(const Nmg& a, Index tokens) {
   const NmgGeometry geo = a.geometry();
-  // Lanes without a row block would take as much memory and time as those with one.
+  // Lanes without a row block take the same memory and time as others.
   const Index used = geo.row_blocks, all = ceil_div(used, nmg_lanes) * nmg_lanes;
   return tokens > 0 && tokens <= kernels::nmg_most_columns && a.extents[1] > 0 &&
          geo.strips <= 256 && all <= 2 * used;
@@ -64,7 +64,7 @@ void nmg_small_batch_product(const Tensor& a, const Activations& x, const Activa
                              const Epilogue& epilogue) {
   const auto packed = a.derived().get<NmgByLanes>([&] { return NmgByLanes(a.as<Nmg>()); });
   const Index tokens = x.tokens, ldx = packed->chunk * packed->chunks + kernels::nmg_columns_ahead;
-  // Tokens one after the other, each with zeros behind it.
+  // Tokens one after another, each followed by zeros.
   thread_local Scratch column_memory;
   float* const columns = column_memory.of(tokens * ldx);
   for (Index t = 0; t < tokens; ++t) {

@@ -1,4 +1,4 @@
-// Products of n:m:g with few columns: one token, or a few, as in decoding.
+// Products of n:m:g with small batches: one or a few tokens, as in decoding.
 #pragma once
 #include "kernels/nmg_lanes.h"
 #include "libsten/base/array.h"
@@ -8,14 +8,14 @@
 
 namespace sten {
 
-// n:m:g as kernels/nmg_lanes.h reads it, made once per weight and kept in memory with it: 5 bytes a
-// value. Where n > 1 a strip's column is there with each of its values.
+// n:m:g packed for kernels/nmg_lanes.h, cached with the tensor: 5 bytes per value. With n > 1, each
+// value of a strip has a copy of the column.
 struct NmgByLanes {
   Index rows, m, chunk, chunks, entries;
   Array<std::uint8_t> columns;
   Array<float> values;
 
-  // F32 of rank 2 with axis 0, of chunks up to 256 columns.
+  // For F32, rank 2, axis 0, with chunks of at most 256 columns.
   explicit NmgByLanes(const Nmg& a);
 
   Index groups() const { return ceil_div(ceil_div(rows, m), kernels::nmg_lanes); }
@@ -25,10 +25,10 @@ struct NmgByLanes {
   }
 };
 
-// Whether nmg_small_batch_product() is the way for so many tokens, neither of panels.
+// Whether nmg_small_batch_product() is faster for this number of tokens in row-major layouts.
 bool takes_small_batch(const Nmg& a, Index tokens);
 
-// The same as nmg_product().
+// Like nmg_product().
 void nmg_small_batch_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                              const Epilogue& epilogue);
 

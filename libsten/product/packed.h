@@ -1,4 +1,4 @@
-// What products make of a weight, made anew where its values have changed.
+// Packed weights, which are cached and renewed when values change.
 #pragma once
 #include <atomic>
 #include <bit>
@@ -11,8 +11,8 @@
 
 namespace sten {
 
-// The same positions, of U32: what stands for value i is i + 1, so that no number is 0. Error
-// (usage) for too many values.
+// The same positions with U32 values i + 1 for value i, which are never 0. Error (usage) for too
+// many values.
 inline Tensor numbered(const Tensor& a) {
   const Index count = a.values()->size();
   if (count >= std::numeric_limits<std::uint32_t>::max())
@@ -23,15 +23,15 @@ inline Tensor numbered(const Tensor& a) {
   return a.with_values(std::move(numbers));
 }
 
-// The values that pack() moves: F32, or the bits of numbered().
+// The values that pack() copies: F32, or the bits of numbered().
 inline std::span<const float> packable(const Values& values) {
   const auto bits = values.as<std::uint32_t>();
   return {reinterpret_cast<const float*>(bits.data()), bits.size()};
 }
 
-// pack(a), kept with the tensor. Packed has `Array<float> values`, each of them one of a's or 0.
-// Training changes values and leaves positions: the first tensor of some positions is packed, for
-// the second one the numbers of its values are, and that table serves all others.
+// pack(a), cached with the tensor. Packed has `Array<float> values`, each a value of `a` or 0. In
+// training, values change and positions stay: the first tensor of some positions is packed
+// directly; for the second one numbered() is packed, and this table serves all later ones.
 template <class Packed, class F>
 std::shared_ptr<const Packed> packed_of(const Tensor& a, F&& pack) {
   struct Once {

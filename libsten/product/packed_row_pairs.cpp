@@ -14,14 +14,14 @@ using kernels::CsrRowPair;
 
 // Entries of a row in a slab.
 struct ColumnRun {
-  Index row;  // of the band
+  Index row;  // in the band
   const std::int32_t *begin, *end;
   const float* values;
 };
 
 struct SharedColumns {
-  ColumnRun of[2];  // the first has no fewer entries
-  Index both;       // columns, of those that both have
+  ColumnRun of[2];  // the first has at least as many entries
+  Index both;       // shared columns
 
   Index size(int i) const { return of[i].end - of[i].begin; }
   Index each() const { return size(1) - both; }
@@ -30,15 +30,15 @@ struct SharedColumns {
   Index values() const { return size(0) + size(1); }
 };
 
-// Branches of neighbouring pairs should go the same way, and a predictor forgets what it has seen
-// of earlier ones: where counts are irregular, what mispredicted branches take is more than shared
-// columns save. So pairs are of rows that are as long, and share a multiple of `both_unit` columns.
+// Neighbouring pairs should take the same branches, since predictors forget earlier pairs: with
+// irregular counts, mispredictions cost more than shared columns save. So rows of a pair have about
+// equal length and share a multiple of `both_unit` columns.
 constexpr Index pair_band = 128, most_longer = 1, both_unit = 4;
 
-// The pairs of a band in a slab. Memory is kept from one to the next.
+// Pairs the rows of a band in a slab; memory is reused.
 class RowPairing {
  public:
-  // Greedy: of what is left, the two that share the most.
+  // Greedy: of the remaining rows, the two that share the most columns.
   const std::vector<SharedColumns>& of(const std::vector<ColumnRun>& pieces, Index slab,
                                        Index cols) {
     const auto size = [&](Index p) { return pieces[p].end - pieces[p].begin; };
@@ -64,7 +64,7 @@ class RowPairing {
       if (alone >= 0) add(alone, p, 0);
       alone = alone >= 0 ? -1 : p;
     }
-    if (alone >= 0) {  // with any row of the band, or of its padding, to which nothing is added
+    if (alone >= 0) {  // with any row of the band or its padding; adds nothing to it
       const ColumnRun& p = pieces[alone];
       const Index other = alone + 1 < pair_band ? alone + 1 : alone - 1;
       row_pairs_.push_back({{p, {other, p.end, p.end, p.values}}, 0});
@@ -100,7 +100,7 @@ class RowPairing {
         candidates_.push_back({p, q, both});
       }
     }
-    // By what they share, most first: there are at most cols + 1 numbers.
+    // A counting sort by shared columns, most first: there are at most cols + 1 counts.
     starts_.assign(cols + 2, 0);
     for (const Candidate& c : candidates_) ++starts_[cols - c.both + 1];
     std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
@@ -109,7 +109,7 @@ class RowPairing {
   }
 
   std::vector<std::uint64_t> bits_;  // [pieces, words]
-  std::vector<Index> order_;         // of rows, longest first
+  std::vector<Index> order_;         // rows, longest first
   std::vector<bool> taken_;
   std::vector<Candidate> candidates_, sorted_;
   std::vector<Index> starts_;  // [cols + 2]
@@ -129,7 +129,7 @@ void append(const SharedColumns& pair, Index slab, std::vector<CsrRowPair>& runs
   float* const values = all_values.data() + all_values.size() - pair.values();
   const auto column = [&](std::int32_t c) { return number(c - slab); };
   const ColumnRun &p = pair.of[0], &q = pair.of[1];
-  // Where what either has alone goes.
+  // Where entries of only one of the rows go.
   std::uint16_t* const alone_columns = columns + pair.both;
   float* const alone_values = values + 2 * pair.both;
   const auto alone = [&](Index i, Index entry, const ColumnRun& of) {
@@ -161,12 +161,12 @@ PackedRowPairs pack_row_pairs(const CsrEntries& a) {
   out.band_rows = pair_band;
   out.slabs = slabs_of(a.cols, a.rows, a.rows ? a.ptr[a.rows] - a.ptr[0] : 0, 1);
   const Index slabs = out.slab_count(), bands = out.band_count();
-  // Of a band, its slabs one after the other.
+  // The slabs of a band.
   struct Band {
     std::vector<CsrRowPair> runs;
     std::vector<std::uint16_t> columns;
     std::vector<float> values;
-    std::vector<PackedRowPairs::StripLocation> ends;  // of each slab
+    std::vector<PackedRowPairs::StripLocation> ends;  // end of each slab
   };
   std::vector<Band> of_band(bands);
   parallel_for(bands, 1, [&](Index begin, Index end) {
@@ -196,7 +196,7 @@ PackedRowPairs pack_row_pairs(const CsrEntries& a) {
     }
   });
   PackedRowPairs::StripLocation all{0, 0, 0};
-  // f(band, where a slab of it begins, where it ends) in the order in which they are stored.
+  // Calls f(band, start of its slab, end) for the slabs of all bands in storage order.
   const auto each_part = [&](auto&& f) {
     for (Index s = 0; s < slabs; ++s)
       for (const Band& band : of_band)

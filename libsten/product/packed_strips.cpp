@@ -16,16 +16,16 @@ namespace {
 using kernels::CsrRows;
 using kernels::most_run_height;
 
-// Strips of a run over all columns, ascending.
+// The strips of a run over all columns, ascending.
 struct LongRun {
-  Index row;     // of the band
-  Index height;  // which one
+  Index row;     // in the band
+  Index height;  // index of the height
   Index strips;
   const std::int32_t* columns;
   const float* values;  // [strips, rows of the height]
 };
 
-// What a band has, and memory for what the layout does not hold as a run wants it.
+// The runs of a band, and memory for runs that the layout does not store in this form.
 struct Band {
   std::vector<LongRun> runs;
   std::vector<std::vector<std::int32_t>> columns;
@@ -39,7 +39,7 @@ struct Band {
 };
 
 constexpr Index strips_slab_rows = 128, strips_long_slab_rows = 1024;  // 32 KB; 256 KB
-// Strips, for each row of a run: with fewer, reading and writing C would take longer than the sums.
+// Strips per row of a run: with fewer, reading and writing C takes longer than the sums.
 constexpr Index good_run = 12;
 constexpr Index good_band = 64;
 
@@ -50,7 +50,7 @@ PackedStrips build(PackedStrips out, Index runs, Index strips, F&& read) {
   const Index slabs = out.slab_count(), bands = out.band_count();
   std::vector<PackedStrips::StripLocation>& first = out.first;
   first.assign(slabs * bands + 1, {0, 0, 0});
-  // f(slab, begin, end) of the strips of a run.
+  // Calls f(slab, begin, end) for the strips of a run in each slab.
   const auto each_segment = [&](const LongRun& run, auto&& f) {
     const std::int32_t *at = run.columns, *const end = at + run.strips;
     for (Index s = 0; s < slabs && at < end; ++s) {
@@ -131,7 +131,7 @@ PackedStrips begin(Index rows, Index cols, Index band_rows) {
   return out;
 }
 
-// So many whole blocks of m rows that they are a good band.
+// Rows of whole blocks of m rows, about good_band.
 Index band_of(Index m) { return std::max<Index>(1, good_band / m) * m; }
 
 }  // namespace
@@ -162,7 +162,7 @@ PackedStrips pack_bcsr(const Bcsr& a) {
   if (cols > std::numeric_limits<std::int32_t>::max())
     fail_usage("product: {} columns are too many", cols);
   PackedStrips out = begin(rows, cols, band_of(h));
-  // Rows of a block in parts of almost equal height.
+  // Divides the rows of a block into parts of almost equal height.
   const Index parts = ceil_div(h, most_run_height);
   std::vector<Index> part_row;
   for (Index p = 0; p <= parts; ++p) part_row.push_back(p * h / parts);
@@ -199,7 +199,7 @@ namespace {
 
 int position_bits(Index m) { return std::bit_width(static_cast<std::uint64_t>(m - 1)); }
 
-// Blocks along rows, which are runs.
+// Blocks run along rows, which become runs.
 PackedStrips pack_nm_rows(const Nm& a) {
   const Index n = a.n, m = a.m, rows = a.extents[0], cols = a.extents[1];
   PackedStrips out = begin(rows, cols, good_band);
@@ -214,7 +214,7 @@ PackedStrips pack_nm_rows(const Nm& a) {
       BitReader positions(line, 0, line + row_bytes);
       for (Index at = 0; at < blocks * n; ++at)
         columns[at] = static_cast<std::int32_t>(at / n * m + positions.next(bits));
-      // Padding is behind everything else.
+      // Padding comes last.
       const Index strips = std::lower_bound(columns.begin(), columns.end(), cols) - columns.begin();
       band.runs.push_back(
           {r - b * good_band, 0, strips, columns.data(), from.data() + r * blocks * n});
@@ -225,7 +225,7 @@ PackedStrips pack_nm_rows(const Nm& a) {
 }  // namespace
 
 bool packs_directly(const Nm& a) {
-  constexpr Index most_patterns = 28;  // with more, a slab has few strips of each
+  constexpr Index most_patterns = 28;  // with more, a slab has few strips of each pattern
   if (a.extents[1] > std::numeric_limits<std::int32_t>::max() - a.m) return false;
   return a.axis == 1 || (a.n > 1 && a.n <= most_run_height &&
                          pattern_count(a.n, a.m, most_patterns) <= most_patterns);
@@ -237,7 +237,7 @@ PackedStrips pack_nm(const Nm& a) {
   PackedStrips out = begin(rows, cols, band_of(m));
   const auto table = PatternTable::get(n, m);
   const Index patterns = table->count();
-  std::vector<Index> pattern_of(Index{1} << m);  // by its positions as bits
+  std::vector<Index> pattern_of(Index{1} << m);  // by the bits of its positions
   for (Index p = 0; p < patterns; ++p) {
     CsrRows& next = out.heights.emplace_back();
     next.height = static_cast<std::int32_t>(n);

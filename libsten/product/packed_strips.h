@@ -1,4 +1,4 @@
-// Sparse matrices in strips, as the products of all layouts but n:m:g read them.
+// Sparse matrices in strips, packed for products of all layouts except n:m:g.
 #pragma once
 #include <functional>
 #include <span>
@@ -14,17 +14,17 @@
 
 namespace sten {
 
-// Rows of C in runs of strips, or pairs of rows (kernels/csr.h). Made once per weight, kept in
-// memory with it and never written to a file. Columns are cut into slabs whose rows of B,
-// panel_width wide, fit the first cache; fewer and larger ones where runs would be short. Rows are
-// cut into bands, which threads share out.
+// Rows of C in runs of strips, or row pairs (kernels/csr.h). A packed weight, cached with the
+// tensor and never written to a file. Columns are divided into slabs whose rows of B, panel_width
+// wide, fit in the L1 cache, or fewer and larger ones if runs would be short. Rows are divided into
+// bands, which are distributed over threads.
 template <class Run>
 struct PackedRuns {
   Index rows = 0, cols = 0;
-  Index band_rows = 1;       // the last band may have fewer, but those of padding
-  std::vector<Index> slabs;  // [slabs + 1]: where each begins, and the end
-  Array<Run> runs;           // by slab and band; then by what makes branches of neighbours alike
-  Array<std::uint16_t> columns;  // from the slab's beginning
+  Index band_rows = 1;       // the last band may have fewer rows, apart from padding
+  std::vector<Index> slabs;  // [slabs + 1]: start of each slab, and the end
+  Array<Run> runs;           // by slab and band; then such that neighbours take similar branches
+  Array<std::uint16_t> columns;  // relative to the start of the slab
   Array<float> values;
   struct StripLocation {
     Index run, strip, value;
@@ -36,11 +36,11 @@ struct PackedRuns {
   Index band_count() const { return ceil_div(rows, band_rows); }
 };
 
-// 6 bytes for each value of height 1 (a run of height h: 4 + 2 / h), and 6 for each run.
+// 6 bytes per value of height 1 (4 + 2 / h for height h), and 6 per run.
 struct PackedStrips : PackedRuns<kernels::CsrRun> {
   std::vector<kernels::CsrRows> heights;
 
-  // Rows of C of a band are counted from its first.
+  // Rows of C in a band are relative to its first row.
   kernels::CsrRuns part(Index slab, Index band) const {
     const StripLocation &at = first[slab * band_count() + band], &end = (&at)[1];
     return {heights.data(), runs.data() + at.run, end.run - at.run, columns.data() + at.strip,
@@ -48,8 +48,8 @@ struct PackedStrips : PackedRuns<kernels::CsrRun> {
   }
 };
 
-// Rows of single values, two at a time: 6 bytes for each value, less 2 for each that has the column
-// of one of the other row, and 10 for each pair.
+// Rows of single values in pairs: 6 bytes per value, less 2 per value that shares its column with
+// the other row, and 10 per pair.
 struct PackedRowPairs : PackedRuns<kernels::CsrRowPair> {
   kernels::CsrRowPairs part(Index slab, Index band) const {
     const StripLocation &at = first[slab * band_count() + band], &end = (&at)[1];
@@ -58,41 +58,42 @@ struct PackedRowPairs : PackedRuns<kernels::CsrRowPair> {
   }
 };
 
-// Rows of a matrix, from [0, nnz]: row r is entries ptr[r] to ptr[r + 1], columns ascending.
+// Rows of a matrix: row r has entries ptr[r] to ptr[r + 1] of [nnz], columns ascending.
 struct CsrEntries {
   Index rows, cols;
   const std::int64_t* ptr;
   const std::int32_t* index;
   const float* values;
 };
-// Where columns are cut into slabs, for `strips` in `runs` of a height that reach over all columns.
+// Divides columns into slabs, for `strips` in `runs` of one height over all columns.
 std::vector<Index> slabs_of(Index cols, Index runs, Index strips, Index height);
 
 PackedStrips pack_csr(const CsrEntries& a);
-// In each slab the rows of a band that share the most columns are a pair.
+// In each slab, the rows of a band that share the most columns become pairs.
 PackedRowPairs pack_row_pairs(const CsrEntries& a);
-// Of rank 2, values of 4 bytes.
+// For rank 2 and values of 4 bytes.
 inline CsrEntries entries_of(const Csr& a) {
   return {a.extents[0], a.extents[1], a.ptr.data(), a.index.data(), packable(a.values).data()};
 }
 
-// F32 of rank 2. Every column of a block is a strip; block rows of more than most_run_height rows
-// are several runs.
+// For F32 of rank 2. Every column of a block is a strip; block rows of more than most_run_height
+// rows become several runs.
 PackedStrips pack_bcsr(const Bcsr& a);
 
-// Whether pack_nm() packs it: n:m with axis 1, and with axis 0 where there are few patterns of
-// several rows. Others are packed as csr.
+// Whether pack_nm() supports it: n:m with axis 1, and with axis 0 if it has few patterns of several
+// rows. Others are packed as csr.
 bool packs_directly(const Nm& a);
-// F32 of rank 2. With axis 0 the strips of one pattern in a block of rows are a run.
+// For F32 of rank 2. With axis 0, the strips of a pattern in a block of rows are a run.
 PackedStrips pack_nm(const Nm& a);
 
-// Whether panels are narrow_panel_width wide: for few tokens, where those of others are not panel_width wide.
+// Whether panels are narrow: for small batches, unless x or y has panels of panel_width.
 bool has_small_batch(const Activations& x, const ActivationsOut& y);
 
-// y[M, N] = A[M, K] * x[K, N], each as its form says: x has A's columns for features, y its rows.
+// Computes y[M, N] = A[M, K] * x[K, N] and applies the epilogue, for every activation layout.
 void strips_product(const PackedStrips& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue = {});
-// Always in panels of panel_width: with few tokens the two sums of a pair wait for each other.
+// Always uses panels of panel_width: with small batches, the two sums of a pair wait for each
+// other.
 void strips_product(const PackedRowPairs& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue = {});
 

@@ -1,4 +1,4 @@
-// How a product is shared out among threads.
+// Distribution of a product over threads.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -14,20 +14,20 @@ struct PanelShare {
   Index begin, end;   // units
 };
 
-// Beyond it y is not expected to stay in a cache.
+// Whether y is too large to stay in a cache.
 inline bool is_streamed(const ActivationsOut& y) {
   constexpr Index most_cached_bytes = Index{8} << 20;
   return y.features * y.tokens * Index{sizeof(float)} > most_cached_bytes;
 }
 
-// f(share) on threads(), all of the product together. A unit is `unit_rows` rows. `bands`: rows are
-// cut so that several panels go together with what A has in a slab; x has to be in panels then, since
-// each band reads it.
+// Calls f(share) on threads() for shares that cover the product. A unit has unit_rows rows. bands:
+// divides rows such that several panels share A's slab in cache; requires x in panels, since each
+// band reads x.
 template <class F>
 void share_panels(Index tokens, Index units, Index unit_rows, bool bands, F&& f) {
   const Index panels = panels_of(tokens);
   if (panels == 0 || units == 0) return;
-  // Panels of y that stay in the second cache together.
+  // Panels of y that stay in the L2 cache together.
   constexpr Index most_bytes = Index{1} << 20, least_together = 4;
   const Index panel_bytes = units * unit_rows * panel_width * Index{sizeof(float)};
   Index group = std::clamp<Index>(most_bytes / panel_bytes, 1, 8);
@@ -37,9 +37,9 @@ void share_panels(Index tokens, Index units, Index unit_rows, bool bands, F&& f)
     in_bands = std::min(units, ceil_div(group * panel_bytes, most_bytes));
   }
   Index groups = ceil_div(panels, std::min(group, ceil_div(panels, threads())));
-  // As many for each thread.
+  // The same number per thread.
   if (groups > threads()) groups = std::min(panels, ceil_div(groups, threads()) * threads());
-  // Few panels are not enough for all threads: then rows are shared out too.
+  // If there are fewer panels than threads, divides rows too.
   const Index parts = std::min<Index>(
       units, std::max(in_bands, groups < threads() ? ceil_div(threads(), groups) : 1));
   const auto some = [&](Index begin, Index end) {
@@ -50,7 +50,7 @@ void share_panels(Index tokens, Index units, Index unit_rows, bool bands, F&& f)
                    (part + 1) * units / parts});
     }
   };
-  parallel_for(groups * parts, 1, std::cref(some));  // a copy might allocate
+  parallel_for(groups * parts, 1, std::cref(some));  // by reference, since a copy might allocate
 }
 
 }  // namespace sten

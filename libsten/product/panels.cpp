@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// A length that is known is copied faster.
+// Copies of constant length are faster.
 void copy_rows(const float* from, Index stride, Index lines, Index length, float* to,
                Index to_stride) {
   const auto copy = [&](auto n) {
@@ -35,7 +35,7 @@ void read_tile(const Activations& x, Index k0, Index count, Index token, Index w
 
 void write_tile(float* tile, Index k0, Index count, Index token, Index width, bool stream,
                 const ActivationsOut& y, const Epilogue& epilogue) {
-  // Of a narrow panel all lanes: as many as a vector has.
+  // All lanes of a narrow panel: a whole vector.
   const Index tokens = y.layout == ActivationLayout::narrow_panel
                            ? std::min(width, narrow_panel_width)
                            : std::min(width, y.tokens - token);
@@ -59,8 +59,8 @@ void write_tile(float* tile, Index k0, Index count, Index token, Index width, bo
   const float* from = tile;
   Index lines = count, length = tokens, stride = width;
   if (y.layout == ActivationLayout::tokens) {
-    // Not in place: a power of two of bytes apart, the lines of all tokens would share a few sets
-    // of the cache before they are full.
+    // In a buffer: at a distance of a power of two bytes, the rows of all tokens would share few
+    // sets of the cache.
     thread_local Scratch memory;
     float* transposed = memory.of(panel_width * count);
     transpose_tiles(tile, width, count, tokens, transposed, count);

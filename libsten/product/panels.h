@@ -1,4 +1,4 @@
-// Activations of N tokens with K features, and how they lie.
+// Activations of N tokens with K features, and their layouts in memory.
 #pragma once
 #include <cstdint>
 
@@ -13,10 +13,10 @@ using kernels::narrow_panel_width, kernels::panel_width;
 enum class ActivationLayout {
   features,  // row-major [K, N]
   tokens,    // row-major [N, K]
-  panels,    // [panels_of(N), K, panel_width]: panel_width tokens side by side; what is beyond the
-             // last token means nothing, but has to be there. Aligned as Array is, they are worked
-             // with where they lie, else they are copied.
-  narrow_panel,  // [K, narrow_panel_width]: one narrow panel, of narrow_panel_width tokens at most
+  panels,    // [panels_of(N), K, panel_width]: panel_width tokens side by side. Memory for tokens
+             // beyond the last must exist but has no meaning. Used in place if aligned like Array,
+             // else copied.
+  narrow_panel,  // [K, narrow_panel_width]: one narrow panel, of at most narrow_panel_width tokens
 };
 inline bool is_aligned(const float* panels) {
   return reinterpret_cast<std::uintptr_t>(panels) % 64 == 0;
@@ -28,7 +28,7 @@ inline Index panels_size(Index features, Index tokens) {
   return panels_of(tokens) * features * panel_width;
 }
 
-// How many tokens lie side by side where so many are in panels, or in a narrow one.
+// Tokens side by side in panels for this number of tokens, which may be a narrow panel.
 inline Index lanes_of(Index tokens) {
   return tokens <= narrow_panel_width ? narrow_panel_width : panel_width;
 }
@@ -36,14 +36,14 @@ inline ActivationLayout activation_layout_of(Index tokens) {
   return tokens <= narrow_panel_width ? ActivationLayout::narrow_panel : ActivationLayout::panels;
 }
 
-// Activations of K features and N tokens, and where they are.
+// Activations of K features and N tokens in memory.
 template <class F>
 struct ActivationsOf {
   ActivationLayout layout;
   Index features, tokens;
   F* at;
 
-  // Where the first of some tokens, from a multiple of panel_width on, has feature k.
+  // Pointer to feature k of a token, which must be a multiple of panel_width.
   F* tile(Index k, Index token) const {
     switch (layout) {
       case ActivationLayout::features:
@@ -56,7 +56,7 @@ struct ActivationsOf {
         return at + token * features + k * panel_width;
     }
   }
-  // From one row of such a tile to the next, of features or of tokens.
+  // Distance between rows of such a tile: of features or of tokens.
   Index stride() const {
     switch (layout) {
       case ActivationLayout::features:
@@ -69,7 +69,7 @@ struct ActivationsOf {
         return panel_width;
     }
   }
-  // Whether a kernel of so many lanes can work where they lie.
+  // Whether a kernel with this many lanes can use the activations in place.
   bool is_in_place(Index lanes) const {
     return layout == (lanes == narrow_panel_width ? ActivationLayout::narrow_panel
                                                   : ActivationLayout::panels) &&
@@ -79,27 +79,28 @@ struct ActivationsOf {
 using Activations = ActivationsOf<const float>;
 using ActivationsOut = ActivationsOf<float>;
 
-// What is made of a product on its way to y: activation(scale * product + bias + residual). With y
-// for residual products are added to it.
+// Computes activation(scale * product + bias + residual) on the way to y. With y as residual, the
+// product is added to y.
 struct Epilogue {
   float scale = 1;
   const float* bias = nullptr;      // [features]
-  const float* residual = nullptr;  // as y lies; may be y, else it does not overlap with it
+  const float* residual = nullptr;  // layout of y; either y itself or without overlap
   kernels::Activation activation = kernels::Activation::none;
 
-  bool stream = false;  // y is not read soon: past the caches
+  bool stream = false;  // y is not read soon: bypasses the caches
 
   bool does_nothing() const {
     return scale == 1 && !bias && !residual && activation == kernels::Activation::none;
   }
 };
 
-// A tile of features k0 to k0 + count and `width` tokens from `token` on, or all that are left,
-// to [count, width]. width: panel_width, or less where the form is not panels; narrow_panel_width for few.
+// Reads features k0 to k0 + count and `width` tokens from `token` on, or all remaining tokens, to a
+// tile [count, width]. width: panel_width, or less for layouts other than panels;
+// narrow_panel_width for a narrow panel.
 void read_tile(const Activations& x, Index k0, Index count, Index token, Index width, float* tile);
 
-// And back, as the epilogue has it; the tile is changed. `stream`: past the caches; stream_done()
-// has to follow before others read it.
+// Writes a tile, which is overwritten, with the epilogue. stream: bypasses the caches; call
+// stream_done() before other threads read y.
 void write_tile(float* tile, Index k0, Index count, Index token, Index width, bool stream,
                 const ActivationsOut& y, const Epilogue& epilogue);
 void stream_done();

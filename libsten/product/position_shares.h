@@ -1,4 +1,4 @@
-// How the sums of a sampled product are shared out among threads.
+// Distribution of the sums of a sampled product over threads.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -7,9 +7,9 @@
 
 namespace sten {
 
-// f(begin, end, slab0, slab1) on threads(): some units of A's rows and some slabs, for all tokens.
-// Each sum is one share's, so that threads change nothing: units and slabs are cut in as many parts
-// as threads, with the least reading for each.
+// Calls f(begin, end, slab0, slab1) on threads(): some units of A's rows and some slabs, for all
+// tokens. Each sum belongs to one share, so that results do not depend on threads. Units and slabs
+// are divided into as many shares as threads, such that each reads least.
 template <class F>
 void share_positions(Index rows, Index cols, Index units, Index slabs, F&& f) {
   const Index team = threads();
@@ -18,7 +18,7 @@ void share_positions(Index rows, Index cols, Index units, Index slabs, F&& f) {
   double least = std::numeric_limits<double>::infinity();
   for (Index i = 1; i <= std::min(units, team); ++i) {
     const Index j = std::min(slabs, ceil_div(team, i));
-    // Shares too few leave threads idle: products count more than reading.
+    // Too few shares leave threads idle: products cost more than reading.
     const double cost =
         static_cast<double>(rows) / static_cast<double>(i) +
         static_cast<double>(cols) / static_cast<double>(j) +

@@ -17,7 +17,7 @@
 namespace sten {
 namespace {
 
-// Runs of height 1 at A's positions; what stands for a value is its number, see numbered().
+// Runs of height 1 at A's positions, with the values of numbered().
 struct Positions {
   PackedStrips runs;
 
@@ -43,7 +43,7 @@ struct Task {
     float* slab = slab_memory.of(most_rows * panel_width);
     float* panel = panel_memory.of(rows * panel_width);
     for (Index token = 0; token < x.tokens; token += panel_width) {
-      if (x.tokens - token < panel_width) {  // those beyond the last add nothing
+      if (x.tokens - token < panel_width) {  // tokens beyond the last add nothing
         std::fill_n(slab, most_rows * panel_width, 0.0f);
         std::fill_n(panel, rows * panel_width, 0.0f);
       }

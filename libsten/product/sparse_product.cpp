@@ -17,7 +17,7 @@
 namespace sten {
 namespace {
 
-// Others go by rows: by pairs of them where there are many tokens.
+// Layouts without strips go by rows: by row pairs if there are many tokens.
 bool has_strips(const Tensor& a) {
   return a.is<Bcsr>() || (a.is<Nm>() && packs_directly(a.as<Nm>()));
 }
@@ -37,7 +37,7 @@ bool runs_by_nmg_kernel(const Tensor& a) { return a.is<Nmg>() && a.as<Nmg>().axi
 constexpr const char* layouts[] = {Bcsr::name, Bitmask::name, Coo::name, Csc::name, Csr::name,
                                    Ell::name,  Masked::name,  Nm::name,  Nmg::name, Nmgv::name};
 
-// A^T, by its rows. pack: pack_csr or pack_row_pairs.
+// A^T, packed by its rows. pack: pack_csr or pack_row_pairs.
 template <class Packed>
 struct Transposed : Packed {};
 template <class Packed>
@@ -48,7 +48,7 @@ Transposed<Packed> pack_transposed(const Tensor& a, Packed (*pack)(const CsrEntr
       pack({c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), packable(c.values).data()})};
 }
 
-// factor: [rows, columns] of what is multiplied with x.
+// factor: [rows, columns] of the matrix that is multiplied with x.
 void check_activations(const Shape& factor, const Activations& x, const ActivationsOut& y) {
   if (x.features != factor[1] || y.features != factor[0] || x.tokens != y.tokens)
     fail_usage("product: {} times {} features of {} tokens is not {} features of {} tokens",

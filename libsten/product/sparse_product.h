@@ -5,20 +5,20 @@
 
 namespace sten {
 
-// The built-in layouts that have a product, by name.
+// The names of the built-in layouts with products.
 std::vector<std::string> sparse_product_layouts();
-// Whether that layout has one: so has one that was added, with a lossless way to csr.
+// Whether a layout has products: built-in ones, and layouts of users that convert losslessly to
+// csr.
 bool has_sparse_product(const std::string& layout);
 
-// y[M, N] = A[M, K] * x[K, N] and what the epilogue makes of it, each as its form says: who keeps
-// activations in panels from one product to the next pays for no packing. A is F32 of rank 2 in one
-// of those layouts, and x and y are of its extents, else Error (usage). What a product makes of A
-// is kept with it.
+// Computes y[M, N] = A[M, K] * x[K, N] and applies the epilogue, for every activation layout;
+// activations that stay in panels between products need no packing. Error (usage) unless A is F32
+// of rank 2 in one of these layouts, and extents match. The packed A is cached with it.
 void sparse_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue = {});
 
-// A matrix as sparse_product() takes it, checked once: but for the first one its products of panels
-// allocate nothing, once each thread has the memory that it works in.
+// A checked matrix for sparse_product(). After the first product, products of panels allocate
+// nothing, once each thread has its scratch.
 class SparseFactor {
  public:
   explicit SparseFactor(Tensor a);
@@ -28,28 +28,28 @@ class SparseFactor {
   Tensor a_;
 };
 
-// y[K, N] = A[M, K]^T * x[M, N]. A^T is packed at the first such product and kept with A: as
-// packed_strips.h says, of height 1.
+// Computes y[K, N] = A[M, K]^T * x[M, N]. A^T is packed at the first such product and cached with
+// A, as in packed_strips.h with height 1.
 void sparse_transposed_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                                const Epilogue& epilogue = {});
 
-// C[m,n] = A[m,k] * B[k,n], row-major.
+// Computes C[m,n] = A[m,k] * B[k,n], row-major.
 void sparse_gemm(const Tensor& a, Index n, const float* b, float* c);
 
-// Y[n,m] = X[n,k] * A[m,k]^T: a linear layer's forward pass over n tokens.
+// Computes Y[n,m] = X[n,k] * A[m,k]^T: a linear layer on n tokens.
 void sparse_linear(const Tensor& a, Index n, const float* x, float* y);
 
-// C[k,n] = A[m,k]^T * B[m,n]: how a gradient goes back through sparse_gemm().
+// Computes C[k,n] = A[m,k]^T * B[m,n]: the gradient of B in sparse_gemm().
 void sparse_transposed_gemm(const Tensor& a, Index n, const float* b, float* c);
 
-// dX[n,k] = dY[n,m] * A[m,k]: back through sparse_linear().
+// Computes dX[n,k] = dY[n,m] * A[m,k]: the gradient of X in sparse_linear().
 void sparse_transposed_linear(const Tensor& a, Index n, const float* dy, float* dx);
 
-// Unsupported, which is an Error (usage), unless there are products with A.
+// Unsupported, an Error (usage), unless there are products with A.
 void check_factor(const Tensor& a);
 
-// What the first product of A with so many tokens makes of it and keeps, made once more and
-// dropped: to be measured. A is as for products.
+// Packs A as its first product with this many tokens does, and drops the result, for measurements.
+// A is as for products.
 void pack_anew(const Tensor& a, Index tokens);
 
 }  // namespace sten

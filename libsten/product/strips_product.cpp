@@ -21,10 +21,11 @@ struct Task {
   const Epilogue& epilogue;
   Index begin, end;   // bands
   Index first, last;  // tokens
-  Index width;        // of panels: one of csr_widths
+  Index width;        // width of panels: one of csr_widths
   bool stream;
 
-  // Asks the second cache for what read_tile() will read: `part` of `parts`, while others compute.
+  // Prefetches part `part` of `parts` of the data for read_tile() to L2, while other threads
+  // compute.
   void fetch(Index s, Index token, Index part, Index parts) const {
     if (s == a.slab_count()) return;
     constexpr Index line = 64 / sizeof(float);
@@ -36,7 +37,7 @@ struct Task {
       for (Index c = 0; c < length; c += line) fetch_line(from + i * x.stride() + c);
   }
 
-  // Slabs outside, so that what A has in one is read from memory once for all panels.
+  // Slabs are the outer loop, so that A's slab is read from memory once for all panels.
   void run() const {
     const auto multiply = multiply_of(a, width);
     thread_local Scratch slab_memory, panel_memory;
@@ -56,12 +57,12 @@ struct Task {
           in = x.tile(a.slabs[s], token);
         else
           read_tile(x, a.slabs[s], a.slab_rows(s), token, width, slab);
-        const bool more = token + width < last;  // panels of this slab
-        Index done = begin * a.band_rows;        // rows that are written
+        const bool more = token + width < last;  // more panels of this slab follow
+        Index done = begin * a.band_rows;        // rows already written
         for (Index b = begin; b < end; ++b) {
           fetch(more ? s : s + 1, more ? token + width : first, b - begin, end - begin);
           multiply(a.part(s, b), in, panel + (b - begin) * band_size);
-          // What is finished is written while it is in the first caches.
+          // Finished rows are written while they are in the L1 and L2 caches.
           if (s + 1 == a.slab_count()) done = write(panel, token, done, (b + 1) * a.band_rows);
         }
       }
@@ -71,8 +72,8 @@ struct Task {
         write(panels, token, begin * a.band_rows, end * a.band_rows);
     if (stream) stream_done();
   }
-  // Rows of a panel from `done` on, if they are many enough; returns how far it came. Whole lines of
-  // tokens as long as more rows follow.
+  // Writes rows of a panel from `done` on, if they are many enough, and returns the end. Writes
+  // whole cache lines of tokens as long as more rows follow.
   Index write(float* panel, Index token, Index done, Index ready) const {
     constexpr Index least = 64, line = 16;
     const Index row = begin * a.band_rows, rows = std::min(a.rows, end * a.band_rows);

@@ -1,4 +1,4 @@
-// Between row-major matrices and panels.
+// Transposition between row-major matrices and panels.
 #pragma once
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 
 namespace sten {
 
-// transpose() in tiles of a cache line by a cache line: each line is read and written once, also
-// where all lines of a column share one set of the cache.
+// transpose() by tiles of cache lines: each line is read and written once, even if all lines of a
+// column map to one set of the cache.
 inline void transpose_tiles(const float* x, Index stride, Index rows, Index cols, float* out,
                             Index to_stride) {
   constexpr Index line = 16;
