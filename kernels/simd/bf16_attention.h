@@ -1,4 +1,4 @@
-// The table of kernels/bf16_attention.h for matrix tiles; nullptr where the build lacks it.
+// The table of kernels/bf16_attention.h for matrix tiles; nullptr if the build lacks it.
 #pragma once
 #include "kernels/bf16_attention.h"
 

@@ -1,6 +1,6 @@
-// Attention on matrix tiles: scores [keys, queries] are tiles of keys times the pairs of queries where
-// they lie, and sums [features, queries] tiles of values times pairs of keys' weights, which are written
-// over the scores.
+// Attention on AMX tiles. Scores [keys, queries] are products of tiles of keys with interleaved
+// queries, read in place. Sums [features, queries] are products of tiles of values with the
+// interleaved weights of keys, which replace the scores in memory.
 #define STEN_TARGET STEN_AMX
 #include "kernels/simd/bf16_attention.h"
 
@@ -21,18 +21,18 @@ using Size = std::int64_t;
 using Lanes = simd::InterleavedVectorsBf16;
 using Vec = Lanes::Vec;
 
-// Rows of a tile; numbers in a row of bfloat16; numbers in a tile of those.
+// Rows of a tile, bfloat16 values per row, and per tile.
 constexpr Size tile_rows = 16, tile_step = 32, tile_words = tile_rows * tile_step;
-// Of so many keys all scores are there before they become weights: with 64 queries, 128 KB of the second
-// cache. Of more, what was summed up before is scaled as kernels/panels.h has it.
+// For up to this many keys all scores are computed before they become weights: with 64 queries, 128
+// KB of L2. With more keys, earlier sums are rescaled as in kernels/panels.h.
 constexpr Size most_keys = 512;
 
 Size steps_of(Size n) { return (n + tile_step - 1) / tile_step; }
 Size tiles_of(Size n) { return (n + tile_rows - 1) / tile_rows; }
 
-// Keys: [tiles of keys, an even number][steps of features], a tile being [16 keys][32 features].
+// Packed keys: [tiles of keys, an even number][steps of features] of tiles [16 keys][32 features].
 Size keys_size(Size width, Size keys) { return steps_of(keys) * steps_of(width) * tile_words; }
-// Values: [steps of keys][tiles of features], a tile being [16 features][32 keys].
+// Packed values: [steps of keys][tiles of features] of tiles [16 features][32 keys].
 Size values_size(Size v_width, Size keys) {
   return steps_of(keys) * tiles_of(v_width) * (tile_words / 2);
 }
@@ -57,7 +57,7 @@ void take_keys(const std::uint16_t* x, Size step, Size width, Size keys, float* 
 
 void take_values(const std::uint16_t* x, Size step, Size v_width, Size keys, float* to) {
   auto* tiles = reinterpret_cast<std::uint16_t*>(to);
-  // The first, and the second, of each pair of two vectors of them.
+  // Indices of the first and of the second values of the pairs in two vectors.
   alignas(64) std::uint16_t order[2][tile_step];
   for (Size i = 0; i < tile_step; ++i)
     for (Size half = 0; half < 2; ++half) order[half][i] = static_cast<std::uint16_t>(2 * i + half);
@@ -65,7 +65,7 @@ void take_values(const std::uint16_t* x, Size step, Size v_width, Size keys, flo
   const Size padded = tiles_of(v_width) * tile_rows;
   for (Size key = 0; key < keys; key += tile_step, tiles += padded * tile_step) {
     const std::uint16_t* from = x + key / panel_width * step + key % panel_width * 2;
-    // Weights of 0 of what is beyond the last key shall make 0.
+    // Values after the last key are set to 0, because 0 weights times NaN would give NaN.
     const Size count = std::min(tile_step, keys - key);
     const auto lane_mask = static_cast<__mmask32>((std::uint64_t{1} << count) - 1);
     for (Size f = 0; f < padded; f += 2) {
@@ -87,7 +87,7 @@ void take_values(const std::uint16_t* x, Size step, Size v_width, Size keys, flo
 template <Size lanes>
 struct TileAttention : simd::Math<Lanes> {
   static constexpr Size vectors = lanes / Lanes::lanes;
-  // Columns of tiles that are worked on together: B is in as many registers.
+  // Columns of tiles per product; each takes a register for B.
   static constexpr Size columns = vectors < 2 ? vectors : 2;
   static constexpr Size row_bytes = lanes * Size{sizeof(float)};
 
@@ -98,8 +98,8 @@ struct TileAttention : simd::Math<Lanes> {
     return scores_size(a) + tiles_of(a.v_width) * tile_rows * lanes;
   }
 
-  // Scores [32, lanes] of two tiles of keys, some queries at a time. between(queries / tile_rows, step)
-  // is called after each step of features: vectors work while tiles do.
+  // Scores [32, lanes] of two tiles of keys, for some queries at a time. Calls between(queries /
+  // tile_rows, step) after each step of features, so that vector units work while tiles do.
   template <class F>
   STEN_INLINE static void score(const Bf16Attention& a, Size key, float* scores, F&& between) {
     const Size steps = steps_of(a.width);
@@ -190,16 +190,16 @@ struct TileAttention : simd::Math<Lanes> {
       }
   }
 
-  // b log2(e), which stays finite where b is: where all keys have the lowest number, softmax is not
-  // that of -inf.
+  // b log2(e), clamped to stay finite if b is: if all keys have the lowest value, the softmax
+  // differs from that of -inf.
   STEN_INLINE static Vec bias_of(Vec b) {
     const Vec most = Lanes::set(std::numeric_limits<float>::max());
     const Vec size = Lanes::abs(b);
     return Lanes::with_sign(
         Lanes::max(size, Lanes::min(most, Lanes::mul(size, Lanes::set(1.44269504f)))), b);
   }
-  // What is to be done to scores [32, lanes] from `key` on before their greatest is looked for. by: what
-  // they are multiplied with here, for the rest is left to do if it is not 1.
+  // Applies scale, bias and masks to scores [32, lanes] from `key` on, before their maximum is
+  // taken. by: the factor to apply here, 1 if the scale is applied later.
   static void finish(const Bf16Attention& a, Size key, bool scales, float* scores) {
     const Size count = std::min(tile_step, a.keys - key);
     const Vec by = Lanes::set(a.scale * 1.44269504f);
@@ -224,21 +224,21 @@ struct TileAttention : simd::Math<Lanes> {
       if (!a.seen[key + j]) std::fill_n(scores + j * lanes, lanes, none);
   }
 
-  // Of each query: the greatest score until now, and the sum of e^(score - greatest).
+  // Per query: the maximum score so far, and the sum of e^(score - maximum).
   struct Queries {
     Vec most[vectors], all[vectors];
   };
 
-  // 2^x to 1e-4, for weights that are rounded to 2^-9; 0 of -inf.
+  // 2^x with error 1e-4, enough for weights that are rounded to 2^-9; 0 for -inf.
   STEN_INLINE static Vec power(Vec x) {
-    // By Chebyshev interpolation.
+    // Chebyshev interpolation.
     static constexpr float c[] = {0.07896725704f, 0.2246931558f, 0.6963247711f, 0.9999002882f};
     constexpr int below = 0x9;
     return Lanes::scaled(simd::Math<Lanes>::polynomial(c, _mm512_reduce_ps(x, below)), x);
   }
 
-  // Scores of keys [begin, end), even numbers, and of the i-th vector of queries become pairs of weights
-  // in rows as far apart, which may be those of the scores from the first on.
+  // Converts the scores of keys [begin, end), even numbers, and of the i-th vector of queries to
+  // interleaved weights with the same row stride. `weights` can be the memory of the scores.
   STEN_INLINE static void weigh(const float* scores, float* weights, Size begin, Size end, Size i,
                                 Vec by, Queries& queries) {
     const float* from = scores + begin * lanes + i * Lanes::lanes;
@@ -255,8 +255,8 @@ struct TileAttention : simd::Math<Lanes> {
     queries.all[i] = Lanes::add(queries.all[i], Lanes::add(all, other));
   }
 
-  // Where scores do not become exponents of 2 later, by `by`: their order, or a bias, has to be right
-  // before.
+  // Whether scores are scaled before the maximum is taken: a bias has to be added to scaled scores,
+  // and a scale <= 0 would change their order. Otherwise `by` scales them to exponents of 2.
   static bool scales_first(const Bf16Attention& a) { return a.bias || !(a.scale > 0); }
   static Vec scale_of(const Bf16Attention& a) {
     return Lanes::set(scales_first(a) ? 1 : a.scale * 1.44269504f);
@@ -273,8 +273,9 @@ struct TileAttention : simd::Math<Lanes> {
       });
   }
 
-  // In one pass, weights being powers of 2 of the difference from the greatest of the first 32 scores:
-  // in floating point it need not be the greatest of all. False where it is too far from that.
+  // Attention in one pass. Weights are powers of 2 relative to the maximum of the first 32 scores,
+  // which in floating point need not be the maximum of all. Returns false if the scores are too far
+  // from it.
   static bool attend_at_once(const Bf16Attention& a, float* weights, float* sums,
                              Queries& queries) {
     alignas(64) float strips[2][tile_step * lanes];
@@ -317,18 +318,18 @@ struct TileAttention : simd::Math<Lanes> {
     each<vectors>([&](auto i) STEN_INLINE { fits = fits && is_below(queries.all[i], 1e18f); });
     return fits;
   }
-  // Of numbers; NaN is not.
+  // Whether all lanes are below `most`; false for NaN.
   STEN_INLINE static bool is_below(Vec x, float most) {
     return _mm512_cmp_ps_mask(x, Lanes::set(most), _CMP_LT_OQ) == 0xffff;
   }
 
-  // Scores of a block of keys, and then their weights in their place.
+  // Computes the scores of a block of keys, then replaces them by weights.
   static void attend_by_blocks(const Bf16Attention& a, float* scores, float* sums,
                                Queries& queries) {
     const Size features = tiles_of(a.v_width) * tile_rows;
     const Vec by = scale_of(a);
     each<vectors>([&](auto i) STEN_INLINE {
-      // Not -inf: of -inf it is NaN.
+      // The lowest float, because -inf - (-inf) is NaN.
       queries.most[i] = Lanes::set(std::numeric_limits<float>::lowest());
       queries.all[i] = Lanes::zero();
     });
@@ -365,7 +366,8 @@ struct TileAttention : simd::Math<Lanes> {
     float *scores = a.memory, *sums = scores + scores_size(a);
     Queries queries;
     if (!attend_at_once(a, scores, sums, queries)) attend_by_blocks(a, scores, sums, queries);
-    // A sum of 0 is that of a query that sees no key, or of a bias of -inf, where it is NaN.
+    // A sum of 0 belongs to a query that sees no key, or to a bias of -inf, for which the result is
+    // NaN.
     const bool sees_all = a.bias && a.before > 0;
     const Vec least = Lanes::set(sees_all ? 0 : std::numeric_limits<float>::min());
     each<vectors>([&](auto i) STEN_INLINE {

@@ -1,4 +1,4 @@
-// Masked tiles of kernels/bf16_small_batch.h, with VBMI2.
+// Expansion of masked tiles (kernels/bf16_small_batch.h) with VBMI2.
 #pragma once
 #include <immintrin.h>
 
@@ -9,13 +9,13 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-namespace {  // each file has its own, of its own instructions
+namespace {  // internal linkage: every file compiles it with its own target
 
-// A tile at `from`, aligned to 64 bytes at `to`; returns where the next begins. Every `rows_a_fetch`-th
-// row asks for what is `ahead` bytes behind its values, 0: none does.
+// Expands a tile at `from` to `to`, aligned to 64 bytes; returns the start of the next tile. Every
+// `rows_a_fetch`-th row prefetches the line `ahead` bytes after its values; 0: no prefetch.
 //
-// Expanding keeps one port busy, which masks that come from memory would need too: words are shifted
-// instead, and the mask of a row is their signs.
+// Expansion saturates one port, which loading masks from memory would use too. Therefore words are
+// shifted, and the mask of a row is their sign bits.
 template <int rows_a_fetch = 0>
 inline __attribute__((always_inline)) const std::uint8_t* expand_tile(const std::uint8_t* from,
                                                                       std::uint16_t* to,

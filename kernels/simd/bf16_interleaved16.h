@@ -1,5 +1,5 @@
-// 16 pairs of bfloat16: even() and odd() are the first and the second of each, as floats.
-// load_pair(p) is that of p[0..3], again and again.
+// Vectors of 16 pairs of bfloat16: even() and odd() are the first and second values of the pairs,
+// as floats. load_pair(p) repeats the pairs of p[0..3].
 #pragma once
 #include <immintrin.h>
 
@@ -10,9 +10,9 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-namespace {  // each file has its own, of its own instructions
+namespace {  // internal linkage: every file compiles it with its own target
 
-// The functions are those of Bf16Interleaved8, each of another instruction.
+// The same interface as Bf16Interleaved8.
 struct Bf16Interleaved16 : Floats16 {
   using Words = __m512i;
 

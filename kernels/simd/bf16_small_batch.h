@@ -1,4 +1,4 @@
-// The tables of kernels/bf16_small_batch.h by ISA; nullptr where the build or the CPU lacks it.
+// The tables of kernels/bf16_small_batch.h by ISA; nullptr if the build or the CPU lacks it.
 #pragma once
 #include "kernels/bf16_small_batch.h"
 

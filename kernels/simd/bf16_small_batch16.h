@@ -1,4 +1,4 @@
-// 16 floats, as kernels/simd/bf16_small_batch_loops.h wants them, all but expand().
+// 16 lanes for kernels/simd/bf16_small_batch_loops.h, without expand().
 #pragma once
 #include <immintrin.h>
 
@@ -11,7 +11,7 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
-namespace {  // each file has its own, of its own instructions
+namespace {  // internal linkage: every file compiles it with its own target
 
 struct Bf16SmallBatch16 : simd::Bf16Interleaved16 {
   using Eight = simd::Bf16Interleaved8;
@@ -22,8 +22,8 @@ struct Bf16SmallBatch16 : simd::Bf16Interleaved16 {
   }
   static float sum(Vec v) { return _mm512_reduce_add_ps(v); }
 
-  // A window is two registers of the token's features, in which columns are looked up. A narrow one is
-  // one, of floats.
+  // A window is looked up in two registers of a token's features, a narrow window in one register
+  // of floats.
   static constexpr int most_looked_up(bool narrow) { return narrow ? 8 : 4; }
   static constexpr bool gathers = false;
   template <bool narrow>
@@ -35,7 +35,7 @@ struct Bf16SmallBatch16 : simd::Bf16Interleaved16 {
     else
       return x;
   }
-  // Of even values and of odd ones.
+  // Sums of even and of odd values.
   template <int tokens>
   struct SmallBatchSums {
     Vec of[2][tokens];
@@ -58,7 +58,7 @@ struct Bf16SmallBatch16 : simd::Bf16Interleaved16 {
       sums.of[1][t] = fma(odd_value, odd_x, sums.of[1][t]);
     };
     if constexpr (narrow) {
-      // Of a word that says a column the lower 4 bits count.
+      // The lookup uses only the lower 4 bits of a column's word.
       const Words first =
           _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(step)));
       const Words second = _mm512_srli_epi32(first, 4);

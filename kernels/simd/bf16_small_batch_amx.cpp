@@ -1,5 +1,5 @@
-// Few tokens on tiles: those of the weight are the first operand, read as they lie or expanded into
-// the first cache, and activations the second.
+// Small batches on AMX tiles. Tiles of the weight are the first operand, read in place or expanded
+// into L1; activations are the second.
 #define STEN_TARGET STEN_AMX
 #include <immintrin.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using Int = std::int64_t;
 
-// The compilers' own functions lack what memory they read and write.
+// Inline assembly, because the compilers' intrinsics do not declare the memory that they access.
 struct SmallBatchTileShapes {
   std::uint8_t palette = 1, start = 0, reserved[14]{};
   std::uint16_t bytes[16]{};
@@ -33,16 +33,16 @@ template <int tile>
 inline void zero_tile() {
   asm volatile("tilezero %%tmm%c0" ::"i"(tile) : "memory");
 }
-// Sums of tile c: a times b.
+// Tile c += tile a times tile b.
 template <int c, int a, int b>
 inline void multiply_tile() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(c), "i"(a), "i"(b) : "memory");
 }
 
-// Tiles 0 to 3 are sums of the groups, 4 activations, 5 and 6 of the weight.
+// Tiles 0 to 3 are the sums of the groups, 4 the activations, 5 and 6 the weight.
 constexpr int of_x = 4, of_a = 5;
-// A multiple of 4 KB would keep fetching in one set of the first cache; what is much nearer comes
-// late, and what is much farther is evicted again.
+// Prefetch distance in bytes. A multiple of 4 KB would stay in one set of L1; a much shorter
+// distance is too late, and lines of a much longer one are evicted before use.
 constexpr Int ahead = 3072;
 
 void begin_tiles(Int tokens) {
@@ -54,10 +54,10 @@ void begin_tiles(Int tokens) {
   asm volatile("ldtilecfg %0" ::"m"(shapes) : "memory");
 }
 
-// Where the second operand of a column of tiles lies.
+// The second operand, by columns of tiles.
 struct SmallBatchOperand {
   const std::uint8_t* at;
-  Int stride, next;  // bytes, to the next row and the next column of tiles
+  Int stride, next;  // bytes between rows, and between columns of tiles
 };
 
 template <int group>
@@ -104,8 +104,8 @@ inline __attribute__((always_inline)) void masked_column(const std::uint8_t*& fr
   if constexpr (groups > 3) one_masked<3, expands>(from, now, next);
 }
 
-// A column of tiles is expanded while the one before is multiplied: stores have to be in the cache
-// before tiles are loaded from there.
+// Expands a column of tiles while the previous one is multiplied, because stores have to reach the
+// cache before tiles are loaded from it.
 template <int groups>
 inline void multiply_masked(const std::uint8_t* from, Int columns, SmallBatchOperand x) {
   alignas(64) std::uint16_t ring[2][groups][bf16_tile_size];
@@ -131,7 +131,7 @@ void multiply_groups(const Bf16Tiles& a, const SmallBatchOperand& x, float* y) {
   if constexpr (groups > 3) store_tile<3>(y + 3 * group, stride);
 }
 
-// From so many tokens on they are read where they lie.
+// From this many tokens on, activations are read in place.
 constexpr Int in_place = 9;
 
 void prepare_tiles(const Bf16SmallBatch& x, float* room) {

@@ -27,8 +27,8 @@ struct Bf16SmallBatch8 : simd::Bf16Interleaved8 {
     return bf16_small_batch_reference()->expand({from, 1, 1, true}, to, 0);
   }
 
-  // A narrow window is two registers, in which columns are looked up; others are gathered from, which
-  // may be far, too.
+  // A narrow window is looked up in two registers; other windows are gathered from memory, also far
+  // ones.
   static constexpr int most_looked_up(bool narrow) { return narrow ? 4 : 2; }
   static constexpr bool gathers = true;
   template <bool>
@@ -37,7 +37,7 @@ struct Bf16SmallBatch8 : simd::Bf16Interleaved8 {
   static float column(std::uint16_t x) {
     return widen_bf16(x);
   }
-  // Of the first 8 rows and of the others.
+  // Sums of the first 8 rows and of the other 8.
   template <int tokens>
   struct SmallBatchSums {
     Vec of[2][tokens];
@@ -56,7 +56,7 @@ struct Bf16SmallBatch8 : simd::Bf16Interleaved8 {
                                SmallBatchSums<tokens>& sums) {
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
-      // Both columns of a row, in a byte or in two.
+      // Both columns of a row, in one byte or in two.
       const auto* from =
           reinterpret_cast<const __m128i*>(step + bf16_column_bytes(narrow) / 2 * half);
       const Words value = load_words(step + bf16_column_bytes(narrow) + 32 * half);
@@ -71,7 +71,7 @@ struct Bf16SmallBatch8 : simd::Bf16Interleaved8 {
         for (int t = 0; t < tokens; ++t) {
           const float* window = x + t * ldx;
           const Vec low = load(window), high = load(window + 8);
-          // The lower 3 bits of a column say where in a register, and the next in which of them.
+          // The lower 3 bits of a column select the lane, the next bit selects the register.
           const auto look_up = [&](Words at) {
             return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, at),
                                     _mm256_permutevar8x32_ps(high, at),

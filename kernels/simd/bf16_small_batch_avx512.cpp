@@ -7,7 +7,7 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
 namespace {
 
-// Words cannot be expanded without VBMI2: one value after the other.
+// Without VBMI2 words cannot be expanded, so values are copied one by one.
 struct Bf16SmallBatchScalar : Bf16SmallBatch16 {
   static const std::uint8_t* expand(const std::uint8_t* from, std::uint16_t* to) {
     return bf16_small_batch_reference()->expand({from, 1, 1, true}, to, 0);

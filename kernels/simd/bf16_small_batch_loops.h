@@ -1,14 +1,14 @@
-// The loops of kernels/bf16_small_batch.h without tiles: values are widened in registers, which is
-// exact, and multiplied as float32. V has, beside what Bf16Interleaved16 has,
-//   sum(v)           of all lanes
-//   expand(p, to)    a masked tile, and returns where the next begins
-//   most_looked_up   tokens, up to which small_batch_step() is faster than tokens in vectors, for narrow lanes
-//                    or others
-//   small_batch_step()       adds a step in lanes to SmallBatchSums, with features in Columns
-//   store_offsets(p, v)  upper bytes of words: at p what the lower ones have, at p + 32 the others
-//   gathers          whether small_batch_step() takes far lanes, too
-//   most_sums        vectors that registers have room for beside factors
-//   Eight            such vectors of 8 lanes
+// The loops of kernels/bf16_small_batch.h without tiles: values are widened in registers, exactly,
+// and multiplied as float32. V extends Bf16Interleaved16 by
+//   sum(v)               of all lanes
+//   expand(p, to)        expands a masked tile and returns the start of the next one
+//   most_looked_up       maximum number of tokens for which small_batch_step() is faster than
+//                        vectors of tokens, for narrow and other lanes
+//   small_batch_step()   adds a step in lanes to SmallBatchSums, with features in Columns
+//   store_offsets(p, v)  upper bytes of words: of the lower words to p, of the upper ones to p + 32
+//   gathers              whether small_batch_step() supports far lanes
+//   most_sums            vectors that fit in registers beside the factors
+//   Eight                such vectors of 8 lanes
 #pragma once
 #include <immintrin.h>
 
@@ -24,8 +24,8 @@
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
-// What is read once comes from far away: so many bytes before it is needed. Groups of lanes are read
-// side by side, each a part of that.
+// Prefetch distances in bytes of the weight, which is read once. The distance of lanes is for each
+// of the groups that are read side by side.
 inline constexpr std::int64_t bf16_tiles_ahead = 3072, bf16_lanes_ahead = 1024;
 
 template <class V>
@@ -36,14 +36,14 @@ class Bf16SmallBatchLoops {
   static constexpr Int rows = bf16_tile_rows, columns = bf16_tile_columns;
   static constexpr int vectors = most / L;
 
-  // Up to so many tokens have their features in the lanes of vectors; more are lanes themselves.
+  // Up to this many tokens, vectors hold the features of one token; with more, vectors hold tokens.
   static constexpr Int max_scalar_tokens = 4;
 
   static void fetch(const std::uint8_t* p) {
     _mm_prefetch(reinterpret_cast<const char*>(p) + bf16_tiles_ahead, _MM_HINT_T0);
   }
 
-  // The next tile of the stream, dense.
+  // The next tile of the stream, expanded if it is masked.
   static const std::uint16_t* next_tile(const Bf16Tiles& a, const std::uint8_t*& from,
                                         std::uint16_t* tile) {
     if (a.is_masked) {
@@ -57,7 +57,7 @@ class Bf16SmallBatchLoops {
     return dense;
   }
 
-  // x: for each token [pairs / L][even features, odd features][L].
+  // x: [pairs / L][even features, odd features][L] for each token.
   template <int tokens>
   static void by_columns(const Bf16Tiles& a, const float* x, Int ldx, float* y) {
     alignas(64) float sums[bf16_block_rows * tokens * L];
@@ -97,7 +97,7 @@ class Bf16SmallBatchLoops {
   static void by_tokens(const Bf16Tiles& a, const float* x, float* y) {
     std::fill_n(y, a.groups * rows * most, 0.0f);
     alignas(64) std::uint16_t expanded[bf16_tile_size];
-    alignas(64) float wide[bf16_tile_size];  // even and odd columns of 2 L in turns
+    alignas(64) float wide[bf16_tile_size];  // alternating L even and L odd columns
     const std::uint8_t* from = a.stream;
     constexpr int together = vectors == 1 ? 16 : 4;
     for (Int k = 0; k < a.columns; ++k, x += columns * most)
@@ -132,8 +132,8 @@ class Bf16SmallBatchLoops {
       }
   }
 
-  // A group of lanes as far as it has been multiplied. Those of a block take turns of some steps: memory
-  // gives more to several streams, and they find x in the first-level cache.
+  // Progress in a group of lanes. The groups of a block alternate every few steps: several streams
+  // get more memory bandwidth, and they find x in L1.
   template <class X>
   struct LaneCursor {
     const std::uint16_t* advance;
@@ -148,7 +148,8 @@ class Bf16SmallBatchLoops {
       _mm_prefetch(reinterpret_cast<const char*>(p) + bf16_lanes_ahead + 64, _MM_HINT_T0);
     }
   };
-  // take(group, turns, whether it is its first one) until no group has any steps left, but once at least.
+  // Calls take(group, cursor, whether it is the group's first call) until no group has steps left,
+  // but at least once per group.
   template <class X, class F>
   static void interleave_lanes(const Bf16Lanes* a, Int groups, const X* x, F&& take) {
     LaneCursor<X> cursors[bf16_block_groups]{{a[0], x},
@@ -165,7 +166,7 @@ class Bf16SmallBatchLoops {
     }
   }
 
-  // x: [features][width], width = used * W::lanes. A turn is as long as x stays in the first-level cache.
+  // x: [features][width], width = used * W::lanes. The steps per turn are such that x stays in L1.
   template <class W, int used, bool narrow>
   static void lanes_by_tokens(const Bf16Lanes* a, Int groups, Int features, const float* x,
                               float* y) {
@@ -179,8 +180,7 @@ class Bf16SmallBatchLoops {
       turn.step += count * bf16_step_bytes(narrow);
     });
   }
-  // Registers have no room for the sums of all rows where vectors are many. Returns x as the last step
-  // has it.
+  // Divides the rows into parts whose sums fit in registers. Returns x as of the last step.
   template <class W, int used, bool narrow, int part>
   static const float* rows_of_lanes(const LaneCursor<float>& turn, Int count, bool first,
                                     float* y) {
@@ -209,13 +209,13 @@ class Bf16SmallBatchLoops {
     for (Int n = 0; n < count; ++n, step += bf16_step_bytes(narrow)) {
       x += turn.advance[n] * row_bytes;
       if (r0 == 0) turn.fetch(step);
-      // Places of four rows are loaded at once, since loads are what is scarce.
+      // The columns of four rows are loaded at once, because loads limit the speed.
       std::uint64_t positions = 0;
 #pragma GCC unroll 16
       for (int r = 0; r < together; ++r) {
         constexpr int bits = narrow ? 4 : 8;
         if (r % 4 == 0) std::memcpy(&positions, step + (r0 + r) * bits / 4, bits);
-        // Shifted to where a rotation makes bytes of rows of x of them.
+        // The shift after which a rotation and a mask give byte offsets of rows of x.
         constexpr int shift = std::countr_zero(static_cast<unsigned>(row_bytes));
         constexpr std::uint64_t mask = ((1u << bits) - 1) * row_bytes;
         const auto row = [&](int k) {
@@ -237,7 +237,7 @@ class Bf16SmallBatchLoops {
     return reinterpret_cast<const float*>(x);
   }
 
-  // Each token's features are looked up: for few tokens.
+  // Looks up the features of each token in registers, for small batches.
   template <int tokens, bool narrow, class Column>
   static void looked_up(const Bf16Lanes* a, Int groups, const Column* x, Int ldx, float* y) {
     constexpr Int steps = tokens > 4 ? 16 : 8;
@@ -266,7 +266,7 @@ class Bf16SmallBatchLoops {
         return find_looked_up<most_tokens - 1, narrow>(tokens, a, groups, x, ldx, y);
     looked_up<most_tokens, narrow>(a, groups, x, ldx, y);
   }
-  // [tokens][ldx], with zeros as far as a window reaches.
+  // Features by token, [tokens][ldx], with zeros up to the end of the last window.
   template <class Column>
   static void columns_of_tokens(const Bf16SmallBatch& x, Column (*column)(std::uint16_t),
                                 Column* to) {
@@ -277,7 +277,7 @@ class Bf16SmallBatchLoops {
     }
   }
 
-  // Rows of used * W::lanes tokens, with zeros for those that are not there.
+  // Rows of used * W::lanes tokens, with zeros after the last token.
   template <class W, int used>
   static void rows_of_tokens(const Bf16SmallBatch& x, float* to) {
     constexpr Int lanes = W::lanes;
@@ -291,7 +291,7 @@ class Bf16SmallBatchLoops {
         W::store(to + (used + i) * lanes, W::odd(v));
       }
   }
-  // f(W, used) for as few vectors as have so many tokens.
+  // Calls f(W, used) for the least number of vectors that hold the tokens.
   template <class F>
   static void with_width(Int tokens, F&& f) {
     using One = std::integral_constant<int, 1>;

@@ -1,5 +1,5 @@
-// Going over arrays in blocks of 64 elements, which are one word of bits. Compiled once per ISA,
-// for the target that the includer's STEN_TARGET names.
+// Loops over arrays in blocks of 64 elements, whose bits are one word. Compiled once per ISA, for
+// the includer's STEN_TARGET.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -19,8 +19,8 @@ inline constexpr Size block = 64;
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
-// V is a type in the ISA's namespace. Everything is a member of a template over it, so that no
-// function of one ISA has the name of another's.
+// V is a type in the ISA's namespace. All functions are members of a template over V, so that
+// functions of different ISAs have different names.
 template <class V>
 struct Blocks {
   static constexpr Word low_bits(Size n) { return n < block ? (Word{1} << n) - 1 : ~Word{0}; }
@@ -36,7 +36,7 @@ struct Blocks {
     if (n > 0) std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(U));
   }
 
-  // The last n < 64 bits and elements; zeros follow.
+  // The last n < 64 bits, followed by zeros.
   static Word last_word(const std::uint8_t* bits, Size n) {
     Word w = 0;
     copy(bits, (n + 7) / 8, reinterpret_cast<std::uint8_t*>(&w));
@@ -48,9 +48,9 @@ struct Blocks {
     copy(x, n, to);
   }
 
-  // f(i, 64 elements from x[i] on, the bits of those that are there); zeros follow the last one.
-  // One call in the text, so that it is inlined, and no other call in the loop, which would cost
-  // it its registers.
+  // Calls f(i, 64 elements from x[i] on, bits of the existing elements); zeros follow the last
+  // element. f is called from a single place, so that it is inlined, and the loop makes no other
+  // call, which would spill its registers.
   template <class U, class F>
   static void each_block(const U* x, Size n, F&& f) {
     U last[block];
@@ -65,7 +65,7 @@ struct Blocks {
     }
   }
 
-  // f(j, the bits from j on, whether there are 64 of them) for the blocks from the i-th bit on.
+  // Calls f(j, bits from j on, whether there are 64 of them) for the blocks from bit i on.
   template <class F>
   static void each_word(Size i, Size n, const std::uint8_t* bits, F&& f) {
     for (; i < n; i += block) {
@@ -74,7 +74,7 @@ struct Blocks {
     }
   }
 
-  // The words that f(64 elements, the bits of those that are there) has.
+  // Writes the words that f(64 elements, bits of the existing elements) returns.
   template <class U, class F>
   static void write_words(const U* x, Size n, std::uint8_t* bits, F&& f) {
     const Size whole = n / block * block;

@@ -1,4 +1,4 @@
-// The tables of kernels/channels.h by ISA; nullptr where the build lacks it.
+// The tables of kernels/channels.h by ISA; nullptr if the build lacks it.
 #pragma once
 #include "kernels/channels.h"
 

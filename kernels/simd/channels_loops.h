@@ -1,5 +1,4 @@
-// The loops of kernels/channels.h. Compiled once per ISA, for the target that the includer's
-// STEN_TARGET names.
+// The loops of kernels/channels.h. Compiled once per ISA, for the includer's STEN_TARGET.
 #pragma once
 #include <algorithm>
 
@@ -17,10 +16,10 @@ struct Channels : Math<V> {
   using typename Base::Vec, typename Base::Size;
   using Doubles = typename V::Doubles;
 
-  // Rows at once: what belongs to a channel is read that many times less often.
+  // Rows per block, which reuse the values of a channel.
   static constexpr Size block = 8;
 
-  // f(c, row0, rows, part) for each vector of channels of each block of rows.
+  // Calls f(c, row0, rows, part) for each vector of channels of each block of rows.
   template <class F>
   STEN_INLINE static void each_block(Size rows, Size n, F f) {
     for (Size r = 0; r < rows; r += block) {
@@ -29,7 +28,7 @@ struct Channels : Math<V> {
     }
   }
 
-  // Adds to sums[c], ...; the last ones one by one, since there is nothing beyond them.
+  // Adds to sums[c], ...; the last part element by element, because memory ends there.
   template <class Part>
   STEN_INLINE static void add_to(const Doubles& more, Part part, double* sums) {
     double lanes[V::lanes];
@@ -59,16 +58,16 @@ struct Channels : Math<V> {
       const Vec a = part.load(s.a + c), b = part.load(s.b + c);
       for (Size k = r; k < r + some; ++k) {
         Vec v = V::fma(a, part.load(x + k * n + c), b);
-        if (s.relu) v = V::max(V::zero(), v);  // NaN stays
+        if (s.relu) v = V::max(V::zero(), v);  // NaN stays NaN
         part.store(y + k * n + c, v);
       }
     });
   }
 
-  // dy, or 0 where y is not above 0.
+  // dy, or 0 where y <= 0.
   STEN_INLINE static Vec gradient(Vec dy, Vec x, Vec a, Vec b, bool relu) {
     if (!relu) return dy;
-    // 0 - y has its sign set where y is above 0; not for NaN and 0, whose gradients are 0.
+    // The sign bit of 0 - y is set where y > 0, but not for NaN and 0, whose gradients are 0.
     const Vec below = V::sub(V::zero(), V::max(V::fma(a, x, b), V::zero()));
     return V::where_negative(below, dy, V::zero());
   }

@@ -14,7 +14,7 @@ namespace {
 struct Lanes : simd::Floats16 {
   static constexpr int row_pair_sets = 2;
   static constexpr int width(int) { return 4; }
-  // Of a and b, half as many sums, side by side in every four lanes.
+  // Adds neighbouring lanes of a and b: half as many sums, interleaved in every four lanes.
   static Vec add_pairs(Vec a, Vec b) {
     return _mm512_add_ps(_mm512_mask_blend_ps(0xaaaa, a, b),
                          _mm512_permute_ps(_mm512_mask_blend_ps(0xaaaa, b, a), 0xb1));

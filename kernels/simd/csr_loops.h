@@ -1,10 +1,10 @@
 // Products of runs of strips in vectors.
 //
-// Lanes: Vec of `lanes` floats; zero(), load(p), store(p, v), add(a, b), mul(a, b), one(p): *p in
-// all lanes, fma(a, b, c): a * b + c; four(p): p[0..3] again and again, pick<i>(v): its i-th in all
-// lanes; add_sums(p, v): the sums over the lanes of v[0..3] are added to p[0..3].
-// At most `width(height)` vectors of a row of C are worked on at a time: the sums of all rows of a
-// run, and a row of B, fit the registers.
+// L has Vec of `lanes` floats; zero(), load(p), store(p, v), add(a, b), mul(a, b); one(p): *p in
+// all lanes; fma(a, b, c): a * b + c; four(p): p[0..3] repeated; pick<i>(v): element i of four() in
+// all lanes; add_sums(p, v): adds the sums over the lanes of v[0..3] to p[0..3].
+// Up to `width(height)` vectors of a row of C are computed at a time, so that the sums of all rows
+// of a run, and a row of B, fit in registers.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -57,9 +57,8 @@ class CsrLoops {
     const auto row = [&](std::uint64_t r) STEN_INLINE { return slab + r * panel; };
     Int e = 0;
     if constexpr (height == 1) {
-      // Every load counts as much as one of B.
-      // A sum has to wait for the one before: those of long runs are added up in several. Short
-      // ones overlap with the next.
+      // Loads of values and columns cost as much as loads of B. A sum depends on the previous one,
+      // so long runs use several sets of sums; short runs overlap with the next run.
       constexpr std::size_t sets = Sums<1>::width < 4 ? 4 : 2;
       Sums<1> of[sets];
       const auto four = [&](auto count) STEN_INLINE {
@@ -91,7 +90,7 @@ class CsrLoops {
     for (; e < strips; ++e) sums.add(values + e * height, row(columns[e]));
   }
 
-  // The runs of this height that come next, and are gone then.
+  // Processes and removes the leading runs of this height.
   template <int height>
   static void multiply_height(CsrRuns& all, const float* slab, float* c) {
     constexpr Int width = Sums<height>::width, step = width * L::lanes;
@@ -124,7 +123,7 @@ class CsrLoops {
     return {&multiply_height<static_cast<int>(i) + 1>...};
   }
 
-  // Of one strip, before its lanes are added up.
+  // Dot product of one strip, before its lanes are added.
   STEN_INLINE static Vec dot(const Vec* row, const float* b) {
     Vec sum = L::mul(row[0], L::load(b));
     each<panel / L::lanes - 1>([&](auto j) STEN_INLINE {

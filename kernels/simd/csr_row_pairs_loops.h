@@ -1,6 +1,6 @@
-// Products of pairs of sparse rows in vectors; lanes as in kernels/simd/csr_loops.h, and in_register(v): v,
-// loaded once. Each row has `row_pair_sets` sums in turns, as many as fit the registers: a sum has to
-// wait for the one before.
+// Products of pairs of sparse rows in vectors, with lanes as in kernels/simd/csr_loops.h, and
+// in_register(v): v, loaded once. Each row alternates between `row_pair_sets` sets of sums, as many
+// as fit in registers, because a sum depends on the previous one.
 #pragma once
 #include "kernels/csr.h"
 #include "kernels/simd/each.h"
@@ -15,9 +15,9 @@ class CsrRowPairsLoops {
   using Int = std::int64_t;
   static constexpr int width = L::width(2);
   static constexpr int step = width * L::lanes;
-  static constexpr int line = 16;  // floats of a cache line
+  static constexpr int line = 16;  // floats per cache line
 
-  // Of a row of C.
+  // The sums of a row of C.
   struct Sums {
     Vec of[width];
 
@@ -46,8 +46,8 @@ class CsrRowPairsLoops {
     });
   }
 
-  // Every load counts as much as one of B: of values and columns four are loaded at once. `other`:
-  // where the second set of sums begins, 0 if there is none.
+  // Loads of values and columns cost as much as loads of B, so four are loaded at once. other:
+  // index of the second set of sums; 0: only one set.
   template <std::size_t other>
   STEN_INLINE static void add(const CsrRowPair& pair, const std::uint16_t* columns,
                               const float* values, const float* slab, Sums* sums) {
@@ -89,12 +89,13 @@ class CsrRowPairsLoops {
          ++pair) {
       float* const c0 = c + pair->rows[0] * panel_width;
       float* const c1 = c + pair->rows[1] * panel_width;
-      // A pair takes too long for the processor to look ahead to where the next one begins.
+      // Prefetches C of the next pair, because a pair is too long for the processor to look ahead
+      // to it.
       if (pair + 1 < end)
         for (const std::uint16_t row : pair[1].rows)
           for (int at = 0; at < panel_width; at += line)
             __builtin_prefetch(c + row * panel_width + at, 1);
-      // Short rows overlap with the next.
+      // Short rows overlap with the next pair and need one set.
       const auto multiply_with = [&](auto other) STEN_INLINE {
         for (int at = 0; at < panel_width; at += step) {
           Sums sums[2 + other];

@@ -1,7 +1,7 @@
-// Products of csr as it lies in vectors; Lanes are those of csr_loops.h, and load_first(p, n) and
-// store_first(p, v, n), of n lanes that are there, the others being 0.
+// Products of unpacked csr in vectors. Lanes are those of csr_loops.h with load_first(p, n) and
+// store_first(p, v, n) for the first n lanes; the other lanes are 0.
 //
-// `most` vectors of a row of C have their sums in registers for all entries of the row.
+// The sums of up to `most` vectors of a row of C stay in registers for all entries of the row.
 #pragma once
 #include "kernels/csr.h"
 #include "kernels/simd/each.h"
@@ -15,7 +15,7 @@ class UnpackedCsrLoops {
   using Vec = typename L::Vec;
   using Int = std::int64_t;
 
-  // Whole vectors, and the first lanes of one.
+  // Whole vectors, or the first lanes of one vector.
   template <int vectors>
   struct Whole {
     static constexpr int count = vectors;
@@ -33,7 +33,7 @@ class UnpackedCsrLoops {
     STEN_INLINE void store(float* p, Vec v, std::size_t) const { L::store_first(p, v, lanes); }
   };
 
-  // f(columns done, Whole or Part) for pieces of `width` columns.
+  // Calls f(first column, Whole or Part) for segments of `width` columns.
   template <int vectors, class F>
   STEN_INLINE static void each_segment(Int width, Int& at, F&& f) {
     for (; at + vectors * L::lanes <= width; at += vectors * L::lanes) f(at, Whole<vectors>{});

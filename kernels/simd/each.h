@@ -1,4 +1,4 @@
-// Loops whose index is known when compiling.
+// Loops with a compile-time index.
 #pragma once
 #include <cstddef>
 #include <utility>
@@ -14,7 +14,7 @@ template <class F, std::size_t... i>
 STEN_INLINE inline void each_of(std::index_sequence<i...>, F&& f) {
   (f(std::integral_constant<std::size_t, i>{}), ...);
 }
-// f(0), ..., f(n - 1), each with a number known when compiling.
+// Calls f(0), ..., f(n - 1) with compile-time constants.
 template <std::size_t n, class F>
 STEN_INLINE inline void each(F&& f) {
   each_of(std::make_index_sequence<n>{}, f);

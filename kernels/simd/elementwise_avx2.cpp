@@ -1,5 +1,5 @@
-// AVX2: masks are vectors; a block's bits are their sign bits, and come back by comparing with
-// powers of two. Compression and expansion look permutations up by 8 bits of the mask.
+// AVX2: masks are vectors. The bits of a block are the sign bits, and are spread again by comparing
+// with powers of two. Compress and expand look up permutations by 8 bits of the mask.
 #define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
@@ -19,8 +19,8 @@ void store(void* p, __m256i v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v
 __m128i load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
 void store128(void* p, __m128i v) { _mm_storeu_si128(static_cast<__m128i*>(p), v); }
 
-// The instructions by width; keys are compared as signed numbers, which they are not below 0.
-// bits() takes vectors of all ones or zeros, spread() gives them.
+// Operations by width. Keys are compared as signed integers, because they are not negative. bits()
+// takes vectors whose lanes are all ones or zeros; spread() returns them.
 template <class U>
 struct Lanes;
 
@@ -89,8 +89,8 @@ struct Lanes<std::uint64_t> {
   }
 };
 
-// For each byte m: where output byte j comes from if the positions set in m are to be packed, or
-// if packed ones are to be spread over them; 0x80 where from nowhere.
+// Per byte m: the source of output byte j for compress (packs the positions set in m) and for
+// expand (spreads packed elements to them); 0x80: no source.
 struct Permutations {
   std::array<std::uint64_t, 256> compress{}, expand{};
 
@@ -108,17 +108,17 @@ struct Permutations {
 };
 constexpr Permutations permutations;
 
-// Each of 4 bits twice: 64-bit elements move as pairs of 32-bit ones.
+// Each of 4 bits twice, because 64-bit elements are permuted as pairs of 32-bit elements.
 constexpr std::uint8_t doubled[16] = {0x00, 0x03, 0x0c, 0x0f, 0x30, 0x33, 0x3c, 0x3f,
                                       0xc0, 0xc3, 0xcc, 0xcf, 0xf0, 0xf3, 0xfc, 0xff};
 
-// out = x permuted by 8 bytes of a table, 8 elements (4 of 64 bits).
+// out = x permuted by 8 bytes of a table: 8 elements, or 4 of 64 bits.
 void permute(const std::uint8_t* x, Word order, std::uint8_t* out) {
   _mm_storeu_si64(
       out, _mm_shuffle_epi8(_mm_loadu_si64(x), _mm_cvtsi64_si128(static_cast<long long>(order))));
 }
 void permute(const std::uint16_t* x, Word order, std::uint16_t* out) {
-  // Elements j to bytes 2j and 2j + 1; "nowhere" saturates and stays.
+  // Element j becomes the bytes 2j and 2j + 1; 0x80 saturates and stays.
   __m128i bytes = _mm_cvtsi64_si128(static_cast<long long>(order));
   bytes = _mm_unpacklo_epi8(bytes, bytes);
   bytes = _mm_adds_epu8(_mm_adds_epu8(bytes, bytes), _mm_set1_epi16(0x0100));
@@ -130,12 +130,12 @@ void permute(const void* x, Word order, void* out) {
   store(out, _mm256_andnot_si256(nowhere, _mm256_permutevar8x32_epi32(load(x), from)));
 }
 
-// 4 elements of 2 or 1 bytes, as 16-bit integers.
+// Loads 4 elements of 2 or 1 bytes as 16-bit integers.
 __m128i load4(const std::uint16_t* x) { return _mm_loadu_si64(x); }
 __m128i load4(const std::uint8_t* x) { return _mm_cvtepu8_epi16(_mm_loadu_si32(x)); }
 
-// 4 elements as numbers, up to their signs; the conversions are exact, and those of AVX-512 in
-// vectors of half the size.
+// 4 elements as floats, up to their signs. The conversions are exact; the AVX-512 table has them
+// for 8 elements.
 template <FloatKind type, class U>
 __m128 floats(const U* x) {
   if constexpr (type == FloatKind::f32) return _mm_loadu_ps(reinterpret_cast<const float*>(x));
@@ -146,7 +146,7 @@ __m128 floats(const U* x) {
 }
 template <>
 __m128 floats<FloatKind::f8_e4m3>(const std::uint8_t* x) {
-  // As binary16, whose bias is greater by 8.
+  // Converts by way of binary16, whose bias is 8 greater.
   const __m128i keys = _mm_set1_epi16(0x7f), key = _mm_and_si128(load4(x), keys);
   const __m128i half = _mm_or_si128(_mm_slli_epi16(key, 7), _mm_cmpeq_epi16(key, keys));
   return _mm_mul_ps(_mm_cvtph_ps(half), _mm_set1_ps(256));
@@ -166,7 +166,7 @@ struct Vectors {
   template <class U>
   static constexpr bool packs = true;
 
-  // The bits of f(32 bytes of the block) side by side.
+  // The bits of f(32 bytes of the block), concatenated.
   template <class U, class F>
   static Word word_of(const U* x, F&& f) {
     Word word = 0;

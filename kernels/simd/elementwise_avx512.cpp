@@ -1,4 +1,4 @@
-// AVX-512: masks are registers, so a block's bits are its comparisons' results side by side.
+// AVX-512: masks are registers, and the bits of a block are concatenated results of comparisons.
 #define STEN_TARGET STEN_AVX512
 #include <immintrin.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using simd::Word;
 
-// The instructions by width; keys are compared as signed numbers, which they are not below 0.
+// Operations by width. Keys are compared as signed integers, because they are not negative.
 template <class U>
 struct Lanes;
 
@@ -57,14 +57,14 @@ struct Lanes<std::uint64_t> {
   }
 };
 
-// 8 elements of 2 or 1 bytes, as 16-bit integers.
+// Loads 8 elements of 2 or 1 bytes as 16-bit integers.
 __m128i load8(const std::uint16_t* x) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(x));
 }
 __m128i load8(const std::uint8_t* x) { return _mm_cvtepu8_epi16(_mm_loadu_si64(x)); }
 
-// 8 elements as numbers, up to their signs; the conversions are exact, and those of AVX2 in vectors
-// of twice the size.
+// 8 elements as floats, up to their signs. The conversions are exact; the AVX2 table has them for 4
+// elements.
 template <FloatKind type, class U>
 __m256 floats(const U* x) {
   if constexpr (type == FloatKind::f32) return _mm256_loadu_ps(reinterpret_cast<const float*>(x));
@@ -75,7 +75,7 @@ __m256 floats(const U* x) {
 }
 template <>
 __m256 floats<FloatKind::f8_e4m3>(const std::uint8_t* x) {
-  // As binary16, whose bias is greater by 8.
+  // Converts by way of binary16, whose bias is 8 greater.
   const __m128i keys = _mm_set1_epi16(0x7f), key = _mm_and_si128(load8(x), keys);
   const __m128i half = _mm_or_si128(_mm_slli_epi16(key, 7), _mm_cmpeq_epi16(key, keys));
   return _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(256));
@@ -92,9 +92,9 @@ struct Vectors {
   template <class U>
   static constexpr int lanes = 64 / sizeof(U);
   template <class U>
-  static constexpr bool packs = sizeof(U) >= 4;  // narrower ones need VBMI2
+  static constexpr bool packs = sizeof(U) >= 4;  // 1 and 2 bytes need VBMI2
 
-  // f(64 bytes of the block) side by side.
+  // The bits of f(64 bytes of the block), concatenated.
   template <class U, class F>
   static Word word_of(const U* x, F&& f) {
     Word word = 0;

@@ -1,4 +1,4 @@
-// The packing of elements of 1 and 2 bytes that some AVX-512 processors have instructions for.
+// Compress and expand of 1- and 2-byte elements with AVX-512 VBMI2.
 #define STEN_TARGET STEN_AVX512_VBMI2
 #include <immintrin.h>
 

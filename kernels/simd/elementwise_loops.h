@@ -1,15 +1,16 @@
-// The loops of kernels/elementwise.h. Compiled once per ISA, for the target that the includer's
-// STEN_TARGET names.
+// The loops of kernels/elementwise.h. Compiled once per ISA, for the includer's STEN_TARGET.
 //
 // V is a type in the ISA's namespace, U an unsigned integer of 1, 2, 4 or 8 bytes, x 64 elements:
-//   Word V::above(const U* x, U boundary)  bit i: the key of x[i] is above; U(-1) is below all keys
-//   Word V::equal(const U* x, U key)       bit i: the key of x[i] equals it
-//   Word V::nonzero(const U* x)            bit i: x[i] has a bit set
-//   V::mask(x, word, out)                  out[i] is x[i] where bit i is set, else 0; out may be x
-//   V::compress(x, word, out)              may write all 64 elements of out
-//   V::expand(x, word, out)                may read all 64 elements of x
-//   V::packs<U>                            whether there are these two; else the table lacks them
-//   V::Sums{}, add<type>(x, bits)          adds 16 elements to the partial sums; store() has them
+//   Word V::above(const U* x, U boundary)  bit i: key of x[i] > boundary; U(-1) is less than all
+//   keys
+//   Word V::equal(const U* x, U key)       bit i: key of x[i] == key
+//   Word V::nonzero(const U* x)            bit i: the bits of x[i] are not all 0
+//   V::mask(x, word, out)                  out[i] is x[i] where bit i is set, else 0; out can be x
+//   V::compress(x, word, out)              can write all 64 elements of out
+//   V::expand(x, word, out)                can read all 64 elements of x
+//   V::packs<U>                            whether V has compress and expand
+//   V::Sums{}, add<type>(x, bits)          adds 16 elements to the partial sums; store() writes
+//   them
 #pragma once
 #include <bit>
 #include <cmath>
@@ -33,7 +34,7 @@ struct Loops : Blocks<V> {
     return count + std::popcount(last_word(bits + i / 8, n - i));
   }
 
-  // All keys are in a bin.
+  // For bins that contain all keys.
   template <class U>
   static void count_all(const U* x, Size n, int shift, std::uint32_t* counts) {
     const auto count = [&](U element, Size lane) {
@@ -45,7 +46,7 @@ struct Loops : Blocks<V> {
     for (; i < n; ++i) count(x[i], 0);
   }
 
-  // At most 8 keys from bins.first to `last` are in a bin.
+  // For at most 8 keys from bins.first to `last`.
   template <class U>
   static Size count_narrow_range(const U* x, Size n, KeyBins<U> bins, U last,
                                  std::uint32_t* counts) {
@@ -61,8 +62,8 @@ struct Loops : Blocks<V> {
     return below;
   }
 
-  // f(key, a running number) for the keys from `first` to `last`, in order; returns how many are
-  // below. Fast if there are few.
+  // Calls f(key, a running index) for the keys from `first` to `last`, in order; returns the number
+  // of lesser keys. Fast if few keys are in the range.
   template <class U, class F>
   static Size each_between(const U* x, Size n, U first, U last, F&& f) {
     Size below = 0;
@@ -74,7 +75,7 @@ struct Loops : Blocks<V> {
         const Word from = V::above(p, static_cast<U>(first - 1)) & lane_mask;
         below += std::popcount(from ^ lane_mask);
         Word in = from & ~V::above(p, last);
-        // Two are noted even where there are less: to branch on every number would cost more.
+        // Notes two keys even if there are fewer, because a branch per key would cost more.
         const auto note = [&](Size k) {
           found[k] = static_cast<std::uint16_t>(i + std::countr_zero(in));
           in &= in - 1;
@@ -103,7 +104,7 @@ struct Loops : Blocks<V> {
       count_all(x, n, bins.shift, counts);
       return 0;
     }
-    // No other keys are so coarse that each is the key of many elements.
+    // Only with 1-byte elements does a bin have many equal keys.
     if constexpr (sizeof(U) == 1)
       if (last - bins.first < 8) return count_narrow_range(x, n, bins, last, counts);
     return each_between(x, n, bins.first, last, [&](U key, Size k) {
@@ -137,7 +138,7 @@ struct Loops : Blocks<V> {
     return count;
   }
 
-  // The first n bits that are set in w.
+  // The first n set bits of w.
   static Word first_set(Word w, Size n) {
     Word first = 0;
     for (; n > 0; --n, w &= w - 1) first |= w & -w;
@@ -183,7 +184,7 @@ struct Loops : Blocks<V> {
       V::compress(x + i, word, out + at);
       at += std::popcount(word);
     }
-    // From here on a block could write beyond what is kept.
+    // From here on, a whole block could write after the end of the output.
     U last[block], packed[block];
     each_word(i, n, bits, [&](Size j, Word word, bool whole) {
       if (!whole) copy_last(x + j, n - j, last);
@@ -203,7 +204,7 @@ struct Loops : Blocks<V> {
       V::expand(values + at, word, out + i);
       at += std::popcount(word);
     }
-    // From here on a block could read beyond the values.
+    // From here on, a whole block could read after the end of the values.
     U packed[block], last[block];
     each_word(i, n, bits, [&](Size j, Word word, bool whole) {
       copy_last(values + at, std::min(total - at, block), packed);

@@ -1,4 +1,4 @@
-// What follows a product, in loops that the compiler turns into vectors.
+// The loops of kernels/epilogue.h, which the compiler vectorizes.
 #pragma once
 #include <immintrin.h>
 
@@ -15,9 +15,9 @@ namespace sten::kernels::simd {
 
 #define STEN_INLINE_LOOP inline __attribute__((always_inline))
 
-// Choices are made of bits: AVX2 has no vectors of branches.
+// Conditions are bit operations, so that loops vectorize for AVX2.
 
-// e^x for x whose sign is set, to a few units of the last place; e^-87 below -87.
+// e^x for x with the sign bit set, to a few ulp; e^-87 below -87.
 STEN_INLINE_LOOP float exp_negative(float x) {
   constexpr auto least = std::bit_cast<std::uint32_t>(-87.0f);
   const auto as_bits = std::bit_cast<std::uint32_t>(x);
@@ -33,11 +33,11 @@ STEN_INLINE_LOOP float exp_negative(float x) {
   p = p * r + 0.5f;
   p = p * r + 1.0f;
   p = p * r + 1.0f;
-  const auto bits = std::bit_cast<std::uint32_t>(shifted) << 23;  // k in the place of an exponent
+  const auto bits = std::bit_cast<std::uint32_t>(shifted) << 23;  // k as exponent bits
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) + bits);
 }
 
-// Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26: erf to 1.5e-7.
+// erf to 1.5e-7: Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26.
 STEN_INLINE_LOOP float gelu(float x) {
   const float z = std::abs(x) * 0.70710678f;
   const float t = 1.0f / (1.0f + 0.3275911f * z);
@@ -51,10 +51,10 @@ STEN_INLINE_LOOP float gelu(float x) {
   return 0.5f * x * (1.0f + std::bit_cast<float>(std::bit_cast<std::uint32_t>(erf) ^ sign));
 }
 
-// x / (1 + e^-u), from the power of a negative number alone.
+// x / (1 + e^-u), using only e^-|u|.
 STEN_INLINE_LOOP float share_of(float x, float u) {
   const float a = std::abs(u), e = exp_negative(-a), s = 1.0f / (1.0f + e);
-  // Of the sign of u: s, or e s.
+  // By the sign of u: s, or e s.
   const std::uint32_t negative = 0u - (std::bit_cast<std::uint32_t>(u) >> 31);
   const auto one = std::bit_cast<std::uint32_t>(1.0f);
   const std::uint32_t by = (std::bit_cast<std::uint32_t>(e) & negative) | (one & ~negative);
@@ -73,13 +73,13 @@ STEN_INLINE_LOOP float activated(float x) {
   return x;
 }
 
-// Isa: a type of each ISA's own, since each needs functions of its own. It writes a line of 64 bytes
-// past the caches.
+// Isa: a different type for each ISA, so that the instantiations differ. It writes lines of 64
+// bytes by non-temporal stores.
 template <class Isa>
 class Epilogues {
   using NarrowPanel = std::integral_constant<std::int64_t, narrow_panel_width>;
 
-  // A number of columns that is known takes no loop of its own, and rows overlap.
+  // A constant number of columns needs no inner loop, and rows overlap.
   template <Activation activation>
   static void rows_of(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns,
                       float scale, const float* bias, const float* residual,

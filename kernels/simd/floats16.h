@@ -1,6 +1,5 @@
-// 16 floats, as the loops over panels want them: one(p) is *p in all lanes, four(p) p[0..3] again
-// and again, pick<i>(v) the i-th of these in all lanes; and as functions want them, see
-// kernels/simd/math.h.
+// Vectors of 16 floats for the loops over panels and for kernels/simd/math.h: one(p) is *p in all
+// lanes, four(p) repeats p[0..3], pick<i>(v) is element i of four() in all lanes.
 #pragma once
 #include <immintrin.h>
 
@@ -8,9 +7,9 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-namespace {  // each file has its own, of its own instructions
+namespace {  // internal linkage: every file compiles it with its own target
 
-// The functions are those of Floats8, each of another instruction.
+// The same interface as Floats8.
 struct Floats16 {
   using Vec = __m512;
   static constexpr int lanes = 16;
@@ -19,7 +18,7 @@ struct Floats16 {
   static Vec load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
   static Vec one(const float* p) { return _mm512_set1_ps(*p); }
-  // v, which a compiler does not load again wherever it is used.
+  // v, which the compiler keeps in a register instead of reloading it at each use.
   static Vec in_register(Vec v) {
     asm("" : "+v"(v));
     return v;

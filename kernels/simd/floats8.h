@@ -1,6 +1,5 @@
-// 8 floats, as the loops over panels want them: one(p) is *p in all lanes, four(p) p[0..3] again
-// and again, pick<i>(v) the i-th of these in all lanes; and as functions want them, see
-// kernels/simd/math.h.
+// Vectors of 8 floats for the loops over panels and for kernels/simd/math.h: one(p) is *p in all
+// lanes, four(p) repeats p[0..3], pick<i>(v) is element i of four() in all lanes.
 #pragma once
 #include <immintrin.h>
 
@@ -8,9 +7,9 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-namespace {  // each file has its own, of its own instructions
+namespace {  // internal linkage: every file compiles it with its own target
 
-// The functions are those of Floats16, each of another instruction.
+// The same interface as Floats16.
 struct Floats8 {
   using Vec = __m256;
   static constexpr int lanes = 8;
@@ -19,7 +18,7 @@ struct Floats8 {
   static Vec load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
   static Vec one(const float* p) { return _mm256_set1_ps(*p); }
-  // v, which a compiler does not load again wherever it is used.
+  // v, which the compiler keeps in a register instead of reloading it at each use.
   static Vec in_register(Vec v) {
     asm("" : "+x"(v));
     return v;
@@ -59,7 +58,7 @@ struct Floats8 {
     return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
   }
   static Vec nearest(Vec x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | 8); }
-  // In two steps, each within the range of normal numbers.
+  // In two steps, whose factors are both normal.
   static Vec scaled(Vec p, Vec k) {
     const __m256i whole = _mm256_cvtps_epi32(k), half = _mm256_srai_epi32(whole, 1);
     return mul(mul(p, power(half)), power(_mm256_sub_epi32(whole, half)));

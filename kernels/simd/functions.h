@@ -1,4 +1,4 @@
-// The tables of kernels/functions.h by ISA; nullptr where the build lacks it.
+// The tables of kernels/functions.h by ISA; nullptr if the build lacks it.
 #pragma once
 #include "kernels/functions.h"
 

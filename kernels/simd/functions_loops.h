@@ -1,5 +1,4 @@
-// The loops of kernels/functions.h. Compiled once per ISA, for the target that the includer's
-// STEN_TARGET names.
+// The loops of kernels/functions.h. Compiled once per ISA, for the includer's STEN_TARGET.
 #pragma once
 #include "kernels/functions.h"
 #include "kernels/simd/math.h"
@@ -28,7 +27,7 @@ struct Functions : Math<V> {
       part.store(y + i, V::mul(v, Base::normal(v).below));
     });
   }
-  // What is below the bounds becomes 0, -inf too.
+  // Values below the bounds, including -inf, give 0.
   static void gelu_tanh(const float* x, Size n, float* y) {
     each_vector(n, [&](Size i, auto part) STEN_INLINE {
       const Vec v = part.load(x + i);

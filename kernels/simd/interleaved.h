@@ -1,4 +1,4 @@
-// The tables of kernels/interleaved.h by ISA; nullptr where the build lacks it.
+// The tables of kernels/interleaved.h by ISA; nullptr if the build lacks it.
 #pragma once
 #include "kernels/interleaved.h"
 

@@ -1,4 +1,4 @@
-// 16 pairs of bfloat16, with AVX-512: what kernels/simd/interleaved_loops.h asks for.
+// Vectors of 16 pairs of bfloat16 with AVX-512, for kernels/simd/interleaved_loops.h.
 #pragma once
 #include <immintrin.h>
 
@@ -7,13 +7,13 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
-namespace {  // each file has its own, of its own instructions
+namespace {  // internal linkage: every file compiles it with its own target
 
 struct Interleaved16 {
   using Vec = __m512i;
   static constexpr int lanes = 16;
 
-  // Rounded, in the upper half of each number; the lower means nothing.
+  // Rounded values in the upper halves; the lower halves are undefined.
   static Vec rounded(const float* x) {
     const Vec bits = _mm512_loadu_si512(x), one = _mm512_set1_epi32(1);
     const Vec magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff));
@@ -40,7 +40,7 @@ struct Interleaved16 {
   static Vec merge(const std::uint16_t* even, const std::uint16_t* odd) {
     return _mm512_or_si512(wide(even), _mm512_slli_epi32(wide(odd), 16));
   }
-  // The same of twice as many, to y.
+  // The same for twice as many, stored to y.
   static void merge_rows(const std::uint16_t* even, const std::uint16_t* odd, std::uint16_t* y) {
     alignas(64) static constexpr std::uint16_t order[2][32] = {
         {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
@@ -58,8 +58,9 @@ struct Interleaved16 {
 
   static void stream(float* to, Vec v) { _mm512_stream_si512(reinterpret_cast<Vec*>(to), v); }
 
-  // 32 rows of 4 floats become 4 of 32. Quarters of vectors are loaded to where they belong: that needs
-  // half the shuffles of transpose(), and few registers until whole lines are written.
+  // Transposes 32 rows of 4 floats to 4 rows of 32. Quarters of vectors are loaded directly to
+  // their lanes, which needs half the shuffles of transpose(), and few registers until whole lines
+  // are written.
   template <bool stream_them>
   static void transpose_rows(const float* x, std::int64_t ldx, float* y, std::int64_t ldy) {
     Vec out[2][4];

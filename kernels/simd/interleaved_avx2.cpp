@@ -9,7 +9,7 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::avx2 {
 namespace {
 
-// 8 pairs, as kernels/simd/interleaved16.h has 16.
+// Vectors of 8 pairs, with the interface of kernels/simd/interleaved16.h.
 struct Interleaved8 {
   using Vec = __m256i;
   static constexpr int lanes = 8;

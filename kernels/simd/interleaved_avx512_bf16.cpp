@@ -9,7 +9,7 @@ namespace sten::kernels::avx512_bf16 {
 namespace {
 
 struct RoundingInterleaved16 : avx512::Interleaved16 {
-  // Of x, and behind them of y.
+  // Rounds 16 floats of x, then 16 of y.
   static Vec both(const float* x, const float* y) {
     const __m512bh v = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(y), _mm512_loadu_ps(x));
     Vec bits;

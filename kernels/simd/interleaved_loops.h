@@ -1,11 +1,12 @@
-// The loops of kernels/interleaved.h, for vectors of any width. V has the instructions:
-//   lanes            numbers in a vector, L
-//   Vec              of L pairs, or of the bits of L floats
-//   round(e, o)      of L floats each, the even features and the odd ones, the pairs
-//   round_row(x)     of 2 L features of one token, the L pairs
-//   merge(e, o)       as round(), of bfloat16; with 16 lanes, merge_rows(e, o, to) of twice as many
-//   transpose(rows)  of L vectors
-//   stream(to, v)    past the caches; `to` is aligned
+// The loops of kernels/interleaved.h, for vectors of any width. V has
+//   lanes            L, values per vector
+//   Vec              L pairs, or the bits of L floats
+//   round(e, o)      rounds L even and L odd features, given as floats, to L pairs
+//   round_row(x)     rounds 2 L features of one token to L pairs
+//   merge(e, o)       as round() for bfloat16; with 16 lanes, merge_rows(e, o, to) for twice as
+//   many
+//   transpose(rows)  transposes L vectors
+//   stream(to, v)    non-temporal store; `to` is aligned
 #pragma once
 #include <immintrin.h>
 
@@ -79,7 +80,8 @@ class InterleavedLoops {
       row(x + k * ldx, k + 1 < features ? x + (k + 1) * ldx : nullptr, tokens, y);
   }
 
-  // Row after row, all panels: these are a few lines of each page, which no processor foresees.
+  // Row by row over all panels. Panels are written in a few lines of many pages, which hardware
+  // prefetchers do not predict.
   template <class T>
   static void panels(const T* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
                      std::uint16_t* y, std::int64_t ldy, std::int64_t step) {
@@ -162,7 +164,8 @@ class InterleavedLoops {
                       : V::template transpose_rows<false>)(from + i, ldx, to + i * ldy, ldy);
           k += 2 * lanes;
         } else if (count == lanes && rows >= 2 * lanes) {
-          // Together: half a pair of lines past the caches takes twice as long.
+          // Both halves together: a lone half of a pair of lines takes twice as long to store
+          // non-temporally.
           transpose_tiles<2>(from, ldx, stream, to, ldy);
           k += 2 * lanes;
         } else if (count == lanes && rows >= lanes) {

@@ -1,4 +1,4 @@
-// AVX-512 BF16: two vectors are rounded at once.
+// AVX-512 BF16: one instruction rounds two vectors.
 #define STEN_TARGET STEN_AVX512_BF16
 #include "kernels/simd/interleaved_panels.h"
 #include "kernels/simd/interleaved_panels_loops.h"

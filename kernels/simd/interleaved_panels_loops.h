@@ -1,8 +1,7 @@
-// The loops of kernels/interleaved_panels.h. Compiled once per ISA, for the target that the includer's
-// STEN_TARGET names.
+// The loops of kernels/interleaved_panels.h. Compiled once per ISA, for the includer's STEN_TARGET.
 //
-// P is InterleavedVectors8 or InterleavedVectors16: Bf16Interleaved8 or Bf16Interleaved16 of as many tokens, and
-//   pack(even, odd)  pairs of them, rounded
+// P is InterleavedVectors8 or InterleavedVectors16: Bf16Interleaved8 or Bf16Interleaved16 with
+// pack(even, odd), which rounds to pairs.
 #pragma once
 #include "kernels/interleaved_panels.h"
 #include "kernels/simd/each.h"
@@ -16,7 +15,7 @@ struct InterleavedPanels {
   using Words = typename P::Words;
   using Size = std::int64_t;
   static constexpr Size vectors = lanes / P::lanes;
-  // Numbers in a vector of pairs, and in a row of them.
+  // bfloat16 values per vector of pairs, and per row of pairs.
   static constexpr Size in_words = 2 * P::lanes, line = 2 * lanes;
 
   static void add(const std::uint16_t* a, const std::uint16_t* b, Size n, std::uint16_t* y) {
@@ -27,7 +26,8 @@ struct InterleavedPanels {
     }
   }
 
-  // Sums of both features of a row's pairs, which do not wait for each other.
+  // Separate sums of the first and the second features of pairs, so that additions do not wait for
+  // each other.
   struct Sums {
     Vec even[vectors], odd[vectors];
 
@@ -37,7 +37,7 @@ struct InterleavedPanels {
     STEN_INLINE Vec of(std::size_t j) const { return P::add(even[j], odd[j]); }
   };
 
-  // Whole pairs, then the feature that has none beside it.
+  // Calls f for all pairs, then for an odd last feature.
   template <class F>
   STEN_INLINE static void each_pair(Size n, F&& f) {
     for (Size r = 0; r + 1 < n; r += 2) f(r, std::true_type{});
@@ -50,8 +50,8 @@ struct InterleavedPanels {
     Vec mean[vectors], by[vectors];
     Sums sums;
     sums.clear();
-    // bfloat16 whose mean is far from 0, compared with its deviation, has no digits left: sums of it
-    // as it is lose none that count.
+    // No shift is needed before summing: bfloat16 values with a mean far from 0 compared with their
+    // deviation have no precision left to lose.
     each_pair(n, [&](Size r, auto whole) STEN_INLINE {
       each<vectors>([&](auto j) STEN_INLINE {
         const Words w = P::load_words(x + r * lanes + j * in_words);

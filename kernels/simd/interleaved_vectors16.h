@@ -1,16 +1,16 @@
-// Pairs of bfloat16 of 16 tokens: see kernels/simd/interleaved_panels_loops.h.
+// Pairs of bfloat16 of 16 tokens, for kernels/simd/interleaved_panels_loops.h.
 #pragma once
 #include "kernels/simd/bf16_interleaved16.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-namespace {  // each file has its own, of its own instructions
+namespace {  // internal linkage: every file compiles it with its own target
 
-// The functions are those of InterleavedVectors8, each of another instruction.
+// The same interface as InterleavedVectors8.
 struct InterleavedVectors16 : Bf16Interleaved16 {
   static void store_words(void* p, Words w) { _mm512_storeu_si512(p, w); }
 
-  // The bits of x, of which the upper 16 are those of the rounded number.
+  // The bits of x, whose upper 16 bits are the rounded value.
   static Words rounded(Vec x) {
     const Words bits = _mm512_castps_si512(x);
     const Words last = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));

@@ -1,16 +1,16 @@
-// Pairs of bfloat16 of 8 tokens: see kernels/simd/interleaved_panels_loops.h.
+// Pairs of bfloat16 of 8 tokens, for kernels/simd/interleaved_panels_loops.h.
 #pragma once
 #include "kernels/simd/bf16_interleaved8.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-namespace {  // each file has its own, of its own instructions
+namespace {  // internal linkage: every file compiles it with its own target
 
-// The functions are those of InterleavedVectors16, each of another instruction.
+// The same interface as InterleavedVectors16.
 struct InterleavedVectors8 : Bf16Interleaved8 {
   static void store_words(void* p, Words w) { _mm256_storeu_si256(static_cast<__m256i*>(p), w); }
 
-  // The bits of x, of which the upper 16 are those of the rounded number.
+  // The bits of x, whose upper 16 bits are the rounded value.
   static Words rounded(Vec x) {
     const Words bits = _mm256_castps_si256(x);
     const Words last = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));

@@ -1,10 +1,10 @@
-// InterleavedVectors16 of processors with AVX-512 BF16.
+// InterleavedVectors16 for processors with AVX-512 BF16.
 #pragma once
 #include "kernels/simd/interleaved_vectors16.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-namespace {  // each file has its own, of its own instructions
+namespace {  // internal linkage: every file compiles it with its own target
 
 struct InterleavedVectorsBf16 : InterleavedVectors16 {
   static Words pack(Vec even, Vec odd) {

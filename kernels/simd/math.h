@@ -1,14 +1,14 @@
-// Functions of vectors of floats. Compiled once per ISA, for the target that the includer's
-// STEN_TARGET names.
+// Mathematical functions of vectors of floats. Compiled once per ISA, for the includer's
+// STEN_TARGET.
 //
-// V is Floats8 or Floats16. Beside arithmetic it has:
-//   load_first(p, n), store_first(p, v, n)  n < lanes of them; the other lanes are 0
-//   first(v, others, n)         the first n lanes of v, the rest of others
-//   max(a, b), min(a, b)        b where one of them is NaN
-//   with_sign(x, of)            |x| with the sign of the other
-//   where_negative(x, a, b)     a where x has its sign set, else b
-//   nearest(x), scaled(p, k)    to an integer, ties to even; p 2^k, rounded once
-//   greatest(v)                 of its lanes, where none is NaN
+// V is Floats8 or Floats16. Besides arithmetic it has:
+//   load_first(p, n), store_first(p, v, n)  the first n < lanes lanes; the other lanes are 0
+//   first(v, others, n)         the first n lanes of v, the remaining lanes of others
+//   max(a, b), min(a, b)        b if a or b is NaN
+//   with_sign(x, of)            |x| with the sign of `of`
+//   where_negative(x, a, b)     a where the sign bit of x is set, else b
+//   nearest(x), scaled(p, k)    nearest integer, ties to even; p 2^k, rounded once
+//   greatest(v)                 maximum of the lanes, without NaN
 //   Doubles                     lanes of sums in double: zero, load, store, add(v), total()
 #pragma once
 #include <cstdint>
@@ -24,7 +24,8 @@ struct Math {
   using Vec = typename V::Vec;
   using Size = std::int64_t;
 
-  // What a loop sees of an array: a whole vector, or the first n lanes of the last one.
+  // The part of an array that a loop handles: a whole vector, or the first n lanes of the last
+  // vector.
   struct Whole {
     static Vec load(const float* p) { return V::load(p); }
     static void store(float* p, Vec v) { V::store(p, v); }
@@ -36,7 +37,7 @@ struct Math {
     void store(float* p, Vec v) const { V::store_first(p, v, n); }
     Vec others(Vec v, Vec rest) const { return V::first(v, rest, n); }
   };
-  // f(i, part) for the vectors of n elements.
+  // Calls f(i, part) for the vectors of n elements.
   template <class F>
   STEN_INLINE static void each_vector(Size n, F&& f) {
     Size i = 0;
@@ -66,14 +67,14 @@ struct Math {
                                   0.16666576846f, 0.5f};
     return {k, V::fma(polynomial(c, r), V::mul(r, r), r)};
   }
-  // To 2 ulp.
+  // e^x to 2 ulp.
   STEN_INLINE static Vec exp(Vec x) {
-    // Beyond these it is 0 and infinity.
+    // Outside of the bounds the result is 0 or infinity.
     const Power e = power(V::min(V::set(89), V::max(V::set(-104), x)));
     return V::scaled(V::add(V::set(1), e.p), e.k);
   }
 
-  // 2^x for x up to 127, to 1 ulp: 0 below the normal numbers' powers.
+  // 2^x for x <= 127 to 1 ulp; 0 where the result is not normal.
   STEN_INLINE static Vec exp2(Vec x) {
     const Vec bounded = V::max(V::set(-150), x), k = V::nearest(bounded), r = V::sub(bounded, k);
     // (2^r - 1) / r to 5e-9 for |r| <= 1/2, by Chebyshev interpolation.
@@ -82,7 +83,7 @@ struct Math {
     return V::scaled(V::fma(polynomial(c, r), r, V::set(1)), k);
   }
 
-  // t / (t + 2) with t = e^2|x| - 1, which has all its digits around 0.
+  // t / (t + 2) with t = e^2|x| - 1, which keeps its precision around 0.
   STEN_INLINE static Vec tanh(Vec x) {
     const Vec a = V::abs(x);
     const Power e = power(V::min(V::set(20), V::add(a, a)));
@@ -94,10 +95,10 @@ struct Math {
     return V::div(V::set(1), V::add(V::set(1), exp(V::sub(V::zero(), x))));
   }
 
-  // 1 / (1 + e^-u) with u = 2 sqrt(2 / pi) x (1 + 0.044715 x^2), of which `rest` is what rounding
-  // has taken: u is an exponent.
+  // 1 / (1 + e^-u) with u = 2 sqrt(2 / pi) x (1 + 0.044715 x^2). `rest` is the rounding error of u,
+  // which matters because u is an exponent.
   STEN_INLINE static Vec gelu_tanh_share(Vec x) {
-    // From there on it is 0 or 1, and powers of x need not overflow.
+    // Beyond this bound the result is 0 or 1, and powers of x would overflow.
     const Vec most = V::set(20), v = V::with_sign(V::min(most, V::abs(x)), x);
     const Vec one = V::set(1), cubic = V::set(0.044715f), by = V::set(1.5957691216057308f);
     const Vec square = V::mul(v, v), term = V::mul(cubic, square);
@@ -116,17 +117,17 @@ struct Math {
     return V::div(one, V::fma(e, V::sub(one, rest), one));
   }
 
-  // Of a standard normal X: P(X <= x), and the density at x.
+  // For a standard normal X: P(X <= x), and the density at x.
   struct Normal {
     Vec below, density;
   };
   STEN_INLINE static Normal normal(Vec x) {
     const Vec z = V::min(V::set(15), V::abs(x));
     const Vec square = V::mul(z, z), half = V::set(-0.5f);
-    // What rounding has taken from z^2 counts in an exponent.
+    // The rounding error of z^2, which matters in an exponent.
     const Vec rest = V::mul(half, V::fms(z, z, square));
     const Vec e = exp(V::mul(half, square));
-    // e^(z^2 / 2) P(X > z) = t Q(t) with t = 1 / (1 + 0.35 z), Q to 8e-9 for z <= 15, by Chebyshev
+    // e^(z^2 / 2) P(X > z) = t Q(t) with t = 1 / (1 + 0.35 z); Q to 8e-9 for z <= 15, by Chebyshev
     // interpolation.
     static constexpr float c[] = {0.005864595017f, -0.05959566061f, 0.2119622313f, -0.3411245173f,
                                   0.2254621097f,   -0.05595072592f, 0.1158559346f, 0.1178399846f,

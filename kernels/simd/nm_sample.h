@@ -1,4 +1,4 @@
-// The products of kernels/nm_sample.h by ISA; nullptr where the build lacks it.
+// The tables of kernels/nm_sample.h by ISA; nullptr if the build lacks it.
 #pragma once
 #include "kernels/nm_sample.h"
 

@@ -10,7 +10,7 @@ namespace {
 struct NmSampleLanes : simd::Floats16 {
   static constexpr int width(int) { return 8; }
   static Vec pair(Vec a, Vec b) { return add(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)); }
-  // Of two pairs, in every four lanes.
+  // Sums of two pair() vectors, in every four lanes.
   static Vec four(Vec a, Vec b) {
     return add(_mm512_shuffle_ps(a, b, 0x44), _mm512_shuffle_ps(a, b, 0xee));
   }

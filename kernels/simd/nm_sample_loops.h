@@ -1,10 +1,10 @@
 // Sampled products of n:m in vectors.
 //
-// Lanes: Vec of `lanes` floats; zero(), load(p), store(p, v), add(a, b), mul(a, b), fma(a, b, c):
-// a * b + c; in_register(v): v, loaded once; load_first(p, n) and store_first(p, v, n): of n lanes. pair(a,
-// b): of two vectors half as many sums, and sums(p): the sums over the lanes of `lanes` vectors one
-// after the other, or with `paired` of the pairs of them. `width(rows)` vectors of tokens are worked
-// on at a time: so many of each of the rows stay in registers.
+// L has Vec of `lanes` floats; zero(), load(p), store(p, v), add(a, b), mul(a, b), fma(a, b, c): a
+// * b + c; in_register(v): v, loaded once; load_first(p, n) and store_first(p, v, n) for n lanes;
+// pair(a, b): adds neighbouring lanes, half as many sums of each vector; sums(p): the sums over the
+// lanes of `lanes` consecutive vectors, or with `paired` of pair() vectors. Up to `width(rows)`
+// vectors of tokens are processed at a time, so that those of all rows fit in registers.
 #pragma once
 #include <algorithm>
 
@@ -19,9 +19,9 @@ template <class L>
 class NmSampleLoops {
   using Vec = typename L::Vec;
   using Int = std::int64_t;
-  static constexpr Int in_panel = panel_width / L::lanes;  // vectors
+  static constexpr Int in_panel = panel_width / L::lanes;  // vectors per panel
 
-  // Some vectors of tokens of all features, perhaps from one panel into the other.
+  // A range of vectors of tokens, for all features, which can cross from one panel to the next.
   struct Some {
     const float *first, *second;
 
@@ -34,10 +34,10 @@ class NmSampleLoops {
     }
   };
 
-  // Rows i0 to i0 + rows of the patterns of a block, which begins at row `block` of dy, times
-  // `width` vectors. Sums of lanes go to work, [strips, n], or with `more` are added to it; where
-  // they are complete, they go on from there to `sums`. `paired`, for n = 2: the two of a strip go
-  // there as one vector, since every store takes as long as two loads.
+  // Rows i0 to i0 + rows of the patterns of a block, which starts at row `block` of dy, times
+  // `width` vectors. Writes sums per lane to work, [strips, n], or adds to them with `more`. Unless
+  // `sums` is nullptr, complete sums are reduced and added to it. paired, for n = 2: both values of
+  // a strip share a vector, because a store takes as long as two loads.
   template <int rows, int width, bool paired>
   static void sample_some(const NmStrips& a, Int i0, Int block, Some x, Some dy, bool more,
                           float* work, float* sums) {
@@ -47,7 +47,7 @@ class NmSampleLoops {
     const Int strip_size = (paired ? 1 : n) * L::lanes, all_size = L::lanes * L::lanes;
     float* to = work + i0 * L::lanes;
     constexpr Int chains = 2;
-    Int waiting = 0;  // values that are complete
+    Int waiting = 0;  // complete values, not yet reduced
     for (Int p = 0; p < count; ++p, pattern += n) {
       Vec in[rows][width];
       each<rows>([&](auto i) STEN_INLINE {
@@ -77,7 +77,7 @@ class NmSampleLoops {
         else
           each<rows>([&](auto i) STEN_INLINE { add_to(to + i * L::lanes, sum[i][0]); });
       }
-      // Here and not at the end, so that it overlaps with the products of the next pattern.
+      // Reduced here, so that the reduction overlaps with the products of the next pattern.
       if (!sums) continue;
       for (waiting += counts[p] * n; waiting >= L::lanes; waiting -= L::lanes) {
         L::store(sums, L::add(L::load(sums), L::template sums<paired>(work)));
@@ -89,7 +89,7 @@ class NmSampleLoops {
       L::store_first(sums, L::add(L::load_first(sums, waiting), L::template sums<paired>(work)),
                      waiting);
   }
-  // All tokens.
+  // The same for all tokens.
   template <int rows, int width, bool paired>
   static void sample_rows(const NmStrips& a, Int i0, Int block, const PanelsIn& x,
                           const PanelsIn& dy, float* work, float* sums) {
@@ -114,7 +114,7 @@ class NmSampleLoops {
                      float* sums) {
     NmStrips a = all;
     for (Int block = 0; block < all.blocks; ++block) {
-      // Two rows share what is loaded of x.
+      // Two rows share the loads of x.
       Int i0 = 0;
       if (a.n == 2) sample_rows<2, true>(a, i0, block * a.m, x, dy, work, sums), i0 = 2;
       for (; i0 + 2 <= a.n; i0 += 2) sample_rows<2>(a, i0, block * a.m, x, dy, work, sums);

@@ -1,4 +1,4 @@
-// AVX2: comparisons are vectors of all ones or zeros.
+// AVX2: results of comparisons are vectors of all ones or zeros.
 #define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
@@ -17,7 +17,7 @@ struct Common {
   static Vec choose(Test t, Vec no, Vec yes) { return _mm256_blendv_epi8(no, yes, t); }
 };
 
-// Widths stand side by side: they have the same functions, each of instructions of its own.
+// All widths have the same functions with different instructions.
 template <class U>
 struct Lanes;
 

@@ -1,4 +1,4 @@
-// AVX-512: comparisons are in mask registers.
+// AVX-512: results of comparisons are mask registers.
 #define STEN_TARGET STEN_AVX512
 #include <immintrin.h>
 
@@ -16,7 +16,7 @@ struct Common {
   static std::uint64_t bits(std::uint64_t test) { return test; }
 };
 
-// Widths stand side by side: they have the same functions, each of instructions of its own.
+// All widths have the same functions with different instructions.
 template <class U>
 struct Lanes;
 

@@ -1,14 +1,13 @@
-// The selection of kernels/nm_select.h. Compiled once per ISA, for the target that the includer's
-// STEN_TARGET names.
+// The loops of kernels/nm_select.h. Compiled once per ISA, for the includer's STEN_TARGET.
 //
-// Every element is compared with the m - 1 others of its block, at distances 1 to m - 1 around it:
-// with those behind it, and past the block's end with those from its begin on, whole vectors at a
-// time. One that is behind beats it if greater, so if its key less 1 is not less; one before it if
-// its key is not less. Keys are compared as signed numbers, which they are not below 0; where there
-// are not elements keys are -1, less than all.
+// Every element is compared with the m - 1 other elements of its block, whole vectors at a time, at
+// the distances 1 to m - 1: first later elements, then, wrapping around at the end of the block,
+// earlier ones. A later element ranks higher if its key is greater, that is, if key - 1 is not
+// less; an earlier one if its key is not less. Keys are compared as signed integers, because they
+// are not negative; missing elements have the key -1, less than all keys.
 //
 // L = Lanes<U> is a type in the ISA's namespace:
-//   L::Vec, L::Test, L::lanes           lanes of U, and a yes or no for each
+//   L::Vec, L::Test, L::lanes           lanes of U, and one boolean per lane
 //   load(p), store(p, v), all(u), sub(a, b)
 //   Vec key(v, infinity)
 //   Test less(a, b)
@@ -30,7 +29,7 @@ struct NmSelects {
   using Size = std::int64_t;
   static constexpr Size piece = 512;
 
-  // Keys, and keys less 1, of a piece; as much before and after it as comparisons may read.
+  // Keys, and keys - 1, of a segment, with as much room before and after as comparisons read.
   template <class U>
   struct Keys {
     alignas(64) U all[most_ranked + piece + most_ranked], less1[most_ranked + piece + most_ranked];
@@ -46,8 +45,8 @@ struct NmSelects {
     }
   };
 
-  // How many of its block each of the elements from i on stays before. wraps(d): which of them have
-  // no element of their block d behind them.
+  // Counts, for each element from i on, the elements of its block that it outranks. wraps(d): lanes
+  // whose block has no element at distance d behind them.
   template <class U, class F>
   static typename Lanes<U>::Vec beaten(const Keys<U>& keys, Size i, Size m, F&& wraps) {
     using L = Lanes<U>;
@@ -66,7 +65,7 @@ struct NmSelects {
     using L = Lanes<U>;
     Keys<U> keys;
     for (Size i = 1; i < m; ++i) keys.put_one(-i, 0);
-    // To stay: not more than n - 1 of the m - 1 others are before it.
+    // An element is kept if at most n - 1 of the m - 1 others outrank it.
     const auto others = L::all(static_cast<U>(m - n - 1)), top = L::all(infinity);
     const Size reach = piece % m ? m - 1 : 0;
     for (Size begin = 0; begin < count; begin += piece) {
@@ -87,7 +86,7 @@ struct NmSelects {
     }
   }
 
-  // Vectors hold whole blocks.
+  // For vectors that hold whole blocks.
   template <Size m, class U>
   static void select_whole(const U* x, Size count, Size n, U infinity, std::uint64_t* keep,
                            const U* pos) {
@@ -103,7 +102,7 @@ struct NmSelects {
   template <class U>
   static void select(const U* x, Size count, Size n, Size m, U infinity, std::uint64_t* keep) {
     using L = Lanes<U>;
-    U pos[2 * most_ranked];  // of elements in their blocks
+    U pos[2 * most_ranked];  // index of each element in its block
     for (Size p = 0, i = 0; i < m + L::lanes; ++i, p = p + 1 == m ? 0 : p + 1)
       pos[i] = static_cast<U>(p);
     if (m == 4) return select_whole<4>(x, count, n, infinity, keep, pos);

@@ -1,9 +1,9 @@
-// Block products of 1:m:g for pairs of row blocks in vectors, see kernels/nmg_gemm.h: a row of B that
-// both blocks multiply is loaded once.
+// Block products of 1:m:g for block pairs in vectors (kernels/nmg_gemm.h): a row of B that both
+// blocks multiply is loaded once.
 //
-// Lanes, besides what NmgSums wants: in_register(v): v, loaded once; `pair_vectors` vectors of a row of C are
-// worked on at a time, for m up to `max_block_pair_m`: so many sums of m + 1 rows, and a row of B, fit the
-// registers.
+// L extends the lanes of NmgSums by in_register(v): v, loaded once. `pair_vectors` vectors of a row
+// of C are computed at a time, for m <= max_block_pair_m, so that the sums of m + 1 rows, and a row
+// of B, fit in registers.
 #pragma once
 #include <array>
 #include <utility>
@@ -25,8 +25,8 @@ class NmgBlockPairs : NmgSums<L> {
   static constexpr Int pair_vectors =
       L::pair_vectors < panel / L::lanes ? L::pair_vectors : panel / L::lanes;
 
-  // The sums of the second block stay in registers, and
-  // of the first those of one row after the other.
+  // The sums of all rows of the second block stay in registers, together with those of one row of
+  // the first block at a time.
   template <int m>
   static void paired(Int blocks, Int steps, const std::uint16_t* shared, const Offset* offsets,
                      const float* values, const float* slab, bool more, float* c, NmgFetch& fetch) {
@@ -35,9 +35,9 @@ class NmgBlockPairs : NmgSums<L> {
       for (int i = 0; i < m; ++i) r[i] = i;
       return r;
     }();
-    // A sum has to wait for the one before: those of short rows take turns.
+    // A sum depends on the previous one, so short rows alternate between several sums.
     constexpr int chains = pair_vectors >= 4 ? 1 : pair_vectors >= 2 ? 2 : m;
-    // Where there are few FMAs, loads of values are scarce.
+    // With few FMAs per value, loads of values limit the speed.
     constexpr bool in_fours = pair_vectors < 4;
     using Row = typename Base::template Sums<1, pair_vectors>;
     using From = typename Base::template Fours<1, 2 * m>;
@@ -58,7 +58,7 @@ class NmgBlockPairs : NmgSums<L> {
     for (; blocks > 1; blocks -= 2, ++shared) {
       ask(fetch);
       ask(fetch);
-      for (Int i = 0; i < 2 * m * panel; i += NmgFetch::line)  // C of the next pair
+      for (Int i = 0; i < 2 * m * panel; i += NmgFetch::line)  // prefetches C of the next pair
         __builtin_prefetch(c + 2 * m * panel + i);
       for (Int column = 0; column < panel; column += pair_vectors * L::lanes) {
         const float *from = slab + column, *v = values;
@@ -116,7 +116,7 @@ class NmgBlockPairs : NmgSums<L> {
 
   using BlockPairKernel = void(Int, Int, const std::uint16_t*, const Offset*, const float*,
                                const float*, bool, float*, NmgFetch&);
-  // Of 1:m at m - 2.
+  // The kernel of 1:m is at index m - 2.
   template <std::size_t... i>
   static constexpr std::array<BlockPairKernel*, L::max_block_pair_m - 1> block_pair_table(
       std::index_sequence<i...>) {
@@ -124,7 +124,7 @@ class NmgBlockPairs : NmgSums<L> {
   }
 
  public:
-  // All blocks that are in pairs; what is left of them then is one block at most.
+  // Runs all block pairs, which leaves at most one block.
   static void run(const NmgRows& rows, NmgSlabStrips& strips, Int& blocks, const float* slab,
                   bool more, float*& c, NmgFetch& fetch) {
     static constexpr auto table =

@@ -1,4 +1,4 @@
-// AVX2: comparisons are vectors of all ones or zeros.
+// AVX2: results of comparisons are vectors of all ones or zeros.
 #define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 

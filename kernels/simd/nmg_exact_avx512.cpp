@@ -1,4 +1,4 @@
-// AVX-512: comparisons are in mask registers.
+// AVX-512: results of comparisons are mask registers.
 #define STEN_TARGET STEN_AVX512
 #include <immintrin.h>
 

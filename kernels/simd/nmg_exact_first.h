@@ -1,9 +1,9 @@
-// The first choice of the exact fit of kernels/nmg_exact.h in vectors: strips as integers, the sums
-// that patterns keep of them, and prices under which few patterns are chosen too often.
+// First choices of the exact fit (kernels/nmg_exact.h) in vectors: integer magnitudes, scores, and
+// prices that keep patterns from being chosen too often.
 //
 // V is a type in the ISA's namespace with vectors Vec of `lanes` 32-bit integers and comparisons
-// Test. Arrays over patterns are padded to whole vectors, over strips to 16; what stands beside the
-// patterns is never chosen, since it is closed from the start.
+// Test. Arrays over patterns are padded to whole vectors, arrays over strips to 16. Padding
+// patterns are closed from the start, so they are never chosen.
 #pragma once
 #include <limits>
 
@@ -44,11 +44,11 @@ class NmgFirstChoice {
     next_of_ = carve.take<Int>(2 * (count_ + 1));
   }
 
-  // False if the values do not fit into 32 bits.
+  // Returns false if the magnitudes do not fit in 32 bits.
   bool read(const NmgStrips<float>& in) {
     const Int whole = cols_ / lanes * lanes;
     const auto lasts = V::first(cols_ - whole);
-    // As integers, magnitudes are in order; less 1, zeros come last.
+    // The bits of magnitudes are ordered as integers; after subtracting 1, zeros come last.
     Vec greatest = V::all(0), least = V::all(-1);
     const auto see = [&](Vec v) {
       greatest = V::max(greatest, v);
@@ -81,10 +81,10 @@ class NmgFirstChoice {
     }
     return true;
   }
-  // Where a row begins; those beyond the tensor are the row of zeros.
+  // Offset of row r; rows outside of the tensor share the row of zeros.
   Int row(Int r) const { return std::min(r, rows_) * padded_; }
 
-  // f(p, the sums of pattern p), in order, for strips from s on.
+  // Calls f(p, scores of pattern p), in order, for strips from s on.
   template <class F>
   void each_sum(Int s, Int end, F&& f) const {
     const Int* x = x_ + s;
@@ -163,7 +163,7 @@ class NmgFirstChoice {
     count_up(other_, next_of_);
   }
 
-  // In two sets of counters: neighbours that are equal would wait for each other.
+  // Two sets of counters, because increments by equal neighbours would wait for each other.
   void count_up(const std::uint16_t* chosen, Int* of) const {
     Int* even = of + count_ + 1;
     std::fill_n(of, 2 * (count_ + 1), 0);

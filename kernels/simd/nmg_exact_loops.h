@@ -1,9 +1,9 @@
-// The exact fit of kernels/nmg_exact.h in vectors. Compiled once per ISA, for the target that the
-// includer's STEN_TARGET names. The steps, their order and their names are those of the reference.
+// The loops of kernels/nmg_exact.h. Compiled once per ISA, for the includer's STEN_TARGET. Steps,
+// their order and their names are those of the reference.
 //
-// Two orders of scores: the first choice compares vectors of strips, pattern by pattern, and adds
-// the sums up anew each time (one row less, one more); losses by moving compare vectors of
-// patterns, strip by strip, from a transposed copy.
+// Scores have two orders: the first choice compares vectors of strips, pattern by pattern, and
+// recomputes sums each time (one row less, one row more); losses compare vectors of patterns, strip
+// by strip, from a transposed copy.
 #pragma once
 #include <bit>
 #include <limits>
@@ -13,7 +13,7 @@
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
-// nv: vectors that hold a number for each pattern; 0 if only known at run time.
+// nv: vectors for one value per pattern; 0 if known only at run time.
 template <class V, int nv>
 class NmgExact : NmgFirstChoice<V> {
   using First = NmgFirstChoice<V>;
@@ -46,7 +46,7 @@ class NmgExact : NmgFirstChoice<V> {
   }
   std::size_t bytes() const { return used_; }
 
-  // False if the values do not fit into 32 bits.
+  // Returns false if the magnitudes do not fit in 32 bits.
   bool run(const NmgStrips<float>& in) {
     if (!this->read(in)) return false;
     const auto first = this->choose_first();
@@ -102,7 +102,7 @@ class NmgExact : NmgFirstChoice<V> {
     }
   }
 
-  // Takes strip s, which came to p, into its losses; among equals the lowest strip moves.
+  // Adds strip s, which moved to p, to the losses of p; among equals the lowest strip moves.
   void add_to(Int p, Int strip) {
     const Int* scores = this->scores_of(strip);
     const Vec own = V::all(scores[p]), s = V::all(strip);
@@ -142,7 +142,7 @@ class NmgExact : NmgFirstChoice<V> {
 
   Int nearest_underfull(const Int* sources, Int n) {
     const Int width = vectors() * lanes;
-    // kind: 0 where underfull. bar: greater than any distance where closed.
+    // kind: 0 if underfull. bar: greater than any distance if closed.
     for (Int q = 0; q < width; q += lanes) {
       V::store(label_ + q, V::all(infinite));
       V::store(via_ + q, V::all(-1));
@@ -159,7 +159,7 @@ class NmgExact : NmgFirstChoice<V> {
     }
     for (Int i = 0; i < n; ++i) reach_from(sources[i]);
     for (;;) {
-      // By distance, then underfull ones first, then the lowest.
+      // By distance, then underfull patterns first, then the lowest.
       Vec nearest = V::all(closed);
       for (Int q = 0; q < width; q += lanes) nearest = V::min(nearest, key(q));
       const Int least = V::least(nearest);

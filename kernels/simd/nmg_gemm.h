@@ -1,4 +1,4 @@
-// The block products of kernels/nmg_gemm.h by ISA; nullptr where the build lacks it.
+// The tables of kernels/nmg_gemm.h by ISA; nullptr if the build lacks it.
 #pragma once
 #include "kernels/nmg_gemm.h"
 

@@ -16,7 +16,7 @@ struct Lanes : simd::Floats16 {
   static constexpr int pair_vectors = 4, max_block_pair_m = 5;
 };
 
-// Half a vector; loads of it are faster too.
+// Half a vector, which is faster to load too.
 struct Half : simd::Floats8 {
   static constexpr int panel = 8;
   static constexpr int part = 1, most = 6;

@@ -1,9 +1,9 @@
 // Block products of n:m:g in vectors, for any n and m.
 //
-// Lanes, besides what NmgSums and NmgBlockPairs want: sorted by pattern, `part` vectors of a row of C are
-// worked on at a time and up to `most` rows; interleaved, `whole_part` vectors of all rows, for m up
-// to `most_whole`, and with n = 1 `part` vectors of up to `most_ones` rows: so many sums, and a row
-// of B, fit the registers.
+// L extends the lanes of NmgSums and NmgBlockPairs by the numbers of sums that fit in registers
+// beside a row of B: sorted by pattern, `part` vectors of up to `most` rows of C; interleaved,
+// `whole_part` vectors of all rows for m <= most_whole, and with n = 1 `part` vectors of up to
+// `most_ones` rows.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -15,8 +15,8 @@
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
-// The most rows that are interleaved with n > 1. Fewer in sanitized builds, whose compiler takes
-// minutes for those beyond 4.
+// Maximum m of interleaved products with n > 1. Less in sanitized builds, which take minutes to
+// compile for m > 4.
 #ifndef STEN_NMG_MOST_WHOLE
 #define STEN_NMG_MOST_WHOLE 6
 #endif
@@ -28,7 +28,7 @@ constexpr std::size_t choose(std::size_t m, std::size_t n) {
   return c;
 }
 
-// Row i of pattern p of n of m, in lexicographic order.
+// Row i of pattern p of n:m, in lexicographic order.
 template <int n, int m>
 constexpr auto patterns_of() {
   std::array<std::array<int, n>, choose(m, n)> all{};
@@ -60,10 +60,10 @@ class NmgBlocks : NmgSums<L> {
   static constexpr Int part = L::part < panel / L::lanes ? L::part : panel / L::lanes;
   static constexpr Int whole_part = L::whole_part < part ? L::whole_part : part;
 
-  // A strip, to sums of rows row(0), row(1), ...
+  // Adds a strip to the sums of rows row(0), row(1), ...
   template <int n, int width, class S, class F, class R>
   STEN_INLINE static void strip(const float* b, S& sums, F&& value, R&& row) {
-    if constexpr (n == 1) {  // B is read where it is multiplied
+    if constexpr (n == 1) {  // B is a memory operand of the FMA
       constexpr std::integral_constant<std::size_t, 0> first{};
       const Vec v = value(first);
       Vec* to = sums.of[row(first)];
@@ -79,7 +79,7 @@ class NmgBlocks : NmgSums<L> {
     }
   }
 
-  // n of the `all` rows that strips of one pattern have.
+  // n of the `all` rows of the strips of one pattern.
   template <int n>
   STEN_INLINE static void run(Int count, const Offset* offsets, const float* values, Int all,
                               const float* slab, Sums<n, part>& sums) {
@@ -97,8 +97,8 @@ class NmgBlocks : NmgSums<L> {
         });
         e += 4;
       };
-      // A sum has to wait for the one before: those of long runs of few rows are added up in two.
-      // Short ones overlap with the next.
+      // A sum depends on the previous one, so long runs of few rows use two sums; short runs
+      // overlap with the next run.
       if constexpr (n * part < 12 && 2 * n <= L::most)
         if (count >= 16) {
           Sums<n, part> more;
@@ -137,7 +137,7 @@ class NmgBlocks : NmgSums<L> {
     }
   }
 
-  // Blocks of m rows, whose patterns of n come one after the other, again and again.
+  // Blocks of m rows with interleaved patterns of n rows.
   template <int n, int m, int width>
   static void interleaved(Int blocks, Int steps, const Offset* offsets, const float* values,
                           const float* slab, bool more, float* c, NmgFetch& fetch) {
@@ -149,8 +149,8 @@ class NmgBlocks : NmgSums<L> {
     }();
     for (; blocks > 0; --blocks) {
       ask(fetch);
-      // C of the next block; with n = 1, where loads are what is scarce, this costs more than it
-      // gives.
+      // Prefetches C of the next block. With n = 1 loads limit the speed, and prefetching costs
+      // more than it gains.
       if constexpr (n > 1)
         for (Int i = 0; i < m * panel; i += NmgFetch::line) __builtin_prefetch(c + m * panel + i);
       for (Int j = 0; j < panel; j += width * L::lanes) {
@@ -172,7 +172,7 @@ class NmgBlocks : NmgSums<L> {
           from.values += patterns.size() * n;
         };
         Int left = steps;
-        if constexpr (m * width < 8) {  // a sum has to wait for the one before
+        if constexpr (m * width < 8) {  // a sum depends on the previous one
           odd.clear();
           for (; left >= 2; left -= 2) {
             step(sums);
@@ -196,12 +196,12 @@ class NmgBlocks : NmgSums<L> {
   static constexpr std::array<Sorted*, L::most> sorted_table(std::index_sequence<i...>) {
     return {&sorted<static_cast<int>(i) + 1>...};
   }
-  // Of one row of m at m - 1, up to most_ones.
+  // The kernel of 1:m is at index m - 1, up to most_ones.
   template <std::size_t... i>
   static constexpr std::array<Interleaved*, L::most_ones> ones_table(std::index_sequence<i...>) {
     return {&interleaved<1, static_cast<int>(i) + 1, part>...};
   }
-  // Of n:m at (m - 1) * most_whole + n - 1; none for n = m, which is dense.
+  // The kernel of n:m is at index (m - 1) * most_whole + n - 1; none for n = m, which is dense.
   template <std::size_t at>
   static constexpr Interleaved* interleaved_of() {
     constexpr int n = at % L::most_whole + 1, m = at / L::most_whole + 1;
@@ -238,7 +238,7 @@ class NmgBlocks : NmgSums<L> {
       return find(rows.n, rows.m)(blocks, steps, strips.offsets, strips.values, slab, more, c,
                                   fetch);
     static constexpr auto table = ones_table(std::make_index_sequence<L::most_ones>{});
-    if (rows.m % rows.groups == 0)  // groups are like blocks
+    if (rows.m % rows.groups == 0)  // groups are computed like blocks
       return table[rows.m / rows.groups - 1](blocks * rows.groups, steps, strips.offsets,
                                              strips.values, slab, more, c, fetch);
     for (; blocks > 0; --blocks)
@@ -257,8 +257,8 @@ class NmgBlocks : NmgSums<L> {
     static constexpr auto table = sorted_table(std::make_index_sequence<L::most>{});
     for (; blocks > 0; --blocks) {
       ask(fetch);
-      // Patterns of one row have it to themselves; where rows belong to several, C has to be there
-      // before the first.
+      // With n = 1 each row belongs to one pattern, which overwrites C; with n > 1 C has to be
+      // initialized.
       if (rows.n > 1 && !more)
         for (Int i = 0; i < rows.m * panel; i += L::lanes) L::store(c + i, L::zero());
       for (Int j = 0; j < panel; j += part * L::lanes)

@@ -10,7 +10,7 @@ namespace {
 
 using Int = std::int64_t;
 
-// Columns of a chunk that are looked up in `registers` vectors; 0: read from memory.
+// Columns of a chunk, looked up in `registers` vectors; 0: read from memory.
 template <int registers>
 struct Looked {
   const float* from;
@@ -34,7 +34,7 @@ struct Looked {
   }
 };
 
-// Values and columns that are asked for early: what is read once comes from far away.
+// Prefetch distance of values and columns, which are read once.
 constexpr Int ahead = 1024;
 
 template <int rows, int columns, int registers>

@@ -1,7 +1,7 @@
-// Sums of products of n:m:g in registers, and strips as they are read.
+// Sums of products of n:m:g in registers, and strips as products read them.
 //
-// Lanes: Vec of `lanes` floats; zero(), load(p), store(p, v), add(a, b), one(p): *p in all lanes,
-// fma(a, b, c): a * b + c; four(p): p[0..3] again and again, pick<i>(v): its i-th in all lanes;
+// L has Vec of `lanes` floats; zero(), load(p), store(p, v), add(a, b); one(p): *p in all lanes;
+// fma(a, b, c): a * b + c; four(p): p[0..3] repeated; pick<i>(v): element i of four() in all lanes;
 // `panel` columns of B and C.
 #pragma once
 #include <cstddef>
@@ -51,8 +51,8 @@ struct NmgSums {
     }
   };
 
-  // Offsets and values of `strips` strips one after the other, four at a time: every load counts as
-  // much as one of B. Strips and rows are asked for in order.
+  // Offsets and values of `strips` consecutive strips, loaded four at a time, because these loads
+  // cost as much as loads of B. Strips and rows have to be requested in order.
   template <int n, std::size_t strips>
   struct Fours {
     const Offset* offsets;
@@ -68,8 +68,8 @@ struct NmgSums {
         offset_bits >>= 16;
       return from_slab(slab, offset_bits & 0xffff);
     }
-    // Of four values one is loaded alone: shuffles take a port of the FMAs on Intel, loads do not,
-    // and so both are as busy.
+    // One of four values is loaded separately: on Intel, shuffles take a port of the FMAs and loads
+    // do not, and this balances the two.
     template <std::size_t strip, std::size_t i>
     STEN_INLINE Vec value() {
       constexpr std::size_t first = strip / 4 * 4;

@@ -1,5 +1,4 @@
-// The loops of kernels/panels.h, such as attention. Compiled once per ISA, for the target that the
-// includer's STEN_TARGET names.
+// The loops of kernels/panels.h. Compiled once per ISA, for the includer's STEN_TARGET.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -10,9 +9,9 @@
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
-// L: see math.h; and up to L::part vectors of each of up to L::most_rows rows are summed up at a time.
-// The columns of these vectors are a part. lanes: tokens side by side, but of keys, whose panels are
-// panel_width wide in any case.
+// L: see math.h. The sums of up to L::part vectors of each of up to L::most_rows rows are computed
+// at a time; the columns of these vectors are a part. lanes: tokens side by side, except of keys,
+// whose panels are always panel_width wide.
 template <class L, std::int64_t lanes>
 struct Panels : Math<L> {
   using Base = Math<L>;
@@ -35,7 +34,7 @@ struct Panels : Math<L> {
       each<rows>([&](auto i)
                      STEN_INLINE { each<part>([&](auto j) STEN_INLINE { of[i][j] = f(i, j); }); });
     }
-    // b [depth, lanes], from the part's first column on. f(k) is called before each k.
+    // b [depth, lanes], from the part's first column on. Calls f(k) before each k.
     template <class F>
     STEN_INLINE void add(Factor a, const float* b, Size depth, F&& f) {
       for (Size k = 0; k < depth; ++k, b += lanes) {
@@ -61,9 +60,9 @@ struct Panels : Math<L> {
     }
   };
 
-  // Asks the first cache for what the next rows of a row-major A and of C have, as much with each
-  // line of A as is there in time after 128 columns: from beyond the second cache both come too late
-  // otherwise (AVX-512, 3072x768 and 768x3072, a panel at a time: 1.15 and 1.2 times as fast).
+  // Prefetches the next rows of a row-major A and of C into L1, as much per line of A as arrives in
+  // time after 128 columns. Without it, operands beyond L2 come too late (AVX-512, 3072x768 and
+  // 768x3072, one panel: 1.15 and 1.2 times as fast with it).
   template <std::size_t rows>
   struct Fetch {
     static constexpr Size line = 64 / sizeof(float), usual_depth = 128;
@@ -81,7 +80,7 @@ struct Panels : Math<L> {
     }
   };
 
-  // C += A * B for some rows, C having been begin(j, C) before, j being the part's vector.
+  // C += A * B for some rows. begin(j, C) initializes C before, for vector j of the part.
   template <std::size_t rows, bool fetches, class F>
   STEN_INLINE static void add_rows(Factor a, const float* b, Size depth, float* c, F&& begin) {
     for (Size at = 0; at < lanes; at += step) {
@@ -90,7 +89,7 @@ struct Panels : Math<L> {
         return begin(at / L::lanes + j, c + i * lanes + at + j * L::lanes);
       });
       if (depth == 0) {
-        // b may be null.
+        // b can be null.
       } else if (fetches && at == 0) {
         sums.add(a, b + at, depth, Fetch<rows>{a, c});
       } else {
@@ -123,8 +122,8 @@ struct Panels : Math<L> {
                                   [](auto, const float*) STEN_INLINE { return L::zero(); });
   }
 
-  // b log2(e), which stays finite where b is: where all keys have the lowest number, softmax is not
-  // that of -inf.
+  // b log2(e), clamped to stay finite if b is: if all keys have the lowest value, the softmax
+  // differs from that of -inf.
   STEN_INLINE static Vec bias_of(Vec b) {
     const Vec a = L::abs(b), most = L::set(std::numeric_limits<float>::max());
     return L::with_sign(L::max(a, L::min(most, L::mul(a, L::set(1.44269504f)))), b);
@@ -142,11 +141,11 @@ struct Panels : Math<L> {
     }
   }
 
-  // scores [count, lanes] of the keys of a panel, by log2(e).
+  // scores [count, lanes] of the keys of a panel, times log2(e).
   STEN_INLINE static void score(const Attention& a, Size first, Size count) {
     const Vec by = L::set(a.scale * 1.44269504f);
     const float* k = a.k + first / panel_width * a.k_step;
-    // Four at a time, as many as a panel has in any case.
+    // Four at a time, which panels always have room for.
     for (Size j = 0; j < count; j += 4)
       for (Size at = 0; at < lanes; at += step) {
         Sums<4> sums;
@@ -167,13 +166,13 @@ struct Panels : Math<L> {
                           STEN_INLINE { L::store(a.scores + j * lanes + i * L::lanes, hidden); });
   }
 
-  // Of each query: the greatest score until now, the sum of e^(score - greatest), and what the
-  // last panel of keys has made of what was summed up before it.
+  // Per query: the maximum score so far, the sum of e^(score - maximum), and the factor by which
+  // the last panel of keys rescales earlier sums.
   struct Queries {
     alignas(64) float most[lanes], all[lanes], factor[lanes];
   };
 
-  // Scores become weights.
+  // Converts scores to weights.
   STEN_INLINE static void weigh(float* scores, Size count, Queries& queries) {
     for (Size at = 0; at < lanes; at += step) {
       Vec most[part], all[part];
@@ -202,7 +201,7 @@ struct Panels : Math<L> {
 
   static void attend(const Attention& a) {
     Queries queries;
-    // Not -inf: of -inf it is NaN.
+    // The lowest float, because -inf - (-inf) is NaN.
     std::fill_n(queries.most, lanes, std::numeric_limits<float>::lowest());
     std::fill_n(queries.all, lanes, 0.0f);
     for (Size first = 0; first < a.keys; first += panel_width) {
@@ -219,7 +218,8 @@ struct Panels : Math<L> {
               return L::mul(L::load(queries.factor + j * L::lanes), L::load(p));
             });
     }
-    // A sum of 0 is that of a query that sees no key, or of a bias of -inf, where it is NaN.
+    // A sum of 0 belongs to a query that sees no key, or to a bias of -inf, for which the result is
+    // NaN.
     const bool sees_all = a.bias && a.before > 0;
     const Vec least = L::set(sees_all ? 0 : std::numeric_limits<float>::min());
     each<vectors>([&](auto j) STEN_INLINE {
@@ -230,8 +230,8 @@ struct Panels : Math<L> {
     });
   }
 
-  // What is taken from each feature first is the token's first one: sums of what lies far from 0
-  // keep their digits.
+  // Subtracts the token's first feature from each feature, so that values far from 0 keep their
+  // precision.
   static void normalize(const float* x, Size n, float eps, const float* gamma, const float* beta,
                         float* y) {
     const Vec count = L::set(static_cast<float>(n));
@@ -258,7 +258,8 @@ struct Panels : Math<L> {
       }
     }
   }
-  // Of the rows of a part f(j, vector j of a row), in two sums, neither waiting for the other.
+  // Sums f(j, vector j of a row) over the rows of a part, in two sums that do not wait for each
+  // other.
   template <class F>
   STEN_INLINE static void sum(const float* x, Size n, Vec (&to)[part], F&& f) {
     Vec other[part];

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int tiles = 8, rows = 16, line = 64;
 
-// As ldtilecfg reads it.
+// The operand of ldtilecfg.
 struct TileShapes {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
   std::uint16_t row_bytes[16] = {};
@@ -17,8 +17,8 @@ struct TileShapes {
 };
 static_assert(sizeof(TileShapes) == 64);
 
-// Six sums, of tiles of nothing but 0: more than the three or four that a multiplication takes
-// until the next one may add to the same sum.
+// Six sums of tiles of zeros: more than the three or four multiplications that start before a sum
+// can be used again.
 struct Configured {
   Configured() {
     const TileShapes shapes;

@@ -14,7 +14,7 @@ struct Lanes : simd::Floats8 {};
 namespace sten::kernels {
 
 const PeakTable* peak_avx2() {
-  // 16 registers hold so many chains and both factors.
+  // Chains that fit in 16 registers beside both factors.
   static constexpr PeakTable table = simd::Peak<avx2::Lanes, 10>::table();
   return &table;
 }

@@ -14,7 +14,7 @@ struct Lanes : simd::Floats16 {};
 namespace sten::kernels {
 
 const PeakTable* peak_avx512() {
-  // 32 registers hold so many chains and both factors.
+  // Chains that fit in 32 registers beside both factors.
   static constexpr PeakTable table = simd::Peak<avx512::Lanes, 24>::table();
   return &table;
 }

@@ -10,7 +10,7 @@ namespace {
 
 double run_dot_products(std::int64_t rounds) {
   constexpr int chains = 24, feature_pairs = 32;
-  const __m512i ones = _mm512_set1_epi32(0x3f803f80);  // pairs of 1
+  const __m512i ones = _mm512_set1_epi32(0x3f803f80);  // pairs of 1.0
   __m512bh factor;
   __builtin_memcpy(&factor, &ones, sizeof factor);
   __m512 x[chains];

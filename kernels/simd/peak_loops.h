@@ -1,5 +1,4 @@
-// The multiply-adds of kernels/peak.h. Compiled once per ISA, for the target that the includer's
-// STEN_TARGET names.
+// The loops of kernels/peak.h. Compiled once per ISA, for the includer's STEN_TARGET.
 #pragma once
 #include "kernels/peak.h"
 #include "kernels/simd/target.h"
@@ -7,7 +6,7 @@
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
-// V: see floats8.h. An FMA takes 4 cycles, and there are 2 units: at least 8 independent chains.
+// V: see floats8.h. An FMA takes 4 cycles and there are 2 units, so at least 8 independent chains.
 template <class V, int chains>
 struct Peak {
   static double run_fmas(std::int64_t rounds) {

@@ -1,5 +1,4 @@
-// The loops of kernels/rows.h. Compiled once per ISA, for the target that the includer's
-// STEN_TARGET names.
+// The loops of kernels/rows.h. Compiled once per ISA, for the includer's STEN_TARGET.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -82,7 +81,7 @@ struct Rows : Math<V> {
     return {near, rest, static_cast<float>(1 / deviation)};
   }
 
-  // z of a vector.
+  // Normalizes a vector to z.
   struct Normalizer {
     Vec mean, rest, by;
     explicit Normalizer(const RowMoments& s)
@@ -137,7 +136,7 @@ struct Rows : Math<V> {
     s.store(sums);
   }
 
-  // Four rows at a time: the sums travel less.
+  // Four rows at a time, which loads and stores the sums less often.
   static void add_rows(const float* x, Size stride, Size rows, Size n, double* sums) {
     for (Size r = 0; r < rows; r += 4) {
       const Size count = std::min<Size>(4, rows - r);

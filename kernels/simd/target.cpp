@@ -12,30 +12,31 @@
 namespace sten::kernels {
 namespace {
 
-// Not among what clang 14 or g++ 12 answer themselves; the others answer for the operating system too.
+// clang 14 and g++ 12 do not report this feature. The features that they report include the check
+// of the operating system.
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
-// Of leaf 7: a bit of edx, or of eax of its subleaf 1.
+// Feature of CPUID leaf 7: bit of edx, or of eax for subleaf 1.
 bool has_leaf_7(unsigned subleaf, unsigned bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, subleaf, &a, &b, &c, &d) && ((subleaf ? a : d) >> bit & 1);
 }
 
-// Tiles are 8 KB of state for each thread, which Linux lets a process have that asks for them.
+// Asks Linux for the permission to use tiles, which add 8 KB of state to each thread.
 bool may_use_tiles() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return false;
   unsigned enabled = 0;
   asm("xgetbv" : "=a"(enabled), "=d"(d) : "c"(0));
-  constexpr unsigned tiles = 3u << 17;  // their configuration and their data
+  constexpr unsigned tiles = 3u << 17;  // tile configuration and tile data
   constexpr long request = 0x1023, tile_data = 18;
   return (enabled & tiles) == tiles && syscall(SYS_arch_prctl, request, tile_data) == 0;
 }
 
-// One line for each: the compiler answers for literals only.
+// One line per feature, because __builtin_cpu_supports() accepts only literals.
 bool cpu_has(std::string_view feature) {
 #define STEN_FEATURE(name) \
   if (feature == name) return __builtin_cpu_supports(name)
@@ -67,7 +68,7 @@ bool cpu_runs(const char* target) {
   bool all = true;
   for (std::string_view rest = target; !rest.empty();) {
     const std::string_view feature = rest.substr(0, rest.find(','));
-    all = cpu_has(feature) && all;  // every name is looked up, so that none is misspelt
+    all = cpu_has(feature) && all;  // looks up every name, to find misspelt ones
     rest.remove_prefix(std::min(feature.size() + 1, rest.size()));
   }
   return all;

@@ -1,8 +1,8 @@
-// What kernels of each instruction set are compiled for, and whether this CPU runs it.
+// Compiler targets of the instruction sets, and the check that this CPU supports them.
 #pragma once
 
-// Strings as of the target attribute; each has what is in the one before. A name that is new here
-// gets its line in target.cpp.
+// Values of the target attribute; each includes the previous one. A new feature name needs a line
+// in target.cpp.
 #define STEN_AVX2 "avx2,fma,bmi,bmi2,f16c,popcnt"
 #define STEN_AVX512 STEN_AVX2 ",avx512f,avx512cd,avx512bw,avx512dq,avx512vl"
 #define STEN_AVX512_VBMI2 STEN_AVX512 ",avx512vbmi2"
@@ -11,17 +11,17 @@
 
 namespace sten::kernels {
 
-// Whether this CPU has everything that the string names, its operating system allows it and this
-// build has kernels that use it. "" names nothing.
+// Whether the CPU and the operating system support all features of `target`, and this build has
+// kernels for them. "": always.
 bool cpu_runs(const char* target);
 
 }  // namespace sten::kernels
 
-// STEN_TARGET_BEGIN ... STEN_TARGET_END: functions between them may use the instructions that the
-// macro STEN_TARGET names, which a file defines as one of the above before it includes anything.
-// What is included before them, and all the rest of the file, is compiled for any x86-64. Flags for
-// a whole file would compile the inline functions of the standard library with these instructions
-// too, and the linker may then pick that copy for everyone.
+// STEN_TARGET_BEGIN ... STEN_TARGET_END: functions between these macros can use the instructions of
+// STEN_TARGET, which a file defines as one of the targets above before its first include. Earlier
+// includes and the rest of the file are compiled for any x86-64. Compiler flags for the whole file
+// would also apply to inline functions of the standard library, and the linker could then choose
+// these copies for the whole program.
 #define STEN_PRAGMA(text) _Pragma(#text)
 #define STEN_PRAGMA_OF(text) STEN_PRAGMA(text)
 

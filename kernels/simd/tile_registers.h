@@ -1,9 +1,9 @@
-// Instructions of matrix tiles, written out: the intrinsics of g++ 12 tell the compiler of too little
-// of the memory that they read and write.
+// Instructions of matrix tiles as inline assembly, because the intrinsics of g++ 12 do not declare
+// all memory that they access.
 #pragma once
 #include <cstdint>
 
-// Numbers of tile registers are literals. Strides are in bytes.
+// Tile registers are given as literals. Strides are in bytes.
 #define STEN_TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile ::)
 #define STEN_TILE_LOAD(tile, from, stride)                     \
   asm volatile("tileloadd (%0,%1,1), %%tmm" #tile ::"r"(from), \
@@ -13,14 +13,14 @@
   asm volatile("tilestored %%tmm" #tile ", (%0,%1,1)" ::"r"(to), \
                "r"(static_cast<std::int64_t>(stride))            \
                : "memory")
-// sums += a b, of bfloat16.
+// sums += a b, bfloat16.
 #define STEN_TILE_MULTIPLY(sums, a, b) \
   asm volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #sums ::)
 
 namespace sten::kernels::simd {
 namespace {
 
-// While it lives, the thread has eight tiles of 16 rows of 64 bytes.
+// Configures eight tiles of 16 rows of 64 bytes for the thread, until it is destroyed.
 struct WholeTiles {
   WholeTiles() {
     struct alignas(64) {

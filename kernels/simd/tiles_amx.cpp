@@ -1,8 +1,10 @@
-// Tiles of AMX. Two tiles of rows times two of tokens have their sums in tiles: each tile of A and of
-// x is loaded for two products. Rows of pairs that do not follow each other are copied first, into a
-// ring in the first cache, two steps ahead: tiles are not loaded from stores that are under way.
+// Products on AMX tiles. The sums of two tiles of rows by two tiles of tokens are in tile
+// registers, so each tile of A and of x is loaded for two products. Rows of pairs that are not
+// contiguous are first copied to a ring buffer in L1, two steps ahead, because tiles cannot be
+// loaded from pending stores.
 //
-// Instructions are written out: the intrinsics of g++ 12 for tiles do not say what memory they read.
+// Instructions are inline assembly, because the intrinsics of g++ 12 for tiles do not declare the
+// memory that they read.
 #define STEN_TARGET STEN_AMX
 #include <immintrin.h>
 
@@ -17,17 +19,18 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::amx {
 namespace {
 
-// Tiles are stored at once while one was stored in the last half a microsecond; after that the next
-// store takes a thousand cycles more. So long sums store some tile now and then, where theirs will be.
+// A tile store is fast if another one happened within the last half microsecond; otherwise it takes
+// a thousand cycles more. Long sums therefore store a tile now and then, to the memory of their
+// result.
 constexpr std::int64_t awake_steps = 8;
 
-// What tiles of one kind, one after the other, are multiplied with: 16 * tiles rows by 32 tokens, or
-// 16 by 64; a narrow panel has one block of 16 tokens.
+// Iterates over the blocks of consecutive TileRows of one kind: 16 * tiles rows by 32 tokens, or 16
+// rows by 64; a narrow panel has one block of 16 tokens.
 template <int tiles, bool wide>
 struct Blocks {
   static constexpr std::int64_t lanes = wide ? panel_width : narrow_panel_width;
-  static constexpr std::int64_t halves = wide && tiles == 2 ? 2 : 1;   // of a panel
-  static constexpr int width = static_cast<int>(lanes / 16 / halves);  // in tiles of tokens
+  static constexpr std::int64_t halves = wide && tiles == 2 ? 2 : 1;   // per panel
+  static constexpr int width = static_cast<int>(lanes / 16 / halves);  // tiles of tokens
 
   const TileRows* a;
   const TileRows* end;
@@ -45,8 +48,8 @@ struct Blocks {
   }
 };
 
-// Rows of pairs that are named, copied some steps before they are multiplied, through the end of each
-// block into the next ones.
+// Rows of pairs listed in `columns`, copied a few steps before they are multiplied, across the
+// boundaries of blocks.
 template <int tiles, bool wide>
 class Ring {
   using Of = Blocks<tiles, wide>;
@@ -70,8 +73,8 @@ class Ring {
   static constexpr std::int64_t ahead = 2;
   static constexpr int slots = 3, slot_size = Of::width * 512;
 
-  // Memory is apart: the compiler then keeps the rest in registers. It is as small as can be, so that
-  // it stays in the first cache.
+  // lines: kept outside of the object, so that the compiler holds the rest in registers; as small
+  // as possible, to stay in L1.
   Ring(const Of& first, std::uint16_t* lines) : lines_(lines), at_(first) {
     begin();
     for (std::int64_t i = 0; i < ahead; ++i) {
@@ -80,7 +83,7 @@ class Ring {
     }
   }
   bool copies() const { return !at_.at_end(); }
-  // Some of the rows of a step.
+  // Copies some rows of a step.
   template <int from, int count>
   void copy() {
     if (!copies()) return;
@@ -102,21 +105,22 @@ class Ring {
     at_.next();
     begin();
   }
-  // What is multiplied next.
+  // Returns the operand of the next step.
   const std::uint16_t* take() {
     const std::uint16_t* lines = lines_ + from_ * slot_size;
     from_ = (from_ + 1) % slots;
     return lines;
   }
 };
-// Rows of pairs that follow each other are read where they are.
+// Contiguous rows of pairs, read in place.
 template <int tiles, bool wide>
 struct DirectTiles {
   static constexpr int slots = 0, slot_size = 0;
   DirectTiles(const Blocks<tiles, wide>&, std::uint16_t*) {}
 };
 
-// Blocks of sums that are taken while the next ones are multiplied, in two places in turn.
+// Passes blocks of sums to a taker while the next block is multiplied, with two alternating
+// buffers.
 template <int tiles, bool wide>
 class Taken {
   using Of = Blocks<tiles, wide>;
@@ -128,20 +132,20 @@ class Taken {
   std::int64_t part_ = tile_parts, share_ = 0, steps_ = 1;
 
  public:
-  static constexpr std::int64_t size = rows * tokens;  // of one place, of two
+  static constexpr std::int64_t size = rows * tokens;  // floats of one of the two buffers
   static constexpr std::int64_t stride = tokens * 4;   // in bytes
 
   Taken(const TileTaker& taker, float* sum_buffer, const Of& first)
       : place_(sum_buffer), taker_(taker), of_(first) {}
   float* place() const { return place_; }
-  // Stored there, of a block; `steps` are multiplied before the next one is.
+  // A block has been stored in place(). `steps`: number of steps of the next block.
   void stored(const Of& at, std::int64_t row, std::int64_t steps) {
     of_ = at;
     row_ = row;
     place_ += other_;
     other_ = -other_;
     part_ = 0;
-    // None at the first step: tiles that were stored just now are not there yet.
+    // None at the first step, because tile stores take a while to complete.
     steps_ = steps > 1 ? steps - 1 : 1;
     share_ = steps > 1 ? -tile_parts : 0;
   }
@@ -159,14 +163,14 @@ class Taken {
     taker_.take(taker_.self, block, part_++);
   }
 };
-// Or sums in memory.
+// Leaves the sums in memory.
 template <int tiles, bool wide>
 struct InMemory {
   static constexpr std::int64_t size = 0;
   static constexpr std::int64_t stride = Blocks<tiles, wide>::lanes * 4;
 };
 
-// `count` groups of one kind, whose sums begin at `row`. `taker`: for `taken`, else nullptr.
+// `count` entries of one kind, whose sums start at `row`. taker: for `taken`, else nullptr.
 template <int tiles, bool wide, bool gathers, bool taken>
 void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more,
               std::int64_t row, const TileTaker* taker) {
@@ -174,7 +178,7 @@ void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels
   using Sums = std::conditional_t<taken, Taken<tiles, wide>, InMemory<tiles, wide>>;
   constexpr std::int64_t lanes = Of::lanes, c_stride = Sums::stride;
   constexpr std::int64_t x_stride = gathers ? 64 : lanes * 4;
-  constexpr std::int64_t tile = gathers ? 512 : 32;  // from one tile of tokens to the next
+  constexpr std::int64_t tile = gathers ? 512 : 32;  // distance of tiles of tokens
   const Of first{rows, rows + count, &panels};
   using TileBuffer = std::conditional_t<gathers, Ring<tiles, wide>, DirectTiles<tiles, wide>>;
   alignas(64) std::uint16_t lines[TileBuffer::slots * TileBuffer::slot_size + 32];
@@ -188,7 +192,7 @@ void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels
   }();
   std::int64_t since = 0;
   const std::int64_t passes = panels.count * Of::halves;
-  // The values of the next rows are fetched, a share with each step.
+  // Each step prefetches a share of the values of the next rows.
   const std::int64_t ahead = (16 * tiles + passes - 1) / passes;
   const char* next = nullptr;
   for (Of at = first; !at.at_end(); at.next()) {

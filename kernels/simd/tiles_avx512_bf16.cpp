@@ -1,5 +1,5 @@
-// AVX-512 BF16: one instruction multiplies pairs and adds both products, which some processors do at
-// twice the rate of float32, others at half of it.
+// AVX-512 BF16: one instruction multiplies pairs and adds both products, on some processors at
+// twice the rate of float32, on others at half of it.
 #define STEN_TARGET STEN_AVX512_BF16
 #include <immintrin.h>
 
@@ -17,7 +17,7 @@ __m512bh words(__m512i v) {
   return w;
 }
 
-// `r` rows times t vectors of tokens.
+// Product of `r` rows with t vectors of tokens.
 template <int r, int t, std::int64_t lanes>
 void block(const TileRows& a, const std::uint16_t* values, const std::uint16_t* x, bool more,
            float* c) {

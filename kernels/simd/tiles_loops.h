@@ -1,6 +1,6 @@
-// The loops of kernels/tiles.h without tiles: some rows times some vectors of tokens have their sums in
-// registers. Pairs become floats in registers, by a shift and a mask, and what rows have in a step
-// before it, since each of them is multiplied by several vectors.
+// The loops of kernels/tiles.h without tiles. The sums of a few rows by a few vectors of tokens are
+// in registers. Pairs are widened to floats in registers, by a shift and a mask; the values of A
+// are widened before each step, because several vectors use them.
 #pragma once
 #include <immintrin.h>
 
@@ -12,7 +12,8 @@
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
-// V: as InterleavedLoops has it, and Sum with zero(), load(), store() and fma(); r rows, t vectors.
+// V: the vectors of InterleavedLoops, with Sum: zero(), load(), store() and fma(). r rows, t
+// vectors.
 template <class V, int r, int t>
 class TilesLoops {
   using Sum = typename V::Sum;

@@ -1,5 +1,4 @@
-// The loops of kernels/winograd.h. Compiled once per ISA, for the target that the includer's
-// STEN_TARGET names.
+// The loops of kernels/winograd.h. Compiled once per ISA, for the includer's STEN_TARGET.
 #pragma once
 #include "kernels/simd/math.h"
 #include "kernels/winograd.h"
@@ -7,7 +6,8 @@
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
-// V: see math.h. The matrices are those of reference/winograd.cpp, their even and odd columns apart.
+// V: see math.h. The matrices are those of reference/winograd.cpp, with even and odd columns
+// computed separately.
 template <class V>
 struct Winograd : Math<V> {
   using Base = Math<V>;
@@ -72,7 +72,8 @@ struct Winograd : Math<V> {
     to[2] = plus(sum_a, aa, plus(sum_b, bb, u[5]));
   }
 
-  // f(0), ..., f(n - 1), written out. Not in sanitized builds, whose compiler takes minutes for that.
+  // Calls f(0), ..., f(n - 1), unrolled; not in sanitized builds, which would take minutes to
+  // compile.
   template <std::size_t n, class F>
   STEN_INLINE static void loop(F f) {
 #ifdef STEN_WINOGRAD_NOT_WRITTEN_OUT
@@ -82,8 +83,8 @@ struct Winograd : Math<V> {
 #endif
   }
 
-  // to(i, j, value) of the [n, n] that `of` makes of the rows, then of the columns, of the [m, m] that
-  // from(i, j) reads.
+  // Applies `of` to the rows, then to the columns, of the [m, m] that from(i, j) reads; calls to(i,
+  // j, value) for the resulting [n, n].
   template <int n, int m, class From, class Of, class To>
   STEN_INLINE static void twice(From from, Of of, To to) {
     Vec half[m][n];
@@ -107,7 +108,7 @@ struct Winograd : Math<V> {
     return row >= p.row0 && row < p.row1 && col >= p.col0 && col < p.col1;
   }
 
-  // The tile [m, m] at x, taken to the planes of `to`.
+  // Transforms the tile [m, m] at x to the planes of `to`.
   template <int m, class Of>
   STEN_INLINE static void take(const float* x, Size row, Size channels, const TilePart& part,
                                float* to, Size plane, Of of) {
