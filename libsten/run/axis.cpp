@@ -18,7 +18,7 @@ constexpr std::string_view conv1d_types[] = {"gpt2", "openai-gpt", "imagegpt",
 constexpr std::string_view conv1d_names[] = {"c_attn.weight", "c_proj.weight", "c_fc.weight",
                                              "q_attn.weight"};
 
-// The model_type of a HuggingFace config.json; "" where there is none to read.
+// The model_type of a Hugging Face config.json; "" if the file cannot be read.
 std::string model_type(const std::string& input) {
   std::error_code none;
   const fs::path folder =
@@ -34,7 +34,7 @@ std::string model_type(const std::string& input) {
         std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), file.name());
     if (config.is_object() && config.contains("model_type") && config["model_type"].is_string())
       return config["model_type"].get<std::string>();
-  } catch (const Error&) {  // it is not ours to judge
+  } catch (const Error&) {  // not an error of this input
   }
   return "";
 }
@@ -52,11 +52,11 @@ std::vector<bool> in_by_out(const Checkpoint& c, const std::string& input) {
     for (std::size_t i = 0; i < found.size(); ++i) found[i] = tensors[i].in_by_out;
     return found;
   }
-  // What save_weights() wrote says that it is turned.
+  // Metadata of save_weights() name transposed weights.
   for (const Shard& s : c.shards())
     for (const auto& [key, value] : s.metadata)
       if (key == orientation_key) return found;
-  bool wide = false;  // some c_attn makes queries, keys and values of its rows
+  bool wide = false;  // some c_attn compute queries, keys and values from rows
   for (std::size_t i = 0; i < found.size(); ++i) {
     const CheckpointTensor& t = tensors[i];
     found[i] =

@@ -22,34 +22,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Above this the work within a file keeps all threads busy.
+// Above this size, the work on one file uses all threads.
 constexpr std::uintmax_t small_file = std::uintmax_t{64} << 20;
 
 struct Job {
   std::string input, output;
   std::string status = "not run";
-  std::vector<Cell> total;  // what its report has in the columns of Work::totals
+  std::vector<Cell> total;  // cells of its report in the columns Work::totals
   std::vector<std::string> details;
   std::optional<Error> error;
-  Report report;          // its own
-  bool renamed = false;   // .safetensors, for its kind of file cannot hold the layout
-  bool replaces = false;  // what an earlier run made otherwise
+  Report report;          // of this input
+  bool renamed = false;   // to .safetensors, since the input's file type cannot hold the layout
+  bool replaces = false;  // replaces an output of another input or of other options
 
   std::string name() const { return fs::path(output).filename(); }
 };
 
-// What a program does with each of many inputs.
+// The work of a program on each input of a batch.
 struct Work {
-  Report one;                       // as it reports one of them
-  std::vector<std::string> totals;  // columns of that
-  OutputOptions output;             // but for the path
-  Options options;                  // those that decide bytes
+  Report one;                       // report of one input
+  std::vector<std::string> totals;  // columns of that report
+  OutputOptions output;             // without the path
+  Options options;                  // options that decide bytes
   std::vector<SideInput> reads;
   std::function<Outcome(const std::string& input, const OutputOptions& output)> run;
-  std::string to = "dense";  // the layout of outputs
+  std::string to = "dense";  // layout of the outputs
 };
 
-// What to do about two inputs of one name.
+// Advice for two inputs of one name.
 std::string apart(const std::string& a, const std::string& b) {
   const auto folder = [](const std::string& path) { return resolved(path).parent_path(); };
   const fs::path x = folder(a), y = folder(b);
@@ -70,7 +70,8 @@ std::vector<Job> make_jobs(const ManyInputs& many, bool writes_graph, const std:
     if (input == "-") fail_usage("standard input cannot be one of several inputs");
     jobs.emplace_back().input = input;
     if (many.out_dir.empty()) continue;
-    // "M/sub/.." and "." are what they lead to; files of a hub lead to what has no name.
+    // Resolves "M/sub/.." and ".", but not the links of a hub's cache, whose targets have no
+    // telling names.
     const fs::path name = is_sharded(input)
                               ? resolved(input).filename().string()
                               : result_name(fs::path(input).filename(), writes_graph, to);
@@ -96,7 +97,8 @@ bool has_output(const Job& job) {
   return !job.output.empty() && fs::exists(job.output, none);
 }
 
-// Marks jobs whose outputs are left alone. Error (usage) where one was made from something else.
+// Marks jobs whose outputs are not written again. Error (usage) for an output that was made from
+// another input or with other options.
 void skip_existing(const ManyInputs& many, const Work& work, const BatchEntry& now,
                    const BatchManifest& manifest, std::vector<Job>& jobs) {
   std::vector<std::string> differs(jobs.size());
@@ -117,7 +119,7 @@ void skip_existing(const ManyInputs& many, const Work& work, const BatchEntry& n
         mine.input = checkpoint_checksum(job.input, work.output.keep_other_weights);
         differs[i] = difference(mine, *then);
       } catch (const Error&) {
-        job.status = "not run";  // and will say why
+        job.status = "not run";  // the report says why
       }
     }
   });
@@ -147,7 +149,7 @@ void run_job(const ManyInputs& many, const Work& work, const BatchEntry& made,
              BatchManifest* manifest, Job& job) {
   if (job.status == "skipped") return;
   if (many.skip_existing != SkipExisting::no && !job.replaces && has_output(job)) {
-    job.status = "skipped";  // another run was faster
+    job.status = "skipped";  // another process was faster
     return;
   }
   std::error_code none;
@@ -156,7 +158,7 @@ void run_job(const ManyInputs& many, const Work& work, const BatchEntry& made,
   output.in_new_folder = output.dry_run && !fs::exists(many.out_dir, none);
   try {
     BatchEntry entry = made;
-    // Before the work: what changes meanwhile does not count as done.
+    // Before the work, so that an input that changes meanwhile does not count as done.
     const bool is_recorded = manifest && !is_stream(job.input);
     if (is_recorded) entry.input = checkpoint_checksum(job.input, output.keep_other_weights);
     Outcome outcome = work.run(job.input, output);
@@ -237,7 +239,7 @@ Outcome outcome_of(const std::vector<Job>& jobs, const ManyInputs& many, const W
     r.notes.push_back(fmt::format("{} named .safetensors: an .onnx or .npy file cannot hold {}",
                                   n == 1 ? "1 output is" : fmt::format("{} outputs are", n),
                                   work.to));
-  // Each was said as it happened.
+  // Each failure was reported as it happened.
   if (count["failed"])
     outcome.failure = Error(Fault::input, "");
   else if (count["check failed"])
@@ -260,7 +262,8 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
     if (work.output.dry_run) manifest.reset();
   }
   std::mutex lock;
-  // The first of `order` that failed. What comes before it is run, whoever is faster.
+  // The first job of `order` that failed. Jobs before it still run, so that the result does not
+  // depend on timing.
   std::size_t stop = jobs.size();
   std::size_t finished = 0;
   const auto say_finished = [&] {
@@ -305,7 +308,7 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
   return outcome;
 }
 
-// Runs one input with the options of all.
+// Runs one input with the options of the batch.
 template <class EachOptions, class Run>
 auto one_input(const EachOptions& each, Run run) {
   return [&each, run](const std::string& input, const OutputOptions& output) {
@@ -319,7 +322,7 @@ auto one_input(const EachOptions& each, Run run) {
 
 }  // namespace
 
-// What is wrong with the options is said once, before the first input.
+// Wrong options are reported once, before the first input.
 
 Outcome prune_batch(const ManyInputs& many, const PruneOptions& each) {
   const PruneRequest request(each);
@@ -352,7 +355,7 @@ Outcome energy_batch(const ManyInputs& many, const EnergyOptions& each) {
   check_options(each);
   if (each.against == "-") fail_usage("standard input cannot be the original of several inputs");
   const Report one = energy_report();
-  std::vector<std::string> totals;  // all that are numbers
+  std::vector<std::string> totals;  // all columns of numbers
   for (const Column& c : one.columns)
     if (c.unit != Unit::text && c.unit != Unit::shape) totals.push_back(c.key);
   ManyInputs inputs = many;

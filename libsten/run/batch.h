@@ -1,4 +1,4 @@
-// Many inputs, one after the other or side by side.
+// Programs on a batch of inputs, in sequence or in parallel.
 #pragma once
 #include <functional>
 
@@ -8,29 +8,32 @@
 
 namespace sten {
 
-// Which outputs of an earlier run are left alone: those that the same input and options made, or
-// whatever has the name.
+// Which outputs of an earlier run are not written again: none; outputs of the same input and
+// options; or all files that exist.
 enum class SkipExisting { no, same, any };
 
 struct ManyInputs {
   std::vector<std::string> inputs;
-  std::string out_dir;      // made if it is missing; outputs have the result_name() of their inputs
-  bool keep_going = false;  // an input that fails does not end the run
+  std::string out_dir;      // created if missing; an output is named by result_name() of its input
+  bool keep_going = false;  // continue after an input that fails
   SkipExisting skip_existing = SkipExisting::no;
-  // Told of each input that failed, as it happens; calls do not overlap.
+  // Called for each input that fails, as it happens; calls do not overlap.
   std::function<void(const Error&)> on_error = {};
 };
 
-// A row per input, with the totals of its own report, whose tensors JSON has, too. The failure is that of inputs (exit code 1),
-// else that of checks (3). Small inputs are worked on side by side, large ones one after the other
-// with all threads. Of the options for each, input and output are not read.
+// Runs sten-prune or sten-convert for each input. The report has a row per input with the totals of
+// the input's own report; JSON also has its tensors. The failure is that of inputs (exit code 1),
+// else that of checks (3). Small inputs run in parallel, large inputs in sequence with all threads.
+// `each.input` and `each.output` are not read.
 //
-// The output directory has a record (batch_manifest.h). With SkipExisting::same an output that it
-// lacks is skipped with a warning; one of another input, or of other options that decide bytes, is
-// made again with `force`, else Error (usage) before the first input, which names the difference.
+// The output directory has a manifest (batch_manifest.h). With SkipExisting::same, an output that
+// is missing from the manifest is skipped with a warning; an output of another input, or of other
+// options that decide bytes, is made again with `force`, else Error (usage) before the first input,
+// which names the difference.
 Outcome prune_batch(const ManyInputs& many, const PruneOptions& each);
 Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each);
-// Nothing is written: out_dir and skip_existing are not read. The original may differ by input.
+// Runs sten-energy for each input. Writes nothing: out_dir and skip_existing are not read. Each
+// input may have its own original.
 Outcome energy_batch(const ManyInputs& many, const EnergyOptions& each);
 
 }  // namespace sten

@@ -1,5 +1,5 @@
-// Companions of models that a batch reads as files: config.json, tokenizer and the others of
-// companion_names(), which the directory of its outputs gets.
+// Companion files of a batch whose inputs are weight files: config.json, tokenizer and other
+// companion_names() are copied to the output directory.
 #pragma once
 #include <map>
 #include <string>
@@ -9,12 +9,12 @@ namespace sten {
 
 class BatchCompanions {
  public:
-  // Of the inputs that are files. A name that two models have with different bytes stays behind. So
-  // does, without `force`, one that `directory` has with different bytes.
+  // Collects the companions of the inputs that are files. Skips a name that two models have with
+  // different bytes; and, without `force`, a name that `directory` has with different bytes.
   BatchCompanions(const std::vector<std::string>& inputs, const std::string& directory, bool force);
-  // Error.
+  // Error if a file cannot be copied.
   void copy() const;
-  // Lines for the report: what is copied, and what stays behind.
+  // Lines for the report: copied and skipped files.
   std::vector<std::string> notes() const;
 
  private:

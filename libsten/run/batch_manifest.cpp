@@ -48,7 +48,7 @@ std::map<std::string, BatchEntry> read_entries(const std::string& path) {
   }
 }
 
-// In pieces, so that memory stays bounded.
+// In segments, so that memory stays bounded.
 std::uint64_t hash_file(std::uint64_t hash, const MappedFile& file) {
   constexpr std::size_t piece = std::size_t{64} << 20;
   const auto bytes = file.bytes();
@@ -85,7 +85,7 @@ BatchEntry entry_of(const std::string& program, const Options& options,
     if (path.empty() || is_stream(path) || kind == SideInput::rules) continue;
     const bool is_checkpoint = kind == SideInput::checkpoint && is_sharded(path);
     add(flag.substr(2), is_checkpoint ? checkpoint_checksum(path, false) : data_checksum(path));
-    if (kind == SideInput::data && path.ends_with(".json"))  // a recipe, which names the data
+    if (kind == SideInput::data && path.ends_with(".json"))  // a recipe names the data
       for (const auto& [key, file] : inputs_of(path, {})) add(key, data_checksum(file));
   }
   if (keep_other_weights) e.options.push_back("keep_other_weights=true");
@@ -97,7 +97,7 @@ std::string difference(const BatchEntry& now, const BatchEntry& then) {
     return fmt::format("program: expected {}, got {}", now.program, then.program);
   if (now.options != then.options) {
     std::string a = lacking(now.options, then.options), b = lacking(then.options, now.options);
-    if (a == b) {  // the order counts too
+    if (a == b) {  // the order is compared, too
       a = fmt::format("{}", fmt::join(now.options, " "));
       b = fmt::format("{}", fmt::join(then.options, " "));
     }

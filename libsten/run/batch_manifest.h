@@ -1,5 +1,5 @@
-// How each output of a batch was made, in a file of the output directory:
-//   {"sten_batch": 1, "outputs": {NAME: {program, version, input, options, output}}, "checksum"}
+// The manifest of a batch: how each output was made, in a file of the output directory:
+// {"sten_batch": 1, "outputs": {NAME: {program, version, input, options, output}}, "checksum"}
 #pragma once
 #include <chrono>
 #include <map>
@@ -15,44 +15,47 @@ namespace sten {
 struct BatchEntry {
   std::string program;
   std::string input;                 // checkpoint_checksum()
-  std::vector<std::string> options;  // option_texts() of those that decide bytes
-  std::string output;                // output_mark() of what was written
+  std::vector<std::string> options;  // option_texts() of the options that decide bytes
+  std::string output;                // output_mark() of the output
 };
 
-// What is read besides the inputs. Options have the rules themselves, but only names of the others.
+// A file that is read besides the input. Options contain rules themselves, but only the names of
+// such files.
 struct SideInput {
   std::string flag, path;
   enum Kind { rules, checkpoint, data } kind = checkpoint;
 };
-// With the checksums of those, and without an input and output. Error where one cannot be read.
+// Returns the entry with the checksums of `files`; its input and output are empty. Error if a file
+// cannot be read.
 BatchEntry entry_of(const std::string& program, const Options& options,
                     const std::vector<SideInput>& reads, bool keep_other_weights);
 
-// "" where `now` and `then` made the same from the same, else the first difference of program,
-// options and input, in this order: "expected sparsity=0.9, got sparsity=0.5". An empty `input` of
-// `now` is not compared.
+// Compares two entries. Returns "" for the same program, options and input, else the first
+// difference in this order: "expected sparsity=0.9, got sparsity=0.5". An empty `now.input` is not
+// compared.
 std::string difference(const BatchEntry& now, const BatchEntry& then);
 
-// Of all bytes that a copy of the checkpoint takes over: its files and, of a directory,
-// companion_files() without `left`. Reads the input once. Error.
+// Checksum of all bytes that an unchanged copy would have: the checkpoint's files and, for a
+// directory, companion_files() without `left`. Reads the input once. Error if a file cannot be
+// read.
 std::string checkpoint_checksum(const std::string& path, bool keep_other_weights);
-// Of a file, or of all files in a directory. Error.
+// Checksum of a file, or of all files of a directory. Error if a file cannot be read.
 std::string data_checksum(const std::string& path);
 
 class BatchManifest {
  public:
-  // Reads the directory's record, if it has one. Error that names the file where it is a link, not
-  // a record, or was changed.
+  // Reads the manifest of the directory, if there is one. Error with the file's name if it is a
+  // link, is not a manifest, or was changed.
   explicit BatchManifest(const std::string& directory);
-  ~BatchManifest();  // writes
+  ~BatchManifest();  // calls write()
   BatchManifest(const BatchManifest&) = delete;
   BatchManifest& operator=(const BatchManifest&) = delete;
 
   const BatchEntry* find(const std::string& output) const;
-  // From any thread. The file is replaced as a whole: at once, or a little later where that would
-  // take more than a tenth of the time. Entries that other processes wrote meanwhile stay.
+  // Adds an entry; thread-safe. Replaces the file as a whole: at once, or later if writing would
+  // take more than a tenth of the time. Entries of other processes stay.
   void add(const std::string& output, BatchEntry entry);
-  // Error.
+  // Writes the file. Error if it cannot be written.
   void write();
 
  private:
@@ -60,7 +63,7 @@ class BatchManifest {
   void write_locked();
 
   std::string directory_, path_;
-  std::map<std::string, BatchEntry> entries_, added_;  // as read; since then
+  std::map<std::string, BatchEntry> entries_, added_;  // entries of the file; entries added later
   std::mutex lock_;
   bool pending_ = false;
   Clock::time_point written_ = Clock::now();

@@ -1,4 +1,4 @@
-// Loops over the elements of a tensor whose results are the same at any thread count.
+// Loops over the elements of a tensor, deterministic for every number of threads.
 #pragma once
 #include <vector>
 
@@ -8,7 +8,8 @@
 
 namespace sten {
 
-// piece(begin, end) for pieces that do not depend on the thread count, in the order of the pieces.
+// Returns piece(begin, end) of each segment in order. Segments do not depend on the number of
+// threads.
 template <class T, class F>
 std::vector<T> by_segment(Index n, F&& piece) {
   std::vector<T> results(ceil_div(n, mask_grain));

@@ -17,10 +17,10 @@ namespace {
 
 struct Converted {
   Tensor tensor;
-  std::optional<Mask> kept;  // none: all that are stored
-  std::string fit;           // how positions were chosen; empty: no value is lost
+  std::optional<Mask> kept;  // none: all stored positions
+  std::string fit;           // how positions were chosen; empty: lossless
   Route route;
-  // The layouts between two sparse ones.
+  // The layouts between two sparse layouts of a route.
   std::string via() const {
     const bool sparse = route.layouts.size() > 1 && route.layouts.front() != "dense" &&
                         route.layouts.back() != "dense";
@@ -28,7 +28,7 @@ struct Converted {
   }
 };
 
-// With all positions that are stored, over lossless edges where there are some.
+// Converts with all stored positions, along lossless edges if possible.
 std::optional<Converted> try_convert(const Tensor& from, const Spec& to) {
   try {
     Route route;
@@ -57,8 +57,8 @@ std::string position(const Shape& shape, Index i) {
 constexpr const char* automatic = "auto";
 
 struct Request {
-  Spec to;                         // the layout, or auto
-  std::optional<Spec> sparsifier;  // of what a structure cannot hold
+  Spec to;                         // a layout or auto
+  std::optional<Spec> sparsifier;  // for positions that a structured layout cannot hold
   bool lossless;
 };
 
@@ -85,8 +85,8 @@ std::string fit_of(const Request& request) {
 
 Converted convert_tensor(const Tensor& from, const Request& request);
 
-// To a structure on a device, which does not pack what is there already but chooses: where nothing
-// is lost by that, the CPU packs.
+// Converts to a structured layout on a device. The device chooses positions and cannot pack given
+// ones, so the CPU packs if that is lossless.
 Converted convert_on_device(const Tensor& from, const Dense& x, const Request& request) {
   const Device here = x.device();
   const bool ranked = is_prunable(x.dtype()) && !first_not_finite(x);
@@ -102,14 +102,14 @@ Converted convert_on_device(const Tensor& from, const Dense& x, const Request& r
     if (c.kept) c.kept = c.kept->to(here);
     return c;
   }
-  if (request.lossless) convert_tensor(from.to(Device::cpu), request);  // says what is lost
+  if (request.lossless) convert_tensor(from.to(Device::cpu), request);  // the error names the loss
   Route route{{std::string(from.layout()), request.to.name()},
               "pruned, as it does not hold all of it"};
   return {*std::move(t), std::move(keep), fit_of(request), std::move(route)};
 }
 
 Converted convert_tensor(const Tensor& from, const Request& request) {
-  // Zeros among the stored positions need not hinder, but where they fit they stay.
+  // Stored zeros are kept if they fit the layout, and dropped otherwise.
   const bool tries =
       from.device() == Device::cpu || !request.sparsifier || from.spec() == request.to;
   if (auto c = tries ? try_convert(from, request.to) : std::nullopt) return *std::move(c);
@@ -124,7 +124,7 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
     return {*t, std::move(nonzero), "", std::move(route)};
   }
   if (!request.sparsifier) {
-    registry().pack(x, nonzero, request.to);  // says why
+    registry().pack(x, nonzero, request.to);  // the error says why
     fail("{} holds it only at a second try", request.to.str());
   }
   if (const auto bad = first_not_finite(x))
@@ -139,7 +139,7 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
   return {std::move(t), std::move(keep), fit_of(request), std::move(route)};
 }
 
-// ": 2 bitmask, 1 dense"; "" without any.
+// ": 2 bitmask, 1 dense"; "" if empty.
 std::string counts_text(const std::map<std::string, Index>& counts) {
   std::string text;
   for (const auto& [what, n] : counts)
@@ -147,7 +147,7 @@ std::string counts_text(const std::map<std::string, Index>& counts) {
   return text;
 }
 
-// What of a tensor stays, besides what is not finite; without a mask all of it.
+// Magnitudes of the kept finite values; without a mask, of all values.
 Magnitudes kept_of(const Tensor& from, const std::optional<Mask>& kept) {
   const Dense x = kept ? from.to_dense() : elements_stored(from);
   return finite_magnitudes(x, kept ? *kept : Mask::all(x.extents).to(x.device()));
@@ -182,7 +182,7 @@ Report convert_report() {
 Outcome convert_checkpoint(const ConvertOptions& o) {
   const Device device = use_device(o.device);
   const Request request = resolve(o);
-  if (is_onnx_name(o.output.path) && !is_sharded(o.input))  // which has no place for layouts
+  if (is_onnx_name(o.output.path) && !is_sharded(o.input))  // an ONNX model has no sparse layouts
     check_output_name(o.output.path, Written::checkpoint);
   Rewrite rewrite(o.input, o.output, "sten-convert", deciding_options(o));
   const Checkpoint& in = rewrite.input();
@@ -192,7 +192,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   const bool is_auto = request.to.is(automatic);
   if (is_auto && device != Device::cpu) report_on_cpu("which layout takes least", device);
   if (is_auto) r.columns.insert(r.columns.begin() + 4, {"to", "to", Unit::text});
-  // To dense, a dense tensor is there already.
+  // Conversions to dense skip dense tensors.
   for (std::size_t i = 0; request.to.is(Dense::name) && i < selection.chosen.size(); ++i)
     if (selection.chosen[i] && !in.tensors()[i].is_sparse()) {
       selection.chosen[i] = false;
@@ -217,7 +217,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   std::vector<std::string> details(rows.size());
   Index elements = 0, zero = 0, before = 0, after = 0, fitted = 0, grown = 0;
   Magnitudes total;
-  std::map<std::string, Index> chosen;  // by auto: how many tensors are in which layout
+  std::map<std::string, Index> chosen;  // of auto: tensors per layout
   const auto change = [&](std::size_t i) {
     const CheckpointTensor& t = in.tensors()[i];
     const Tensor source = in.load(t).to(device);

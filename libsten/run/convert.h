@@ -1,4 +1,4 @@
-// sten-convert: the tensors of a checkpoint in another layout.
+// sten-convert: converts the tensors of a checkpoint to another layout.
 #pragma once
 #include "libsten/run/rewrite.h"
 
@@ -8,23 +8,24 @@ struct ConvertOptions {
   std::string input;
   OutputOptions output{.path = {}, .writes_graph = false};
   Patterns patterns;
-  // A layout's spec; of nm and nmg with fit=... for the sparsifier. Or auto: of each tensor that in
-  // which it takes least, among those that lose nothing.
+  // A layout's spec, for nm and nmg with fit=... of the sparsifier. auto: for each tensor the
+  // smallest lossless layout.
   std::string to;
-  bool lossless = false;       // refuse to drop a nonzero
+  bool lossless = false;       // refuse to drop nonzeros
   std::string device = "cpu";  // or cuda, cuda:N
   bool show_progress = false;
 };
 
-// Error (usage) for what is wrong whatever the input.
+// Error (usage) for options that are wrong for every input.
 void check_options(const ConvertOptions& options);
-// Those that decide bytes, in canonical order. Error (usage) as above.
+// Options that decide bytes, in canonical order. Error (usage) as check_options().
 Options deciding_options(const ConvertOptions& options);
-// As it is before the first tensor.
+// The report without rows.
 Report convert_report();
 
-// Every layout to every other, stored positions kept. A tensor that nm or nmg cannot hold as it is
-// is pruned to it, which the report says; with `lossless` that is a check that fails.
+// Converts every layout to every other and keeps all stored positions. A tensor that nm or nmg
+// cannot hold is pruned to the layout, which the report mentions; with `lossless`, this is a failed
+// check.
 Outcome convert_checkpoint(const ConvertOptions& options);
 
 }  // namespace sten

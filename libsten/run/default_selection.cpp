@@ -15,7 +15,7 @@ namespace {
 
 bool has_embedding_name(const ModuleName& name) {
   if (name.is_layer()) return false;
-  // An embedder of words has a table; those of images, time and text as vectors are linear.
+  // A word embedder has a table; embedders of images, time and text vectors are linear.
   if (name.words.back() == "embedder" && name.words.size() > 1)
     return name.has_word({"token", "word", "position"});
   return name.own.find("embed") != std::string_view::npos ||
@@ -25,7 +25,8 @@ bool has_embedding_name(const ModuleName& name) {
 bool is_router(const TensorInfo& t, const ModuleName& name) {
   if (std::find(name.path.begin(), name.path.end(), "router") != name.path.end()) return true;
   if (t.shape.size() != 2 || name.words.back() != "gate") return false;
-  // One output for each expert; the gate of an MLP has about as many outputs as inputs or more.
+  // A router has one output per expert; the gate of an MLP has at least about as many outputs as
+  // inputs.
   return 4 * t.shape[t.in_by_out ? 1 : 0] <= t.shape[t.in_by_out ? 0 : 1];
 }
 
@@ -36,14 +37,14 @@ SkipReason judge(const TensorInfo& t, const ModuleName& name) {
   if (t.use == TensorUse::table) return SkipReason::embedding;
   if (t.use == TensorUse::other) return SkipReason::use;
   if (t.use == TensorUse::unknown && !t.name.ends_with("weight")) {
-    // The linear layers of all experts in one tensor.
+    // A fused tensor of the linear layers of all experts.
     const bool fused = rank == 3 && name.path.size() > 1 &&
                        name.path[name.path.size() - 2] == "experts" && !name.has_word({"bias"});
     return fused ? SkipReason::no : SkipReason::name;
   }
   if (is_fixed_basis(t.name) || is_fixed_basis(name.text)) return SkipReason::basis;
   if (is_router(t, name)) return SkipReason::router;
-  // The graph knows better than a name.
+  // The graph is more reliable than a name.
   if (t.use == TensorUse::head) return SkipReason::head;
   if (t.use == TensorUse::weight) return SkipReason::no;
   // RAFT has convolutions called convnormrelu.
@@ -52,7 +53,7 @@ SkipReason judge(const TensorInfo& t, const ModuleName& name) {
     return SkipReason::norm;
   if (name.has_word({"bias"})) return SkipReason::bias;
   if (has_head_name(name)) return SkipReason::head;
-  // With more dimensions it is the convolution that cuts an image into patches.
+  // A tensor of higher rank is the convolution that cuts an image into patches.
   if (has_embedding_name(name) && (rank == 2 || t.shape[0] == 1)) return SkipReason::embedding;
   return SkipReason::no;
 }
@@ -135,7 +136,7 @@ std::vector<SkipReason> skip_reasons(const std::vector<const TensorInfo*>& model
   const std::vector<bool> heads = last_of_heads(model, names, named);
   for (const std::size_t i : named)
     if (!heads[i]) why[i] = SkipReason::no;
-  // What has the shape of the vocabulary's table and is in no numbered layer maps back to it.
+  // A tensor outside of numbered layers with the shape of the vocabulary's table is the head.
   const TensorInfo* vocabulary = nullptr;
   for (std::size_t i = 0; i < model.size(); ++i)
     if (why[i] == SkipReason::embedding && model[i]->shape.size() == 2 &&
@@ -152,11 +153,11 @@ std::vector<SkipReason> skip_reasons(const Checkpoint& c) {
   std::vector<const TensorInfo*> model;
   for (const CheckpointTensor& t : c.tensors()) model.push_back(&t);
   std::vector<SkipReason> why = skip_reasons(model);
-  std::vector<std::size_t> alike;  // embeddings first, so that they are what others equal
+  std::vector<std::size_t> alike;  // embeddings first, so that other tensors are compared with them
   for (std::size_t i = 0; i < why.size(); ++i)
     if (why[i] == SkipReason::embedding) alike.push_back(i);
   const std::vector<std::size_t> embeddings = alike;
-  // So that many equal matrices take no time beyond their size.
+  // Bounds the comparisons among many equal matrices.
   constexpr std::size_t most_compared = 16;
   for (std::size_t i = 0; i < why.size(); ++i) {
     const auto same_shape = [&](std::size_t e) {

@@ -1,4 +1,4 @@
-// Which tensors of a model are its weights, where no pattern says: by name, shape and what is tied.
+// Default selection: the weights of a model by name, shape and ties.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace sten {
 
-// Why a tensor is left alone.
+// Why a tensor is skipped.
 enum class SkipReason {
-  no,  // it is a weight
+  no,  // not skipped: a weight
   embedding,
   head,
   tied,
@@ -18,24 +18,26 @@ enum class SkipReason {
   norm,
   basis,
   name,
-  use,          // by a model's graph
-  convolution,  // which --calibrate does not take
+  use,          // by the model's graph
+  convolution,  // not supported by --calibrate
   rank,
   dtype,
   excluded,  // by a pattern
   keep,      // by a rule
 };
 
-// For one tensor of it, and for several: "embedding", "embeddings".
+// Singular and plural, for messages: "embedding", "embeddings".
 std::string_view reason(SkipReason why);
 std::string_view reasons(SkipReason why);
 
-// The rule but for what is tied, which needs the bytes: docs/pruning.md has it as a table.
+// Applies the rule (a table in docs/pruning.md) without ties, which need the bytes.
 std::vector<SkipReason> skip_reasons(const std::vector<const TensorInfo*>& model);
-// All of the rule. It reads the bytes of matrices that have the shape and dtype of an embedding.
+// Applies the whole rule. Reads the bytes of matrices that have the shape and dtype of an
+// embedding.
 std::vector<SkipReason> skip_reasons(const Checkpoint& c);
 
-// "left alone: 3 embeddings, 46 of rank below 2"; "" where none was. By number of a tensor.
+// "left alone: 3 embeddings, 46 of rank below 2"; "" if nothing was skipped. `why` has an entry per
+// tensor.
 std::string left_alone(const std::vector<SkipReason>& why);
 
 }  // namespace sten

@@ -11,7 +11,7 @@
 namespace sten {
 namespace {
 
-// Columns of B have a cell where it differs.
+// Columns of B have a cell if B differs.
 Report diff_report() {
   Report r;
   r.program = "sten-energy";
@@ -43,12 +43,13 @@ void add_numbers_of(const Difference& d, const Report& r, std::vector<Cell>& row
   if (d.not_finite) r.at(row, "not_finite") = d.not_finite;
 }
 
-// Of masks, by P. Jaccard: true in both, of those that are true in one.
+// Adds the overlap of two masks. Jaccard: positions true in both divided by positions true in
+// either.
 void add_overlap(const Difference& d, const Report& r, std::vector<Cell>& row) {
   if (d.in_both + d.changed) r.at(row, "overlap") = share(d.in_both, d.in_both + d.changed);
 }
 
-// Names of the tensors of both, in natural order.
+// Names of the tensors of both checkpoints, in natural order.
 std::vector<std::string> names_in(const Checkpoint& a, const Checkpoint& b) {
   std::vector<std::string> names;
   for (const CheckpointTensor& t : a.tensors()) names.push_back(t.name);
@@ -62,15 +63,15 @@ struct CheckpointDiff {
   const Checkpoint &a, &b;
   Report& r;
   Difference total = {}, masks = {};
-  bool has_weights = false;               // whose differences the total has
-  Index other_layouts = 0;                // of tensors that are equal
-  std::map<std::string, Index> how = {};  // rows, by what differs
+  bool has_weights = false;               // the total has differences of weights
+  Index other_layouts = 0;                // equal tensors in different layouts
+  std::map<std::string, Index> how = {};  // rows by kind of difference
 
   void look_at(const std::string& name);
   std::string compare(const CheckpointTensor& t, const CheckpointTensor& u, std::vector<Cell>& row);
 };
 
-// Adds a row unless it is equal in both.
+// Adds a row unless the tensor is equal in both.
 void CheckpointDiff::look_at(const std::string& name) {
   const CheckpointTensor *t = a.find(name), *u = b.find(name), *one = t ? t : u;
   std::vector<Cell> row;
@@ -85,7 +86,7 @@ void CheckpointDiff::look_at(const std::string& name) {
   r.rows.push_back(std::move(row));
 }
 
-// In what they differ; "" if in nothing.
+// The kind of difference; "" if equal.
 std::string CheckpointDiff::compare(const CheckpointTensor& t, const CheckpointTensor& u,
                                     std::vector<Cell>& row) {
   const bool same_dtype = t.dtype == u.dtype, same_layout = t.layout == u.layout;
@@ -100,7 +101,7 @@ std::string CheckpointDiff::compare(const CheckpointTensor& t, const CheckpointT
     same_values = std::ranges::equal(a.bytes(t, t.entries.front()), b.bytes(u, u.entries.front()));
   } else if (same_dtype || (has_numbers(t.dtype) && has_numbers(u.dtype))) {
     const Difference d = difference(a.load(t), b.load(u));
-    Difference counted = d;  // differences of weights do not mix with those of indices
+    Difference counted = d;  // differences of weights and of indices are not mixed
     if (!is_prunable(t.dtype) || !is_prunable(u.dtype))
       counted.largest = 0, counted.squares = counted.original = {};
     total.add(counted);

@@ -1,12 +1,12 @@
-// sten-energy --diff: what two checkpoints do not have in common.
+// sten-energy --diff: the differences of two checkpoints.
 #pragma once
 #include "libsten/run/rewrite.h"
 
 namespace sten {
 
-// A row for each tensor, of those whose names the patterns choose, that is in one alone, or has
-// another shape, dtype or value: what numbers changed, and by how much (difference.h). Layouts do
-// not count. The failure is that of a check where there are such rows. Reads tensor by tensor.
+// Compares the tensors that the patterns choose, one at a time. The report has a row for each
+// tensor that only one checkpoint has, or that differs in shape, dtype or values, with the number
+// and size of changes (difference.h). Layouts are not compared. Rows are a failed check.
 Outcome diff_checkpoints(const std::string& first, const std::string& second,
                          const Patterns& patterns, bool show_progress);
 

@@ -39,7 +39,7 @@ bool with_integer(DType t, F&& f) {
   }
 }
 
-// Elements [begin, begin + n) as doubles, integers rounded.
+// Decodes elements [begin, begin + n) to doubles; integers are rounded.
 void decode_numbers(const Dense& x, Index begin, Index n, double* to) {
   if (is_prunable(x.dtype()))
     with_float(x.dtype(), [&]<class E>(E) {
@@ -59,7 +59,7 @@ void count_change(Difference& d, bool was_zero, bool is_zero) {
   d.from_zero += was_zero;
 }
 
-// Where a number has one pattern of bits, or nothing is known of it.
+// For dtypes whose equal values have equal bits, or that are compared bit by bit.
 template <class U>
 void count_changed_bits(const U* a, const U* b, Index n, Difference& d) {
   for (Index i = 0; i < n; ++i) {
@@ -68,7 +68,7 @@ void count_changed_bits(const U* a, const U* b, Index n, Difference& d) {
   }
 }
 
-// Sums in Real, which holds the squares of all elements; counts, if they are not taken of bits.
+// Sums in Real, which holds the squares of all elements. Counts unless the bits were counted.
 template <class Real>
 void add_numbers(const Dense& a, const Dense& b, Index begin, Index end, bool counts,
                  Difference& d) {

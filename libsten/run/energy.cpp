@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the layouts in other reports than those of machines.
+// Whether reports for people have a column for the layout.
 bool has_column(std::string_view layout) {
   return layout == Dense::name || layout == Bitmask::name || layout == Csr::name;
 }
@@ -48,7 +48,7 @@ std::vector<Cell> row_of(const Report& r, const Sums& s, bool with_energy) {
   return row;
 }
 
-// "in other layouts: masked 5.07 MB, ...": those that have no column for people.
+// "in other layouts: masked 5.07 MB, ...": layouts without a column in reports for people.
 std::string all_sizes(const LayoutBytes& as) {
   std::string text;
   const auto layouts = registry().layouts();
@@ -59,10 +59,11 @@ std::string all_sizes(const LayoutBytes& as) {
   return text;
 }
 
-// What the tensors have to be, and how they are not.
+// Checks --require: structures that tensors must have, and the violations.
 class Requirements {
  public:
-  // Error (usage) for a text that is not a pattern, or matches nothing that can have it.
+  // Error (usage) for a text that is not a pattern, or matches no tensor that can have the
+  // structure.
   Requirements(const std::vector<std::string>& texts, const Checkpoint& in,
                const std::string& input)
       : of_(in.tensors().size()) {
@@ -75,7 +76,7 @@ class Requirements {
         for_each_match(in, one.pattern, "--require", [&](std::size_t i) {
           const CheckpointTensor& t = in.tensors()[i];
           const bool fits = t.shape.size() >= 2;
-          // A stored layout says where it runs.
+          // A stored layout knows its axis.
           const auto stored = axis_of(t.layout);
           if (fits)
             of_[i].push_back(
@@ -106,7 +107,7 @@ class Requirements {
   void check(std::size_t i, const std::string& name, const Positions& nonzero) {
     for (const Spec& pattern : of_[i])
       if (const auto why = breach(nonzero, pattern)) {
-        constexpr Index most = 3;  // of them are named in the one line
+        constexpr Index most = 3;  // names in one line
         if (++broken_ <= most) text_ += fmt::format("; {}: {}", quote(name), *why);
         if (broken_ == most + 1) text_ += "; ...";
       }
@@ -142,8 +143,8 @@ bool is_one_checkpoint(const std::string& directory) {
   }
 }
 
-// Of several files in `against` the one that the record of the input's batch names as its input, if
-// there is a record.
+// If `against` has several files, takes the input that the manifest of the input's batch names, if
+// there is a manifest.
 void use_original_of_manifest(const std::string& input, const std::string& against,
                               std::vector<std::string>& files) {
   const fs::path output = resolved(input);
@@ -167,7 +168,7 @@ void check_options(const EnergyOptions& o) {
   for (const std::string& text : o.require) (void)Requirements::parse(text);
 }
 
-// A table of its own: columns that sten-convert has too mean something else there, or go elsewhere.
+// Not shared with sten-convert, whose columns of the same names differ in meaning or place.
 Report energy_report() {
   Report r;
   r.program = "sten-energy";
@@ -300,7 +301,7 @@ Outcome measure_energy(const EnergyOptions& o) {
              {"skipped", selection.skipped},
              {"file_bytes", static_cast<Index>(in.file_bytes())}};
   if (against) r.facts.insert(r.facts.begin() + 1, {"against", against->name()});
-  // One threshold for all tensors rounds once.
+  // One threshold for all tensors rounds only once.
   if (o.min_sparsity)
     zeros_wanted = std::min(zeros_wanted, zeros_of(*o.min_sparsity, total.elements));
   if (o.min_energy && !(energy(total.original) >= *o.min_energy))

@@ -1,4 +1,4 @@
-// sten-energy: what pruning kept.
+// sten-energy: measures sparsity, energy and sizes of a checkpoint.
 #pragma once
 #include "libsten/run/rewrite.h"
 
@@ -10,25 +10,25 @@ struct EnergyOptions {
   std::string against;
   Patterns patterns;
   std::optional<double> min_energy;    // a check on the total
-  std::optional<double> min_sparsity;  // likewise
-  std::vector<std::string> require;    // PATTERN=SPEC, nm or nmg: what the tensors have to be
+  std::optional<double> min_sparsity;  // a check on the total
+  std::vector<std::string> require;    // PATTERN=SPEC, nm or nmg: required structure of the tensors
   std::string device = "cpu";          // or cuda, cuda:N
   bool show_progress = false;
 };
 
-// Error (usage) for what is wrong whatever the input.
+// Error (usage) for options that are wrong for every input.
 void check_options(const EnergyOptions& options);
-// As it is before the first tensor.
+// The report without rows.
 Report energy_report();
 
-// The original of an input in a directory of originals: the entry that has its name, or whose
-// result_name() it is, as x.onnx that of x.safetensors. `against` itself where it is a file, or a
-// checkpoint without such an entry. Of several the one that made `input`, by the record of its batch.
-// Error (usage) where none is found, or several.
+// Returns the original of an input: in a directory of originals, the entry with the input's name,
+// or whose result_name() is that name (x.onnx for x.safetensors). Returns `against` if it is a
+// file, or a checkpoint without such an entry. Among several entries, the manifest of the input's
+// batch decides. Error (usage) if none or several are found.
 std::string original_of(const std::string& input, const std::string& against);
 
-// Per tensor and in total: sparsity, energy, and the bytes it takes in each layout that holds any
-// pattern. Weights by name and every sparse tensor, unless patterns say otherwise.
+// Reports sparsity, energy, and bytes in each layout that holds any pattern, per tensor and in
+// total. Patterns select tensors; by default weights (by name) and sparse tensors.
 Outcome measure_energy(const EnergyOptions& options);
 
 }  // namespace sten

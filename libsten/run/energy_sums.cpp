@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// Whether a kept value differs from the original's at the same place.
+// Whether a kept value differs from the original's at its position.
 bool values_differ(const Dense& x, const Dense& original, const Mask& kept) {
   if (x.dtype() != original.dtype()) return true;
   const int w = x.values.width();
@@ -19,13 +19,13 @@ bool values_differ(const Dense& x, const Dense& original, const Mask& kept) {
   return false;
 }
 
-// Entries take 8 bytes for a position, several times over, and are sorted: with more of them than
-// that, the dense form takes less time, and hardly more memory.
+// Entries take several times 8 bytes per position, and are sorted: for more entries than this, the
+// dense form is faster and hardly larger.
 bool is_measured_by_entries(const Tensor& t) {
   return is_far_larger_dense(t) && t.values() && t.values()->size() < size_of(t.shape()) / 32;
 }
 
-// The elements at these offsets.
+// The elements at the given offsets.
 Dense elements_at(const Dense& x, const std::vector<Index>& at) {
   Dense out = Dense::zeros(x.dtype(), {std::ssize(at)});
   for (Index k = 0; k < std::ssize(at); ++k) out.values.put(k, x.values, at[k]);
@@ -39,7 +39,7 @@ void Sums::add(const Sums& s) {
   add_to(nnz, s.nnz);
   add_to(zeros, s.zeros);
   add_to(bytes, s.bytes);
-  // What cannot hold every tensor has no sum.
+  // A layout that cannot hold every tensor has no sum.
   for (std::size_t l = 0; l < as.size(); ++l) {
     if (as[l] && s.as[l])
       add_to(*as[l], *s.as[l]);
@@ -72,14 +72,14 @@ Sums measure(const CheckpointTensor& info, const Tensor& t, const Weights& w,
              const std::vector<Pattern>& held, Device device) {
   Sums s;
   s.elements = w.nonzero.size();
-  // Where positions are not written down, a zero is none that is kept.
+  // Layouts without positions do not count zeros as kept.
   s.nnz = info.is_sparse() ? w.stored.count() : w.nonzero.count();
   s.zeros = w.entries || device == Device::cpu ? s.elements - w.nonzero.count()
                                                : zeros(w.dense.to(device));
   s.bytes = static_cast<Index>(info.bytes());
   const auto layouts = registry().layouts();
   s.as = layout_bytes(Occupancy(width_of(info.dtype), w.stored), held);
-  // Its own n:m need not be one of those that are looked for.
+  // The tensor's own n:m may be none of the common ones.
   for (std::size_t l = 0; l < s.as.size(); ++l)
     if (t.has_fillers() && t.layout() == layouts[l].name) s.as[l] = s.bytes;
   return s;

@@ -16,7 +16,7 @@
 namespace sten {
 namespace {
 
-// One structure: what is summed over all tensors.
+// Sums over all tensors for one structure.
 struct Point {
   std::string family, structure;
   Spec sparsifier;
@@ -24,7 +24,7 @@ struct Point {
   Magnitudes magnitudes;
 };
 
-// With the axis that --structure has without a number, unless one is given.
+// The structure with the given axis, unless --structure has one.
 Spec with_axis(Spec structure, std::optional<Index> axis) {
   return axis ? structure.set("axis", *axis) : structure;
 }
@@ -47,7 +47,7 @@ std::vector<Point> points_of(std::optional<Index> axis) {
   const auto add = [&](std::string family, std::string structure, Spec sparsifier) {
     points.push_back({std::move(family), std::move(structure), std::move(sparsifier), 0, {}});
   };
-  // Those of n:m among them, to compare at equal sparsity.
+  // The sparsities of n:m are included, to compare at equal sparsity.
   for (const double s :
        {0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.875, 0.9, 0.95, 0.975, 0.99})
     add("unstructured", fmt::format("{} %", 100 * s),
@@ -59,7 +59,7 @@ std::vector<Point> points_of(std::optional<Index> axis) {
     for (const auto [n, m] : of)
       add(fmt::format("n:m:g, g={}", g), fmt::format("{}:{}:{}", n, m, g),
           own_sparsifier(with_axis(Spec(Nmg::name).set("n", n).set("m", m).set("g", g), axis)));
-  // Over tiles only what their products gain from.
+  // Only tiles that make products faster.
   constexpr Index tiles_in_group = 16;
   for (const Index v : {4, 16, 32})
     for (const auto [n, m] : {NofM{1, 2}, NofM{1, 4}, NofM{1, 8}})
@@ -103,7 +103,7 @@ Index count_both(const std::vector<bool>& a, const std::vector<bool>& b) {
   return n;
 }
 
-// Bytes of a dense tensor that do not matter, however little is stored.
+// Bytes of a dense tensor that are always acceptable.
 constexpr std::uint64_t most_beyond = std::uint64_t{256} << 20;
 
 }  // namespace
@@ -131,7 +131,7 @@ Outcome sweep_energy(const SweepOptions& o) {
   for (const std::size_t i : in.data_order()) {
     if (!selection.chosen[i]) continue;
     const CheckpointTensor& t = in.tensors()[i];
-    // Every point of the sweep looks at all elements.
+    // Every point of the sweep reads all elements.
     if (byte_size(t.dtype, t.shape) > 20 * t.bytes() + most_beyond)
       fail(
           "{}: {}: {} of {} elements in {}: --sweep prunes dense tensors, and it would be one of "

@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// f(span of keys) over x, whose elements are read as U; for mixed dtypes piece by piece as double.
+// Calls f(span of keys) over x, with elements read as U; for mixed dtypes as double, in segments.
 template <class U, class F>
 void with_keys(const Dense& x, bool mixed, F&& f) {
   if (!mixed) return f(x.values.as<U>());
@@ -93,7 +93,7 @@ Mask GlobalMagnitude::select(std::size_t k, const Dense& x) const {
       const Index equals = mixed_ && share.stay ? count_key<U>(keys, boundary) : share.equals;
       keep_above(keys, boundary, std::min(share.stay, equals), equals, bits);
       share.stay -= std::min(share.stay, equals);
-      bits += keys.size() / 8;  // pieces are multiples of 8, but for the last
+      bits += keys.size() / 8;  // all segments but the last are multiples of 8
     });
   });
   return mask;

@@ -1,4 +1,4 @@
-// One magnitude threshold over many tensors.
+// Global threshold: one magnitude threshold over many tensors.
 #pragma once
 #include <functional>
 #include <vector>
@@ -7,16 +7,16 @@
 
 namespace sten {
 
-// Masks exactly llround(sparsity * N) of the N elements of all tensors together, smallest magnitude
-// first; among equals the later goes first, in the order in which the tensors are given.
+// Masks exactly llround(sparsity * N) of the N elements of all tensors, smallest magnitude first.
+// Among equal magnitudes, the last in the order of tensors goes first.
 class GlobalMagnitude {
  public:
-  // `count` tensors; with(k, f) calls f with tensor k, and is called several times for each, one
-  // tensor in memory at a time. Tensors may differ in dtype; all are prunable, no element is NaN.
+  // `with(k, f)` calls f with tensor k of `count`. Each tensor is visited several times; only one
+  // is in memory at a time. Tensors have prunable dtypes, which may differ, and no NaN.
   using With = std::function<void(std::size_t k, const std::function<void(const Dense&)>& f)>;
   GlobalMagnitude(std::size_t count, const With& with, double sparsity);
 
-  // x is tensor k again.
+  // Returns the mask of x, which is tensor k.
   Mask select(std::size_t k, const Dense& x) const;
   Index elements() const { return elements_; }
   Index dropped() const { return drop_; }
@@ -26,10 +26,10 @@ class GlobalMagnitude {
   void find(std::size_t count, const With& with);
 
   Index elements_ = 0, drop_ = 0;
-  bool mixed_ = false;  // dtypes differ: keys are those of the values as double
+  bool mixed_ = false;  // dtypes differ: keys are those of doubles
   std::uint64_t boundary_ = 0;
   struct Share {
-    Index equals = 0, stay = 0;  // elements at the boundary, and how many of them stay
+    Index equals = 0, stay = 0;  // elements at the threshold, and how many of them are kept
   };
   std::vector<Share> shares_;
 };

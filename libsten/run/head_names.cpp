@@ -17,28 +17,28 @@ bool is_head_word(std::string_view part) {
          (part.ends_with("_classifier") && part != "pre_classifier");
 }
 
-// Layers that only a whole model has directly.
+// Layers that only a whole model has as direct children.
 bool is_last_layer(const ModuleName& name) {
   const bool direct = name.path.size() == 1 ||
                       (name.path.size() == 2 && is_one_of(name.path[0], {"model", "module"}));
   return direct && is_one_of(name.path.back(), {"output", "fc", "proj_out", "embed_out"});
 }
 
-// The layer of a head module that makes its output, among others of it.
+// Whether the layer makes the output of its head module.
 bool makes_output(const ModuleName& name) {
   return name.has_word({"logits", "score", "cls", "bbox", "reg", "pred", "preds", "predictor",
                         "deltas", "decoder", "out"});
 }
 
-// Whether its module lies directly in that of its first parts, but for numbers.
+// Whether a module lies directly in the module of its first parts, apart from numbers.
 bool is_direct(const ModuleName& name, std::size_t parts) {
   return std::count_if(name.path.begin() + static_cast<std::ptrdiff_t>(parts), name.path.end(),
                        [](std::string_view part) { return !is_number(part); }) == 1;
 }
 
-// Number of parts up to the innermost module that is a head; 0 where there is none.
+// Number of parts up to the innermost head module; 0 if there is none.
 std::size_t head_parts(const ModuleName& name) {
-  std::size_t more = 0;  // parts after it that are not numbers
+  std::size_t more = 0;  // later parts that are not numbers
   for (std::size_t i = name.path.size(); i-- > 0;) {
     const std::string_view part = name.path[i];
     if (is_head_word(part) ||
@@ -64,7 +64,7 @@ std::pair<std::string_view, Index> stem_and_number(std::string_view part) {
   return {part.substr(0, end), n};
 }
 
-// The layers of one module, from one part of their names on.
+// The layers of one module, by the rest of their names.
 class HeadModule {
  public:
   HeadModule(const std::vector<const TensorInfo*>& model,
@@ -89,7 +89,7 @@ class HeadModule {
   }
 
  private:
-  // Layers one after the other, of which the last one makes the output, or side by side.
+  // Numbered layers are in sequence (the last one makes the output) or parallel.
   void settle_numbered(std::map<std::string_view, std::vector<std::size_t>> children,
                        std::size_t at) {
     std::map<Index, std::vector<std::size_t>> in_order;
@@ -106,14 +106,14 @@ class HeadModule {
     for (const auto& [number, layers] : in_order) settle(layers, at + 1);
   }
 
-  // Whether the result of one layer can go into the other, perhaps flattened.
+  // Whether the result of one layer fits the input of the other, perhaps flattened.
   bool fits(std::size_t one, std::size_t other) const {
     const Shape &from = model_[one]->shape, &to = model_[other]->shape;
-    const Index taken = to[1] == 1 ? to[0] : to[1];  // 1: a convolution of each channel by itself
+    const Index taken = to[1] == 1 ? to[0] : to[1];  // 1: a depthwise convolution
     return from[0] > 0 && taken % from[0] == 0;
   }
 
-  // BERT's transform, or the last of "fc1", "fc2"; else the modules within.
+  // BERT's transform, or the last of "fc1", "fc2"; otherwise the nested modules.
   void settle_named(const std::map<std::string_view, std::vector<std::size_t>>& children,
                     std::size_t at) {
     std::map<std::string_view, std::pair<Index, std::size_t>> last;
@@ -160,12 +160,12 @@ std::vector<bool> last_of_heads(const std::vector<const TensorInfo*>& model,
     Module& m = modules[module_of(*names[i], parts)];
     m.parts = parts;
     m.layers.push_back(i);
-    // Those around a module that was seen before are known.
+    // Modules around a known module are known.
     for (std::size_t outer = parts - 1; outer > 0; --outer)
       if (!with_heads_inside.insert(module_of(*names[i], outer)).second) break;
   }
   for (const auto& [module, m] : modules) {
-    // "box_head" makes what goes into "box_predictor".
+    // "box_head" feeds "box_predictor".
     const bool is_before =
         module.ends_with(head_end) &&
         modules.contains(std::string(module.substr(0, module.size() - head_end.size())) +

@@ -1,4 +1,4 @@
-// Output heads by their names, where no graph says which layers they are.
+// Heads by name, for models without a graph.
 #pragma once
 #include <memory>
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace sten {
 
-// Whether the name says that the layer is an output head, or belongs to the module of one.
+// Whether the name belongs to a head or to a layer of a head's module.
 bool has_head_name(const ModuleName& name);
 
-// Of those layers the ones that make outputs, by number in `model`; the others are hidden layers of
-// their module. The rule is that of the table in docs/pruning.md. layers: those for which
-// has_head_name() holds, by number in `model` and `names`.
+// Returns for each layer whether it makes an output; the other layers of a head's module are
+// hidden. The rule is a table in docs/pruning.md. `layers`: indices into `model` and `names` of the
+// layers with has_head_name().
 std::vector<bool> last_of_heads(const std::vector<const TensorInfo*>& model,
                                 const std::vector<std::unique_ptr<ModuleName>>& names,
                                 const std::vector<std::size_t>& layers);

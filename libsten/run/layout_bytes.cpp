@@ -23,7 +23,7 @@ std::pair<Spec, Size> least(const Spec& layout, const Occupancy& of,
   return best;
 }
 
-// f(layout, bytes), in the order of Registry::layouts().
+// Calls f(layout, bytes) in the order of Registry::layouts().
 template <class F>
 void for_each_size(const Occupancy& of, const std::vector<Pattern>& held, F&& f) {
   for (const auto& [name, example] : registry().layouts()) {

@@ -1,4 +1,4 @@
-// What a tensor takes in each layout, without making it.
+// The bytes of a tensor in each layout, computed without converting.
 #pragma once
 #include <optional>
 #include <vector>
@@ -9,21 +9,21 @@
 
 namespace sten {
 
-// By layout, in the order of Registry::layouts(); none where it cannot hold the tensor.
+// In the order of Registry::layouts(); none for a layout that cannot hold the tensor.
 using LayoutBytes = std::vector<std::optional<Index>>;
 
-// Bytes of all parts, with the numbers of the layout's example (bcsr: blocks of 4x4); of nm and nmg
-// with those of the pattern that takes least of `held`, the tensor's patterns (patterns.h).
+// Bytes of all parts, with the parameters of the layout's example (bcsr: blocks of 4x4). nm and nmg
+// use the parameters of the smallest of `held`, the tensor's patterns (patterns.h).
 LayoutBytes layout_bytes(const Occupancy& of, const std::vector<Pattern>& held);
 
 struct SizedLayout {
   Spec layout;
   Index bytes;
 };
-// The one of these layouts that takes least; `own`, the layout it has, where none takes less.
+// The smallest of these layouts; `own`, the tensor's layout, if none is smaller.
 Spec smallest_layout(const SizedLayout& own, const Occupancy& of, const std::vector<Pattern>& held);
 
-// How a report names the layout with those numbers: "bcsr 4x4", "nm".
+// A layout's name with those parameters in reports: "bcsr 4x4", "nm".
 std::string sized_as(const Registry::Example& layout);
 
 }  // namespace sten

@@ -13,7 +13,7 @@ struct Listed {
   std::uint64_t file_bytes = 0;
 };
 
-// A dtype whose elements have no address has no sparsity.
+// A dtype whose elements are not addressable has no sparsity.
 Listed list_input(const std::string& input, const Report& r, const Patterns& patterns,
                   bool show_progress) {
   const Checkpoint in = Checkpoint::open(input);
@@ -90,7 +90,7 @@ Outcome list_tensors(const ManyInputs& many, const Patterns& patterns, bool show
   r.facts.emplace_back("file_bytes", static_cast<Index>(all.file_bytes));
   if (failed) {
     r.failure = fmt::format("{} of {} inputs failed", failed, many.inputs.size());
-    outcome.failure = Error(Fault::input, "");  // each was said as it happened
+    outcome.failure = Error(Fault::input, "");  // each failure was reported as it happened
   }
   return outcome;
 }

@@ -1,12 +1,12 @@
-// sten-energy --list: what is in a checkpoint.
+// sten-energy --list: the tensors of a checkpoint.
 #pragma once
 #include "libsten/run/batch.h"
 
 namespace sten {
 
-// A row for each tensor of any rank and dtype that the patterns choose, all without --include. Rows
-// of several inputs, of which only those that could be read have some, say which they are of. Reads
-// the inputs one after the other, tensor by tensor.
+// Lists the tensors that the patterns choose, of any rank and dtype; without --include, all. With
+// several inputs, rows name their input. Reads the inputs in sequence, one tensor at a time, and
+// skips inputs that cannot be read.
 Outcome list_tensors(const ManyInputs& many, const Patterns& patterns, bool show_progress);
 
 }  // namespace sten

@@ -15,7 +15,7 @@
 namespace sten {
 namespace {
 
-// The sums of one piece. Those of F64 can be beyond double where no element is.
+// The sums of one segment. The sum of finite F64 values may exceed double.
 template <class E>
 Magnitudes sums_of(const typename E::Bits* x, const std::uint8_t* bits, Index n) {
   const kernels::MagnitudeSums s = kernels::elementwise().of<E::kind>().sum_magnitudes(x, bits, n);
@@ -29,18 +29,18 @@ Magnitudes sums_of(const typename E::Bits* x, const std::uint8_t* bits, Index n)
   return wide;
 }
 
-// How many of n elements are zeros where those that the bits drop are 0.
+// The number of zeros among n elements after masking by `bits`.
 template <class U>
 Index zeros_after(const U* x, const std::uint8_t* bits, Index n) {
   const auto& kernel = kernels::elementwise().of<U>();
-  if (kernel.count_key(x, n, 0) == 0)  // trained weights hardly have any
+  if (kernel.count_key(x, n, 0) == 0)  // dense weights rarely have zeros
     return n - kernels::elementwise().count_bits(bits, n);
   std::vector<U> masked(n);
   kernel.mask_values(x, bits, n, masked.data());
   return kernel.count_key(masked.data(), n, 0);
 }
 
-// f(backend, stream) on the device of x, which is not the CPU.
+// Calls f(backend, stream) for the device of x, which is not the CPU.
 template <class F>
 auto ask_device(const Dense& x, F&& f) {
   return on_cuda([&](const auto& cuda, kernels::Stream stream) {

@@ -1,5 +1,5 @@
-// Sums over the elements of a tensor, in double, and in a wider type beyond it: the same at any
-// thread count and on any device.
+// Sums over the elements of a tensor, in double or, beyond its range, in a wider type. The same for
+// every number of threads and on every device.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -9,12 +9,12 @@
 
 namespace sten {
 
-// Stays at the most that 64 bits hold: tensors without values can say that they have any size.
+// Saturates at the largest 64-bit value: tensors without values may have any declared size.
 inline void add_to(Index& sum, Index n) {
   if (__builtin_add_overflow(sum, n, &sum)) sum = std::numeric_limits<Index>::max();
 }
 
-// A sum that is a double as long as one holds it: finite elements of F64 have a finite sum.
+// A sum that is a double while it fits. Sums of finite F64 elements are finite.
 class WideSum {
  public:
   WideSum(long double v = 0) : v_(v) {}
@@ -24,7 +24,7 @@ class WideSum {
     v_ = std::isfinite(sum) ? sum : v_ + other.v_;
     return *this;
   }
-  // As of doubles where both are some.
+  // The ratio of doubles, if both are doubles.
   friend double ratio(WideSum a, WideSum b) {
     const auto x = static_cast<double>(a.v_), y = static_cast<double>(b.v_);
     return std::isfinite(x) && std::isfinite(y) ? x / y : static_cast<double>(a.v_ / b.v_);
@@ -36,46 +36,46 @@ class WideSum {
 
 struct Magnitudes {
   WideSum all;   // sum of |x|
-  WideSum kept;  // over the kept positions
+  WideSum kept;  // over kept positions
 };
-// x has a prunable dtype. NaN and infinities make the sums what they are.
+// x has a prunable dtype. NaN and infinity propagate to the sums.
 Magnitudes magnitudes(const Dense& x, const Mask& keep);
 
 struct MaskedDense {
-  Dense values;  // x where the mask keeps it, else 0
+  Dense values;  // x where the mask is true, else 0
   Magnitudes magnitudes;
-  Index zeros = 0;  // of the values, -0.0 among them
+  Index zeros = 0;  // zero values, including -0.0
 };
-// Dense::pack(), magnitudes() and zeros() while each piece is in cache. x has a prunable dtype.
+// Fuses Dense::pack(), magnitudes() and zeros() over cached segments. x has a prunable dtype.
 MaskedDense mask_and_measure(const Dense& x, const Mask& keep);
 
-// sum |original| over the kept positions / sum |original|; 1 if the original is all zero. NaN
-// where an element is NaN or infinite: compare with !(energy >= x).
+// sum |original| over kept positions / sum |original|; 1 if the original is all zero. NaN if an
+// element is NaN or infinite: compare with !(energy >= x).
 double energy(const Magnitudes& m);
 
-// Elements that are 0, -0.0 among them.
+// Number of elements that are 0 or -0.0.
 Index zeros(const Dense& x);
 
-// The elements that are not 0 as numbers: nonzero_mask() without -0.0.
+// The elements that are nonzero as numbers: nonzero_mask() without -0.0.
 Mask value_mask(const Dense& x);
 
-// Elements that are kept and 0. x has a prunable dtype.
+// Number of kept elements that are 0. x has a prunable dtype.
 Index kept_zeros(const Dense& x, const Mask& keep);
 
 struct KeptMeasure {
   Magnitudes magnitudes;
-  Index zeros = 0;  // of x where the mask keeps it, and 0 elsewhere
+  Index zeros = 0;  // of x where the mask is true, 0 elsewhere
 };
-// In one pass, and without that tensor. x has a prunable dtype.
+// As mask_and_measure(), without the masked values. x has a prunable dtype.
 KeptMeasure measure_kept(const Dense& x, const Mask& keep);
 
 // Elements that are neither NaN nor infinite. x has a prunable dtype.
 Mask finite_mask(const Dense& x);
 
-// The sums over the finite elements, which others would hide.
+// Sums over the finite elements only.
 Magnitudes finite_magnitudes(const Dense& x, const Mask& keep);
 
-// The first NaN or infinity; none for dtypes that have none.
+// Offset of the first NaN or infinity; none for dtypes without such values.
 std::optional<Index> first_not_finite(const Dense& x);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// A tensor's name as the modules it lies in.
+// The modules in a tensor's name.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -7,22 +7,21 @@
 
 namespace sten {
 
-// A name in lower case, without its last part where that is "weight": modules, the last of which
-// has the tensor.
+// A name in lower case, without a final "weight". The last module owns the tensor.
 struct ModuleName {
   std::string text;
-  std::vector<std::string_view> path;   // its parts
-  std::string_view own;                 // the last that is not a number, without "_weight"
-  std::vector<std::string_view> words;  // of `own`, without the digits at their ends
+  std::vector<std::string_view> path;   // parts of the name
+  std::string_view own;                 // the last part that is not a number, without "_weight"
+  std::vector<std::string_view> words;  // of `own`, without digits at either end
   bool has_number = false;
 
   explicit ModuleName(std::string_view name);
-  // Deleted: the views are of its own text.
+  // Deleted, since views point to `text`.
   ModuleName(const ModuleName&) = delete;
   ModuleName& operator=(const ModuleName&) = delete;
 
   bool has_word(std::initializer_list<std::string_view> any) const;
-  // A layer that maps vectors, whatever it is for.
+  // Whether the name is that of a linear layer or convolution.
   bool is_layer() const {
     return has_word({"linear", "proj", "project", "projection", "mapping", "conv", "convolution",
                      "dense", "fc", "mlp"});

@@ -14,14 +14,13 @@ namespace {
 
 struct Blocks {
   Index m;
-  std::vector<Index> ns;  // that are looked for, ascending
+  std::vector<Index> ns;  // of the patterns to find, ascending
 };
 const std::vector<Blocks> looked_for = {
     {2, {1}}, {4, {1, 2}}, {8, {1, 2, 4}}, {10, {1}}, {20, {1}}};
 constexpr Index groups[] = {1, 4, 16};
 
-// The same of a list, in the same order, but for the blocks without nonzeros: f has nothing to say
-// of those.
+// As for_each_block() for a list of positions, in the same order; skips blocks without nonzeros.
 template <class F>
 void for_each_listed_block(const std::vector<Index>& at, const MatrixView& v, Index m, F&& f) {
   const Index blocks = ceil_div(v.cols, m);
@@ -44,11 +43,11 @@ void for_each_listed_block(const std::vector<Index>& at, const MatrixView& v, In
   }
 }
 
-// f(line, block, nonzeros) for the blocks of m along each line until it returns false.
+// Calls f(line, block, nonzeros) for the blocks of m along each line until f returns false.
 template <class F>
 void for_each_block(const Positions& nonzero, const MatrixView& v, Index m, F&& f) {
   if (nonzero.is_listed) return for_each_listed_block(nonzero.at, v, m, f);
-  if (nonzero.size() == 0) return;  // beside an extent of 0 the others may be huge
+  if (nonzero.size() == 0) return;  // with an extent of 0, the others may be huge
   const std::uint8_t* bits = nonzero.mask.bits.data();
   const Index blocks = ceil_div(v.cols, m);
   if (v.col_stride == 1) {
@@ -58,7 +57,7 @@ void for_each_block(const Positions& nonzero, const MatrixView& v, Index m, F&& 
           return;
     return;
   }
-  // Down columns: the blocks of all lines side by side, so that memory is read in its order.
+  // Down columns, visits the blocks of all lines together to read memory in order.
   std::vector<Index> counts(v.rows);
   for (Index batch = 0; batch < v.batches; ++batch)
     for (Index b = 0; b < blocks; ++b) {
@@ -72,7 +71,7 @@ void for_each_block(const Positions& nonzero, const MatrixView& v, Index m, F&& 
     }
 }
 
-// The most nonzeros of any block; more than `enough` once that is clear.
+// The maximum of nonzeros in a block; may stop at a value above `enough`.
 Index fullest_block(const Positions& nonzero, const MatrixView& v, Index m, Index enough) {
   Index most = 0;
   for_each_block(nonzero, v, m, [&](Index, Index, Index n) {
@@ -82,7 +81,7 @@ Index fullest_block(const Positions& nonzero, const MatrixView& v, Index m, Inde
   return most;
 }
 
-// Why the layout does not pack the positions; none where it does.
+// The reason why the layout cannot pack the positions; none if it can.
 std::optional<std::string> refusal(const Positions& nonzero, const Spec& layout) {
   const bool is_nmg = layout.is(Nmg::name) || layout.is(Nmgv::name);
   if (nonzero.is_listed && !is_nmg)
@@ -98,13 +97,13 @@ std::optional<std::string> refusal(const Positions& nonzero, const Spec& layout)
   }
 }
 
-// Whether whatever has pattern a has b too.
+// Whether pattern a implies pattern b.
 bool implies(const Pattern& a, const Pattern& b) {
   if (a.axis != b.axis) return false;
   if (b.g > 0) return a.n == b.n && a.m == b.m && a.g > 0 && a.g < b.g;
   if (b.m % a.m == 0 && b.n >= a.n * (b.m / a.m)) return a.n != b.n || a.m != b.m || a.g > 0;
   if (a.m % b.m == 0 && a.m != b.m && b.n >= a.n) return true;
-  // However they lie: a block of b.m meets at most so many of a.m.
+  // Bounds the blocks of a.m that a block of b.m overlaps in any alignment.
   return a.m != b.m && b.n >= a.n * ((b.m + a.m - 2) / a.m + 1);
 }
 
@@ -148,12 +147,13 @@ std::vector<Pattern> held_patterns(const Positions& nonzero) {
         if (most <= n) held.push_back({n, blocks.m, 0, axis});
     }
   }
-  // In groups only what no stricter pattern explains: with fillers that would be n:m:g too.
+  // Groups are tried for the strictest patterns only: filled with extra positions, the others would
+  // be n:m:g, too.
   const std::vector<Pattern> all = held;
   const auto kept = static_cast<double>(nonzero.count());
   const auto elements = static_cast<double>(nonzero.size());
   for (const Pattern& p : all) {
-    // Nor what is so empty that its groups can be filled up in many ways.
+    // Nearly empty patterns are skipped, whose groups could be filled in many ways.
     const auto filled = kept * static_cast<double>(p.m),
                slots = elements * static_cast<double>(p.n);
     if (implied(all, p) || 10 * filled < 9 * slots) continue;

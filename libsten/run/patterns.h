@@ -1,4 +1,4 @@
-// Which n:m and n:m:g patterns a tensor has, whatever wrote it.
+// Detection of n:m and n:m:g patterns in a tensor.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,30 +10,31 @@
 
 namespace sten {
 
-// n kept of m; with g > 0 in groups: n:m:g.
+// n:m; with g > 0 n:m:g.
 struct Pattern {
   Index n, m, g, axis;
-  std::string str() const;  // "2:4", "1:10:4 axis=0": axis 1 is left out for n:m, 0 for n:m:g
+  std::string str() const;  // "2:4", "1:10:4 axis=0", without default axes (n:m: 1, n:m:g: 0)
   Spec layout() const;
 };
 
-// Of 1:2 2:4 1:4 2:8 4:8 1:8 1:10 1:20 on both axes all that hold; and of the strictest of them
-// those n:m:g with g of 1, 4 and 16 that hold, fill a chunk and use nine of ten slots. None for a
-// tensor that is all zero, of rank below 2, or with lines shorter than m. Ends at the first block
-// that breaks the last of them. Of a list: in time and memory that grow with it.
+// Returns those of 1:2 2:4 1:4 2:8 4:8 1:8 1:10 1:20 that hold, on both axes; and for the strictest
+// of them, n:m:g with g of 1, 4 and 16 that hold, fill a chunk and use nine of ten slots. Returns
+// none for tensors that are all zero, of rank below 2, or with lines shorter than m. Stops at the
+// first block that violates the last candidate. Time and memory for a list are proportional to its
+// length.
 std::vector<Pattern> held_patterns(const Positions& nonzero);
-// Of the elements that are not 0; -0.0 is.
+// As above for the nonzero elements; -0.0 is zero.
 std::vector<Pattern> held_patterns(const Dense& x);
-// Without those that others imply: 2:4 also is 4:8, 1:8 also is 1:4.
+// The patterns that no other one implies: 2:4 implies 4:8, and 1:4 implies 1:8.
 std::string strictest(const std::vector<Pattern>& held);
 
-// Whether a tensor's size in the layout takes numbers that the tensor has, not those of the layout's
-// example: nm and nmg, which held_patterns() looks for, and nmgv.
+// Whether the layout's size depends on patterns of the tensor instead of the layout's example: nm
+// and nmg, which held_patterns() finds, and nmgv.
 bool is_pattern(std::string_view layout);
 
-// How a tensor of rank 2 or more breaks a structure; none if it holds, as one without elements
-// does. Error for a list of positions too large to pack, of other structures than nm,
-// nmg and nmgv.
+// Describes how a tensor of rank 2 or more violates a structure; none if the structure holds, or
+// the tensor is empty. Error for a list of positions that is too large to pack into a structure
+// other than nm, nmg and nmgv.
 std::optional<std::string> breach(const Positions& nonzero, const Spec& pattern);
 std::optional<std::string> breach(const Dense& x, const Spec& pattern);
 

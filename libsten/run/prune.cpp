@@ -24,7 +24,7 @@
 namespace sten {
 namespace {
 
-// One run over one checkpoint.
+// Pruning of one checkpoint.
 class Pruning {
  public:
   Pruning(const PruneOptions& o, const PruneRequest& request)
@@ -82,7 +82,7 @@ class Pruning {
  private:
   const Checkpoint& in() const { return rewrite_.input(); }
 
-  // Where no axis is named, n:m and n:m:g run along the inputs of a layer.
+  // By default, n:m and n:m:g run along the inputs of a layer.
   void follow_use() {
     for (std::size_t i = 0; i < plans_.tensors.size(); ++i) {
       auto& how = plans_.tensors[i];
@@ -94,8 +94,8 @@ class Pruning {
     }
   }
 
-  // A dry run only looks whether it could be written; and a pipe waits for its reader, when all
-  // else is known to be right.
+  // A dry run only checks that the file could be written. A pipe is opened last, since opening
+  // waits for its reader.
   static std::unique_ptr<OutputFile> open_mask_out(const PruneOptions& o) {
     if (o.mask_out.empty()) return nullptr;
     std::vector<NamedPath> inputs = {
@@ -106,7 +106,7 @@ class Pruning {
     return std::make_unique<OutputFile>(o.mask_out, o.output.force);
   }
 
-  // To one tensor, and those that have their masks.
+  // Restricts the run to `only` and the tensors with masks.
   void narrow() {
     if (!o_.masks_so_far.empty()) so_far_ = Checkpoint::open(o_.masks_so_far);
     for (std::size_t i = 0; i < plans_.tensors.size(); ++i) {
@@ -128,13 +128,13 @@ class Pruning {
       if (first_[i] != i)
         tied_.push_back(fmt::format("{} and {}", quote(in().tensors()[first_[i]].name),
                                     quote(in().tensors()[i].name)));
-    // In another order they share no mask.
+    // Permuted tensors share no mask.
     for (const std::size_t i : order_)
       if (reordering_.moves(i) || reordering_.moves(first_[i])) first_[i] = i;
   }
 
-  // The values to rank, by the policy on NaN and infinity, in the order they will have. They rank
-  // above all numbers, as their bits do, unless they are to be 0.
+  // The values to rank, in their final order and with NaN and infinity replaced by the policy.
+  // Unless zeroed, NaN and infinity rank above all numbers, as their bits do.
   Dense load(std::size_t i, Device device = Device::cpu) const {
     if (device != Device::cpu && reordering_.moves(i)) return load(i).to(device);
     const Dense x = load_permuted(i, device);
@@ -156,7 +156,7 @@ class Pruning {
     return x;
   }
 
-  // f(scores of tensor i), or f(nullptr) where it needs none.
+  // Calls f(scores of tensor i), or f(nullptr) without scores.
   template <class F>
   auto with_scores(std::size_t i, F&& f) const {
     if (!plans_.tensors[i]->needs_scores) return f(static_cast<const Dense*>(nullptr));
@@ -169,7 +169,7 @@ class Pruning {
     return f(&scores);
   }
 
-  // f(), whose errors are those of tensor t.
+  // Calls f(); adds tensor t to its errors.
   template <class F>
   auto of_tensor(const TensorInfo& t, F&& f) const {
     try {
@@ -179,7 +179,7 @@ class Pruning {
     }
   }
 
-  // Before any tensor is changed: the next weight may come first in the file.
+  // Before any tensor changes, since the next weight may come first in the file.
   void find_permutations() {
     for (const std::size_t i : reordering_.firsts()) {
       const CheckpointTensor& t = in().tensors()[i];
@@ -199,7 +199,7 @@ class Pruning {
     }
   }
 
-  // Tied tensors count once, as the first of them.
+  // Tied tensors count once.
   void find_global() {
     for (const std::size_t i : order_)
       if (plans_.tensors[i]->global && first_[i] == i) union_.push_back(i);
@@ -223,7 +223,7 @@ class Pruning {
     for (std::size_t k = 0; k < union_.size(); ++k) place_[union_[k]] = k;
   }
 
-  // Before the first tensor is written: the model's order is not the file's.
+  // Before the first tensor is written, since the model's order is not that of the file.
   void calibrate() {
     std::vector<CalibratedWeight> weights;
     for (const std::size_t i : order_) {
@@ -267,10 +267,10 @@ class Pruning {
 
   struct Pruned {
     Mask keep;
-    std::optional<Tensor> tensor;  // if choosing and packing was one step
+    std::optional<Tensor> tensor;  // if choosing and packing were one step
   };
 
-  // The file that has the mask of tensor i; nullptr: it is to be chosen.
+  // The file with the mask of tensor i; nullptr if the mask is chosen by a sparsifier.
   const Checkpoint* masks_for(std::size_t i) const {
     if (masks_) return &*masks_;
     return plans_.tensors[i]->sparsifier.is("same-pattern") ? &*so_far_ : nullptr;
@@ -286,14 +286,14 @@ class Pruning {
       return {stored_mask ? both(std::move(keep), *stored_mask) : std::move(keep), {}};
     }
     Spec spec = how.sparsifier;
-    // 63 bits: a spec's integers are signed.
+    // 63 bits, since a spec's integers are signed.
     if (how.has_seed) spec.set("seed", static_cast<Index>(seed_for(o_.seed, t.name) >> 1));
     if (how.by_gradient)
       return {registry().sparsifier(spec).select(
                   gradient_ranks(x, *scores, ranks_are_wide(x, *scores))),
               {}};
     const Hints hints{nullptr, scores, nullptr};
-    // These do not look at magnitudes, which would rank NaN and infinity above all numbers.
+    // Sparsifiers that ignore magnitudes, which would rank NaN and infinity above all numbers.
     const bool blind = request_.nan() == Nan::keep && (spec.is("random") || spec.is("relu"));
     Pruned p;
     if (!blind && !how.to.is(Dense::name) && !stored_mask) {
@@ -310,7 +310,7 @@ class Pruning {
     return p;
   }
 
-  // Where a tensor is pruned.
+  // The device that prunes a tensor.
   Device device_for(std::size_t i) const {
     if (device_ == Device::cpu) return device_;
     const TensorPlan& how = *plans_.tensors[i];
@@ -324,18 +324,18 @@ class Pruning {
   }
 
   Tensor change(std::size_t i) {
-    if (!plans_.tensors[i])  // it is in another order alone
+    if (!plans_.tensors[i])  // only permuted
       return reordering_.moved(i, in().load(in().tensors()[i]).to_dense());
     if (layers_ && plans_.tensors[i]->calibrated) return change_calibrated(i);
     const Dense x = load(i, device_for(i));
-    // Tensors that are tied share the mask of the first.
+    // Tied tensors share the mask of the first one.
     return with_scores(plans_.tensors[i]->global ? first_[i] : i,
                        [&](const Dense* scores) { return change(i, x, scores); });
   }
 
   Tensor change(std::size_t i, const Dense& x, const Dense* scores) {
     const CheckpointTensor& t = in().tensors()[i];
-    // What is wrong with the files of masks is not this tensor's fault.
+    // Errors of mask files do not name this tensor.
     const Checkpoint* masks = masks_for(i);
     const Pruned pruned = masks ? Pruned{read_mask(*masks, t).to(x.device()), {}}
                                 : of_tensor(t, [&] { return choose(i, x, scores); });
@@ -343,7 +343,7 @@ class Pruning {
     return of_tensor(t, [&] { return change_by_mask(i, x, pruned); });
   }
 
-  // What is kept as it is.
+  // The tensor after masking.
   Tensor change_by_mask(std::size_t i, const Dense& x, const Pruned& pruned) {
     const Mask& keep = pruned.keep;
     if (plans_.tensors[i]->to.is(Dense::name) && request_.nan() != Nan::keep) {
@@ -355,7 +355,7 @@ class Pruning {
     const Tensor after =
         pruned.tensor ? *pruned.tensor : registry().pack(x, keep, plans_.tensors[i]->to);
     KeptMeasure m = measure_kept(x, keep);
-    // Infinities would hide everything else.
+    // Infinities would hide all other values.
     if (request_.nan() == Nan::keep) m.magnitudes = finite_magnitudes(x, keep);
     summary_->add(i, x, keep, after, m.magnitudes, m.zeros);
     return after.to(Device::cpu);
@@ -386,19 +386,18 @@ class Pruning {
   const PruneOptions& o_;
   const PruneRequest& request_;
   const Device device_;
-  std::unique_ptr<OutputFile>
-      mask_file_;  // before the input is read: a hopeless one is found first
+  std::unique_ptr<OutputFile> mask_file_;  // opened before the input is read, to fail early
   Rewrite rewrite_;
   std::optional<Checkpoint> masks_, so_far_;
   std::optional<ScoreFile> scores_;
   std::unique_ptr<LayerSource> layers_;
   PruneRequest::TensorPlans plans_;
-  std::vector<bool> transposed_;  // by number of a tensor: a matrix [in, out]
+  std::vector<bool> transposed_;  // per tensor: a matrix [in, out]
   Reordering reordering_;
-  std::vector<std::size_t> order_;  // chosen tensors by natural order of their names
-  std::vector<std::size_t> first_;  // of equal tensors, by number
-  std::vector<std::size_t> union_;  // those that share one threshold
-  std::vector<std::size_t> place_;  // of a tensor in union_
+  std::vector<std::size_t> order_;  // chosen tensors in natural order of names
+  std::vector<std::size_t> first_;  // per tensor: the first of its equals
+  std::vector<std::size_t> union_;  // tensors under a global threshold
+  std::vector<std::size_t> place_;  // index of a tensor in union_
   std::optional<GlobalRanks> ranks_;
   std::optional<GlobalMagnitude> global_;
   std::vector<std::optional<Spec>> layouts_;  // of the chosen tensors

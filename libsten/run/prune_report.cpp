@@ -107,7 +107,7 @@ Report PruneSummary::finish(const Known& known) {
   return r;
 }
 
-// The energy of the given order is known where the order was chosen by what then stays.
+// The original order's energy is known if the permutation was chosen by kept magnitude.
 void PruneSummary::add_permutation(Report& r, const Reordering& reordering) {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (rows_[i].empty() || !reordering.moves(i)) continue;

@@ -1,4 +1,4 @@
-// What a run of sten-prune says of its result: rows, a total, notes and facts.
+// Report of sten-prune: rows, a total, notes and facts.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,33 +13,33 @@ namespace sten {
 
 class PruneSummary {
  public:
-  // All of them stay valid, and as they are.
+  // Keeps references to all arguments, which must not change.
   PruneSummary(const PruneOptions& options, const PruneRequest& request, const Rewrite& rewrite,
                const PruneRequest::TensorPlans& plans, const std::vector<bool>& are_in_by_out);
 
-  // Tensor i: x became `after`, `zero` elements of which are 0; `m` over what `keep` keeps.
+  // Adds tensor i: x became `after`, with `zero` zeros; `m` has the magnitudes kept by `keep`.
   void add(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after,
            const Magnitudes& m, Index zero);
-  // Of a tensor pruned by what goes into it: the errors of its outputs (calibrate/layer.h).
+  // Adds the output errors of a tensor that was pruned with calibration (calibrate/layer.h).
   void add_errors(std::size_t i, double before, double after);
-  // Of all that was added.
+  // The energy over all added tensors.
   double kept_energy() const { return energy(total_.magnitudes); }
 
-  // What only the run knows.
-  struct Threshold {  // for several tensors together
+  // Results that only the run knows.
+  struct Threshold {  // over several tensors
     Index dropped, elements;
     bool of_blocks;
     std::size_t tensors;
   };
   struct Known {
-    const std::vector<std::size_t>& order;  // of the chosen tensors in the report
+    const std::vector<std::size_t>& order;  // of the report's rows
     const std::vector<std::string>& tied;   // pairs of names
     std::optional<Threshold> threshold;
     const Reordering& reordering;
   };
-  // All of the report but what add_file() adds; once.
+  // Completes the report, except for add_file(); call once.
   Report finish(const Known& known);
-  // The size of the output, once it is there.
+  // Adds the size of the written output.
   void add_file(Report& r, Index bytes) const;
 
  private:
@@ -61,7 +61,7 @@ class PruneSummary {
   } total_;
   Report report_ = prune_report();
   bool has_errors_ = false;
-  std::vector<std::vector<Cell>> rows_;  // by number of a tensor
+  std::vector<std::vector<Cell>> rows_;  // per tensor
 };
 
 }  // namespace sten

@@ -33,7 +33,7 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
   if (!o.rules_file.empty())
     for (Rule& r : read_rules(o.rules_file)) rules_.push_back(std::move(r));
 
-  // With masks --to is a layout and nothing else.
+  // With masks, --to can only be a layout.
   const Spec structure = o.mask.empty() ? structure_of(o) : Spec::parse(o.structure);
   const bool says_how = o.sparsity || o.at || o.method != "magnitude" ||
                         !structure.is("unstructured") || o.scope.value_or("local") != "local";
@@ -170,7 +170,8 @@ PruneRequest::TensorPlans PruneRequest::plans(const Checkpoint& in, const Checkp
     out.skipped = s.skipped;
     out.why = std::move(s.why);
     for (std::size_t i = 0; i < s.chosen.size(); ++i) {
-      // Statistics of a file may be of a convolution's columns; a model's run has none of them.
+      // Files can have statistics of a convolution's columns; calibration by a model's run does not
+      // compute them.
       const bool is_convolution = in.tensors()[i].shape.size() > 2;
       if (s.chosen[i] && is_convolution && !out.why.empty() && !options_.calibrate.empty())
         out.why[i] = SkipReason::convolution;
@@ -232,7 +233,7 @@ void PruneRequest::plan_by_rules(const Checkpoint& in, TensorPlans& out) const {
   }
 }
 
-// The tensors that have a mask; patterns may leave some of them out.
+// Plans for the tensors that have a mask and that patterns do not exclude.
 void PruneRequest::plan_by_masks(const Checkpoint& in, const Checkpoint& masks,
                                  TensorPlans& out) const {
   const std::vector<bool> included = TensorNames(in).chosen(options_.patterns);

@@ -1,4 +1,4 @@
-// What the options of sten-prune come to for each tensor.
+// The plans of sten-prune for the tensors of a checkpoint.
 #pragma once
 #include "libsten/run/tensor_plan.h"
 
@@ -6,24 +6,24 @@ namespace sten {
 
 enum class Nan { error, keep, zero };
 
-// The options checked for themselves, before any file is read: Error (usage).
+// Checks the options before any file is read: Error (usage).
 class PruneRequest {
  public:
   explicit PruneRequest(const PruneOptions& options);
 
-  const Options& values() const { return values_; }  // those that decide values, canonical
+  const Options& values() const { return values_; }  // options that decide values, canonical
   Nan nan() const { return nan_; }
-  std::string text() const;   // of the default treatment, for reports
-  std::string to() const;     // the layout it leads to
+  std::string text() const;   // of the default plan, for reports
+  std::string to() const;     // its layout
   std::string scope() const;  // local, row or global
 
   struct TensorPlans {
-    std::vector<std::optional<TensorPlan>> tensors;  // none: left as it is
+    std::vector<std::optional<TensorPlan>> tensors;  // none: unchanged
     Index chosen = 0;
-    Index skipped = 0;            // matched by a glob, but nothing that can be pruned
-    std::vector<SkipReason> why;  // of a selection by default, those without a treatment
+    Index skipped = 0;            // matched by a glob, but not prunable
+    std::vector<SkipReason> why;  // skip reasons of a default selection
   };
-  // For the tensors of a checkpoint; `masks` if a file of them is to be applied.
+  // Plans for the tensors of a checkpoint; `masks`: a file of masks to apply, or nullptr.
   TensorPlans plans(const Checkpoint& in, const Checkpoint* masks) const;
 
  private:
@@ -33,7 +33,7 @@ class PruneRequest {
   void plan_by_rules(const Checkpoint& in, TensorPlans& out) const;
 
   const PruneOptions& options_;
-  std::optional<TensorPlan> default_;  // none: rules or masks alone decide
+  std::optional<TensorPlan> default_;  // none: only rules or masks apply
   std::vector<Rule> rules_;
   std::vector<std::optional<TensorPlan>> plans_;  // of the rules; none: keep
   Spec mask_to_;

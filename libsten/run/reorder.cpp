@@ -11,7 +11,7 @@
 namespace sten {
 namespace {
 
-// The pieces between '*'.
+// The segments between '*'.
 std::vector<std::string> segments_of(std::string_view text) {
   std::vector<std::string> pieces(1);
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -27,7 +27,7 @@ std::vector<std::string> segments_of(std::string_view text) {
   return pieces;
 }
 
-// Of a weight's name; "" where it has none.
+// The name of the bias of a weight; "" if the weight has none.
 std::string bias_of(const std::string& name) {
   constexpr std::string_view weight = "weight";
   if (!name.ends_with(weight)) return "";
@@ -35,7 +35,7 @@ std::string bias_of(const std::string& name) {
   return at == 0 || name[at - 1] == '.' ? name.substr(0, at) + "bias" : "";
 }
 
-// out[r, c] = x[rows[r], columns[c]]; nullptr: as they are. A vector has one column.
+// out[r, c] = x[rows[r], columns[c]]; nullptr: the identity. A vector has one column.
 Dense gathered(const Dense& x, const std::vector<Index>* rows, const std::vector<Index>* columns) {
   const Index n = x.extents[0], width = n ? x.size() / n : 0;
   Dense out{x.extents, Values::uninitialized(x.dtype(), x.size())};
@@ -173,10 +173,10 @@ void Reordering::add(const std::string& what, std::size_t first, std::size_t nex
   ++biases_;
 }
 
-// Columns are moved before rows are chosen.
+// Sorts weights so that columns are permuted before rows are chosen.
 void Reordering::sort() {
   std::vector<std::size_t> sorted;
-  std::vector<char> state(rows_.size());  // 1: on the way to it, 2: sorted
+  std::vector<char> state(rows_.size());  // 1: being visited, 2: sorted
   for (const std::size_t start : firsts_) {
     std::vector<std::size_t> path;
     for (std::size_t i = start; i != none && rows_[i] == i && state[i] != 2; i = columns_[i]) {

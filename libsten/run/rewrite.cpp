@@ -21,7 +21,7 @@ void check_location(const std::string& input, const std::string& output) {
   check_outputs({{"", input}}, {{"-o", output}});
   std::error_code none;
   if (!is_sharded(input)) {
-    // Standard output may lead into the input.
+    // Standard output may be redirected to the input.
     if (fs::is_regular_file(input, none)) refuse_same_file(output, MappedFile::open(input));
     return;
   }
@@ -35,11 +35,11 @@ void check_file(const std::string& output) {
   std::error_code none;
   if (fs::is_directory(output, none))
     fail("{}: is a directory; {}/ puts the output into it", printable(output), printable(output));
-  // What .onnx can take is known when the input is read.
+  // Whether the output can be .onnx depends on the input.
   if (!is_onnx_name(output)) check_output_name(output, Written::checkpoint);
 }
 
-// Before the input is read, which may be a pipe that takes hours.
+// Before the input is read, which may be a slow pipe.
 std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
                                               const OutputOptions& options) {
   const bool directory = is_sharded(input);
@@ -82,7 +82,7 @@ Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string pro
       input_(Checkpoint::open(input)) {
   if (!input_.index() && is_onnx_name(options_.path) && !input_.is_onnx())
     check_output_name(options_.path, Written::checkpoint);
-  // A directory may be called as the input is.
+  // A directory may have the name of the input.
   if (input_.index() && !options_.path.empty() &&
       resolved(input).extension() != resolved(options_.path).extension())
     check_output_name(options_.path, Written::directory);
@@ -127,7 +127,7 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
       bytes_ += changed.bytes();
       if (out_) out_->add(i, changed);
     } else {
-      if (t.is_sparse()) {  // damage is not passed on
+      if (t.is_sparse()) {  // refuses damaged tensors instead of copying them
         (void)input_.load(t);
         input_.drop(t);
       }

@@ -1,5 +1,5 @@
-// The way of every program that changes a checkpoint: read it once from front to back, write it
-// anew, the chosen tensors changed and all others bytewise.
+// Rewriting a checkpoint: reads it once from front to back, and writes it with the chosen tensors
+// changed and the others copied byte by byte.
 #pragma once
 #include <functional>
 #include <memory>
@@ -11,56 +11,56 @@
 
 namespace sten {
 
-// Where results go.
+// Destination of the output.
 struct OutputOptions {
-  std::string path;                 // "-" is standard output; empty with dry_run
-  bool force = false;               // the result of an earlier run may be replaced
-  bool dry_run = false;             // everything is computed and reported, nothing written
-  bool in_new_folder = false;       // which a dry run does not make
-  bool keep_other_weights = false;  // a directory's weights in other files are copied too
-  bool writes_graph = true;         // what comes of an ONNX model is one, where layouts allow it
+  std::string path;                 // "-": standard output; empty with dry_run
+  bool force = false;               // replace an existing output
+  bool dry_run = false;             // compute and report, but write nothing
+  bool in_new_folder = false;       // create the folder, except in a dry run
+  bool keep_other_weights = false;  // copy a directory's weights in other files, too
+  bool writes_graph = true;         // the output of an ONNX model is ONNX, if layouts allow it
 };
 
 struct Outcome {
   Report report;
-  std::optional<Error> failure;  // to be said after the report: a check that did not hold, say
-  std::vector<std::string> details = {};  // lines for those who ask for more
+  std::optional<Error> failure;           // printed after the report: a failed check, for instance
+  std::vector<std::string> details = {};  // lines for -v
 };
 
-// Flags and their values, in canonical order; a flag may come several times.
+// Flags and values in canonical order. A flag may occur several times.
 using Options = std::vector<std::pair<std::string, std::string>>;
 
-// "flag=value" of each, as provenance has them.
+// "flag=value" of each option, as in provenance.
 std::vector<std::string> option_texts(const Options& options);
 
-// Error (usage) for a flag's value that is not within [0, 1].
+// Error (usage) for a flag's value outside of [0, 1].
 void check_fraction(const char* flag, const std::optional<double>& value);
 
 class Rewrite {
  public:
-  // Checks that the output can be written before the input is read. `options`, those that decide
-  // values, go into the output's provenance; without any, provenance gets no new step.
+  // Checks that the output can be written before the input is read. `options`: the options that
+  // decide values, for the output's provenance; if empty, provenance gets no new step.
   Rewrite(const std::string& input, OutputOptions output, std::string program, Options options);
-  // The output's thread may still be copying from the input.
+  // The thread of the output may still be copying from the input.
   ~Rewrite() { out_.reset(); }
   Rewrite(const Rewrite&) = delete;
   Rewrite& operator=(const Rewrite&) = delete;
 
   const Checkpoint& input() const { return input_; }
-  // The output has this metadata, too, where the input has none under the same key.
+  // Adds the metadata of `of` to the output, except for keys that the input has.
   void add_metadata(const Checkpoint& of);
-  // Error where the output cannot take the tensors in the layouts they will have; what run() begins
-  // with, for those who have other work before it.
+  // Error if the output cannot store the tensors in the layouts `to`. run() starts with this check,
+  // which callers can do earlier.
   void check(const std::vector<std::optional<Spec>>& to) const;
-  // Calls change(number in input().tensors()) for the tensors that have a layout in `to`, which is
-  // what they will be in; the others are copied.
+  // Calls change(index in input().tensors()) for each tensor with a layout in `to`, the layout of
+  // the result. Copies all other tensors.
   void run(const std::vector<std::optional<Spec>>& to, bool show_progress,
            const std::function<Tensor(std::size_t)>& change);
-  // Says in notes which part of a pipeline this is, and which weights in other files of a directory
-  // are not in the output.
+  // Adds notes to r: the part of a pipeline that was read, and weights in other files of a
+  // directory that the output lacks.
   void add_notes(Report& r) const;
-  // Puts the output in place, together with another one. The size of its files, or of the tensors
-  // alone if nothing is written.
+  // Commits the output, and `beside` with it. Returns the size of the files; in a dry run, of the
+  // tensors.
   std::uint64_t commit(Output* beside = nullptr);
 
  private:
@@ -69,25 +69,25 @@ class Rewrite {
   OutputOptions options_;
   std::string program_;
   Options values_;
-  std::unique_ptr<CheckpointOutput> out_;  // before input_: a hopeless output is found first
+  std::unique_ptr<CheckpointOutput> out_;  // before input_, to fail early
   Checkpoint input_;
-  LeftBehind left_;  // of its directory
+  LeftBehind left_;  // in the input's directory
   Metadata more_metadata_;
   std::uint64_t bytes_ = 0;
 };
 
-// The layout `to` for the chosen tensors.
+// The layout `to` for each chosen tensor.
 std::vector<std::optional<Spec>> layouts_for(const Selection& s, const Spec& to);
 
-// The metadata with one more step in its provenance.
+// The metadata with one more step of provenance.
 Metadata with_provenance(Metadata metadata, const std::string& program, const Options& options);
 
-// The columns of a report on changed tensors: `before` describes the tensor before its sparsity, energy,
-// bytes, padding and fit, `after` follows them.
+// The columns of a report on changed tensors: `before`, then sparsity, energy, bytes, padding and
+// fit, then `after`.
 std::vector<Column> changed_columns(const std::vector<Column>& before,
                                     const std::vector<Column>& after = {});
 
-// Numbers of tensors in natural order of their names: how reports list them.
+// Indices of tensors in natural order of names, as in reports.
 std::vector<std::size_t> natural_order(const Checkpoint& c, const Selection& s);
 
 }  // namespace sten

@@ -53,7 +53,7 @@ std::vector<Rule> split_rule(const Rule& rule) {
 }
 
 std::vector<Rule> read_rules(const std::string& path) {
-  // Far beyond one rule for every tensor.
+  // Far above one rule per tensor.
   constexpr std::size_t most = std::size_t{16} << 20, most_rules = std::size_t{1} << 16;
   const MappedFile file = MappedFile::open(path);
   const auto bytes = file.bytes();

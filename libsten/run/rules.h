@@ -10,17 +10,17 @@ namespace sten {
 struct Rule {
   std::string pattern;
   Spec spec;          // a sparsifier, nm:..., nmg:..., or keep
-  std::string where;  // for messages: "--rule" or "FILE:LINE"
+  std::string where;  // "--rule" or "FILE:LINE", for messages
 };
 
-// The first '=' outside of "[=]" splits; spaces around it do not count. Error (usage).
+// Parses PATTERN=SPEC at the first '=' outside of "[=]"; ignores spaces around it. Error (usage).
 Rule parse_rule(const std::string& text, const std::string& where);
 
-// One rule for each pattern of a rule's list (pattern_list()).
+// Splits a rule into one per pattern of its list (pattern_list()).
 std::vector<Rule> split_rule(const Rule& rule);
 
-// One rule a line, split; blank lines and what follows a '#' at a line's begin or after a space are
-// skipped. Error names the line.
+// Reads one rule per line, split by split_rule(). Blank lines and comments are skipped; a comment
+// is a '#' at the start of a line or after a space, and the text behind it. Error with the line.
 std::vector<Rule> read_rules(const std::string& path);
 
 }  // namespace sten

@@ -47,7 +47,7 @@ void TensorNames::for_each_match(const std::string& pattern, const std::string& 
   std::vector<std::size_t> found;
   for (auto at = begin; at != by_name_.end() && names_[*at].starts_with(prefix); ++at) {
     if (p.matches(names_[*at])) found.push_back(*at);
-    if (p.is_literal()) break;  // it is the first of those that begin so
+    if (p.is_literal()) break;  // the first match of the prefix is the only one
   }
   std::sort(found.begin(), found.end());
   for (const std::size_t i : found) f(i);

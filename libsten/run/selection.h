@@ -1,4 +1,4 @@
-// Which tensors of a checkpoint a program works on.
+// Selection: the tensors of a checkpoint that a program works on.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,41 +11,42 @@
 namespace sten {
 
 struct Patterns {
-  std::vector<std::string> include;  // replaces the rule of spared() if not empty
+  std::vector<std::string> include;  // replaces the default selection if not empty
   std::vector<std::string> exclude;
 };
 
 struct Selection {
-  std::vector<bool> chosen;  // by number in Checkpoint::tensors()
+  std::vector<bool> chosen;  // per tensor
   Index count = 0;
-  Index skipped = 0;  // matched by a pattern that names many, but not fit for it
-  // Why the others are not chosen, by number too; empty where patterns name those that are.
+  Index skipped = 0;  // matched by a pattern of several names, but unfit
+  // Skip reasons per tensor; empty if patterns name the chosen tensors.
   std::vector<SkipReason> why;
 };
 
-// What a rule or flag names.
+// The purpose of a rule or flag.
 enum class Purpose {
-  prune,    // dtypes with a magnitude, rank >= 2
-  convert,  // any dtype whose elements have an address; sparse tensors are chosen by default too
+  prune,    // prunable dtypes, rank >= 2
+  convert,  // dtypes with addressable elements; by default also sparse tensors
 };
 
-// Why a tensor is not fit for the purpose; "" if it is.
+// The reason why a tensor is unfit for the purpose; "" if it is fit.
 std::string unfit(const TensorInfo& t, Purpose purpose);
 
-// The names of a checkpoint, in an order that finds those of a pattern without a look at all: for
+// An index of a checkpoint's names that finds the matches of a pattern without a linear search, for
 // many patterns.
 class TensorNames {
  public:
   explicit TensorNames(const Checkpoint& c);
-  // In messages `of` is what has them, and `kind` what they are names of.
+  // `of` and `kind` describe the owner and the kind of the names in messages.
   TensorNames(std::vector<std::string> names, std::string of, std::string kind = "tensors");
-  // f(number of a tensor) for those the pattern matches, ascending. Error (usage) that begins with
-  // `flag` and suggests the nearest name if there are none.
+  // Calls f(index) for the matches of a pattern, ascending. Error (usage) without a match, starting
+  // with `flag` and suggesting the nearest name.
   void for_each_match(const std::string& pattern, const std::string& flag,
                       const std::function<void(std::size_t)>& f) const;
-  // Each pattern of each list (pattern_list()); what is a name as it stands is one.
+  // Splits lists (pattern_list()) into patterns. A list that is a name of a tensor counts as one
+  // pattern.
   std::vector<std::string> listed(const std::vector<std::string>& patterns) const;
-  // Those that the patterns choose, whatever the tensors are; all without --include.
+  // Whether the patterns choose each tensor, of any kind. Without --include, all are chosen.
   std::vector<bool> chosen(const Patterns& patterns) const;
 
  private:
@@ -54,20 +55,20 @@ class TensorNames {
   std::vector<std::size_t> by_name_;
 };
 
-// The same for one pattern.
+// As TensorNames::for_each_match(), for one pattern.
 void for_each_match(const Checkpoint& c, const std::string& pattern, const std::string& flag,
                     const std::function<void(std::size_t)>& f);
 
-// Without --include the rule of spared(), and the array of a .npy file. Error (usage) for a pattern
-// that matches nothing, with the nearest name; for a literal name of a tensor that is not fit for
-// the purpose.
+// Selects tensors for a purpose. Without --include, applies the default selection; the array of a
+// .npy file is always selected. Error (usage) for a pattern without a match, with the nearest name,
+// and for the literal name of an unfit tensor.
 Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose purpose);
 
-// Of reports on tensors: what an ONNX graph calls the weight, where its name does not say it.
+// Column of reports: the name of a weight in an ONNX graph, if the tensor's name differs.
 inline const Column module_column{"module", "", Unit::text, true};
 void add_module(const Report& r, std::vector<Cell>& row, const TensorInfo& t);
 
-// For -v: "selected NAME", "selected NAME (MODULE)", for each row of a report on tensors.
+// For -v: "selected NAME", "selected NAME (MODULE)" per row of a report on tensors.
 std::vector<std::string> selected_rows(const Report& r);
 // For -v: "left alone NAME: embedding", in natural order of names.
 std::vector<std::string> skipped_rows(const Checkpoint& c, const std::vector<SkipReason>& why);

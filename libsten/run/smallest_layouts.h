@@ -1,4 +1,4 @@
-// In which layouts the tensors of a checkpoint take least.
+// The smallest layout of each tensor of a checkpoint.
 #pragma once
 #include <optional>
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace sten {
 
-// By number of a tensor, for those chosen: the layout in which it takes the fewest bytes, of those
-// that hold all of its numbers other than 0. Of equals its own layout, then dense, then the first
-// in reports. One without rows and columns stays as it is. Reads each tensor once.
+// Returns for each chosen tensor the layout with the fewest bytes that holds all nonzero values.
+// Among equals, the tensor's own layout comes first, then dense, then the order of reports. Tensors
+// that are not matrices are unchanged. Reads each tensor once.
 std::vector<std::optional<Spec>> smallest_layouts(const Checkpoint& in,
                                                   const std::vector<bool>& chosen,
                                                   bool show_progress);

@@ -1,4 +1,4 @@
-// Pruning what is sparse already: nothing stays where nothing was stored.
+// Pruning of sparse tensors: only stored positions can be kept.
 #pragma once
 #include <optional>
 
@@ -6,17 +6,17 @@
 
 namespace sten {
 
-// Where elements of the tensor `t` of `in`, which is x, may stay when `sparsifier` chooses: what it
-// stores, or whole blocks that hold a nonzero. None where anything may: for a dense tensor, and a
-// structure that keeps its share whatever is there.
+// Returns the positions of x, the tensor `t` of `in`, that `sparsifier` may keep: stored positions,
+// or whole blocks that hold a nonzero. Returns none for no restriction: for a dense tensor, and for
+// a structure that keeps a fixed share.
 std::optional<Mask> where_stored(const Checkpoint& in, const TensorInfo& t, const Dense& x,
                                  const Spec& sparsifier);
 
-// What both keep; b is on the CPU.
+// The intersection of two masks; b is on the CPU.
 Mask both(Mask a, const Mask& b);
 
-// What the sparsifier, which ranks by scores and has a sparsity, keeps of the elements that are
-// stored: as many as of all of them, if there are so many.
+// Selects among stored positions by scores. Keeps as many elements as the sparsifier would keep of
+// the whole tensor, or all stored ones if there are fewer.
 Mask select_stored(const Dense& x, const Dense& scores, const Mask& stored, Spec sparsifier);
 
 }  // namespace sten

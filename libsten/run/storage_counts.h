@@ -1,4 +1,4 @@
-// What a tensor stores, counted without its dense form where that would be far larger.
+// Storage counts of a tensor, computed without its dense form if that would be far larger.
 #pragma once
 #include "libsten/run/measure.h"
 #include "libsten/tensor/tensor.h"
@@ -6,12 +6,12 @@
 namespace sten {
 
 struct StorageCounts {
-  Index stored = 0;  // positions; of dense those whose bits are not all zero
-  Index zeros = 0;   // elements of the tensor that are 0 as numbers, -0.0 among them
+  Index stored = 0;  // stored positions; of dense: elements with nonzero bits
+  Index zeros = 0;   // elements that are 0 or -0.0
 };
 StorageCounts storage_counts(const Tensor& t);
 
-// All its elements, or where dense would be far larger, the stored ones as a line.
+// All elements; or only the stored ones, as a vector, if the dense form would be far larger.
 Dense elements_stored(const Tensor& t);
 
 }  // namespace sten

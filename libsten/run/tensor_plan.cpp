@@ -12,7 +12,7 @@ namespace {
 
 std::string number_text(double v) { return fmt::format("{}", v); }
 
-// So that they are the sparsifier's.
+// If so, the layout gets those of the sparsifier.
 bool lacks_parameters(const Spec& layout) {
   return layout.args().empty() && registry().needs_parameters(layout.name());
 }
@@ -38,7 +38,7 @@ Spec unstructured_sparsifier(const PruneOptions& o) {
   return Spec(is_calibrated(o) ? "magnitude" : o.method).set("sparsity", sparsity_of(o));
 }
 
-// Of structure block, checked, its keys in canonical order.
+// The checked sparsifier of structure block, with keys in canonical order.
 Spec block_sparsifier(const PruneOptions& o, const Spec& structure) {
   structure.check_keys({"h", "w", "dims"});
   Spec s = Spec("block-magnitude").set("sparsity", sparsity_of(o));
@@ -47,12 +47,12 @@ Spec block_sparsifier(const PruneOptions& o, const Spec& structure) {
   return s;
 }
 
-// Whether an unstructured choice takes the same share of each row; that of wanda does, as published.
+// Whether an unstructured method prunes each row equally; wanda does, as published.
 bool takes_rows(const PruneOptions& o) {
   return o.scope == "row" || (!o.scope && o.method == "wanda");
 }
 
-// What its sparsifier asks for, and where it goes.
+// Sets the fields that follow from the sparsifier, and the layout.
 void finish(TensorPlan& t, const std::string& to) {
   const Sparsifier by = registry().sparsifier(t.sparsifier);
   t.needs_scores = t.by_gradient || by.needs_scores();
@@ -97,7 +97,7 @@ Spec resolve_to(const std::string& text, const Spec& sparsifier) {
                to.name(), to.name());
   Spec layout = registry().canonical(to);
   if (!own || !is_structure(*own) || !is_structure(to)) return layout;
-  // More of each n than there is room for: that holds for any blocks, along either axis.
+  // The sparsifier keeps more than n of m: an error for any blocks along either axis.
   const auto kept = registry().sparsifier(sparsifier).share(),
              room = registry().sparsifier(own_sparsifier(layout)).share();
   if (kept && room && kept->n * room->m > room->n * kept->m)

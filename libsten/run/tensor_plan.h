@@ -1,4 +1,4 @@
-// How a tensor is pruned: what the options and rules of sten-prune come to.
+// Tensor plan: how sten-prune prunes a tensor, by its options and rules.
 #pragma once
 #include <optional>
 
@@ -8,27 +8,27 @@
 namespace sten {
 
 struct TensorPlan {
-  Spec sparsifier;  // without a seed, which each tensor gets its own of; "" with a mask
+  Spec sparsifier;  // without a seed, which differs per tensor; "" with a mask
   Spec to;
-  bool global = false;        // in the union that has one threshold
-  bool needs_scores = false;  // of a file beside the checkpoint
-  bool by_gradient = false;   // a structure ranks |w * score| for |w|
-  bool calibrated = false;    // by what goes into the layer
-  bool by_row = false;        // each row loses the same share
+  bool global = false;        // under the global threshold
+  bool needs_scores = false;  // scores from a file
+  bool by_gradient = false;   // a structure ranks |w * score| instead of |w|
+  bool calibrated = false;    // by statistics of the layer's inputs
+  bool by_row = false;        // same sparsity for each row
   bool has_seed = false;      // in the sparsifier's spec
-  std::string fit = {};       // which of several ways it fits values into the layout
+  std::string fit = {};       // the algorithm that fits values to the layout
 };
 
-// --structure, or what --to alone asks for. Error (usage), as all of these.
+// The structure of --structure, or that of --to. Error (usage), as all functions here.
 Spec structure_of(const PruneOptions& o);
-// The layout that --to means for a sparsifier: a layout; "auto"; or one alone whose own sparsifier
-// it is, nm, nmg, nmgv and bcsr, which takes its numbers.
+// Resolves --to for a sparsifier: a layout; "auto"; or nm, nmg, nmgv or bcsr without parameters,
+// which are those of the sparsifier.
 Spec resolve_to(const std::string& text, const Spec& sparsifier);
-// Whether pruning needs to know what goes into layers.
+// Whether the options use calibration.
 bool is_calibrated(const PruneOptions& o);
-// Of the tensors that no rule decides.
+// The plan of tensors without a rule.
 TensorPlan default_plan(const PruneOptions& o, const Spec& structure);
-// None for "keep".
+// The plan of a rule; none for "keep".
 std::optional<TensorPlan> plan_of_rule(const Rule& rule, const PruneOptions& o);
 
 }  // namespace sten

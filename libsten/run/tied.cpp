@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// Of what tensors must agree in before their bytes are compared: form, and a sample of the bytes.
+// A key that equal tensors share: dtype, shape, layout and a sample of the bytes.
 std::string fingerprint(const Checkpoint& c, const CheckpointTensor& t) {
   std::string text =
       t.layout.str() + std::string(name_of(t.dtype)) + to_string(t.shape) + to_string(t.strides);
@@ -32,7 +32,7 @@ bool equal(const Checkpoint& c, const CheckpointTensor& a, const CheckpointTenso
   for (std::size_t p = 0; p < a.entries.size(); ++p) {
     const auto x = c.bytes(a, a.entries[p]), y = c.bytes(b, b.entries[p]);
     if (x.size() != y.size()) return false;
-    // Piece by piece, so that two large tensors are never in memory as a whole.
+    // In segments, so that two large tensors are never in memory as a whole.
     constexpr std::size_t piece = std::size_t{16} << 20;
     for (std::size_t at = 0; at < x.size(); at += piece) {
       const std::size_t n = std::min(piece, x.size() - at);
@@ -72,7 +72,7 @@ bool equals_transposed(const Checkpoint& c, const CheckpointTensor& a, const Che
   const Dense x = c.load(a).to_dense(), y = c.load(b).to_dense();
   const auto width = static_cast<std::size_t>(width_of(a.dtype));
   const Index rows = a.shape[0], cols = a.shape[1];
-  constexpr Index block = 64;  // rows of b that stay in the cache meanwhile
+  constexpr Index block = 64;  // rows of b that stay in cache
   bool is_equal = width > 0 && x.size() > 0;
   for (Index begin = 0; is_equal && begin < cols; begin += block)
     for (Index r = 0; is_equal && r < rows; ++r)

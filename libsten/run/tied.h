@@ -1,4 +1,4 @@
-// Tensors that are probably one, stored twice.
+// Tied weights: tensors that are stored twice.
 #pragma once
 #include <vector>
 
@@ -6,13 +6,13 @@
 
 namespace sten {
 
-// For each tensor number the first one, among `chosen`, that is equal to it in dtype, shape, layout
-// and bytes: itself where there is none before it. Others stand for themselves. Empty tensors are
-// equal to none.
+// Returns for each tensor the first one among `chosen` with equal dtype, shape, layout and bytes:
+// itself if there is none. Tensors that are not chosen stand for themselves. Empty tensors equal no
+// other.
 std::vector<std::size_t> first_equals(const Checkpoint& c, const std::vector<std::size_t>& chosen);
 
-// Whether `a` is the matrix `b` with rows for columns, both dense and of one dtype. Stops at the
-// first other element.
+// Whether `a` is the transpose of matrix `b`, both dense and of one dtype. Stops at the first
+// difference.
 bool equals_transposed(const Checkpoint& c, const CheckpointTensor& a, const CheckpointTensor& b);
 
 }  // namespace sten

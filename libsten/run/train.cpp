@@ -49,12 +49,12 @@ class Training {
     check_agreement(*ranks_, trainer_);
     manifest_.ranks = ranks_->size();
     manifest_.device = device_;
-    // What can be wrong with recipe and data is said before anything is written.
+    // Reports errors in recipe and data before anything is written.
     task_->check_validation();
     task_->warn_of_low_weights();
     task_->warn_of_unmasked_zeros();
     try_sparsity(trainer_.stages(), task_->graph());
-    // Now, for they may be gone when the run is over.
+    // Read now, since the files may be gone at the end of the run.
     copies_ = files_beside(*task_);
     products_.emplace(agreed_products(*ranks_, recipe()));
     on_first_rank(*ranks_, [&] {
@@ -93,7 +93,7 @@ class Training {
     return seconds_before_ + s.count();
   }
 
-  // Rank 0 has what is there; the others follow.
+  // Rank 0 reads the state of the run; the other ranks receive it.
   void begin() {
     std::optional<TrainCheckpoint> last;
     on_first_rank(*ranks_, [&] { last = directory_->last_checkpoint(task_->graph()); });
@@ -209,7 +209,7 @@ class Training {
     const Index step = trainer_.state().step;
     if (step == saved_) return;
     TrainStep last;
-    trainer_.read(last);  // whether it was one
+    trainer_.read(last);  // whether the loss was read
     for (const Parameter& p : trainer_.state().parameters)
       if (first_not_finite(p.value.to_dense()))
         fail(
@@ -247,7 +247,7 @@ class Training {
       m.weights = manifest_.best_weights;
       m.step = *manifest_.best_step;
     }
-    // Of a run that was over already, too.
+    // A resumed run that was finished has no measurement yet.
     m.validation = is_best || last_validation_.count == 0
                        ? measure_on_device(m.weights, DataSplit::validation)
                        : last_validation_;
@@ -266,7 +266,7 @@ class Training {
             {"this process multiplies dense matrices by " + dense_library().name}};
   }
 
-  // The model that was given, with these weights.
+  // Writes the given model with the trained weights.
   void write_onnx(TrainedModel& m) {
     if (!task_->onnx()) return;
     if (const std::string why = why_not_onnx(task_->graph(), *task_->onnx()); !why.empty()) {
@@ -279,9 +279,9 @@ class Training {
         (std::ranges::all_of(m.weights, is_dense) ? "" : ", which stores zeros like all values"));
   }
 
-  // Returns the report, which has no time of the run.
+  // Returns the report, without the time of the run.
   Report write(TrainedModel& m) {
-    // As transformers has it.
+    // As transformers stores it.
     const bool in_by_out = recipe().model.kind == "gpt";
     m.path = directory_->write_model(task_->graph(), m.weights, metadata(), in_by_out,
                                      buffers_.after(m.step * task_->parts(), m.weights));
@@ -296,23 +296,24 @@ class Training {
     return report;
   }
 
-  // Steps of a device whose losses nobody asks for.
+  // Interval of steps on a device whose losses are read late.
   static constexpr Index read_every = 16;
 
   const TrainOptions& o_;
   std::shared_ptr<Communicator> ranks_;
   const Device device_;
   std::shared_ptr<const Task> task_;
-  const Buffers buffers_;  // now, for their file may be gone when the run is over
+  const Buffers buffers_;  // read early: their file may be gone at the end of the run
   Trainer trainer_;
-  std::vector<std::pair<std::string, std::string>> copies_;  // files by their names in the end
+  std::vector<std::pair<std::string, std::string>>
+      copies_;  // paths by name in the output directory
   std::optional<UseDenseLibrary> products_;
-  std::optional<RunDirectory> directory_;  // of rank 0 alone
+  std::optional<RunDirectory> directory_;  // on rank 0 only
   RunManifest manifest_;
   Measured last_validation_;
   GradientTraffic traffic_;  // of the last step
   Index saved_ = -1;
-  bool has_loss_ = false;  // of a step that was read
+  bool has_loss_ = false;  // from a step whose loss was read
   double seconds_before_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
@@ -326,7 +327,7 @@ std::vector<std::pair<std::string, std::string>> files_beside(const Task& task) 
   std::string config = bytes_of(r.model.config);
   if (is_labelled(r.data)) config = with_labels(config, head_of(r.data), task.labels());
   std::vector<std::pair<std::string, std::string>> all{{"config.json", std::move(config)}};
-  // The first of one name is copied.
+  // Copies the first file of each name.
   const auto copy = [&](const std::string& name, const std::string& path) {
     const auto has_name = [&](const auto& file) { return file.first == name; };
     if (std::ranges::any_of(all, has_name)) return;
@@ -336,7 +337,7 @@ std::vector<std::pair<std::string, std::string>> files_beside(const Task& task) 
   const auto tokenizer = read_tokenizer(r.data.vocabulary);
   for (const auto& [name, path] : tokenizer->files()) copy(name, path);
   std::error_code none;
-  // A vocabulary that is given as a file was chosen among those beside it.
+  // A vocabulary given as a file was chosen among the files beside it.
   if (fs::is_directory(r.data.vocabulary, none))
     for (const NamedCompanion& c : named_companions(r.data.vocabulary))
       if (c.of_tokenizer) copy(c.name, c.path);

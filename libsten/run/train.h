@@ -1,4 +1,4 @@
-// sten-train: what a recipe says, in a directory that keeps the run.
+// sten-train: runs a recipe and writes an output directory.
 #pragma once
 #include <functional>
 
@@ -11,42 +11,42 @@ namespace sten {
 
 struct TrainOptions {
   std::string recipe;   // a file
-  Overrides set;        // in the recipe
+  Overrides set;        // overrides of the recipe
   std::string out;      // see train/run_directory.h
-  bool resume = false;  // go on with the run that is there
-  bool force = false;   // begin anew where one is
+  bool resume = false;  // continue the run in `out`
+  bool force = false;   // replace the run in `out`
   bool show_progress = false;
-  // cpu, cuda, cuda:N; several ranks take devices in turn.
+  // cpu, cuda, cuda:N; ranks are assigned to devices in turn.
   std::string device = "cpu";
-  // Asked before each step: save a checkpoint and return. All ranks do where one of them shall.
+  // Polled before each step: if true on any rank, all ranks save a checkpoint and return.
   std::function<bool()> stop{};
-  std::function<void(const std::string&)> say{};  // a line for people who wait
-  // That train together, each calling this with the same options; none: this process alone. Rank 0
-  // alone reads and writes `out`, shows progress and says something.
+  std::function<void(const std::string&)> say{};  // called with progress messages
+  // The ranks of the run, which all call train() with the same options; none: this process only.
+  // Only rank 0 reads and writes `out`, and reports.
   std::shared_ptr<Communicator> ranks{};
 };
 
-// One row for each weight that the recipe makes sparse; the losses as facts. Empty on other ranks
-// than 0.
+// The report has a row per weight that the recipe makes sparse, and losses as facts. Empty on ranks
+// other than 0.
 struct TrainOutcome {
   Outcome outcome;
-  std::optional<Index> stopped;  // after so many steps
+  std::optional<Index> stopped;  // the step, if stopped early
 };
 
-// Files that describe the model beside the weights that a run leaves, with their bytes by name: its
-// graph; its config.json, the files of its tokenizer, and the other companion_names() beside the
-// recipe's model.config and model.weights. Companions of the tokenizer are those of a vocabulary that
-// is a directory. Error where one cannot be read.
+// Reads the files that describe the model of a run, apart from its weights. Returns bytes by name:
+// the graph; config.json; the tokenizer's files; and other companion_names() beside the recipe's
+// model.config and model.weights, and in a vocabulary that is a directory. Error if a file cannot
+// be read.
 std::vector<std::pair<std::string, std::string>> files_beside(const Task& task);
 
-// The file of the recipe's model as messages have it; "" where the recipe describes the model.
+// The file of the recipe's model for messages; "" if the recipe describes the model.
 std::string model_file(const TrainOptions& options);
 
-// Writes the same bytes of model and checkpoints at the same number of threads, instruction set and
-// library of dense products, and the same ranks, stopped and resumed or not, on the CPU. A run may begin on
-// one device and go on on another one. While it runs, one library computes all
-// dense products of the process: the recipe's, else that of the resumed run, else the fastest.
-// Error with the step where the loss stops being a number.
+// Trains a model. On the CPU, model and checkpoints have the same bytes for the same number of
+// threads, instruction set, library of dense products and ranks, also after a resume. A run can be
+// resumed on another device. During the run, all dense products of the process use one library: the
+// recipe's, else that of the resumed run, else the fastest. Error with the step if the loss is not
+// finite.
 TrainOutcome train(const TrainOptions& options);
 
 }  // namespace sten

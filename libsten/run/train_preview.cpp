@@ -24,7 +24,7 @@ std::string stage_text(const SparsityStage& s) {
   return fmt::format("{} from step {}", s.by.str(), s.step);
 }
 
-// The first few, and the last.
+// The first few and the last.
 std::string listed(const std::vector<std::string>& all) {
   constexpr std::size_t most = 4;
   std::string text;
@@ -213,7 +213,7 @@ class Preview {
       r_.notes.push_back(format_note(i, recipe().formats[i]));
   }
 
-  // Of the last step, and of others in which other formats begin to hold.
+  // Dispatch at the last step, and at steps where other formats start.
   void add_routes() {
     std::set<Index> steps{recipe().steps - 1};
     for (const FormatRecipe& f : recipe().formats)
@@ -244,7 +244,7 @@ class Preview {
     r_.notes.push_back(note);
   }
 
-  // Running statistics that batch norms have of the model's file.
+  // Running statistics of batch norms from the model's file.
   void add_frozen() {
     const Graph& g = task_.graph();
     if (!g.statistics().empty()) return;
@@ -287,7 +287,7 @@ class Preview {
   const TrainMemory memory_;
   Report r_;
   Index elements_ = 0;
-  std::optional<Index> kept_ = 0;  // none: a sparsifier does not say
+  std::optional<Index> kept_ = 0;  // none: depends on the values
 };
 
 }  // namespace

@@ -1,13 +1,13 @@
-// sten-train --dry-run: what a recipe comes to.
+// sten-train --dry-run: the resolved recipe.
 #pragma once
 #include "libsten/run/rewrite.h"
 #include "libsten/run/train.h"
 
 namespace sten {
 
-// One row for each weight that becomes sparse; steps, parameters and an estimate of memory as
-// facts. Reads the recipe, its data and its model, so that what train() would refuse is refused,
-// and computes and writes nothing.
+// Reads the recipe, its data and its model, and reports the errors of train(). The report has a row
+// per weight that becomes sparse; steps, parameters and an estimate of memory are facts. Trains and
+// writes nothing.
 Outcome preview_training(const TrainOptions& options);
 
 }  // namespace sten

@@ -12,7 +12,7 @@ TrainProgress::TrainProgress(Index done, Index steps, bool shown)
 
 void TrainProgress::show(Index done, double loss, double sparsity, double rate) {
   if (!shown_) return;
-  // Of single batches it jumps too much to be read.
+  // Losses of single batches vary too much to be readable.
   loss_ = done == first_ + 1 ? loss : 0.9 * loss_ + 0.1 * loss;
   const auto now = Clock::now();
   if (drawn_ && now - last_ < std::chrono::milliseconds(100) && done < steps_) return;

@@ -1,4 +1,4 @@
-// How far training is, for a person who waits.
+// Progress of training for people.
 #pragma once
 #include <chrono>
 
@@ -6,17 +6,17 @@
 
 namespace sten {
 
-// A bar on standard error with loss, sparsity, rate and remaining time; silent unless asked for.
+// A bar on standard error with loss, sparsity, rate and remaining time; silent unless `shown`.
 class TrainProgress {
  public:
-  // `done` of `steps` at the beginning.
+  // Starts at `done` of `steps`.
   TrainProgress(Index done, Index steps, bool shown);
   ~TrainProgress() { clear(); }
   TrainProgress(const TrainProgress&) = delete;
   TrainProgress& operator=(const TrainProgress&) = delete;
 
   void show(Index done, double loss, double sparsity, double rate);
-  // For a line between, or the end.
+  // Clears the bar, before other output and at the end.
   void clear();
 
  private:

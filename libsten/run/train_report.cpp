@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// What compressed layouts store may be 0, and what was masked -0.0.
+// Compressed layouts can store 0, and masked values can be -0.0.
 Index nonzeros(const Tensor& t) { return value_mask(t.to_dense()).count(); }
 
 void add_measured(Report& r, const std::string& split, const Measured& before,

@@ -1,4 +1,4 @@
-// A checkpoint as a whole, of which some tensors were pruned.
+// Totals over a checkpoint with pruned tensors.
 #pragma once
 #include <functional>
 #include <string>
@@ -14,7 +14,7 @@ struct WholeModel {
   std::string note() const;  // for people
 };
 
-// The tensors that were left alone. A dense one is not looked at, and counts as one without zeros.
+// Totals of the skipped tensors. Dense ones are not read, and count as tensors without zeros.
 WholeModel left_alone(const Checkpoint& in, const std::function<bool(std::size_t)>& is_pruned);
 
 }  // namespace sten

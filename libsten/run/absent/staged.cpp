@@ -1,4 +1,4 @@
-// In the place of stages, of calibration, and of what they compute with, for a sten-prune that is built before those are.
+// Stubs of staged pruning and calibration, for a sten-prune that is built before both.
 #include "libsten/base/error.h"
 #include "libsten/run/calibrated/layer_source.h"
 #include "libsten/run/staged/staged_prune.h"

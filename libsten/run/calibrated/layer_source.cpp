@@ -61,17 +61,17 @@ class FromFile final : public LayerSource {
   std::map<std::string, CalibratedOptions> how_;
 };
 
-// At most so many rows at a time, which bounds what operators need beside values.
+// Rows per batch; bounds the scratch memory of operators.
 constexpr Index rows_at_once = 16;
 
-// So many of them that batches have all rows that were asked for, and no other ones.
+// The largest batch of at most rows_at_once rows that divides the number of samples.
 Index rows_of_batch(Index samples) {
   Index rows = std::min(samples, rows_at_once);
   while (samples % rows != 0) --rows;
   return rows;
 }
 
-// The weights of the model in the order that they will have, in which it computes the same.
+// Permutes the weights of the model; its outputs stay the same.
 void reorder(RunnableModel& model, const Checkpoint& in, const Reordering& reordering) {
   std::set<std::string> moved;
   for (std::size_t i = 0; i < in.tensors().size(); ++i) {
@@ -90,7 +90,7 @@ void reorder(RunnableModel& model, const Checkpoint& in, const Reordering& reord
   }
 }
 
-// Weights alone are of the model of the recipe that names the data.
+// The recipe that names the data describes the model of a weights-only checkpoint.
 void describe_by_data(const PruneOptions& o, ModelSource& source) {
   if (source.what.is_known()) return;
   if (o.calibrate.ends_with(".json")) source.what = describe_model(o.calibrate);
@@ -106,8 +106,7 @@ class FromModel final : public LayerSource {
   FromModel(const PruneOptions& o, const Weights& weights, const Checkpoint& in,
             const Reordering& reordering, const std::function<Dense(const TensorInfo&)>& load) {
     if (o.input == "-") fail_usage("--calibrate runs the model, which standard input cannot be");
-    std::optional<UseDenseLibrary>
-        products;  // always the same, so that all runs have the same bits
+    std::optional<UseDenseLibrary> products;  // fixed, so that all runs have the same bits
     if (const DenseLibrary* blas = find_dense_library("OpenBLAS")) products.emplace(*blas);
     ModelSource source = find_model(o.input);
     describe_by_data(o, source);
@@ -119,7 +118,7 @@ class FromModel final : public LayerSource {
     recipe.accumulate = 1;
     recipe.data.crop_padding = 0;
     recipe.data.mirror = false;
-    recipe.data.has_labels = o.allocate.value_or("") == "sensitivity";  // which measures a loss
+    recipe.data.has_labels = o.allocate.value_or("") == "sensitivity";  // of "sensitivity"
     const Task task = task_of(source, recipe);
     RunnableModel model = read_model(source, task);
     for (auto& [name, w] : model.weights) w = widened(w);
@@ -141,7 +140,7 @@ class FromModel final : public LayerSource {
   std::vector<std::string> notes() const override { return {note_}; }
 
  private:
-  // given: the weights in the order they had, if they have another one now.
+  // `given`: the weights before the permutation, if there is one.
   void walk(const PruneOptions& o, const Task& task, const RunnableModel& model,
             const NamedValues<Tensor>* given, const Weights& weights,
             const std::function<Dense(const TensorInfo&)>& load) {
@@ -162,10 +161,10 @@ class FromModel final : public LayerSource {
         std::ranges::any_of(weights, [](const auto& w) { return needs_gram(w.how); });
     const auto start = std::chrono::steady_clock::now();
     std::vector<NamedValues<Tensor>> batches;
-    std::vector<BatchPart> parts;  // of the task, where losses are needed
+    std::vector<BatchPart> parts;  // batches of the task, if losses are measured
     Index rows = 0;
     const Index samples = o.calibrate_samples.value_or(usual_calibration);
-    // Each row once, where there are fewer.
+    // With fewer rows than samples, each row is used once.
     for (Index step = 0; rows < samples && step < task.steps_per_epoch(); ++step)
       for (const BatchPart& part : task.batch(step)) {
         NamedValues<Tensor>& batch = batches.emplace_back();
@@ -190,7 +189,7 @@ class FromModel final : public LayerSource {
           });
     };
     const double dense_loss = allocation.needs_loss() ? loss_on(task, parts, model.weights) : 0;
-    // What the dense model's layers have going in says how much each is to lose.
+    // The inputs of the dense model's layers decide the allocation.
     if (allocation.is_wanted())
       along([&](const CalibratedWeight& w, const Dense& x, const InputStatistics& inputs) {
         double more = 0;
@@ -241,8 +240,8 @@ class FromModel final : public LayerSource {
           count, others);
   }
 
-  // Error where the model computes something else in its new order than in the given one: what lies
-  // between two weights works on several features at once.
+  // Error if the permuted model computes another result: an operator between two weights depends on
+  // the order of features.
   static void check_order(const RunnableModel& model, const NamedValues<Tensor>& given,
                           const NamedValues<Tensor>& batch) {
     const auto run = [&](const NamedValues<Tensor>& weights) {
@@ -256,7 +255,7 @@ class FromModel final : public LayerSource {
       difference = std::max(difference, std::abs(b[i] - x));
       size = std::max(size, std::abs(x));
     }
-    constexpr double rounding = 1e-3;  // of sums in another order, through all layers
+    constexpr double rounding = 1e-3;  // of sums in another order, over all layers
     if (!(difference <= rounding * size))
       fail_usage(
           "--reorder: the model computes something else then: outputs of up to {:.3g} change by "
@@ -265,7 +264,7 @@ class FromModel final : public LayerSource {
           size, difference);
   }
 
-  // The mean over the predictions of all parts.
+  // Mean loss over the predictions of all batches.
   static double loss_on(const Task& task, const std::vector<BatchPart>& parts,
                         const NamedValues<Tensor>& weights) {
     const Graph& g = task.evaluation_graph();
@@ -279,7 +278,7 @@ class FromModel final : public LayerSource {
     return sums.measured().loss;
   }
 
-  // [out, in], in float32.
+  // The weight as the graph has it: [out, in], float32.
   static Tensor as_graph_has_it(const Dense& w, bool transposed) {
     auto a = calibrate::matrix_of<float>(w);
     if (transposed) a = calibrate::transposed(a);

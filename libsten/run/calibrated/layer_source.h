@@ -1,5 +1,5 @@
-// Layers of a checkpoint that are pruned by what goes into them: as a file of statistics says, or the
-// model itself on data.
+// Pruning of a checkpoint's layers by statistics of their inputs, read from a file or measured by
+// running the model on data.
 #pragma once
 #include <functional>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace sten {
 
-// One of the weights that are pruned so.
+// A weight that is pruned by statistics.
 struct CalibratedWeight {
   const CheckpointTensor* tensor = nullptr;
   CalibratedOptions how;
@@ -20,16 +20,16 @@ struct CalibratedWeight {
 class LayerSource {
  public:
   virtual ~LayerSource() = default;
-  // Of tensor t, which is among those that the source was made for, and whose values are x; once. Its
-  // weights are empty where what stays keeps its values.
+  // Prunes tensor t with values x; once per tensor. The result's weights are empty if kept values
+  // do not change. t is a tensor that the source was made for.
   virtual CalibratedLayer prune(const CheckpointTensor& t, const Dense& x) = 0;
-  // Sentences about what was measured.
+  // Sentences on the measurements.
   virtual std::vector<std::string> notes() const { return {}; }
 };
 
-// Of --statistics or --calibrate. `load` gives the values of a tensor of the checkpoint `in`, as they
-// are ranked and in the order of `reordering`, which the file and the model on data do not have.
-// Error where there is nothing to know of one of the weights.
+// Returns the source for --statistics or --calibrate. `load` returns the values of a tensor of
+// `in`, ready to be ranked and in the order of `reordering`; the statistics file and the model on
+// data have the original order. Error if a weight has no statistics.
 std::unique_ptr<LayerSource> layer_source(const PruneOptions& options,
                                           std::vector<CalibratedWeight> weights,
                                           const Checkpoint& in, const Reordering& reordering,

@@ -77,7 +77,7 @@ InputStatistics StatisticsFile::read(const TensorInfo& t, const CalibratedOption
   InputStatistics s;
   const CheckpointTensor *sums = find(t, squares), *products = find(t, gram),
                          *mixed = find(t, cross);
-  // A Gram matrix that nobody needs still says how large the error is; reading it takes longer.
+  // A Gram matrix that the method does not need still gives the error, but takes longer to read.
   if (products && (needs_gram(how) || !sums)) {
     s.gram = read(*products);
     const Index in = s.gram.extents[0];

@@ -1,8 +1,8 @@
-// What went into layers, in a safetensors file that any framework can write: for a weight NAME
-//   NAME.squares  [in]: sum over samples of x_j^2
-//   NAME.gram     [in, in]: sum of x x^T; the squares are its diagonal, and may be left out then
-//   NAME.cross    [in, in]: sum of t x^T, where t is the input in the dense model; may be left out
-// as F32 or F64.
+// Statistics of layer inputs in a safetensors file that any framework can write. A weight NAME has
+// these tensors, in F32 or F64:
+// NAME.squares  [in]: sum over samples of x_j^2
+// NAME.gram     [in, in]: sum of x x^T; its diagonal replaces missing squares
+// NAME.cross    [in, in]: sum of t x^T, t being the input in the dense model; optional
 #pragma once
 #include "libsten/calibrate/layer.h"
 #include "libsten/io/checkpoint.h"
@@ -12,12 +12,12 @@ namespace sten {
 class StatisticsFile {
  public:
   explicit StatisticsFile(const std::string& path) : file_(Checkpoint::open(path)) {}
-  // Error unless the file has what `how` needs of t, in shapes that fit it.
+  // Error unless the file has the statistics that `how` needs of t, with shapes that fit t.
   void check(const TensorInfo& t, const CalibratedOptions& how) const;
-  // Those. Error that names the tensor and the element for a number that is not finite, and for a sum
-  // of squares below 0; and where a Gram matrix is not symmetric.
+  // Reads the statistics of t. Error with tensor and element for a value that is not finite, a
+  // negative sum of squares, or a Gram matrix that is not symmetric.
   InputStatistics read(const TensorInfo& t, const CalibratedOptions& how) const;
-  // Lets go of the memory behind statistics that are done with.
+  // Releases the mapped memory of t's statistics.
   void drop(const TensorInfo& t) const;
 
  private:

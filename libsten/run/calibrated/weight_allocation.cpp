@@ -18,7 +18,7 @@ void WeightAllocation::add(const CalibratedWeight& w, const Dense& x, const Inpu
   }
   LayerCurve& c = curves_.emplace_back(layer_curve(x, inputs, w.how));
   if (!needs_loss()) return;
-  // The curve says how a loss grows with the sparsity, and the loss how much of it there is.
+  // The curve gives the growth of a loss with the sparsity; the loss gives its scale.
   const double error = error_at(c, sparsity_);
   const double by = error > 0 ? std::max(more_loss, 0.0) / error : 0;
   for (double& e : c.errors) e *= by;

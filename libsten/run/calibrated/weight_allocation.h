@@ -1,4 +1,4 @@
-// What --allocate says: how much each weight of a checkpoint loses, by what is known of all of them.
+// Allocation of the total sparsity over the weights of a checkpoint (--allocate).
 #pragma once
 #include <map>
 #include <string>
@@ -16,13 +16,14 @@ class WeightAllocation {
   bool is_wanted() const { return !by_.empty(); }
   bool needs_loss() const { return by_ == "sensitivity"; }
   bool needs_gram() const { return by_ == "error" || needs_loss(); }
-  // A weight, its values x and what goes into its layer. `more_loss`: what the model's loss gains where
-  // this layer alone is pruned to the sparsity of all; of needs_loss(). `w` is kept by address.
+  // Adds a weight with values x and statistics of its layer's inputs. `more_loss`: the increase of
+  // the model's loss if only this layer is pruned to the total sparsity, if needs_loss(). `w` must
+  // outlive this object.
   void add(const CalibratedWeight& w, const Dense& x, const InputStatistics& inputs,
            double more_loss = 0);
-  // After all weights were added; nothing where !is_wanted().
+  // Computes the allocation after all weights were added; no-op if !is_wanted().
   void settle();
-  // How to prune w, with the sparsity that it was given, if any.
+  // Returns the options for w, with its allocated sparsity, if there is one.
   CalibratedOptions of(const CalibratedWeight& w) const;
 
  private:

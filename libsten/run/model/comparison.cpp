@@ -17,7 +17,7 @@ double distance(double a, double b) {
 }
 
 struct Row {
-  std::ptrdiff_t best;  // -1: a NaN is none
+  std::ptrdiff_t best;  // of the largest logit; -1 with a NaN
   double log_of_sum;    // of exp(logits)
 };
 

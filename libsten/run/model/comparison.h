@@ -1,12 +1,13 @@
-// How far the outputs of one model are from those of another.
+// Comparison of the outputs of two models.
 #pragma once
 #include "libsten/tensor/dense.h"
 
 namespace sten {
 
-// Of elements that are numbers in both; one NaN is as another, and an infinity as its like.
+// Differences of elements that are numbers in both. Two NaNs are equal, and so are two infinities
+// of one sign.
 struct OutputDifference {
-  double largest = 0;  // |a - b|; infinite where only one of them is a finite number
+  double largest = 0;  // |a - b|; infinite if only one of the elements is finite
   double sum = 0;      // of |a - b|
   Index count = 0;
 
@@ -14,11 +15,11 @@ struct OutputDifference {
   void add(const Dense& a, const Dense& b);
 };
 
-// Of logits [..., classes], row by row.
+// Differences of the rows of logits [..., classes].
 struct LogitsDifference {
   Index rows = 0;
-  Index agreed = 0;  // rows whose largest logit, the first of equal ones, is the same class; none
-                     // where one is NaN
+  Index agreed = 0;  // rows with the same class of the largest logit (the first one of equals);
+                     // rows with a NaN do not count
   double divergence = 0;  // the sum of KL(softmax(reference) || softmax(logits)), in nats
 
   double agreement() const;

@@ -28,7 +28,7 @@ void check_fill_options(const RunOptions& o) {
 
 struct MaskedTextIds {
   Dense ids;                  // [1, T]
-  std::vector<Index> blanks;  // places of T
+  std::vector<Index> blanks;  // masked positions
 };
 
 MaskedTextIds masked_ids(std::string_view text, const Tokenizer& tokenizer) {
@@ -56,7 +56,7 @@ struct Guess {
   double probability;
 };
 
-// The likeliest two characters or pieces, and how likely they are among all ids.
+// The two likeliest characters or subwords, with their probabilities among all ids.
 std::vector<Guess> guesses(const float* logits, Index classes, const Tokenizer& tokenizer) {
   const float most = *std::max_element(logits, logits + classes);
   double sum = 0;

@@ -1,11 +1,11 @@
-// sten-run --fill: what a model of masked text puts into blanks.
+// sten-run --fill: predictions of a masked language model.
 #pragma once
 #include "libsten/run/model/run_model.h"
 
 namespace sten {
 
-// A row for each [MASK] of options.fill, and the text without them. Error (usage) where there is
-// none, and where the model has no tokenizer beside it.
+// Fills each [MASK] of options.fill. The report has a row per mask and the filled text. Error
+// (usage) if the text has no mask, or the model has no tokenizer.
 Outcome fill_text(const RunOptions& options);
 
 }  // namespace sten

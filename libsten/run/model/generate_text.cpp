@@ -35,7 +35,7 @@ void check_generate_options(const RunOptions& o) {
     fail_usage("--temperature is {}, and has to be above 0", *o.temperature);
 }
 
-// The first character of the text that has the id of unknown ones.
+// Names the first character that has the id of unknown characters.
 [[noreturn]] void fail_unknown(const std::string& text, const Array<TokenId>& ids, TokenId unknown,
                                const std::string& file) {
   std::size_t begin = 0, end = 0;
@@ -48,7 +48,7 @@ void check_generate_options(const RunOptions& o) {
              file);
 }
 
-// The ids of the prompt: those of its characters or pieces, all of which there are.
+// The ids of the prompt's characters or subwords. Error for unknown ones.
 std::vector<std::int64_t> prompt_ids(const std::string& text, const Tokenizer& tokenizer) {
   const Array<TokenId> ids = tokenizer.encode(text, "--text");
   const auto unknown = tokenizer.special_ids().unk;
@@ -57,7 +57,7 @@ std::vector<std::int64_t> prompt_ids(const std::string& text, const Tokenizer& t
   return {ids.begin(), ids.end()};
 }
 
-// Picks tokens: the likeliest one, or one at random.
+// Chooses the next token: the likeliest one, or a random one.
 class Picker {
  public:
   Picker(const RunOptions& o, const Tokenizer& tokenizer)
@@ -93,7 +93,7 @@ class Picker {
   std::vector<TokenId> ordinary_;
 };
 
-// Only the last token's logits are computed where sten makes the graph.
+// Graphs that sten builds compute the logits of the last token only.
 RunnableModel model_that_generates(const ModelSource& source) {
   RunnableModel model = read_model(source, false, true);
   try {
@@ -104,7 +104,7 @@ RunnableModel model_that_generates(const ModelSource& source) {
   return model;
 }
 
-// One token, as each that follows the prompt.
+// Inputs of one token, as after the prompt.
 NamedValues<Tensor> one_token(const Graph& g) {
   NamedValues<Tensor> all = gpt_inputs(Dense::zeros(DType::I64, {1, 1}));
   std::erase_if(all, [&](const auto& in) { return !std::ranges::count(g.inputs(), in.first); });
@@ -161,7 +161,7 @@ Outcome generate_text(const RunOptions& o) {
   for (Index i = 0; i < o.generate; ++i) {
     const std::span<const std::int64_t> ids =
         i == 0 ? std::span<const std::int64_t>(prompt) : std::span<const std::int64_t>(&next, 1);
-    // The first run of so many tokens makes what those after it use again: it is not timed.
+    // The first run of each shape fills caches and is not timed.
     if (i < 2) {
       const Index before = run.tokens();
       run.run(ids);

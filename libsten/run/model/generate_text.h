@@ -1,13 +1,13 @@
-// sten-run --generate: how a model of language continues a text.
+// sten-run --generate: text generation with a causal language model.
 #pragma once
 #include "libsten/run/model/run_model.h"
 
 namespace sten {
 
-// Rows for the prompt and for what follows, with the time that each took, and the text of both. The
-// keys and values of earlier characters are kept. Error (usage) where options exclude each other,
-// where the model is not one that runs character by character or has no tokenizer beside it, where
-// a character of the prompt has no id, and where there are fewer positions than characters.
+// Generates text after the prompt, with a KV cache. The report has rows with the times of the
+// prompt and of the generated text, and both texts. Error (usage) for options that exclude each
+// other, for a model that is not causal or has no tokenizer, for a character of the prompt without
+// an id, and for more characters than positions.
 Outcome generate_text(const RunOptions& options);
 
 }  // namespace sten

@@ -36,7 +36,7 @@ bool holds(From v) {
     return false;
   } else if constexpr (std::is_integral_v<From>) {
     const auto result = static_cast<To>(v);
-    // 2^63 and 2^64 are numbers of the wider type alone.
+    // Casting 2^63 or 2^64 back would overflow.
     return std::abs(static_cast<double>(result)) < 0x1p62 && static_cast<From>(result) == v;
   } else {
     return std::isnan(v) || static_cast<From>(static_cast<To>(v)) == v;
@@ -67,7 +67,7 @@ Dense converted(DType dtype, const Dense& x, const std::string& what) {
   return y;
 }
 
-// A name for each extent that the file leaves open, and who had it first.
+// The value of each symbolic extent, and the input that set it.
 using Extents = std::map<std::string, std::pair<Index, std::string>>;
 
 void check_shape(const ModelInput& to, const Dense& x, const std::string& what, Extents& symbols) {
@@ -106,7 +106,7 @@ Dense filled_with(const Shape& shape, DType dtype, auto&& value) {
   return y;
 }
 
-// Inputs whose first extent is the batch, and how large that is.
+// Finds the inputs whose first extent is the batch, and that extent.
 void find_batch(const RunnableModel& m, GivenInputs& in) {
   std::string symbol;
   bool is_first = true;
@@ -123,7 +123,7 @@ void find_batch(const RunnableModel& m, GivenInputs& in) {
     if (own == symbol && shape.front() == in.rows) in.batched.push_back(p.name);
   }
   if (!is_first) return;
-  // Of a model that was made for so many rows at once.
+  // A model with a fixed batch size.
   for (const ModelInput& p : m.inputs)
     if (const Shape& shape = in.values.at(p.name).shape(); shape.size() > 1) {
       in.rows = shape.front();

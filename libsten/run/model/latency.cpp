@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// The least of the sorted values that a share of them does not exceed.
+// The smallest of the sorted values that is not below a share of all values.
 double percentile(const std::vector<double>& sorted, double share) {
   const auto n = static_cast<double>(sorted.size());
   const auto rank = static_cast<std::size_t>(std::max(1.0, std::ceil(share * n)));

@@ -1,4 +1,4 @@
-// How long runs of a model take.
+// Run times of a model.
 #pragma once
 #include <functional>
 #include <vector>
@@ -9,9 +9,10 @@ namespace sten {
 
 class Latency {
  public:
-  // Runs it, and remembers the seconds that passed for so many rows.
+  // Runs a batch of `rows` rows and records the time.
   void add(Index rows, const std::function<void()>& run);
-  // Percentiles of a batch's seconds, and rows a second; nothing where nothing was timed.
+  // Adds percentiles of the seconds per batch, and rows per second, to a report; no-op without
+  // runs.
   void add_to(Report& r) const;
 
  private:

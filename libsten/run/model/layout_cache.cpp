@@ -16,10 +16,10 @@ namespace {
 
 using TimesByMachine = std::map<std::string, LayoutTimes>;
 
-constexpr std::size_t most_uses = 10'000;  // of some 200 bytes each
+constexpr std::size_t most_uses = 10'000;  // of about 200 bytes each
 
-// Names all dense libraries, not the one in use: where two are equally fast, chance decides which
-// one a process takes, and the next process would not find its times.
+// Names all dense libraries, not only the one in use: between equally fast ones, chance decides,
+// and the next process would not find its times.
 std::string this_machine() {
   std::string libraries;
   for (const DenseLibrary& library : dense_libraries())
@@ -51,7 +51,7 @@ std::string cache_directory() {
     return std::string(value ? value : "");
   };
   if (const std::string own = of("STEN_CACHE"); !own.empty()) return own;
-  // Relative ones are invalid, and count for nothing: XDG Base Directory Specification.
+  // Relative paths are invalid and ignored: XDG Base Directory Specification.
   if (const std::string all = of("XDG_CACHE_HOME"); all.starts_with('/')) return all + "/sten";
   if (const std::string home = of("HOME"); !home.empty()) return home + "/.cache/sten";
   return "";
@@ -85,7 +85,7 @@ LayoutCache::LayoutCache() : machine_(this_machine()) {
     const auto document = file_->read();
     if (document) try {
         times = parse_layout_times(*document, printable(path()))[machine_];
-      } catch (const Error& e) {  // ours, but of another form: to be replaced
+      } catch (const Error& e) {  // a cache of another version: replaced
         notes.push_back(fmt::format("the cache is not used: {}", e.what()));
       }
   } catch (const Error& e) {
@@ -101,7 +101,7 @@ void LayoutCache::write() {
     try {
       if (const auto document = file_->read()) all = parse_layout_times(*document, path());
     } catch (const Error&) {
-      // Said when it was read first, or by write().
+      // Reported by the constructor or by write().
     }
     if (count_uses(all) > most_uses) all.clear();
     for (const auto& [use, seconds] : times) all[machine_].insert_or_assign(use, seconds);

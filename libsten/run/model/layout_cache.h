@@ -1,4 +1,4 @@
-// How fast layouts are on this machine, cached from one run to the next.
+// Layout cache: measured speeds of layouts on this machine, shared by runs.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,30 +8,31 @@
 
 namespace sten {
 
-// The file is layouts.json in $STEN_CACHE, or $XDG_CACHE_HOME/sten, or ~/.cache/sten: of each machine
-// (processor, ISA, threads(), dense libraries, version of this library) a LayoutTimes. Processes that
-// write it at the same time leave a whole file.
+// The file is layouts.json in $STEN_CACHE, $XDG_CACHE_HOME/sten or ~/.cache/sten. It has
+// LayoutTimes per machine (processor, ISA, threads(), dense libraries, version of this library).
+// Concurrent writers leave a whole file.
 class LayoutCache {
  public:
-  // Reads it. A note says why a file is not used; see CacheFile.
+  // Reads the file. A note says why a file is ignored; see CacheFile.
   LayoutCache();
 
   LayoutTimes times;               // of this machine
-  std::vector<std::string> notes;  // sentences about what could not be read or written
+  std::vector<std::string> notes;  // on failed reads and writes
 
-  // Where it is; empty without a cache.
+  // The path of the file; empty without a cache.
   std::string path() const { return file_ ? file_->path() : ""; }
-  // Adds the times to those that other processes have written meanwhile. A note if that fails.
+  // Merges the times with those that other processes wrote, and writes the file. Failure adds a
+  // note.
   void write();
 
  private:
-  std::optional<CacheFile> file_;  // none: neither read nor written
+  std::optional<CacheFile> file_;  // none: caching is off
   std::string machine_;
 };
 
-// Of the environment; empty where no variable says so.
+// The directory from the environment; empty if no variable names one.
 std::string cache_directory();
-// By machine. Error for a document of another form; `name` begins the message.
+// Parses times by machine. Error that starts with `name` for a malformed document.
 std::map<std::string, LayoutTimes> parse_layout_times(const nlohmann::ordered_json& document,
                                                       const std::string& name);
 

@@ -63,7 +63,7 @@ SetLayouts set_layouts(const std::vector<std::string>& rules, const NamedValues<
     for (const Rule& rule : split_rule(parse_rule(text, "--layouts")))
       known.for_each_match(rule.pattern, "--layouts", [&](std::size_t i) {
         Tensor& w = m.weights.at(names[i]);
-        // Norms and biases that a glob matches besides.
+        // Norms and biases that a glob also matches.
         if (is_set[i] || (w.shape().size() < 2 && names[i] != rule.pattern)) return;
         is_set[i] = true;
         try {

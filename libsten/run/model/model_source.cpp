@@ -24,13 +24,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file of a directory, or "".
+// Path of a file in a directory; "" if there is none.
 std::string file_in(const std::string& directory, const char* name) {
   const fs::path path = fs::path(directory) / name;
   return fs::is_regular_file(path) ? path.string() : "";
 }
 
-// By what the config.json says; BERT's where it does not.
+// The model that config.json describes; BERT by default.
 ModelRecipe model_of_config(const std::string& config) {
   const MappedFile bytes = open_data(config);
   ModelRecipe m;
@@ -45,14 +45,14 @@ void describe_directory(const std::string& directory, ModelSource& source) {
   if (const std::string recipe = file_in(directory, "recipe.json"); !recipe.empty()) {
     source.recipe = read_recipe(recipe);
     what.model = source.recipe->model;
-    // What the recipe names may be gone; what the run left has the same nodes.
+    // The recipe's model file may be gone; the graph in the output directory has the same nodes.
     if (is_from_file(what.model) && !fs::exists(what.model.file))
       if (const std::string own = file_in(directory, RunFiles::model_file(what.model));
           !own.empty())
         what.model.file = own;
   }
   const std::string config = file_in(directory, "config.json");
-  // Beside a recipe, too, for the same reason.
+  // Replaces the recipe's config, too, whose file may be gone.
   if (!config.empty() && (!what.is_known() || has_config(what.model)))
     what.model = model_of_config(config);
   if (what.is_known()) return;
@@ -80,7 +80,7 @@ std::vector<ModelInput> ports_of(const Graph& g) {
   return all;
 }
 
-// Rows of features, or images.
+// The input of a model of rows of features, or of images.
 ModelInput recipe_port(const ModelRecipe& m) {
   ModelInput x = port("x", DType::F32, {"batch"});
   if (is_for_images(m)) {
@@ -99,14 +99,14 @@ void check_memory_of(const Graph& g, const std::string& name) {
   check_memory(4 * parameters, fmt::format("{}: {:.3g} parameters", name, parameters));
 }
 
-// The logits are the first output.
+// The graph with the logits, its first output, as the only output.
 Graph without_loss(const Graph& g) {
   GraphParts parts = g.parts();
   prune_to_outputs(parts, {g.outputs().front()});
   return Graph(std::move(parts));
 }
 
-// A data section of one's own does not say what its model is.
+// Data without a recipe do not describe the model.
 [[noreturn]] void fail_unknown(const ModelSource& source) {
   fail_usage(
       "{}: holds weights, and does not say what computes with them; --config names a config.json, "
@@ -213,7 +213,7 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
 Task task_of(const ModelSource& source, Recipe data) {
   if (!source.what.is_known()) fail_unknown(source);
   ModelRecipe model = source.what.model;
-  model.weights = source.name;  // messages alone: the task gets them
+  model.weights = source.name;  // only for messages: the task gets the weights
   if (data.model.kind == model.kind && is_from_file(model) && model.output.empty())
     model.output = data.model.output;
   data.model = std::move(model);

@@ -1,4 +1,4 @@
-// Where a model to be run comes from: what computes, and its weights.
+// The source of a model to run: its graph and its weights.
 #pragma once
 #include <memory>
 
@@ -10,10 +10,10 @@
 
 namespace sten {
 
-// What a checkpoint does not say of itself.
+// The description of a model that weights lack.
 struct ModelDescription {
   ModelRecipe model;
-  std::string vocabulary;  // the tokenizer's file beside them; empty: none
+  std::string vocabulary;  // the tokenizer's file; empty: none
 
   bool is_known() const { return !model.kind.empty(); }
 };
@@ -21,22 +21,22 @@ struct ModelDescription {
 struct ModelSource {
   std::string name;  // printable
   std::shared_ptr<const Checkpoint> weights;
-  ModelDescription what;         // unknown of weights alone
-  std::optional<Recipe> recipe;  // what sten-train left beside them
+  ModelDescription what;         // unknown for weights alone
+  std::optional<Recipe> recipe;  // recipe that sten-train wrote to the directory
 };
 
-// `path` is an ONNX model; a directory with one, with a config.json, or with a graph.json; what
-// sten-train leaves; or weights alone, also from a pipe.
+// Finds the model of `path`: an ONNX model; a directory with an ONNX model, a config.json or a
+// graph.json; an output directory of sten-train; or weights alone, also from a pipe.
 ModelSource find_model(const std::string& path);
 
-// Of a file that says what weights are: a recipe, a graph, an ONNX model, or a HuggingFace config.json.
-// Error with the file where it is none of them.
+// Reads a description: a recipe, a graph, an ONNX model or a Hugging Face config.json. Error with
+// the file for other files.
 ModelDescription describe_model(const std::string& file);
-// The same of `config`, unless that is empty, for a source of weights alone. Error (usage) where the
-// source says itself what it is.
+// Describes weights alone by the file `config`; no-op if empty. Error (usage) if the source has a
+// description of its own.
 void describe_by(const std::string& config, ModelSource& source);
 
-// An input of the graph, and what is known of it.
+// An input of the graph, with dtype and extents as far as known.
 using ModelInput = OnnxPort;
 
 struct RunnableModel {
@@ -46,13 +46,14 @@ struct RunnableModel {
   std::vector<ModelInput> inputs;
 };
 
-// For inputs that are given by name. `has_mask`: a model of text takes an attention_mask; `last`: a
-// GPT has the logits of the last token alone. Error (input) where the weights do not fit.
+// Builds the graph and reads the weights, for inputs that are given by name. `has_mask`: a language
+// model gets an attention_mask. `last`: a GPT computes the logits of the last token only. Error
+// (input) if the weights do not fit the graph.
 RunnableModel read_model(const ModelSource& source, bool has_mask, bool last = false);
 
-// For the data of a recipe, whose model is replaced by the source's. The source outlives the task.
+// Returns the task of a recipe's data with the source's model. The source must outlive the task.
 Task task_of(const ModelSource& source, Recipe data);
-// What the task measures, up to its logits; the task gives the inputs.
+// Returns the task's graph up to the logits; the task makes the inputs.
 RunnableModel read_model(const ModelSource& source, const Task& task);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// What outputs of a model are like, and the files that they go to.
+// Outputs of a model, and their files.
 #pragma once
 #include <memory>
 #include <span>
@@ -8,21 +8,21 @@
 
 namespace sten {
 
-// Rows of one output, as batches give them.
+// The rows of one output, collected from batches.
 class CollectedOutput {
  public:
-  // `collects` the values, too.
+  // `collects`: keep the values, for values().
   CollectedOutput(std::string name, bool collects) : name_(std::move(name)), collects_(collects) {}
 
-  // The next rows. Error where they are not like those before them.
+  // Adds the rows of a batch. Error if dtype or extents differ from the previous ones.
   void add(const Dense& x);
-  // All rows; of an output that keeps them.
+  // All rows, if values are kept.
   Dense values() const;
 
   const std::string& name() const { return name_; }
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
-  // Of the elements that are neither NaN nor infinite; 0 where there are none.
+  // Statistics over the elements that are neither NaN nor infinite; 0 without such elements.
   Index finite() const { return finite_; }
   double least() const { return least_; }
   double most() const { return most_; }
@@ -45,13 +45,13 @@ class CollectedOutput {
 // all outputs.
 class OutputFiles {
  public:
-  // `outputs` are the model's. Error (usage) for names that are none of them, and where a file
-  // cannot be written there.
+  // `outputs`: the names of the model's outputs. Error (usage) for unknown names and for files that
+  // cannot be written.
   OutputFiles(const std::vector<std::string>& given, const std::vector<std::string>& outputs,
               const std::string& model, bool force);
 
   bool wants(std::string_view output) const;
-  // All of them, or none; lines that say what went where.
+  // Writes all files or none. Returns a line per file for the report.
   std::vector<std::string> write(std::span<const CollectedOutput> outputs);
 
  private:

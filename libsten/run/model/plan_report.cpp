@@ -26,7 +26,7 @@ void PlanSums::add(const ExecutionPlan& plan) {
   weight_bytes_ = std::max(weight_bytes_, plan.weight_bytes);
   live_bytes_ = std::max(live_bytes_, plan.live_bytes);
   peak_bytes_ = std::max(peak_bytes_, plan.peak_bytes);
-  // Those of a plan are one after the other; where another one has to be looked for.
+  // Plans of one shape have the same order; search only if a step differs.
   std::size_t next = 0;
   for (const ExecutionStep& s : plan.steps) {
     const auto alike = [&](const ExecutionStep& other) { return is_alike(s, other); };

@@ -1,4 +1,4 @@
-// The plan of a run as a report.
+// Report on the execution plan of a run.
 #pragma once
 #include "libsten/graph/executor.h"
 #include "libsten/graph/fastest_layouts.h"
@@ -6,20 +6,19 @@
 
 namespace sten {
 
-// Plans of several batches, added up: those of one shape have the same steps.
+// Sums over the plans of batches. Plans of one shape have the same steps.
 class PlanSums {
  public:
-  // What the plan's last run took.
+  // Adds the times of the plan's last run.
   void add(const ExecutionPlan& plan);
-  // Steps take the place of the report's rows: what runs in which layout and why, what it took in all
-  // batches, how many operations and bytes of memory a second that are, and of a weight whose layout
-  // was chosen what the others would take.
+  // Replaces the report's rows by the steps: layout and its reason, time in all batches, operations
+  // and bytes per second, and the times of other candidates if the layout was chosen.
   void explain(const std::vector<LayoutChoice>& choices, Report& r) const;
 
  private:
   std::vector<ExecutionStep> steps_;
   Index batches_ = 0;
-  Index weight_bytes_ = 0, live_bytes_ = 0, peak_bytes_ = 0;  // of the largest
+  Index weight_bytes_ = 0, live_bytes_ = 0, peak_bytes_ = 0;  // maxima over batches
 };
 
 }  // namespace sten

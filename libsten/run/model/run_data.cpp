@@ -21,7 +21,7 @@ constexpr Index usual_window = 128;
 constexpr std::pair<const char*, DataSplit> splits[] = {
     {"test", DataSplit::test}, {"validation", DataSplit::validation}, {"train", DataSplit::train}};
 
-// The tokens that the model has positions for; usual_window where its file does not say.
+// The positions of the model; usual_window if the config does not say.
 Index positions_of(const ModelRecipe& m) {
   if (!has_config(m)) return usual_window;
   const MappedFile file = open_data(m.config);
@@ -30,7 +30,7 @@ Index positions_of(const ModelRecipe& m) {
                           : GptConfig::parse(json, printable(m.config)).n_positions;
 }
 
-// Rows with labels for a BERT that classifies, else a text.
+// Labelled rows for a BERT classifier, otherwise text.
 std::string kind_of_text(const ModelRecipe& m, const std::string& path, DataRecipe& d) {
   if (m.kind == "gpt") return "text";
   if (m.kind != "bert") return "masked-text";
@@ -43,7 +43,7 @@ std::string kind_of_text(const ModelRecipe& m, const std::string& path, DataReci
   return words ? "labelled-words" : "labelled-text";
 }
 
-// The array of a .npy file, or the tensors of a safetensors file by the inputs that they are named after.
+// Sets the array of a .npy file, or the tensors of a safetensors file, named after inputs.
 void take_arrays(const std::string& path, DataRecipe& d) {
   d.kind = "arrays";
   d.features.clear();
@@ -60,7 +60,7 @@ void take_arrays(const std::string& path, DataRecipe& d) {
     if (d.features.empty()) d.inputs.emplace(t.name, path);
 }
 
-// Somebody's own file or folder in place of that which the recipe has.
+// Replaces the recipe's data by the user's file or folder.
 void take_own(const std::string& path, const ModelSource& source, DataRecipe& d) {
   std::error_code error;
   const std::string absolute = fs::absolute(path).string();
@@ -95,7 +95,7 @@ class TaskBatches final : public RunData {
     std::vector<std::string> present;
     for (const auto& [name, s] : splits)
       if (task_.has(s)) present.emplace_back(name);
-    // All that somebody's own file has; of a recipe what was held back.
+    // The user's file is used whole; of a recipe's data, the first split with rows.
     const bool is_own = !o.data.empty() && !o.data.ends_with(".json");
     split_ = !o.split.empty()  ? o.split
              : is_own          ? "all"
@@ -125,7 +125,7 @@ class TaskBatches final : public RunData {
   std::string split() const override { return split_; }
 
  private:
-  // The key of the recipe that leaves the split without rows, and its value.
+  // The recipe's key that leaves the split empty, and its value.
   std::string why_empty(const DataRecipe& d) const {
     if (split_ == "validation") return fmt::format("data.validation is {}", d.validation);
     if (split_ == "train") return fmt::format("data.train is {}", d.train);
@@ -188,7 +188,7 @@ Recipe data_recipe(const ModelSource& source, const RunOptions& o) {
     r = read_recipe(o.data);
   else if (!o.data.empty())
     take_own(o.data, source, r.data);
-  if (r.steps == 0 && r.epochs == 0) r.steps = 1;  // which nobody takes
+  if (r.steps == 0 && r.epochs == 0) r.steps = 1;  // no steps are run
   if (o.batch > 0) r.evaluation.batch = o.batch;
   return r;
 }

@@ -1,4 +1,4 @@
-// What a model is run on, batch by batch.
+// The data that a model is run on, in batches.
 #pragma once
 #include <memory>
 
@@ -10,7 +10,7 @@ namespace sten {
 struct RunBatch {
   NamedValues<Tensor> inputs;
   std::optional<Dense> labels;
-  Index rows = 1;  // that throughput counts
+  Index rows = 1;  // counted by throughput
 };
 
 class RunData {
@@ -18,22 +18,22 @@ class RunData {
   virtual ~RunData() = default;
   virtual Index batches() const = 0;
   virtual RunBatch batch(Index i) const = 0;
-  // The model as this data needs it.
+  // The model with the inputs and outputs that this data needs.
   virtual RunnableModel model(const ModelSource& source) const = 0;
-  // Sentences about what was taken, where it was not said.
+  // Notes on defaults that were used.
   virtual std::vector<std::string> notes() const { return {}; }
-  // Of labels that have names; nullptr: they have none.
+  // The scorer of named labels; nullptr without names.
   virtual const F1Scorer* scorer() const { return nullptr; }
-  // Of a recipe's data: "test"; empty: of given inputs.
+  // The split of a recipe's data, "test"; empty for given inputs.
   virtual std::string split() const { return ""; }
 };
 
-// Of --data; without it, the recipe that sten-train left beside the model.
+// The recipe of --data, or else the recipe that sten-train left with the model.
 Recipe data_recipe(const ModelSource& source, const RunOptions& options);
-// A split of that recipe's data, as the model takes it. Error (usage) where it is empty.
+// The data of a recipe's split, for the model. Error (usage) if the split is empty.
 std::unique_ptr<RunData> data_of_recipe(const ModelSource& source, const Recipe& recipe,
                                         const RunOptions& options);
-// Of --input and --labels.
+// The data of --input and --labels.
 std::unique_ptr<RunData> data_of_inputs(const ModelSource& source, const RunOptions& options);
 
 }  // namespace sten

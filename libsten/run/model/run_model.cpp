@@ -24,7 +24,7 @@
 namespace sten {
 namespace {
 
-// It can be read once.
+// Standard input can be read only once.
 void check_standard_input(const RunOptions& o) {
   std::vector<const char*> readers;
   if (o.model == "-") readers.push_back("the model");
@@ -57,7 +57,7 @@ void check_options(const RunOptions& o) {
                o.min_accuracy ? "--min-accuracy" : "--max-loss");
 }
 
-// Of weights alone it is what `config` says, or what another source is.
+// Describes weights alone by `config`, or as the other source.
 void complete(ModelSource& source, const RunOptions& o, const Recipe* data,
               const ModelDescription* other) {
   if (!o.config.empty() && !source.what.is_known()) {
@@ -70,7 +70,7 @@ void complete(ModelSource& source, const RunOptions& o, const Recipe* data,
   }
 }
 
-// Labels have to be classes that there are.
+// Checks that labels are valid classes.
 void check_labels(const Dense& logits, const Dense& labels, const std::string& output) {
   const Shape& of = logits.extents;
   if (logits.dtype() != DType::F32 || of.empty() ||
@@ -82,7 +82,7 @@ void check_labels(const Dense& logits, const Dense& labels, const std::string& o
       fail("label {} is out of range: the output {} has {} classes", y, quote(output), of.back());
 }
 
-// Both get the same arrays.
+// Both models get the same arrays.
 void check_same_inputs(const RunnableModel& model, const RunnableModel& other) {
   std::vector<std::string> ours = model.graph.inputs(), theirs = other.graph.inputs();
   std::ranges::sort(ours);
@@ -96,7 +96,7 @@ bool are_logits(const Dense& x) {
   return x.dtype() == DType::F32 && !x.extents.empty() && x.extents.back() > 1;
 }
 
-// What is for the CPU alone.
+// Refuses options that need the CPU.
 void check_device_options(const RunOptions& o) {
   if (o.device == "cpu") return;
   const auto refuse = [&](const char* what) {
@@ -119,7 +119,7 @@ class ModelRun {
         !(other_source_ && !other_source_->what.is_known()))
       fail_usage("--config is for weights alone, and {} says itself what it is", source_.name);
     const bool has_data = o.inputs.empty();
-    // Of pruned weights beside the model that they are from.
+    // For pruned weights, the recipe of the model that they come from.
     if (!source_.recipe && other_source_) source_.recipe = other_source_->recipe;
     if (has_data && o.data.empty() && !source_.recipe)
       fail_usage("{}: missing inputs: name arrays with --input, or a recipe or file with --data",
@@ -178,12 +178,12 @@ class ModelRun {
       executor_->run(batch.inputs);
       if (device_ != Device::cpu) wait_for_cuda();
     };
-    // What is begun is not timed with what comes.
+    // Excludes pending work from the time.
     if (device_ != Device::cpu) wait_for_cuda();
     for (int k = 0; k < o_.repeats; ++k) latency_.add(batch.rows, run_it);
     if (o_.explain) {
-      // The first run of a shape makes what is kept for the next ones; on a device, steps are timed in
-      // a run of their own, since waiting for each takes time.
+      // The first run of a shape fills caches. On a device, steps are timed in a run of their own,
+      // since waiting for each step takes time.
       executor_->time_steps(true);
       if (device_ != Device::cpu || (o_.repeats == 0 && executor_->plan().runs == 1)) run_it();
       executor_->time_steps(false);
@@ -206,14 +206,14 @@ class ModelRun {
     rows_ += batch.rows;
   }
 
-  // The other model's output that output k is compared with: by name, or the first ones, whatever
-  // they are called; "" for none.
+  // The output of the other model to compare with output k: the one of the same name; for the first
+  // output otherwise the first one; else "".
   std::string compared_with(std::size_t k) const {
     const std::vector<std::string>& names = other_->graph.outputs();
     if (std::ranges::count(names, outputs_[k].name()) > 0) return outputs_[k].name();
     return k == 0 ? names.front() : "";
   }
-  // Lines on the outputs that one of the models has alone.
+  // Lines on outputs that only one of the models has.
   std::vector<std::string> not_compared() const {
     std::vector<std::string> ours, theirs = other_->graph.outputs();
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
@@ -243,7 +243,7 @@ class ModelRun {
   }
 
   Report report() const;
-  // Why a check does not hold; "" where all do.
+  // The first failed check; "" if all hold.
   std::string failure() const;
   Outcome finish();
 

@@ -22,10 +22,10 @@
 namespace sten {
 namespace {
 
-// Waits until the process has ended; false if it has not after `seconds` (negative: for ever).
+// Waits for the process to end; false after `seconds` (negative: no limit).
 bool wait_for(int process, double seconds) {
   using Clock = std::chrono::steady_clock;
-  // A year is as good as for ever.
+  // A year stands for no limit.
   const auto until =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
                          std::chrono::duration<double>(std::min(seconds, 31536000.0)));
@@ -43,13 +43,13 @@ bool wait_for(int process, double seconds) {
   }
 }
 
-// The first of the command's group: it waits until this process is gone, however that ended, and
-// ends the group then; whoever has a member alive cannot have its number given to others. What a
-// process may do that was forked from several threads.
+// The leader of the command's process group: waits for the end of this process, however it ends,
+// then ends the group. While the leader lives, no other group can get its id. Calls only functions
+// that are safe after a fork of several threads.
 [[noreturn]] void guard(int ours) {
   setpgid(0, 0);
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(s, SIG_IGN);
-  // Locks and pipes of ours are not to be held by it.
+  // Closes inherited locks and pipes.
   dup2(ours, STDIN_FILENO);
   const int nowhere = open("/dev/null", O_RDWR);
   dup2(nowhere, STDOUT_FILENO);
@@ -66,7 +66,7 @@ bool wait_for(int process, double seconds) {
 
 [[noreturn]] void become(const char* command, char** environment, pid_t group, pid_t parent) {
   setpgid(0, group);
-  // At once if we are killed; the guard sees to what it has started.
+  // Ends this child if its parent is killed; the guard ends the child's processes.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(128 + SIGTERM);
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) signal(s, SIG_DFL);
@@ -77,7 +77,7 @@ bool wait_for(int process, double seconds) {
   _exit(127);
 }
 
-// Ours, with `variables` in place of those of their names.
+// The environment with `variables` added or replaced.
 std::vector<char*> environment_with(const std::vector<std::string>& variables) {
   std::vector<char*> out;
   for (char** e = environ; *e; ++e) {
@@ -91,13 +91,13 @@ std::vector<char*> environment_with(const std::vector<std::string>& variables) {
   return out;
 }
 
-// The number of a new process, which does what `child` does, in `group` or, if 0, in its own.
+// Forks a process that runs `child` in `group`, or for 0 in its own group. Returns its id.
 template <typename F>
 pid_t forked(pid_t group, const F& child) {
   const pid_t process = fork();
   if (process < 0) fail("a command cannot be started: {}", errno_text(errno));
   if (process == 0) child();
-  setpgid(process, group ? group : process);  // whoever is first
+  setpgid(process, group ? group : process);  // in both processes, to avoid a race
   return process;
 }
 
@@ -108,7 +108,7 @@ int wait_for_end(pid_t process) {
   return status;
 }
 
-// Ends all of the group, the guard too, also where something fails on the way.
+// Ends all processes of the group, including the guard, also after errors.
 struct Group {
   explicit Group(pid_t id) : id(id), interrupted(id) {}
   ~Group() {
@@ -133,14 +133,14 @@ CommandEnd run_command(const std::string& command, double timeout,
   std::vector<char*> environment = environment_with(variables);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) fail("a command cannot be started: {}", errno_text(errno));
-  const Fd theirs(ends[0]), ours(ends[1]);  // nobody writes: it ends when we do
-  // Whatever was printed is said before the command's own words, and not twice.
+  const Fd theirs(ends[0]), ours(ends[1]);  // never written: ends with this process
+  // Prints buffered output before the command's output, and only once.
   fflush(nullptr);
-  // What it leaves running in the background must not write into later stages.
+  // Background processes of the command must not write to later stages.
   const Group group(forked(0, [&] { guard(theirs.get()); }));
   const pid_t child =
       forked(group.id, [&] { become(command.c_str(), environment.data(), group.id, parent); });
-  // Not pidfd_open(), which glibc 2.36 declares for C alone.
+  // glibc 2.36 declares pidfd_open() for C only.
   const Fd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   CommandEnd end;
   if (!process) {

@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// What means itself wherever it stands in a command.
+// Characters without a meaning to the shell.
 constexpr std::string_view plain =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:,@%=";
 
@@ -20,9 +20,9 @@ std::string variable_of(std::string_view placeholder) {  // of "{in}"
   return name;
 }
 
-// Reads a command as the shell does, as far as quotes matter. Where it takes a construct for
-// another one (a here-document), a value may be split into words, but is never run: the shell does
-// not read again what it has from a variable.
+// Reads the quotes of a command as the shell does. In constructs that are read differently (a
+// here-document), a value may be split into words but is never run, since the shell does not
+// evaluate the value of a variable again.
 class Filler {
  public:
   Filler(const std::string& command, const Placeholders& values) : in_(command), values_(values) {}
@@ -33,11 +33,11 @@ class Filler {
   }
 
  private:
-  // What is open: parentheses (also "$(" and "$(("), "${", and quotes.
+  // Open constructs: parentheses (also "$(" and "$(("), "${", and quotes.
   enum class Open { parenthesis, brace, backquote, quote };
 
   bool quoted() const {
-    // Within "${" it is as around it.
+    // Quoting within "${" is that around it.
     for (auto it = open_.rbegin(); it != open_.rend(); ++it)
       if (*it != Open::brace) return *it == Open::quote;
     return false;
@@ -58,7 +58,7 @@ class Filler {
     return nullptr;
   }
 
-  // `before` and `after` surround a variable where it stands.
+  // `before` and `after` surround an inserted variable.
   bool fill(const char* before, const char* after) {
     const auto* v = placeholder();
     if (!v) return false;

@@ -13,7 +13,8 @@ namespace {
 const std::vector<std::string> placeholders = {"{in}",      "{out}",      "{mask}",
                                                "{metrics}", "{sparsity}", "{stage}"};
 
-// Bare NaN, Infinity and -Infinity, as Python and JavaScript libraries write them, become texts.
+// Replaces bare NaN, Infinity and -Infinity, as Python and JavaScript libraries write them, by
+// strings.
 std::string with_named_parameters(const std::string& json) {
   std::string out;
   bool is_text = false;
@@ -37,7 +38,7 @@ std::string with_named_parameters(const std::string& json) {
   return out;
 }
 
-constexpr std::uintmax_t largest_metrics = 1 << 20;  // it holds two numbers
+constexpr std::uintmax_t largest_metrics = 1 << 20;  // two numbers
 
 const char* kind_of(std::filesystem::file_type type) {
   using Type = std::filesystem::file_type;
@@ -53,7 +54,7 @@ const char* kind_of(std::filesystem::file_type type) {
   }
 }
 
-// What the command wrote to {metrics}; none if it wrote nothing.
+// Reads the file {metrics}; none if the command wrote nothing.
 StageLosses read_metrics(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -102,7 +103,7 @@ StageLosses CommandTrainer::train(const StageFiles& files, const StageRound& rou
   std::error_code error;
   const auto status = std::filesystem::status(files.out, error);
   if (!std::filesystem::exists(status)) fail("the command left no output: {{out}} does not exist");
-  // Nobody may ever write to the other end.
+  // A pipe may never have a writer.
   if (!std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status))
     fail("what the command left as {{out}} is {}, neither a file nor a directory",
          kind_of(status.type()));

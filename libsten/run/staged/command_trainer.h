@@ -1,4 +1,4 @@
-// --finetune: a command of the user's that trains between the stages of sten-prune.
+// sten-prune --finetune: a user command that trains between stages.
 #pragma once
 #include "libsten/run/staged/stage_trainer.h"
 
@@ -6,16 +6,16 @@ namespace sten {
 
 class CommandTrainer : public StageTrainer {
  public:
-  // `command` is for /bin/sh, with placeholders {in} {out} {mask} {metrics} {sparsity} {stage};
-  // it is ended after `timeout` seconds, where that is not 0. Error (usage) for one that lacks {in}
-  // or {out}, or has a placeholder that was mistyped.
+  // `command`: for /bin/sh, with placeholders {in} {out} {mask} {metrics} {sparsity} {stage}.
+  // `timeout`: in seconds; 0: none. Error (usage) if {in} or {out} is missing, or a placeholder is
+  // mistyped.
   CommandTrainer(std::string command, double timeout);
 
   std::string name() const override { return "the command"; }
   Options provenance() const override { return {{"finetune", command_}}; }
   bool tells_losses() const override;
 
-  // What the command makes of the input is not looked at, apart from the loss in {metrics}.
+  // Ignores {out}; reads only the loss in {metrics}.
   StageLosses measure(const StageFiles& files, const StageRound& round) const override;
   StageLosses train(const StageFiles& files, const StageRound& round) const override;
 

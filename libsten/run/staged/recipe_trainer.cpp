@@ -23,7 +23,7 @@ std::shared_ptr<const Task> task_on(Recipe r, const std::string& model) {
   return std::make_shared<const Task>(r);
 }
 
-// Weights that have a mask become masked.
+// Converts weights with a mask to the masked layout.
 TrainState with_masks(TrainState state, const Graph& g, const Checkpoint& masks) {
   for (Parameter& p : state.parameters)
     for (const CheckpointTensor* t : weight_entries(*g.find_weight(p.name), masks)) {
@@ -34,7 +34,7 @@ TrainState with_masks(TrainState state, const Graph& g, const Checkpoint& masks)
   return state;
 }
 
-// What a checkpoint as `in` has of the weights: rounded, where it has 16 bits.
+// The weights rounded to the dtypes of `in`.
 NamedValues<Tensor> in_types_of(const Checkpoint& in, const Graph& g, NamedValues<Tensor> weights) {
   for (const Weight& w : g.weights())
     for (const CheckpointTensor* t : weight_entries(w, in)) {
@@ -48,7 +48,7 @@ double validation_loss(const Task& task, NamedValues<Tensor> weights) {
   return task.measure(weights, DataSplit::validation).loss;
 }
 
-// `in` with the weights, of its types, in place of what it has.
+// Writes `in` with these weights, in their dtypes in `in`.
 void write(const Checkpoint& in, const Graph& g, const NamedValues<Tensor>& weights,
            const std::string& path, bool directory) {
   std::vector<TensorInfo> contents(in.tensors().begin(), in.tensors().end());
@@ -85,7 +85,7 @@ RecipeTrainer::RecipeTrainer(const std::string& path, const Overrides& overrides
                  printable(path));
     recipe_.distillation->teacher = recipe_.model.weights;
   }
-  // Each stage has weights of its own.
+  // Each stage reads its own weights.
   recipe_.model.weights.clear();
   const Task task(recipe_);
   if (!task.has(DataSplit::validation))
@@ -101,7 +101,7 @@ Options RecipeTrainer::options(bool are_files) const {
   for (const auto& [key, value] : flat.items()) {
     if ((std::ranges::find(files, key) != std::end(files)) != are_files) continue;
     const auto is_in = [&, &key = key](const char* section) { return key.starts_with(section); };
-    // They play no part here.
+    // Sections that the trainer ignores.
     if (std::ranges::any_of(std::to_array({"/$schema", "/schema", "/name", "/sparsity",
                                            "/evaluation", "/checkpoints", "/logging"}),
                             is_in))

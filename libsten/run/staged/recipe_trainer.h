@@ -1,4 +1,4 @@
-// The built-in trainer between the stages of sten-prune, in the place of a command.
+// sten-prune --recipe: the built-in trainer between stages.
 #pragma once
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/recipe/recipe.h"
@@ -6,26 +6,27 @@
 
 namespace sten {
 
-// Losses are those of the recipe's validation split. While it lives, one library computes all dense
-// products of the process: the recipe's, or else the first, which is the same in every process.
+// Losses are those of the recipe's validation split. During the lifetime of this object, all dense
+// products of the process use one library: the recipe's, or the first one available, which is the
+// same in every process.
 class RecipeTrainer : public StageTrainer {
  public:
-  // Error (usage) for a recipe with sparsity of its own, and for one without a validation split;
-  // what is wrong with the recipe, or its data, is found here.
+  // Error (usage) for a recipe with sparsity or without a validation split. Reports errors in the
+  // recipe and its data.
   RecipeTrainer(const std::string& path, const Overrides& overrides);
 
   std::string name() const override { return "the recipe's training"; }
-  // By key: "recipe/optimizer/rate". Files are not in it.
+  // Options by key: "recipe/optimizer/rate". Excludes files.
   Options provenance() const override { return options(false); }
   Options files() const override { return options(true); }
   bool tells_losses() const override { return true; }
 
   void check(const std::string& model) const override;
-  // Of the checkpoint as it is. Error where it is not of the recipe's model.
+  // Measures the checkpoint. Error if it does not fit the recipe's model.
   StageLosses measure(const StageFiles& files, const StageRound& round) const override;
-  // Trains the checkpoint for the recipe's steps, weights that have a mask at the masks' positions
-  // alone, and writes the same tensors, those of the model being dense and trained. Rounds differ
-  // in their batches, by stage and number.
+  // Trains the checkpoint for the recipe's steps, and weights with a mask only at the mask's
+  // positions. Writes the same tensors; those of the model are dense and trained. Batches depend on
+  // stage and round.
   StageLosses train(const StageFiles& files, const StageRound& round) const override;
 
  private:

@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// Of fractions that are written in decimal.
+// Of decimal fractions.
 constexpr double rounding = 1e-9;
 
 double fraction(const Spec& s, const char* key) {

@@ -1,4 +1,4 @@
-// The steps by which pruning reaches its sparsity.
+// Schedules of pruning in stages.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,23 +8,24 @@
 
 namespace sten {
 
-// --schedule, checked. Either rising sparsities (or structures), each for all selected tensors; or
-// layer-wise: all at once for one tensor more per stage.
+// A checked --schedule: rising sparsities or structures for all selected tensors, or layer-wise:
+// the full sparsity for one more tensor per stage.
 struct Schedule {
   bool layerwise = false;
   std::vector<double> sparsity;         // of stages 1, 2, ..., or
-  std::vector<std::string> structures;  // theirs, where there are several
-  Spec spec;                            // as given
+  std::vector<std::string> structures;  // of stages 1, 2, ..., if several
+  Spec spec;                            // the option's value
 
   std::size_t stages() const { return structures.empty() ? sparsity.size() : structures.size(); }
 };
 
-// iterative:from=a,to=b,step=d                    recipe/sparsity_schedule.h has the formulas
+// Parses a schedule:
+// iterative:from=a,to=b,step=d                    formulas: recipe/sparsity_schedule.h
 // linear|cubic|exponential:from=a,to=b,stages=T
-// layer-wise (or layerwise)                   to `sparsity`, or the one structure
-// iterative with several structures           one a stage
-// `sparsity` is that of --sparsity: without `to` it is the end, with it they are the same. Error
-// (usage) that names the key.
+// layer-wise (or layerwise)                   to `sparsity` or the only structure
+// iterative with several structures           one per stage
+// `sparsity`: that of --sparsity; the final one without `to`, otherwise equal to `to`. Error
+// (usage) with the key.
 Schedule parse_schedule(const std::string& text, std::optional<double> sparsity,
                         const std::vector<std::string>& structures);
 

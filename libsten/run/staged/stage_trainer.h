@@ -1,4 +1,4 @@
-// What trains between the stages of sten-prune: a command of the user's, or the built-in trainer.
+// Interface of trainers between the stages of sten-prune: a user command or the built-in trainer.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -8,19 +8,19 @@
 
 namespace sten {
 
-// Of a round, as they were measured or told.
+// Losses of a round, measured or reported by the command.
 struct StageLosses {
   std::optional<double> before, after;
 };
 
-// Of which round of which stage the files are; stage 0 is the input as it is.
+// The stage and round of files; stage 0 is the input.
 struct StageRound {
   std::size_t stage = 0;
   Index round = 1;
-  double sparsity = 0;  // of all tensors that the run prunes
+  double sparsity = 0;  // of all pruned tensors
 };
 
-// Checkpoints and masks by their paths; `out` and `metrics` are to be written, and are not there.
+// Paths of checkpoints and masks. The trainer creates `out` and `metrics`.
 struct StageFiles {
   std::string in, masks, out, metrics;
 };
@@ -28,20 +28,20 @@ struct StageFiles {
 class StageTrainer {
  public:
   virtual ~StageTrainer() = default;
-  // As messages call it: "the command".
+  // The name in messages: "the command".
   virtual std::string name() const = 0;
-  // What of it decides the result.
+  // Options that decide the result.
   virtual Options provenance() const = 0;
-  // And the names of files that it reads.
+  // The same for the names of files that the trainer reads.
   virtual Options files() const { return {}; }
   // Whether the loss of the input is measured before the first stage.
   virtual bool tells_losses() const = 0;
 
-  // Error where it could not train such a model; nothing of it is loaded.
+  // Error if the model cannot be trained; loads nothing of it.
   virtual void check(const std::string& /*model*/) const {}
-  // Loss of the input. Error where none can be had.
+  // Loss of the input. Error if it cannot be measured.
   virtual StageLosses measure(const StageFiles& files, const StageRound& round) const = 0;
-  // Trains `in` and writes `out`. Error where that fails.
+  // Trains `in` and writes `out`. Error on failure.
   virtual StageLosses train(const StageFiles& files, const StageRound& round) const = 0;
 };
 

@@ -88,7 +88,7 @@ class Staged {
       provenance_.emplace_back("patience", fmt::to_string(o.patience));
     }
     plan_.to = request.to();
-    // What the end does is known to be possible before hours of training.
+    // Checks the final conversion before hours of training.
     PruneOptions end;
     end.mask = mask_file;
     end.to = plan_.to;
@@ -105,7 +105,7 @@ class Staged {
       identity.emplace_back("input", content_hash(in));
     }
     std::ranges::copy(trainer_->files(), std::back_inserter(identity));
-    // The layout at the end may be another one: the stages are the same.
+    // The final layout may change on resume: the stages are the same.
     std::erase_if(identity, [](const auto& v) { return v.first == "to"; });
     state_.emplace(o_.state, identity, o_.resume);
     set_stages_hint(0);
@@ -125,8 +125,7 @@ class Staged {
  private:
   std::size_t last_stage() const { return schedule_.layerwise ? 1 : schedule_.stages(); }
 
-  // What is pruned in stage k >= 1, apart from where it comes from and goes to. Stage 0 prunes
-  // nothing.
+  // The options of stage k >= 1, without input and output. Stage 0 prunes nothing.
   PruneOptions stage_options(std::size_t k) const {
     PruneOptions p = o_.prune;
     if (!schedule_.structures.empty())
@@ -138,7 +137,7 @@ class Staged {
 
   void list_stages() {
     const Checkpoint in = Checkpoint::open(o_.prune.input);
-    if (in.is_onnx())  // the stages between are safetensors, which have no graph
+    if (in.is_onnx())  // the files of stages are safetensors, without a graph
       fail_usage(
           "{}: --schedule takes no ONNX model; sten-convert --to dense makes safetensors of it",
           in.name());
@@ -159,8 +158,7 @@ class Staged {
     plan_.stages = schedule_.layerwise ? names.size() : schedule_.stages();
   }
 
-  // All stages without their training: a hopeless output, and what does not go with a tensor's
-  // shape, is found before hours of it.
+  // Dry-runs all stages without training, to find errors before hours of it.
   void try_stages() const {
     if (!o_.state.empty()) StateDirectory::check(o_.state, o_.resume);
     trainer_->check(o_.prune.input);
@@ -182,7 +180,7 @@ class Staged {
             : fmt::format("{} contains no stage yet; the same command starts again", state));
   }
 
-  // What a layer's loss has to come down to. Losses may be negative.
+  // The loss that a layer must recover to. Losses may be negative.
   double recovered_loss() const { return *first_loss_ + o_.tolerance * std::abs(*first_loss_); }
 
   std::string model_of(std::size_t k) const {
@@ -267,8 +265,8 @@ class Staged {
     return r;
   }
 
-  // Of the input's magnitude over all selected tensors, what stays where the masks do. A tensor
-  // without a mask stays whole; NaN and infinity are left out.
+  // The energy of the input over all selected tensors under the masks. Tensors without a mask are
+  // whole; NaN and infinity are ignored.
   double energy_at(const std::string& mask_path) const {
     const Checkpoint in = Checkpoint::open(o_.prune.input), masks = Checkpoint::open(mask_path);
     Magnitudes sum;
@@ -284,7 +282,7 @@ class Staged {
     return energy(sum);
   }
 
-  // Over all selected tensors, those that no stage has come to yet among them.
+  // Over all selected tensors, including those of later stages.
   double sparsity_of(const Report& r) const {
     std::vector<Cell> total = r.total;
     const auto n = static_cast<double>(std::get<Index>(r.at(total, "elements")));
@@ -292,7 +290,7 @@ class Staged {
     return plan_.elements ? cell_number(r, r.total, "sparsity") * n / all : 0;
   }
 
-  // Zeros again where it was pruned. The model that holds from here on.
+  // Sets pruned positions to zero again. Returns the path of the resulting model.
   std::string reapply(StageManifest& r, const OutputDirectory& dir, const std::string& trained) {
     const std::string given = dir.file(name_like(o_.prune.input, "given"));
     const std::string masks = dir.file(mask_file);
@@ -301,7 +299,7 @@ class Staged {
           check_trained(Checkpoint::open(given), Checkpoint::open(trained), Checkpoint::open(masks))
               .violations;
     } catch (const Error& e) {
-      // The name of a hidden directory tells nobody anything.
+      // Replaces the name of a hidden directory.
       std::string what = e.what();
       const std::string shown = printable(trained);
       if (what.starts_with(shown)) what = "{out}" + what.substr(shown.size());
@@ -309,7 +307,7 @@ class Staged {
     }
     PruneOptions p;
     p.input = trained;
-    p.metadata_of = given;  // many trainers write tensors alone
+    p.metadata_of = given;  // many trainers write no metadata
     p.mask = masks;
     p.nan = "keep";
     const std::string model = dir.file(name_like(trained, fmt::format("model-{}", r.rounds)));
@@ -319,7 +317,8 @@ class Staged {
     return model;
   }
 
-  // All but the model, under its final name, and the masks; all of it if none is to be kept.
+  // Removes all files but the masks and the model under its final name; all files if no model is
+  // kept.
   static void clear(const OutputDirectory& dir, const std::string& model, bool holds) {
     const std::string final = dir.file(name_like(model, "model"));
     std::error_code none;

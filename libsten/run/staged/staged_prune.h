@@ -1,5 +1,5 @@
-// sten-prune --schedule: pruning in stages, with a command of the user's or the built-in trainer
-// that fine-tunes between them. Iterative and layer-wise magnitude pruning: paper, section
+// sten-prune --schedule: pruning in stages, with fine-tuning by a user command or the built-in
+// trainer between stages. Iterative and layer-wise magnitude pruning: paper, section
 // "Sparsification for training".
 #pragma once
 #include <functional>
@@ -9,23 +9,24 @@
 namespace sten {
 
 struct StagedOptions {
-  PruneOptions prune;                   // input, output, selection; the structure if it is one
-  std::string schedule;                 // see schedule.h
-  std::vector<std::string> structures;  // all that were given, one a stage
+  PruneOptions prune;    // input, output, selection; the structure if there is only one
+  std::string schedule;  // see schedule.h
+  std::vector<std::string> structures;  // one per stage
   std::string finetune;                 // for /bin/sh, with placeholders {in} {out} {mask}
                                         // {metrics} {sparsity} {stage}
-  std::string recipe;                   // for the built-in trainer, in the place of a command
+  std::string recipe;                   // for the built-in trainer, instead of a command
   std::vector<std::string> overrides;   // of the recipe: key=value
-  double finetune_timeout = 0;          // seconds; 0: none
-  std::string state;                    // the directory that keeps the stages
+  double finetune_timeout = 0;          // seconds; 0: no limit
+  std::string state;                    // directory of the stages
   bool resume = false;
-  double tolerance = 0.02;  // a layer has recovered at a loss L + this * |L| of the initial one, L
-  Index rounds = 5;         // most of them for one layer
+  double tolerance = 0.02;  // a layer has recovered at L + tolerance * |L|, L being the first loss
+  Index rounds = 5;         // maximum per layer
   Index patience = 2;       // rounds without a lower loss that end the run
-  std::function<void(const std::string&)> say;  // a line as each stage ends
+  std::function<void(const std::string&)> say;  // called with a line after each stage
 };
 
-// One row per stage. Error where a stage fails; those before it are kept.
+// Runs all stages. The report has a row per stage. Error if a stage fails; finished stages are
+// kept.
 Outcome prune_in_stages(const StagedOptions& options);
 
 }  // namespace sten

@@ -7,7 +7,7 @@
 namespace sten {
 namespace {
 
-// A row of the report with what is known of stage k beforehand.
+// A row of the report with the planned values of stage k.
 std::vector<Cell> planned_row(const StagedPlan& p, const Report& r, std::size_t k) {
   std::vector<Cell> row;
   r.at(row, "stage") = static_cast<Index>(k);

@@ -36,7 +36,7 @@ std::string text_of(const Json& identity, const std::string& key) {
                               : quote(at->is_string() ? at->get<std::string>() : dump_json(*at));
 }
 
-// f(), with a way to go on behind what it says.
+// Calls f(); adds advice on how to continue to its errors.
 template <class F>
 auto advised(const std::string& advice, F&& f) {
   try {
@@ -46,7 +46,7 @@ auto advised(const std::string& advice, F&& f) {
   }
 }
 
-// The name of a finished stage in the directory; empty: there is none.
+// The name of a finished stage in the directory; "" if there is none.
 std::string finished_stage(const std::string& path) {
   for (const auto& entry : fs::directory_iterator(path))
     if (const std::string name = entry.path().filename(); name.starts_with(stage_prefix))
@@ -60,7 +60,7 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
     : path_(path) {
   check(path, resume);
   lock_ = locked_directory(path);
-  check(path, resume);  // another process may have finished a stage in between
+  check(path, resume);  // another process may have finished a stage meanwhile
 
   Json run;
   run["schema"] = 1;
@@ -71,14 +71,14 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
     if (at.is_null())
       at = recorded_text(value);
     else
-      at = at.get<std::string>() + "\n" + recorded_text(value);  // a flag that was repeated
+      at = at.get<std::string>() + "\n" + recorded_text(value);  // a repeated flag
   }
   const fs::path file = fs::path(path) / run_file;
   const bool is_resumed = fs::exists(file);
   const Json old = is_resumed ? advised(begin_anew, [&] { return read_manifest(file); }) : run;
   if (text_of(old, "program") != text_of(run, "program"))
     fail("{}: is not the record of a run of sten-prune; {}", printable(file.string()), begin_anew);
-  // Nothing is lost of a run that failed, or was interrupted, in its first stage.
+  // A run without a finished stage has no results to keep.
   if (finished_stage(path).empty()) {
     OutputFile out(file, is_resumed);
     write_json(out, run);
@@ -108,7 +108,7 @@ void StateDirectory::check(const std::string& path, bool resume) {
       fail_usage("{}: contains a run; --resume continues it, {}", printable(path), begin_anew);
     return;
   }
-  // Of what run it is nobody could tell.
+  // Without the manifest, the run cannot be identified.
   if (!stage.empty())
     fail("{}: is missing, and {} is there; {}", printable(file.string()), quote(stage), begin_anew);
   if (fs::exists(fs::symlink_status(fs::path(path) / curve_file)))

@@ -1,11 +1,11 @@
-// The directory that keeps a staged run: what it is, and every finished stage, whole or absent.
+// The directory of a staged run. Each finished stage is whole or absent.
 //
-//   run.json                what decides the result
-//   stage-000/ stage.json   the command's loss on the input, if it tells one
-//   stage-001/ stage.json   what came of the stage; and the checksums of
-//              mask.safetensors
-//              model.safetensors, or model/
-//   curve.svg               loss against sparsity, when all stages are done
+// run.json                the options that decide the result
+// stage-000/ stage.json   the command's loss on the input, if reported
+// stage-001/ stage.json   results of the stage and checksums of
+//            mask.safetensors
+//            model.safetensors, or model/
+// curve.svg               loss by sparsity, after the last stage
 #pragma once
 #include <memory>
 #include <optional>
@@ -18,38 +18,38 @@
 
 namespace sten {
 
-// What came of a stage.
+// The results of a stage.
 struct StageManifest {
-  std::string tensor;  // the one that was pruned in it, where it was one
+  std::string tensor;  // pruned in this stage, if only one
   double sparsity = 0, energy = 1;
-  std::optional<double> loss_before, loss;  // as the command told them
-  Index rounds = 1;                         // times the command ran
-  Index violations = 0;                     // pruned positions it had changed
+  std::optional<double> loss_before, loss;  // as the command reported
+  Index rounds = 1;                         // runs of the command
+  Index violations = 0;                     // pruned positions that the command changed
   double seconds = 0;
-  bool recovered = true;  // false: the run ends here
+  bool recovered = true;  // false: the run ends with this stage
 };
 
 class StateDirectory {
  public:
-  // A new run, or the one that is there if `resume`; one without a finished stage is begun anew.
-  // Error (usage) where that has another `identity` (names what differs), where there is a run and
-  // `resume` is false, and where another process is at work in it.
+  // Opens the run in `path` with `resume`, else creates a run. A run without a finished stage is
+  // started again. Error (usage) for a different `identity` (with the difference), for an existing
+  // run without `resume`, and if another process uses the directory.
   StateDirectory(const std::string& path, const Options& identity, bool resume);
 
-  // Error as from the constructor, as far as it does not take the identity; makes nothing. Error
-  // (usage) where a new run's curve would replace a file.
+  // Checks as the constructor does, except for the identity; creates nothing. Error (usage) if the
+  // curve of a new run would replace a file.
   static void check(const std::string& path, bool resume);
-  // Whether a run keeps something under that name in the directory.
+  // Whether a run uses this name in the directory.
   static bool is_own_file(const std::string& name);
 
-  // What is recorded of stage k; none if it was not finished. Error with the file where the record
-  // or what is in the stage was changed since.
+  // The manifest of stage k; none if the stage is not finished. Error with the file if the manifest
+  // or a file of the stage was changed.
   std::optional<StageManifest> manifest(std::size_t k) const;
-  // Where files of a finished stage are.
+  // The path of a file of a finished stage.
   std::string file(std::size_t k, const std::string& name) const;
-  // In place of the one of before.
+  // Replaces the previous curve.
   void write_curve(const std::string& text) const;
-  // A stage to be filled; it counts from its commit() on.
+  // Creates a stage, which is finished by its commit().
   std::unique_ptr<OutputDirectory> new_stage(std::size_t k) const;
 
  private:
@@ -57,10 +57,10 @@ class StateDirectory {
   Fd lock_;
 };
 
-// Puts the record into a stage.
+// Writes the manifest to a stage.
 void write_manifest(const OutputDirectory& stage, const StageManifest& manifest);
 
-// Of names, shapes, dtypes and all bytes: equal for equal content, whatever files it is in.
+// A hash of names, shapes, dtypes and bytes, independent of the division into files.
 std::string content_hash(const Checkpoint& c);
 
 }  // namespace sten

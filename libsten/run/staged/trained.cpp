@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// All of what is wrong in one line, unless it is much.
+// Collects faults in one line of bounded length.
 class Faults {
  public:
   void add(const std::string& text) {
@@ -27,7 +27,7 @@ class Faults {
 };
 
 Index nonzeros_outside(const Dense& x, const Mask& keep) {
-  // What is kept and zero is a zero of x, so the rest of its zeros are where it was pruned.
+  // Kept zeros were zeros of x, so the remaining zeros are at pruned positions.
   return x.size() - keep.count() - (zeros(x) - kept_zeros(x, keep));
 }
 

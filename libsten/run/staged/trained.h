@@ -1,17 +1,17 @@
-// What a fine-tuning command made of a model, held against what it was given.
+// Check of the model that a fine-tuning command wrote.
 #pragma once
 #include "libsten/io/checkpoint.h"
 
 namespace sten {
 
 struct TrainedChange {
-  Index violations = 0;  // pruned positions that are not 0 any more
-  Index tensors = 0;     // that have such
+  Index violations = 0;  // pruned positions that are no longer 0
+  Index tensors = 0;     // with violations
 };
 
-// Error that names the tensors which vanished, or changed their shape or dtype; or which had finite
-// values alone and now have NaN or infinity. Tensors that are new are warned about. `masks` as
-// sten-prune writes them.
+// Compares the trained checkpoint with the given one. Error with the names of tensors that are
+// missing, have another shape or dtype, or changed from finite values to NaN or infinity. Warns
+// about new tensors. `masks`: as sten-prune writes them.
 TrainedChange check_trained(const Checkpoint& given, const Checkpoint& trained,
                             const Checkpoint& masks);
 
