@@ -29,7 +29,7 @@ class Array {
   Array(std::initializer_list<T> v) : Array(uninitialized(v.size())) {
     std::copy(v.begin(), v.end(), writable());
   }
-  // n elements, uninitialized: the caller writes them before they are read.
+  // n uninitialized elements.
   static Array uninitialized(std::size_t n, Device device = Device::cpu) {
     if (n > PTRDIFF_MAX / sizeof(T)) throw std::bad_array_new_length();
     Array a;

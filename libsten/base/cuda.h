@@ -13,7 +13,6 @@ Device use_device(std::string_view text);
 // The same for one of several processes: "cuda" without an index is device rank modulo the device
 // count.
 Device use_device(std::string_view text, int rank);
-// Index of the CUDA device of the process.
 int current_device();
 
 // The backend, initialized on this thread, and the stream of the process. Error if no device

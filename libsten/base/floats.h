@@ -8,7 +8,7 @@ namespace sten {
 using kernels::FloatBits;
 using kernels::FloatKind;
 
-// The kind of a prunable dtype.
+// For prunable dtypes.
 inline FloatKind float_kind(DType dtype) {
   switch (dtype) {
     case DType::F64:

@@ -16,8 +16,7 @@ struct FreeBlock {
 };
 
 // Thread-safe. Cached and used blocks together never exceed the highest use so far (1.5 times as
-// much after enlarge()), but `always_pooled` bytes may always be cached. The oldest blocks are
-// released first.
+// much after enlarge()), except for `always_pooled` bytes. Releases the oldest blocks first.
 class FreeList {
  public:
   explicit FreeList(std::size_t always_pooled) : always_pooled_(always_pooled) {}

@@ -4,7 +4,7 @@
 namespace sten {
 
 // While an object lives, the first SIGINT, SIGTERM or SIGHUP is only noted, and the second has its
-// previous effect. Signals that were ignored stay ignored. One object at a time per process.
+// previous effect. Ignored signals stay ignored. One object per process at a time.
 class NotedInterrupts {
  public:
   NotedInterrupts();

@@ -12,9 +12,8 @@ void enlarge_memory_pool();
 // Returns cached blocks to the system.
 void empty_memory_pool();
 
-// The pool of device memory: freed blocks are reused without the two calls of CUDA. Cached and used
-// blocks together may reach 1.5 times the highest use so far, and 64 MB may always be cached. If
-// CUDA runs out of memory, the pool is emptied and the allocation is tried again.
+// The pool of device memory: freed blocks are reused without the two calls of CUDA, up to the same
+// limit, or 64 MB. If CUDA runs out of memory, the pool is emptied first.
 void enable_device_memory_pool(bool enable = true);
 void empty_device_memory_pool();
 

@@ -42,7 +42,6 @@ struct Loop {
   std::atomic<bool> has_failed{false};
 
   Index end_of(Index share) const { return pieces * (share + 1) / shares; }
-  // Runs as thread `who` of the team.
   void run(Index who) {
     inside_loop = true;
     for (Index k = 0; k < shares; ++k) {

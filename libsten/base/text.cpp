@@ -184,7 +184,6 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
   std::vector<std::pair<std::size_t, std::size_t>> by_distance;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const std::string& c = candidates[i];
-    // Very long words are not compared.
     const std::size_t longest = std::max(word.size(), c.size());
     by_distance.emplace_back(longest > 256 ? longest : edit_distance(word, c), i);
   }

@@ -66,7 +66,6 @@ std::vector<double> allocate_by_error(const std::vector<LayerCurve>& layers, dou
   constexpr double most = 1 - 1.0 / allocation_steps;
   if (sparsity > most)
     fail_usage("--allocate shares out at most a sparsity of {}, not {}", most, sparsity);
-  // Flattest segments first.
   std::ranges::stable_sort(steps, {}, &Step::slope);
   std::vector<double> at(layers.size());
   double left = sparsity * all;

@@ -12,7 +12,6 @@
 namespace sten::calibrate {
 namespace {
 
-// The number of columns of [out, in] that a structure selects together.
 Index step_of(const Spec& by, bool transposed) {
   const bool grouped = by.is("nmg") || by.is("nmgv");
   const bool across = (by.integer("axis", grouped ? 0 : 1) == 1) != transposed;

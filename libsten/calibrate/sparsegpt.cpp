@@ -55,7 +55,6 @@ class Sweep {
     });
   }
 
-  // Prunes columns of one row.
   void take_columns(Index r, Index begin, Index end, Index block_begin, Index block_end,
                     const std::uint8_t* chosen) {
     T* w = w_.row(r);

@@ -22,7 +22,6 @@ inline std::optional<Transport> transport_from(std::string_view name) {
   if (name == "bfloat16") return Transport::bfloat16;
   return std::nullopt;
 }
-// Bytes per element.
 constexpr std::size_t bytes_of(Transport by) { return by == Transport::float32 ? 4 : 2; }
 
 // An all-reduce that runs in the background. Its array must not be used before it is done. The

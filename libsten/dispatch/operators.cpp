@@ -54,7 +54,6 @@ OutSignature signature_of(const OutFormat* f) {
   return {f->inline_by, f->tmp.is(Dense::name) ? dense : Name(f->tmp.name())};
 }
 
-// The device of the inputs.
 Device device_of(Name op, const Call& call) {
   if (call.in.empty()) return Device::cpu;
   const Device first = call.in[0].device();

@@ -184,7 +184,6 @@ class Operators {
 // The operators of the process, including the built-in ones.
 Operators& operators();
 
-// Runs operators().run().
 Outputs run(Name op, const Call& call);
 // Runs an operator with one output.
 Tensor apply(Name op, std::initializer_list<Tensor> in, const Attributes& attributes = {},

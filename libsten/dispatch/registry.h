@@ -88,14 +88,12 @@ class Registry {
   Tensor load(const Stored& stored) const;
   // Names of the layout's parts, in the order in which they are saved.
   const std::vector<std::string>& part_names(std::string_view layout) const;
-  // Whether a tensor may lack this part.
   bool is_optional_part(std::string_view layout, std::string_view part) const;
   Sparsifier sparsifier(const Spec& spec) const;
 
   // The edges from a layout, by name of their targets.
   using Edge = std::function<Tensor(const Tensor&, const Spec& to)>;
   std::map<std::string, Edge> edges(std::string_view from) const;
-  // Whether specs of the layout can have this key.
   bool has_key(std::string_view layout, std::string_view key) const;
   // Whether specs of the layout need parameters, as its example does.
   bool needs_parameters(std::string_view layout) const;

@@ -20,7 +20,6 @@ Route find_route(const Registry& r, const Spec& from, const Spec& to);
 // Converts x to `layout` with exactly its stored positions. Error if the layout cannot hold them.
 // taken: receives the route; may be nullptr.
 Tensor convert(const Tensor& x, const Spec& layout, Route* taken = nullptr);
-// The same with another registry.
 Tensor convert(const Registry& r, const Tensor& x, const Spec& layout, Route* taken = nullptr);
 
 }  // namespace sten

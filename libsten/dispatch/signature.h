@@ -60,7 +60,6 @@ struct Signature {
 // Whether an implementation for `pattern` serves the inputs, and the outputs, of `wanted`.
 bool inputs_match(const Signature& pattern, const Signature& wanted);
 bool outputs_match(const Signature& pattern, const Signature& wanted);
-// The number of wildcards in a pattern.
 int wildcards(const Signature& pattern);
 // The pattern's name for input i, with `more` resolved; "" if it has none.
 Name pattern_input(const Signature& pattern, std::size_t i);

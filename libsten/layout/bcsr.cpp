@@ -41,7 +41,6 @@ struct Grid {
   // Row r of line l as a row of all batches.
   Index row(Index l, Index r) const { return l / rows * view.rows + l % rows * h + r; }
 
-  // In parallel, in segments of about 64k elements.
   template <class F>
   void for_each_row(F&& f) const {
     const Index grain = std::max<Index>(1, mask_grain / (h * view.cols + 1));

@@ -18,12 +18,11 @@ Bitmask to_bitmask(const Csr& x);
 Coo to_coo(const Csc& x);
 Csc to_csc(const Coo& x);
 
-// The result has every slot inside the tensor: fillers cannot be distinguished from kept zeros.
+// The result has every slot inside the tensor, since fillers equal kept zeros.
 Csr to_csr(const Nm& x);
 Csr to_csr(const Nmg& x);
 Csr to_csr(const Nmgv& x);
 
-// The tensors with these entries.
 Csr to_csr(const Entries& x, Dims dims);
 Coo to_coo(const Entries& x, Dims dims);
 Bitmask to_bitmask(const Entries& x);

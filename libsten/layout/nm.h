@@ -33,7 +33,7 @@ struct Nm {
   Dense to_dense() const;
   bool unpacks_on_device() const;
   bool stored_on_device() const { return unpacks_on_device(); }
-  // All slots inside the tensor: fillers cannot be distinguished from kept zeros.
+  // All slots inside the tensor, since fillers equal kept zeros.
   Mask stored() const;
   double padding() const;
   // The dense offset of each slot of `values`, -1 in padding.
@@ -50,7 +50,6 @@ struct Nm {
     const Shape lines = values_shape(), bytes = pos_shape();
     return {n, m, lines[lines.size() - 2], bytes.back(), values.mutate<U>().data(), pos.mutate()};
   }
-  // Bytes of a row of `pos`.
   Index row_bytes() const { return pos_shape().back(); }
   void loaded() const;
   // Whether `other`, n:m or n:m:g, has the same m, axis and dims and at most the same n.
@@ -61,7 +60,6 @@ struct Nm {
   MatrixView view() const { return MatrixView::of(extents, dims, axis == 0); }
   Shape values_shape() const;
   Shape pos_shape() const;
-  // A slot of `values`.
   struct Slot {
     Index index, at;  // at: its dense offset, -1 in padding
     Index line, block, position;

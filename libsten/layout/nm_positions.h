@@ -50,7 +50,6 @@ class BitWriter {
   std::uint64_t word_ = 0;
 };
 
-// Reads the integers of BitWriter.
 class BitReader {
  public:
   // Starts at a bit of the bytes up to `end`; reads zeros after `end`.

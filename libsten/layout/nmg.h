@@ -16,7 +16,6 @@ struct NmgGeometry {
 
   static NmgGeometry of(const Shape& shape, Index n, Index m, Index g, Index axis, Dims dims);
   Index units() const { return view.batches * row_blocks * chunks; }
-  // The dtype of column indices within a chunk.
   DType index_dtype() const { return strips <= 256 ? DType::U8 : DType::U16; }
 };
 
@@ -54,7 +53,7 @@ struct Nmg {
   Dense to_dense() const;
   bool unpacks_on_device() const;
   bool stored_on_device() const { return unpacks_on_device(); }
-  // All slots inside the tensor: fillers cannot be distinguished from kept zeros.
+  // All slots inside the tensor, since fillers equal kept zeros.
   Mask stored() const;
   double padding() const;
   // The dense offset of each slot of `values`, -1 in padding.

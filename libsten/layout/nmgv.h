@@ -65,7 +65,7 @@ struct Nmgv {
   const Shape& shape() const { return extents; }
   NmgvGeometry geometry() const { return NmgvGeometry::of(extents, n, m, g, v, w, axis, dims); }
   Dense to_dense() const;
-  // All slots inside the tensor: fillers cannot be distinguished from kept zeros.
+  // All slots inside the tensor, since fillers equal kept zeros.
   Mask stored() const;
   double padding() const;
   // The dense offset of each slot of `values`, -1 in padding.

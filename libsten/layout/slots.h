@@ -5,7 +5,7 @@
 //     static constexpr const char* name = "banded";
 //     ...parameters...
 //     static void parts(auto& self, auto&& f);  // with f("values", self.values, self.slots())
-//     Shape slots() const;                      // of the values; Error where there can be none
+//     Shape slots() const;                      // shape of the values; Error if invalid
 //     void each(auto&& f) const;                // f(offset in the tensor, slot) for every position
 //   };
 //

@@ -7,7 +7,6 @@ namespace sten {
 // The input that seeds the masks: an I64, different in each step. Graphs without dropout lack it.
 inline constexpr const char* draw_input = "draw";
 
-// The seed of the dropout with this name.
 Index dropout_seed(std::string_view name);
 
 // Adds a node that keeps elements of x with probability 1 - p, scaled by 1 / (1 - p), and the input

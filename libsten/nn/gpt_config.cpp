@@ -7,7 +7,7 @@
 namespace sten {
 namespace {
 
-// What would be another model.
+// Error for values that describe another model.
 void check_gpt_kind(const JsonReader& in) {
   const std::pair<const char*, nlohmann::ordered_json> only[] = {
       {"model_type", "gpt2"},

@@ -48,7 +48,6 @@ class Update {
   Array<float> scale_on_device_;
 };
 
-// A step of one of several parameters.
 struct ParameterStep {
   Parameter* parameter;
   const Tensor* gradient;

@@ -56,7 +56,6 @@ void write_head(const std::uint16_t* from, Index lanes, Index feature, Index fea
   });
 }
 
-// Sets padding features to 0.
 void clear_padding(const InterleavedOut& y) {
   for (Index token = 0; token < y.tokens; token += y.lanes()) {
     std::uint16_t* panel = y.tile(0, token);

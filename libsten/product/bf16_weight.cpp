@@ -204,7 +204,6 @@ LaneSteps steps_of(const CsrRowsOf& a, Index first_row, Index columns) {
   }
 }
 
-// Packs lanes with windows of this many columns.
 Bf16WeightLanes pack_lanes(const CsrRowsOf& rows, Index window) {
   Bf16WeightLanes out;
   out.rows = rows.rows, out.cols = rows.cols;

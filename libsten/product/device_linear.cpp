@@ -82,7 +82,6 @@ void multiply(const Tensor& w, const kernels::ListOperands& x) {
 
 float* floats_in(Values& v) { return reinterpret_cast<float*>(v.mutate_bytes()); }
 
-// Transposes [rows, cols].
 Values transposed_copy(Index rows, Index cols, const float* x, Device device) {
   Values to = Values::uninitialized(DType::F32, rows * cols, device);
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {

@@ -34,7 +34,6 @@ class RoundedProducts {
  private:
   const kernels::Factors before_;
 };
-// The factors of this thread.
 kernels::Factors factors_of_products();
 
 }  // namespace sten

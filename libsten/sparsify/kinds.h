@@ -101,7 +101,6 @@ Mask block(const S& s, const Dense& x) {
   return mask;
 }
 
-// Row and column of an entry.
 struct EntryPosition {
   Index line, col, entry;
 };

@@ -39,7 +39,6 @@ RowSums sums_of_rows(const Dense& x, Index w) {
   return out;
 }
 
-// Groups of v rows.
 class Groups {
  public:
   Groups(const RowSums& sums, const NmgvFit& fit)
@@ -97,7 +96,6 @@ class Groups {
   Index count_;
 };
 
-// The order by greedy clustering.
 class Greedy {
  public:
   Greedy(const RowSums& sums, const NmgvFit& fit)

@@ -12,7 +12,6 @@
 namespace sten {
 namespace {
 
-// The scores, checked against x.
 const Dense& scores_in(const char* name, const Shape& extents, DType dtype, const Hints& hints) {
   sparsify_detail::check_prunable(dtype);
   if (!hints.scores) fail_usage("{} needs scores: one for each element", name);

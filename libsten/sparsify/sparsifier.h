@@ -106,11 +106,9 @@ class Sparsifier {
     s.spec_ = std::make_shared<const Spec>(spec);
     return s;
   }
-  // Which hints select() needs.
   bool needs_scores() const { return self_->needs_scores; }
   bool needs_pattern() const { return self_->needs_pattern; }
   bool needs_own() const { return self_->needs_own; }
-  // The scores of one gradient of x.
   Dense scores_of(const Dense& x, const Dense& gradient) const {
     return self_->scores_of(x, gradient);
   }
@@ -123,7 +121,6 @@ class Sparsifier {
   bool scores_are_learned() const { return self_->scores_are_learned; }
   // The share that stays, if the parameters determine it.
   std::optional<Share> share() const { return self_->share(); }
-  // Whether its spec has a `seed`.
   bool has_seed() const { return self_->has_seed; }
   // The fit's algorithm, such as "exact"; empty if there is only one.
   std::string_view fit_name() const { return self_->fit_name(); }

@@ -35,7 +35,6 @@ struct Threshold {
   static Threshold make(const Spec& spec);
 };
 
-// Keeps x > 0.
 struct Relu {
   static constexpr const char* name = "relu";
   bool keep(auto v, Index) const { return v > 0; }

@@ -220,7 +220,6 @@ struct KeyLister {
   void operator()(std::string_view key, auto&, auto&&...) { names.emplace_back(key); }
 };
 
-// Finds the device of a layout's arrays.
 struct DeviceReader {
   Device device = Device::cpu;
   void operator()(std::string_view, const Values& v, auto&&...) { see(v.device()); }

@@ -43,7 +43,6 @@ struct Mask {
 // Parallel loops that write a mask use ranges that are multiples of this many elements.
 inline constexpr Index mask_grain = Index{1} << 16;
 
-// Number of set bits in [begin, end).
 Index count_bits(const std::uint8_t* bits, Index begin, Index end);
 
 }  // namespace sten

@@ -93,7 +93,6 @@ class RowTiles {
 
   // Sets the bits of a tile in a mask; other threads may set bits of other units.
   void set_bits(const Tile& p, const Words& words, std::uint8_t* bits) const;
-  // Reads the bits of a tile from a mask.
   void get_bits(const Tile& p, const std::uint8_t* bits, Words& words) const;
 
  private:

@@ -29,14 +29,12 @@ class Tensor {
   // The dense form on the tensor's device. A layout without a device implementation is converted on
   // the CPU (base/fallback.h).
   Dense to_dense() const;
-  // The stored positions. n:m and n:m:g return all slots, since they cannot distinguish kept zeros
-  // from fillers.
+  // The stored positions. n:m and n:m:g return all slots, since fillers equal kept zeros.
   Mask stored() const;
   // Whether some stored positions may be fillers of value 0.
   bool has_fillers() const { return self_->has_fillers(); }
   // The parts; shares the tensor's memory.
   Stored save() const { return self_->save(); }
-  // Total size of the parts.
   std::size_t bytes() const;
   // Elements of padding per element of the tensor: 0.67 if 1.67 times as many are stored.
   double padding() const { return self_->padding(); }

@@ -19,7 +19,6 @@ struct Square {
     return __builtin_shufflevector(a, b, (from + i / 2 + i % 2 * size)...);
   }
 
-  // Computes out[c * to_stride + r] = x[r * stride + c].
   static void transpose(const U* x, Index stride, U* out, Index to_stride) {
     constexpr std::make_integer_sequence<int, size> each;
     Vec rows[size], next[size];

@@ -14,7 +14,7 @@ class Values {
   Values() = default;
   // n zeros (all bits 0). Error for sub-byte dtypes.
   Values(DType dtype, Index n, Device device = Device::cpu);
-  // n elements, uninitialized: the caller writes them before they are read.
+  // n uninitialized elements.
   static Values uninitialized(DType dtype, Index n, Device device = Device::cpu);
   // Takes over bytes: aligned for the dtype's width, a whole number of elements.
   Values(DType dtype, Array<std::byte> bytes);

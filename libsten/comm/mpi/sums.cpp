@@ -15,8 +15,7 @@ namespace {
 std::size_t max_segment_size(int ranks) {
   return std::max(std::size_t{1} << 18, static_cast<std::size_t>(ranks) << 14);
 }
-// Segments in flight.
-constexpr std::size_t most_travelling = 4;
+constexpr std::size_t most_travelling = 4;  // segments in flight
 constexpr auto pause = std::chrono::microseconds(200);
 
 // Rounds to nearest, ties to even.
@@ -111,7 +110,6 @@ class Sums::Segment {
     if (by_ == Transport::bfloat16)
       for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = to_float(rounded_[i]);
   }
-  // Whether the last messages have arrived.
   bool has_arrived() {
     int yes = 0;
     MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &yes, MPI_STATUSES_IGNORE);
