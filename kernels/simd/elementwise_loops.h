@@ -1,16 +1,14 @@
 // The loops of kernels/elementwise.h. Compiled once per ISA, for the includer's STEN_TARGET.
 //
 // V is a type in the ISA's namespace, U an unsigned integer of 1, 2, 4 or 8 bytes, x 64 elements:
-//   Word V::above(const U* x, U boundary)  bit i: key of x[i] > boundary; U(-1) is less than all
-//   keys
+//   Word V::above(const U* x, U boundary)  bit i: key of x[i] > boundary; U(-1) < all keys
 //   Word V::equal(const U* x, U key)       bit i: key of x[i] == key
 //   Word V::nonzero(const U* x)            bit i: the bits of x[i] are not all 0
 //   V::mask(x, word, out)                  out[i] is x[i] where bit i is set, else 0; out can be x
 //   V::compress(x, word, out)              can write all 64 elements of out
 //   V::expand(x, word, out)                can read all 64 elements of x
 //   V::packs<U>                            whether V has compress and expand
-//   V::Sums{}, add<type>(x, bits)          adds 16 elements to the partial sums; store() writes
-//   them
+//   V::Sums{}, add<type>(x, bits)          adds 16 elements to the sums; store() writes them
 #pragma once
 #include <bit>
 #include <cmath>

@@ -3,8 +3,7 @@
 //   Vec              L pairs, or the bits of L floats
 //   round(e, o)      rounds L even and L odd features, given as floats, to L pairs
 //   round_row(x)     rounds 2 L features of one token to L pairs
-//   merge(e, o)       as round() for bfloat16; with 16 lanes, merge_rows(e, o, to) for twice as
-//   many
+//   merge(e, o)      as round() for bfloat16; 16 lanes: merge_rows(e, o, to) for twice as many
 //   transpose(rows)  transposes L vectors
 //   stream(to, v)    non-temporal store; `to` is aligned
 #pragma once
