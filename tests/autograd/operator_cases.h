@@ -1,4 +1,4 @@
-// Each operator with attributes and inputs, for the tests of all of them.
+// Cases of all operators: attributes and inputs, for tests that run over every operator.
 #pragma once
 #include <cmath>
 #include <set>
@@ -8,13 +8,13 @@
 
 namespace sten::testing {
 
-// Normal numbers; integers in [0, below) where that is given.
+// Standard normal values; with `below`, integers in [0, below).
 struct CaseInput {
   Shape shape;
   Index below = 0;
-  bool is_positive = false;  // absolute values of normal numbers
+  bool is_positive = false;  // absolute values
   DType dtype = DType::I64;  // of integers: I64, or BOOL
-  float by = 1, plus = 0;    // what normal numbers are taken times, and what is added
+  float by = 1, plus = 0;    // factor and offset of normal values
 };
 
 struct OperatorCase {
@@ -25,7 +25,7 @@ struct OperatorCase {
 
 using List = Attributes::List;
 
-// Small ones, of every way that an operator has. Each operator is in here.
+// Small cases, at least one per operator and several for operators with several code paths.
 inline const std::vector<OperatorCase>& operator_cases() {
   static const std::vector<OperatorCase> all{
       {"scale", {{{3, 4}}}, Attributes().set("by", -0.25)},
@@ -53,7 +53,7 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"log-softmax", {{{2, 5, 3}}}, Attributes().set("axis", -2)},
       {"layer-norm", {{{2, 3, 9}}, {{9}}, {{9}}}},
       {"layer-norm", {{{5}}, {{5}}, {{5}}}, Attributes().set("eps", 0.5)},
-      // Positive, since gradients that are the inputs have almost none of their own.
+      // Positive, because inputs that are gradients have almost no gradient of their own.
       {"batch-norm-train", {{{2, 3, 5}, 0, true}, {{5}}, {{5}}}},
       {"batch-norm-train",
        {{{3, 2, 2, 3}, 0, true}, {{3}}, {{3}}},
@@ -270,7 +270,7 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"shrink", {{{3, 5}}}, Attributes().set("lambd", 0.25).set("bias", 0.75)},
       {"p-relu", {{{3, 4}}, {{3, 4}}}},
       {"p-relu", {{{2, 3, 4}}, {{3, 1}}}},
-      // Elements that indices name.
+      // Gathered slices.
       {"gather-nd", {{{3, 4, 2}}, {{5, 2}, 3}}},
       {"gather-nd", {{{2, 3, 4}}, {{2, 5, 1}, 3}}, Attributes().set("batch-dims", 1)},
       {"scatter-elements", {{{3, 4}}, {{2, 4}, 3}, {{2, 4}}}},
@@ -299,7 +299,7 @@ inline const std::vector<OperatorCase>& operator_cases() {
   return all;
 }
 
-// Large enough to be shared out among threads.
+// Cases large enough to be divided among threads.
 inline const std::vector<OperatorCase>& large_cases() {
   static const std::vector<OperatorCase> all{
       {"scale", {{{130, 300}}}, Attributes().set("by", 3)},
@@ -436,7 +436,7 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"atanh", {{.shape = {130, 300}, .by = 0.2f}}},
       {"acosh", {{.shape = {130, 300}, .is_positive = true, .plus = 1.25f}}},
       {"p-relu", {{{130, 300}}, {{300}}}},
-      // Elements that indices name.
+      // Gathered slices.
       {"gather-nd", {{{130, 300}}, {{70, 2}, 130}}},
       {"scatter-elements",
        {{{130, 300}}, {{130, 200}, 300}, {{130, 200}}},
@@ -450,7 +450,8 @@ inline const std::vector<OperatorCase>& large_cases() {
   return all;
 }
 
-// Operators whose outputs are integers, or steps: they have no gradient, and cases of their own elsewhere.
+// Operators without a gradient, whose outputs are integers or piecewise constant. Other tests have
+// their cases.
 inline bool has_no_gradient(const std::string& op) {
   static const std::set<std::string> all{"batch-moments",
                                          "conv-relu",
@@ -486,7 +487,7 @@ inline bool has_no_gradient(const std::string& op) {
   return all.contains(op);
 }
 
-// The inputs as F32 or F64, the same numbers in both.
+// The inputs as F32 or F64, with the same values.
 inline std::vector<Tensor> inputs_of(const OperatorCase& c, DType dtype) {
   Dice dice(seed_for(1, c.op));
   std::vector<Tensor> in;
@@ -520,8 +521,8 @@ inline std::vector<double> doubles(const Tensor& x) {
   return {v.begin(), v.end()};
 }
 
-// The largest difference, as a share of the largest finite number that is exact; NaN is infinitely
-// far from all but NaN, and so are infinities.
+// The largest difference, relative to the largest finite exact value. NaN and infinities are
+// infinitely far from all other values.
 inline double furthest(const std::vector<double>& found, const std::vector<double>& exact) {
   double worst = 0, largest = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -533,8 +534,8 @@ inline double furthest(const std::vector<double>& found, const std::vector<doubl
   return worst == 0 ? 0 : worst / largest;
 }
 
-// An operator's output and the gradients of its floating inputs, nothing for others; the output's
-// own gradient is normal numbers.
+// The output of an operator and the gradients of its floating-point inputs, empty for other inputs.
+// The gradient of the output is standard normal.
 struct Walked {
   Tensor y, dy;
   std::vector<std::optional<Tensor>> dx;

@@ -1,4 +1,4 @@
-// What pytorch_reference.py wrote, and how near to it something is.
+// Reads the files of pytorch_reference.py and compares tensors with them.
 #pragma once
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace sten::testing {
 
 using Json = nlohmann::json;
 
-// An operator's attributes.
+// The attributes of an operator from JSON.
 inline Attributes attributes_of(const Json& json) {
   Attributes a;
   for (const auto& [key, value] : json.items())
@@ -30,7 +30,7 @@ inline Attributes attributes_of(const Json& json) {
   return a;
 }
 
-// One of the files beside this one.
+// One of the reference files in this folder.
 class PyTorch {
  public:
   explicit PyTorch(const std::string& what)
@@ -46,7 +46,7 @@ class PyTorch {
     if (!t) fail("{} has no {}", file_.name(), name);
     return file_.load(*t);
   }
-  // Of the tensors whose names begin with `prefix`, what follows it.
+  // The names that start with `prefix`, without it.
   std::vector<std::string> names(const std::string& prefix) const {
     std::vector<std::string> v;
     for (const CheckpointTensor& t : file_.tensors())
@@ -63,9 +63,9 @@ inline double number(const Dense& x, Index i) {
   return x.dtype() == DType::F64 ? x.values.as<double>()[i] : x.values.as<float>()[i];
 }
 
-// "" if `found` has the extents of `wanted`, and no element is further from it than
-// `tolerance` * the largest |wanted|; else what is wrong. Where all that is wanted is 0 but for
-// rounding, `scale` says what it is 0 beside. NaN is far from everything.
+// "" if `found` has the extents of `wanted` and no element differs by more than `tolerance` * max
+// |wanted|, else the difference. `scale` replaces the maximum if `wanted` is 0 except for rounding.
+// NaN differs from every value.
 inline std::string far_from(const Tensor& wanted, const Tensor& found, double tolerance,
                             double scale = 0) {
   const Dense want = wanted.to_dense(), got = found.to_dense();

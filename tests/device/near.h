@@ -1,4 +1,4 @@
-// How near results of a device are to the CPU's.
+// Comparison of results on a device with those on the CPU.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,8 @@
 
 namespace sten::testing {
 
-// Within 1e-6 of the largest magnitude, in the same layout at the same positions.
+// Whether values differ by at most 1e-6 of the largest magnitude, with the same layout and
+// positions.
 inline bool is_near(const Tensor& on_device, const Tensor& here) {
   if (on_device.device() != Device::cuda || on_device.spec() != here.spec() ||
       on_device.shape() != here.shape())

@@ -1,4 +1,4 @@
-// What operators give on a device beside what they give on the CPU.
+// Checks that operators give the same results on a device and on the CPU.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -33,7 +33,8 @@ inline double largest_of(const Tensor& x) {
   return most;
 }
 
-// To 1e-6 of the largest, or of `most` where that is more, as where gradients cancel out.
+// Checks that values differ by at most 1e-6 of the largest magnitude, or of `most` if that is
+// larger, for gradients that cancel.
 inline void check_as_here(const Tensor& on_device, const Tensor& here, double most = 0) {
   CHECK(on_device.device() == Device::cuda);
   REQUIRE(on_device.shape() == here.shape());
@@ -49,7 +50,7 @@ inline void check_as_here(const Tensor& on_device, const Tensor& here, double mo
   CHECK(worst <= 1e-6 * std::max(most, largest_of(here)));
 }
 
-// What an operator gives on a device is what it gives on the CPU, twice the same.
+// Checks an operator on a device against the CPU, and that a second call gives the same bits.
 inline void check_row_on_device(Name op, const std::vector<Tensor>& in,
                                 const Attributes& attributes, std::size_t outputs = 1,
                                 const std::vector<Shape>& shapes = {}) {

@@ -1,5 +1,5 @@
-// A device in the host's memory, whose kernels are the CPU forms of those of CUDA: what tests use
-// instead of one.
+// The serial backend: a stand-in for a device on the CPU, whose kernels are the CPU forms of the
+// CUDA kernels.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -10,40 +10,39 @@
 
 namespace sten::testing {
 
-// The backend of kernels/cuda/backend.h until the end of the scope; one at a time. All it does is
-// done when a call returns. Its memory is closed but during such calls: host code that reads or
-// writes it crashes. What is allocated is filled with 0xcd, and a write beyond it is found when it
-// is released: std::logic_error.
+// Replaces the backend of kernels/cuda/backend.h until the end of the scope; one at a time. Calls
+// are synchronous. Host code that accesses device memory outside of a call crashes. Allocated
+// memory is filled with 0xcd; releasing memory with a write after its end throws std::logic_error.
 class SerialDevice {
  public:
   static constexpr std::size_t most_memory = std::size_t{1} << 32;
 
-  // With as many bytes: std::bad_alloc beyond.
+  // memory: bytes of the device; allocations beyond it throw std::bad_alloc.
   explicit SerialDevice(std::size_t memory = most_memory);
   ~SerialDevice();
   SerialDevice(const SerialDevice&) = delete;
   SerialDevice& operator=(const SerialDevice&) = delete;
 
-  // What there is now, of earlier devices too.
+  // Objects that exist now, including those of earlier devices.
   struct Live {
-    std::size_t blocks = 0, bytes = 0;  // allocated, as they were asked for
+    std::size_t blocks = 0, bytes = 0;  // allocated, as requested
     std::size_t pinned = 0, streams = 0, events = 0, products = 0;
     bool operator==(const Live&) const = default;
   };
   static Live live();
-  // The most bytes at a time since the device was made, and copies of any kind.
+  // The maximum of allocated bytes since the device was made, and the number of copies of any kind.
   static std::size_t most_bytes();
   static std::size_t uploads();
   static std::size_t downloads();
 
   void limit(std::size_t memory);
 
-  // Where the environment says STEN_TEST_DEVICE=cuda, the backend is that of CUDA instead, and what
-  // is said above of memory does not hold.
+  // Whether STEN_TEST_DEVICE=cuda selects the CUDA backend instead, without the checks of memory
+  // above.
   static bool is_replaced();
 };
 
-// What a device frees is kept until the end of the scope (memory_pool.h).
+// Enables the memory pool of devices (memory_pool.h) until the end of the scope.
 struct PooledDeviceMemory {
   PooledDeviceMemory() { enable_device_memory_pool(); }
   ~PooledDeviceMemory() {
@@ -54,10 +53,11 @@ struct PooledDeviceMemory {
   PooledDeviceMemory& operator=(const PooledDeviceMemory&) = delete;
 };
 
-// TEST_CASE("..." * cuda_only()): skipped but for STEN_TEST_DEVICE=cuda; the other one, with it.
+// TEST_CASE("..." * cuda_only()) runs only with STEN_TEST_DEVICE=cuda; stand_in_only() only
+// without.
 inline doctest::skip cuda_only() { return doctest::skip(!SerialDevice::is_replaced()); }
 inline doctest::skip stand_in_only() { return doctest::skip(SerialDevice::is_replaced()); }
-// For a checker there is nothing that the runs of other cases do not show.
+// Skipped under a memory or race checker, for which other cases run the same code.
 inline doctest::skip long_only() { return doctest::skip(is_short()); }
 
 }  // namespace sten::testing

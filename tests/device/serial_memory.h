@@ -1,4 +1,4 @@
-// The memory of a SerialDevice (serial_backend.h).
+// The device memory of a SerialDevice (serial_backend.h).
 #pragma once
 #include <cstddef>
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace sten::testing {
 
-// Addresses of its own, which can be read and written only while somebody holds an Open.
+// An address range that is accessible only while an Open exists.
 class SerialMemory {
  public:
   static SerialMemory& of_device();
@@ -21,9 +21,10 @@ class SerialMemory {
     Open& operator=(const Open&) = delete;
   };
 
-  // 256-byte aligned; std::bad_alloc beyond the limit.
+  // Returns 256-byte aligned memory; throws std::bad_alloc beyond the limit.
   void* allocate(std::size_t bytes);
-  // std::logic_error where `data` is none of it, or somebody wrote beyond it.
+  // Throws std::logic_error if `data` was not allocated here, or if there was a write after its
+  // end.
   void release(void* data);
   std::size_t unused() const { return limit - live.bytes; }
 
@@ -37,8 +38,8 @@ class SerialMemory {
   void shrink();
 
   std::byte* begin_;
-  std::size_t end_ = 0;                           // all before has been used
-  std::map<std::size_t, std::size_t> used_;       // bytes asked for, by offset
+  std::size_t end_ = 0;                           // all offsets after it are unused
+  std::map<std::size_t, std::size_t> used_;       // requested bytes, by offset
   std::multimap<std::size_t, std::size_t> free_;  // offsets, by size
   int open_ = 0;
 };

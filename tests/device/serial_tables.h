@@ -1,11 +1,11 @@
-// Tables of functions of a SerialDevice (serial_backend.h), each of a file of its own.
+// The kernel families of a SerialDevice (serial_backend.h), one per source file.
 #pragma once
 #include "kernels/cuda/backend.h"
 #include "tests/device/serial_memory.h"
 
 namespace sten::testing {
 
-// A function of a table, which finds the memory open.
+// Wraps a function of a table so that it runs with open memory.
 template <auto& table, auto member, class R, class... A>
 auto with_memory(R (*)(A...)) -> R (*)(A...) {
   return [](A... a) -> R {
@@ -14,7 +14,7 @@ auto with_memory(R (*)(A...)) -> R (*)(A...) {
   };
 }
 
-// A function of a table; nullptr where it has none.
+// The wrapped function of a table, or nullptr if the table lacks it.
 template <auto& table, auto member>
 auto with_memory() {
   const auto f = table.*member;

@@ -1,9 +1,9 @@
-// Runs of training on a device beside the same ones on the CPU.
+// Training runs on a device, compared with the same runs on the CPU.
 //
-// Sums are rounded otherwise there, and one rounding can decide on which side of a ReLU's 0 a value is, or
-// what a mask keeps: from there on the losses are others. The seeds of these runs are such that none does.
-// The CPU's instruction sets have the same losses to 1e-6; and 20 runs that change each weight at each
-// step by up to half of its last bit, to 4e-6. Whoever changes a run chooses its seed anew.
+// Sums round differently on a device, and a rounding can decide on which side of a ReLU's 0 a value
+// lies, or which weights a mask keeps; later losses then differ. The seeds of these runs avoid
+// that: losses of the CPU's instruction sets agree to 1e-6, and those of 20 runs with every weight
+// changed by up to half an ulp per step to 4e-6. Choose a new seed when you change a run.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -24,18 +24,18 @@ inline std::unique_ptr<Trainer> trainer_on(Device device, const Recipe& r, Index
                                    TrainerOptions{device, read_every});
 }
 
-// Of all steps.
+// Runs all steps.
 inline std::vector<TrainStep> steps_of(Trainer& t) {
   std::vector<TrainStep> all;
   while (!t.is_done()) all.push_back(t.step());
   return all;
 }
 
-// Of losses.
+// Tolerance of losses.
 inline constexpr double nearness = 1e-5;
 
-// For checkers: a step before weights are pruned, one with what is kept, and one that selects anew if any
-// does.
+// For memory and race checkers: keeps only a dense step, a step with a mask, and a resparsifying
+// step if there is one.
 inline Recipe shortened(Recipe r) {
   r.steps = 2;
   r.accumulate = std::min<Index>(r.accumulate, 2);
@@ -48,8 +48,8 @@ inline Recipe shortened(Recipe r) {
   return r;
 }
 
-// Every step's loss and norm, and at last what is measured of the weights. Nothing may be warned of where
-// the device has all that the run takes.
+// Checks loss and norm of every step, and the measures of the weights at the end. is_complete: the
+// device has all operators of the run, so nothing falls back.
 inline void check_losses(const Recipe& whole, bool is_complete = true) {
   const Recipe r = is_short() ? shortened(whole) : whole;
   CAPTURE(r.name);
@@ -80,7 +80,8 @@ inline constexpr const char* mlp_layers = "layers.{0,1}.weight";
 inline constexpr const char* bert_layers = "bert.encoder.layer.*.{query,key,value,dense}.weight";
 inline constexpr const char* image_layers = "block*.conv*.weight";
 
-// The weights `target` in `layout` from a step on, selected anew every `refresh` steps; 0: never.
+// Makes the weights `target` sparse in `layout` from `step` on, selected again every `refresh`
+// steps; 0: never.
 inline Recipe with(Recipe r, const std::string& target, const std::string& by,
                    const std::string& layout, Index step, Index refresh = 0) {
   r.name += "/" + layout + "/" + by;

@@ -1,4 +1,4 @@
-// What tests of the paper's examples and claims share.
+// Helpers of the tests of the paper's examples and claims.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@ inline double share(const Tensor& x) {
 }
 inline Sparsifier by(const char* spec) { return registry().sparsifier(Spec::parse(spec)); }
 
-// The plans that are carried out while it lives, and the warnings.
+// Records the executed plans and the warnings until the end of the scope.
 struct Watch {
   std::vector<std::string> plans, warnings;
   Watch() {
@@ -29,7 +29,7 @@ struct Watch {
   }
 };
 
-// The same, and what falls back is an Error.
+// The same in strict mode: a fallback throws an Error.
 struct StrictWatch : Watch {
   const Strict strict;
 };

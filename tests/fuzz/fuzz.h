@@ -1,5 +1,5 @@
-// What the fuzz targets share. Each file NAME_fuzz.cpp is one: libFuzzer drives it where clang
-// builds with sanitizers, replay_main.cpp gives it the kept inputs in every build.
+// Helpers of the fuzz targets. Each NAME_fuzz.cpp is a target: libFuzzer runs it in clang builds
+// with sanitizers, and replay_main.cpp runs it on the stored inputs in every build.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +15,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace sten::fuzz {
 
-// Ends the process, which is a finding.
+// Reports a finding by ending the process.
 [[noreturn]] inline void broken(const std::string& law) {
   std::fprintf(stderr, "broken: %s\n", law.c_str());
   std::abort();
 }
 
-// Errors are what bad input is to end in; anything else that is thrown is a finding.
+// Whether f succeeds. An Error is the expected result of bad input; any other exception is a
+// finding.
 template <class F>
 bool accepted(F&& f) {
   try {
@@ -35,7 +36,7 @@ bool accepted(F&& f) {
   }
 }
 
-// Choices made from the input's bytes; zeros at their end.
+// Reads choices from the input's bytes; zeros after their end.
 class Bytes {
  public:
   Bytes(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
@@ -44,7 +45,7 @@ class Bytes {
     --size_;
     return *data_++;
   }
-  // In [0, n).
+  // A value in [0, n).
   std::int64_t below(std::int64_t n) { return byte() % n; }
   template <class List>
   auto one_of(const List& list) {

@@ -1,4 +1,4 @@
-// Chunks of n:m:g of all kinds, for fits.
+// Random chunks of n:m:g for tests of fits.
 #pragma once
 #include <cmath>
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace sten::testing {
 using kernels::NmgFormat;
 using Patterns = std::vector<std::uint16_t>;
 
-// A chunk of `rows` x `cols` values, the rest of it padding.
+// A chunk of `rows` x `cols` values; the rest is padding.
 template <class T>
 struct Chunk {
   std::shared_ptr<const PatternTable> table;
@@ -42,7 +42,7 @@ struct Chunk {
       for (Index r = 0; r < rows; ++r) top = std::max(top, magnitude(r, s));
     return top;
   }
-  // The greatest of all that are not 0, to the least.
+  // The ratio of the greatest to the least nonzero magnitude.
   double spread() const {
     double least = INFINITY;
     for (const T v : x)
@@ -90,7 +90,7 @@ inline const std::vector<Format>& formats() {
   return all;
 }
 
-// As many as the environment asks for, in all.
+// The total number of chunks: STEN_FIT_CHUNKS, or `few`.
 inline Index chunks_to_try(Index few) {
   const char* asked = std::getenv("STEN_FIT_CHUNKS");
   return asked ? std::atoll(asked) : few;

@@ -1,4 +1,5 @@
-// What the tests of kernels share: arrays that notice what does not belong to them, and tables.
+// Helpers of kernel tests: arrays that detect accesses outside of their elements, random inputs,
+// and loops over tables.
 #pragma once
 #include <doctest/doctest.h>
 #include <sys/mman.h>
@@ -15,8 +16,8 @@ namespace sten::testing {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// n elements that end where an unreadable page begins, behind bytes that must stay as they are. So
-// they are aligned as their elements are, and no better.
+// n elements that end at an unreadable page, after guard bytes that must not change. They have only
+// the alignment of an element.
 template <class T>
 class Fenced {
  public:
@@ -39,7 +40,7 @@ class Fenced {
   ~Fenced() { munmap(map_, size_); }
 
   T* data() { return data_; }
-  // The elements; nothing was written before them.
+  // The elements. Checks that the guard bytes are unchanged.
   std::vector<T> values() const {
     const auto* begin = reinterpret_cast<const std::uint8_t*>(data_);
     CHECK(std::count(begin - canaries, begin, canary) == canaries);
@@ -54,7 +55,7 @@ class Fenced {
   T* data_;
 };
 
-// f(table) for every ISA of this machine, the reference first.
+// Calls f(table) for every ISA of this machine, the reference first.
 template <class F>
 void each_elementwise(F&& f) {
   for (const kernels::Isa isa : kernels::all_isas) {
@@ -69,7 +70,7 @@ void each_elementwise(F&& f) {
 inline const std::vector<std::int64_t> elementwise_sizes{0,  1,   7,    8,    9,    63,       64,
                                                          65, 127, 1000, 4096, 4225, 65536 + 3};
 
-// Bits of n elements, of every density; the spare ones of the last byte are not all 0.
+// Masks of n elements at several densities. Unused bits of the last byte are not all 0.
 template <class Random>
 std::vector<Bytes> random_masks(std::int64_t n, Random& random) {
   std::vector<Bytes> masks(5, Bytes((n + 7) / 8, 0));
@@ -80,8 +81,8 @@ std::vector<Bytes> random_masks(std::int64_t n, Random& random) {
   return masks;
 }
 
-// Elements of several kinds: any bits; few values, so many ties; zeros, and zeros of both signs;
-// numbers below 2 in magnitude, as weights are; the same among infinities, NaN and subnormals.
+// Random elements: any bits; few distinct values, for ties; zeros of both signs; values below 2 in
+// magnitude, like weights; the same with infinities, NaN and subnormals.
 template <class U, class Random>
 std::vector<std::vector<U>> random_elements(std::int64_t n, Random& random) {
   constexpr U greatest = kernels::greatest_key<U>, sign = static_cast<U>(~greatest);

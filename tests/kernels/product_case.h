@@ -1,4 +1,4 @@
-// Products A B with A in n:m:g, at all strides, and what they have to be.
+// Products A B with A in n:m:g, with all strides, and their expected results.
 #pragma once
 #include <cmath>
 #include <cstring>
@@ -16,7 +16,7 @@ struct ProductFormat {
   Index n, m, g;
 };
 
-// From 1:10:26 on for the kernel of any format.
+// From 1:10:26 on, the formats use the kernel for any format.
 inline const std::vector<ProductFormat>& product_formats() {
   static const std::vector<ProductFormat> all{
       {1, 1, 3},  {1, 2, 5},  {1, 3, 2},  {1, 4, 32}, {1, 5, 3},   {1, 7, 4},
@@ -29,7 +29,7 @@ inline const std::vector<ProductFormat>& product_formats() {
 
 struct ProductCase {
   ProductFormat f;
-  Index rows, cols, n, ldb, ldc, skew;  // the first elements of b and c are not at multiples of 16
+  Index rows, cols, n, ldb, ldc, skew;  // the first elements of b and c are not 16-byte aligned
   Nmg a;
   std::vector<float> b;
 
@@ -57,7 +57,7 @@ struct ProductCase {
 
 inline constexpr float untouched = -12345.0f;
 
-// As functions.h says.
+// The sums in the order that functions.h states.
 inline std::vector<float> in_order(const ProductCase& x) {
   const NmgGeometry geo = x.a.geometry();
   const auto table = PatternTable::get(x.f.n, x.f.m);
@@ -86,7 +86,7 @@ inline bool is_same(const std::vector<float>& a, const std::vector<float>& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-// Against sums in double.
+// Compares with sums in double.
 inline bool is_near(const std::vector<float>& c, const ProductCase& x) {
   const std::vector<float> a = floats(x.a.to_dense());
   for (Index r = 0; r < x.rows; ++r)

@@ -1,4 +1,4 @@
-// RowFunctions over grids, and what their tests compare them with.
+// RowFunctions over grids, and expected results.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -15,7 +15,7 @@ namespace sten::testing {
 
 using RowFloats = std::vector<float>;
 
-// Twice: as a device does, and in a random order of threads that says what they do to each other.
+// Calls f with the serial table and with a checked one (random order of threads, race detection).
 template <class F>
 void with_row_tables(F&& f) {
   static const kernels::RowFunctions plain = kernels::row_functions<kernels::SerialGrid>(),
@@ -34,7 +34,7 @@ inline RowFloats some_row_floats(Dice& dice, Index n, double size = 1) {
   return x;
 }
 
-// To 1e-6 of the largest; NaN where the other one is.
+// Checks that values differ by at most 1e-6 of the largest magnitude, and NaN only by NaN.
 inline void check_rows_near(const RowFloats& got, const RowFloats& want) {
   REQUIRE(got.size() == want.size());
   double most = 0;
@@ -49,7 +49,7 @@ inline void check_rows_near(const RowFloats& got, const RowFloats& want) {
 
 inline const kernels::RowsTable& plain_rows() { return *kernels::rows_reference(); }
 
-// As libsten's operator has it, of lines one after the other.
+// Softmax of contiguous rows as the CPU's operator computes it.
 inline RowFloats softmax_of_rows(const RowFloats& x, Index n, bool is_log) {
   RowFloats y(x.size());
   for (std::size_t at = 0; at < x.size(); at += n) {
@@ -75,7 +75,7 @@ inline RowFloats softmax_grad_of_rows(const RowFloats& dy, const RowFloats& y, I
   }
   return dx;
 }
-// [outer, length, inner] to [outer, inner, length], or back.
+// Transposes [outer, length, inner] to [outer, inner, length], or back.
 inline RowFloats with_transposed_rows(const RowFloats& x, kernels::StridedRows l, bool back) {
   RowFloats y(x.size());
   for (Index o = 0; o < l.outer; ++o)

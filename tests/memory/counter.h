@@ -1,4 +1,4 @@
-// Bytes that the program has from operator new, which it replaces.
+// Counts bytes from operator new, which it replaces.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace sten::testing {
 
-// Now, and the most since somebody set it; how often it was called.
+// Current bytes, maximum since it was last set, and number of calls.
 extern std::atomic<std::int64_t> in_use, peak, calls;
 
-// Bytes at the peak of f, besides those in use before.
+// The maximum of bytes during f, in addition to those in use before.
 template <class F>
 std::int64_t bytes_of(F&& f) {
-  empty_memory_pool();  // what is taken from there is not seen
+  empty_memory_pool();  // allocations from the pool are not counted
   const std::int64_t before = in_use;
   peak = before;
   f();

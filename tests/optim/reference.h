@@ -1,4 +1,4 @@
-// The formulas of the optimizers, in double and dense; and gradients to try them with.
+// Reference optimizers in double on dense weights, and gradients for tests.
 #pragma once
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ inline void set_real(Dense& x, Index i, double v) {
     x.values.mutate<float>()[i] = static_cast<float>(v);
 }
 
-// Standard normal, F32 or F64.
+// Standard normal values, F32 or F64.
 inline Dense random_reals(Dice& dice, DType dtype, const Shape& shape) {
   Dense x = Dense::zeros(dtype, shape);
   for (Index i = 0; i < x.size(); ++i) set_real(x, i, dice.normal());
@@ -38,7 +38,7 @@ struct Reference {
     momentum = m = v = std::vector<double>(w.size());
   }
 
-  // Of the positions that `only` has, where it is given.
+  // Updates the positions of `only`, or all if it is nullptr.
   void step(const SgdOptions& o, const Dense& g, const Mask* only = nullptr) {
     for (std::size_t i = 0; i < w.size(); ++i) {
       if (only && !(*only)[static_cast<Index>(i)]) continue;
@@ -60,13 +60,13 @@ struct Reference {
       w[i] -= o.rate * m_hat / (std::sqrt(v_hat) + o.eps);
     }
   }
-  // Pruned: its state, too.
+  // Sets pruned weights and their state to 0.
   void prune(const Mask& keep) {
     for (std::size_t i = 0; i < w.size(); ++i)
       if (!keep[static_cast<Index>(i)]) w[i] = momentum[i] = m[i] = v[i] = 0;
   }
 
-  // "" if x is near to w, else where it is not.
+  // "" if x is close to w, else the first difference.
   std::string far_from(const Dense& x) const {
     const double tolerance = x.dtype() == DType::F64 ? 1e-12 : 1e-5;
     for (std::size_t i = 0; i < w.size(); ++i) {
@@ -78,7 +78,7 @@ struct Reference {
   }
 };
 
-// What slots there are, whatever is in them.
+// The positions that have a slot, whatever their values.
 inline Mask slot_mask(const Tensor& x) {
   Mask m = Mask::none(x.shape());
   for (const Index i : *slot_offsets(x))
@@ -86,7 +86,7 @@ inline Mask slot_mask(const Tensor& x) {
   return m;
 }
 
-// g at the positions of w, in its layout.
+// g at the positions of w, in w's layout.
 inline Tensor native_gradient(const Tensor& w, const Dense& g) {
   const SlotOffsets& at = *slot_offsets(w);
   Values v(g.dtype(), static_cast<Index>(at.size()));

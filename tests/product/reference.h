@@ -1,4 +1,4 @@
-// Products by the formula in double, and how far those in float32 may be off.
+// Products in double, and bounds for the rounding errors of float32.
 #pragma once
 #include <cmath>
 #include <vector>
@@ -14,7 +14,7 @@ inline std::vector<double> wide(const Dense& x, bool magnitudes) {
   return v;
 }
 
-// A[m,k] * in, as `linear` has it.
+// A [m, k] times `in`, which is an input of linear() or of matmul().
 inline std::vector<double> formula(bool linear, const Dense& a, const Dense& in, Index n,
                                    bool magnitudes) {
   const Index m = a.extents[0], k = a.extents[1];
@@ -28,7 +28,7 @@ inline std::vector<double> formula(bool linear, const Dense& a, const Dense& in,
 }
 
 struct Bounds {
-  std::vector<double> wanted, most;  // the product, and how far from it one may be
+  std::vector<double> wanted, most;  // the product, and the maximum error
 
   Index violations(const std::vector<float>& got) const {
     Index wrong = 0;
@@ -38,7 +38,7 @@ struct Bounds {
   }
 };
 
-// A[m,k] * in, as `linear` has it: |C - C64| <= 2^-23 (nonzeros of the row + 8) (|A| |B|).
+// Bounds of the same product: |C - C64| <= 2^-23 (nonzeros of the row + 8) (|A| |B|).
 inline Bounds product_bounds(bool linear, const Dense& a, const Dense& in, Index n) {
   const Index m = a.extents[0], k = a.extents[1];
   Bounds bounds{formula(linear, a, in, n, false), formula(linear, a, in, n, true)};
@@ -49,7 +49,7 @@ inline Bounds product_bounds(bool linear, const Dense& a, const Dense& in, Index
   return bounds;
 }
 
-// dy[m,n] * x[k,n]^T, whose elements are sums of n products.
+// Bounds of dy [m, n] * x [k, n]^T, whose elements are sums of n products.
 inline Bounds sampled_bounds(const Dense& dy, const Dense& x) {
   const Index m = dy.extents[0], k = x.extents[0], n = dy.extents[1];
   const auto product = [&](bool magnitudes) {

@@ -1,4 +1,4 @@
-// Tensors of every layout that has products.
+// Tensors in every layout that has products.
 #pragma once
 #include <string>
 #include <vector>
@@ -34,8 +34,7 @@ inline const std::vector<std::string> sparse_specs{"bitmask",
                                                    "nmgv:n=1,m=4,g=2,v=16",
                                                    "nmgv:n=2,m=3,g=1,v=3,w=1,axis=1"};
 
-// What a layout keeps of x; of any layout but n:m and those of n:m:g a part of the elements that is random
-// too.
+// x in a layout. Except for n:m and n:m:g, a random part of the elements is kept.
 inline Tensor sparse_tensor(Dice& dice, const Dense& x, const Spec& spec) {
   if (spec.is("nm")) {
     Spec selected("nm");
@@ -45,7 +44,7 @@ inline Tensor sparse_tensor(Dice& dice, const Dense& x, const Spec& spec) {
   if (spec.is("nmg") || spec.is("nmgv")) return registry().prune(x, spec, spec);
   const double keep = dice.one_of(std::vector<double>{0, 0.02, 0.1, 0.5, 1});
   const Mask mask = random_mask(dice, x.extents, keep);
-  // Rows that are too unequal do not go into ell.
+  // ell refuses rows that are too unequal.
   return registry().pack(x, spec.is("ell") ? Mask::all(x.extents) : mask, spec);
 }
 

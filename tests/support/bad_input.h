@@ -1,5 +1,5 @@
-// Which cases of docs/bad_input.md tests held: scripts/checks/bad_input_coverage.sh reads it when they have
-// run.
+// Records which cases of docs/bad_input.md the tests covered, for
+// scripts/checks/bad_input_coverage.sh.
 #pragma once
 #include <cstdlib>
 #include <fstream>
@@ -7,7 +7,7 @@
 
 namespace sten::testing {
 
-// REQUIRE(held(13, ...)): case 13 holds where `ok` does, and is in the record of the run then.
+// REQUIRE(held(13, ...)): records case 13 as covered if `ok`.
 inline bool held(int number, bool ok, std::string_view file = __builtin_FILE()) {
   if (const char* record = std::getenv("STEN_RECORD"); record && ok)
     std::ofstream(record, std::ios::app)

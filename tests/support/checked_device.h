@@ -1,4 +1,4 @@
-// A Grid that makes tables of functions whose blocks are checked (kernels/block/checked_grid.h).
+// A Grid for tables of functions whose blocks are checked (kernels/block/checked_grid.h).
 #pragma once
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ class CheckedDevice {
   CheckedDevice(const CheckedDevice&) = delete;
   CheckedDevice& operator=(const CheckedDevice&) = delete;
 
-  // Of all since.
+  // Clears the reports and sets the seed.
   static void reset(std::uint64_t seed) {
     next() = seed;
     reports().clear();

@@ -1,4 +1,4 @@
-// Code that ends its process, run in a child.
+// Runs code that ends its process in a child process.
 #pragma once
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,12 +8,12 @@
 #include <string>
 
 struct ChildEnd {
-  int code = -1;    // exit code, or -1
-  int signal = 0;   // that ended it, or 0
-  std::string err;  // its standard error
+  int code = -1;    // -1 if it did not exit
+  int signal = 0;   // the signal that ended it, or 0
+  std::string err;  // standard error
 };
 
-// Exit code 0 where f returns, 99 with the text on standard error where it throws.
+// Exit code 0 if f returns; 99 if f throws, with the message on standard error.
 template <class F>
 ChildEnd run_in_child(F f) {
   int ends[2];

@@ -1,4 +1,4 @@
-// Tensors as kernels over blocks see them, in the host's memory.
+// Arguments of device kernels that refer to tensors in host memory.
 #pragma once
 #include "libsten/tensor/device_view.h"
 

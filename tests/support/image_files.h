@@ -1,4 +1,4 @@
-// Image files for tests: PNG written in the plainest way, JPEG as bytes.
+// Image files for tests: uncompressed PNG, and JPEG as bytes.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -32,7 +32,7 @@ inline std::string png_chunk(const std::string& type, const std::string& data) {
          big_endian_bytes(~crc);
 }
 
-// Up to 65535 bytes as zlib has them, without compression.
+// At most 65535 bytes as an uncompressed zlib stream.
 inline std::string zlib_bytes(const std::string& data) {
   std::uint32_t a = 1, b = 0;
   for (const char byte : data) {
@@ -48,8 +48,8 @@ inline std::string zlib_bytes(const std::string& data) {
 
 struct PngFile {
   std::uint32_t width = 0, height = 0;
-  char bits = 8, colour = 2;  // 0 grey, 2 RGB, 3 palette, 4 grey and alpha, 6 RGB and alpha
-  std::string pixels;         // rows without their filter's byte; of `interlaced` ones all bytes
+  char bits = 8, colour = 2;  // 0 gray, 2 RGB, 3 palette, 4 gray and alpha, 6 RGB and alpha
+  std::string pixels;         // rows without their filter byte; for `interlaced`, all bytes
   std::string more = "";      // chunks before the pixels
   bool interlaced = false;
 
@@ -68,7 +68,7 @@ struct PngFile {
   }
 };
 
-// Whether this build and machine have what reads these.
+// Whether this build and machine have the library to read the file.
 inline bool has_library(const std::string& file) {
   try {
     decode_image(std::as_bytes(std::span(file)), "");
@@ -82,7 +82,7 @@ inline bool has_library(const std::string& file) {
 inline bool reads_png() { return has_library("\x89PNG\r\n\x1a\n"); }
 inline bool reads_jpeg() { return has_library("\xff\xd8\xff"); }
 
-// 9 x 6 pixels of grey, by Pillow.
+// 9 x 6 gray pixels, written by Pillow.
 inline const std::string grey_jpeg = bytes_of_hex(
     "ffd8ffe000104a46494600010100000100010000ffdb004300080606070605080707070909080a0c140d"
     "0c0b0b0c1912130f141d1a1f1e1d1a1c1c20242e2720222c231c1c2837292c30313434341f27393d3832"

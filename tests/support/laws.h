@@ -1,4 +1,4 @@
-// What the laws of layouts and sparsifiers are tried on.
+// Random shapes, layouts and sparsifiers on which the laws are tested.
 #pragma once
 #include <cstdlib>
 #include <optional>
@@ -10,20 +10,20 @@
 
 namespace sten::testing {
 
-// How many shapes a law is tried on: STEN_LAWS_SHAPES, or `few`.
+// Number of shapes per law: STEN_LAWS_SHAPES, or `few`.
 inline int shapes_to_try(int few) {
   const char* n = std::getenv("STEN_LAWS_SHAPES");
   return n ? std::atoi(n) : few;
 }
 
-// What the toolkit brings along; tests name sparsifiers of their own user-....
+// The built-in sparsifiers; tests name their own ones user-....
 inline std::vector<Registry::Example> builtin_sparsifiers() {
   std::vector<Registry::Example> all = registry().sparsifiers();
   std::erase_if(all, [](const auto& e) { return e.name.starts_with("user-"); });
   return all;
 }
 
-// Rank 2 to 4, ragged, empty and single extents, at most 4096 elements.
+// Rank 2 to 4, with ragged, empty and single extents, at most 4096 elements.
 inline Shape random_shape(Dice& dice) {
   static const std::vector<Index> extents{0, 1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 40, 65};
   for (;;) {
@@ -33,8 +33,8 @@ inline Shape random_shape(Dice& dice) {
   }
 }
 
-// The example of a registered layout or sparsifier, along another axis or other dimensions where
-// it knows them. `knows` says whether a spec is accepted.
+// The example of a registered layout or sparsifier, with another axis or other block sizes if it
+// accepts them. knows(spec): whether a spec is accepted.
 template <class F>
 Spec vary(Dice& dice, const Spec& example, const Shape& shape, F&& knows) {
   Spec spec = example;
@@ -58,13 +58,13 @@ inline Spec vary_sparsifier(Dice& dice, const Spec& example, const Shape& shape)
               [](const Spec& s) { return error_of([&] { registry().sparsifier(s); }).empty(); });
 }
 
-// The sparsifier that chooses masks of a structure. None for other layouts.
+// The own sparsifier of a structured layout; none for other layouts.
 inline std::optional<Sparsifier> chooser_for(const Spec& layout) {
   if (!is_structure(layout)) return std::nullopt;
   return registry().sparsifier(own_sparsifier(layout));
 }
 
-// Whether a mask is one of those that ell is to refuse: a row much longer than the others.
+// Whether ell refuses the mask because a row is much longer than the others.
 inline bool too_uneven(const Spec& layout, const Mask& m) {
   if (!layout.is("ell")) return false;
   const MatrixView v = MatrixView::of(m.extents, dims_of(layout));
@@ -78,7 +78,7 @@ inline bool too_uneven(const Spec& layout, const Mask& m) {
   return lines * longest > 4 * m.count() + lines;
 }
 
-// What chooser_for() selects on numbers of any kind.
+// The mask that chooser_for() selects on random values.
 inline std::optional<Mask> own_mask(Dice& dice, const Spec& layout, const Shape& shape) {
   const auto own = chooser_for(layout);
   if (!own) return std::nullopt;

@@ -1,4 +1,4 @@
-// Whether an n:m:g fit is right and a best one, found without the library.
+// Checks, without the library, that an n:m:g fit is valid and optimal.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -10,9 +10,9 @@
 
 namespace sten::testing {
 
-// Whether strips can take each other's patterns in a ring so that more is kept; without such a ring
-// an assignment is a best one. of[s] is strip s's pattern, score(s, p) what it keeps under pattern
-// p of `count`. Bellman and Ford, in double: a gain of `noise` or less is none.
+// Whether strips can exchange patterns in a cycle with a gain; an assignment without such a cycle
+// is optimal. of[s] is the pattern of strip s, score(s, p) its score under pattern p of `count`.
+// Bellman-Ford in double; a gain <= `noise` counts as none.
 template <class Of, class Score>
 bool ring_gains(const Of& of, Index count, double noise, Score&& score) {
   // The least that a strip of p loses by moving to q.
@@ -24,7 +24,7 @@ bool ring_gains(const Of& of, Index count, double noise, Score&& score) {
       least = std::min(least, own - score(s, q));
     }
   }
-  // From everywhere at once: distances stop to fall if there is no such ring.
+  // From all patterns at once: distances stop decreasing unless there is such a cycle.
   for (Index round = 0; round <= count; ++round) {
     bool fell = false;
     for (Index p = 0; p < count; ++p)
@@ -38,7 +38,7 @@ bool ring_gains(const Of& of, Index count, double noise, Score&& score) {
   return true;
 }
 
-// The patterns of n:m in their order (FORMATS section 3.5).
+// The patterns of n:m in their order (docs/formats.md).
 inline std::vector<std::vector<Index>> patterns_of(Index n, Index m, bool backwards = false) {
   if (n == 0) return {{}};
   if (n == m) {
@@ -55,14 +55,14 @@ inline std::vector<std::vector<Index>> patterns_of(Index n, Index m, bool backwa
   return out;
 }
 
-// A value of a chunk, and whether it stays.
+// A value of a chunk, and whether it is kept.
 struct Judged {
   double magnitude;
   bool stays;
 };
 
-// A chunk of the patterns, g times each, by its strips; strips and rows beyond the tensor are left
-// out, and may have any pattern. "" if each pattern is there g times, and no other fit keeps more.
+// A chunk, strip by strip; strips and rows outside of the tensor are left out and can have any
+// pattern. The result is "" if each pattern occurs g times and no other fit keeps more.
 class NmgJudge {
  public:
   NmgJudge(Index n, Index m, Index group) : patterns_(patterns_of(n, m)), g_(group) {}
@@ -83,7 +83,8 @@ class NmgJudge {
           greatest = std::max(greatest, v.magnitude);
           least = std::min(least, v.magnitude);
         }
-    // The fit counts in 2^-27 of the greatest score or finer; in 59 bits where values are far apart.
+    // The fit rounds magnitudes to 2^-27 of the greatest score or finer, and uses 59 bits for a
+    // wide range of values.
     const double noise = greatest * (greatest / least > 0x1p25 ? 0x1p-45 : 0x1p-22);
     const auto score_of = [&](Index s, Index p) { return score(s, p); };
     return ring_gains(of_, std::ssize(patterns_), noise, score_of) ? "another fit keeps more" : "";
@@ -101,7 +102,7 @@ class NmgJudge {
       if (chunk_[s][r].stays != std::ranges::binary_search(patterns_[p], r)) return false;
     return true;
   }
-  // Gives strip s a pattern that it may have; others move if they have to (an augmenting path).
+  // Assigns a valid pattern to strip s; other strips move if necessary (an augmenting path).
   bool place(Index s, std::vector<bool>& seen) {
     for (Index p = 0; p < std::ssize(patterns_); ++p) {
       if (seen[p] || !may_have(s, p)) continue;
@@ -118,8 +119,8 @@ class NmgJudge {
 
   std::vector<std::vector<Index>> patterns_;
   Index g_;
-  std::vector<std::vector<Judged>> chunk_;  // strips of rows
-  std::vector<Index> of_;                   // each strip's pattern
+  std::vector<std::vector<Judged>> chunk_;  // rows of each strip
+  std::vector<Index> of_;                   // pattern of each strip
 };
 
 }  // namespace sten::testing

@@ -1,4 +1,4 @@
-// .npy files as text, and what is said of those that are refused.
+// .npy files as text, and the errors for refused files.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 
 namespace sten::testing {
 
-// The message, or "" where the file is accepted.
+// The error message; "" if the file is accepted.
 inline std::string refusal(const std::string& file) {
   const auto parse = [&] { parse_npy(as_bytes(file), "in.npy"); };
   const std::string message = error_of(parse);
@@ -20,7 +20,7 @@ inline std::string refusal(const std::string& file) {
   return message;
 }
 
-// A file with this text as its header, unpadded.
+// A file with `dict` as its header, without padding.
 inline std::string npy(std::string_view dict, std::string_view data = "", int major = 1) {
   std::string file = std::string("\x93NUMPY") + static_cast<char>(major) + '\0';
   for (int i = 0; i < (major == 1 ? 2 : 4); ++i)

@@ -1,4 +1,4 @@
-// ONNX models as bytes, right or wrong: field numbers are those of onnx.proto.
+// ONNX models as bytes, valid or not. Field numbers are those of onnx.proto.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -23,7 +23,7 @@ inline std::string number(int field, std::int64_t v) {
 inline std::string bytes(int field, std::string_view v) {
   return tag(field, 2) + varint(v.size()) + std::string(v);
 }
-// The bytes of numbers, as raw_data and packed fields of fixed width have them.
+// The bytes of values, as in raw_data and in packed fields of fixed width.
 template <class T>
 std::string raw(std::initializer_list<T> values) {
   std::string out;
@@ -40,7 +40,7 @@ inline std::string packed(std::initializer_list<std::int64_t> values) {
   return out;
 }
 
-// A TensorProto but for its elements: raw_data is 9, float_data 4, int32_data 5, int64_data 7.
+// A TensorProto without its elements: raw_data is 9, float_data 4, int32_data 5, int64_data 7.
 inline std::string tensor(std::string_view name, int type, std::initializer_list<std::int64_t> dims,
                           const std::string& elements) {
   return bytes(1, packed(dims)) + number(2, type) + bytes(8, name) + elements;
@@ -75,7 +75,7 @@ inline std::string integers_attribute(std::string_view name,
   for (const std::int64_t v : all) list += number(8, v);
   return bytes(5, bytes(1, name) + list + number(20, 7));
 }
-// A ValueInfoProto: extents that are numbers, and symbols.
+// A ValueInfoProto; extents are integers or symbols.
 inline std::string value(std::string_view name, int type, const std::vector<std::string>& extents) {
   std::string shape;
   for (const std::string& e : extents) {
@@ -84,7 +84,7 @@ inline std::string value(std::string_view name, int type, const std::vector<std:
   }
   return bytes(1, name) + bytes(2, bytes(1, number(1, type) + bytes(2, shape)));
 }
-// Of a graph.
+// The inputs of a GraphProto.
 inline std::string inputs(const std::vector<std::string>& values) {
   std::string out;
   for (const std::string& v : values) out += bytes(11, v);

@@ -1,4 +1,4 @@
-// The parts of a stored tensor as numbers, to read and to forge.
+// The parts of a stored tensor, to read and to forge.
 #pragma once
 #include <cstring>
 #include <string>
@@ -28,7 +28,7 @@ std::vector<T> numbers(Stored s, std::string_view name) {
   return numbers<T>(part(s, name));
 }
 
-// Bytes, as numbers that compare and print.
+// The bytes of a part as integers, which compare and print well.
 inline std::vector<int> bytes_of(const Stored& s, std::string_view name) {
   const auto v = numbers<std::uint8_t>(s, name);
   return {v.begin(), v.end()};
@@ -59,7 +59,7 @@ inline bool same_parts(const Stored& a, const Stored& b) {
   return true;
 }
 
-// Through the process's registry.
+// Packs with the process's registry.
 inline Tensor packed(const Dense& x, const Mask& m, std::string_view spec) {
   return registry().pack(x, m, Spec::parse(spec));
 }

@@ -1,4 +1,4 @@
-// Safetensors files as raw bytes, right or wrong.
+// Safetensors files as raw bytes, valid or not.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-// A header length that need not be true, then anything.
+// A header length, true or not, followed by `rest`.
 inline std::string with_length(std::uint64_t length, std::string_view rest) {
   std::string file;
   for (int i = 0; i < 8; ++i) file += static_cast<char>(length >> 8 * i & 0xff);

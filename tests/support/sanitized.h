@@ -1,4 +1,4 @@
-// Whether these tests are built with a sanitizer, which makes them 10 times as slow and more.
+// Whether the tests are built with a sanitizer, which makes them at least 10 times slower.
 #pragma once
 #include <cstdlib>
 
@@ -15,9 +15,9 @@ inline constexpr bool is_sanitized = true;
 inline constexpr bool is_sanitized = false;
 #endif
 
-// Whether long runs should be short: STEN_TEST_SHORT is for checkers of a device.
+// Whether long runs are shortened. STEN_TEST_SHORT is for memory and race checkers of a device.
 inline bool is_short() { return is_sanitized || std::getenv("STEN_TEST_SHORT"); }
-// Steps of a training run then, whose later ones execute nothing else.
+// Steps of a shortened training run; later steps run no other code.
 inline constexpr int short_steps = 12;
 
 }  // namespace sten::testing

@@ -1,4 +1,4 @@
-// A BERT of two layers, and what it takes.
+// A BERT of two layers with its inputs and weights.
 #pragma once
 #include "libsten/dispatch/registry.h"
 #include "libsten/nn/bert.h"
@@ -17,7 +17,8 @@ inline BertConfig small_bert() {
   return c;
 }
 
-// Of so many sequences and tokens; of the second sequence the last tokens are hidden.
+// `batch` sequences of `window` tokens; with `masked`, the last tokens of the second sequence are
+// hidden.
 inline NamedValues<Tensor> bert_values(Index batch, Index window, bool masked) {
   Dense ids = Dense::zeros(DType::I64, {batch, window}), mask = ids;
   for (Index i = 0; i < batch * window; ++i) {
@@ -29,8 +30,8 @@ inline NamedValues<Tensor> bert_values(Index batch, Index window, bool masked) {
   return all;
 }
 
-// Weights of the encoder `by` times their initial values, half of them 0 in a layout that is not
-// dense, or as many as n:m:g has.
+// The encoder's weights, `by` times their initial values. In a sparse layout half of them are 0, or
+// as many as n:m:g prunes.
 inline NamedValues<Tensor> bert_weights(const Graph& g, const char* layout, double by) {
   const Spec spec = Spec::parse(layout);
   NamedValues<Tensor> all = initial_weights(g, 4);

@@ -1,5 +1,5 @@
-// What each built-in sparsifier keeps, written down from its rule: slow, and without the library's
-// views, kernels or threads. For finite values.
+// Reference of each built-in sparsifier, written from its rule without the library's views, kernels
+// or threads. For finite values.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -21,7 +21,7 @@ inline std::vector<double> numbers(const Dense& x) {
   return v;
 }
 
-// All but the `drop` smallest; among equals the later goes first.
+// Keeps all but the `drop` smallest; among equals the later one is dropped first.
 inline std::vector<bool> all_but_smallest(const std::vector<double>& rank, Index drop) {
   std::vector<Index> order(rank.size());
   std::iota(order.begin(), order.end(), Index{0});
@@ -36,7 +36,7 @@ inline Index share_of(const Spec& s, std::size_t n) {
   return std::llround(s.number("sparsity") * static_cast<double>(n));
 }
 
-// [batch][row][column] -> offset, as FORMATS section 1 sees a tensor.
+// [batch][row][column] -> offset: the matrix view of a tensor (docs/formats.md).
 using Matrices = std::vector<std::vector<std::vector<Index>>>;
 inline Matrices matrices(const Shape& shape, const Spec& spec, bool transposed) {
   const auto rank = static_cast<Index>(shape.size());
@@ -72,7 +72,7 @@ inline Matrices matrices(const Shape& shape, const Spec& spec, bool transposed) 
   return all;
 }
 
-// The paper's greedy rule; sums in the precision in which values are ranked.
+// The paper's greedy fit, with sums in the precision in which values are ranked.
 inline void keep_greedily(Mask& mask, const Spec& s, const Dense& x) {
   const Index n = s.integer("n"), m = s.integer("m"), g = s.integer("g");
   const auto patterns = patterns_of(n, m);
@@ -114,7 +114,7 @@ inline void keep_greedily(Mask& mask, const Spec& s, const Dense& x) {
   }
 }
 
-// "" if every chunk has each pattern g times, and no other assignment keeps more.
+// "" if every chunk has each pattern g times and no other assignment keeps more.
 inline std::string fault_of_exact(const Mask& mask, const Spec& s, const Dense& x) {
   const Index m = s.integer("m");
   NmgJudge judge(s.integer("n"), m, s.integer("g"));
@@ -133,11 +133,11 @@ inline std::string fault_of_exact(const Mask& mask, const Spec& s, const Dense& 
   return "";
 }
 
-// What the tiles of nmgv sum to, in the precision in which values are ranked, and their elements.
+// The sums of the tiles of nmgv, in the precision in which values are ranked, and their elements.
 struct SummedTiles {
   Dense sums;  // [batches, rows of tiles, columns of tiles]
   std::vector<std::vector<Index>> elements;
-  Spec spec;  // of nmg on the sums
+  Spec spec;  // nmg on the sums
 
   SummedTiles(const Spec& s, const Dense& x) : spec("nmg") {
     for (const char* key : {"n", "m", "g", "axis", "fit"})
@@ -170,7 +170,7 @@ struct SummedTiles {
   }
 };
 
-// "" if every tile stays or goes as a whole, as the exact fit of n:m:g chooses among their sums.
+// "" if every tile is kept or pruned as a whole, as the exact fit of n:m:g on the sums chooses.
 inline std::string fault_of_exact_tiles(const Mask& mask, const Spec& s, const Dense& x) {
   const SummedTiles tiles(s, x);
   Mask kept = Mask::none(tiles.sums.extents);
@@ -195,7 +195,7 @@ inline void keep_of_blocks(Mask& mask, const Spec& s, const std::vector<double>&
   for (const auto& a : matrices(mask.extents, s, s.integer("axis", 1) == 0))
     for (const auto& line : a)
       for (Index c = 0; c < std::ssize(line); c += m) {
-        std::vector<double> rank;  // the earlier stays, so backwards
+        std::vector<double> rank;  // backwards, because the earlier one is kept
         for (Index j = std::min<Index>(c + m, std::ssize(line)); j-- > c;)
           rank.push_back(std::abs(v[line[j]]));
         const auto b = std::ssize(rank);
@@ -232,8 +232,8 @@ inline void keep_large_blocks(Mask& mask, const Spec& s, const std::vector<doubl
       if (keep[b]) mask.set(i, true);
 }
 
-// None for a sparsifier that is not built in.
-// The exact fit of nmg and nmgv has several masks that are right: fault_of_exact().
+// The mask that a built-in sparsifier keeps; none for other sparsifiers. The exact fits of nmg and
+// nmgv have several valid masks: see fault_of_exact().
 inline std::optional<Mask> reference_mask(const Spec& s, const Dense& x, const Hints& hints) {
   const std::vector<double> v = numbers(x);
   const std::size_t n = v.size();
@@ -284,7 +284,7 @@ inline std::optional<Mask> reference_mask(const Spec& s, const Dense& x, const H
   return std::nullopt;
 }
 
-// What is wrong with a mask that a sparsifier selected; "" if nothing is.
+// The error in a sparsifier's mask; "" if it is valid.
 inline std::string fault_of_mask(const Mask& got, const Spec& s, const Dense& x,
                                  const Hints& hints) {
   const bool is_exact = s.word("fit", "exact") == "exact";

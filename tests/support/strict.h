@@ -1,10 +1,10 @@
-// Fallbacks as errors, for tests.
+// Strict mode for tests: a fallback is an Error.
 #pragma once
 #include "libsten/base/fallback.h"
 
 namespace sten::testing {
 
-// Until the end of the scope.
+// Strict mode until the end of the scope.
 class Strict {
  public:
   Strict() { set_strict(true); }

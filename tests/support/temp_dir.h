@@ -1,4 +1,4 @@
-// A directory for a test's files.
+// A temporary directory for a test's files.
 #pragma once
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-// Removed with everything in it.
+// Removed with its content at the end of the scope.
 class TempDir {
  public:
   TempDir() {
@@ -43,7 +43,7 @@ class TempDir {
     text << in.rdbuf();
     return std::move(text).str();
   }
-  // Every name in it, hidden ones too.
+  // All names in the directory, including hidden ones.
   std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const auto& entry : std::filesystem::directory_iterator(path_))

@@ -1,4 +1,4 @@
-// Tensors, masks and errors for tests.
+// Random tensors and masks, and errors, for tests.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -27,7 +27,7 @@ std::string error_of(F&& f) {
   return "";
 }
 
-// The fault of the Error that f throws.
+// The Fault of the Error that f throws.
 template <class F>
 std::optional<Fault> fault_of(F&& f) {
   try {
@@ -42,7 +42,7 @@ inline bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// A number of threads, until the end of the scope.
+// Sets the number of threads until the end of the scope.
 class Threads {
  public:
   explicit Threads(int n) : before_(threads()) { set_threads(n); }
@@ -54,14 +54,14 @@ class Threads {
   int before_;
 };
 
-// The same numbers on every run.
+// Random values, the same in every run.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : seed_(seed) {}
   std::uint64_t bits() { return random_bits(seed_, next_++); }
   Index below(Index n) { return static_cast<Index>(bits() % static_cast<std::uint64_t>(n)); }
   double uniform() { return random_uniform(seed_, next_++); }
-  // Standard normal (Box and Muller).
+  // Standard normal (Box and Muller 1958).
   double normal() {
     const double r = std::sqrt(-2 * std::log(1 - uniform()));
     return r * std::cos(6.283185307179586 * uniform());
@@ -81,7 +81,7 @@ inline const std::vector<DType>& prunable_dtypes() {
   return all;
 }
 
-// Every dtype whose elements have an address of their own.
+// All dtypes with a whole number of bytes per element.
 inline const std::vector<DType>& movable_dtypes() {
   static const std::vector<DType> all = [] {
     std::vector<DType> v;
@@ -103,14 +103,14 @@ inline std::vector<float> floats(const Dense& x) {
   return {v.begin(), v.end()};
 }
 
-// F32, standard normal.
+// F32, standard normal values.
 inline Dense normals(Dice& dice, Shape extents) {
   Dense x = Dense::zeros(DType::F32, std::move(extents));
   for (float& v : x.values.mutate<float>()) v = static_cast<float>(dice.normal());
   return x;
 }
 
-// Any bit patterns, every third one zero, -0.0, NaN, infinite or denormal.
+// Random bit patterns; every third element is zero, -0.0, NaN, infinite or denormal.
 inline Dense any_bits(Dice& dice, DType dtype, Shape extents) {
   Dense x = Dense::zeros(dtype, std::move(extents));
   with_width(x.values.width(), [&]<class U>(U) {
@@ -152,14 +152,14 @@ inline bool same_mask(const Mask& a, const Mask& b) {
          std::equal(a.bits.begin(), a.bits.end(), b.bits.begin(), b.bits.end());
 }
 
-// Bit for bit: NaN equals itself, 0.0 differs from -0.0.
+// Whether the bits are equal: NaN equals itself, 0.0 differs from -0.0.
 inline bool same_bits(const Dense& a, const Dense& b) {
   return a.extents == b.extents && a.dtype() == b.dtype() &&
          std::equal(a.values.bytes().begin(), a.values.bytes().end(), b.values.bytes().begin(),
                     b.values.bytes().end());
 }
 
-// x with everything that the mask drops set to 0, the plain way.
+// x with pruned elements set to 0, as a plain loop.
 inline Dense masked_by(const Dense& x, const Mask& m) {
   const Dense zero = Dense::zeros(x.dtype(), {1});
   Dense out = x;

@@ -1,4 +1,4 @@
-// Ranks that are threads of the test.
+// Ranks that are threads of a test.
 #pragma once
 #include <atomic>
 #include <barrier>
@@ -15,10 +15,10 @@
 
 namespace sten::testing {
 
-// What ranks of a test are like.
+// Simulated properties of the transport.
 struct ThreadTransport {
   bool takes_device_memory = false;
-  std::chrono::milliseconds sum{}, sum_on_device{};  // that a sum takes, beside what it has to do
+  std::chrono::milliseconds sum{}, sum_on_device{};  // added to the time of a sum
 };
 
 class ThreadRank final : public Communicator {
@@ -26,8 +26,8 @@ class ThreadRank final : public Communicator {
   struct Shared {
     explicit Shared(int n) : meet(n), given(static_cast<std::size_t>(n)) {}
     std::barrier<> meet;
-    std::atomic<bool> has_failed = false;     // a rank, which meets nobody any more
-    std::vector<std::span<std::byte>> given;  // by each rank
+    std::atomic<bool> has_failed = false;     // a rank failed and will not meet the others
+    std::vector<std::span<std::byte>> given;  // buffers of the ranks
   };
 
   struct OtherFailed : std::runtime_error {
@@ -49,7 +49,7 @@ class ThreadRank final : public Communicator {
   [[noreturn]] void abort(int) override { std::terminate(); }
 
  private:
-  // f(what each rank gave), before which and after which all meet.
+  // Calls f(buffers of all ranks) between two barriers.
   template <class F>
   void together(std::span<std::byte> mine, F&& f) {
     shared_->given[static_cast<std::size_t>(rank_)] = mine;
@@ -122,7 +122,8 @@ class ThreadRank final : public Communicator {
   ThreadTransport transport_;
 };
 
-// f(ranks), each a ThreadRank, of n ranks at once. What a rank throws is thrown here, and where the others meet.
+// Calls f(rank), with a ThreadRank, in n threads. An exception of a rank is rethrown here, and ends
+// the other ranks at their next barrier.
 inline void in_threads(int n, const std::function<void(std::shared_ptr<Communicator>)>& f,
                        const ThreadTransport& transport = {}) {
   const auto shared = std::make_shared<ThreadRank::Shared>(n);

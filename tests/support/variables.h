@@ -1,4 +1,4 @@
-// The environment of tests.
+// Environment variables for tests.
 #pragma once
 #include <cstdlib>
 #include <initializer_list>
@@ -7,7 +7,7 @@
 
 namespace sten::testing {
 
-// Sets variables of the environment for as long as it lives.
+// Sets environment variables until the end of the scope.
 class Variables {
  public:
   Variables(std::initializer_list<std::pair<const char*, const char*>> all) : all_(all) {

@@ -1,4 +1,4 @@
-// What the library warns of, for tests.
+// Records the library's warnings for tests.
 #pragma once
 #include <cstdio>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace sten::testing {
 
-// Warnings, until the end of the scope.
+// Records warnings until the end of the scope.
 struct Warnings {
   std::vector<std::string> all;
 

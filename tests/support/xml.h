@@ -1,4 +1,4 @@
-// Enough of an XML parser to tell whether a text is well-formed, and to count its elements.
+// A minimal XML parser that checks whether a text is well-formed and counts its elements.
 #pragma once
 #include <cctype>
 #include <map>
@@ -8,12 +8,12 @@
 
 namespace sten::testing {
 
-// Throws nothing: `error` is empty if the text is one well-formed element (no comments, CDATA or
-// processing instructions, which we do not write).
+// `error` is empty if the text is one well-formed element. Comments, CDATA and processing
+// instructions, which sten does not write, are errors.
 struct Xml {
   std::string error;
   std::map<std::string, int> elements;
-  std::vector<std::string> texts;  // between tags, entities resolved, blank ones left out
+  std::vector<std::string> texts;  // between tags, with entities resolved, without blank ones
 
   explicit Xml(std::string_view xml) : in_(xml) { parse(); }
 
@@ -73,7 +73,7 @@ struct Xml {
       if (!take('"')) return fail("a quote is missing");
     }
   }
-  // Up to `end`, which stays.
+  // Reads up to `end`, which is not consumed.
   std::string characters(char end) {
     std::string out;
     while (at_ < in_.size() && in_[at_] != end && error.empty()) {

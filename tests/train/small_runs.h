@@ -1,4 +1,4 @@
-// Small recipes with data of their own, that train in milliseconds.
+// Small recipes with their data, which train in milliseconds.
 #pragma once
 #include <memory>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace sten::testing {
 
-// Rows of 16 numbers around one of 4 centres: 96 of them.
+// 96 rows of 16 values around one of 4 centres.
 inline std::string example_rows() {
   Dice dice(1);
   std::vector<double> centres(4 * 16);
@@ -25,7 +25,7 @@ inline std::string example_rows() {
   return text;
 }
 
-// A perceptron of 16, 32, 32 and 4 values on them, in 12 steps.
+// An MLP of 16, 32, 32 and 4 features on these rows, 12 steps.
 inline Recipe small_mlp(const TempDir& dir) {
   Recipe r;
   r.name = "small-mlp";
@@ -41,7 +41,7 @@ inline Recipe small_mlp(const TempDir& dir) {
   return r;
 }
 
-// A BERT of 2 layers on a text of 9 characters, most of which are one, in 6 steps.
+// A BERT of 2 layers on a text of 9 different characters, one of them frequent, 6 steps.
 inline Recipe small_bert(const TempDir& dir) {
   Dice dice(2);
   std::string text, vocabulary = R"({"[PAD]": 0, "[MASK]": 1)";
@@ -65,7 +65,7 @@ inline Recipe small_bert(const TempDir& dir) {
   return r;
 }
 
-// A GPT of 2 layers on a text in which a character says which one comes next, in 30 steps.
+// A GPT of 2 layers on a text in which each character determines the next, 30 steps.
 inline Recipe small_gpt(const TempDir& dir) {
   std::string text, vocabulary = "{";
   for (int i = 0; i < 9; ++i)
@@ -88,8 +88,8 @@ inline Recipe small_gpt(const TempDir& dir) {
   return r;
 }
 
-// A wide ResNet of 10 layers with dropout, on 48 images of 8x8 that are light in one of 4 corners, in 8
-// steps.
+// A wide ResNet of 10 layers with dropout on 48 images of 8x8 that are bright in one of 4 corners,
+// 8 steps.
 inline Recipe small_wide_resnet(const TempDir& dir) {
   Dice dice(3);
   std::string x, y;
@@ -140,7 +140,7 @@ inline Mask mask_in(const Trainer& t, std::string_view name) {
   return parameter(t, name).value.stored();
 }
 
-// The bits of all that a step depends on.
+// The bits of all state that a step depends on.
 inline std::vector<std::pair<std::string, std::vector<std::byte>>> bits_of(const TrainState& s) {
   std::vector<std::pair<std::string, std::vector<std::byte>>> all;
   const auto add = [&](const std::string& name, const Tensor& t) {
