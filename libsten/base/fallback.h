@@ -13,8 +13,8 @@ namespace sten {
 bool is_strict();
 void set_strict(bool strict);
 
-// Warns with `text`, a line of what is missing and what runs instead, once per process and text.
-// Error (check) in strict mode, every time.
+// Warns with `text`, a line on the missing implementation and its replacement, once per process and
+// text. Error (check) in strict mode, every time.
 void report_fallback(const std::string& text);
 // Reports "WHAT on cuda: not implemented; on the CPU".
 void report_on_cpu(std::string_view what, Device here);

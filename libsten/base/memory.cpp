@@ -18,7 +18,7 @@ constexpr std::size_t large = std::size_t{1} << 18;
 // Holds the next tensor of the same size in most models, and is little compared with a model.
 constexpr std::size_t always_pooled = std::size_t{64} << 20;
 // Larger requests are checked against the available memory: the system overcommits, and kills a
-// process that uses more than there is.
+// process that uses too much.
 constexpr std::size_t huge = std::size_t{256} << 20;
 
 std::align_val_t block_alignment(const FreeBlock& b) {

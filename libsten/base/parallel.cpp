@@ -17,8 +17,8 @@ namespace {
 
 thread_local bool inside_loop = false;
 
-// The ranges of a loop, divided into a share per thread: a thread finds in its own cache what it
-// wrote in the previous loop. A thread that is done with its share helps the others.
+// The ranges of a loop, divided into a share per thread, so that a thread's cache has the data that
+// it wrote in the previous loop. A thread that is done with its share helps the others.
 struct Loop {
   Loop(const std::function<void(Index, Index)>& body, Index end, Index step, int team)
       : f(body),

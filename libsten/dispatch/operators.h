@@ -102,7 +102,7 @@ struct Plan {
   std::vector<Name> in;     // layouts to which inputs are converted first
   std::vector<bool> after;  // outputs that are computed dense, then sparsified
   double cost = 0;          // of conversions
-  std::string text;         // one line: the decision, and for a fallback what was missing
+  std::string text;         // one line: the decision, and the reason of a fallback
   std::shared_ptr<const Implementation> run;
   bool moves = false;  // copies inputs from their device to the CPU, and outputs back
 };

@@ -85,8 +85,7 @@ Tensor convert(const Registry& r, const Tensor& x, const Spec& layout, Route* ta
     try {
       at = follow(r, route, i, at, next);
     } catch (const Error& e) {
-      // An intermediate layout may be unable to hold what the target can: matrices of 2^31 columns
-      // in csr.
+      // An intermediate layout may hold less than the target: csr has no matrices of 2^31 columns.
       if (taken)
         *taken = {{from.name(), "dense", to.name()},
                   fmt::format("{} on the way cannot hold it: {}", route.layouts[i], e.what())};

@@ -21,7 +21,7 @@ inline constexpr const char* more = "...";
 }  // namespace any
 
 // Inline sparsifier and temporary layout of an output. The `when` of an implementation
-// (operators.h) must accept none() too.
+// (operators.h) gets none() for unneeded outputs.
 struct OutSignature {
   Name inline_by{"keep-all"};
   Name tmp{"dense"};

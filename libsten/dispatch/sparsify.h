@@ -16,7 +16,7 @@ struct SparsifyPlan {
   };
   Spec in, out;      // layouts of the implementation; of the dense kind: dense and the result's
   double cost = 0;   // of conversions, as for operators
-  std::string text;  // one line: the decision, and for a fallback what was missing
+  std::string text;  // one line: the decision, and the reason of a fallback
   // A sparse tensor is densified although the sparsifier does not require it. Reported when the
   // plan runs.
   bool is_fallback = false;
@@ -31,7 +31,7 @@ SparsifyPlan plan_sparsify(const Sparsifier& s, const Spec& from, const Spec& to
                            Device device = Device::cpu);
 
 bool is_keep_all(const Sparsifier& s);
-// KeepAll, made once: the default of all formats, of which a training step makes hundreds.
+// KeepAll, made once: the default of all formats; a training step makes hundreds of them.
 const Sparsifier& keeping_all();
 
 // Returns the stored positions of x that s keeps, in `layout`. keep-all is a lossless conversion.

@@ -1,4 +1,4 @@
-// Structures: layouts whose own sparsifier selects what they can hold (own_sparsifier in
+// Structures: layouts whose own sparsifier selects positions that they can hold (own_sparsifier in
 // tensor/layout.h). All specs must be of registered names.
 #pragma once
 #include <optional>

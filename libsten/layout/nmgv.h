@@ -73,9 +73,8 @@ struct Nmgv {
   // Stores exactly the mask, by matching of the tiles that keep any element, like Nmg::pack().
   static Nmgv pack(const Dense& x, const Mask& keep, const Spec& spec);
   static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
-  // Stores the elements of x (with `keep`, only those in the mask) in the tiles that are stored in
-  // `tiles`, an n:m:g tensor of tile_shape() whose values are ignored. Drops all other elements of
-  // x.
+  // Stores the elements of x (with `keep`, only those in the mask) in the stored tiles of `tiles`,
+  // an n:m:g tensor of tile_shape() whose values are ignored. Drops all other elements of x.
   static Nmgv of_tiles(const Nmg& tiles, const Dense& x, Index v, Index w, Dims dims,
                        const Mask* keep = nullptr);
   void loaded() const;

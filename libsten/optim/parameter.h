@@ -1,4 +1,4 @@
-// Updates: what an optimizer step does with a weight's positions and gradient.
+// Updates: handling of a weight's positions and gradient in an optimizer step.
 #pragma once
 #include <optional>
 #include <span>

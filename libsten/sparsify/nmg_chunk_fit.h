@@ -51,7 +51,7 @@ class NmgChunkFit {
   std::vector<std::int32_t> fill_, greedy_, members_;
 };
 
-// A pool of objects: one is made if none is free, so that there are at most as many as threads.
+// A pool of objects: makes one if none is free, hence at most as many as threads.
 template <class T>
 class Pool {
  public:

@@ -17,8 +17,8 @@
 //                                                            in memory proportional to them; the
 //                                                            other kinds do not need it
 //
-// A materializing sparsifier declares what it reads of Hints: static constexpr bool needs_scores =
-// true, needs_pattern, needs_own. Its scores may have:
+// A materializing sparsifier declares the Hints it reads: static constexpr bool needs_scores = true,
+// needs_pattern, needs_own. For scores it may have:
 //  static Dense scores_of(const Dense& x, const Dense& gradient)
 //                                     the scores of one gradient; default: the gradient itself
 //  static void add_scores(Dense& scores, const Dense& x, const Dense& gradient)
@@ -29,8 +29,8 @@
 // Other optional members, of any kind:
 //  bool selects_on_device(const Dense& x) const   whether it can select on x's device; its hints
 //                                     are on that device or on the CPU
-//  Share share() const                the share that stays, if the parameters determine it. Without
-//                                     it, the spec's `sparsity` or `fraction` is the share pruned
+//  Share share() const                the share that stays, if the parameters determine it.
+//                                     Otherwise `sparsity` or `fraction` is the share pruned
 //  std::uint64_t seed                 the spec's key `seed`; every tensor gets a seed of its own
 //  static constexpr const char* own_keys[]
 //                                     for the own_sparsifier of a layout (tensor/layout.h): keys of

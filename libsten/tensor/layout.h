@@ -21,8 +21,8 @@
 //                                      bytes of all parts, computed without packing; no value if
 //                                      pack() would fail. The spec has no dims. Default: pack()
 //   static constexpr const char* own_sparsifier
-//                                      registered name of the sparsifier that selects what the
-//                                      layout can hold, with the layout's keys. Programs prune to
+//                                      registered name of the sparsifier that selects positions it
+//                                      can hold, with the layout's keys. Programs prune to
 //                                      the layout by it. Without holds_any_pattern the layout is a
 //                                      structure: pack() accepts subsets of its selections, and
 //                                      bytes() is called for such positions only
