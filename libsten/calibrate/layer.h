@@ -25,8 +25,8 @@ struct InputStatistics {
 
 // The method that ranks elements and computes their values.
 //   magnitude  |w|
-//   wanda      |w| |x_j|: Sun, Liu, Bair, Kolter, "A simple and effective pruning approach for large
-//              language models" (2024)
+//   wanda      |w| |x_j|: Sun, Liu, Bair, Kolter, "A simple and effective pruning approach for
+//              large language models" (2024)
 //   ria        (|w| / sum of its row + |w| / sum of its column) sqrt(|x_j|): Zhang, Bai, Lin, Zhao,
 //              Hou, Cannistraci, "Plug-and-play" (2024)
 //   sparsegpt  w^2 / [U_jj]^2, and updates the columns to the right: Frantar, Alistarh, "SparseGPT"

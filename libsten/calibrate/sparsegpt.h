@@ -1,4 +1,5 @@
-// SparseGPT: Frantar, Alistarh, "Massive language models can be accurately pruned in one-shot" (2023).
+// SparseGPT: Frantar, Alistarh, "Massive language models can be accurately pruned in one-shot"
+// (2023).
 #pragma once
 #include "libsten/calibrate/chooser.h"
 #include "libsten/calibrate/gram.h"

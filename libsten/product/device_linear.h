@@ -9,10 +9,10 @@ namespace sten {
 // layouts, for dims, and for 2^31 values or more.
 //
 // DeviceAlgorithm selects the algorithm:
-//  lists            sorted lists of the values' positions, made at the first product and cached with
-//                   w's positions: 5 bytes per value, and 8 per 128 elements of the matrix. Sums are
-//                   in ascending order of columns, by fused multiply-adds from 0. Infinities of x
-//                   affect only rows that use them
+//  lists            sorted lists of the values' positions, made at the first product and cached
+//                   with w's positions: 5 bytes per value, and 8 per 128 elements of the matrix.
+//                   Sums are in ascending order of columns, by fused multiply-adds from 0.
+//                   Infinities of x affect only rows that use them
 //  transposed_copy  transposes x and y for the products of n:m:g, whose sums have the order of the
 //                   layout, or for the transposed product that of lists
 //  dense            densifies w for the duration of the product, for cuBLAS. A sum with an infinity

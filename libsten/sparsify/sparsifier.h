@@ -12,13 +12,13 @@
 //                                                            into a mask of zeros, or false
 //  materializing  Mask select(const Dense& x, const Hints& h) const
 //                 Mask select_stored(const Entries& x, const Hints& h) const
-//                                                            optional: the selection from these
-//                                                            entries, all others being 0, [x.size()],
-//                                                            in memory proportional to them; the
-//                                                            other kinds do not need it
+//                                                            optional: the mask [x.size()] of these
+//                                                            entries, all others being 0, in memory
+//                                                            proportional to the entries. The other
+//                                                            kinds do not need it
 //
-// A materializing sparsifier declares the Hints it reads: static constexpr bool needs_scores = true,
-// needs_pattern, needs_own. For scores it may have:
+// A materializing sparsifier declares the Hints it reads: static constexpr bool needs_scores =
+// true, needs_pattern, needs_own. For scores it may have:
 //  static Dense scores_of(const Dense& x, const Dense& gradient)
 //                                     the scores of one gradient; default: the gradient itself
 //  static void add_scores(Dense& scores, const Dense& x, const Dense& gradient)
