@@ -73,7 +73,7 @@ class ByLibrary {
 
   // Whether the library supports the convolution; otherwise no other member may be called.
   explicit operator bool() const { return library_ != nullptr; }
-  // Equal for convolutions whose weights are packed in the same order.
+  // Packs weights in the order of all segments.
   const OnednnConvolution& library() const { return *library_; }
 
   void forward(const float* x, const float* packed, const float* b, float* y,

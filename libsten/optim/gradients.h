@@ -12,7 +12,7 @@ namespace sten {
 // device, computed in the same order and copied to the CPU.
 double squared_norm(const Tensor& gradient, const Tensor& w);
 
-// The norm of several gradients on a device, computed as the sum of squared_norm(), and the factor
+// The norm of several gradients on a device, added up as squared_norm() of each, and the factor
 // min(1, clip / (norm + 1e-6)) that clips them to norm `clip`, as in
 // torch.nn.utils.clip_grad_norm_. Both are one element on the device. If norm_to is not nullptr,
 // the norm is written to this device memory, and `norm` is empty.
