@@ -8,7 +8,6 @@
 
 namespace sten {
 
-// The plan of a call of sparsify().
 struct SparsifyPlan {
   union {
     DispatchKind kind = DispatchKind::exact;

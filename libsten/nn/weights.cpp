@@ -48,7 +48,6 @@ bool is_transposed(const Checkpoint& file) {
 Shape shape_in(bool transposed, const Weight& w) {
   return transposed && w.in_by_out ? Shape(w.shape.rbegin(), w.shape.rend()) : w.shape;
 }
-// Transposes a matrix and its layout.
 Tensor transposed_weight(const Tensor& x, const std::string& name) {
   Tensor y = apply("transpose", {x.to_dense()});
   if (x.is<Dense>()) return y;

@@ -12,7 +12,6 @@ namespace {
 
 Dense collect(const Tensor& state, const Tensor& weight, const Mask& kept);
 
-// Whether the state has an element per value of the weight.
 bool is_per_value(const Tensor& state, const Tensor& weight) {
   return state.is<Dense>() && state.dtype() == weight.dtype() &&
          state.values()->size() == weight.values()->size();
