@@ -1,4 +1,4 @@
-# The commands of a page's sh blocks, in a folder of their own with recipes/ in it.
+# Runs the commands of a page's sh blocks, in a directory of their own with recipes/ in it.
 
 # run_commands PAGE LEAST: each of them works, one after the other, and there are at least so many.
 run_commands() {

@@ -1,7 +1,7 @@
-# SIGKILL while a program is at work. After _lib.sh:
+# Kills a program with SIGKILL while it works. After _lib.sh:
 #   . "$(dirname "$0")/_kill.sh"
-# at_work COMMAND..., which the test defines, holds from the first thing that the program writes on.
-# It forks nothing, else a fast program is done before the look.
+# The test defines at_work COMMAND..., which is true after the program has written its first output.
+# It must not fork, because a fast program would finish before the check.
 kills=0 middle=0 rest=0
 mkfifo "$T/never"
 exec 9<>"$T/never"

@@ -1,8 +1,8 @@
-# What the tests in this folder share. A test begins with
+# Common part of the tests in this folder. A test starts with
 #   . "$(dirname "$0")/_lib.sh"
-# and is run by ctest, or by hand: bash tests/cli/prune_nmg.sh
-# It has: the programs on its PATH; $MODEL, the shipped checkpoint; $T, a folder that is removed
-# at the end; and every command's last output in $T/out and $T/err.
+# and runs under ctest, or by hand: bash tests/cli/prune_nmg.sh
+# It provides the programs on PATH; $MODEL, the shipped checkpoint; $T, a directory that is removed
+# at the end; and the output of the last command in $T/out and $T/err.
 set -eu
 
 NAME=$(basename "$0" .sh)

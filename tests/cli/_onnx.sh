@@ -1,4 +1,4 @@
-# ONNX models from the shell: protobuf messages as text of hexadecimal digits.
+# Writes ONNX models from the shell: protobuf messages as hexadecimal text.
 
 hex_of() { printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n'; } # hex_of TEXT
 varint() {                                                    # varint N

@@ -1,7 +1,7 @@
 # A recipe that trains in a fraction of a second. After _lib.sh:
 #   . "$(dirname "$0")/_recipe.sh"
-# $RECIPE is a perceptron on the digits whose weights become sparse in stages, with refreshed masks;
-# `train DIR [FLAG...]` trains it quietly, unless QUIET is empty, on $THREADS threads or one.
+# $RECIPE is an MLP on the digits whose weights become sparse in stages, with refreshed masks.
+# `train DIR [FLAG...]` trains it, quietly unless QUIET is empty, on $THREADS threads (default 1).
 cp "$STEN_SOURCE/recipes/data/digits.csv" "$T/digits.csv"
 RECIPE=$T/recipe.json
 cat >"$RECIPE" <<'EOF'

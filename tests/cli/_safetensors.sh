@@ -1,4 +1,4 @@
-# Safetensors files made by hand, right and wrong ones. After _lib.sh:
+# Writes safetensors files by hand, valid and invalid. After _lib.sh:
 #   . "$(dirname "$0")/_safetensors.sh"
 
 # le64 N...: each number as 8 bytes, least significant first.

@@ -1,5 +1,5 @@
-# A sharded checkpoint from a single file, with coreutils alone: the shipped model's tensors, in
-# order, in three shards. After _safetensors.sh:
+# Makes a sharded checkpoint from the shipped model, using only coreutils: its tensors, in order, in
+# three shards. After _safetensors.sh:
 #   make_sharded DIR
 
 make_sharded() {

@@ -1,8 +1,8 @@
-# A fine-tuning command in shell. After _lib.sh:
+# A fine-tuning command as a shell script. After _lib.sh:
 #   . "$(dirname "$0")/_trainer.sh"
-# $TRAIN is for --finetune: it puts the byte 3f for 3e in the data of the weights, so that values
-# change, what was 0 stays 0, and the same input gives the same output. Its loss falls with every
-# run: 1 + 1 / runs of it. It ends with exit code 9 before stage $STOP_AT, if that is set.
+# $TRAIN is for --finetune. It replaces the byte 3e by 3f in the data of the weights: values change,
+# zeros stay zero, and the same input gives the same output. The loss decreases with every stage.
+# The command ends with exit code 9 before stage $STOP_AT, if that is set.
 cat >"$T/train.sh" <<'EOF'
 set -eu
 in=$1 out=$2 metrics=$3 stage=$4

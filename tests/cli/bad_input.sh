@@ -1,4 +1,4 @@
-# A file that is not what it should be costs one clear line, never an output or a crash.
+# Invalid input files give one clear line, without an output or a crash.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,4 +1,4 @@
-# Arrays that NumPy wrote: what is none, or claims more than it holds, is refused in one line.
+# Invalid .npy files, and .npy files that claim more than they hold, are refused in one line.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,4 +1,4 @@
-# An ONNX model that is damaged, or lies, costs one clear line in every program that reads checkpoints.
+# Damaged or inconsistent ONNX models give one clear line in every program that reads checkpoints.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 . "$(dirname "$0")/_onnx.sh"

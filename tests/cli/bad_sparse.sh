@@ -1,4 +1,4 @@
-# A sparse tensor whose parts are damaged is refused: file, tensor and cause in one line.
+# Sparse tensors with damaged parts are refused in one line with file, tensor and cause.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,4 +1,4 @@
-# Weights that cannot be ranked are refused by name and place, not sorted somewhere.
+# Weights with values that cannot be ranked are refused, with the name and index of the value.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

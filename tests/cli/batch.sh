@@ -1,4 +1,4 @@
-# Many inputs in one run: each is done, skipped or failed, and the summary says which.
+# Batches of inputs: each input is done, skipped or failed, and the summary says which.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

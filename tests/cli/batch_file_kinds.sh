@@ -1,4 +1,5 @@
-# Batches of files of several kinds: outputs in layouts are .safetensors, and originals are found by name.
+# Batches of files of several kinds: outputs in layouts are .safetensors, and originals are found by
+# name.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,4 +1,4 @@
-# --skip-existing compares what made an output: its input, and the options that decide bytes.
+# --skip-existing compares the input of an output and the options that affect its bytes.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,4 +1,4 @@
-# sten-bench step --activations: an MLP's steps with dense and with sparse hidden activations.
+# sten-bench step --activations: training steps of an MLP with dense and sparse hidden activations.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 

@@ -1,4 +1,4 @@
-# sten-bench --against: ratios of an earlier run are a check; those of another machine are refused.
+# sten-bench --against checks ratios against an earlier run, and refuses runs of another machine.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 

@@ -1,4 +1,4 @@
-# sten-bench convert: a row for each shape, layout and number of threads, as text and as files.
+# sten-bench convert: one row per shape, layout and number of threads, as text and as files.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 

@@ -1,4 +1,5 @@
-# sten-bench dispatch: what a call costs, and a linear layer with and without a tape beside the bare product.
+# sten-bench dispatch: the overhead of a call; a linear layer with and without a tape, compared with
+# the bare product.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 

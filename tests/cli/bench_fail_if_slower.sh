@@ -1,4 +1,4 @@
-# sten-bench names the layouts that are slower than dense, and --fail-if-slower ends with 3 exactly then.
+# sten-bench names layouts that are slower than dense; only then does --fail-if-slower exit with 3.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 for bench in 'gemm --shape 8x8x8' "model --shape 1x32x40 --batch 1 --window 8 --precision float32"; do

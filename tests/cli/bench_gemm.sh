@@ -1,4 +1,4 @@
-# sten-bench gemm: every dense library and layout in every form; the document that --json prints.
+# sten-bench gemm: every dense library and layout in every form; the document of --json.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 

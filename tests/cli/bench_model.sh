@@ -1,4 +1,4 @@
-# sten-bench model: the latency of a BERT's encoder, dense and with its weights in layouts, and of its operators.
+# sten-bench model: latency of a BERT encoder and its operators, dense and with weights in layouts.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 

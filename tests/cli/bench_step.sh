@@ -1,4 +1,5 @@
-# sten-bench step: a dense step, and for each layout one with its mask, one that selects anew, and one in the layout.
+# sten-bench step: a dense step, and for each layout a step with its mask, a resparsifying step, and
+# a step in the layout.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 

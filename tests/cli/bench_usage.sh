@@ -1,4 +1,4 @@
-# sten-bench says what is wrong with its command line in one line, with exit code 2.
+# sten-bench reports an invalid command line in one line, with exit code 2.
 . "$(dirname "$0")/_lib.sh"
 
 wrong() { # wrong TEXT ARGUMENT...

@@ -1,5 +1,4 @@
-# Pruning by what goes into layers: a file of statistics, the model on data, and what is wrong with
-# either.
+# Calibration: from a file of statistics or from a model and data, and the errors of either.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

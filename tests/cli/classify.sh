@@ -1,4 +1,4 @@
-# BERTs that classify texts and words, from csv and JSON lines.
+# BERT models that classify texts and tokens, from CSV and JSON lines.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"

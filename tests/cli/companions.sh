@@ -1,4 +1,4 @@
-# Configuration, tokenizer and image processor of a model go where its weights go.
+# Configuration, tokenizer and image processor of a model are copied with its weights.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

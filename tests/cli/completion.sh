@@ -1,4 +1,4 @@
-# Completion in bash: every option, the words an option takes, files that fit.
+# Completion in bash: every option, the values of an option, and suitable files.
 . "$(dirname "$0")/_lib.sh"
 scripts=$STEN_BIN/../share/bash-completion/completions
 

@@ -1,4 +1,4 @@
-# --to auto: each tensor in the layout in which it takes least, without loss.
+# --to auto stores each tensor in its smallest lossless layout.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

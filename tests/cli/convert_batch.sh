@@ -1,4 +1,4 @@
-# sten-convert takes many inputs as sten-prune does.
+# sten-convert accepts batches of inputs, as sten-prune does.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,4 +1,4 @@
-# Blocks of rows and columns; only tensors whose blocks hold pruned positions have a mask.
+# bcsr: only tensors with pruned positions inside of stored blocks have a mask.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 . "$(dirname "$0")/_sharded.sh"

@@ -1,4 +1,4 @@
-# A model of which 90 % is zero becomes a small file, nothing lost.
+# bitmask: a model with 90 % zeros becomes a small file, without loss.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"

@@ -1,4 +1,4 @@
-# The kept values of every row with their column numbers.
+# csr: the kept values of every row with their column indices.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,5 +1,5 @@
-# n:m and n:m:g run along the inputs of a layer, also where it is stored as [in, out]: GPT-2's Conv1D here, ONNX models in
-# onnx.sh. The programs have the same default axis, and name it.
+# n:m and n:m:g run along the inputs of a layer, also if it is stored as [in, out]: GPT-2's Conv1D
+# here, ONNX models in onnx.sh. All programs have the same default axis, and print it.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

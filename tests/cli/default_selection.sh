@@ -1,4 +1,4 @@
-# Without patterns programs work on the weights of layers: by name, shape and what is tied.
+# Without patterns, programs select the weights of layers by name, shape and ties.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,5 +1,5 @@
-# What multiplies dense matrices: the faster library, the one that was recorded, or the one asked for;
-# and never a slow loop without a word.
+# The library of dense products is the fastest, the recorded or the requested one; the built-in loop
+# is never used silently.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"
 cd "$T"

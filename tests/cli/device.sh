@@ -1,4 +1,4 @@
-# Case 74: --device cuda where no device answers: one line, exit 1, nothing read or written.
+# Case 74: --device cuda without a usable device: one line, exit 1, nothing read or written.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"

@@ -1,4 +1,5 @@
-# Directories of diffusers, PEFT and others: which file of one is the checkpoint, and what comes out with it.
+# Directories of diffusers, PEFT and other libraries: the choice of the checkpoint and its companion
+# files.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,4 +1,4 @@
-# What the machine refuses: room for a file, a directory to write to, memory.
+# Errors of the machine: no space for a file, no writable directory, no memory.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,4 +1,4 @@
-# The energy against the original, per tensor and in total.
+# sten-energy against the original: energy per tensor and in total.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

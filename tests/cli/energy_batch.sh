@@ -1,4 +1,4 @@
-# sten-energy of several files: a line each.
+# sten-energy of several files: one line per file.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,4 +1,4 @@
-# --diff: what two files do not have in common, and by how much.
+# --diff: tensors that only one of two files has, and differences of values.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

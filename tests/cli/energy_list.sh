@@ -1,4 +1,4 @@
-# --list: every tensor of a file, whatever it is.
+# --list: every tensor of a file, of any dtype.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,4 +1,4 @@
-# What sten-energy asks of a file: patterns, sparsity; and the sweep.
+# Requirements that sten-energy checks: pattern and sparsity; and the sweep.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,4 +1,4 @@
-# A check that the user asked for and that does not hold ends with 3, and nothing is written.
+# A requested check that fails ends with exit code 3, and nothing is written.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,6 +1,5 @@
-# The tables of recipes/finetune come about: their scripts run to the end, with a stand-in for Python
-# whose trainers keep the weights as they are, and have a lower loss each time. digits_numpy.py itself
-# is in docs/pruning.md, which runs too.
+# The scripts of recipes/finetune write their tables. A stand-in for Python keeps the weights and
+# reports a lower loss each time. docs/pruning.md, which is tested too, has digits_numpy.py itself.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 finetune=$STEN_SOURCE/recipes/finetune

@@ -1,4 +1,4 @@
-# recipes/finetune/bert_mlm_torch.py trains in PyTorch: a step of it, with masks.
+# recipes/finetune/bert_mlm_torch.py trains one step with masks in PyTorch.
 . "$(dirname "$0")/_lib.sh"
 for python in "${STEN_PYTHON:-}" "$STEN_BIN/../venv/bin/python" python3 skip; do
   [ "$python" != skip ] || {

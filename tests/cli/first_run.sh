@@ -1,4 +1,4 @@
-# The sten-prune that is built without what trains prunes like the whole one.
+# sten-prune built without training support prunes like the full program.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"

@@ -1,4 +1,4 @@
-# sten-run --generate: a small GPT continues a text, in any layout, by taking or by drawing characters.
+# sten-run --generate: a small GPT continues a text in any layout, greedily or by sampling.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 value() { sed -nE "s/^ *\"$1\": (.*[^,]),?$/\1/p" "$T/out" | head -1; } # value KEY: of the JSON document

@@ -1,5 +1,5 @@
-# Records and state that were damaged or changed: one line that names the file, exit 1 or 2, never a
-# crash, and never a run that goes on with them.
+# Damaged or changed manifests and state: one line that names the file, exit 1 or 2, no crash, and
+# no run that continues with them.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"
 . "$(dirname "$0")/_trainer.sh"

@@ -1,4 +1,4 @@
-# An interrupted run leaves nothing half-written: no output, or the old one as it was.
+# An interrupted run leaves no partial output: either no output or the old one, unchanged.
 . "$(dirname "$0")/_lib.sh"
 
 mkdir "$T/work" "$T/tmp"

@@ -1,4 +1,4 @@
-# --json prints one document for programs, and nothing else.
+# --json prints exactly one JSON document.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"

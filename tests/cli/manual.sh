@@ -1,4 +1,4 @@
-# The manual pages have every option and every word of --help-all, and their examples work.
+# The manual pages list every option of --help-all with its values, and their examples work.
 . "$(dirname "$0")/_lib.sh"
 pages=$STEN_BIN/../share/man/man1
 

@@ -1,4 +1,4 @@
-# Masks go out and come in, NaN has a policy, and one threshold can span all tensors.
+# Mask files are written and read, NaN has a policy, and a global threshold spans all tensors.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

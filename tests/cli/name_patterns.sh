@@ -1,4 +1,4 @@
-# --include and --exclude choose exactly the tensors that the user named, or say why not.
+# --include and --exclude select exactly the named tensors, or report why not.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,4 +1,4 @@
-# A model that was masked by multiplication has -0.0 where it was pruned: a zero to all that counts.
+# Models masked by multiplication have -0.0 at pruned positions, which counts as zero everywhere.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,4 +1,4 @@
-# ONNX models: read as checkpoints, pruned in place, external data beside them.
+# ONNX models: read as checkpoints, pruned in place, with external data.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_onnx.sh"
 cd "$T"

@@ -1,6 +1,5 @@
-#ONNX models that ask for much in few bytes end in time and within memory that their size \
-    allows : all of
-#scripts / attack.sh, once, at 16 kB.
+# ONNX models that request much in few bytes end within the time and memory that their size allows:
+# scripts/attack.sh, once, at 16 kB.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 command -v python3 >/dev/null || exit 77

@@ -1,5 +1,5 @@
-# ONNX models of exporters: a constant k of TopK, extents that are all called "?", and batch norms that
-# were exported in training mode.
+# ONNX models of exporters: TopK with a constant k, extents that are all named "?", and batch norms
+# exported in training mode.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_onnx.sh"
 cd "$T"

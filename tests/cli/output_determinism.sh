@@ -1,4 +1,4 @@
-# The same work gives the same bytes: whatever the threads, the verbosity, the way there.
+# The same work gives the same bytes, whatever the threads, verbosity and intermediate files.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"

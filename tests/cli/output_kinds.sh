@@ -1,4 +1,4 @@
-# Where outputs go and what their names may say: no file is called what it is not.
+# Locations and suffixes of outputs: the suffix has to match the kind of the file.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 . "$(dirname "$0")/_recipe.sh"

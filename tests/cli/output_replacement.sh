@@ -1,4 +1,4 @@
-# An output comes into being whole or not at all, and nothing is overwritten unasked.
+# An output appears whole or not at all, and nothing is overwritten without --force.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,4 +1,4 @@
-# The programs pipe into each other: "-" is standard input and output, a FIFO is as good as a file.
+# The programs can be piped: "-" is standard input and output, and FIFOs work like files.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"

@@ -1,4 +1,4 @@
-# Standard error shows how far a run is where somebody watches, and stays clean where nobody does.
+# Progress is printed to standard error if it is a terminal, and only then.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"

@@ -1,5 +1,5 @@
-# --force replaces the result of an earlier run, and never anything else. Several levels deep in a
-# folder of its own, since what is tried here would destroy what it should not.
+# --force replaces only the result of an earlier run. The test runs several levels deep in a
+# directory of its own, because a failure would delete files.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 . "$(dirname "$0")/_sharded.sh"

@@ -1,5 +1,5 @@
-# Killed at any moment, a run leaves no output, the whole old one or the whole new one.
-# STEN_CRASHES: how many times (default 8).
+# A run that is killed at any moment leaves no output, the whole old output, or the whole new one.
+# STEN_CRASHES: number of tries (default 8).
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 . "$(dirname "$0")/_sharded.sh"

@@ -1,4 +1,4 @@
-# 90 % of a trained model's weights go, smallest magnitude first.
+# Magnitude pruning of a trained model to 90 % sparsity.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"

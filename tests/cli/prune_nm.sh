@@ -1,4 +1,4 @@
-# Two of every four weights along a row stay, and are stored so.
+# 2:4 pruning along rows, stored as n:m.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"

@@ -1,4 +1,4 @@
-# One of ten weights stays, in groups of four equal patterns.
+# 1:10:4 pruning: one of ten weights is kept, in groups of four equal patterns.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,4 +1,4 @@
-# n:m:g over tiles: pruned, stored, checked and measured as other structures; bad numbers are one line.
+# nmgv (n:m:g of tiles): pruning, storage, checks and measures; invalid parameters give one line.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

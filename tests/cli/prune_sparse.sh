@@ -1,4 +1,4 @@
-# What is sparse already does not grow when it is pruned to less: nothing stays where nothing was stored.
+# A sparse tensor that is pruned to a lower sparsity keeps its pattern: no position is added.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

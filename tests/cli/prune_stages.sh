@@ -1,4 +1,5 @@
-# Pruning in stages around a command that trains: what runs, what is kept, and what comes out.
+# Pruning in stages with a fine-tuning command: the commands that run, the saved state, and the
+# result.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_trainer.sh"
 cd "$T"

@@ -1,4 +1,4 @@
-# Commands that fail in all the ways they can: one line that names the stage and the fault.
+# Fine-tuning commands that fail: one line that names the stage and the cause.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,4 +1,4 @@
-# kill -9 at any moment of a staged run, then --resume: the bytes of the run that was left alone.
+# kill -9 at any moment of a staged run, then --resume: the bytes of an uninterrupted run.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_trainer.sh"
 . "$(dirname "$0")/_kill.sh"

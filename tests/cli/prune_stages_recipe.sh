@@ -1,4 +1,4 @@
-# Pruning in stages with the built-in trainer: what runs, what is kept, what comes out, and what is refused.
+# Pruning in stages with the built-in trainer: runs, saved state, result, and refused options.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 mkdir elsewhere

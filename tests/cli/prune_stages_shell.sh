@@ -1,5 +1,5 @@
-# Paths reach the command of --finetune as they are, whatever is in them and wherever its
-# placeholders stand; what it leaves has to be a file; and all that it starts ends with us.
+# The command of --finetune gets paths verbatim, whatever their characters and wherever the
+# placeholders are. Its output has to be a file, and all its processes end with sten-prune.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,4 +1,5 @@
-# -q: nothing but errors, and what --json and --report ask for. Dry runs say that they wrote nothing.
+# -q prints only errors and the output of --json and --report. Dry runs say that nothing was
+# written.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 . "$(dirname "$0")/_recipe.sh"

@@ -1,4 +1,4 @@
-# The tables of recipes/ come about: their scripts run to the end, with little to train.
+# The scripts of recipes/ write their tables, with short training runs.
 . "$(dirname "$0")/_lib.sh"
 command -v python3 >/dev/null || {
   echo 'skipped: python3 is missing'

@@ -1,4 +1,4 @@
-# --reorder: rows of a weight that is pruned to nmgv, and the columns of the next, of the shipped model.
+# --reorder on the shipped model: rows of a weight that is pruned to nmgv, and columns of the next.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_onnx.sh"
 cd "$T"

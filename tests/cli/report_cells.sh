@@ -1,4 +1,4 @@
-# Cells of reports say what was found: no energy of nothing, kept values only, overlaps of masks.
+# Cells of reports: no energy without values, kept values only, overlaps of masks.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

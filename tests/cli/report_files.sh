@@ -1,4 +1,4 @@
-# --report writes what was found out for programs, spreadsheets and people.
+# --report writes reports for programs, spreadsheets and people.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"

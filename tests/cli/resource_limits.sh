@@ -1,4 +1,5 @@
-# Small files that claim much: time and memory stay within what is stored, or the tensor is refused.
+# Small files that claim large tensors: time and memory stay proportional to the stored bytes, or
+# the tensor is refused.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,5 +1,5 @@
-# scripts/rivals.sh: rounds of sten-bench, and one table and chart of what several runtimes said. What
-# needs packages from the network is not tried.
+# scripts/rivals.sh: rounds of sten-bench, and one table and chart of several runtimes. Parts that
+# need packages from the network are not tested.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 if ! command -v python3 >/dev/null; then

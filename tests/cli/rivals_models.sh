@@ -1,5 +1,5 @@
-# scripts/rivals.sh --model: the tables and the chart of what several runtimes said of a model. What needs
-# packages from the network is not tried.
+# scripts/rivals.sh --model: the tables and the chart of a model in several runtimes. Parts that
+# need packages from the network are not tested.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 if ! command -v python3 >/dev/null; then

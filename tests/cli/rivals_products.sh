@@ -1,5 +1,5 @@
-# scripts/rivals.sh: the tables and the chart of what several runtimes said of products, in float32 and bfloat16.
-# What needs packages from the network is not tried.
+# scripts/rivals.sh: the tables and the chart of products in several runtimes, in float32 and
+# bfloat16. Parts that need packages from the network are not tested.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 if ! command -v python3 >/dev/null; then

@@ -1,4 +1,4 @@
-# Through every layout and back to dense, every byte of the data is what it was.
+# Conversion to every layout and back to dense preserves every byte of the data.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,4 +1,4 @@
-# Rules per tensor: the first that matches decides, and none is ignored in silence.
+# Rules per tensor: the first matching rule decides, and unused rules are reported.
 . "$(dirname "$0")/_lib.sh"
 
 row() { grep "^$1 " "$T/out" || fail "no row of $1"; }

@@ -1,4 +1,4 @@
-# sten-run: what a model makes of data and arrays, in numbers, checks and files.
+# sten-run: outputs of a model on data and arrays, as values, checks and files.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 value() { sed -nE "s/^ *\"$1\": ([^,]*),?$/\1/p" "$T/out" | head -1; } # value KEY: of the JSON document

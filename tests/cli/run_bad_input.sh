@@ -1,4 +1,5 @@
-# sten-run: what it cannot run is said in one line, with the file or flag at fault, and nothing is written.
+# sten-run reports a model or input that it cannot run in one line, with the file or flag, and
+# writes nothing.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 bert=$STEN_SOURCE/recipes/models/shakespeare-bert

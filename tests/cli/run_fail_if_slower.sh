@@ -1,5 +1,5 @@
-# sten-run names the operators that ignore zeros, and the layouts that are slower than dense by cached times; it
-# measures nothing for that unless --fail-if-slower asks for it.
+# sten-run names operators that ignore zeros, and layouts that are slower than dense by cached
+# times. Only --fail-if-slower measures.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 sten-train "$STEN_SOURCE/recipes/digits-mlp-one-shot.json" --out run -q --threads 1 --set sparsity.0.save=csr

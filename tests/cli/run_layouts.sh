@@ -1,4 +1,4 @@
-# sten-run --layouts auto: layouts are measured once, and the times kept in a cache that nothing breaks.
+# sten-run --layouts auto measures layouts once and caches the times; a damaged cache is ignored.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 sten-train "$STEN_SOURCE/recipes/digits-mlp-one-shot.json" --out run -q --threads 1 --set sparsity.0.save=csr

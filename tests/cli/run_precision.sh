@@ -1,4 +1,5 @@
-# sten-run --precision: bfloat16 says what float32 says, where it is wanted, of float32 and BF16 files.
+# sten-run --precision: bfloat16 gives the results of float32 within its precision, for float32 and
+# BF16 files.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 models="$STEN_SOURCE/recipes/models" data=data.json

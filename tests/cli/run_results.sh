@@ -1,4 +1,4 @@
-# What training left of a model beside it is not copied to other weights of it.
+# The results of a training run beside a model are not copied with changed weights.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"
 cd "$T"

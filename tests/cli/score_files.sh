@@ -1,4 +1,4 @@
-# Scores from a file: movement, gradient and l0, what is wrong with a file of scores, and blocks.
+# Score files: movement, gradient and l0, blocks, and invalid files.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,4 +1,4 @@
-# Directories of shards go in and come out whole, with everything that lies beside them.
+# Sharded checkpoints are read and written whole, with all files beside the shards.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 . "$(dirname "$0")/_sharded.sh"

@@ -1,4 +1,4 @@
-# Short forms: 2:4 for nm:n=2,m=4 and the like, names that mean the same, and percentages.
+# Short forms: 2:4 for nm:n=2,m=4 and similar, aliases, and percentages.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 ln -s "$MODEL" in.safetensors

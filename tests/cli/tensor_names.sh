@@ -1,4 +1,4 @@
-# Names are the model's own affair: any script, blanks, quotes; none may reach the terminal raw.
+# Tensor names can have any script, blanks and quotes; they are escaped on a terminal.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,4 +1,4 @@
-# A table fits the terminal it is printed to, and is whole everywhere else.
+# Tables fit the width of a terminal, and are complete elsewhere.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 ln -s "$MODEL" in.safetensors

@@ -1,4 +1,4 @@
-# Models of words: WordPiece and byte pairs from the files that HuggingFace has them in.
+# Models of text: WordPiece and byte-pair encoding from Hugging Face files.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"

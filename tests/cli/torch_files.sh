@@ -1,4 +1,4 @@
-# What torch.save() wrote is a checkpoint like any other; what comes of it is safetensors.
+# Files of torch.save() are checkpoints; their outputs are safetensors.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

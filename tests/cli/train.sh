@@ -1,4 +1,4 @@
-# A recipe from its file to the model: what is written where, and what is said.
+# sten-train from the recipe to the model: files and messages.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"
 cd "$T"

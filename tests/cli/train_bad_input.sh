@@ -1,4 +1,4 @@
-# Recipes and data that cannot be trained: one line that names file and cause, and nothing written.
+# Invalid recipes and data: one line that names file and cause, and nothing written.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"
 . "$(dirname "$0")/_safetensors.sh"

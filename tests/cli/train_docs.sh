@@ -1,4 +1,4 @@
-# The commands of docs/training.md work, one after the other.
+# The commands of docs/training.md work in order.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_docs.sh"
 

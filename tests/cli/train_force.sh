@@ -1,5 +1,5 @@
-# What --force replaces in --out: what a run of ours wrote there, by its own record, and nothing
-# else; what a recipe reads is never written over.
+# --force replaces only files in --out that the output manifest lists, and never an input of the
+# recipe.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"
 mkdir -p "$T/deep/down/here"

@@ -1,5 +1,5 @@
-# Formats of values and gradients in a recipe: no operator falls back, the loss is that of the dense recipe, and the run
-# that is left computes with them.
+# Formats of values and gradients in a recipe: no fallback, the loss of the dense recipe, and a
+# trained model that computes with them.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 recipes=$STEN_SOURCE/recipes

@@ -1,4 +1,4 @@
-# Graphs of the library as text, such as traces of modules: sten-train trains them, sten-run runs them.
+# Graphs as JSON, such as traces of modules: sten-train trains them, sten-run runs them.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"

@@ -1,5 +1,5 @@
-# A convolutional model on images in MNIST's format: dense, pruned at once and n:m, in inference by its
-# running statistics; killed and resumed it gives the bytes of the run that was left alone.
+# A convolutional model on images in MNIST's format: dense, one-shot pruning and n:m. Inference uses
+# the running statistics. A killed and resumed run gives the bytes of an uninterrupted one.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_kill.sh"
 cd "$T"

@@ -1,5 +1,4 @@
-# Losses that are NaN or infinite where a model is measured: they are recorded, and the run ends and
-# is resumed as ever.
+# NaN or infinite losses at an evaluation are recorded; the run ends normally and can be resumed.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"
 cd "$T"

@@ -1,4 +1,4 @@
-# A recipe with an ONNX model: what is trained, and what of it is left in which file.
+# A recipe with an ONNX model: the trained weights, and the files of the result.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 

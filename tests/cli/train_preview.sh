@@ -1,4 +1,4 @@
-# sten-train --dry-run says what a recipe comes to, and leaves nothing behind.
+# sten-train --dry-run prints the resolved recipe and leaves no files.
 . "$(dirname "$0")/_lib.sh"
 recipes=$STEN_SOURCE/recipes
 digits=$recipes/digits-mlp-iterative.json

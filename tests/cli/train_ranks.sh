@@ -1,5 +1,5 @@
-# Several processes that mpirun started train one model: the numbers of one process, the same bytes each
-# time, and one line where they cannot.
+# Several processes under mpirun train one model: the values of one process, deterministic bytes,
+# and one line for errors.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"
 cd "$T"

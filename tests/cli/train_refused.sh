@@ -1,4 +1,4 @@
-# Recipes that could not be finished, or not be begun, are refused before the work, and by --dry-run.
+# Recipes that cannot start or finish fail before any work, also with --dry-run.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"
 cd "$T"

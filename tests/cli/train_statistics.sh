@@ -1,5 +1,5 @@
-# What a state dict has beside trained weights, such as running statistics of batch norms, is in what
-# training leaves, in every layout; and the statistics of model.weights are those that compute.
+# The result of training, in every layout, has the whole state dict, including the running
+# statistics of batch norms that inference uses.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 . "$STEN_SOURCE/tests/cli/_onnx.sh"

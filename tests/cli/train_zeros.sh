@@ -1,4 +1,5 @@
-# Zeros of a pruned checkpoint that no target of the recipe keeps are replaced by training: sten-train says so.
+# sten-train warns if training would replace zeros of a pruned checkpoint that no target of the
+# recipe keeps.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 

@@ -1,4 +1,4 @@
-# What the user did not ask to change comes through: tensors, metadata, order.
+# Tensors, metadata and order that were not to be changed are preserved.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

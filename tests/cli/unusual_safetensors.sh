@@ -1,4 +1,4 @@
-# Unusual files that are right are taken as they are.
+# Unusual but valid safetensors files are accepted.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 

@@ -1,4 +1,4 @@
-# A wrong command line costs exit code 2 and one line that says what to do, before any work.
+# Invalid command lines exit with 2 and one line that says what to do, before any work.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"
