@@ -1,5 +1,5 @@
-// Operators on images, in hundreds of small cases: output and gradients are PyTorch's, and the same bits
-// on any number of threads. The instruction set is the process's, as in all tests.
+// Image operators in hundreds of small cases: outputs and gradients equal PyTorch's, with the same
+// bits for any number of threads. As in all tests, the ISA is that of the process.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Every operator's output and gradients are PyTorch's.
+// The output and the gradients of every operator equal PyTorch's.
 #include <doctest/doctest.h>
 
 #include "libsten/autograd/tape.h"

@@ -1,4 +1,4 @@
-// Ten steps of each optimizer are PyTorch's.
+// Ten steps of each optimizer equal PyTorch's.
 #include <doctest/doctest.h>
 
 #include "libsten/optim/adamw.h"

@@ -1,4 +1,4 @@
-// A small BERT, written as a user would: its loss and the gradients of its weights are PyTorch's.
+// A small BERT in user code: its loss and the gradients of its weights equal PyTorch's.
 #include <doctest/doctest.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-// What implementations hand to their operators' gradients.
+// Tensors that implementations save for backward.
 #include <doctest/doctest.h>
 
 #include <cmath>

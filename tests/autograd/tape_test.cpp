@@ -1,4 +1,4 @@
-// What a tape remembers, adds up and lets go.
+// Tapes: recording, accumulation of gradients, and release of memory.
 #include "libsten/autograd/tape.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Interruptions that wait, and those that do not.
+// Interruptions: deferred and immediate.
 #include "libsten/base/interrupt.h"
 
 #include <doctest/doctest.h>

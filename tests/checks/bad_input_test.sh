@@ -1,5 +1,5 @@
 #!/bin/sh
-# bad_input.sh takes no case whose test has not recorded it.
+# bad_input.sh accepts a case only if its test has recorded it.
 set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/bad_input_coverage.sh
 T=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # sten_tests loads and tests each library of dense products whose package (scripts/setup.sh) is
-# installed. A build that misses one would otherwise pass all tests, slowly.
+# installed. Without this check, a build that misses a library would pass all tests, slowly.
 set -eu
 tested=$(unset STEN_ISA && "$STEN_BIN/sten_tests" --no-intro --test-case='every dense library agrees*' |
   sed -n 's/.*tested: //p')

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/checks/documents.sh passes what is right, and names each thing that is not.
+# scripts/checks/documents.sh accepts valid documents and names every error.
 set -euo pipefail
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/documents.sh
 T=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/run_test_cases.py says how each case ended, whichever share a process, and runs the longest first; gpu_check.sh
-# reports it.
+# scripts/run_test_cases.py reports the result of each case, even if several share a process, and
+# runs the longest first; gpu_check.sh prints its report.
 set -euo pipefail
 command -v python3 >/dev/null || { echo 'skipped: python3 is missing'; exit 77; }
 scripts=$(cd "$(dirname "$0")/../.." && pwd)/scripts

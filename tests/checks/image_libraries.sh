@@ -1,6 +1,6 @@
 #!/bin/sh
-# sten_tests reads the image formats whose packages (scripts/setup.sh) are installed. A build that misses
-# one would otherwise pass all tests without it.
+# sten_tests reads the image formats whose packages (scripts/setup.sh) are installed. Without this
+# check, a build that misses a format would pass all tests.
 set -eu
 read=$("$STEN_BIN/sten_tests" --no-intro --test-case='every image library reads' | sed -n 's/^read://p')
 status=77 # none is to be there

@@ -1,5 +1,5 @@
 #!/bin/sh
-# scripts/checks/include_layers.sh passes a tree that keeps the order and names what breaks it.
+# scripts/checks/include_layers.sh accepts a tree with the order of layers and names violations.
 set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/include_layers.sh
 T=$(mktemp -d)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# scripts/checks/json_parser.sh passes this tree, and names a place that parses JSON by itself.
+# scripts/checks/json_parser.sh accepts this tree, and names code that parses JSON by itself.
 set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/json_parser.sh
 T=$(mktemp -d)

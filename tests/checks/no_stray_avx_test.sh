@@ -1,7 +1,6 @@
 #!/bin/sh
-# no_stray_avx_test.sh BUILD_DIR [LIBRARY]: outside of the kernels that are called only where the
-# CPU has them, libsten has no AVX, AVX-512 or BMI instruction, not even in a copy of a standard
-# function.
+# no_stray_avx_test.sh BUILD_DIR [LIBRARY]: outside of kernels that are called only on suitable
+# CPUs, libsten has no AVX, AVX-512 or BMI instruction, not even in a copy of a standard function.
 set -eu
 library=${2:-$1/lib/libsten.so}
 skip() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/checks/words.sh finds names that the glossary has in its column "not", and those alone.
+# scripts/checks/words.sh finds exactly the names in the column "not" of the glossary.
 set -euo pipefail
 check=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/scripts/checks/words.sh
 tree=$(mktemp -d)

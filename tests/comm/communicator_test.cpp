@@ -1,4 +1,4 @@
-// Ranks: one alone, and several that are threads.
+// Communicators: a single rank, and several ranks as threads.
 #include <doctest/doctest.h>
 
 #include <mutex>

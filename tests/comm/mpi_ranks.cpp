@@ -1,4 +1,4 @@
-// Calls of the ranks that mpirun started this program as, and their sums: mpi_ranks.sh runs it.
+// Communicator calls and sums of the ranks that mpirun started; mpi_ranks.sh runs it.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "libsten/comm/mpi/sums.h"
 

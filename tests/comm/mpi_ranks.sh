@@ -1,8 +1,8 @@
-# sten_mpi_tests as 1, 2, 3 and 4 ranks: mpi_ranks.sh BUILD-DIR
+# Runs sten_mpi_tests with 1, 2, 3 and 4 ranks: mpi_ranks.sh BUILD_DIR
 set -eu
 
 program=$1/bin/sten_mpi_tests
-# As root, with more ranks than processors, and without what containers do not allow.
+# Allows root and more ranks than processors, and avoids copies that containers forbid.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
 if [ ! -e "$program" ] || ! mpirun -q -n 2 true 2>/dev/null; then

@@ -1,4 +1,4 @@
-// References: Pillow's resize(BILINEAR), torchvision's Resize and CenterCrop.
+// Image resizing equals Pillow's resize(BILINEAR), and torchvision's Resize and CenterCrop.
 #include "libsten/data/image/resize.h"
 
 #include <doctest/doctest.h>

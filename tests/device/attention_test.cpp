@@ -1,4 +1,4 @@
-// Attention on a device, and a tape of it.
+// Attention on a device, and its gradients.
 #include "tests/device/row_checks.h"
 
 using namespace sten;

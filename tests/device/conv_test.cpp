@@ -1,4 +1,4 @@
-// Convolutions on a device: results are the CPU's, and nothing falls back.
+// Convolutions on a device: results equal the CPU's, without a fallback.
 #include <doctest/doctest.h>
 
 #include "libsten/dispatch/operators.h"

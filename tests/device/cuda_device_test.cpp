@@ -1,4 +1,4 @@
-// On a device that is there. Small enough for a checker of memory and races.
+// Tests on a real CUDA device, small enough for a memory or race checker.
 #include <doctest/doctest.h>
 
 #include "libsten/dispatch/operators.h"

@@ -1,4 +1,4 @@
-// Operators of images on a device: batch norms, pools, convolutions.
+// Image operators on a device: batch norms, pooling, convolutions.
 #include "tests/device/row_checks.h"
 
 using namespace sten;

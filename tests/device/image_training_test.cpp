@@ -1,4 +1,4 @@
-// Training of image models on a device: the losses of the CPU, and nothing falls back.
+// Training of image models on a device: the losses equal the CPU's, without a fallback.
 #include <doctest/doctest.h>
 
 #include "tests/device/serial_backend.h"

@@ -1,4 +1,4 @@
-// Training on a device for 100 steps: the losses stay those of the CPU, step by step.
+// 100 training steps on a device: the losses equal the CPU's in every step.
 #include <doctest/doctest.h>
 
 #include "tests/device/serial_backend.h"

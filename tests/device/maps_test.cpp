@@ -1,4 +1,4 @@
-// Operators of each element, and those that move elements, on a device.
+// Elementwise operators, and operators that move elements, on a device.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Models on a tape, on a device: the loss and the gradients of the CPU, and nothing that falls back.
+// Models on a tape on a device: loss and gradients equal the CPU's, without a fallback.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Operators on tensors that are on a device.
+// Dispatch of operators on tensors on a device.
 #include <doctest/doctest.h>
 
 #include "libsten/dispatch/operators.h"

@@ -1,4 +1,4 @@
-// Linear layers and batches of products on a device: results are the CPU's, and nothing falls back.
+// Linear layers and batched products on a device: results equal the CPU's, without a fallback.
 #include <doctest/doctest.h>
 
 #include <cmath>

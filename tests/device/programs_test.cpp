@@ -1,4 +1,4 @@
-// What the programs do with --device cuda: the files and reports of the CPU.
+// The programs with --device cuda: files and reports equal the CPU's.
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// Operators on a device that work row by row: softmax, layer norm, embedding, losses.
+// Row-wise operators on a device: softmax, layer norm, embedding, losses.
 #include "tests/device/row_checks.h"
 #include "tests/support/warnings.h"
 

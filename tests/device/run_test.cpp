@@ -1,4 +1,5 @@
-// sten-run on a device: the outputs of the CPU, and nothing that falls back or comes back but these.
+// sten-run on a device: outputs equal the CPU's; nothing falls back, and only outputs are copied
+// back.
 #include <doctest/doctest.h>
 
 #include <cmath>

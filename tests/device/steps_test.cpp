@@ -1,4 +1,4 @@
-// Steps of optimizers on a device: the CPU's bits, without a copy of the weight.
+// Optimizer steps on a device: bitwise the CPU's results, without a copy of the weight.
 #include <doctest/doctest.h>
 
 #include <bit>

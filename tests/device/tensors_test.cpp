@@ -1,4 +1,4 @@
-// Tensors, layouts and sparsifiers where arrays are on a device: the results of the CPU.
+// Tensors, layouts and sparsifiers with arrays on a device: results equal the CPU's.
 #include <doctest/doctest.h>
 
 #include <map>

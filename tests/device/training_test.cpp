@@ -1,4 +1,4 @@
-// Training on a device: the losses of the CPU, and files that go on on either.
+// Training on a device: losses equal the CPU's, and runs can be resumed on either.
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-// How implementations are chosen, with operators of a table of its own.
+// The choice of implementations, with operators of the test's own table.
 #include "libsten/dispatch/operators.h"
 
 #include <doctest/doctest.h>

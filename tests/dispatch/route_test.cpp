@@ -1,4 +1,4 @@
-// Which way a conversion goes, and what it costs.
+// Routes of conversions and their costs.
 #include "libsten/dispatch/route.h"
 
 #include <doctest/doctest.h>

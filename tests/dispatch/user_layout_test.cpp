@@ -1,4 +1,4 @@
-// A layout of the user's own is packed, saved, loaded and named like the built-in ones.
+// A user-defined layout is packed, saved, loaded and named like the built-in layouts.
 #include <doctest/doctest.h>
 
 #include "tests/support/parts.h"

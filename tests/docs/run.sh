@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh PAGE...: page.py runs the commands of each page; exit 77 (skipped) where there is no Python.
+# run.sh PAGE...: page.py runs the commands of each page; exit 77 (skipped) without Python.
 set -eu
 command -v python3 >/dev/null || {
   echo "skipped: python3 is missing"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# page.py finds what a page shows wrong, and takes what may vary.
+# page.py finds errors in the output that a page shows, and accepts parts that can vary.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

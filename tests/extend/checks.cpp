@@ -1,4 +1,4 @@
-// A layout and a sparsifier from outside of the library do what the built-in ones do.
+// A user-defined layout and sparsifier work like the built-in ones.
 #include <doctest/doctest.h>
 
 #include "libsten/base/fallback.h"

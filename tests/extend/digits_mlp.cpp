@@ -1,5 +1,5 @@
-// A sparse network from the first step of its training to the last: weights in n:m:g, gradients at
-// their positions alone, updates of their values in place. Nothing becomes dense.
+// Sparse training from the first step to the last: weights in n:m:g, gradients only at their
+// positions, in-place updates of values. Nothing becomes dense.
 #include <doctest/doctest.h>
 
 #include <cmath>

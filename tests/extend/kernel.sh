@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The changes that docs/adding-a-kernel.md shows, made to a copy of kernels/, compiled and tested.
+# Applies the changes of docs/adding-a-kernel.md to a copy of kernels/, compiles and tests it.
 #   tests/extend/kernel.sh BUILD_DIR
-# Exit 77 (skipped) where the build has no such kernels or is a sanitized one.
+# Exit 77 (skipped) if the build has no such kernels or is sanitized.
 set -euo pipefail
 build=$(cd "$1" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

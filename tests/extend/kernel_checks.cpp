@@ -1,4 +1,5 @@
-// What docs/adding-a-kernel.md says of its ISA; kernel.sh compiles it with the changes of the page.
+// The results that docs/adding-a-kernel.md states for its ISA; kernel.sh compiles this file with
+// the changes of the page.
 #include <doctest/doctest.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// docs/model.md quotes what the dispatcher says.
+// The dispatch plans that docs/model.md quotes.
 #include <doctest/doctest.h>
 
 #include <fstream>

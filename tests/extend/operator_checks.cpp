@@ -1,4 +1,4 @@
-// Operators from outside of the library, called by name, do what the built-in ones do.
+// User-defined operators, called by name, work like the built-in ones.
 #include <doctest/doctest.h>
 
 #include <functional>

@@ -1,5 +1,5 @@
-// What the paper on STen (Ivanov et al. 2023) says of its model beside the code examples, with the layout
-// and the sparsifier of those.
+// Claims of the paper on STen (Ivanov et al. 2023) beside its code examples, with the layout and
+// the sparsifier of the examples.
 #include "libsten/graph/sparsity_builder.h"
 #include "libsten/optim/sgd.h"
 #include "libsten/sparsify/same_pattern.h"

@@ -1,5 +1,4 @@
-// The code examples of the paper on STen (Ivanov et al. 2023), as a user of sten writes them.
-// Nothing falls back: what did would be an Error.
+// The code examples of the paper on STen (Ivanov et al. 2023) in sten, in strict mode.
 #include "libsten/dispatch/route.h"
 #include "libsten/graph/sparsity_builder.h"
 #include "libsten/layout/compressed.h"

@@ -1,5 +1,5 @@
-# The programs with a user's layout and sparsifier linked to them.
-#   tests/extend/programs.sh DIRECTORY_OF_THOSE_PROGRAMS
+# The programs linked with a user-defined layout and sparsifier.
+#   tests/extend/programs.sh DIRECTORY_OF_THESE_PROGRAMS
 plain=${STEN_BIN-}
 STEN_BIN=$1
 . "$(dirname "$0")/../cli/_lib.sh"

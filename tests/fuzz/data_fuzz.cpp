@@ -1,4 +1,4 @@
-// Files of training data: csv, idx, a vocabulary and text.
+// Fuzz target: files of training data (CSV, IDX, vocabularies, text).
 #include <algorithm>
 #include <cmath>
 #include <span>

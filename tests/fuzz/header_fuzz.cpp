@@ -1,4 +1,4 @@
-// safetensors files: the header, the tiling of the data, layouts in the metadata, payloads.
+// Fuzz target: safetensors files (header, offsets of the data, layouts in the metadata, payloads).
 #include <sys/mman.h>
 #include <unistd.h>
 

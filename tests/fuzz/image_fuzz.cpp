@@ -1,4 +1,4 @@
-// Files of images: PNG, JPEG and CIFAR.
+// Fuzz target: image files (PNG, JPEG, CIFAR).
 #include <cstdint>
 #include <span>
 

@@ -1,4 +1,4 @@
-// The index of a sharded checkpoint.
+// Fuzz target: the index of a sharded checkpoint.
 #include <stdlib.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// .npy headers.
+// Fuzz target: headers of .npy files.
 #include "libsten/io/npy.h"
 #include "libsten/io/row_major.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// ONNX models.
+// Fuzz target: ONNX models.
 #include "libsten/io/onnx/weights.h"
 #include "libsten/io/safetensors.h"
 #include "tests/fuzz/fuzz.h"

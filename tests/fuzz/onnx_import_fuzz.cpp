@@ -1,4 +1,4 @@
-// Graphs of ONNX operators with whatever inputs and attributes, as an importer may meet them; what is
+// Fuzz target: graphs of ONNX operators with arbitrary inputs and attributes. A graph that is
 // imported also runs, on small inputs.
 #include <sys/mman.h>
 #include <unistd.h>

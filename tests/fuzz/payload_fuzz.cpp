@@ -1,5 +1,5 @@
-// The parts of every registered layout: forged altogether, or good ones with changes. What loads
-// holds the laws of layouts.
+// Fuzz target: the parts of every registered layout, forged or valid with changes. A tensor that
+// loads obeys the laws of layouts.
 #include "libsten/dispatch/route.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/parts.h"

@@ -1,4 +1,4 @@
-// Recipes, and what --set makes of them: the lines before the document, as "--set KEY=VALUE".
+// Fuzz target: recipes with --set, given as lines "--set KEY=VALUE" before the document.
 #include "libsten/recipe/recipe.h"
 #include "tests/fuzz/fuzz.h"
 

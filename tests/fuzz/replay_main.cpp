@@ -1,4 +1,5 @@
-// Gives a fuzz target every file of the directories named, once: what fuzzing found stays fixed.
+// Runs a fuzz target once on every file of the named directories, so that fixed findings stay
+// fixed.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -1,4 +1,4 @@
-// Rules, the patterns in them, placeholders of commands, and names as they are shown and ordered.
+// Fuzz target: rules, name patterns, placeholders of commands, and the display and order of names.
 #include "libsten/base/text.h"
 #include "libsten/run/rules.h"
 #include "libsten/run/selection.h"

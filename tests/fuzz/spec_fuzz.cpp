@@ -1,4 +1,4 @@
-// Specs: parsing, and what every layout, sparsifier and schedule makes of them.
+// Fuzz target: specs, and every layout, sparsifier and schedule made from them.
 #include "libsten/dispatch/registry.h"
 #include "libsten/layout/nmg_patterns.h"
 #include "libsten/run/staged/schedule.h"

@@ -1,4 +1,4 @@
-// Files of torch.save().
+// Fuzz target: files of torch.save().
 #include "libsten/io/pytorch/torch_file.h"
 #include "libsten/io/row_major.h"
 #include "libsten/io/safetensors.h"

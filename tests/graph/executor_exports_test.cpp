@@ -1,4 +1,4 @@
-// Graphs as exporters write them, in an executor.
+// Graphs in the form of ONNX exporters, in an executor.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Graphs of what ran.
+// Traces: graphs of the operators that ran.
 #include "libsten/graph/trace.h"
 
 #include <doctest/doctest.h>

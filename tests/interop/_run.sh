@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs a Python test with STEN_PYTHON, or in the build's virtual environment; exit 77 (skipped) where there is none.
+# Runs a Python test with STEN_PYTHON or in the build's virtual environment; exit 77 (skipped)
+# without either.
 #   tests/interop/_run.sh BUILD_DIR SCRIPT
 set -eu
 python=${STEN_PYTHON:-$1/venv/bin/python}

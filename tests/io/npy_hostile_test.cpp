@@ -1,4 +1,4 @@
-// What is not a .npy file, and what is one no more.
+// Invalid and damaged .npy files.
 #include <doctest/doctest.h>
 
 #include <cstdint>

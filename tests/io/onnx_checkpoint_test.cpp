@@ -1,4 +1,4 @@
-// ONNX models as checkpoints: names, elements wherever they are, and what is refused.
+// ONNX models as checkpoints: names, elements inside and outside of the file, and refused models.
 #include <doctest/doctest.h>
 
 #include <filesystem>

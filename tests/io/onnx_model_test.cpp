@@ -1,4 +1,4 @@
-// What ONNX files say, and protobuf that is damaged.
+// Content of ONNX files, and damaged protobuf.
 #include "libsten/io/onnx/model.h"
 
 #include <doctest/doctest.h>

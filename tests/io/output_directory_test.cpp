@@ -1,4 +1,4 @@
-// What replaces an old directory, what does not, and what is left at any moment.
+// Replacement of output directories: allowed, refused, and interrupted at any moment.
 #include "libsten/io/output_directory.h"
 
 #include <doctest/doctest.h>

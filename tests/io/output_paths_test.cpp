@@ -1,4 +1,4 @@
-// Which outputs are refused for where they are.
+// Outputs that are refused because of their location.
 #include "libsten/io/output_paths.h"
 
 #include <doctest/doctest.h>

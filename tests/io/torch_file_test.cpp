@@ -1,4 +1,4 @@
-// Files that PyTorch wrote (torch/make_files.py), and what others may put into them.
+// Files written by PyTorch (torch/make_files.py), and hostile variants.
 #include "libsten/io/pytorch/torch_file.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Attention by a grid, as a GPU runs it.
+// Attention kernels over a grid, as on a GPU.
 #include <algorithm>
 #include <span>
 

@@ -1,4 +1,4 @@
-// Norms of channels and pools by a grid, as a GPU runs them.
+// Batch norm and pooling kernels over a grid, as on a GPU.
 #include "tests/kernels/row_tables.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-// ElementwiseFunctions over grids, as a GPU runs them.
+// ElementwiseFunctions over grids, as on a GPU.
 #include "kernels/block/elementwise/elementwise.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Products of rows of tokens by blocks of threads, as a GPU runs them.
+// Products with rows of tokens over grids, as on a GPU.
 #include <doctest/doctest.h>
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// The floating-point part of kernels/elementwise.h.
+// FloatKernels of kernels/elementwise.h.
 #include <doctest/doctest.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// MapFunctions over grids, as a GPU runs them.
+// MapFunctions over grids, as on a GPU.
 #include "kernels/block/maps/maps.h"
 
 #include <doctest/doctest.h>

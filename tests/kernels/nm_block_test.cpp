@@ -1,4 +1,4 @@
-// NmFunctions over grids, as a GPU runs them.
+// NmFunctions over grids, as on a GPU.
 #include "kernels/block/nm.h"
 
 #include <doctest/doctest.h>

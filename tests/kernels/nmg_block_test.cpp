@@ -1,4 +1,4 @@
-// The exact fit by a block of threads, as a GPU runs it.
+// The exact fit by a block of threads, as on a GPU.
 #include <doctest/doctest.h>
 
 #include "kernels/block/checked_block.h"

@@ -1,4 +1,4 @@
-// Products of n:m:g by blocks of threads, as a GPU runs them.
+// Products of n:m:g over grids, as on a GPU.
 #include <doctest/doctest.h>
 
 #include "kernels/block/checked_grid.h"

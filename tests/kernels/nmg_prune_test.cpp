@@ -1,4 +1,4 @@
-// n:m:g of whole tensors by blocks of threads, as a GPU makes it, against libsten's.
+// n:m:g fits of whole tensors over grids, as on a GPU, compared with those of libsten.
 #include <doctest/doctest.h>
 
 #include "kernels/block/checked_grid.h"

@@ -1,4 +1,4 @@
-// The fits of a block of threads against the rule of the paper for GPUs.
+// The fit by swaps by a block of threads, compared with the paper's rule for GPUs.
 #include <doctest/doctest.h>
 
 #include "kernels/block/checked_block.h"

@@ -1,4 +1,4 @@
-// All products of a device.
+// ProductFunctions: all sparse products of a device.
 #include <doctest/doctest.h>
 
 #include <memory>

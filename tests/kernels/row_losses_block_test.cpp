@@ -1,4 +1,4 @@
-// Losses by a grid, as a GPU runs them.
+// Loss kernels over a grid, as on a GPU.
 #include "tests/kernels/row_tables.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-// Softmax, layer norms and rows by number by a grid, as a GPU runs them.
+// Softmax, layer norm and embedding kernels over a grid, as on a GPU.
 #include "tests/kernels/row_tables.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-// StepFunctions over grids, as a GPU runs them.
+// StepFunctions over grids, as on a GPU.
 #include "kernels/block/steps/steps.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// WindowFunctions over grids, as a GPU runs them.
+// WindowFunctions over grids, as on a GPU.
 #include "kernels/block/windows/windows.h"
 
 #include <doctest/doctest.h>

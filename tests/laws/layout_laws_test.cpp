@@ -1,4 +1,4 @@
-// What holds for every registered layout.
+// Laws of every registered layout.
 #include <doctest/doctest.h>
 
 #include "tests/support/laws.h"

@@ -1,4 +1,4 @@
-// Every operator on every layout that is registered, whatever route it takes.
+// Laws of every operator on every registered layout, whatever the dispatch.
 #include <doctest/doctest.h>
 
 #include <map>

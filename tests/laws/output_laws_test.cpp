@@ -1,5 +1,5 @@
-// Every operator with its output, the gradient of its output, and the gradients of its inputs, in
-// every layout that is registered, whatever route it takes.
+// Laws of every operator with its output and all gradients in every registered layout, whatever the
+// dispatch.
 #include <doctest/doctest.h>
 
 #include <map>

@@ -1,4 +1,5 @@
-// What holds for every registered layout in every program; tests/extend says it of added ones too.
+// Laws of every registered layout in every program; tests/extend applies them to user-defined
+// layouts.
 #include <doctest/doctest.h>
 
 #include "libsten/bench/bench_layout.h"

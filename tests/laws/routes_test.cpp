@@ -1,4 +1,5 @@
-// The table of docs/routes.md, which is what the built-in operators plan: STEN_UPDATE_GOLDEN=1 writes it.
+// The table of docs/routes.md equals the plans of the built-in operators. STEN_UPDATE_GOLDEN=1
+// writes it.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

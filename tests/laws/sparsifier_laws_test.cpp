@@ -1,4 +1,4 @@
-// What holds for every registered sparsifier.
+// Laws of every registered sparsifier.
 #include <doctest/doctest.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-// What holds for every registered sparsifier, and every two layouts.
+// Laws of every registered sparsifier with every pair of layouts.
 #include <doctest/doctest.h>
 
 #include "libsten/base/fallback.h"

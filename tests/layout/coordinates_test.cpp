@@ -1,4 +1,4 @@
-// csc, coo and ell: what they store, and what is refused.
+// csc, coo and ell: stored parts, and refused ones.
 #include <doctest/doctest.h>
 
 #include "tests/support/parts.h"

@@ -1,4 +1,4 @@
-// Layouts, shapes and dtypes that a file may claim: no unbounded time or memory.
+// Layouts, shapes and dtypes that a file can claim take bounded time and memory.
 #include <doctest/doctest.h>
 
 #include "libsten/sparsify/streaming.h"

@@ -1,4 +1,4 @@
-// Parts that a file may hold and no tensor can: all refused, none of them read out of bounds.
+// Invalid parts of a stored tensor are refused, without reads out of bounds.
 #include <doctest/doctest.h>
 
 #include "tests/support/bad_input.h"

@@ -1,4 +1,4 @@
-// The program's main() and its operator new, which counts.
+// main() and a counting operator new.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "tests/memory/counter.h"
 

@@ -1,4 +1,4 @@
-// What a model that runs again and again allocates.
+// Allocations of a model that runs repeatedly.
 #include "libsten/graph/executor.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What the library leaves as it is in the process that uses it.
+// State of the host process that the library does not change.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// What a step of an optimizer allocates.
+// Allocations of an optimizer step.
 #include <doctest/doctest.h>
 
 #include "libsten/optim/adamw.h"

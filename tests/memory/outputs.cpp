@@ -1,4 +1,4 @@
-// What operators allocate for their outputs and gradients.
+// Allocations of operators for outputs and gradients.
 #include <doctest/doctest.h>
 
 #include "libsten/ops/operators.h"

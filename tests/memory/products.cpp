@@ -1,4 +1,4 @@
-// What products that are computed again and again allocate.
+// Allocations of repeated products.
 #include <doctest/doctest.h>
 
 #include "libsten/product/bf16_product.h"

@@ -1,4 +1,4 @@
-// The memory column of the paper's Table 1, by counting what is allocated.
+// The memory column of the paper's Table 1, by counting allocations.
 #include <doctest/doctest.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-// Models that are classes.
+// Models as classes (modules).
 #include "libsten/nn/layers.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// The built-in models with sparse activations, trained without any fallback.
+// The built-in models with sparse activations train without a fallback.
 #include <doctest/doctest.h>
 
 #include "libsten/graph/sparsity_builder.h"

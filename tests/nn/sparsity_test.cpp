@@ -1,4 +1,4 @@
-// Sparse models, saved and loaded.
+// Sparse modules, saved and loaded.
 #include <doctest/doctest.h>
 
 #include "libsten/graph/graph_json.h"

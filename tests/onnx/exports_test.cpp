@@ -1,5 +1,5 @@
-// Models that PyTorch exported, against what ONNX Runtime computed. make_models.py makes them: two
-// batches of two lengths for each.
+// Models exported by PyTorch, compared with the outputs of ONNX Runtime. make_models.py makes them,
+// with two batches of two lengths each.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What exporters make of masks, in attention that they take apart.
+// Masks of exporters in decomposed attention.
 #include <doctest/doctest.h>
 
 #include "libsten/graph/graph.h"

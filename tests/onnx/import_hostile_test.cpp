@@ -1,5 +1,5 @@
-// Models that do not fit together, that need what sten does not have, or that ask for more than there
-// is: one line says why they are refused.
+// Models that are inconsistent, unsupported, or request too much: one line says why they are
+// refused.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,13 +1,14 @@
-// Runs the models of ONNX's own backend tests, as Debian's libonnx-testdata has them.
+// Runs the models of ONNX's backend tests, as packaged in Debian's libonnx-testdata.
 //
-//   sten_onnx_testdata [DIR] [-v] [--tolerance T] [--train]     DIR: /usr/share/libonnx-testdata/data
+//   sten_onnx_testdata [DIR] [-v] [--tolerance T] [--train]
 //
-// T, relative and absolute, is for models whose rounding adds up. --train imports models as they are
-// trained, not for inference.
-// Each model.onnx is imported and run on the inputs of each test_data_set_*, and has to give its
-// outputs: integers and booleans exactly, floats within a tolerance. A model whose operators or
-// element types sten does not have is refused by name when it is imported. Ends with 1 where a case
-// fails, or where fewer pass than `passed_before` says, and with 77 where there are no data.
+// DIR defaults to /usr/share/libonnx-testdata/data.
+// T, relative and absolute, applies to models that accumulate rounding errors. --train imports
+// models for training, not for inference.
+// Each model.onnx is imported and run on the inputs of each test_data_set_*, and its outputs are
+// compared: integers and booleans exactly, floats within a tolerance. Models with unsupported
+// operators or element types are refused by name at import. Exits with 1 if a case fails, or if
+// fewer pass than `passed_before`, and with 77 without data.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Elementwise operators by what ONNX says of single numbers: NaN, infinities, integers, halves.
+// Elementwise operators on single values as ONNX defines them: NaN, infinities, integers, halves.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Reductions beside sums and means, and what orders elements.
+// Reductions other than sum and mean, and sorting.
 #include <doctest/doctest.h>
 
 #include <limits>

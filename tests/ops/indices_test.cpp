@@ -1,4 +1,4 @@
-// Operators that indices, lengths, conditions and equations lead, by what ONNX says of them.
+// Operators with indices, lengths, conditions or equations, as ONNX defines them.
 #include <doctest/doctest.h>
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// Movement of elements as ONNX has it.
+// Operators that move elements, as ONNX defines them.
 #include <doctest/doctest.h>
 
 #include <numeric>

@@ -1,5 +1,5 @@
-// What pools and other operators on images do at edges; that they are PyTorch's is tested in
-// tests/autograd/pytorch_images_test.cpp.
+// Edge cases of pooling and other image operators; tests/autograd/pytorch_images_test.cpp compares
+// them with PyTorch.
 #include <doctest/doctest.h>
 
 #include <limits>

@@ -1,4 +1,4 @@
-// linear and matmul in every layout that has products agree with dense, forwards and backwards.
+// linear and matmul in every layout with products agree with dense, forward and backward.
 #include <doctest/doctest.h>
 
 #include "libsten/ops/operators.h"

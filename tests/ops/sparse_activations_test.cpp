@@ -1,4 +1,4 @@
-// Activations that operators write sparse, take sparse, and pass back sparse.
+// Sparse activations: as outputs, as inputs, and with sparse gradients.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Error signals that are sparse on their way back, without anything dense being made of them.
+// Sparse gradients of activations, without dense intermediates.
 #include <doctest/doctest.h>
 
 #include "libsten/ops/operators.h"

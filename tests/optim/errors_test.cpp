@@ -1,4 +1,4 @@
-// What steps refuse, and what a checkpoint has to bring back.
+// Errors of steps, and the optimizer state that a checkpoint has to restore.
 #include <doctest/doctest.h>
 
 #include "tests/optim/reference.h"

@@ -1,4 +1,4 @@
-// Numbers at the positions of a mask.
+// Values at the positions of a mask.
 #include <doctest/doctest.h>
 
 #include "libsten/dispatch/registry.h"

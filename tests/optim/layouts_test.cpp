@@ -1,4 +1,4 @@
-// Steps on weights in every layout, against a loop over dense doubles.
+// Optimizer steps on weights in every layout, compared with a loop over dense doubles.
 #include <doctest/doctest.h>
 
 #include "libsten/dispatch/structure.h"

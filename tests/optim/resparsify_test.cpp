@@ -1,4 +1,4 @@
-// Steps that select a weight's positions anew.
+// Steps that resparsify a weight.
 #include <doctest/doctest.h>
 
 #include "libsten/sparsify/resparsify.h"

@@ -1,4 +1,4 @@
-// Between steps: other positions, norms of gradients, gradients that are scaled on their way.
+// Between steps: new positions, norms of gradients, scaled gradients.
 #include <doctest/doctest.h>
 
 #include "libsten/dispatch/structure.h"

@@ -1,4 +1,4 @@
-// Steps that can be computed by hand.
+// Steps with results computed by hand.
 #include <doctest/doctest.h>
 
 #include "libsten/optim/adamw.h"

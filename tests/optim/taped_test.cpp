@@ -1,4 +1,4 @@
-// Gradients as a tape gives them.
+// Steps with gradients from a tape.
 #include <doctest/doctest.h>
 
 #include "libsten/ops/operators.h"

@@ -1,4 +1,4 @@
-// Products of backward passes, against the formula in double with the bound of float32's rounding.
+// Products of backward passes, compared with double within the rounding bound of float32.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Products of n:m:g, against the formula in double with the bound of float32's rounding.
+// Products of n:m:g, compared with double within the rounding bound of float32.
 #include <doctest/doctest.h>
 
 #include <array>

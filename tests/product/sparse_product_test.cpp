@@ -1,4 +1,4 @@
-// Products of every layout, against the formula in double with the bound of float32's rounding.
+// Products of every layout, compared with double within the rounding bound of float32.
 #include "libsten/product/sparse_product.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// recipes/schema.json and the parser say the same.
+// recipes/schema.json and the parser accept the same recipes.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -1,6 +1,6 @@
-// The default selection on the tensors of real models, which architectures/*.txt list: NAME SHAPE
-// and "selected", or why it is left alone. {0-11} and {a,b} stand for several names. The table in
-// docs/pruning.md is made of them: STEN_UPDATE_GOLDEN=1 writes it.
+// The default selection on the tensors of real models. A line of architectures/*.txt has NAME SHAPE
+// and "selected" or the skip reason; {0-11} and {a,b} expand to several names. STEN_UPDATE_GOLDEN=1
+// writes the table of docs/pruning.md from them.
 #include "libsten/run/default_selection.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// The default selection on ONNX models: their graphs decide, whatever the names.
+// The default selection on ONNX models: the graph decides, not the names.
 #include <doctest/doctest.h>
 
 #include <algorithm>

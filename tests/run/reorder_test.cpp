@@ -1,4 +1,4 @@
-// --reorder: what is moved, that the function stays, and what is refused.
+// --reorder: the moved rows, the unchanged function, and the errors.
 #include "libsten/run/reorder.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Rules that name a sparsifier of the user's own.
+// Rules with a user-defined sparsifier.
 #include <doctest/doctest.h>
 
 #include "libsten/dispatch/registry.h"

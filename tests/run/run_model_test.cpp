@@ -1,4 +1,4 @@
-// What sten-run measures, on numbers that can be checked by hand.
+// Measures of sten-run on values that can be checked by hand.
 #include <doctest/doctest.h>
 
 #include <cmath>

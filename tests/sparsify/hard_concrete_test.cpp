@@ -1,4 +1,4 @@
-// Hard-concrete gates: how they are distributed, and their derivatives.
+// Hard-concrete gates: distribution and derivatives.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,4 @@
-// n:m selected by kernels and packed at once, against the rule a block at a time and against the
-// mask's packing.
+// n:m selection fused with packing, compared with the rule per block and with packing the mask.
 #include <doctest/doctest.h>
 
 #include "libsten/sparsify/nm_magnitude.h"

@@ -1,4 +1,4 @@
-// Fitting and packing at once, against the mask and its packing.
+// Fit fused with packing, compared with packing the mask.
 #include <doctest/doctest.h>
 
 #include "libsten/sparsify/nmg_fit.h"

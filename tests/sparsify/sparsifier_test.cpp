@@ -1,4 +1,4 @@
-// Sparsifiers of the user's own, in their three kinds.
+// User-defined sparsifiers of the three kinds.
 #include "libsten/sparsify/sparsifier.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// The divergence of variational dropout, and its noise.
+// Variational dropout: KL divergence and noise.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Numbers of 16 bits.
+// 16-bit floating-point values.
 #include "libsten/tensor/low_floats.h"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
-// What tokenizers make of texts, for tests that compare it.
-//   sten_tokenize TOKENIZER TEXTS      TEXTS is a JSON list; a line of JSON for each
-//   sten_tokenize --time TOKENIZER FILE THREADS   MB/s of a file's text, the best of five
+// Prints the output of tokenizers, for tests that compare it.
+//   sten_tokenize TOKENIZER TEXTS      TEXTS: JSON list; prints a JSON line per text
+//   sten_tokenize --time TOKENIZER FILE THREADS   prints MB/s on a text file, best of five
 #include <fmt/format.h>
 
 #include <algorithm>

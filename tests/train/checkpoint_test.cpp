@@ -1,4 +1,4 @@
-// A state that was written and read goes on as if nothing had been.
+// A run continues from a saved state bit for bit.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// BERTs that classify texts and words, step by step, beside transformers': what
-// classification_reference.py wrote.
+// BERT models that classify texts and tokens, compared step by step with those of transformers
+// (classification_reference.py).
 #include <doctest/doctest.h>
 
 #include <cmath>

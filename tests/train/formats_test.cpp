@@ -1,4 +1,4 @@
-// Values and gradients in the formats of a recipe.
+// Formats of values and gradients in recipes.
 #include <doctest/doctest.h>
 
 #include "libsten/train/step_formats.h"

@@ -1,4 +1,4 @@
-// Training runs of convolutional models, step by step, beside PyTorch's: what image_reference.py wrote.
+// Training runs of convolutional models, compared step by step with PyTorch (image_reference.py).
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Training an ONNX model: as the same model by a config of its own, with data by the names of its
-// inputs, and what is saved.
+// Training an ONNX model: equal to the same model from a config, with data by input names, and
+// saved.
 #include "libsten/train/imported.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// By what a run multiplies dense matrices.
+// The choice of the library of dense products for a run.
 #include "libsten/train/products.h"
 
 #include <doctest/doctest.h>

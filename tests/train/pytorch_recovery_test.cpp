@@ -1,4 +1,4 @@
-// What brings accuracy back, step by step, beside PyTorch: what recovery_reference.py wrote.
+// Methods that recover accuracy, compared step by step with PyTorch (recovery_reference.py).
 #include <doctest/doctest.h>
 
 #include <cmath>

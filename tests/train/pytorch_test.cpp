@@ -1,4 +1,4 @@
-// Training runs, step by step, beside PyTorch's: what pytorch_reference.py wrote.
+// Training runs, compared step by step with PyTorch (pytorch_reference.py).
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Ranks that train together: what they compute is what one process does.
+// Ranks that train together compute what one process computes.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What brings accuracy back: teachers, averages, and masks that change by gradients.
+// Methods that recover accuracy: distillation, weight averaging, and masks that follow gradients.
 #include <doctest/doctest.h>
 
 #include <cmath>

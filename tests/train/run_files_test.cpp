@@ -1,4 +1,4 @@
-// Records that were made to look like a run's.
+// Forged manifests of a run.
 #include "libsten/train/run_files.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Scores that are learned with the weights.
+// Learned scores.
 #include <doctest/doctest.h>
 
 #include <algorithm>

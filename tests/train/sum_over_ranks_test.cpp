@@ -1,4 +1,4 @@
-// Sums of tensors whose positions are those of all ranks, or are not.
+// Sums over ranks of tensors whose positions are equal or differ.
 #include <doctest/doctest.h>
 
 #include "libsten/dispatch/registry.h"

@@ -1,4 +1,4 @@
-// The loop: what a step does to weights, masks and what the optimizer remembers.
+// The training loop: effects of a step on weights, masks and optimizer state.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Prints a spec that it parsed and took apart: headers, library and package are all there.
+// Parses a spec and prints its parts, to test the installed headers, library and package.
 #include <iostream>
 
 #include "libsten/base/spec.h"
