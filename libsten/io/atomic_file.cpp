@@ -25,10 +25,10 @@ std::string name_of_output(const std::string& path) {
   return path == "-" ? "standard output" : printable(path);
 }
 
-// What `path` resolves to, whether that exists or not.
+// The path with links resolved, whether the target exists or not.
 std::filesystem::path follow_links(std::filesystem::path path) {
   std::error_code error;
-  // As many as the kernel follows.
+  // The kernel's limit of links.
   for (int i = 0; i < 40; ++i) {
     const std::filesystem::path to = std::filesystem::read_symlink(path, error);
     if (error) break;
@@ -39,8 +39,8 @@ std::filesystem::path follow_links(std::filesystem::path path) {
 
 std::string path_of(const Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
 
-// A nameless file in the directory, or none where the file system or a missing /proc means that it
-// could not be given a name later. errno tells another reason.
+// Opens a nameless file in the directory. None if the file system cannot name the file later, or
+// /proc is missing (errno: EOPNOTSUPP), or after another error.
 Fd open_nameless(const Fd& directory, mode_t mode) {
   errno = EOPNOTSUPP;
   if (detail::named_temporaries_only) return Fd();
@@ -97,12 +97,12 @@ void OutputFile::send_to(Fd to) {
 
 void OutputFile::open_to_replace(const std::string& path, const struct stat& old) {
   open_temporary(path, old.st_mode & permissions);
-  // Whoever may read the old file is to read the new one; only root can give a file away.
+  // Readers of the old file can read the new one. Only root can change the owner.
   const auto give = [&](uid_t owner) { return fchown(data_.get(), owner, old.st_gid) == 0; };
   [[maybe_unused]] const bool given = give(old.st_uid) || give(static_cast<uid_t>(-1));
 }
 
-// `mode`: that of the file to be replaced; without, the one that the umask gives a new file.
+// `mode`: of the file to be replaced; none: as the umask decides.
 void OutputFile::open_temporary(const std::string& path, std::optional<unsigned> mode) {
   const std::filesystem::path target =
       link_ == FinalLink::follow ? follow_links(path) : std::filesystem::path(path);
@@ -125,7 +125,7 @@ void OutputFile::open_temporary(const std::string& path, std::optional<unsigned>
     data_ = Fd(openat(directory_.get(), temporary_->c_str(),
                       O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, creation));
     if (data_ && lock_name(data_.get(), directory_.get(), temporary_->c_str())) break;
-    if (data_) errno = EEXIST;  // somebody took it for a stale one
+    if (data_) errno = EEXIST;  // another process took the file for a stale one
     const int error = errno;
     data_ = Fd();
     temporary_->forget();
@@ -137,7 +137,7 @@ void OutputFile::open_temporary(const std::string& path, std::optional<unsigned>
 }
 
 void OutputFile::fail_with(int error) const {
-  // The kernel could not read the data it was given: pages of a map that are gone.
+  // Mapped pages of the input are gone.
   if (error == EFAULT) fail("{}: the input shrank while it was being read", name_);
   fail("{}: {}", name_, errno_text(error));
 }
@@ -159,7 +159,7 @@ void OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> data)
   if (!data.empty()) size_ = std::max<std::uint64_t>(size_, offset + data.size());
 }
 
-// 0, or the errno of what failed.
+// Returns 0, or the errno of the failed call.
 int OutputFile::write_data(std::uint64_t offset, std::span<const std::byte> data) {
   const int to = data_.get();
   if (data.size() < DirectWrite::least || through_) return write_all_at(to, offset, data);
@@ -180,7 +180,7 @@ void OutputFile::copy_at(std::uint64_t offset, const MappedFile& input, std::uin
 }
 
 void OutputFile::start_writeback(std::uint64_t offset, std::uint64_t n) const {
-  // A hint: where the file system does not take it, fsync does all of the work.
+  // Some file systems ignore this hint; then fsync does all of the work.
   if (!through_)
     (void)sync_file_range(data_.get(), static_cast<off_t>(offset), static_cast<off_t>(n),
                           SYNC_FILE_RANGE_WRITE);
@@ -221,7 +221,7 @@ void OutputFile::retract() noexcept {
 void OutputFile::settle() {
   if (through_) return;
   temporary_.reset();  // after an exchange that removes the old file
-  // EBADF, EINVAL: a directory that cannot be synced.
+  // EBADF, EINVAL: the file system cannot sync directories.
   if (fsync(directory_.get()) != 0 && errno != EBADF && errno != EINVAL) fail_with(errno);
 }
 
@@ -235,7 +235,7 @@ void OutputFile::copy_through() {
   }
 }
 
-// Under its name only if that is still free, decided by the file system in one step.
+// Gives the file its name if the name is free, in one atomic step.
 void OutputFile::create() {
   const char* target = target_.c_str();
   int result;
@@ -246,7 +246,7 @@ void OutputFile::create() {
     result = detail::rename_with(at, temporary_->c_str(), target, RENAME_NOREPLACE);
     if (result == 0) {
       temporary_->forget();
-    } else if (errno == EINVAL || errno == ENOSYS) {  // NFS, which has links instead
+    } else if (errno == EINVAL || errno == ENOSYS) {  // NFS, where links are used instead
       result = linkat(at, temporary_->c_str(), at, target, 0);
     }
   }
@@ -257,17 +257,17 @@ void OutputFile::create() {
   published_ = created;
 }
 
-// A hidden name, which the data have until they take that of the output.
+// Gives the data a hidden name until they get the output's name.
 void OutputFile::name_data() {
   const int at = directory_.get();
-  (void)flock(data_.get(), LOCK_EX | LOCK_NB);  // so that nobody takes it for a stale one
+  (void)flock(data_.get(), LOCK_EX | LOCK_NB);  // so that nobody takes it for stale
   for (int i = 0; i < hidden_names && !temporary_; ++i) {
     const std::string name = hidden_name(target_, i);
     if (faccessat(at, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
     temporary_.emplace(at, name);
     if (give_name(data_, directory_, temporary_->c_str()) == 0) return;
     const int error = errno;
-    temporary_->forget();  // the name is not ours
+    temporary_->forget();  // the name belongs to another process
     temporary_.reset();
     if (error != EEXIST) fail_with(error);
   }
@@ -278,7 +278,7 @@ void OutputFile::replace(bool revocable) {
   const int at = directory_.get();
   const char *from = temporary_->c_str(), *to = target_.c_str();
   if (revocable) {
-    // Whatever is in the way is still there then: nothing, or a file that can be exchanged.
+    // Either keeps what the name refers to: nothing exists, or the files are exchanged.
     if (detail::rename_with(at, from, to, RENAME_NOREPLACE) == 0) {
       published_ = created;
       temporary_->forget();

@@ -25,7 +25,7 @@ bool is_ours(const nlohmann::ordered_json& document) {
   return document.contains("schema") && document.contains("seconds");
 }
 
-// None if it does not exist.
+// None if the directory does not exist.
 Fd open_directory(const std::string& path) {
   Fd directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory) {
@@ -43,9 +43,9 @@ Fd open_directory(const std::string& path) {
   return directory;
 }
 
-// None if it does not exist.
+// None if the file does not exist.
 Fd open_file(const Fd& directory, const std::string& path) {
-  // O_NONBLOCK: a pipe without a writer would wait.
+  // O_NONBLOCK, since opening a pipe would wait for its writer.
   Fd file(openat(directory.get(), fs::path(path).filename().c_str(),
                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   const auto refuse = [&](const std::string& got) {
@@ -89,7 +89,7 @@ std::optional<nlohmann::ordered_json> CacheFile::read() const {
 void CacheFile::write(const nlohmann::ordered_json& document) const {
   const std::string directory = fs::path(path_).parent_path();
   std::error_code error;
-  // As the XDG Base Directory Specification has it.
+  // As in the XDG Base Directory Specification.
   if (fs::create_directories(directory, error))
     fs::permissions(directory, fs::perms::owner_all, error);
   if (error) fail("{}: {}", printable(directory), error.message());

@@ -1,4 +1,4 @@
-// Files that programs keep from one run to the next, and that no flag names.
+// Cache files that runs share without a flag.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace sten {
 
-// A JSON document with the key "sten_cache": 1. Only a regular file of this user with that key, in a
-// directory of this user that not everyone may write to, is read or replaced. Links are not followed.
+// A JSON document with the key "sten_cache": 1. Only a regular file of this user with that key, in
+// a directory of this user that is not writable by everyone, is read or replaced. Links are not
+// followed.
 class CacheFile {
  public:
   static constexpr std::size_t most_bytes = std::size_t{4} << 20;
@@ -16,12 +17,12 @@ class CacheFile {
   explicit CacheFile(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
-  // nullopt if the file does not exist. Error, which says what to do, for a file or directory that is
-  // not as above, and for a file above `most_bytes`. A document with the keys "schema" and "seconds"
-  // counts as well: earlier versions wrote no "sten_cache".
+  // Reads the document; nullopt if the file does not exist. Error with advice for a file or
+  // directory that is not as above, and for a file above `most_bytes`. Also accepts a document with
+  // the keys "schema" and "seconds", as earlier versions wrote without "sten_cache".
   std::optional<nlohmann::ordered_json> read() const;
   // Creates the directory (mode 0700), and creates or replaces the file as a whole; adds the key.
-  // Error as for read(), and where it cannot be written.
+  // Error as read(), and if the file cannot be written.
   void write(const nlohmann::ordered_json& document) const;
 
  private:

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whatever goes wrong inside is the file's fault, said with file and tensor in front.
+// Calls f(); adds the file and the tensor to its errors, as errors of the input.
 template <class F>
 auto blame(const std::string& file, const std::string& tensor, F&& f) {
   return or_lack_of_memory(file, tensor, [&] {
@@ -40,7 +40,7 @@ std::uint64_t first_byte(const CheckpointTensor& t) {
   return first;
 }
 
-// Error for a layout that this program does not know.
+// Error for an unknown layout.
 void check_known(const Spec& layout) {
   std::vector<std::string> known;
   for (const auto& l : registry().layouts()) known.push_back(l.name);
@@ -70,7 +70,7 @@ std::string layout_text(const TensorInfo& t) {
 }
 
 TensorInfo parse_layout_text(const std::string& name, const std::string& text) {
-  constexpr std::size_t longest = 4096;  // a layout, a shape and a dtype are far shorter
+  constexpr std::size_t longest = 4096;  // far above any layout, shape and dtype
   if (text.size() > longest) fail("the layout is described in {} bytes", text.size());
   const auto j = is_json(text) ? parse_json(text, "the layout") : nlohmann::ordered_json();
   if (!j.is_object()) fail("the layout is not described by a JSON object");
@@ -90,7 +90,7 @@ TensorInfo parse_layout_text(const std::string& name, const std::string& text) {
   const auto dtype = dtype_from(j["dtype"].get<std::string>());
   if (!dtype) fail("the layout's dtype {} is unknown", quote(j["dtype"].get<std::string>()));
   t.dtype = *dtype;
-  byte_size(t.dtype, t.shape);  // Error where there is none
+  byte_size(t.dtype, t.shape);  // Error for an invalid size
   if (!t.is_sparse()) fail("the layout is described as dense, but stored as parts");
   check_known(t.layout);
   registry().check_layout(t.layout);
@@ -171,7 +171,7 @@ void Checkpoint::add_torch(MappedFile file, std::string file_name) {
     t.entries = {{from.name, from.dtype, std::move(from.shape), from.begin, from.end}};
     tensors_.push_back(std::move(t));
   }
-  // What transformers wants to see in the safetensors file that becomes of it.
+  // transformers needs this metadata in the safetensors file of the output.
   shards_.push_back({std::move(file), std::move(file_name), 0, {{"format", "pt"}}});
 }
 
@@ -181,7 +181,8 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
   Shard shard{std::move(file), std::move(file_name), header.data_offset, {}};
   const std::string& name = shard.file.name();
 
-  // Sparse tensors first, so that their parts are known; each takes the place of its first part.
+  // Sparse tensors first, to know their parts. A sparse tensor takes the position of its first
+  // part.
   struct Sparse {
     TensorInfo info;
     std::string text;
@@ -244,7 +245,7 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
   shards_.push_back(std::move(shard));
 }
 
-// Every entry where the index says, and nothing else.
+// Checks that the entries of the files and of the index are the same.
 void Checkpoint::check_index() const {
   const std::string index = printable(index_->directory + "/" + index_->index);
   std::unordered_map<std::string_view, const CheckpointTensor*> entries;

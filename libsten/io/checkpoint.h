@@ -1,4 +1,4 @@
-// A model in files: ordered names of tensors, dense or in a sparse layout.
+// Checkpoint: named tensors, dense or sparse, in one file or in shards.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,20 +13,20 @@
 
 namespace sten {
 
-// The layout of tensor NAME is metadata "sten:NAME", its parts are entries "NAME::PART".
+// The layout of tensor NAME is in metadata "sten:NAME"; the tensor's parts are entries
+// "NAME::PART".
 inline constexpr std::string_view layout_key = "sten:";
 inline constexpr std::string_view part_separator = "::";
-// What programs did to the file: a JSON array of {program, version, options}.
+// Provenance: a JSON array of {program, version, options}.
 inline constexpr const char* provenance_key = "sten.provenance";
 
-// What a tensor is, apart from its bytes.
+// Description of a tensor without its values.
 struct TensorInfo {
   std::string name;
   DType dtype = DType::F32;
   Shape shape;
   Spec layout{"dense"};
-  // Of a model with a graph, where `module` is what the graph calls the place of a weight whose own
-  // name does not say it.
+  // From a model's graph; `module` is the graph's name of a weight whose own name differs.
   TensorUse use = TensorUse::unknown;
   bool in_by_out = false;  // a matrix [in, out]
   std::string module = {};
@@ -35,36 +35,36 @@ struct TensorInfo {
 };
 
 struct CheckpointTensor : TensorInfo {
-  std::size_t shard = 0;                  // the number of its file
-  Shape strides;                          // in elements, where the bytes are not row-major
-  std::string layout_text;                // of a sparse one, as its metadata has it
-  std::vector<SafetensorsEntry> entries;  // one for a dense tensor, else one for each part
+  std::size_t shard = 0;                  // index of the file
+  Shape strides;                          // in elements; empty for row-major bytes
+  std::string layout_text;                // of a sparse tensor, as in the metadata
+  std::vector<SafetensorsEntry> entries;  // one for a dense tensor, otherwise one per part
   std::uint64_t bytes() const;
 };
 
-// One of the files of a checkpoint.
+// A file of a checkpoint.
 struct Shard {
   MappedFile file;
-  std::string file_name;  // in the directory; empty for a checkpoint that is one file
+  std::string file_name;  // in the directory; empty for a checkpoint of one file
   std::uint64_t data_offset = 0;
-  // Metadata other than layouts; in the file's order.
+  // Metadata other than layouts, in the file's order.
   std::vector<std::pair<std::string, std::string>> metadata;
-  bool is_temporary = false;  // of an ONNX model: what its typed fields hold, decoded
+  bool is_temporary = false;  // decoded typed fields of an ONNX model
 };
 
 class Checkpoint {
  public:
-  // Opens a file, a pipe, "-", a HuggingFace directory, or the index in one: safetensors, what
-  // torch.save() wrote, an ONNX model with its external data as further shards, or .npy, which is
-  // one tensor named after the file. It checks all headers and compares them with the index; load()
-  // checks payloads. Error.
+  // Opens a file, a pipe, "-", a Hugging Face directory, or an index of shards. Formats:
+  // safetensors; files of torch.save(); an ONNX model, with external data as further shards; .npy,
+  // one tensor named after the file. Checks all headers, and compares them with the index; load()
+  // checks the payload. Error for an invalid file.
   static Checkpoint open(const std::string& path);
   static Checkpoint of(MappedFile file);
 
-  // Its name in messages; printable.
+  // The name in messages; printable.
   const std::string& name() const { return name_; }
   const std::vector<Shard>& shards() const { return shards_; }
-  // The index that names its shards; nothing for a single file.
+  // The index of the shards; none for a single file.
   const std::optional<ShardIndex>& index() const { return index_; }
   // "took unet/ of the pipeline, not vae/"; "" for a checkpoint outside of pipelines.
   std::string part_taken() const { return index_ ? sten::part_taken(*index_) : ""; }
@@ -74,20 +74,20 @@ class Checkpoint {
   bool is_onnx() const { return is_onnx_; }
   // Of all files.
   std::uint64_t file_bytes() const;
-  // In the order of shards and their headers.
+  // In the order of the shards and their headers.
   const std::vector<CheckpointTensor>& tensors() const { return tensors_; }
-  // Numbers of tensors() in the order of shards and their data, which reads every file once from
+  // Indices of tensors() in the order of shards and their data, which reads each file once from
   // front to back.
   const std::vector<std::size_t>& data_order() const { return data_order_; }
   const CheckpointTensor* find(std::string_view name) const;
 
   // Bytes of one of t's entries.
   std::span<const std::byte> bytes(const CheckpointTensor& t, const SafetensorsEntry& e) const;
-  // The tensor with all its parts checked; borrows from the map. Error names file and tensor.
+  // Reads a tensor and checks its parts; borrows from the map. Error with file and tensor.
   Tensor load(const CheckpointTensor& t) const;
-  // Releases the memory behind a tensor that is no longer needed.
+  // Releases the mapped memory of a tensor.
   void drop(const CheckpointTensor& t) const;
-  // Error if a file was written to since it was opened.
+  // Error if a file changed since it was opened.
   void check_unchanged() const;
 
  private:
@@ -95,7 +95,7 @@ class Checkpoint {
   void add_file(MappedFile file, std::string file_name);
   void add_array(MappedFile file);
   void add_torch(MappedFile file, std::string file_name);
-  // External data lie in `directory`; "" where it has none.
+  // External data are in `directory`; "" without one.
   void add_onnx(MappedFile file, std::string file_name, const std::string& directory);
   void add_single(MappedFile file, const std::string& directory);
   void check_index() const;
@@ -109,7 +109,7 @@ class Checkpoint {
   std::vector<std::size_t> data_order_, by_name_;
 };
 
-// The metadata value that describes a tensor's layout, and back. Error (input).
+// Formats and parses the metadata of a tensor's layout. Error (input).
 std::string layout_text(const TensorInfo& t);
 TensorInfo parse_layout_text(const std::string& name, const std::string& text);
 

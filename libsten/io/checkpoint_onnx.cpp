@@ -1,4 +1,4 @@
-// ONNX models as checkpoints: initializers by their names, read where they lie.
+// ONNX models as checkpoints: initializers by name, read in place.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -16,12 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A temporary file of what typed fields hold, which is mapped as the others are.
+// A temporary file of decoded typed fields, mapped like the other files.
 class DecodedElements {
  public:
   explicit DecodedElements(const std::string& name) : name_(name) {}
   bool empty() const { return tensors_.empty(); }
-  // Where tensor number `i` is in it.
+  // Adds tensor `i`; returns its range in the file.
   std::pair<std::uint64_t, std::uint64_t> add(std::size_t i, const std::vector<std::byte>& data) {
     if (!file_) file_ = nameless_file(name_);
     if (const int error = write_all(file_.get(), data))
@@ -41,13 +41,13 @@ class DecodedElements {
   std::vector<std::size_t> tensors_;
 };
 
-// Files of external data by location, each opened once, as shards from number 1 on.
+// External data files by location, opened once each, as shards from index 1.
 class ExternalFiles {
  public:
   ExternalFiles(const std::string& directory, std::vector<Shard>& shards)
       : directory_(directory), shards_(shards) {}
 
-  // The number of a location's shard. Error for what leaves the directory, and for no file.
+  // The shard of a location. Error for a path that leaves the directory, and for a missing file.
   std::size_t find(std::string_view location) {
     const std::string file(location);
     if (const auto at = numbers_.find(file); at != numbers_.end()) return at->second;

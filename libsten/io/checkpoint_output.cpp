@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Enough that neither side waits for the other's small tensors.
+// Large enough that neither thread waits for the other's small tensors.
 constexpr std::uint64_t max_pending = std::uint64_t{96} << 20;
 
 bool is_array(const std::string& path) { return path.ends_with(".npy"); }
@@ -30,11 +30,11 @@ void refuse_stream(const std::string& directory) {
                directory == "-" ? "standard output" : printable(directory));
 }
 
-// Which tensors have bytes that others have, too.
+// Whether each tensor shares bytes with another one.
 std::vector<bool> sharing_bytes(const Checkpoint& in) {
   const auto& tensors = in.tensors();
   std::vector<bool> shares(tensors.size());
-  std::size_t last = tensors.size();  // the one that reaches farthest so far
+  std::size_t last = tensors.size();  // the tensor with the greatest end so far
   for (const std::size_t i : in.data_order()) {
     const CheckpointTensor& t = tensors[i];
     if (t.bytes() == 0) continue;
@@ -102,7 +102,7 @@ void CheckpointOutput::check_contents(const std::string& path, const Checkpoint&
   if (!input.index() && is_array(path) && (contents.size() != 1 || contents.front().is_sparse()))
     fail_usage("{}: a .npy file takes one dense tensor; write a .safetensors file",
                printable(path));
-  check_entry_names(contents, input.name());  // of all shards: an index has one name for each entry
+  check_entry_names(contents, input.name());  // over all shards, since an index has unique names
 }
 
 CheckpointOutput::~CheckpointOutput() = default;
@@ -125,7 +125,7 @@ void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> conte
   queue_.emplace(max_pending);
 }
 
-// Of the output directory, as the input has it.
+// Creates a folder with the input's permissions.
 void CheckpointOutput::make_folder(const std::string& name) {
   if (name.empty()) return;
   const fs::path from = fs::path(in_->index()->directory) / name;
@@ -135,7 +135,7 @@ void CheckpointOutput::make_folder(const std::string& name) {
 void CheckpointOutput::add(std::size_t i, const Tensor& t) {
   queue_->push(t.bytes(), [this, i, t] {
     write(i, &t);
-    in_->drop(in_->tensors()[i]);  // t may be read straight from the input
+    in_->drop(in_->tensors()[i]);  // t may borrow from the input
   });
 }
 

@@ -1,8 +1,8 @@
-// Where a changed checkpoint goes: one file, or a directory with the sharding of the input.
+// Output of a changed checkpoint: one file, or a directory with the shards of the input.
 //
-// Of an ONNX model it may be an ONNX model again: a path that ends in .onnx. That is the input byte
-// for byte but for the elements of changed tensors; its external data are files of the same names
-// beside the output.
+// The output of an ONNX model can be an ONNX model if the path ends in .onnx: a copy of the input
+// with new elements of the changed tensors. External data files have the names of the input's
+// files.
 #pragma once
 #include <functional>
 #include <map>
@@ -20,40 +20,41 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 class CheckpointOutput {
  public:
-  // Checks that it can be written; `directory` if the input is one. A path that ends in .npy takes
-  // one dense tensor. Of a directory's ONNX model comes another one if all tensors stay dense and
-  // `writes_graph` is set.
+  // Checks that the output can be written. `directory`: the input is a directory. A path that ends
+  // in .npy takes one dense tensor. A directory's ONNX model is written as ONNX if all tensors stay
+  // dense and `writes_graph` is true.
   CheckpointOutput(const std::string& path, bool force, bool directory, bool writes_graph = true);
   ~CheckpointOutput();
-  // The same checks, for a dry run.
+  // The same checks for a dry run.
   static void check(const std::string& path, bool force, bool directory);
-  // Error where the path cannot take what tensors of `input` will be: more than one in a .npy file,
-  // parts whose names clash; in a .onnx file a layout, or anything of another kind of file.
+  // Error if the path cannot store the tensors of `input` with their new layouts: several tensors
+  // in a .npy file; parts with clashing names; sparse tensors, or an input of another format, in a
+  // .onnx file.
   static void check_contents(const std::string& path, const Checkpoint& input,
                              const std::vector<TensorInfo>& contents);
 
-  // Why an ONNX model cannot have other elements in those tensors, by number; "" where it can.
+  // The reason why an ONNX model cannot change these tensors; "" if it can.
   static std::string why_fixed(const Checkpoint& in, const std::vector<std::size_t>& changed);
 
-  // `contents`, checked, has what each tensor of `in` will be; `annotate` makes a shard's new
-  // metadata of its old. Both stay valid until finish(). `left` names what stays behind of the
-  // input's directory, as other_weights() does.
+  // `contents`: the checked new descriptions of the tensors of `in`. `annotate`: maps a shard's
+  // metadata to new metadata. Both must stay valid until finish(). `left`: other_weights() that are
+  // not copied from the input's directory.
   void begin(const Checkpoint& in, std::vector<TensorInfo> contents,
              const std::function<Metadata(const Metadata&)>& annotate,
              std::vector<std::string> left = {});
-  // The tensors in in.data_order(), by number, changed or as they are. Written by a thread of its
-  // own while the caller goes on; memory that waits to be written is bounded.
+  // Adds tensor i, changed or not; tensors come in the order of in.data_order(). Another thread
+  // writes tensors; the memory of waiting tensors is bounded.
   void add(std::size_t i, const Tensor& t);
   void copy(std::size_t i);
-  // Waits for all of it, then a directory's other files and index are added.
+  // Waits for all writes, then adds a directory's other files and the index.
   void finish();
-  // On the disk and in place, together with another output. Bytes of the checkpoint's files.
+  // Commits the output, together with `beside`. Returns the bytes of the checkpoint's files.
   std::uint64_t commit(Output* beside = nullptr);
 
  private:
   void write(std::size_t i, const Tensor* t);
   void write_array(std::size_t i, const Tensor& t);
-  // One output file for each of the input's; else one has them all.
+  // Whether the output has a file per input file, instead of one file.
   bool has_shards() const { return directory_ && !in_->is_onnx(); }
   void make_folder(const std::string& name);
   void begin_model();
@@ -64,7 +65,7 @@ class CheckpointOutput {
   void copy_others();
   void write_index();
 
-  std::unique_ptr<OutputFile> file_;  // the one file, or the shard that is being written
+  std::unique_ptr<OutputFile> file_;  // the only file, or the current shard
   std::unique_ptr<OutputDirectory> directory_;
   const Checkpoint* in_ = nullptr;
   std::vector<TensorInfo> contents_;
@@ -73,16 +74,16 @@ class CheckpointOutput {
   bool npy_ = false, onnx_ = false, writes_graph_ = true, sten_names_ = false;
   std::string path_;
   bool force_;
-  // Of an ONNX model: its files of external data; up to where each shard is written; and which
-  // tensors have bytes that others have, too.
+  // Of an ONNX model: external data files, the end of the written data per shard, and tensors that
+  // share bytes.
   std::vector<std::unique_ptr<OutputFile>> external_;
   std::vector<std::uint64_t> written_;
   std::vector<bool> shares_bytes_;
   std::optional<CheckpointWriter> writer_;
   std::size_t shard_ = 0;
   std::uint64_t file_bytes_ = 0, data_bytes_ = 0;
-  std::map<std::string, std::string> weight_map_;  // of the entries written: their file
-  std::optional<WriteQueue> queue_;                // last: it stops before what it writes to goes
+  std::map<std::string, std::string> weight_map_;  // file of each entry
+  std::optional<WriteQueue> queue_;  // last member: stops before the files are destroyed
 };
 
 }  // namespace sten

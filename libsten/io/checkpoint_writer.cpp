@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// The entries a tensor is written as; parts that may be lacking are among them.
+// The entries of a tensor, including optional parts.
 std::vector<std::string> entry_names(const TensorInfo& t) {
   if (!t.is_sparse()) return {t.name};
   std::vector<std::string> names;
@@ -24,8 +24,8 @@ std::vector<std::string> header_order(const std::vector<TensorInfo>& contents) {
   return order;
 }
 
-// Room for the header before the sizes of packed parts are known: exact where all is dense, else
-// with a few digits to spare. Too little would only cost a second copy of the data.
+// An estimate of the header's size before the sizes of packed parts are known: exact for dense
+// tensors, otherwise with some margin. An underestimate costs a second copy of the data.
 std::uint64_t header_room(std::vector<std::pair<std::string, std::string>> metadata,
                           const std::vector<TensorInfo>& contents) {
   constexpr std::size_t more_keys =
@@ -41,15 +41,15 @@ std::uint64_t header_room(std::vector<std::pair<std::string, std::string>> metad
       exact = false;
       metadata.emplace_back(std::string(layout_key) + t.name,
                             layout_text(t) + std::string(more_keys, ' '));
-      // The longest dtype, and a shape of as many digits as the parts of our own layouts may need.
+      // The longest dtype, and a shape with the most digits that a part can need.
       const auto n = static_cast<Index>(bytes);
       for (std::string& name : entry_names(t))
         entries.push_back({std::move(name), DType::F8_E4M3, {n, n, n}, end, end + bytes});
     }
     end += bytes;
   }
-  // Offsets of dense tensors depend on the order of the data, but not their number of digits
-  // by much: all get the last one's.
+  // Offsets of dense tensors depend on the order of data, but their lengths hardly do: the final
+  // offset stands for all.
   for (SafetensorsEntry& e : entries) {
     if (!exact) e.begin = e.end = std::max<std::uint64_t>(end * 2, 10'000);
   }

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* checksum_key = "checksum";
-// Far more than a run of millions of steps writes.
+// Far above the manifest of a run of millions of steps.
 constexpr std::size_t max_manifest_bytes = std::size_t{1} << 26;
 
 std::string checksum_of(const Json& object) {
@@ -21,7 +21,7 @@ std::string checksum_of(const Json& object) {
   return hash_text(std::as_bytes(std::span(text)));
 }
 
-// Of regular files below a directory, in order.
+// Paths of the regular files below a directory, sorted.
 std::vector<std::string> files_below(const std::string& directory) {
   std::vector<std::string> all;
   std::error_code error;

@@ -1,5 +1,4 @@
-// Records: JSON documents of ours that tell whether they, and the files beside them, are as they
-// were written.
+// Checksum manifest: a JSON document with its own checksum and those of the files beside it.
 #pragma once
 #include <span>
 #include <string>
@@ -8,22 +7,22 @@
 
 namespace sten {
 
-// The text of an object with one member more, "checksum", which is of the others.
+// The text of an object with a further member "checksum" over its other members.
 std::string manifest_text(nlohmann::ordered_json object);
-// The object of such a file, without its checksum. Error that names the file where it is not a
-// record, or not as it was written.
+// Reads a manifest, without the checksum. Error with the file's name if it is not a manifest or was
+// changed.
 nlohmann::ordered_json read_manifest(const std::string& path);
 
-// Of bytes, as records have it.
+// Hash of bytes as in manifests.
 std::string hash_text(std::span<const std::byte> bytes);
-// {"bytes": 12, "hash": "0123456789abcdef"} of a regular file.
+// Size and hash of a regular file: {"bytes": 12, "hash": "0123456789abcdef"}.
 nlohmann::ordered_json file_facts(const std::string& path);
-// Whether a file is there and has these facts.
+// Whether a file exists with this size and hash.
 bool has_facts(const std::string& path, const nlohmann::ordered_json& facts);
-// The facts of all files in a directory and below it, by their paths in it.
+// Sizes and hashes of all files in a directory tree, by relative path.
 nlohmann::ordered_json list_files(const std::string& directory);
-// Error that names the first file of a directory which is not as in the list: gone, changed, or
-// new. The file `manifest`, which has the list, is passed over.
+// Error with the first file that is missing, changed or new compared with the list. Skips the file
+// `manifest`, which has the list.
 void check_files(const std::string& directory, const JsonReader& list, const std::string& manifest);
 
 }  // namespace sten

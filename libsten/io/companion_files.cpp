@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files that tools store for themselves, outside of models.
+// Hidden files and folders of tools.
 bool is_private(const std::string& name) {
   return name == ".git" || name == ".cache" || name == output_manifest_name ||
          name == batch_manifest_name;
@@ -34,7 +34,7 @@ void collect(const ShardIndex& index, const std::vector<std::string>& left,
     const auto kind = fs::is_directory(status)      ? CompanionFile::directory
                       : fs::is_regular_file(status) ? CompanionFile::file
                                                     : CompanionFile::other;
-    // A link to a directory that lies above would never end.
+    // A link to a parent directory would never end.
     if (kind == CompanionFile::directory && entry.is_symlink())
       fail("{}: {} is a link to a directory", printable(index.directory), quote(name));
     out.push_back({name, kind, static_cast<unsigned>(status.permissions()) & 0777});

@@ -1,4 +1,4 @@
-// The other files of a checkpoint's directory: configuration, tokenizer, whatever is copied with it.
+// Companion files: configuration, tokenizer and other files that are copied with a checkpoint.
 #pragma once
 #include <span>
 #include <string>
@@ -9,30 +9,29 @@
 namespace sten {
 
 struct CompanionFile {
-  enum Kind { file, directory, other };  // other: neither, and not copied
+  enum Kind { file, directory, other };  // other: not copied
   std::string name;                      // relative to the index's directory
   Kind kind;
   unsigned mode;  // permission bits
 };
 
-// What a copy of the index's directory has besides the checkpoint itself, sorted by name: a
-// directory comes before its files. Without `left` (as other_weights() names it), version control,
-// caches and records of outputs. Error where an entry cannot be read, where a link leaves the
-// directory, and for a link to a directory.
+// The companions in the index's directory, sorted by name, directories before their files. Excludes
+// `left` (as from other_weights()), version control, caches and manifests of outputs. Error for an
+// entry that cannot be read, for a link that leaves the directory, and for a link to a directory.
 std::vector<CompanionFile> companion_files(const ShardIndex& index,
                                            const std::vector<std::string>& left);
 
-// The files by which Hugging Face's libraries load a model besides its weights: configuration of
-// the model and its generation, image processor, tokenizer. A checkpoint that is given as a file has
-// these companions alone, for whatever else lies beside it may be anything.
+// Files that Hugging Face libraries load beside the weights: configuration of the model and of
+// generation, image processor, tokenizer. A checkpoint that is a file has only these companions,
+// since other files beside it can be unrelated.
 struct CompanionName {
   const char* name;
   bool of_tokenizer;
 };
 std::span<const CompanionName> companion_names();
 
-// The path of each of companion_names() that `directory` ("" is the working directory) has as a
-// file. None without a config.json, for then it is not the directory of a model.
+// The paths of the companion_names() in `directory` ("": the working directory). Empty without a
+// config.json, since the directory is not a model then.
 struct NamedCompanion {
   std::string name, path;
   bool of_tokenizer;

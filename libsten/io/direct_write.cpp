@@ -11,11 +11,11 @@
 namespace sten {
 namespace {
 
-// A multiple of what the disks and file systems in use ask for, of offsets and of memory.
+// A multiple of the alignment of offsets and memory that common disks and file systems require.
 constexpr std::size_t block = 4096;
-// Stays in a second-level cache between being filled and written.
+// Fits the L2 cache between filling and writing.
 constexpr std::size_t bounce_bytes = std::size_t{1} << 20;
-// A signal waits for one piece at most.
+// Bounds the delay of a signal.
 constexpr std::size_t segment_bytes = std::size_t{16} << 20;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Large writes past the page cache.
+// Large writes that bypass the page cache.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,22 +9,21 @@
 
 namespace sten {
 
-// A second way into a file that is open for writing. What is written once, synced and not read back
-// gains nothing from the page cache, and finding and filling its pages can cost more than the disk
-// does: a virtual machine whose host took the free memory back has to get every page anew
-// (measured: 15 s for 4.3 GB, against 2.6 s past the cache).
+// A second descriptor of a file that is open for writing. Files that are written once, synced and
+// not read back gain nothing from the page cache, and allocating its pages can take longer than the
+// disk: a virtual machine whose host reclaimed free memory must get each page again (measured: 15 s
+// for 4.3 GB, against 2.6 s past the cache).
 class DirectWrite {
  public:
-  // From where on it pays.
+  // The least size that gains from direct writes.
   static constexpr std::size_t least = std::size_t{1} << 20;
 
-  // The file that `fd` refers to. Where its file system cannot be written to directly, write_at()
-  // writes nothing.
+  // `fd`: the open file. If its file system has no direct writes, write_at() writes nothing.
   explicit DirectWrite(int fd);
 
-  // Writes all whole blocks of the file within [offset, offset + data.size()). Returns the number
-  // of bytes before them, not written, and how many were; where the rest is written the ordinary
-  // way all is well. Errors are for that way to meet and report.
+  // Writes the whole blocks within [offset, offset + data.size()). Returns the number of bytes
+  // before them, which are not written, and of the written bytes. The caller writes the rest
+  // normally, and reports errors then.
   struct Written {
     std::size_t skipped = 0, bytes = 0;
   };

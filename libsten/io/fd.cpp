@@ -19,8 +19,8 @@
 namespace sten {
 namespace {
 
-// Whether a call that failed with errno is to be made again. A pipe that another process made
-// non-blocking is waited for.
+// Whether to repeat a call that failed with errno. Waits for a pipe that another process made
+// non-blocking.
 bool again(int fd, short event) {
   if (errno == EINTR) return true;
   if (errno != EAGAIN) return false;
@@ -89,7 +89,7 @@ int read_some(int fd, std::span<std::byte> data, std::size_t& count) {
 
 int copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
                std::uint64_t n) {
-  constexpr std::uint64_t piece = std::uint64_t{64} << 20;  // a signal waits for one at most
+  constexpr std::uint64_t piece = std::uint64_t{64} << 20;  // bounds the delay of a signal
   while (n > 0) {
     auto in = static_cast<off_t>(from_offset), out = static_cast<off_t>(to_offset);
     const ssize_t moved = copy_file_range(from, &in, to, &out, std::min(n, piece), 0);
@@ -97,7 +97,7 @@ int copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_off
     if (moved < 0) {
       if (errno == EINTR) continue;
       if (errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return errno;
-      break;  // not between these file systems
+      break;  // unsupported between these file systems
     }
     n -= static_cast<std::uint64_t>(moved);
     from_offset += static_cast<std::uint64_t>(moved);
@@ -123,7 +123,7 @@ std::string temporary_directory() {
 Fd nameless_file(const std::string& name) {
   const std::string dir = temporary_directory();
   Fd file(open(dir.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!file) {  // not every file system can; those that can fail here for a reason that lasts
+  if (!file) {  // unsupported by some file systems; others fail here for a lasting reason
     std::string path = dir + "/sten-XXXXXX";
     file = Fd(mkostemp(path.data(), O_CLOEXEC));
     if (!file)

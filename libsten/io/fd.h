@@ -1,4 +1,4 @@
-// File descriptors: ownership, whole reads and writes, files without a name.
+// File descriptors: ownership, complete reads and writes, nameless files.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,29 +28,30 @@ class Fd {
   int fd_ = -1;
 };
 
-// "No space left on device"
+// The text of an errno: "No space left on device".
 std::string errno_text(int error);
 
-// All of the data, over interruptions and partial transfers. 0, or the errno of what failed.
+// Writes all data, repeating interrupted and partial writes. Returns 0, or the errno of the failed
+// call.
 int write_all(int fd, std::span<const std::byte> data);
 int write_all_at(int fd, std::uint64_t offset, std::span<const std::byte> data);
-// EIO where the file ends before the data do.
+// Reads data.size() bytes. Returns 0, or the errno; EIO if the file is shorter.
 int read_all_at(int fd, std::uint64_t offset, std::span<std::byte> data);
-// At most data.size() bytes into `count`; 0 bytes only at the end.
+// Reads at most data.size() bytes; `count` is 0 only at the end of the file.
 int read_some(int fd, std::span<std::byte> data, std::size_t& count);
 
-// n bytes from one file to another, within the kernel where it can. 0, or the errno of what failed;
-// EIO where the source ends early.
+// Copies n bytes between files, in the kernel if possible. Returns 0, or the errno of the failed
+// call; EIO if the source is shorter.
 int copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
                std::uint64_t n);
 
 // $TMPDIR, or /tmp.
 std::string temporary_directory();
-// An empty file in the temporary directory, for reading and writing, that vanishes when it is
-// closed. Error that begins with `name`, what the file is for.
+// An empty nameless file in the temporary directory, for reading and writing. Error that starts
+// with `name`, the purpose of the file.
 Fd nameless_file(const std::string& name);
 
-// The N of "/dev/fd/N", 1 of "/dev/stdout", ...: paths that mean a descriptor of this process.
+// The descriptor of this process that a path means: N of "/dev/fd/N", 1 of "/dev/stdout".
 std::optional<int> descriptor_named(const std::string& path);
 
 }  // namespace sten

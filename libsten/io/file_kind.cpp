@@ -11,8 +11,8 @@ using namespace std::string_view_literals;
 struct Magic {
   std::string_view start, kind;
 };
-// As the length of a safetensors header each of these would be above its limit, or, for zip, be
-// followed by something other than '{'.
+// Read as the length of a safetensors header, each of these is above the limit, or (zip) is not
+// followed by '{'.
 constexpr Magic magics[] = {
     {"version https://git-lfs"sv,
      "a Git LFS pointer that stands for the file (`git lfs pull` fetches it)"},
@@ -23,8 +23,8 @@ constexpr Magic magics[] = {
     {"\x1f\x8b\x08"sv, "gzip-compressed data"},
 };
 
-// Opcode 0x80 with the protocol, then nothing that the high bytes of a header's length could be: a
-// frame (0x95), or bytes that make the length at least 2^26.
+// Opcode 0x80 with the protocol, then a byte that no header length can have: a frame (0x95), or one
+// that makes the length at least 2^26.
 bool is_pickle(std::string_view s) {
   if (s.size() < 4 || s[0] != '\x80' || s[1] < 2 || s[1] > 5) return false;
   const auto high = s.substr(3, 5);
@@ -32,9 +32,9 @@ bool is_pickle(std::string_view s) {
          std::any_of(high.begin() + 1, high.end(), [](char c) { return c != 0; });
 }
 
-// The name of a zip archive's first file.
+// The name of the first file in a zip archive.
 std::string_view first_in_zip(std::string_view s) {
-  constexpr std::size_t name = 30;  // where it begins; its length is two bytes at 26
+  constexpr std::size_t name = 30;  // offset of the name; its length is two bytes at 26
   if (s.size() < name) return "";
   return s.substr(name, static_cast<unsigned char>(s[26]) | static_cast<unsigned char>(s[27]) << 8);
 }
@@ -56,8 +56,8 @@ bool is_npz(std::span<const std::byte> file) {
   return s.starts_with("PK\x03\x04") && first_in_zip(s).ends_with(".npy");
 }
 
-// The next field is a text (2, 3, 4, 6), a number (5), the graph (7) or an operator set (8), and then
-// comes something that makes the length of a safetensors header far too large.
+// The next field is a text (2, 3, 4, 6), a number (5), the graph (7) or an operator set (8); the
+// next bytes are too large for the length of a safetensors header.
 bool is_onnx(std::span<const std::byte> file) {
   const std::string_view s = start_of(file);
   return s.size() >= 8 && s[0] == '\x08' && s[1] >= 1 && s[1] < 0x20 &&
@@ -72,7 +72,7 @@ std::string_view foreign_kind(std::span<const std::byte> file) {
     if (s.starts_with(m.start)) return m.kind;
   if (is_pickle(s)) return "a Python pickle that torch.save() did not write";
   if (is_onnx(file)) return "an ONNX model";
-  // The high bytes of a header's length are zero, and no text has those.
+  // The high bytes of a header's length are zero, which text never has.
   if (!is_text(s.substr(0, 8))) return "";
   const std::size_t first = s.find_first_not_of("\xef\xbb\xbf \t\r\n"sv);
   if (first == std::string_view::npos) return "";

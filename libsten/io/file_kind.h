@@ -1,4 +1,4 @@
-// Files that are often found under the name of a safetensors file.
+// Detection of files that are often named like safetensors files.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -6,12 +6,12 @@
 
 namespace sten {
 
-// "an HTML or XML page, ...": what a file that is not safetensors is instead; "" if it cannot be
-// told. Never names a file that is safetensors, whole or truncated.
+// The kind of a file that is not safetensors: "an HTML or XML page, ..."; "" if unknown. Never
+// misjudges a safetensors file, even a truncated one.
 std::string_view foreign_kind(std::span<const std::byte> file);
-// Whether it begins as the ONNX models do that exporters write: with the IR version.
+// Whether the file starts with the IR version, as exported ONNX models do.
 bool is_onnx(std::span<const std::byte> file);
-// Whether it is NumPy's archive of several arrays.
+// Whether the file is a NumPy archive of several arrays.
 bool is_npz(std::span<const std::byte> file);
 
 }  // namespace sten

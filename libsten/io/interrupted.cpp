@@ -22,17 +22,17 @@ using FileId = std::pair<dev_t, ino_t>;
 
 struct Watched {
   std::string path, shown;
-  std::optional<FileId> before;  // an output takes the place of what was there in one step
+  std::optional<FileId> before;  // to detect an output that replaced a file
 };
 struct Watch {
   std::string program;
   std::vector<Watched> outputs;
   bool on_terminal;
 };
-// Never freed: a signal may come at any time.
+// Never freed, since a signal may come at any time.
 std::atomic<const Watch*> watch{nullptr};
 
-// The handler reads one while the other is written.
+// Double buffer: the handler reads one text while the other is written.
 char resume_text[2][1024];
 std::atomic<int> current_text{0};
 std::mutex resume_lock;
@@ -43,7 +43,7 @@ std::optional<FileId> id_of(const char* path) {
   return FileId(s.st_dev, s.st_ino);
 }
 
-// As much as there is room for.
+// Text in a buffer of fixed size, cut at its end.
 class InterruptReport {
  public:
   void add(std::string_view text) {

@@ -1,4 +1,4 @@
-// Lack of memory, said with the tensor that there is none for.
+// Errors that name the tensor for which memory is lacking.
 #pragma once
 #include <new>
 
@@ -7,7 +7,7 @@
 
 namespace sten {
 
-// f(); std::bad_alloc becomes an Error (input) that names the file and the tensor.
+// Calls f(); std::bad_alloc becomes an Error (input) with the file and the tensor.
 template <class F>
 decltype(auto) or_lack_of_memory(const std::string& file, const std::string& tensor, F&& f) {
   try {

@@ -20,7 +20,7 @@ Fd locked_directory(const std::string& path) {
   if (error) fail("{}: {}", printable(path), error.message());
   Fd lock(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock) fail("{}: {}", printable(path), errno_text(errno));
-  // A child that a killed process had just forked has the lock until it runs a program of its own.
+  // A child that a killed process forked holds the lock until it runs its program.
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (std::chrono::steady_clock::now() > patience)
@@ -33,7 +33,7 @@ Fd locked_directory(const std::string& path) {
 void check_directory(const std::string& path) {
   std::error_code error;
   std::filesystem::path at = std::filesystem::absolute(path, error);
-  // The nearest that is there.
+  // The nearest existing parent.
   while (!error && !std::filesystem::exists(std::filesystem::symlink_status(at, error)) &&
          at.has_relative_path()) {
     at = at.parent_path();

@@ -1,4 +1,4 @@
-// Directories that one process at a time works in.
+// Directories that one process at a time uses.
 #pragma once
 #include <string>
 
@@ -6,12 +6,12 @@
 
 namespace sten {
 
-// Makes the directory where it is not there, and locks it for as long as the descriptor is open: a
-// process that ends in any way leaves no lock behind. Error (usage) where another process keeps
-// it for a second, and Error where it can be neither made nor opened.
+// Creates the directory if missing, and locks it until the descriptor is closed; the lock ends with
+// the process. Error (usage) if another process holds the lock for a second; Error if the directory
+// cannot be created or opened.
 Fd locked_directory(const std::string& path);
 
-// Whether it could be made, or be written to: Error if not. Makes nothing.
+// Error if the directory cannot be created or written to. Creates nothing.
 void check_directory(const std::string& path);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// Masks as safetensors files: one BOOL tensor of the original shape under each name.
+// Mask files: safetensors with one BOOL tensor of the weight's shape per name.
 #pragma once
 #include <memory>
 #include <vector>
@@ -8,22 +8,21 @@
 
 namespace sten {
 
-// Writes one, mask by mask.
+// Writes a mask file, mask by mask.
 class MaskWriter {
  public:
-  // Into a file that is not committed here. `tensors`: those that will be added, in the order of
-  // the header.
+  // The caller commits `out`. `tensors`: the masks to be added, in the order of the header.
   MaskWriter(OutputFile& out, const std::vector<TensorInfo>& tensors);
   void add(const std::string& name, const Mask& mask);
-  void finish();  // all is written
+  void finish();  // after the last mask
 
  private:
   std::vector<std::string> order_;
   std::unique_ptr<SafetensorsWriter> writer_;
 };
 
-// The mask of tensor `t` in a mask file, BOOL or U8. Error where it has another shape or dtype, or
-// a value that is neither 0 nor 1.
+// Reads the mask of tensor `t`, BOOL or U8. Error for another shape or dtype, and for values other
+// than 0 and 1.
 Mask read_mask(const Checkpoint& masks, const TensorInfo& t);
 
 }  // namespace sten

@@ -27,11 +27,11 @@ std::size_t page_size() {
   return size;
 }
 
-// A map that a fault can be traced to. They are reused but never freed, and hold their text
-// themselves, so that a signal handler may walk the list at any moment.
+// A map that a fault can be attributed to. Maps are reused but never freed, and own their text, so
+// that a signal handler can walk the list at any time.
 struct RegisteredMap {
   std::atomic<bool> taken{true};
-  std::atomic<std::uintptr_t> begin{0}, end{0};  // begin is 0 while the rest is not valid
+  std::atomic<std::uintptr_t> begin{0}, end{0};  // begin is 0 while other fields are invalid
   char name[512] = {};
   RegisteredMap* next = nullptr;
 };
@@ -71,12 +71,12 @@ std::atomic_flag fault_told;
 
 void on_fault(int signal, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
-  // si_code <= 0: some process sent the signal, and si_addr says nothing.
+  // si_code <= 0: another process sent the signal, and si_addr is undefined.
   const RegisteredMap* map = info->si_code > 0 ? registered_maps.load() : nullptr;
   for (; map; map = map->next) {
     const std::uintptr_t begin = map->begin;
     if (begin == 0 || address < begin || address >= map->end) continue;
-    // Of the threads that find the pages gone, one says so and ends the process.
+    // Only one of the threads that fault prints the message.
     if (fault_told.test_and_set())
       for (;;) pause();
     char line[sizeof(fault_program) + sizeof(map->name) + 64];
@@ -88,7 +88,7 @@ void on_fault(int signal, siginfo_t* info, void*) {
       n += length;
     }
     if (write(STDERR_FILENO, line, n) < 0) {
-    }  // nowhere left to say it
+    }  // nothing can be printed
     cleanup_unfinished_outputs();
     _exit(1);
   }
@@ -114,7 +114,7 @@ struct MappedFile::Map {
 };
 
 MappedFile MappedFile::open(const std::string& path) {
-  // Non-blocking, since opening a pipe would wait for its writer before it could be refused.
+  // Non-blocking, since opening a pipe would wait for its writer.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) fail("{}: {}", printable(path), errno_text(errno));
   struct stat s;
@@ -150,10 +150,10 @@ ino_t MappedFile::inode() const { return map_->status.st_ino; }
 void MappedFile::drop(std::size_t begin, std::size_t end) const {
   const std::size_t page = page_size();
   begin = (begin + page - 1) / page * page;
-  // The page that the end of the file lies in holds nothing else.
+  // No other data share the last page of the file.
   if (end < map_->size) end = end / page * page;
   end = std::min(end, map_->size);
-  // Advice: where it is not taken, memory stays resident and nothing else changes.
+  // A hint: if ignored, memory stays resident.
   if (begin < end)
     (void)madvise(const_cast<std::byte*>(map_->data) + begin, end - begin, MADV_DONTNEED);
 }

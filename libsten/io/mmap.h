@@ -1,4 +1,4 @@
-// Files mapped into memory for reading.
+// Memory-mapped files for reading.
 #pragma once
 #include <sys/types.h>
 
@@ -9,31 +9,31 @@
 
 namespace sten {
 
-// A handle: copies share the map, which lives as long as the last of them and of the owners.
+// A handle; copies and owners share the map.
 class MappedFile {
  public:
-  // A regular file, which may be empty. Error for anything else.
+  // Maps a regular file, which may be empty. Error for other files.
   static MappedFile open(const std::string& path);
-  // A regular file that is already open, from its beginning; takes the descriptor over.
+  // Maps an open regular file from its start; takes ownership of the descriptor.
   static MappedFile adopt_fd(int fd, std::string name);
 
   std::span<const std::byte> bytes() const;
-  // What error messages call it; printable.
+  // The name in messages; printable.
   const std::string& name() const;
-  // Keeps the map alive: what an Array that borrows from bytes() holds.
+  // An owner that keeps the map alive, for arrays that borrow from bytes().
   std::shared_ptr<const void> owner() const { return map_; }
 
-  // Lets go of the memory of the whole pages within [begin, end); reading them again gets them
-  // from the file. Bounds resident memory behind a cursor.
+  // Releases the memory of the whole pages in [begin, end); later reads load them from the file.
+  // Bounds the resident memory of sequential reads.
   void drop(std::size_t begin, std::size_t end) const;
 
-  // Error if the file was written to since it was mapped. A fault tells only of whole pages that
-  // went away; within the last page a shorter file reads as zeros.
+  // Error if the file changed since it was mapped. Faults occur only for whole missing pages; in
+  // the last page, a shortened file reads as zeros.
   void check_unchanged() const;
 
-  // For reading at any offset; open as long as the map.
+  // For reads at any offset; open as long as the map.
   int descriptor() const;
-  // Which file it is, under whatever name.
+  // Identity of the file, independent of its name.
   dev_t device() const;
   ino_t inode() const;
 
@@ -44,9 +44,9 @@ class MappedFile {
   std::shared_ptr<const Map> map_;
 };
 
-// For programs: reading a mapped file past an end that has moved is a SIGBUS. It then ends the
-// process with one line, "PROGRAM: FILE: the file shrank while it was being read", exit code 1 and
-// no unfinished output. Any other SIGBUS keeps its default action.
+// For programs. Reading a mapped file past its new end raises SIGBUS; the handler then ends the
+// process with exit code 1 and the line "PROGRAM: FILE: the file shrank while it was being read",
+// and removes unfinished outputs. Other SIGBUS keep their default action.
 void install_fault_handler(const char* program);
 
 }  // namespace sten

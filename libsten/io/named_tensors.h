@@ -1,4 +1,4 @@
-// A safetensors file as a map of tensors, for programs that have no graph or module.
+// A safetensors file as a map of tensors, for programs without a graph or module.
 #pragma once
 #include <map>
 #include <string>
@@ -10,14 +10,14 @@ namespace sten {
 // The same type as NamedValues<Tensor> (graph/graph.h).
 using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 
-// All tensors of a checkpoint that Checkpoint::open() takes, each in its layout. Dense ones borrow
-// from the mapped file, which nobody may write to while they live; a file may be replaced. Error
-// (input) that names file and tensor.
+// Loads all tensors of a checkpoint that Checkpoint::open() accepts, each in its layout. Dense
+// tensors borrow from the mapped file, which must not be written during their lifetime; it may be
+// replaced. Error (input) with file and tensor.
 NamedTensors load_tensors(const std::string& path);
 
-// Writes the tensors, in the order of their names and each in its layout, to one safetensors file,
-// which appears whole or not at all. Error (input) for names that no file can have; Error (usage) if
-// the file exists and `overwrite` is false.
+// Writes the tensors in the order of names, each in its layout, to a safetensors file, which
+// appears whole or not at all. Error (input) for invalid names; Error (usage) if the file exists
+// and `overwrite` is false.
 void save_tensors(const std::string& path, const NamedTensors& tensors, bool overwrite = false);
 
 }  // namespace sten

@@ -23,7 +23,7 @@ constexpr std::string_view magic = "\x93NUMPY"sv;
 constexpr std::size_t version_bytes = 2;
 
 struct Kind {
-  std::string_view code;  // NumPy's, after the byte order
+  std::string_view code;  // NumPy's code, without the byte order
   DType dtype;
 };
 constexpr Kind kinds[] = {
@@ -33,9 +33,9 @@ constexpr Kind kinds[] = {
     {"c8", DType::C64},
 };
 
-// Why an element type is not one of `kinds`.
+// The reason why an element type is not supported.
 std::string_view reason(std::string_view code) {
-  // ml_dtypes writes its float8_e5m2 as f1, which NumPy itself does not read.
+  // ml_dtypes writes float8_e5m2 as f1, which NumPy does not read.
   if (code.starts_with('V') || code == "f1")
     return "names no type: .npy loses that of ml_dtypes' bfloat16 and float8, safetensors keeps it";
   if (code.starts_with('O')) return "holds Python objects, not numbers";
@@ -45,10 +45,10 @@ std::string_view reason(std::string_view code) {
   return "is not known";
 }
 
-// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } and nothing else of Python.
+// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } and no other Python.
 class DictReader {
  public:
-  // `start` is where `text` lies in the file.
+  // `start`: offset of `text` in the file.
   DictReader(std::string_view text, std::size_t start, const std::string& file)
       : text_(text), start_(start), file_(file) {}
 
@@ -82,7 +82,7 @@ class DictReader {
   }
 
  private:
-  // The next character that is not white space, '\0' at the end.
+  // The next character that is not white space; '\0' at the end.
   char next() {
     at_ = std::min(text_.find_first_not_of(" \t\r\n\f", at_), text_.size());
     return at_ < text_.size() ? text_[at_] : '\0';
@@ -109,7 +109,7 @@ class DictReader {
     const std::size_t end = text_.find(mark, at_ + 1);
     if (end == text_.npos) unexpected("a string that ends");
     const std::string_view s = text_.substr(at_ + 1, end - at_ - 1);
-    // A string with an escape or over lines is nothing that we look for.
+    // No valid header has escapes or line breaks in strings.
     if (s.find_first_of("\\\n\r") != s.npos) unexpected("a plain string");
     at_ = end + 1;
     return s;
@@ -149,7 +149,7 @@ class DictReader {
     if (!parse_integer(rest.substr(0, digits), value))
       fail("{}: an extent of the shape is above 2^63 - 1", file_);
     at_ += digits;
-    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // as Python 2 wrote them
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // written by Python 2
     return value;
   }
 
@@ -250,12 +250,12 @@ std::string npy_header(DType dtype, const Shape& shape) {
   std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
                                  width_of(dtype) == 1 ? '|' : '<', kind->code,
                                  fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-  // Room for the first extent to grow in place.
+  // Space for the first extent to grow in place.
   constexpr std::size_t widest = 21, alignment = 64;
   if (!shape.empty()) text.append(widest - std::to_string(shape[0]).size(), ' ');
   // Version 1.0 has two bytes for the length, enough for any shape of max_rank.
   const std::size_t start = magic.size() + version_bytes + 2;
-  text.append(alignment - (start + text.size() + 1) % alignment, ' ');  // never none
+  text.append(alignment - (start + text.size() + 1) % alignment, ' ');  // at least one space
   text += '\n';
   std::string header(magic);
   for (const std::size_t byte :

@@ -16,12 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of files of PyTorch and safetensors, which loaders of many kinds read.
+// Endings of PyTorch and safetensors files, which many loaders read.
 constexpr const char* shared_endings[] = {".safetensors", ".bin", ".pt", ".pth"};
-// Nothing else is called so.
+// Endings of weights only.
 constexpr const char* weight_endings[] = {
     ".safetensors", ".h5", ".msgpack", ".gguf", ".ggml", ".onnx", ".onnx_data", ".tflite", ".ot"};
-// Other things are called so too, but not with these words.
+// Endings of other files, too, unless the name has one of the words below.
 constexpr const char* general_endings[] = {".bin", ".pt", ".pth", ".npz"};
 constexpr const char* words[] = {"model", "weights", "consolidated"};
 constexpr const char* folders[] = {"onnx", "openvino", "coreml"};
@@ -52,7 +52,7 @@ void collect(const ShardIndex& index, const fs::path& relative, std::vector<std:
   const bool in_module = !relative.empty() && relative / "" != index.folder &&
                          fs::exists(folder / "config.json", error);
   const bool of_adapter = is_adapter(index.files.front());
-  // What cannot be read is an error where it is to be copied.
+  // Errors are reported when the files are copied.
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename(), path = relative / name;
     if (entry.is_directory(error)) {
@@ -68,7 +68,7 @@ void collect(const ShardIndex& index, const fs::path& relative, std::vector<std:
   }
 }
 
-// By the record of sten-train, an edited one too.
+// Whether the directory has the manifest of a run of sten-train, even an edited one.
 bool has_run(const ShardIndex& index) {
   const fs::path record = fs::path(index.directory) / run_manifest_name;
   std::error_code none;

@@ -1,5 +1,5 @@
-// Files beside a checkpoint that are not of a changed copy: the same model in other forms, which a
-// loader may take in its place, and results of its training.
+// Files beside a checkpoint that do not belong to a changed copy: the model's weights in other
+// formats, which a loader may prefer, and training results.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,25 +8,25 @@
 
 namespace sten {
 
-// Of the index's directory, in natural order: files relative to it, and folders with a "/" at the
-// end. By their names:
+// Files and folders (with a trailing "/") of the index's directory in natural order, relative to
+// it, by name:
 //   *.safetensors *.h5 *.msgpack *.gguf *.ggml *.onnx *.onnx_data *.tflite *.ot *.ckpt*
 //   *.bin *.pt *.pth *.npz with "model", "weights" or "consolidated" in the name
 //   the indices of such files; the folders onnx/ openvino/ coreml/
-// Without what is in the checkpoints of a run of sten-train.
-// Adapters (adapter_*) are none beside a model. Nor are the PyTorch and safetensors files of a folder
-// with a config.json of its own, which is another module, and what is in other parts of a pipeline.
+// Excludes the checkpoints of a run of sten-train, adapters (adapter_*) beside a model, PyTorch and
+// safetensors files in a folder with its own config.json, which is another module, and other parts
+// of a pipeline.
 std::vector<std::string> other_weights(const ShardIndex& index);
 
-// What a copy of the index's directory with other weights leaves behind.
+// Files that are not copied with a changed checkpoint.
 struct LeftBehind {
-  std::vector<std::string> weights;  // as other_weights() names them
-  // Of a run of sten-train, where the directory has its record: record, metrics, summary, curve and
-  // checkpoints, which are of the weights before.
+  std::vector<std::string> weights;  // from other_weights()
+  // Results of a run of sten-train: its manifest, metrics, summary, curve and checkpoints, which
+  // belong to the previous weights.
   std::vector<std::string> results;
 
   std::vector<std::string> names() const;
-  std::vector<std::string> notes() const;  // a line of each kind
+  std::vector<std::string> notes() const;  // a line per kind
 };
 LeftBehind left_behind(const ShardIndex& index, bool keep_other_weights = false);
 

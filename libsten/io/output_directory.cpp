@@ -33,7 +33,7 @@ bool exists(int at, const std::string& name) {
   return faccessat(at, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// Directories below and including `path`: their entries reach the disk.
+// Syncs `path` and the directories below it.
 void sync_directories(const fs::path& path) {
   for (const auto& entry : fs::recursive_directory_iterator(path))
     if (entry.is_directory() && !entry.is_symlink()) {
@@ -51,7 +51,7 @@ bool is_home(const fs::path& path) {
   return is(std::getenv("HOME")) || (user && is(user->pw_dir)) || path.parent_path() == "/home";
 }
 
-// What no result of an earlier run is, whatever lies in it.
+// Refuses paths that cannot be results of an earlier run, whatever they contain.
 void refuse_special(const std::string& name, const fs::path& path) {
   std::error_code none;
   const fs::path here = fs::current_path(none);
@@ -110,8 +110,8 @@ OutputDirectory::OutputDirectory(const std::string& path, bool force)
 
 std::string OutputDirectory::old_path() const { return fs::path(at_.parent_path) / at_.target; }
 
-// What killed runs left: hidden directories that nobody has locked, and an old one that had been
-// put aside. True where that is back.
+// Cleans up after killed runs: removes hidden directories without a lock, and restores an old
+// directory that was moved aside. Returns whether it was restored.
 bool OutputDirectory::settle_stale() const {
   const int at = at_.parent.get();
   for (int i = 0; i < hidden_names; ++i) remove_stale(at, hidden_name(at_.target, i));
@@ -140,7 +140,7 @@ void OutputDirectory::make_hidden() {
     }
     inside_ = open_directory(at, name.c_str());
     if (inside_ && lock_name(inside_.get(), at, name.c_str())) return;
-    hidden_->forget();  // another process took it for a stale one before the lock was there
+    hidden_->forget();  // another process took it for stale before it was locked
   }
   fail("{}: {} other runs are writing it", name_, hidden_names);
 }
@@ -175,7 +175,7 @@ void OutputDirectory::write_manifest() const {
 void OutputDirectory::prepare() {
   sync_directories(file(""));
   if (at_.old_mode) modes_.emplace(modes_.begin(), "", *at_.old_mode);
-  // What lies deeper first: without rights to a directory, nothing in it can be reached.
+  // Nested directories first, since restricted permissions make their contents unreachable.
   for (auto m = modes_.rbegin(); m != modes_.rend(); ++m) {
     const Fd directory(open(file(m->first).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory || fchmod(directory.get(), m->second) != 0) fail_with(errno);
@@ -187,7 +187,7 @@ void OutputDirectory::prepare() {
 void OutputDirectory::publish(bool) {
   const int at = at_.parent.get();
   const char *hidden = hidden_->c_str(), *target = at_.target.c_str();
-  // Other runs may put theirs in place, or take it away, at the same time.
+  // Other runs may create or remove their directory at the same time.
   for (int attempts = 0; attempts < 100; ++attempts) {
     if (detail::rename_with(at, hidden, target, RENAME_NOREPLACE) == 0) {
       hidden_->forget();
@@ -195,7 +195,7 @@ void OutputDirectory::publish(bool) {
       return;
     }
     if (errno == EINVAL || errno == ENOSYS) {
-      // Without that flag, a rename onto a directory succeeds only if that is empty.
+      // Without RENAME_NOREPLACE, a rename succeeds only onto an empty directory.
       if (!exists(at, target) && renameat(at, hidden, at, target) == 0) {
         hidden_->forget();
         published_ = created;
@@ -208,7 +208,7 @@ void OutputDirectory::publish(bool) {
     if (!force_)
       fail_usage("{}: was created by another process meanwhile; {} replaces it", name_,
                  overwrite_option);
-    // Hours may have passed since it was looked at.
+    // Checked again, since hours may have passed.
     refuse_foreign(name_, old_path());
     if (detail::rename_with(at, hidden, target, RENAME_EXCHANGE) == 0) {
       published_ = exchanged;
@@ -228,8 +228,8 @@ void OutputDirectory::publish(bool) {
   fail("{}: other runs replace it all the time", name_);
 }
 
-// A file system without exchange: between two renames the directory of that name is missing, but the
-// old one is whole beside it, and the next run puts it back.
+// For file systems without exchange of names. Between two renames the directory is missing, but the
+// old one is whole beside it, and the next run restores it.
 void OutputDirectory::put_aside_and_replace() {
   const int at = at_.parent.get();
   const std::string backup = backup_name(at_.target);
@@ -245,7 +245,7 @@ void OutputDirectory::put_aside_and_replace() {
   published_ = put_aside;
 }
 
-// What was put there at the last moment is not lost either.
+// Refuses to lose entries that were added at the last moment.
 void OutputDirectory::check_replaced() {
   try {
     refuse_foreign(name_, fs::path(at_.parent_path) / hidden_->c_str());

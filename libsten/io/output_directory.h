@@ -1,4 +1,4 @@
-// Directories that appear whole or not at all.
+// Atomic output directories.
 #pragma once
 #include <memory>
 #include <optional>
@@ -12,37 +12,35 @@
 
 namespace sten {
 
-// Built as a hidden directory beside its final place, which it takes at commit() in one rename.
-// Without a commit nothing is left behind. Only after SIGKILL may the hidden directory remain, and
-// the next OutputDirectory of the same path removes it.
+// A directory that is built under a hidden name and takes its final name at commit(), in one
+// rename. Without a commit, nothing is left; after SIGKILL, the next OutputDirectory of the same
+// path removes the hidden directory.
 //
-// A later run can replace a directory that has a record of its contents. It leaves an old directory
-// alone whose entries are not, or not in this form, in the record.
+// A run can replace a directory that has an output manifest, unless entries are missing from the
+// manifest or were changed.
 class OutputDirectory final : public Output {
  public:
-  // Error if it is clear already that nothing can be written there. Error (usage) if the path
-  // exists and `force` is false; and with force, if it is a file, the root, a home directory, or a
-  // directory that is or contains the working directory, or if it has foreign entries, which the
-  // message names. The old directory stays whole until the commit.
+  // Error if the path cannot be written. Error (usage) if the path exists and `force` is false.
+  // With `force`, Error (usage) for a file, the root, a home directory, a directory that is or
+  // contains the working directory, and one with foreign entries, which the message names. The old
+  // directory stays whole until the commit.
   OutputDirectory(const std::string& path, bool force);
-  // Makes the same checks, and creates nothing.
+  // Makes the same checks and creates nothing.
   static void check(const std::string& path, bool force);
   OutputDirectory(const OutputDirectory&) = delete;
   OutputDirectory& operator=(const OutputDirectory&) = delete;
 
-  // The path at which to write the file that will be `relative` in it.
+  // The path at which to write the file `relative`.
   std::string file(const std::string& relative) const;
-  // A new file in it, which messages call by its final path.
+  // Creates a file, whose name in messages is its final path.
   std::unique_ptr<OutputFile> new_file(const std::string& relative) const;
-  // Makes a directory in it, and missing parents of that. From the commit on it has its mode, a set
-  // of permission bits.
+  // Creates a directory and its missing parents. `mode`: permission bits, set at commit().
   void make_directory(const std::string& relative, unsigned mode);
 
-  // Records everything that is in it by now; see output_manifest.h.
+  // Writes the output manifest of all entries; see output_manifest.h.
   void write_manifest() const;
 
-  // Puts it on the disk, and in place under its name. Call it once, after each file's writer has
-  // synced the file.
+  // Syncs the directory and gives it its name. Call once, after each file is synced.
   void commit();
   void prepare() override;
   void publish(bool revocable) override;
@@ -54,9 +52,9 @@ class OutputDirectory final : public Output {
 
  private:
   struct Location {
-    std::string target, parent_path;  // the last component of the path, links followed
+    std::string target, parent_path;  // the last component of the path, with links resolved
     Fd parent;
-    std::optional<unsigned> old_mode;  // of the directory there is
+    std::optional<unsigned> old_mode;  // of the existing directory
   };
   static Location find_location(const std::string& path, bool force);
 
@@ -70,9 +68,9 @@ class OutputDirectory final : public Output {
   std::string path_, name_;
   bool force_;
   Location at_;
-  std::vector<std::pair<std::string, unsigned>> modes_;  // of directories in it
-  std::optional<UnfinishedName> hidden_;                 // after an exchange, the old one's name
-  Fd inside_;  // the hidden directory, locked while this process writes it
+  std::vector<std::pair<std::string, unsigned>> modes_;  // of directories inside
+  std::optional<UnfinishedName> hidden_;  // after an exchange, the name of the old directory
+  Fd inside_;                             // the hidden directory, locked while it is written
   enum { pending, created, exchanged, put_aside } published_ = pending;
 };
 

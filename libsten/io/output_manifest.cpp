@@ -24,12 +24,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* first_line = "sten output 1";
 
-// Of files above this size only samples are hashed: a header that says what wrote the file lies at
-// the beginning, and training changes values everywhere.
+// Larger files are hashed by samples: a header with the provenance is at the start, and training
+// changes values everywhere.
 constexpr std::uint64_t hashed_whole = std::uint64_t{1} << 20;
 constexpr std::size_t sample = 4096, samples = 256;
 
-// 0, or the errno of what failed.
+// Returns 0, or the errno of the failed call.
 int hash_file(int fd, std::uint64_t size, std::uint64_t& hash) {
   std::array<std::byte, sample> buffer;
   const auto add = [&](std::uint64_t at) {
@@ -50,7 +50,7 @@ int hash_file(int fd, std::uint64_t size, std::uint64_t& hash) {
   return add(size - sample);
 }
 
-// A line has one name.
+// Escapes line breaks: a line has one name.
 std::string on_one_line(const std::string& name) {
   std::string out;
   for (const char c : name) {
@@ -65,7 +65,7 @@ std::string on_one_line(const std::string& name) {
 }
 
 struct Line {
-  std::string text;  // empty for what a record cannot have
+  std::string text;  // empty for an entry that a manifest cannot have
   int error = 0;
 };
 
@@ -84,8 +84,8 @@ Line line_of(const fs::path& path, const std::string& name) {
 
 enum class Next { inside, past, stop };
 
-// f(relative name, path) for everything below, directories before what is in them, which the answer
-// may leave out. The record itself is left out.
+// Calls f(relative name, path) for all entries below, except the manifest. A directory precedes its
+// contents, which are skipped if f returns false.
 template <class F>
 void for_each_entry(const std::string& directory, F&& f) {
   std::error_code error;
@@ -102,7 +102,7 @@ void for_each_entry(const std::string& directory, F&& f) {
 }  // namespace
 
 std::string make_output_manifest(const std::string& directory) {
-  std::vector<std::pair<std::string, std::string>> lines;  // by name
+  std::vector<std::pair<std::string, std::string>> lines;  // sorted by name
   for_each_entry(directory, [&](const std::string& name, const fs::path& path) {
     const Line line = line_of(path, name);
     if (line.error) fail("{}: {}", printable(path.string()), errno_text(line.error));

@@ -1,4 +1,4 @@
-// Names that say what is in a file.
+// File names that tell the format.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,18 +7,17 @@ namespace sten {
 
 enum class Written { checkpoint, masks, directory };
 
-// Error (usage) where the ending of an output's name, in whatever case, says something else than
-// what is written: safetensors, or .npy where a checkpoint is one dense tensor; or a directory,
-// which has no ending of a file. Names without an ending, or with one that says nothing, are free;
-// so are streams.
-// Of an ONNX model a checkpoint may be one again: is_onnx_name() is for those who know.
+// Error (usage) if the ending of an output's name (in any case) contradicts the contents:
+// safetensors; .npy if a checkpoint is one dense tensor; or a directory, which has no ending of a
+// file. Allows streams, and names without an ending or with an unknown one. An ONNX model may also
+// be written as .onnx, which the caller checks by is_onnx_name().
 void check_output_name(const std::string& path, Written what);
 
-// What the result of an input file is called: safetensors_name(), which is .safetensors also where
-// an .onnx or .npy file cannot hold tensors in the layout `to`.
+// The name of an input's result: safetensors_name(), or .safetensors for an .onnx or .npy input
+// that cannot hold the layout `to`.
 std::string result_name(const std::string& file, bool writes_graph, std::string_view to);
 
-// Whether the ending is .onnx, in whatever case; no stream has one.
+// Whether the ending is .onnx, in any case; false for streams.
 bool is_onnx_name(const std::string& path);
 
 }  // namespace sten

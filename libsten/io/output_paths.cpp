@@ -22,7 +22,7 @@ bool is_standard_output(const std::string& path) {
   return path == "-" || descriptor_named(path) == 1;
 }
 
-// What makes two names one file: hard links have the same.
+// Identity of a file, which hard links share.
 std::optional<std::pair<dev_t, ino_t>> identity(const fs::path& path) {
   struct stat s;
   if (stat(path.c_str(), &s) != 0) return std::nullopt;
@@ -41,7 +41,7 @@ struct Location {
   fs::path path;
 };
 
-// Sorted by path, so that what lies in a directory follows it.
+// Sorted by path, so that the contents of a directory follow it.
 std::vector<Location> locations(const std::vector<NamedPath>& paths) {
   std::vector<Location> all;
   for (const NamedPath& p : paths)
@@ -50,14 +50,14 @@ std::vector<Location> locations(const std::vector<NamedPath>& paths) {
   return all;
 }
 
-// The first of the sorted places that is `path` or lies in it.
+// The first of the sorted locations that is `path` or lies in it.
 const Location* first_within(const std::vector<Location>& all, const fs::path& path) {
   const auto at = std::ranges::lower_bound(all, path, {}, &Location::path);
   if (at == all.end() || (at->path != path && !lies_in(at->path, path))) return nullptr;
   return &*at;
 }
 
-// The input directory that a place is in, as far as there is one; a shard index stands for its own.
+// The input directory that contains a location, if any; a shard index stands for its directory.
 const Location* directory_of(const std::map<fs::path, const Location*>& directories,
                              fs::path path) {
   while (path.has_relative_path()) {
@@ -72,7 +72,7 @@ const Location* directory_of(const std::map<fs::path, const Location*>& director
 fs::path resolved(const std::string& path) {
   std::error_code error;
   fs::path place = fs::absolute(path, error);
-  // Links that lead to what does not exist yet are not followed there; as many as the kernel does.
+  // Follows links to missing targets, which weakly_canonical() does not, up to the kernel's limit.
   for (int i = 0; i < 40 && !error; ++i) {
     place = fs::weakly_canonical(place, error);
     std::error_code none;

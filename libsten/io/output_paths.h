@@ -1,4 +1,5 @@
-// Which places outputs may have: none that is an input, and each its own.
+// Checks of the paths of inputs and outputs: all outputs differ from each other and from the
+// inputs.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -6,35 +7,34 @@
 
 namespace sten {
 
-// Absolute, with links, ".", ".." and a slash at the end resolved; what does not exist yet, too,
-// as that to which a link leads. Error where links lead in circles.
+// The absolute path, with links, ".", ".." and a trailing slash resolved. Parts of the path, and
+// targets of links, may be missing. Error for circular links.
 std::filesystem::path resolved(const std::string& path);
 
-// Whether `path` is below `directory`; both resolved.
+// Whether `path` is below `directory`; both are resolved.
 bool lies_in(const std::filesystem::path& path, const std::filesystem::path& directory);
 
-// Whether an output of that name goes through a pipe, a device or a descriptor: "-", "/dev/stdout".
+// Whether an output of this name is a pipe, a device or a descriptor: "-", "/dev/stdout".
 bool is_stream(const std::string& path);
 
-// Where the result of an input goes: to `output`, or where that ends in a slash and the input is a
-// file, to a file of its name in that directory (result_name()). Error (usage) for a stream,
-// which has no name.
+// The path for the result of an input: `output`; if that ends in a slash and the input is a file, a
+// file named by result_name() in that directory. Error (usage) for an input stream, which has no
+// name.
 std::string output_for(const std::string& input, const std::string& output,
                        bool writes_graph = true, std::string_view to = "dense");
 
-// A path of a command line, and the flag it came by.
+// A path of a command line, and its flag.
 struct NamedPath {
   std::string flag, path;
-  bool container = false;  // a directory that outputs may lie in
-  // Of the directory that a run keeps its files in: whether it has one of that name, which no
-  // other output is.
+  bool container = false;  // a directory that outputs may be in
+  // Of the directory of a run: whether the run uses this name, which no other output may have.
   bool (*is_own_file)(const std::string& name) = nullptr;
 };
 
-// Error (usage) where an output is an input, a file in one, or a directory that one lies in, by
-// whatever path or link; where two outputs are one place, or one lies in another that is no
-// container; and where more than one goes to standard output. Containers may have inputs in them;
-// one that keeps files lies in no input.
+// Error (usage) if an output is an input, in an input, or a directory that contains an input, by
+// any path or link; if two outputs are the same, or one is in another that is not a container; and
+// if several outputs go to standard output. Containers may contain inputs; a container of a run
+// must not be in an input.
 void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs);
 
 }  // namespace sten

@@ -1,11 +1,10 @@
-// How messages name the option that lets an output be replaced.
+// The option that replaces existing outputs, as named in messages.
 #pragma once
 #include <string>
 
 namespace sten {
 
-// "FILE: exists; overwrite = true replaces it". A program sets it to its flag before it writes
-// anything.
+// "FILE: exists; overwrite = true replaces it". Programs set it to their flag before they write.
 inline std::string overwrite_option = "overwrite = true";
 
 }  // namespace sten

@@ -13,7 +13,7 @@
 namespace sten {
 namespace {
 
-// As the system call gives it; opendir() may allocate.
+// As the system call returns it; opendir() may allocate.
 struct Entry {
   unsigned long inode;
   long offset;
@@ -22,7 +22,7 @@ struct Entry {
   char name[1];
 };
 
-// f(name) for what is in an open directory; some of it may be missed while f removes entries.
+// Calls f(name) for the entries of an open directory. May miss entries while f removes some.
 template <class F>
 void for_each_name(int directory, F&& f) noexcept {
   alignas(Entry) char buffer[2048];
@@ -38,13 +38,13 @@ void for_each_name(int directory, F&& f) noexcept {
     }
 }
 
-// A file, a link or an empty directory.
+// Removes a file, a link or an empty directory.
 bool remove_leaf(int directory, const char* name) noexcept {
   if (unlinkat(directory, name, 0) == 0) return true;
   return (errno == EISDIR || errno == EPERM) && unlinkat(directory, name, AT_REMOVEDIR) == 0;
 }
 
-// Open for reading, with all rights to what is in it.
+// Opens a directory for reading and gives the owner all rights to its entries.
 int open_to_empty(int directory, const char* name) noexcept {
   constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   int inner = openat(directory, name, flags);
@@ -54,7 +54,7 @@ int open_to_empty(int directory, const char* name) noexcept {
   return inner;
 }
 
-// Names for directories that are moved: "sten-0", "sten-1", ...
+// Names for moved directories: "sten-0", "sten-1", ...
 class Names {
  public:
   const char* next() noexcept {
@@ -74,8 +74,8 @@ class Names {
 
 }  // namespace
 
-// However deep it is, two directories are open at a time: what lies two levels down moves up by
-// one.
+// Opens at most two directories at a time, at any depth: directories two levels down are moved up
+// by one level.
 void remove_tree(int directory, const char* name) noexcept {
   if (remove_leaf(directory, name)) return;
   const int top = open_to_empty(directory, name);
@@ -84,7 +84,7 @@ void remove_tree(int directory, const char* name) noexcept {
   const auto move_up = [&](int from, const char* child) {
     const char* to = names.next();
     while (faccessat(top, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) to = names.next();
-    // A directory may have to be written to where its parent changes.
+    // Moving a directory can require write permission for it.
     if (renameat(from, child, top, to) == 0) return true;
     return fchmodat(from, child, S_IRWXU, 0) == 0 && renameat(from, child, top, to) == 0;
   };

@@ -2,8 +2,8 @@
 #pragma once
 namespace sten {
 
-// The file or the directory with all in it; whatever resists stays. Links are not followed.
-// Async-signal-safe: for handlers that end the process.
+// Removes a file, or a directory and its contents, as far as possible. Does not follow links.
+// Async-signal-safe, for handlers that end the process.
 void remove_tree(int directory, const char* name) noexcept;
 
 }  // namespace sten

@@ -14,8 +14,8 @@ struct Dimension {
   Index extent, from, to;  // strides of the input and the output
 };
 
-// One dimension makes rows; all others make columns, tiles of which fill a cache line of the output.
-// The rows lie as close together in the input as can be.
+// Copies tiles that fill a cache line of the output. One dimension forms the rows, chosen to be as
+// close together in the input as possible; the others form the columns.
 template <class U>
 void gather(const U* in, std::vector<Dimension> dimensions, U* out) {
   const auto nearest =

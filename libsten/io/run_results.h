@@ -1,9 +1,10 @@
-// Names of what sten-train leaves in a directory beside the model.
+// Names of files that sten-train writes beside the model.
 #pragma once
 
 namespace sten {
 
-inline constexpr const char* run_manifest_name = "run.json";  // what of it the run wrote
+inline constexpr const char* run_manifest_name =
+    "run.json";  // manifest of the files that the run wrote
 inline constexpr const char* run_checkpoints_name = "checkpoints";
 inline constexpr const char* run_metrics_name = "metrics.jsonl";
 inline constexpr const char* run_summary_name = "summary.json";

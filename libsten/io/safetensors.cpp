@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t length_bytes = 8;
 
-// The JSON text, if the file has room for what its first 8 bytes say.
+// The JSON text, if the file is as long as its first 8 bytes say.
 std::string_view header_text(std::span<const std::byte> file, const std::string& name) {
   if (file.empty()) fail("{}: is empty", name);
   std::uint64_t length = 0;  // little-endian
@@ -63,7 +63,7 @@ void check_sizes(const std::vector<SafetensorsEntry>& entries, std::uint64_t dat
   }
 }
 
-// Every byte of the data section belongs to one entry.
+// Checks that each byte of the data section belongs to exactly one entry.
 void check_tiling(const std::vector<SafetensorsEntry>& entries, std::uint64_t data,
                   const std::string& file) {
   std::vector<std::uint32_t> order(entries.size());

@@ -1,4 +1,4 @@
-// The header of a safetensors file, read with everything checked.
+// Reader of safetensors headers, with complete checks.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ struct SafetensorsEntry {
   std::string name;
   DType dtype = DType::F32;
   Shape shape;
-  std::uint64_t begin = 0, end = 0;  // bytes within the data section
+  std::uint64_t begin = 0, end = 0;  // range in the data section
 };
 
 struct SafetensorsHeader {
@@ -25,17 +25,17 @@ struct SafetensorsHeader {
   std::uint64_t data_offset = 0;          // of the data section in the file
 };
 
-// What the format's own library reads, so that what we write can be read elsewhere.
+// The limit of the safetensors library, which must be able to read our files.
 inline constexpr std::uint64_t max_header_bytes = 100'000'000;
-// NumPy and PyTorch stop at 32 and 64 dimensions.
+// NumPy and PyTorch allow 32 and 64 dimensions.
 inline constexpr std::size_t max_rank = 32;
 
-// Reads `file`, which messages call `file_name`. Error says which tensor and which numbers. What
-// comes back holds: names are unique and printable, every entry's bytes are as many as its shape
-// and dtype need, and the entries tile the data section without hole or overlap.
+// Parses the header of `file`; `file_name` is for messages. Checks that names are unique and
+// printable, that the bytes of each entry fit its shape and dtype, and that the entries tile the
+// data section without gaps or overlaps. Error with the tensor and the numbers.
 SafetensorsHeader parse_safetensors(std::span<const std::byte> file, const std::string& file_name);
 
-// Bytes of a tensor; Error where they are not whole or do not fit 62 bits.
+// The bytes of a tensor. Error if they are not whole, or exceed 62 bits.
 std::uint64_t byte_size(DType dtype, const Shape& shape);
 
 }  // namespace sten

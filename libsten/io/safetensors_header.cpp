@@ -13,20 +13,20 @@
 namespace sten {
 namespace {
 
-// The format has three fields; an entry with this many is an attack, not an extension.
+// The format has three fields; so many in an entry are an attack.
 constexpr std::size_t max_fields = 32;
-// Of the value of a field that we do not know.
+// Of the value of an unknown field.
 constexpr int max_depth = 32;
 
-// Receives the parser's events one by one, so that a key that appears twice is seen, and refuses
-// what has no place before it takes memory.
+// Receives the parser's events, to find duplicate keys and to refuse misplaced values before they
+// take memory.
 class HeaderReader {
  public:
   explicit HeaderReader(const std::string& file) : file_(file) {}
 
   bool null() { return scalar("null"); }
   bool boolean(bool value) { return scalar(value ? "true" : "false"); }
-  // Negative ones, and -0.
+  // Negative integers, and -0.
   bool number_integer(std::int64_t value) { return scalar(value ? std::to_string(value) : "-0"); }
   bool number_float(double, const std::string& text) { return scalar(text); }
   bool binary(std::vector<std::uint8_t>&) { return scalar("binary"); }
@@ -131,7 +131,7 @@ class HeaderReader {
   }
 
  private:
-  // What the next value or key belongs to.
+  // The position of the next value or key.
   enum class ParserState { top, root, metadata, entry, shape, offsets, skipped };
 
   SafetensorsEntry& entry() { return header_.entries.back(); }
@@ -182,7 +182,7 @@ class HeaderReader {
         bad("has no '{}'", field);
   }
 
-  // A value that no place takes as it is: fine only within a field that is skipped.
+  // A value in an unexpected position, which is an error outside of skipped fields.
   bool scalar(std::string_view got) {
     if (place_ != ParserState::skipped && !(place_ == ParserState::entry && !is_known(field_)))
       unexpected(got);
@@ -217,7 +217,7 @@ class HeaderReader {
     }
   }
 
-  // Sorted, since a file may choose names that collide in a hash table.
+  // Sorts, since a file could choose names that collide in a hash table.
   void refuse_twins() {
     std::vector<std::string_view> names;
     for (const SafetensorsEntry& e : header_.entries) names.push_back(e.name);
@@ -238,12 +238,12 @@ class HeaderReader {
   SafetensorsHeader header_;
   ParserState place_ = ParserState::top;
   bool in_metadata_ = false, seen_metadata_ = false;
-  std::vector<std::string> fields_;  // of the entry so far
-  std::string field_;                // the key whose value comes next
-  int offsets_ = 0;                  // how many of data_offsets were read
-  int depth_ = 0;                    // within a skipped value
+  std::vector<std::string> fields_;  // of the current entry
+  std::string field_;                // key of the next value
+  int offsets_ = 0;                  // number of data_offsets read
+  int depth_ = 0;                    // inside a skipped value
   std::size_t unknown_fields_ = 0;
-  std::string unknown_;  // the first of them
+  std::string unknown_;  // the first unknown field
 };
 
 }  // namespace
@@ -251,7 +251,7 @@ class HeaderReader {
 SafetensorsHeader read_header_text(std::string_view json, const std::string& file) {
   const std::size_t first = json.find_first_not_of(" \t\r\n");
   if (first == json.npos || json[first] != '{') fail("{}: header is not a JSON object", file);
-  // The parser takes a zero byte for the end.
+  // The parser takes a zero byte for the end of the text.
   if (const std::size_t zero = json.find('\0'); zero != json.npos)
     fail("{}: header holds a NUL byte at byte {} of the file (padding is blanks)", file, 8 + zero);
   HeaderReader reader(file);

@@ -1,4 +1,4 @@
-// The JSON text in a safetensors file, before its numbers are held against the data.
+// Parser of the JSON text of a safetensors file.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,10 +7,11 @@
 
 namespace sten {
 
-// `file` begins every message; printable. Checks the form, names and dtypes, not offsets.
+// Parses the text. Checks its form, names and dtypes, but not offsets. `file`: printable; starts
+// messages.
 SafetensorsHeader read_header_text(std::string_view json, const std::string& file);
 
-// 'name' for a message: printable, and not longer than a line.
+// A quoted name for messages: printable, and at most a line long.
 std::string shown(std::string_view name);
 
 }  // namespace sten

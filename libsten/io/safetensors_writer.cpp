@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::uint64_t length_bytes = 8;
 
-// What the widest element needs, so that a map of the file can be read in place.
+// The alignment of the widest element, so that a map of the file can be read in place.
 constexpr std::uint64_t alignment = 8;
 std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-// A page that is on its way to the disk can be written to only when it is there, so that those of
-// small tensors set out together.
+// Pages under writeback cannot be written until they are on the disk; so pages of small tensors are
+// written back together.
 constexpr std::uint64_t writeback_bytes = std::uint64_t{1} << 20;
 
 std::string json_string(std::string_view text) {
@@ -78,7 +78,7 @@ void SafetensorsWriter::copy(std::string name, DType dtype, Shape shape, const M
   append(std::move(name), dtype, std::move(shape), bytes);
 }
 
-// What a reader would refuse is not written.
+// Refuses entries that a reader would refuse.
 void SafetensorsWriter::append(std::string name, DType dtype, Shape shape, std::uint64_t bytes) {
   if (const std::string why = why_no_name(name); !why.empty())
     fail("{}: {}: {}", out_.name(), quote(name), why);
@@ -120,8 +120,8 @@ void SafetensorsWriter::finish(const std::vector<std::pair<std::string, std::str
   out_.write_at(length_bytes, std::as_bytes(std::span(text)));
 }
 
-// To behind a header of `room` bytes, more than before: from the end on, so that nothing is
-// written over before it was read.
+// Moves the data to make room for a longer header, from the end, so that unread data are not
+// overwritten.
 void SafetensorsWriter::move_data(std::uint64_t room) {
   std::vector<std::byte> buffer(std::size_t{1} << 20);
   for (std::uint64_t left = data_bytes_; left > 0;) {

@@ -81,7 +81,7 @@ void read_index(const std::string& path, ShardIndex& out) {
   std::sort(out.files.begin(), out.files.end(), natural_less);
 }
 
-// Where ".sten" is in a file's name.
+// The position of ".sten" in a file name.
 std::size_t sten_mark(const std::string& file) {
   const std::size_t begin = file.rfind('/') + 1;
   for (const char* mark : {".sten-", ".sten.safetensors"}) {
@@ -162,7 +162,7 @@ std::string safetensors_name(const std::string& file, bool writes_graph) {
 std::string sten_name(const std::string& from) {
   if (sten_mark(from) != std::string::npos) return from;
   const std::string file = plain_name(from);
-  const std::size_t begin = file.rfind('/') + 1;  // folders stay
+  const std::size_t begin = file.rfind('/') + 1;  // folders are unchanged
   std::size_t cut = file.rfind("-of-");
   // NAME-00001-of-00002.safetensors
   if (cut != std::string::npos && cut > begin) cut = file.rfind('-', cut - 1);

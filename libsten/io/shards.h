@@ -1,4 +1,4 @@
-// Which files of a directory are the checkpoint, as HuggingFace lays it out.
+// Shards of a checkpoint in a directory, as Hugging Face stores them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,38 +10,38 @@ namespace sten {
 
 struct ShardIndex {
   std::string directory;
-  std::string folder;               // of a pipeline, where in it the files lie: "unet/"; else empty
-  std::vector<std::string> beside;  // other folders of the pipeline that have weights
-  std::string index;                // its name in the directory; empty: one file, no index
+  std::string folder;               // of the files in a pipeline: "unet/"; otherwise empty
+  std::vector<std::string> beside;  // other folders of the pipeline with weights
+  std::string index;                // name in the directory; empty: one file, no index
   std::vector<std::string> files;   // names in the directory, in natural order
   std::vector<std::pair<std::string, std::string>> weight_map;  // entry -> file; empty: no index
-  std::optional<std::uint64_t> total_size;                      // what the index claims
+  std::optional<std::uint64_t> total_size;                      // as the index says
   std::string metadata;  // the index's "metadata" object as JSON text; "{}" without one
 };
 
-// `path` is a directory, in which find_weights() finds a file or an index of shards, or such an
-// index. Error names file and item: names that leave the directory, by path or by link, missing
-// files, names that differ by case alone, and text that is not an index.
+// Finds the files of a checkpoint. `path`: an index of shards, or a directory in which
+// find_weights() finds a file or an index. Error with file and item for names that leave the
+// directory (by path or link), missing files, names that differ only in case, and a malformed
+// index.
 ShardIndex find_shards(const std::string& path);
 
-// Whether `path` is a directory or the name of an index, and so what find_shards() is for.
+// Whether `path` is a directory or an index, as find_shards() requires.
 bool is_sharded(const std::string& path);
 
 // "took unet/ of the pipeline, not vae/"; "" outside of pipelines.
 std::string part_taken(const ShardIndex& index);
 
-// Error unless `name`, links followed, lies in the directory, or is a link into the "blobs" folder
-// of a HuggingFace cache that the directory belongs to.
+// Error unless `name`, with links resolved, is in the directory or in the "blobs" folder of a
+// Hugging Face cache that the directory belongs to.
 void check_inside(const std::string& directory, const std::string& name);
 
-// The name under which a file with compressed tensors appears, since other tools would load it
-// under its usual one and initialise what they miss anew: model-00001-of-00002.safetensors is
-// model.sten-00001-of-00002.safetensors; and back. Both are names of safetensors files.
+// Converts between the usual name of a file and its name with sparse tensors:
+// model-00001-of-00002.safetensors and model.sten-00001-of-00002.safetensors. Under the usual name,
+// other tools would load the file and initialize the tensors that they miss.
 std::string sten_name(const std::string& file);
 std::string plain_name(const std::string& file);
-// What the tensors of a file of torch.save() are called as safetensors: pytorch_model.bin is
-// model.safetensors, and x.pt is x.safetensors; without its graph x.onnx is, too. Any other name
-// stays.
+// The safetensors name of an input: model.safetensors for pytorch_model.bin, and x.safetensors for
+// x.pt and, if no graph is written, x.onnx. Other names are unchanged.
 std::string safetensors_name(const std::string& file, bool writes_graph = true);
 
 }  // namespace sten

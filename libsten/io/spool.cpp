@@ -21,7 +21,7 @@ MappedFile open_stdin() {
   struct stat s;
   if (fstat(STDIN_FILENO, &s) != 0) fail("{}: {}", name, errno_text(errno));
   if (S_ISDIR(s.st_mode)) fail("{}: is a directory", name);
-  // "< FILE" needs no copy, as long as nobody has read from it yet.
+  // "< FILE" needs no copy if nobody has read from it.
   if (S_ISREG(s.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) {
     const int copy = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) fail("{}: {}", name, errno_text(errno));
@@ -59,7 +59,7 @@ MappedFile open_input(const std::string& path) {
     return spool(pipe.get(), name);
   }
   if (S_ISSOCK(s.st_mode)) {
-    // A socket cannot be opened by name, but one that we were started with can be read.
+    // A socket cannot be opened by name, but an inherited descriptor can be read.
     const std::optional<int> fd = descriptor_named(path);
     if (!fd) fail("{}: is a socket; a file or a pipe is expected", name);
     return spool(*fd, name);

@@ -1,4 +1,4 @@
-// Inputs that are not files: pipes are copied to a temporary file and mapped from there.
+// Spooling: copies pipes to a temporary file, which is mapped.
 #pragma once
 #include <string>
 
@@ -6,12 +6,12 @@
 
 namespace sten {
 
-// Everything that can still be read from `fd`, which stays open, in a file that vanishes with its
-// map. `name` is what messages call it.
+// Copies the rest of `fd` to a file that is deleted with its map; `fd` stays open. `name` is for
+// messages.
 MappedFile spool(int fd, const std::string& name);
 
-// A program's input: a regular file is mapped; "-" is standard input; it and pipes by name are
-// spooled. Error for directories and devices, Error (usage) where "-" is a terminal.
+// Opens an input: maps a regular file; spools standard input ("-") and named pipes. Error for
+// directories and devices; Error (usage) if "-" is a terminal.
 MappedFile open_input(const std::string& path);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// Which names tensors may have in a file: one rule for those who read and those who write.
+// Valid names of tensors in files, the same for readers and writers.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace sten {
 
-// PATH_MAX: names become file names, patterns and lines of a report.
+// PATH_MAX, since names become file names, patterns and lines of a report.
 inline constexpr std::size_t max_name_bytes = 4096;
-// Entries of a file: far above any model, and still only some 100 MB of them.
+// Entries of a file: far above any model, and about 100 MB in memory.
 inline constexpr std::size_t max_entries = 1'000'000;
-// The format's own word, which no tensor can be called.
+// Reserved by the format.
 inline constexpr const char metadata_name[] = "__metadata__";
 
-// Why neither a tensor nor one of its entries can be called so; "" where it can.
+// The reason why a tensor or an entry cannot have this name; "" if it can.
 std::string why_no_name(std::string_view name);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// What the nodes of a model do with a tensor.
+// The use of a tensor in a model's graph.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -6,15 +6,15 @@
 namespace sten {
 
 enum class TensorUse : std::uint8_t {
-  unknown,  // a file of tensors alone does not say
-  weight,   // something is multiplied or convolved with it
-  head,     // the same, and the result is an output of the model
-  table,    // rows of it are looked up
+  unknown,  // in a file without a graph
+  weight,   // operand of a product or convolution
+  head,     // weight whose product is an output of the model
+  table,    // lookup table of rows
   other,
 };
 
-// Whether a weight is a constant by its name: the basis of a Fourier transform, a bank of mel
-// filters, or the whole numbers of YOLO's `dfl`, which turn a distribution into its mean.
+// Whether the name is that of a constant: the basis of a Fourier transform, a bank of mel filters,
+// or the integers of YOLO's `dfl`, which turn a distribution into its mean.
 bool is_fixed_basis(std::string_view name);
 
 }  // namespace sten

@@ -31,7 +31,7 @@ struct Slot {
   int directory = -1;
   char name[256] = {};  // NAME_MAX and the terminating zero
 };
-// One per output that is being written at the same time: as many as there may be threads.
+// One per output being written: as many as there may be threads.
 Slot slots[1024];
 static_assert(std::atomic<int>::is_always_lock_free);
 
@@ -53,7 +53,7 @@ std::string name_beside(const std::string& target, std::string_view mark) {
 
 void on_interrupt(int signal) {
   is_ending = true;
-  // It may be writing into what is removed.
+  // The group may be writing to the outputs that are removed.
   if (const pid_t group = ends_with_us) kill(-group, SIGTERM);
   cleanup_unfinished_outputs();
   say_interrupted();
@@ -82,7 +82,7 @@ std::string hidden_name(const std::string& target, int number) {
 std::string backup_name(const std::string& target) { return name_beside(target, "old"); }
 
 bool lock_name(int fd, int directory, const char* name) {
-  // Without locks, nobody can tell, and nothing is taken for stale either.
+  // Without locks, the state is unknown, and nothing is removed as stale.
   if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat ours, named;
   return fstat(fd, &ours) == 0 && fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -130,7 +130,7 @@ EndsWithUs::EndsWithUs(pid_t group) { ends_with_us = group; }
 EndsWithUs::~EndsWithUs() { ends_with_us = 0; }
 
 void cleanup_unfinished_outputs() noexcept {
-  // Other threads go on: what they put into a directory while it is emptied takes another round.
+  // Other threads keep running and may add files to a directory while it is emptied, so repeat.
   constexpr int rounds = 200;
   constexpr timespec pause = {0, 1'000'000};
   for (const Slot& slot : slots)

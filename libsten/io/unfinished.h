@@ -1,5 +1,5 @@
-// Temporary files and directories that have a name, so that a process which is interrupted leaves
-// none behind.
+// Unfinished files: named temporary files and directories, which are removed if the process is
+// interrupted.
 #pragma once
 #include <sys/types.h>
 
@@ -7,46 +7,45 @@
 
 namespace sten {
 
-// So many runs can write one output at the same time.
+// Limit of concurrent runs that write the same output.
 inline constexpr int hidden_names = 16;
 
-// ".TARGET.sten-N-HASH", a hidden name beside `target`, by its number; fits NAME_MAX. The hash
-// depends on both, so that nobody else's name looks like it by chance.
+// The hidden name number `number` beside `target`: ".TARGET.sten-N-HASH", within NAME_MAX. The hash
+// of both avoids clashes with other files.
 std::string hidden_name(const std::string& target, int number);
-// The one under which an old output stands aside where the file system cannot exchange two names.
+// The name of an old output that is moved aside, on file systems without exchange of names.
 std::string backup_name(const std::string& target);
 
-// Takes the lock that says that somebody is still at work on an open file or directory, and which
-// ends with the process; held until `fd` is closed. False where another has it, or where `name` in
-// `directory` means another one by now.
+// Locks an open file or directory that is being written; the lock ends when `fd` is closed. False
+// if another process holds the lock, or if `name` in `directory` is another file by now.
 bool lock_name(int fd, int directory, const char* name);
 
-// Removes what a killed run left under a hidden name; what is locked stays.
+// Removes a hidden name left by a killed run, unless it is locked.
 void remove_stale(int directory, const std::string& name);
 
-// A name in a directory, known to cleanup_unfinished_outputs() from before the file exists;
-// whatever bears it, a directory with all in it too, is removed on destruction.
+// A name in a directory, registered with cleanup_unfinished_outputs() before the file exists. The
+// destructor removes the file, or the directory and its contents.
 class UnfinishedName {
  public:
-  // `directory` stays open while this lives.
+  // `directory` must stay open during the lifetime of this object.
   UnfinishedName(int directory, const std::string& name);
   ~UnfinishedName();
   UnfinishedName(const UnfinishedName&) = delete;
   UnfinishedName& operator=(const UnfinishedName&) = delete;
 
   const char* c_str() const;
-  // The file has another name now, or is not ours: nothing is removed.
+  // Unregisters: the file has another name now, or belongs to another process.
   void forget();
 
  private:
   int slot_;
 };
 
-// Does not return where a signal is ending the process: what has been cleaned up stays so. For
-// threads that are about to make or rename something.
+// Blocks forever if a signal is ending the process, so that removed outputs stay removed. Called
+// before creating or renaming a file.
 void wait_if_ending();
 
-// While it lives, a process group that is sent SIGTERM when this process is interrupted.
+// During its lifetime, an interrupt of this process sends SIGTERM to a process group.
 class EndsWithUs {
  public:
   explicit EndsWithUs(pid_t group);
@@ -55,14 +54,13 @@ class EndsWithUs {
   EndsWithUs& operator=(const EndsWithUs&) = delete;
 };
 
-// Removes them all. Async-signal-safe: for handlers that end the process.
+// Removes all registered names. Async-signal-safe, for handlers that end the process.
 void cleanup_unfinished_outputs() noexcept;
 
-// For programs: SIGINT, SIGTERM and SIGHUP end the process with 128 + the signal's number and
-// nothing half-written left behind, which it says (interrupted.h), unless the process was started
-// with the signal ignored.
-// SIGPIPE cleans up likewise and keeps its default action, so that writing to a closed pipe ends
-// the process quietly.
+// For programs: SIGINT, SIGTERM and SIGHUP remove unfinished outputs, print a message
+// (interrupted.h), and end the process with 128 + the signal's number, unless the process was
+// started with the signal ignored. SIGPIPE removes unfinished outputs and keeps its default action,
+// so that writing to a closed pipe ends the process quietly.
 void install_interrupt_handlers();
 
 }  // namespace sten

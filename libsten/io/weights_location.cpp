@@ -14,11 +14,11 @@ namespace {
 namespace fs = std::filesystem;
 using FileNames = std::vector<std::string>;
 
-// The names that weights have in one kind of file.
+// Names of weights in one file format.
 struct Kind {
   std::string_view index_ending;
-  std::vector<const char*> endings;  // which a known name may have
-  std::vector<const char*> models;   // known names, the first wins
+  std::vector<const char*> endings;  // of known names
+  std::vector<const char*> models;   // known names, in order of preference
   const char* adapter;
 };
 const Kind kinds[] = {
@@ -30,14 +30,14 @@ const Kind kinds[] = {
 };
 
 bool is_safetensors_name(const std::string& name) { return name.ends_with(".safetensors"); }
-// *.bin is what much else is called, too.
+// Whether only PyTorch files have this name; *.bin is ambiguous.
 bool is_only_torch_name(const std::string& name) {
   return is_torch_name(name) && !name.ends_with(".bin");
 }
 
 struct Folder {
   std::string path;
-  FileNames files, indices, folders;  // sorted: of any kind; "vae/"
+  FileNames files, indices, folders;  // sorted; indices of any format; folders as "vae/"
 
   explicit Folder(const std::string& p) : path(p) {
     std::error_code error;
@@ -65,7 +65,7 @@ struct Folder {
     return found.empty() ? "" : found[0];
   }
 
-  // Named as libraries do; empty if there is none.
+  // A name known to libraries; empty if there is none.
   std::string known(const Kind& kind) const {
     FileNames of_kind;
     std::ranges::copy_if(indices, std::back_inserter(of_kind), [&](const std::string& name) {
@@ -73,7 +73,7 @@ struct Folder {
     });
     for (const char* stem : kind.models)
       if (std::string file = file_called(stem, kind); !file.empty()) {
-        // As other tools do: a single file wins.
+        // A single file precedes shards, as in other tools.
         if (!of_kind.empty())
           warn("{}: {} is read, and index {} is not", printable(path), file, quote(of_kind[0]));
         return file;
@@ -84,7 +84,7 @@ struct Folder {
     return of_kind.empty() ? file_called(kind.adapter, kind) : of_kind[0];
   }
 
-  // The only file that `is` likes, or how many there are.
+  // The only file for which `is` is true, or the number of such files.
   template <class F>
   std::pair<std::string, std::size_t> only(F&& is) const {
     FileNames found;

@@ -10,7 +10,7 @@ namespace sten {
 WriteQueue::WriteQueue(std::uint64_t max_pending) : max_pending_(max_pending) {
   if (threads() > 1) try {
       thread_ = std::thread([this] { work(); });
-    } catch (const std::system_error&) {  // without one, every task runs in push()
+    } catch (const std::system_error&) {  // without a thread, every task runs in push()
     }
 }
 
@@ -60,7 +60,7 @@ void WriteQueue::work() {
     } catch (...) {
       error = std::current_exception();
     }
-    task.run = nullptr;  // lets go of the memory before it counts as free
+    task.run = nullptr;  // frees the task's memory before it is counted as free
     hold.lock();
     running_ = 0;
     pending_ -= task.bytes;

@@ -1,4 +1,4 @@
-// A thread that writes while the others compute.
+// A thread that writes in the background.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -10,20 +10,19 @@
 
 namespace sten {
 
-// Runs tasks one after the other, in the order they came. With one thread in all (threads()), or
-// after a task failed, nothing runs beside the caller.
+// Runs tasks in order. If threads() is 1, and after a failed task, push() runs tasks itself.
 class WriteQueue {
  public:
-  // `max_pending`: bytes that wait to be written while the caller computes on.
+  // `max_pending`: limit of the bytes that wait to be written.
   explicit WriteQueue(std::uint64_t max_pending);
-  // Tasks that have not begun are dropped.
+  // Drops tasks that have not started.
   ~WriteQueue();
   WriteQueue(const WriteQueue&) = delete;
   WriteQueue& operator=(const WriteQueue&) = delete;
 
-  // Returns once no more than max_pending bytes wait. Throws what an earlier task threw.
+  // Returns once at most max_pending bytes wait. Rethrows the exception of an earlier task.
   void push(std::uint64_t bytes, std::function<void()> task);
-  // Until all is done; throws what a task threw.
+  // Waits for all tasks; rethrows the exception of a task.
   void wait();
 
  private:

@@ -1,5 +1,5 @@
 // The manifest of a batch: how each output was made, in a file of the output directory:
-// {"sten_batch": 1, "outputs": {NAME: {program, version, input, options, output}}, "checksum"}
+//   {"sten_batch": 1, "outputs": {NAME: {program, version, input, options, output}}, "checksum"}
 #pragma once
 #include <chrono>
 #include <map>

@@ -1,6 +1,7 @@
-// What an ONNX file says (onnx.proto of ONNX 1.18; other versions by the fields they share with it).
+// The contents of an ONNX file (onnx.proto of ONNX 1.18; other versions by the fields they share
+// with it).
 //
-// All texts and ranges borrow from the file's bytes. Documentation and most metadata are left out.
+// All texts and ranges borrow from the file's bytes. Documentation and most metadata are skipped.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,34 +14,33 @@
 
 namespace sten {
 
-// Where the elements of a TensorProto are: the names of its fields.
+// The field of a TensorProto that has the elements.
 enum class OnnxStore : std::uint8_t {
-  none,         // in no field: of a tensor without elements
-  raw_data,     // row-major and little-endian, as in a safetensors file
-  float_data,   // fixed32, also the two parts of complex64
-  int32_data,   // varints: int32 and everything narrower; float16 and the like by their bits
-  string_data,  // one range for each
+  none,         // of a tensor without elements
+  raw_data,     // row-major, little-endian, as in safetensors
+  float_data,   // fixed32, also pairs for complex64
+  int32_data,   // varints: int32 and narrower types; float16 etc. by bits
+  string_data,  // one range per string
   int64_data,   // varints
-  double_data,  // fixed64, also the two parts of complex128
+  double_data,  // fixed64, also pairs for complex128
   uint64_data,  // varints: uint64 and uint32
-  external,     // raw, in another file
+  external,     // raw data in another file
 };
 
-// A range of a file beside the model.
+// A range of an external data file.
 struct OnnxExternal {
-  std::string_view location;  // a path, relative to the model's directory; anything at all
+  std::string_view location;  // relative to the model's directory; unchecked
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> length;
 };
 
-// TensorProto. Nothing says yet that elements, dims and data_type fit each other.
+// TensorProto. Elements, dims and data_type are not checked against each other.
 struct OnnxTensor {
   std::string_view name;
-  Shape dims;                  // may be negative
+  Shape dims;                  // unchecked: may be negative
   std::int32_t data_type = 0;  // TensorProto.DataType, known or not
   OnnxStore store = OnnxStore::none;
-  // One after the other they are the elements, as packed fields have them. More than one where a
-  // field is repeated; strings have one each.
+  // Ranges of elements in order; several if the field is repeated, and one per string.
   std::vector<ByteRange> pieces;
   OnnxExternal external;
 };
@@ -66,35 +66,36 @@ enum class OnnxAttributeType : std::uint8_t {
 
 struct OnnxAttribute {
   std::string_view name;
-  OnnxAttributeType type = OnnxAttributeType::undefined;  // as stored; IR version 1 had none
+  OnnxAttributeType type = OnnxAttributeType::undefined;  // as stored; undefined in IR version 1
   float number = 0;
   std::int64_t integer = 0;
   std::string_view string;
   std::vector<float> numbers;
   std::vector<std::int64_t> integers;
   std::vector<std::string_view> strings;
-  std::vector<OnnxTensor> tensors;  // the one, or all
-  std::vector<ByteRange> graphs;    // likewise: for read_onnx_graph(), whose caller bounds depth
+  std::vector<OnnxTensor> tensors;  // one, or all of a list
+  std::vector<ByteRange> graphs;  // likewise; for read_onnx_graph(), whose caller bounds the depth
   std::vector<ByteRange> sparse_tensors, types;
-  std::string_view refers_to;  // in a function: the attribute of its call that this one is
+  std::string_view refers_to;  // in a function: the attribute of the call that it refers to
 };
 
 struct OnnxNode {
   std::string_view name;  // often empty
   std::string_view op_type, domain, overload;
-  std::vector<std::string_view> inputs, outputs;  // an empty one is left out
+  std::vector<std::string_view> inputs, outputs;  // an empty name is an omitted one
   std::vector<OnnxAttribute> attributes;
-  // Of PyTorch's exporter: "['', 'encoder', 'encoder.0', 'encoder.0.query', 'linear_3']"; often "".
+  // From PyTorch's exporter: "['', 'encoder', 'encoder.0', 'encoder.0.query', 'linear_3']"; often
+  // "".
   std::string_view module_scopes;
 
   const OnnxAttribute* find(std::string_view attribute) const;
-  // Whether its operator is ONNX's, of no other domain.
+  // Whether the operator is in ONNX's own domain.
   bool is_own() const { return domain.empty() || domain == "ai.onnx"; }
 };
 
 struct OnnxDimension {
-  std::optional<std::int64_t> size;  // may be negative
-  std::string_view symbol;           // "batch"; both are missing where nothing is known
+  std::optional<std::int64_t> size;  // unchecked: may be negative
+  std::string_view symbol;           // "batch"; without size and symbol the extent is unknown
 };
 
 enum class OnnxKind : std::uint8_t { unknown, tensor, sequence, map, sparse_tensor, optional };
@@ -103,18 +104,18 @@ enum class OnnxKind : std::uint8_t { unknown, tensor, sequence, map, sparse_tens
 struct OnnxValue {
   std::string_view name;
   OnnxKind kind = OnnxKind::unknown;
-  // Of tensors, sparse ones too.
+  // Of dense and sparse tensors.
   std::int32_t elem_type = 0;                       // TensorProto.DataType
-  std::optional<std::vector<OnnxDimension>> shape;  // none: not even the rank is known
-  ByteRange type;  // TypeProto, for the elements of the other kinds
+  std::optional<std::vector<OnnxDimension>> shape;  // none: unknown rank
+  ByteRange type;                                   // TypeProto, for elements of other kinds
 };
 
 struct OnnxGraph {
   std::string_view name;
-  std::vector<OnnxNode> nodes;                     // need not be in the order of their values
-  std::vector<OnnxTensor> initializers;            // need not have names of their own
+  std::vector<OnnxNode> nodes;                     // in any order
+  std::vector<OnnxTensor> initializers;            // names may be missing
   std::vector<ByteRange> sparse_initializers;      // SparseTensorProto
-  std::vector<OnnxValue> inputs, outputs, values;  // inputs: initializers may be among them
+  std::vector<OnnxValue> inputs, outputs, values;  // inputs may include initializers
 };
 
 struct OnnxOpset {
@@ -128,16 +129,15 @@ struct OnnxModel {
   std::vector<OnnxOpset> opsets;
   OnnxGraph graph;
   std::vector<ByteRange> functions;  // FunctionProto
-  bool has_training = false;         // TrainingInfoProto, which is left out
+  bool has_training = false;         // TrainingInfoProto, which is skipped
 };
 
-// Reads a whole file, which messages call `file_name`. Every length and number is checked, as
-// wire.h says; what it all means is not. Error (input) where the file has no ir_version, no graph or
-// two, and where a tensor is stored in two ways. Takes time and memory in proportion to the
-// structure: weights are not looked at.
+// Parses a file; `file_name` is for messages. Checks lengths and numbers as wire.h does, but not
+// their meaning. Error (input) for a missing ir_version, not exactly one graph, and a tensor with
+// two stores. Time and memory are proportional to the structure: weights are not read.
 OnnxModel read_onnx_model(ByteRange file, const std::string& file_name);
 
-// A graph of an attribute, which lies in `file`.
+// Parses the graph of an attribute. `graph` lies in `file`.
 OnnxGraph read_onnx_graph(ByteRange graph, const WireFile& file);
 
 }  // namespace sten

@@ -20,8 +20,8 @@ std::string of_node(std::string_view node) {
   return module;
 }
 
-// "encoder.0.query" of "['', 'encoder', 'encoder.0', 'encoder.0.query', 'linear_3']", where the last
-// one is not a module.
+// "encoder.0.query" of "['', 'encoder', 'encoder.0', 'encoder.0.query', 'linear_3']", whose last
+// part is not a module.
 std::string of_scopes(std::string_view scopes) {
   std::string_view module, last;
   for (std::size_t at = scopes.find('\''); at < scopes.size(); at = scopes.find('\'', at)) {

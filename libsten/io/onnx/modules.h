@@ -1,4 +1,4 @@
-// The modules of a program that an ONNX graph was exported from.
+// Modules of the program that an ONNX graph was exported from.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,12 +10,12 @@ namespace sten {
 
 class OnnxModules {
  public:
-  // Borrows from both.
+  // Borrows from graph and nodes.
   OnnxModules(const OnnxGraph& graph, const OnnxNodes& nodes);
 
-  // The name that a layer's weight had, by the first of these that says it: a node called
-  // "/encoder/0/query/MatMul", PyTorch's metadata, or a bias "encoder.0.query.bias" that is added to
-  // the layer's result; so "encoder.0.query.weight". Otherwise "".
+  // The name of a layer's weight before the export, such as "encoder.0.query.weight"; "" if
+  // unknown. Derived from, in this order: the node's name "/encoder/0/query/MatMul"; PyTorch's
+  // metadata; the bias "encoder.0.query.bias" that is added to the layer's result.
   std::string weight_of(const OnnxNode& layer) const;
 
  private:

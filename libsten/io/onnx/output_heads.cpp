@@ -13,7 +13,8 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
 
 void add_nodes(const OnnxGraph& graph, const WireFile& file, int depth, OnnxNodes& out);
 
-// A node without an operator from each value of `from` to that of its position in `to`.
+// Adds nodes without an operator that connect each value of `from` to the value at its position in
+// `to`.
 void concat_texts(const std::vector<std::string_view>& from, std::size_t from_begin,
                   const std::vector<std::string_view>& to, std::size_t to_begin, std::size_t most,
                   OnnxNodes& out) {
@@ -32,7 +33,7 @@ std::vector<std::string_view> names(const std::vector<OnnxValue>& values) {
   return all;
 }
 
-// A node with subgraphs, which takes values of its graph by name, too.
+// Adds a node and its subgraphs. The node also reads values of its graph by name.
 void add_with_subgraphs(const OnnxNode& n, const WireFile& file, int depth, OnnxNodes& out) {
   constexpr std::size_t any = -1;
   const bool is_loop = n.is_own() && n.op_type == "Loop",
@@ -43,7 +44,7 @@ void add_with_subgraphs(const OnnxNode& n, const WireFile& file, int depth, Onnx
       const OnnxGraph& body = out.subgraphs.emplace_back(read_onnx_graph(bytes, file));
       add_nodes(body, file, depth + 1, out);
       const std::vector<std::string_view> made = names(body.outputs), taken = names(body.inputs);
-      // A loop has its count of turns and its condition in front.
+      // The inputs of a loop start with its trip count and condition.
       concat_texts(made, is_loop, n.outputs, 0, any, out);
       if (is_loop)
         concat_texts(n.inputs, 2, taken, 2, any, out), concat_texts(made, 1, taken, 2, any, out);
@@ -73,7 +74,7 @@ void add_nodes(const OnnxGraph& graph, const WireFile& file, int depth, OnnxNode
   }
 }
 
-// Whether input `i` brings numbers to the outputs, rather than where they are or how many.
+// Whether input `i` has data of the outputs, instead of indices or extents.
 bool is_data(const OnnxNode& n, std::size_t i) {
   if (!n.is_own()) return true;
   const std::string_view op = n.op_type;
@@ -151,7 +152,7 @@ class Flow {
     return n.inputs.size() > 1 && (!n.is_own() || n.op_type == "Add" || n.op_type == "Sum");
   }
 
-  // The values that these nodes are computed from, by the inputs that `counts` admits.
+  // The values that these nodes are computed from, by the inputs for which `counts` is true.
   template <class Counts>
   Values before(std::vector<std::size_t> open, const Counts& counts) const {
     std::vector<bool> seen(nodes_.size());

@@ -17,7 +17,7 @@ namespace {
 struct OnnxType {
   const char* name;
   std::optional<DType> dtype;
-  OnnxStore typed = OnnxStore::none;  // the field for its elements, besides raw_data
+  OnnxStore typed = OnnxStore::none;  // field of elements, if not raw_data
   bool is_signed = false;             // in a field of varints
 };
 constexpr OnnxType onnx_types[] = {
@@ -48,13 +48,13 @@ constexpr OnnxType onnx_types[] = {
     {"FLOAT8E8M0", DType::F8_E8M0, OnnxStore::int32_data},
 };
 
-// Nothing for a number that no version has given a meaning.
+// nullptr for an unknown number.
 const OnnxType* onnx_type(std::int32_t number) {
   const bool known = number > 0 && static_cast<std::size_t>(number) < std::size(onnx_types);
   return known ? &onnx_types[number] : nullptr;
 }
 
-// MatMul has [in, out] always, Gemm unless transB says otherwise.
+// MatMul always takes [in, out]; Gemm does unless transB is set.
 bool takes_in_by_out(const OnnxNode& n) {
   if (n.op_type == "MatMul") return true;
   if (n.op_type != "Gemm") return false;
@@ -62,21 +62,21 @@ bool takes_in_by_out(const OnnxNode& n) {
   return !transposed || transposed->integer == 0;
 }
 
-// Rotary embeddings multiply positions and frequencies, and nothing is summed.
+// Rotary embeddings multiply positions and frequencies without a sum.
 bool is_outer_product(const OnnxNode& n, const Shape& w) {
   return n.op_type == "MatMul" && w.size() > 2 && w[w.size() - 2] == 1;
 }
 
-// Of a matrix: what Transpose does unless `perm` says otherwise.
+// Whether a Transpose swaps the axes of a matrix, as it does without `perm`.
 bool swaps_axes(const OnnxNode& n) {
   const OnnxAttribute* perm = n.find("perm");
   return !perm || perm->integers.empty() || perm->integers.front() == 1;
 }
 
-// One number of a typed field, in `width` bytes. False where it does not fit.
+// Stores a value of a typed field in `width` bytes. False if it does not fit.
 bool put_number(std::uint64_t v, const OnnxType& type, int width, std::byte* to) {
   if (type.typed == OnnxStore::int32_data) {
-    // 32 bits, however many are stored.
+    // The low 32 bits, however many are stored.
     const auto narrow = static_cast<std::int32_t>(v & 0xffffffff);
     v = static_cast<std::uint64_t>(std::int64_t{narrow});
   }
@@ -87,7 +87,7 @@ bool put_number(std::uint64_t v, const OnnxType& type, int width, std::byte* to)
     if (s >= (*type.dtype == DType::BOOL ? 2 : end) || s < (type.is_signed ? -end : 0))
       return false;
   }
-  std::memcpy(to, &v, static_cast<std::size_t>(width));  // little-endian, as the files
+  std::memcpy(to, &v, static_cast<std::size_t>(width));  // little-endian, as in files
   return true;
 }
 
@@ -123,8 +123,7 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const WireFile& file) {
     if (is_fixed_basis(w.name)) fixed.push_back(w.tensor->name);
   const std::vector<bool> heads = output_heads(graph, nodes, fixed);
   const OnnxModules modules(graph, nodes);
-  std::unordered_set<std::string_view>
-      transposed_copy;  // values that are a matrix of these, transposed
+  std::unordered_set<std::string_view> transposed_copy;  // transposes of one of these matrices
   for (std::size_t k = 0; k < nodes.all.size(); ++k) {
     const OnnxNode& n = *nodes.all[k];
     const auto input = [&](std::size_t i) -> OnnxWeight* {
@@ -215,7 +214,7 @@ std::vector<std::byte> decode_onnx(const OnnxTensor& t, DType dtype) {
   }
   const int width = width_of(dtype);
   const std::uint64_t count = wanted / static_cast<std::uint64_t>(width);
-  // A number takes at least a byte, so that what is reserved here is bounded by the file.
+  // A number takes at least a byte, so the file bounds the reserved memory.
   if (count > stored) fail("{} bytes are stored, too few for shape {}", stored, to_string(t.dims));
   out.resize(wanted);
   std::uint64_t n = 0;

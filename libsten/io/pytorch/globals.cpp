@@ -55,7 +55,7 @@ constexpr Row rows[] = {
     {"torch", "bool", TorchGlobal::dtype, DType::BOOL},
     {"torch", "complex64", TorchGlobal::dtype, DType::C64},
 
-    // What trainers leave beside the tensors.
+    // Saved by trainers beside tensors.
     {"torch", "Size", TorchGlobal::ignored},
     {"torch", "device", TorchGlobal::ignored},
     {"torch.torch_version", "TorchVersion", TorchGlobal::ignored},

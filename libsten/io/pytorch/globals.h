@@ -1,4 +1,4 @@
-// The names that a pickle of tensors may mention.
+// The Python globals that a pickle of tensors may name.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,16 +9,16 @@
 namespace sten {
 
 enum class TorchGlobal : std::uint8_t {
-  dict,             // called: a dict
+  dict,             // a call makes a dict
   tensor,           // (storage, offset, shape, strides, ...)
-  tensor_of_dtype,  // the same with the dtype behind two more; its storage is bytes
+  tensor_of_dtype,  // the same, with the dtype two arguments later; its storage is bytes
   parameter,        // (tensor, ...)
   typed_tensor,     // (function, type, its arguments, state)
   storage,          // a class with a dtype
-  bytes,            // the storage class without one
+  bytes,            // the storage class without a dtype
   dtype,            // torch.float32
   type,             // of a tensor
-  ignored,          // makes values that are not tensors; what it makes is not looked at
+  ignored,          // makes values without tensors, which are ignored
 };
 
 struct KnownGlobal {
@@ -26,7 +26,7 @@ struct KnownGlobal {
   std::optional<DType> dtype;
 };
 
-// Nothing where it is none of them.
+// None for an unknown global.
 std::optional<KnownGlobal> known_global(std::string_view module, std::string_view name);
 
 }  // namespace sten

@@ -9,7 +9,7 @@ namespace sten {
 namespace {
 
 using ValueId = std::uint32_t;
-// Python's own limit for what pickles itself is 1000.
+// Python's own pickler stops at 1000.
 constexpr std::size_t deepest_mark = 10'000;
 constexpr ValueId unset = ~ValueId{0};
 
@@ -89,7 +89,7 @@ class PickleReader {
     v.text = s;
     push(std::move(v));
   }
-  // Nothing below the last mark is taken as a value.
+  // Values below the last mark are not available.
   ValueId pop() {
     if (stack_.size() <= (marks_.empty() ? 0 : marks_.back()))
       bad("takes a value that is not there");
@@ -118,7 +118,7 @@ class PickleReader {
   }
   void add(PickleKind kind, const std::vector<ValueId>& items) {
     PickleValue& into = top();
-    // Sets and what else is not looked at take items, too.
+    // Sets and ignored objects accept items, too.
     const bool opaque = into.kind == PickleKind::other || into.kind == PickleKind::call;
     if (into.kind != kind && !(opaque && kind == PickleKind::list))
       bad(kind == PickleKind::dict ? "sets items of a value that is not a dict"
@@ -154,11 +154,11 @@ class PickleReader {
     const auto& given = out_.values[arguments].items;
     if (given.empty()) return dict;
     const PickleValue& pairs = out_.values[given[0]];
-    // What a defaultdict makes of keys that it lacks.
+    // The factory of a defaultdict.
     if (given.size() == 1 && pairs.kind == PickleKind::global) return dict;
     if (given.size() != 1 || pairs.kind != PickleKind::list)
       bad("makes a dict of a value that is not a list");
-    // An item of a list takes a byte at least, so all lists once are no more than that.
+    // An item of a list takes at least a byte, which bounds one copy of all lists.
     copied_ += pairs.items.size();
     if (copied_ > text_.size()) bad("makes dicts of one list again and again");
     for (const ValueId pair : pairs.items) {
@@ -182,7 +182,7 @@ class PickleReader {
       bad(fmt::format("takes value {} of its memo, which is not there", key));
     push_again(memo_[key]);
   }
-  // A two's complement number; one above 64 bits is nothing that tensors need.
+  // A two's complement integer. Integers above 64 bits are not needed for tensors.
   void push_long(std::string_view s) {
     if (s.size() > 8) return push(PickleKind::other);
     std::uint64_t v = !s.empty() && s.back() < 0 ? ~std::uint64_t{0} : 0;
@@ -203,7 +203,7 @@ class PickleReader {
   std::size_t remembered_ = 0, copied_ = 0;  // values of the memo; items of lists made dicts
 };
 
-// One opcode; false behind the last one. The letters are the opcodes themselves.
+// Executes one opcode; false after the last one. Letters are the opcodes themselves.
 bool PickleReader::step() {
   op_ = at_;
   const unsigned op = byte();

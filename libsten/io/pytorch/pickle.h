@@ -1,4 +1,4 @@
-// Python pickles as torch.save() writes them, read as data: nothing is ever called.
+// Reader of Python pickles written by torch.save(), as data: never calls anything.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace sten {
 
-// What a value of a pickle is. `call` is what a constructor was given, [callable, arguments].
+// The kind of a value. `call`: the call of a constructor, [callable, arguments].
 enum class PickleKind : std::uint8_t {
   none,
   boolean,
@@ -30,27 +30,27 @@ enum class PickleKind : std::uint8_t {
 struct PickleValue {
   PickleKind kind = PickleKind::other;
   KnownGlobal global = {};           // of a global
-  std::int64_t integer = 0;          // of a boolean too
+  std::int64_t integer = 0;          // of an integer or a boolean
   std::string_view text;             // of a text
-  std::vector<std::uint32_t> items;  // numbers of values; of a dict: key, value, key, value, ...
+  std::vector<std::uint32_t> items;  // indices of values; of a dict: key, value, key, value, ...
 };
 
 struct Pickle {
   std::deque<PickleValue> values;
   std::uint32_t root = 0;
-  std::size_t size = 0;  // bytes that it takes, its end included
+  std::size_t size = 0;  // bytes of the pickle, including its end
 
   const PickleValue& operator[](std::uint32_t i) const { return values[i]; }
 };
 
-// State dicts of 100,000 tensors stay below both.
+// State dicts of 100,000 tensors are below both limits.
 inline constexpr std::size_t max_pickle_bytes = 64'000'000, max_pickle_values = 3'000'000;
 
-// Reads the pickle at the beginning of `bytes`, protocols 2 to 5, with the opcodes that containers,
-// numbers, texts and tensors need (Python's Lib/pickletools.py). Texts borrow from `bytes`. `name`
-// begins messages. Time and memory are linear in the size of `bytes`. Error for any other opcode, for
-// stack and memo misused, for items put into what takes none, for globals that known_global() does not
-// have, for more than `most` values, and for lists that become a dict again and again.
+// Reads the pickle at the start of `bytes`, protocols 2 to 5, with the opcodes for containers,
+// numbers, texts and tensors (Python's Lib/pickletools.py). Texts borrow from `bytes`. `name`
+// starts messages. Time and memory are linear in the size of `bytes`. Error for other opcodes;
+// misuse of stack and memo; items added to a value that takes none; globals unknown to
+// known_global(); more than `most` values; and lists that are converted to dicts repeatedly.
 Pickle read_pickle(std::span<const std::byte> bytes, const std::string& name,
                    std::size_t most = max_pickle_values);
 

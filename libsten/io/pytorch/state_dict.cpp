@@ -14,14 +14,14 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// How deep dicts may lie in dicts.
+// Limit of nested dicts.
 constexpr int deepest_dict = 32;
 constexpr std::uint32_t uncounted = ~std::uint32_t{0};
-// What the names of a file may take besides four times its size.
+// Bytes of names allowed beyond four times the file size.
 constexpr std::uint64_t free_name_bytes = 16'000'000;
-// Tied weights and views may have this many times the bytes of their file, and some more.
+// Limits of the bytes of tied weights and views: a multiple of the file size, and a constant.
 constexpr std::uint64_t most_copies = 32, free_copy_bytes = 64'000'000;
-// Of what makes a tensor; PyTorch's functions take 7 and 8.
+// Of a tensor's constructor; PyTorch's functions take 7 and 8.
 constexpr std::size_t most_arguments = 16;
 
 class StateDictReader {
@@ -72,8 +72,8 @@ class StateDictReader {
     }
   }
 
-  // Whether it has rows and columns: a loss, the best accuracy and the state of a random generator,
-  // which trainers save beside the model, have none.
+  // Whether the tensor is of rank 2 or more: a loss, the best accuracy and the state of a random
+  // generator, which trainers save beside the model, are not.
   bool is_weight(const PickleValue& v) const {
     const PickleValue* t = &v;
     for (int depth = 0; depth < 3 && is_tensor(*t); ++depth) {
@@ -94,14 +94,14 @@ class StateDictReader {
     return false;
   }
 
-  // The model in what a trainer saved; nullptr: the dict is one itself.
+  // The model in a trainer's file; nullptr if the dict itself is the model.
   std::pair<std::string_view, const PickleValue*> model_in(const PickleValue& root) const {
     const auto has_tensor = [&](const PickleValue& dict) {
       for (std::size_t i = 1; i < dict.items.size(); i += 2)
         if (is_tensor(p_[dict.items[i]])) return true;
       return false;
     };
-    std::unordered_set<const PickleValue*> without;  // a tensor
+    std::unordered_set<const PickleValue*> without;  // has a tensor
     for (std::size_t i = 1; i < root.items.size(); i += 2)
       if (is_weight(p_[root.items[i]])) return {};
     for (const std::string_view wanted :
@@ -117,8 +117,8 @@ class StateDictReader {
     return {};
   }
 
-  // The tensors of a value at any depth, a shared one once for each name; max_entries + 1 stands for
-  // more. Values may be shared, and hold themselves: each is counted once.
+  // The number of tensors in a value at any depth, a shared tensor counting once per name;
+  // max_entries + 1 means more. Values may be shared and cyclic, and are visited once.
   std::uint32_t tensors_in(std::uint32_t id, int depth = 0) {
     const PickleValue& v = p_[id];
     if (is_tensor(v)) return 1;
@@ -134,7 +134,7 @@ class StateDictReader {
     return counted_[id];
   }
 
-  // Adds every tensor in a dict, list or tuple, at any depth.
+  // Adds all tensors in a dict, list or tuple, at any depth.
   void walk(const PickleValue& v, const std::string& path) {
     walked_ += v.items.size();
     if (walked_ > max_pickle_values) fail("{}: dicts share their values without end", file_);
@@ -198,7 +198,7 @@ class StateDictReader {
     return out;
   }
 
-  // Tied weights and views of one another; the bytes of a view may have gaps.
+  // Adds notes on tied weights and views that share bytes; the bytes of a view may have gaps.
   void note_shared() {
     std::vector<std::size_t> order(out_.tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -207,7 +207,7 @@ class StateDictReader {
     });
     std::string first;
     std::size_t shared = 0;
-    const TorchTensor* reach = nullptr;  // the tensor that goes furthest so far
+    const TorchTensor* reach = nullptr;  // the tensor with the greatest end so far
     for (const std::size_t i : order) {
       const TorchTensor& t = out_.tensors[i];
       if (t.begin == t.end) continue;
@@ -222,11 +222,11 @@ class StateDictReader {
         shared > 1 ? fmt::format(" and {} more pair{}", shared - 1, shared > 2 ? "s" : "") : ""));
   }
 
-  // What a constructor makes of its arguments.
+  // The tensor that a constructor makes from its arguments.
   TorchTensor tensor(const PickleValue& call, int depth) {
     const TorchGlobal what = global_of(call)->global.what;
     const PickleValue& arguments = p_[call.items[1]];
-    // A parameter holds a tensor, which holds no parameter.
+    // A parameter holds a tensor, but no parameter.
     if (depth > 2) fail("is a tensor within a tensor without end");
     if (what == TorchGlobal::parameter) {
       const PickleValue& inner = item(arguments, 0, PickleKind::call, "tensor");
@@ -234,7 +234,7 @@ class StateDictReader {
       return tensor(inner, depth + 1);
     }
     if (what == TorchGlobal::typed_tensor) {
-      // As it is called: a function and its arguments in a tuple of their own.
+      // A function and its arguments in a tuple.
       const PickleValue& f = item(arguments, 0, PickleKind::global, "constructor");
       const PickleValue& given = item(arguments, 2, PickleKind::tuple, "arguments");
       return plain(f.global.what, given);
@@ -242,7 +242,7 @@ class StateDictReader {
     return plain(what, arguments);
   }
 
-  // "neg" or "conj" where the dict behind a tensor's arguments sets it, else "".
+  // "neg" or "conj" if the dict after a tensor's arguments sets it, else "".
   std::string_view computed(std::uint32_t id) {
     const PickleValue& dict = p_[id];
     if (dict.kind != PickleKind::dict) return "";
@@ -260,7 +260,7 @@ class StateDictReader {
       fail("is made by an unsupported function: expected one that rebuilds a dense tensor");
     const PickleValue& storage = item(item(arguments, 0, PickleKind::persistent, "storage"), 0,
                                       PickleKind::tuple, "storage");
-    // 'storage', its class, the key of its record, a device, how many elements
+    // 'storage', its class, the key of its record, a device, the number of elements
     if (item(storage, 0, PickleKind::text, "storage").text != "storage")
       fail("its storage is missing");
     const KnownGlobal type = item(storage, 1, PickleKind::global, "storage's type").global;
@@ -271,7 +271,7 @@ class StateDictReader {
     if (storage.items.size() > 5 && p_[storage.items[5]].kind != PickleKind::none)
       fail("is a view of a storage as PyTorch had them before 0.4");
 
-    // Of a view whose numbers are others than those of its storage.
+    // Refuses views whose values differ from those of the storage.
     if (arguments.items.size() > most_arguments)
       fail("has {} arguments, more than {}", arguments.items.size(), most_arguments);
     for (const std::uint32_t id : arguments.items)
@@ -304,7 +304,7 @@ class StateDictReader {
       fail("repeats elements of its storage: {} bytes in a file of {}", bytes, file_bytes_);
     const std::int64_t offset = item(arguments, 1, PickleKind::integer, "offset").integer;
     if (offset < 0) fail("begins at element {}", offset);
-    // The last element that it reaches; `available` bounds each step, so nothing overflows.
+    // The last element of the tensor. `available` bounds each step, so that nothing overflows.
     const std::uint64_t room = static_cast<std::uint64_t>(stored) * width_of(*type.dtype) / width;
     std::uint64_t last = static_cast<std::uint64_t>(offset);
     const bool empty = std::find(t.shape.begin(), t.shape.end(), 0) != t.shape.end();
@@ -330,8 +330,8 @@ class StateDictReader {
   const std::uint64_t file_bytes_;
   const std::string& file_;
   StateDict out_;
-  std::vector<std::uint32_t> counted_;                            // tensors in a value
-  std::unordered_map<std::uint32_t, std::string_view> computed_;  // of dicts behind arguments
+  std::vector<std::uint32_t> counted_;                            // tensors per value
+  std::unordered_map<std::uint32_t, std::string_view> computed_;  // of dicts after arguments
   std::uint64_t walked_ = 0, name_bytes_ = 0, tensor_bytes_ = 0;
 };
 

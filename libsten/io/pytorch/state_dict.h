@@ -1,4 +1,4 @@
-// The tensors that a pickle of PyTorch describes.
+// The tensors in a pickle of PyTorch.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace sten {
 
-// Bytes of the file that hold a storage.
+// The bytes of a storage in the file.
 struct TorchRecord {
   std::uint64_t begin = 0, end = 0;
 };
-// PyTorch counts storages, or numbers them by their addresses.
+// PyTorch's keys are indices or addresses of storages.
 inline constexpr std::size_t max_storage_key_bytes = 256;
 using TorchRecords = std::unordered_map<std::string_view, TorchRecord>;  // by the storage's key
 
@@ -25,19 +25,19 @@ struct TorchTensor {
   std::string name;
   DType dtype = DType::F32;
   Shape shape, strides;              // strides in elements, none negative
-  std::uint64_t begin = 0, end = 0;  // bytes of the file from the first element to the last
+  std::uint64_t begin = 0, end = 0;  // range of the file from the first element to the last
 };
 
 struct StateDict {
   std::vector<TorchTensor> tensors;  // in the file's order
-  std::vector<std::string> notes;    // what was left out, each without the file's name
+  std::vector<std::string> notes;    // on skipped entries, without the file's name
 };
 
-// A tensor's name is its key; where dicts lie within dicts, the keys joined by dots. Of a trainer's
-// file only the model is read: the dict 'state_dict', 'model_state_dict', 'model', 'module' or
-// 'params', the first that there is where the outermost dict has no tensor itself. `file_bytes`
-// bounds the bytes of one tensor, and of all tensors and names together. Time and memory are linear
-// in the pickle's values. Error names the file and the tensor: for tensors that reach beyond their
+// Reads the tensors, named by their keys, or in nested dicts by keys joined with dots. Of a
+// trainer's file, reads only the model: the first existing dict of 'state_dict',
+// 'model_state_dict', 'model', 'module' and 'params', if the outermost dict has no tensor.
+// `file_bytes` bounds the bytes of each tensor, and of all tensors and names together. Time and
+// memory are linear in the number of values. Error with file and tensor for tensors beyond their
 // storage, storages beyond their record, and tensors that are not plain.
 StateDict read_state_dict(const Pickle& pickle, const TorchRecords& records,
                           std::uint64_t file_bytes, const std::string& file_name);

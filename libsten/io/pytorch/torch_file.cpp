@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// The pickled value 0x1950a86a20f9469cfc6c, with which files begin that are not archives.
+// The pickled value 0x1950a86a20f9469cfc6c, the magic number of files that are not archives.
 constexpr std::string_view old_mark = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv;
 
 std::string_view text_of(std::span<const std::byte> file) {
@@ -26,7 +26,7 @@ bool is_old(std::span<const std::byte> file) {
   std::string_view s = text_of(file);
   if (s.size() <= 2 || s[0] != '\x80') return false;
   s.remove_prefix(2);
-  // Protocols 4 and 5 put values into frames: an opcode and 8 bytes.
+  // Protocols 4 and 5 have frames: an opcode and 8 bytes.
   if (s[0] == '\x95') s.remove_prefix(std::min<std::size_t>(9, s.size()));
   return s.starts_with(old_mark);
 }
@@ -57,8 +57,8 @@ StateDict read_archive(std::span<const std::byte> file, const std::string& name)
   return read_state_dict(pickle, records, file.size(), name);
 }
 
-// A magic number, a version, a dict about the machine, the state dict, the storages' keys, each a
-// pickle; then each storage behind its number of elements.
+// Reads the format before archives: a magic number, a version, a dict about the machine, the state
+// dict and the storages' keys, each a pickle; then each storage after its number of elements.
 StateDict read_old(std::span<const std::byte> file, const std::string& name) {
   std::size_t at = 0, values = max_pickle_values;
   const auto next = [&] {
@@ -76,7 +76,7 @@ StateDict read_old(std::span<const std::byte> file, const std::string& name) {
     if (machine[facts[i]].text == "little_endian" && machine[facts[i + 1]].integer == 0)
       fail("{}: is big-endian", name);
   const Pickle pickle = next(), keys = next();
-  // Widths stand only in the state dict.
+  // Only the state dict has the widths.
   std::unordered_map<std::string_view, int> widths;
   for (const PickleValue& v : pickle.values) {
     if (v.kind != PickleKind::persistent) continue;

@@ -1,4 +1,4 @@
-// Files of torch.save(): .pt, .pth, .bin, .ckpt.
+// Reader of torch.save() files: .pt, .pth, .bin, .ckpt.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace sten {
 
-// Whether a file is one of torch.save(), of any version, or another zip archive.
+// Whether the file was written by any version of torch.save(), or is another zip archive.
 bool is_torch_file(std::span<const std::byte> file);
 
-// Reads the zip archive that PyTorch has written since 1.6, or the file of before, and calls
-// nothing. `file_name` begins messages. Error for what state_dict.h says, for storages beyond the
+// Reads the zip archive of PyTorch 1.6 and later, or the earlier format, as data: never calls
+// anything. `file_name` starts messages. Error as in state_dict.h, and for storages beyond the
 // file, compressed records, TorchScript programs and big-endian files.
 StateDict read_torch_file(std::span<const std::byte> file, const std::string& file_name);
 

@@ -15,7 +15,7 @@ constexpr std::uint32_t record_mark = 0x04034b50, entry_mark = 0x02014b50, end_m
                         end64_mark = 0x06064b50, locator64_mark = 0x07064b50;
 constexpr std::size_t record_size = 30, entry_size = 46, end_size = 22, end64_size = 56,
                       locator64_size = 20, longest_comment = 65535;
-// What stands for a value that the 64-bit field has.
+// Values that mean: see the 64-bit field.
 constexpr std::uint64_t in_other16 = 0xffff, in_other32 = 0xffffffff;
 
 class ZipReader {
@@ -93,14 +93,14 @@ class ZipReader {
     return {begin, begin + bytes, count};
   }
 
-  // `at` is an entry of the directory, which begins at `directory`.
+  // Reads the directory entry at `at`; the directory starts at `directory`.
   ZipRecord record(std::uint64_t at, std::string_view name, std::uint64_t directory) const {
     const auto bad = [&](std::string_view what) {
       fail("{}: record {} of the zip archive {}", name_, quote(name), what);
     };
     if (u16(at + 8) & 1) bad("is encrypted");
     std::uint64_t packed = u32(at + 20), size = u32(at + 24), start = u32(at + 42);
-    // The 64-bit fields that are there, in this order.
+    // The 64-bit fields, in this order, each only if needed.
     std::uint64_t extra = at + entry_size + name.size();
     const std::uint64_t extra_end = extra + u16(at + 30);
     while (extra_end - extra >= 4) {

@@ -1,8 +1,8 @@
 // Statistics of layer inputs in a safetensors file that any framework can write. A weight NAME has
 // these tensors, in F32 or F64:
-// NAME.squares  [in]: sum over samples of x_j^2
-// NAME.gram     [in, in]: sum of x x^T; its diagonal replaces missing squares
-// NAME.cross    [in, in]: sum of t x^T, t being the input in the dense model; optional
+//   NAME.squares  [in]: sum over samples of x_j^2
+//   NAME.gram     [in, in]: sum of x x^T; its diagonal replaces missing squares
+//   NAME.cross    [in, in]: sum of t x^T, t being the input in the dense model; optional
 #pragma once
 #include "libsten/calibrate/layer.h"
 #include "libsten/io/checkpoint.h"

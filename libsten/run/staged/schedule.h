@@ -20,10 +20,10 @@ struct Schedule {
 };
 
 // Parses a schedule:
-// iterative:from=a,to=b,step=d                    formulas: recipe/sparsity_schedule.h
-// linear|cubic|exponential:from=a,to=b,stages=T
-// layer-wise (or layerwise)                   to `sparsity` or the only structure
-// iterative with several structures           one per stage
+//   iterative:from=a,to=b,step=d                    formulas: recipe/sparsity_schedule.h
+//   linear|cubic|exponential:from=a,to=b,stages=T
+//   layer-wise (or layerwise)                   to `sparsity` or the only structure
+//   iterative with several structures           one per stage
 // `sparsity`: that of --sparsity; the final one without `to`, otherwise equal to `to`. Error
 // (usage) with the key.
 Schedule parse_schedule(const std::string& text, std::optional<double> sparsity,

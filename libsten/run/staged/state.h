@@ -1,11 +1,11 @@
 // The directory of a staged run. Each finished stage is whole or absent.
 //
-// run.json                the options that decide the result
-// stage-000/ stage.json   the command's loss on the input, if reported
-// stage-001/ stage.json   results of the stage and checksums of
-//            mask.safetensors
-//            model.safetensors, or model/
-// curve.svg               loss by sparsity, after the last stage
+//   run.json                the options that decide the result
+//   stage-000/ stage.json   the command's loss on the input, if reported
+//   stage-001/ stage.json   results of the stage and checksums of
+//              mask.safetensors
+//              model.safetensors, or model/
+//   curve.svg               loss by sparsity, after the last stage
 #pragma once
 #include <memory>
 #include <optional>
