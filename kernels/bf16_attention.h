@@ -53,7 +53,7 @@ struct Bf16AttentionTable {
 const Bf16AttentionTable& bf16_attention(std::int64_t lanes = panel_width);
 // Whether the table for active_isa() uses matrix tiles.
 bool has_tile_attention();
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const Bf16AttentionTable* bf16_attention_for(Isa isa, std::int64_t lanes = panel_width);
 
 }  // namespace sten::kernels

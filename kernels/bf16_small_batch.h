@@ -129,7 +129,7 @@ struct Bf16SmallBatchTable {
   const std::uint8_t* (*expand)(const Bf16Tiles& a, std::uint16_t* to, std::int64_t stride);
 };
 
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const Bf16SmallBatchTable* bf16_small_batch_for(Isa isa);
 // The table for active_isa().
 const Bf16SmallBatchTable& bf16_small_batch();

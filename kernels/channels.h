@@ -30,7 +30,7 @@ struct ChannelsTable {
 
 // The table for active_isa().
 const ChannelsTable& channels();
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const ChannelsTable* channels_for(Isa isa);
 
 }  // namespace sten::kernels

@@ -83,7 +83,7 @@ struct CsrTable {
                           float* sums);
 };
 
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const CsrTable* csr_gemm_for(Isa isa);
 // The table for active_isa().
 const CsrTable& csr_gemm();

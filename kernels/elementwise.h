@@ -87,7 +87,6 @@ struct MagnitudeSums {
   double all = 0, kept = 0;
 };
 
-// Kernels of one floating-point type.
 template <class U>
 struct FloatKernels {
   // Sums |x| over all elements and over those whose bit is set, in double. Element i is added to
@@ -140,7 +139,7 @@ struct ElementwiseTable {
 
 // The table for active_isa().
 const ElementwiseTable& elementwise();
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const ElementwiseTable* elementwise_for(Isa isa);
 
 }  // namespace sten::kernels

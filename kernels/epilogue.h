@@ -27,7 +27,7 @@ struct EpilogueTable {
   void (*stream_done)();
 };
 
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const EpilogueTable* epilogue_for(Isa isa);
 // The table for active_isa().
 const EpilogueTable& epilogue();

@@ -32,7 +32,6 @@ STEN_HOST_DEVICE inline float decode_small_float(std::uint32_t sign, std::uint32
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(v));
 }
 
-// Decodes IEEE binary16.
 STEN_HOST_DEVICE inline float decode_f16_bits(std::uint16_t h) {
   const std::uint32_t magnitude = h & 0x7fffu;
   return decode_small_float<5>(std::uint32_t{h & 0x8000u} << 16, magnitude, magnitude >= 0x7c00u);

@@ -36,7 +36,7 @@ struct FunctionsTable {
 
 // The table for active_isa().
 const FunctionsTable& functions();
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const FunctionsTable* functions_for(Isa isa);
 
 }  // namespace sten::kernels

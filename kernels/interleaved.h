@@ -52,7 +52,7 @@ struct InterleavedTable {
                           std::int64_t tokens, bool stream, float* y, std::int64_t ldy);
 };
 
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const InterleavedTable* interleaved_for(Isa isa);
 // The table for active_isa().
 const InterleavedTable& interleaved();

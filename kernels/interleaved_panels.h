@@ -22,7 +22,7 @@ struct InterleavedPanelsTable {
 
 // The table for active_isa(). lanes: panel_width or narrow_panel_width.
 const InterleavedPanelsTable& interleaved_panels(std::int64_t lanes = panel_width);
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const InterleavedPanelsTable* interleaved_panels_for(Isa isa, std::int64_t lanes = panel_width);
 
 }  // namespace sten::kernels

@@ -38,7 +38,7 @@ struct NmSampleTable {
                  float* sums);
 };
 
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const NmSampleTable* nm_sample_for(Isa isa);
 // The table for active_isa().
 const NmSampleTable& nm_sample();

@@ -41,7 +41,7 @@ struct NmSelectTable {
 
 // The table for active_isa().
 const NmSelectTable& nm_select();
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const NmSelectTable* nm_select_for(Isa isa);
 
 }  // namespace sten::kernels

@@ -62,7 +62,7 @@ struct NmgExactTable {
 
 // The table for active_isa().
 const NmgExactTable& nmg_exact();
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const NmgExactTable* nmg_exact_for(Isa isa);
 
 }  // namespace sten::kernels

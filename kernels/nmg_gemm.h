@@ -32,7 +32,6 @@ struct NmgRows {
   std::int64_t n, m, count;
   std::int64_t groups;  // of interleaved patterns
 
-  // First pattern of a group.
   std::int64_t first_of(std::int64_t group) const { return group * count / groups; }
 };
 
@@ -76,7 +75,7 @@ struct NmgGemmTable {
   bool (*supports_block_pairs)(std::int64_t n, std::int64_t m);
 };
 
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const NmgGemmTable* nmg_gemm_for(Isa isa);
 // The table for active_isa().
 const NmgGemmTable& nmg_gemm();

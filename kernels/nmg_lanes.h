@@ -32,7 +32,7 @@ struct NmgLanesTable {
   NmgLanesRun* run[nmg_most_columns];  // for 1, 2, ... columns
 };
 
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const NmgLanesTable* nmg_lanes_for(Isa isa);
 // The table for active_isa().
 const NmgLanesTable& nmg_lanes_table();

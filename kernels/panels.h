@@ -47,7 +47,7 @@ struct PanelsTable {
 
 // The table for active_isa(). lanes: panel_width or narrow_panel_width.
 const PanelsTable& panels(std::int64_t lanes = panel_width);
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const PanelsTable* panels_for(Isa isa, std::int64_t lanes = panel_width);
 
 }  // namespace sten::kernels

@@ -15,7 +15,7 @@ struct PeakTable {
   double (*run_int8)(std::int64_t rounds);
 };
 
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const PeakTable* peak_for(Isa isa);
 // The table for active_isa().
 const PeakTable& peak();

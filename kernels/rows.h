@@ -44,7 +44,7 @@ struct RowsTable {
 
 // The table for active_isa().
 const RowsTable& rows();
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const RowsTable* rows_for(Isa isa);
 
 }  // namespace sten::kernels

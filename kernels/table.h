@@ -56,7 +56,7 @@ class Tables {
     for (std::size_t i = 0; i < std::size(all_isas); ++i) tables_[i] = inherited(list, all_isas[i]);
   }
   Tables(const Tables&) = delete;
-  // The table for `isa`; nullptr unless has_isa(isa).
+  // nullptr unless has_isa(isa).
   const Table* of(Isa isa) const {
     return has_isa(isa) ? &tables_[static_cast<int>(isa)] : nullptr;
   }

@@ -68,7 +68,7 @@ struct TilesTable {
   TilesEach* each[2];
 };
 
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const TilesTable* tiles_for(Isa isa);
 // The table for active_isa().
 const TilesTable& tiles();

@@ -41,7 +41,7 @@ struct WinogradTable {
 
 // The table for active_isa().
 const WinogradTable& winograd();
-// The table for `isa`; nullptr unless has_isa(isa).
+// nullptr unless has_isa(isa).
 const WinogradTable* winograd_for(Isa isa);
 
 }  // namespace sten::kernels

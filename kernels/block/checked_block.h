@@ -21,7 +21,6 @@ class CheckedBlock : public Together<CheckedBlock> {
   // reads of uninitialized elements or beyond an array, and accesses between phases other than
   // read().
   const std::vector<std::string>& reports() const { return reports_; }
-  // Bytes of shared memory in use.
   std::size_t used() const { return layout_.used(); }
 
   template <class T>

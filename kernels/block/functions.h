@@ -17,7 +17,6 @@
 
 namespace sten::kernels {
 
-// An array of n elements.
 struct Elements {
   const void* x;
   int width;

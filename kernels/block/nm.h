@@ -128,7 +128,6 @@ struct NmUnpack {
     for (std::int64_t c = 0; c < unit.cols; c += m, from += n) {
       const std::int64_t size = unit.cols - c < m ? unit.cols - c : m;
       std::int64_t i = 0, next = packed.get(code, parts.position_bits);
-      // Returns the next element.
       const auto take = [&](std::int64_t p) {
         if (p != next) return U{0};
         const U v = from[i];

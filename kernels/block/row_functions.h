@@ -48,7 +48,6 @@ struct AttentionScores {
   std::int64_t steps[4];
 };
 
-// A tensor whose heads are split or merged.
 struct HeadsMove {
   const float* x;
   std::int64_t tokens, width;  // per head

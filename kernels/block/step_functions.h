@@ -28,7 +28,6 @@ struct SgdStep {
   bool is_nesterov;
 };
 
-// A weight and its optimizer state.
 struct AdamWElements {
   StepElements x;
   AdamWStep step;

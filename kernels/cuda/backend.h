@@ -78,7 +78,6 @@ struct Backend {
 
 // nullptr in a build without CUDA, or without a usable device.
 const Backend* backend();
-// Whether this build has CUDA support.
 bool is_built();
 // For tests: replaces the backend; nullptr restores the true one.
 void set_backend(const Backend*);

@@ -50,7 +50,6 @@ const Cublas& cublas() {
   return *loaded;
 }
 
-// A handle, and the stream that was last set for it.
 struct Started {
   cublasHandle_t handle;
   Stream stream = nullptr;
@@ -70,7 +69,6 @@ void with_handle(Stream stream, F&& f) {
                });
 }
 
-// Compute type for float operands.
 cublasComputeType_t compute_type(Factors factors) {
   switch (factors) {
     case Factors::tf32:

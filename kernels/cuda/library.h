@@ -72,7 +72,6 @@ class Handles {
   std::map<int, Handle> all_;
 };
 
-// Device memory that is freed with the object.
 class DeviceMemory {
  public:
   DeviceMemory() = default;

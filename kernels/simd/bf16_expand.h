@@ -9,7 +9,7 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-namespace {  // internal linkage: every file compiles it with its own target
+namespace {  // a copy per file, for its own target
 
 // Expands a tile at `from` to `to`, aligned to 64 bytes; returns the start of the next tile. Every
 // `rows_a_fetch`-th row prefetches the line `ahead` bytes after its values; 0: no prefetch.

@@ -10,7 +10,7 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-namespace {  // internal linkage: every file compiles it with its own target
+namespace {  // a copy per file, for its own target
 
 // The same interface as Bf16Interleaved16.
 struct Bf16Interleaved8 : Floats8 {

@@ -11,7 +11,7 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
-namespace {  // internal linkage: every file compiles it with its own target
+namespace {  // a copy per file, for its own target
 
 struct Bf16SmallBatch16 : simd::Bf16Interleaved16 {
   using Eight = simd::Bf16Interleaved8;

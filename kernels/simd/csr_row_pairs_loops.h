@@ -17,7 +17,6 @@ class CsrRowPairsLoops {
   static constexpr int step = width * L::lanes;
   static constexpr int line = 16;  // floats per cache line
 
-  // The sums of a row of C.
   struct Sums {
     Vec of[width];
 

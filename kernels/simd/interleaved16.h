@@ -7,7 +7,7 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
-namespace {  // internal linkage: every file compiles it with its own target
+namespace {  // a copy per file, for its own target
 
 struct Interleaved16 {
   using Vec = __m512i;

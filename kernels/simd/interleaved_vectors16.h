@@ -4,7 +4,7 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-namespace {  // internal linkage: every file compiles it with its own target
+namespace {  // a copy per file, for its own target
 
 // The same interface as InterleavedVectors8.
 struct InterleavedVectors16 : Bf16Interleaved16 {

@@ -4,7 +4,7 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-namespace {  // internal linkage: every file compiles it with its own target
+namespace {  // a copy per file, for its own target
 
 // The same interface as InterleavedVectors16.
 struct InterleavedVectors8 : Bf16Interleaved8 {

@@ -4,7 +4,7 @@
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-namespace {  // internal linkage: every file compiles it with its own target
+namespace {  // a copy per file, for its own target
 
 struct InterleavedVectorsBf16 : InterleavedVectors16 {
   static Words pack(Vec even, Vec odd) {

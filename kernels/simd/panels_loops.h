@@ -172,7 +172,6 @@ struct Panels : Math<L> {
     alignas(64) float most[lanes], all[lanes], factor[lanes];
   };
 
-  // Converts scores to weights.
   STEN_INLINE static void weigh(float* scores, Size count, Queries& queries) {
     for (Size at = 0; at < lanes; at += step) {
       Vec most[part], all[part];

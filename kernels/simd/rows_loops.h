@@ -81,7 +81,6 @@ struct Rows : Math<V> {
     return {near, rest, static_cast<float>(1 / deviation)};
   }
 
-  // Normalizes a vector to z.
   struct Normalizer {
     Vec mean, rest, by;
     explicit Normalizer(const RowMoments& s)

@@ -83,7 +83,6 @@ class Ring {
     }
   }
   bool copies() const { return !at_.at_end(); }
-  // Copies some rows of a step.
   template <int from, int count>
   void copy() {
     if (!copies()) return;
@@ -163,7 +162,6 @@ class Taken {
     taker_.take(taker_.self, block, part_++);
   }
 };
-// Leaves the sums in memory.
 template <int tiles, bool wide>
 struct InMemory {
   static constexpr std::int64_t size = 0;

@@ -18,7 +18,6 @@ struct Winograd : Math<V> {
   static constexpr float n0 = aa * bb, na = 2 * aa * (aa - bb), nb = 2 * bb * (bb - aa);
 
   STEN_INLINE static Vec times(Vec x, float by) { return V::mul(x, V::set(by)); }
-  // x * by + y
   STEN_INLINE static Vec plus(Vec x, float by, Vec y) { return V::fma(x, V::set(by), y); }
 
   // to = B^T d

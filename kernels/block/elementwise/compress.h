@@ -69,7 +69,6 @@ struct Compress : PackedSegments<U> {
   }
 };
 
-// Inverse of Compress.
 template <class U>
 struct Expand : PackedSegments<U> {
   using Base = PackedSegments<U>;

@@ -222,7 +222,6 @@ struct KeepAbove {
   }
 };
 
-// Sets all bits to 1 or to 0.
 struct FillBits {
   static constexpr int groups = segment_groups<std::uint8_t>;
   std::int64_t n;

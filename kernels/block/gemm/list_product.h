@@ -14,7 +14,6 @@
 
 namespace sten::kernels {
 
-// An entry of a list with its value.
 struct alignas(8) ListEntry {
   float value;
   std::int32_t row;  // of the tile

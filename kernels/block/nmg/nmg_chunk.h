@@ -9,7 +9,6 @@
 
 namespace sten::kernels {
 
-// A chunk of one row block.
 struct NmgBlockUnit {
   std::int64_t rows, cols;  // without padding
   std::int64_t offset;      // of the first element

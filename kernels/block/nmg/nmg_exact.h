@@ -76,7 +76,7 @@ class NmgExactBlock {
   // Assigns the best pattern to every strip, and none to strips of zeros; then finds prices if they
   // pay.
   STEN_DEVICE void choose_first() {
-    // Sums of differences must not overflow; the reference uses the same shift.
+    // As in the reference, against overflow of the sums of differences.
     int shift = 0;
     while (sizeof(T) == 4 && (cols_ + 15) / 16 * 2 >> shift > 8) ++shift;
     b_.for_each_thread([&](int t) {
@@ -145,7 +145,6 @@ class NmgExactBlock {
     }
   }
 
-  // Number of strips that exceed g in their patterns.
   STEN_DEVICE std::int64_t overflow(const Shared<std::int32_t>& size) {
     b_.for_each_thread([&](int t) {
       if (t == 0) sums_[0] = 0;
@@ -158,7 +157,7 @@ class NmgExactBlock {
     return static_cast<std::int64_t>(b_.read(sums_, 0));
   }
 
-  // Builds the strips of each pattern in ascending order, as NmgGroups.
+  // As NmgGroups::build().
   STEN_DEVICE void build_groups() {
     b_.for_each_thread([&](int t) {
       if (t != 0) return;
@@ -279,8 +278,7 @@ class NmgExactBlock {
         .pattern;
   }
 
-  // Moves one strip along each edge of the path. Along a path of one edge, moves all strips with
-  // the same loss, the lowest first, as long as the patterns remain overfull and underfull.
+  // Moves strips along the path to `sink` as the reference does, the lowest first among equals.
   STEN_DEVICE void move_along(std::int64_t sink) {
     b_.for_each_thread([&](int t) {
       if (t != 0) return;
@@ -320,8 +318,7 @@ class NmgExactBlock {
     known_[q] = 0;
   }
 
-  // Assigns strips without a pattern, including padding, to patterns with room, both in ascending
-  // order.
+  // As NmgGroups::fill_up().
   STEN_DEVICE void fill_up() {
     b_.for_each_thread([&](int t) {
       if (t != 0) return;

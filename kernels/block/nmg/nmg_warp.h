@@ -77,7 +77,6 @@ class NmgWarpFit {
  public:
   static constexpr int width = 32 * K;
 
-  // The strips of a thread, and its pattern.
   struct Lane {
     Key key[K][C], own[K], other[K];
     Int pattern[K];
@@ -151,7 +150,7 @@ class NmgWarpFit {
     return all;
   }
   STEN_DEVICE void price(Lanes& lanes) {
-    // Sums of differences must not overflow; the reference uses the same shift.
+    // As in the reference, against overflow of the sums of differences.
     int shift = 0;
     while ((f_.strips() + 15) / 16 * 2 >> shift > 8) ++shift;
     const auto gaps = [&](int t) {
@@ -214,7 +213,6 @@ class NmgWarpFit {
     });
   }
 
-  // Number of strips that exceed g in their patterns.
   template <class Of>
   STEN_DEVICE Int overflow(Lanes& lanes, const Of& of) {
     return b_.sum([&](int t) {
@@ -353,8 +351,7 @@ class NmgWarpFit {
     }
   }
 
-  // Moves one strip along each edge of the path. Along a path of one edge, moves all strips with
-  // the same loss, the lowest first, as long as the patterns remain overfull and underfull.
+  // Moves strips along the path to `sink` as the reference does, the lowest first among equals.
   STEN_DEVICE void move_along(Lanes& lanes, Int sink) {
     Int from = b_.read(via_, sink);
     if (b_.read(via_, from) < 0) {
@@ -399,7 +396,7 @@ class NmgWarpFit {
     known_ &= ~(1u << p | 1u << q);
   }
 
-  // Assigns strips without a pattern to patterns with room, both in ascending order.
+  // As NmgGroups::fill_up().
   STEN_DEVICE void fill_up(Lanes& lanes) {
     b_.for_each_thread([&](int t) {
       if (t < C) size_[t] = lanes(t).size;

@@ -44,7 +44,6 @@ struct MoveHeads {
   }
 };
 
-// One row of the scores.
 struct ScoresRow {
   std::int64_t n;            // keys before the causal limit
   const std::int64_t* seen;  // or nullptr

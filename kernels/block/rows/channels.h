@@ -29,7 +29,6 @@ struct StoreMoments {
   }
 };
 
-// The mean of channel i.
 STEN_DEVICE inline double mean_of(const ChannelNorm& c, std::int64_t i) {
   return c.moments ? c.moments[i] : static_cast<double>(c.mean[i]);
 }

@@ -43,7 +43,6 @@ STEN_DEVICE inline bool has_element(const PoolAxis& a, std::int32_t o, std::int3
   return a.is_adaptive || a.dilation == 1 || (i + a.before - o * a.stride) % a.dilation == 0;
 }
 
-// A position along three axes.
 struct PoolPosition {
   std::int32_t image, at[3];
 };
@@ -56,7 +55,6 @@ STEN_DEVICE inline std::int32_t pixels_of(const Pools& p) {
   return p.axes[0].size * p.axes[1].size * p.axes[2].size;
 }
 
-// The window of an output position.
 struct PoolWindow {
   PoolRun runs[3];
   std::int64_t image;  // first pixel of the image
