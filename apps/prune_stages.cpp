@@ -12,7 +12,8 @@ constexpr const char* staged_pruning = "Staged pruning";
 
 void add_stages(CLI::App& app, StagedOptions& o) {
   app.add_option("--schedule", o.schedule,
-                 "Prune in stages: iterative:, linear:, cubic:, exponential: or layer-wise\n"
+                 "Prune in stages: iterative, linear, cubic or exponential with parameters, or "
+                 "layer-wise\n"
                  "- iterative:from=,to=,step=: a fixed step of sparsity. With nm and nmg, repeat "
                  "--structure, one for each stage.\n"
                  "- linear:, cubic: or exponential:from=,to=,stages=: a curve of sparsity.\n"

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     };
     list("--shape", o->shapes, "SHAPE",
          "MxKxN (gemm, dispatch), RxK (convert), LAYERSxHIDDENxVOCABULARY of a BERT (others), or a "
-         "name; repeatable\n"
+         "name such as bert-ffn-in or resnet-50; repeatable\n"
          "- gemm, convert, dispatch: bert-ffn-out (768x3072x4096 as in the paper; default), "
          "bert-ffn-in (3072x768x4096), bert-attention (768x768x4096), or numbers as in "
          "768x3072x4096 and 768x3072.\n"

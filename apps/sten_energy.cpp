@@ -32,8 +32,10 @@ int main(int argc, char** argv) {
                    "divided by the sum of all magnitudes.")
         ->type_name("FILE")
         ->group(groups::common);
-    sten::app::allow_percent(app.add_option("--min-energy", o->min_energy,
-                                            "Exit with 3 if the total energy is below X, 0 to 1"))
+    sten::app::allow_percent(
+        app.add_option("--min-energy", o->min_energy,
+                       "Exit with 3 if the total energy, the kept fraction of the "
+                       "original's magnitude, is below X, 0 to 1"))
         ->type_name("X")
         ->group(groups::checks);
     sten::app::allow_percent(

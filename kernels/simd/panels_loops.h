@@ -1,4 +1,5 @@
-// The loops of kernels/panels.h. Compiled once per ISA, for the includer's STEN_TARGET.
+// The loops of kernels/panels.h: attention, layer normalization and products. Compiled once per
+// ISA, for the includer's STEN_TARGET.
 #pragma once
 #include <algorithm>
 #include <limits>
