@@ -85,7 +85,7 @@ Line line_of(const fs::path& path, const std::string& name) {
 enum class Next { inside, past, stop };
 
 // Calls f(relative name, path) for all entries below, except the manifest. A directory precedes its
-// contents, which are skipped if f returns false.
+// contents, which Next::past skips.
 template <class F>
 void for_each_entry(const std::string& directory, F&& f) {
   std::error_code error;

@@ -3,8 +3,7 @@
 
 namespace sten {
 
-inline constexpr const char* run_manifest_name =
-    "run.json";  // manifest of the files that the run wrote
+inline constexpr const char* run_manifest_name = "run.json";  // manifest of the run's files
 inline constexpr const char* run_checkpoints_name = "checkpoints";
 inline constexpr const char* run_metrics_name = "metrics.jsonl";
 inline constexpr const char* run_summary_name = "summary.json";

@@ -10,7 +10,7 @@
 
 namespace sten {
 
-// Runs tasks in order. If threads() is 1, and after a failed task, push() runs tasks itself.
+// Runs tasks in order. If threads() is 1, push() runs the tasks. No task runs after a failed one.
 class WriteQueue {
  public:
   // `max_pending`: limit of the bytes that wait to be written.

@@ -1,23 +1,23 @@
-// What a state dict has beside the weights that a graph computes with.
+// Buffers: tensors of a state dict that are not weights of the graph.
 #pragma once
 #include "libsten/train/task.h"
 
 namespace sten {
 
-// Of the checkpoint that training starts from.
+// Buffers of the checkpoint that training starts from.
 class Buffers {
  public:
   explicit Buffers(const Task& task);
 
-  // Tensors by their names in the checkpoint, for save_weights(): those that training leaves alone,
-  // num_batches_tracked of batch norms after so many more batches, and weights under further names
-  // where the checkpoint has them twice.
+  // Returns tensors by their names in the checkpoint, for save_weights(): untrained tensors,
+  // num_batches_tracked of batch norms after `batches` more batches, and copies of weights under
+  // the other names that the checkpoint has for them.
   NamedValues<Tensor> after(Index batches, const NamedValues<Tensor>& weights) const;
 
  private:
   NamedValues<Tensor> values_;                        // in memory of their own
-  std::vector<std::string> counts_;                   // of them: batches of followed statistics
-  std::map<std::string, std::string> further_names_;  // of weights
+  std::vector<std::string> counts_;                   // counts of batches of running statistics
+  std::map<std::string, std::string> further_names_;  // other names of weights
 };
 
 }  // namespace sten

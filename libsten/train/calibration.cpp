@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// Without the loss.
+// The graph without the loss.
 Graph up_to_logits(const Graph& g) {
   GraphParts parts = g.parts();
   prune_to_outputs(parts, {g.outputs().front()});
@@ -22,7 +22,7 @@ NamedValues<Tensor> calibrated_weights(const Task& task, const NamedValues<Tenso
                                        const LayerOptions& how, Index rows, Index first) {
   const Graph graph = up_to_logits(task.evaluation_graph());
   std::vector<NamedValues<Tensor>> batches;
-  // The last batch of an epoch may have fewer rows than others, and one without predictions has none.
+  // The last batch of an epoch can have fewer rows, and batches without predictions have none.
   const Index most = first + rows + task.steps_per_epoch();
   Index seen = 0;
   for (Index step = first; seen < rows && step < most; ++step)

@@ -1,4 +1,4 @@
-// Weights in training that are pruned by what goes into their layers.
+// Calibration of weights during training.
 #pragma once
 #include <map>
 
@@ -9,8 +9,8 @@ namespace sten {
 
 using LayerOptions = std::map<std::string, CalibratedOptions, std::less<>>;
 
-// What the weights in `how` become, dense, where the model with `weights`, dense, computes as many
-// batches of steps from `first` on as have at least so many rows: see prune_along().
+// Returns the new dense values of the weights in `how`. Runs the model with the dense `weights` on
+// the batches of steps from `first` on, until at least `rows` rows; see prune_along().
 NamedValues<Tensor> calibrated_weights(const Task& task, const NamedValues<Tensor>& weights,
                                        const LayerOptions& how, Index rows, Index first);
 

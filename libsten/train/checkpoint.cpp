@@ -101,7 +101,7 @@ void write_json(const OutputDirectory& to, const TrainState& state, const RunMan
   out->commit();
 }
 
-// A model file of that directory, by either name.
+// Opens the model file of the directory, under either name.
 Checkpoint open_model(const fs::path& directory) {
   const fs::path sparse = directory / sten_name(model_file);
   return Checkpoint::open(fs::exists(sparse) ? sparse : directory / model_file);

@@ -1,24 +1,24 @@
-// The data of a recipe, as a task takes them.
+// The data of a recipe as batches of a task.
 #pragma once
 #include "libsten/train/imported.h"
 #include "libsten/train/task.h"
 
 namespace sten {
 
-// Any rows for a perceptron of the recipe's sizes: inputs "x" [B, features] and "labels".
+// Rows for a perceptron of the recipe's sizes: inputs "x" [B, features] and "labels".
 std::shared_ptr<TaskData> read_example_data(const Recipe& r);
-// Images for a model that takes so many channels and tells so many classes apart: inputs "x"
-// [B, H, W, channels] and "labels". Arrays are [N, H, W, C], or [N, H, W] of one channel.
+// Images for a model with `channels` and `classes`: inputs "x" [B, H, W, channels] and "labels".
+// Arrays are [N, H, W, C], or [N, H, W] of one channel.
 std::shared_ptr<TaskData> read_image_data(const Recipe& r, Index channels, Index classes);
-// Rows by the inputs of an ONNX model, each in the dtype and shape that the model takes.
+// Rows for the inputs of an ONNX model, in the dtype and shape of each input.
 std::shared_ptr<TaskData> read_example_data(const Recipe& r, const ImportedModel& m);
 
 // masked-text for a BERT: the inputs of bert(), with `selected` and `loss`. `vocabulary` and
-// `positions` are how many ids and places the model has.
+// `positions`: the numbers of ids and positions of the model.
 std::shared_ptr<TaskData> read_text_data(const Recipe& r, Index vocabulary, Index positions);
-// labelled-text or labelled-words for a BERT: the inputs of bert(), with `mask` and `loss`, and what
-// labels are called, by their numbers. `labels` are those of the model; where it has none, they are
-// those of the data: integers from 0 up unchanged, else in the order of their bytes.
+// labelled-text or labelled-words for a BERT: the inputs of bert(), with `mask` and `loss`, and the
+// names of labels by index. `labels`: the model's names; if empty, the names in the data: integers
+// from 0 in numeric order, otherwise in byte order.
 struct LabelledData {
   std::shared_ptr<TaskData> data;
   std::vector<std::string> labels;
@@ -27,8 +27,8 @@ LabelledData read_labelled_data(const Recipe& r, Index vocabulary, Index positio
                                 const std::vector<std::string>& labels);
 // text for a GPT: the inputs of gpt(), with `loss`. `vocabulary` and `positions` as above.
 std::shared_ptr<TaskData> read_next_token_data(const Recipe& r, Index vocabulary, Index positions);
-// masked-text for an ONNX model of text: "input_ids" [B, T], and where it has them
-// "attention_mask" of ones, "token_type_ids" of zeros and "position_ids" from 0 on.
+// masked-text for an ONNX language model: "input_ids" [B, T] and, if the model has them,
+// "attention_mask" of ones, "token_type_ids" of zeros and "position_ids" from 0.
 std::shared_ptr<TaskData> read_text_data(const Recipe& r, const ImportedModel& m);
 
 }  // namespace sten

@@ -7,7 +7,7 @@
 namespace sten {
 namespace {
 
-// For messages: the sign of NaN depends on who computed it.
+// For messages: the sign of NaN differs between devices.
 double unsigned_nan(double v) { return std::isnan(v) ? std::abs(v) : v; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Losses and norms of steps that a device has computed and nobody has read back yet.
+// Deferred metrics: losses and norms of steps on a device, which are read back later.
 #pragma once
 #include <vector>
 
@@ -6,19 +6,20 @@
 
 namespace sten {
 
-// Error that names the step where the number is not finite.
+// Error with the step if the loss is not finite.
 void check_loss(Index step, double loss);
 void check_norm(Index step, double norm);
 
 class DeferredMetrics {
  public:
-  // Of as many steps at a time, and parts of a batch.
+  // For so many steps, and parts of a batch.
   DeferredMetrics(Index steps, Index parts);
 
   void begin(Index step);
-  // One number on the device, of a part of the batch, which has this share of it.
+  // Adds the loss of a part of the batch, a scalar on the device. `share`: the part's share of the
+  // batch.
   void add_loss(const Tensor& loss, double share);
-  // Where the device is to write that of the step's gradients.
+  // Where the device writes the norm of the step's gradients.
   double* norm_destination();
 
   bool is_full() const { return std::ssize(pending_) == steps_; }
@@ -26,8 +27,8 @@ class DeferredMetrics {
   struct Metrics {
     double loss = 0, norm = 0;
   };
-  // Of the last step; waits for it. Error for the first step whose numbers are not finite, also when
-  // it is asked again.
+  // Waits for the last step and returns its metrics. Error for the first step with a loss or norm
+  // that is not finite, also in later calls.
   Metrics read();
 
  private:

@@ -11,10 +11,10 @@
 namespace sten {
 namespace {
 
-constexpr Index measured_size = Index{1} << 20;  // some pieces of a transport's at once
-constexpr int rounds = 3;                        // the first of which prepares
+constexpr Index measured_size = Index{1} << 20;  // several segments of a transport
+constexpr int rounds = 3;                        // including one warm-up
 
-// What this rank's environment wants.
+// The setting of this rank's environment.
 enum class Wish : std::uint64_t { host, measure, device };
 Wish own_wish() {
   const char* text = std::getenv("STEN_MPI_CUDA");
@@ -22,7 +22,7 @@ Wish own_wish() {
   return said == "0" ? Wish::host : said == "1" ? Wish::device : Wish::measure;
 }
 
-// Of a sum whose end is on the device again, on the slowest rank.
+// Time of a sum whose result is back on the device, on the slowest rank.
 std::uint64_t nanoseconds(Communicator& ranks, Tensor gradient, bool from_device) {
   using namespace std::chrono;
   wait_for_cuda();

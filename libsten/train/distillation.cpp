@@ -11,7 +11,7 @@
 namespace sten {
 namespace {
 
-// The loss of a task's graph compares its two inputs: rows of logits, and labels.
+// The loss of a task's graph has two inputs: logits and labels.
 const Node& loss_of(const Graph& g) { return *g.find_node(g.outputs().back()); }
 
 std::string input_for(const std::string& value) { return "teacher." + value; }
@@ -48,13 +48,13 @@ class Builder {
     g_.nodes.push_back({name, op, std::move(inputs), std::move(attributes)});
     return name;
   }
-  // A value may be compared in two ways.
+  // A value may be compared in two terms.
   std::string from_teacher(const std::string& value) {
     std::string name = input_for(value);
     if (std::ranges::count(g_.inputs, name) == 0) g_.inputs.push_back(name);
     return name;
   }
-  // The last term with this weight, and those before it.
+  // Adds the term with this weight to the sum of the previous terms.
   void add(const std::string& term, double weight) {
     const std::string scaled =
         weight == 1 ? term

@@ -13,13 +13,13 @@
 namespace sten {
 namespace {
 
-// An array of a recipe, and the file that it is from; printable.
+// An array of a recipe, and its file; printable.
 struct NamedArray {
   Dense x;
   std::string file;
 };
 
-// The input's shape where rows have as many numbers, whatever the file calls their axes.
+// The input's shape if the rows have as many elements, whatever their axes are in the file.
 Shape shape_for(const OnnxPort& to, const NamedArray& a) {
   const Shape& given = a.x.extents;
   if (!to.shape) return given;
@@ -101,7 +101,7 @@ const OnnxPort* find_port(const ImportedModel& m, const std::string& name) {
              suggestion(name, names), name_list(names));
 }
 
-// The input that features are for: the one that is named, or that nothing else is given for.
+// The input for features: the named one, or the only one without an array.
 const OnnxPort& input_of_features(const DataRecipe& d, const ImportedModel& m) {
   if (!d.input.empty()) {
     if (const OnnxPort* p = find_port(m, d.input)) return *p;
@@ -171,7 +171,7 @@ Dense input_of(const ExampleColumn& c, std::span<const Index> rows, std::optiona
                  : rows_of(c.values, rows, c.shape);
 }
 
-// Images for the input of a model, which takes them with channels first if it is an ONNX model.
+// Images for an input of a model. ONNX models take channels first.
 ExampleColumn images_for(const OnnxPort& to, const NamedArray& a, const Recipe& r,
                          const ImportedModel& m) {
   check_open_batch(to, m.name);

@@ -1,4 +1,4 @@
-// Arrays with a row for each example, by the inputs of a model that they are for.
+// Arrays of examples, one row each, for the inputs of a model.
 #pragma once
 #include <span>
 
@@ -10,7 +10,7 @@
 
 namespace sten {
 
-// Of features, which become scale * x + shift in F32.
+// Converts features x to scale * x + shift in F32.
 struct ExampleScale {
   float scale = 1, shift = 0;
   static ExampleScale of(const DataRecipe& d) {
@@ -18,38 +18,39 @@ struct ExampleScale {
   }
 };
 
-// Of images [N, H, W, C], which are normalised by channel, and augmented in training.
+// Normalizes images [N, H, W, C] by channel, and augments them in training.
 struct ImageInput {
   ChannelScale scale;
   Augmentation augmentation;
   bool channels_first = false;
 
   bool is_augmented() const { return augmentation.crop_padding > 0 || augmentation.mirror; }
-  // Error (usage) where a list of the recipe is not one of its channels.
+  // Error (usage) if a list of the recipe has not one value per channel.
   static ImageInput of(const Recipe& r, Index channels);
 };
-// Whether they are images, or the recipe asks for what only images have.
+// Whether the data are images, or the recipe has options of images.
 bool are_images(const DataRecipe& d);
 
 struct ExampleColumn {
   std::string input;
   Dense values;                       // [N, ...]
-  Shape shape;                        // of a batch, but for its first extent
-  std::optional<ExampleScale> scale;  // none: values are of the dtype that the input takes
-  std::optional<ImageInput> image{};  // instead
+  Shape shape;                        // of a batch, without its first extent
+  std::optional<ExampleScale> scale;  // none: values have the input's dtype
+  std::optional<ImageInput> image{};  // if images
 };
 
 struct ExampleColumns {
   std::vector<ExampleColumn> inputs;
   std::string labels_input;
-  Dense labels;  // [N, ...], I64; ignored_label does not count
+  Dense labels;  // [N, ...], I64; ignored_label is not counted
 
-  // `epoch`: those of training in it, augmented; row i of N is number epoch * N + i.
+  // Returns a part of a batch. `epoch`: augments for training in this epoch; row i of N has number
+  // epoch * N + i.
   BatchPart part(std::span<const Index> rows, std::optional<Index> epoch = {}) const;
 };
 
-// Those inputs of the model that the recipe has files for, and `features`, which are given for
-// one more if there is any. Error with the file, and the input, where something does not fit.
+// Columns for the inputs of the model: arrays that the recipe names, and `features` for one more
+// input, if any. Error with file and input if an array does not fit.
 ExampleColumns imported_columns(const Recipe& r, const ImportedModel& m, const Dense& labels,
                                 const std::string& labels_name, const Dense* features,
                                 const std::string& features_name);

@@ -14,7 +14,7 @@ namespace {
 
 class ExampleData final : public TaskData {
  public:
-  // `test` where there are rows of their own for it.
+  // `test`: rows of a separate test set.
   ExampleData(const Recipe& r, ExampleColumns columns, std::optional<ExampleColumns> test = {})
       : columns_(std::move(columns)), test_(std::move(test)), accumulate_(r.accumulate) {
     for (const ExampleColumns* all : {&columns_, test_ ? &*test_ : nullptr}) {
@@ -67,11 +67,11 @@ class ExampleData final : public TaskData {
   std::optional<ExampleColumns> test_;
   Index accumulate_;
   std::uint64_t content_ = 0;
-  // They remember the order of an epoch.
+  // Cache the order of an epoch.
   mutable std::optional<RowBatches> train_, measured_[3];
 };
 
-// Columns of a model with an input "x"; `column(examples)` makes that.
+// Columns of a model with an input "x", which `column(examples)` makes.
 template <class F>
 std::shared_ptr<TaskData> data_of(const Recipe& r, const RecipeExamples& read, F&& column) {
   const auto columns = [&](const Examples& e) {
@@ -133,7 +133,7 @@ std::shared_ptr<TaskData> read_image_data(const Recipe& r, Index channels, Index
 
 namespace {
 
-// What stands for the labels of data that have none: as many as the logits of these rows have.
+// Dummy labels for data without labels, in the shape of the logits' rows.
 Dense no_labels(const Dense& rows, const ImportedModel& m) {
   Shape shape{rows.extents.empty() ? 0 : rows.extents[0]};
   if (m.logits.shape)

@@ -67,7 +67,8 @@ std::vector<F1Counts> F1Scorer::count_classes(const std::vector<Index>& got,
   return all;
 }
 
-// Begin, end, and a tag of the type. An I- that nothing begins begins a span, as conlleval has it.
+// [start, end, type] of each span. As in conlleval, an I- without a preceding tag of its type
+// starts a span.
 std::vector<std::vector<Index>> F1Scorer::spans(const std::vector<Index>& tags) const {
   std::vector<std::vector<Index>> all;
   const Tag* open = nullptr;
@@ -80,7 +81,7 @@ std::vector<std::vector<Index>> F1Scorer::spans(const std::vector<Index>& tags) 
     }
     open = tag.is_inside ? &tag : nullptr;
     if (!open) continue;
-    // The same number for B-x and I-x.
+    // The same index for B-x and I-x.
     const auto first = std::ranges::find_if(
         tags_, [&](const Tag& t) { return t.is_inside && t.type == tag.type; });
     all.push_back({i, i + 1, first - tags_.begin()});

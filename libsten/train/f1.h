@@ -1,4 +1,4 @@
-// F1: how well classes, or entities, are found.
+// F1 of classes or entities.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,16 +8,17 @@
 
 namespace sten {
 
-// Of a class, or of all entities.
+// Counts of a class, or of all entities.
 struct F1Counts {
   Index hits = 0, predicted = 0, labelled = 0;
 
   F1Counts& operator+=(const F1Counts& more);
 };
 
-// classes   the mean over classes that are predicted or labelled, as scikit-learn's "macro"
-// entities  of spans of words that tags B-x, I-x and O mark, of all types together: one is found where
-//           its type, begin and end are, as conlleval and seqeval count
+// classes   the mean over classes that are predicted or labelled ("macro" in scikit-learn)
+// entities  spans of words by tags B-x, I-x and O, over all types: a hit has the same type, start
+// and
+//           end, as in conlleval and seqeval
 enum class F1Kind : std::uint8_t { classes, entities };
 inline const char* name_of(F1Kind k) {
   return k == F1Kind::classes ? "macro F1" : "F1 of entities";
@@ -25,12 +26,12 @@ inline const char* name_of(F1Kind k) {
 
 class F1Scorer {
  public:
-  // By what labels are called; of entities where each is O, or B- or I- and a type.
+  // `names`: of labels; for entities, each is O, or B- or I- and a type.
   explicit F1Scorer(std::vector<std::string> names);
 
   F1Kind kind() const { return kind_; }
-  // logits [..., T, classes] and labels [..., T]; spans end with a row of T, and places of
-  // ignored_label are in none of either.
+  // logits [..., T, classes] and labels [..., T]. Spans end at the end of a row of T. Positions
+  // with ignored_label are in no span.
   std::vector<F1Counts> counts(const Dense& logits, const Dense& labels) const;
 
  private:
@@ -47,7 +48,7 @@ class F1Scorer {
   std::vector<Tag> tags_;
 };
 
-// none where nothing was counted.
+// none if nothing was counted.
 std::optional<double> f1_of(const std::vector<F1Counts>& counts);
 
 }  // namespace sten

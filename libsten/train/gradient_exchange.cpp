@@ -8,9 +8,9 @@
 namespace sten {
 namespace {
 
-// Numbers of a sum, at least, but for the last. Small ones take more time for each byte; with large ones
-// there is less to do while they travel. Each rank sends a part of it to each other one: of many ranks
-// parts would be small.
+// The minimum of values per bucket, except for the last one. Small buckets cost more time per byte;
+// large ones overlap less. Each rank sends a part of a bucket to each other rank, and parts should
+// not be small.
 Index bucket_size(int ranks) {
   constexpr Index least = Index{1} << 18, least_part = Index{1} << 14;
   return std::max(least, least_part * ranks);
@@ -22,7 +22,7 @@ void GradientExchange::add(Tensor& gradient, const Tensor* mask) {
   take_back();
   const Index enough = bucket_size(ranks_.size());
   const Index count = mask ? kept_count(*mask) : gradient.values()->size();
-  if (!mask && count >= enough) {  // as it is
+  if (!mask && count >= enough) {  // without a bucket
     send();
     Bucket& alone = in_flight_.emplace_back();
     const bool stays_on_device = from_device_ && gradient.device() != Device::cpu;
@@ -74,7 +74,7 @@ void GradientExchange::send() {
   unused_ = {};
 }
 
-// Sums that are done, into their gradients.
+// Copies finished sums to their gradients.
 void GradientExchange::take_back() {
   for (; !in_flight_.empty() && in_flight_.front().sum->is_done(); in_flight_.pop_front()) {
     Bucket& done = in_flight_.front();

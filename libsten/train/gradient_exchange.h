@@ -1,4 +1,4 @@
-// Gradients that are summed over ranks while others are still computed.
+// Gradient exchange: all-reduces of gradients in buckets, during the backward pass.
 #pragma once
 #include <deque>
 #include <optional>
@@ -8,28 +8,29 @@
 
 namespace sten {
 
-// What travels are values: of a weight with a mask those of its gradient at the positions that the mask
-// keeps, and all that other gradients store. Several gradients are one sum, which begins once they are
-// enough. All ranks add the same in the same order.
+// Sums the values of gradients: for a masked weight, those at the kept positions; otherwise all
+// stored values. The gradients of a bucket are one sum, which starts when the bucket is full. All
+// ranks add the same gradients in the same order.
 class GradientExchange {
  public:
-  // `from_device`: gradients that are enough alone travel from a device's memory, which the ranks'
-  // transport takes (sums_from_device()), as float32.
+  // `from_device`: gradients that fill a bucket are sent from device memory, as float32, if the
+  // ranks' transport supports this (sums_from_device()).
   GradientExchange(Communicator& ranks, Transport by, bool from_device = false)
       : ranks_(ranks), by_(by), from_device_(from_device && by == Transport::float32) {}
 
-  // `gradient` becomes the sum, at the latest in finish(). With `mask`, the weight, which is masked, it
-  // is dense, and 0 at the positions that are pruned. Both stay where they are. The mask is the CPU's; what
-  // is on a device is on the CPU afterwards, unless it travels from there.
+  // Adds a gradient, which is replaced by the sum during later calls or in finish(). `mask`: the
+  // masked weight, whose mask is on the CPU; its gradient is dense, and 0 at pruned positions. Both
+  // must outlive this object. A gradient on a device moves to the CPU, unless it is sent from the
+  // device.
   void add(Tensor& gradient, const Tensor* mask);
   void finish();
-  // Numbers that travelled from a device's memory.
+  // Number of values sent from device memory.
   Index from_device() const { return values_from_device_; }
 
  private:
   struct Travelling {
     Tensor* gradient;
-    const Tensor* mask;  // nullptr: all values travel
+    const Tensor* mask;  // nullptr: all values
     Index count;
   };
   struct Bucket {
@@ -46,9 +47,9 @@ class GradientExchange {
   bool from_device_;
   Index values_from_device_ = 0;
   Bucket filling_;
-  Index size_ = 0;  // of what is in it
+  Index size_ = 0;  // of the open bucket
   std::deque<Bucket> in_flight_;
-  std::vector<float> unused_;  // memory of a bucket
+  std::vector<float> unused_;  // free memory of buckets
 };
 
 }  // namespace sten

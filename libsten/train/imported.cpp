@@ -27,7 +27,7 @@ const OnnxPort& output_of(const std::vector<OnnxPort>& outputs, const std::strin
              suggestion(name, names), name_list(names));
 }
 
-// Whether a [n, m] is b [m, n], turned; both F32.
+// Whether a [n, m] is the transpose of b [m, n]; both are F32.
 bool is_transposed_copy(const Dense& a, const Dense& b) {
   const auto x = a.values.as<std::uint32_t>(), y = b.values.as<std::uint32_t>();
   const Index n = a.extents[0], m = a.extents[1];
@@ -37,7 +37,7 @@ bool is_transposed_copy(const Dense& a, const Dense& b) {
   return true;
 }
 
-// Exporters that fold constants make of a matrix that is shared a copy that is not.
+// Exporters with constant folding replace a shared matrix by a copy.
 void warn_of_copies(const Graph& g, const Checkpoint& file) {
   const auto load = [&](const CheckpointTensor& t) { return file.load(t).to_dense(); };
   for (const Weight& w : g.weights()) {
@@ -55,7 +55,7 @@ void warn_of_copies(const Graph& g, const Checkpoint& file) {
   }
 }
 
-// The name, longer where the graph has it already.
+// The name, extended if the graph has it already.
 std::string new_name(std::string name, const Graph& g) {
   const auto is_constant = [&](const Constant& c) { return c.name == name; };
   while (g.find_node(name) || g.find_weight(name) || std::ranges::count(g.inputs(), name) ||
@@ -64,7 +64,7 @@ std::string new_name(std::string name, const Graph& g) {
   return name;
 }
 
-// The graph with a loss of those logits.
+// The graph with a loss of the logits.
 Graph with_loss(GraphParts g, const Graph& before, const std::string& logits) {
   const std::string loss = new_name("loss", before), labels = new_name("labels", before);
   g.inputs.push_back(labels);
@@ -88,7 +88,7 @@ std::shared_ptr<const ImportedModel> read_graph(const ModelRecipe& m) {
   for (const std::string& output : graph.outputs()) outputs.push_back(port(output));
   const OnnxPort logits = output_of(outputs, m.output, name);
   GraphParts g = graph.parts();
-  // What moments of batches need would go, too.
+  // With statistics, pruning would remove nodes of their moments.
   if (g.statistics.empty()) prune_to_outputs(g, {logits.name});
   for (const std::string& input : g.inputs)
     if (input != draw_input) inputs.push_back(port(input));
@@ -107,7 +107,7 @@ std::shared_ptr<const ImportedModel> read_graph(const ModelRecipe& m) {
 std::optional<Index> ImportedModel::classes() const {
   if (logits.shape && !logits.shape->empty() && logits.shape->back().size)
     return logits.shape->back().size;
-  // Where nothing says so, as many as a last layer gives.
+  // By default, the number of outputs of the last layer.
   const Node* last = graph.find_node(logits.name);
   const Weight* w =
       last && last->op == Name("linear") ? graph.find_weight(last->inputs[1]) : nullptr;
@@ -122,7 +122,7 @@ std::optional<Index> ImportedModel::features() const {
     for (const OnnxPort::Extent& e : std::span(*in.shape).subspan(1)) n *= e.size.value_or(0);
     if (n > 0) return n;
   }
-  // Where nothing says so, as many as a first layer takes.
+  // By default, the number of inputs of the first layer.
   for (const Node& n : graph.nodes())
     if (n.op == Name("linear") && n.inputs[0] == in.name)
       if (const Weight* w = graph.find_weight(n.inputs[1])) return w->shape[1];

@@ -1,4 +1,4 @@
-// Texts with labels, as batches of a BERT.
+// Labelled texts as batches of a BERT.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -19,12 +19,12 @@ namespace {
 
 constexpr Index max_number_label = 10000;
 
-// Rows of tokens, one after the other.
+// Concatenated rows of tokens.
 struct TokenRows {
   std::vector<TokenId> ids;
   std::vector<std::uint8_t> types;
-  std::vector<std::int64_t> labels;  // of each token, or of each row
-  std::vector<Index> ends{0};        // row r has the tokens ends[r] to ends[r + 1] - 1
+  std::vector<std::int64_t> labels;  // per token, or per row
+  std::vector<Index> ends{0};        // row r has tokens ends[r] to ends[r + 1] - 1
   bool by_token = false;
 
   Index count() const { return std::ssize(ends) - 1; }
@@ -38,7 +38,7 @@ class LabelIndices {
     for (std::size_t i = 0; i < names_.size(); ++i)
       numbers_.emplace(names_[i], static_cast<Index>(i));
   }
-  // By name; or by number, where no class is called so.
+  // The index of a label by its name; or by its number, if no class has this name.
   Index operator()(const std::string& label, const std::string& here) const {
     const auto at = numbers_.find(label);
     if (at != numbers_.end()) return at->second;
@@ -49,7 +49,7 @@ class LabelIndices {
   }
   const std::vector<std::string>& names() const { return names_; }
 
-  // Decimal digits, without more of them than needed.
+  // The number, if the text is a canonical decimal.
   static std::optional<Index> number_of(const std::string& label) {
     if (label.empty() || label.size() > 5) return std::nullopt;
     Index n = 0;
@@ -97,7 +97,7 @@ class Encoder {
     add(tokenizer_.sequence({a.data(), a.size()}, has_pair ? &second : nullptr, window_), to);
     to.labels.push_back(label);
   }
-  // A word's label is of its first token.
+  // The label of a word belongs to its first token.
   void add(const LabelledWords& row, const std::vector<Index>& labels, const std::string& here,
            TokenRows& to) const {
     std::vector<TokenId> ids;
@@ -127,7 +127,7 @@ class Encoder {
   Index window_, before_ = 0;
 };
 
-// [B, T] of the longest row of B.
+// Inputs [B, T], padded to the longest row of the batch.
 BatchPart padded_part(const TokenRows& all, std::span<const Index> rows, TokenId pad) {
   Index length = 0;
   for (const Index r : rows) length = std::max(length, all.length(r));
@@ -214,11 +214,11 @@ class LabelledRows final : public TaskData {
   TokenId pad_;
   Index accumulate_;
   std::uint64_t content_ = 0;
-  // They remember the order of an epoch.
+  // Cache the order of an epoch.
   mutable std::optional<RowBatches> train_, measured_[3];
 };
 
-// One of the recipe's files; `Row` is LabelledText or LabelledWords.
+// Reads a file of the recipe; `Row` is LabelledText or LabelledWords.
 template <class Row>
 struct RecipeFile {
   std::string name;

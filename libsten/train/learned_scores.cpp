@@ -15,22 +15,22 @@ struct Element {
   std::uint64_t seed;
   Index i;
 
-  // Within (0, 1), exact: logarithms of it and of what is left of 1 are numbers.
+  // A uniform value u in (0, 1), such that log(u) and log(1 - u) are finite.
   double uniform(std::uint64_t of = 0) const {
     const std::uint64_t bits = random_bits(seed, 2 * static_cast<std::uint64_t>(i) + of);
     return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
   }
 };
 
-// A value, and its derivatives.
+// A value and its derivatives.
 struct Term {
   double value = 0, by_w = 0, by_score = 0;
 };
 
-// Each element takes the time of some logarithms.
+// An element costs several logarithms.
 constexpr Index grain = 4096;
 
-// f(i, element) for all of them, in pieces that threads share.
+// Calls f(i, element) for all elements, in parallel.
 template <class F>
 void for_each_element(const ScoredWeight& x, F&& f) {
   const float *w = x.w.values.as<float>().data(), *s = x.scores.values.as<float>().data();
@@ -42,7 +42,8 @@ void for_each_element(const ScoredWeight& x, F&& f) {
 
 Dense like(const Dense& x) { return {x.extents, Values::uninitialized(DType::F32, x.size())}; }
 
-// From a rule for one element: static Term computing(e), penalty(e); double measured(e).
+// Implements scores by a rule for one element: static Term computing(e), penalty(e); double
+// measured(e).
 template <class Rule>
 class ByElement : public LearnedScores {
  public:
@@ -93,7 +94,7 @@ struct HardConcreteGates {
   static double measured(const Element& e) { return e.w * hard_concrete::expected(e.score).z; }
 };
 
-// The mask's gradient goes straight through: to the score of a pruned element too, as if it computed.
+// Straight-through gradient of the mask: pruned elements also update their scores.
 template <bool is_soft>
 struct MovementScores {
   static constexpr bool learn_dense = !is_soft;
@@ -106,8 +107,8 @@ struct MovementScores {
   static double measured(const Element& e) { return e.w; }
 };
 
-// Scores are the logarithms of variances. Noise is added to the weights, one sample for a batch, where
-// the paper samples what layers give (its local reparameterization).
+// Scores are logarithms of variances. Noise is added to the weights, one sample per batch; the
+// paper samples the outputs of layers (local reparameterization).
 struct VariationalNoise {
   static constexpr bool learn_dense = false;
   static Term computing(const Element& e) {

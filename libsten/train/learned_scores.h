@@ -1,5 +1,5 @@
-// Scores that are parameters of the training: each element of a weight has one, and computes as its
-// score says. Both get exact gradients, but for masks, whose gradients go straight through.
+// Learned scores: parameters, one per element of a weight, that decide how the element is used.
+// Weights and scores get exact gradients; masks get straight-through gradients.
 #pragma once
 #include <cstdint>
 
@@ -8,31 +8,31 @@
 
 namespace sten {
 
-// A weight and its scores, F32, in one step.
+// A weight and its scores in a step, both F32.
 struct ScoredWeight {
   const Dense& w;
   const Dense& scores;
-  const Mask* kept;    // what the sparsifier keeps now; nullptr: all
+  const Mask* kept;    // current mask of the sparsifier; nullptr: all
   std::uint64_t seed;  // of the step's random numbers
 };
 
 class LearnedScores {
  public:
   virtual ~LearnedScores() = default;
-  // Whether they learn before the first stage, when all weights compute unmasked.
+  // Whether scores are trained before the first stage, when weights are unmasked.
   virtual bool learn_dense() const { return false; }
-  // What the weight computes with in that step.
+  // The weight in the forward pass.
   virtual Dense computing(const ScoredWeight& x) const = 0;
-  // `gradient` is that of the loss by computing(x), and becomes that by w; the one by the scores is
-  // returned. Both are of the loss and `penalty` times penalty_of().
+  // Gradients of the loss plus `penalty` times penalty_of(). `gradient`: the gradient of the loss
+  // by computing(x), replaced by the gradient by w. Returns the gradient by the scores.
   virtual Dense backward(const ScoredWeight& x, double penalty, Dense& gradient) const = 0;
-  // The sum of what the elements cost, in double.
+  // The sum of the elements' penalties, in double.
   virtual double penalty_of(const ScoredWeight& x) const = 0;
-  // What the weight is without chance; what the sparsifier does not keep does not matter.
+  // The weight without randomness. Elements that the sparsifier prunes are arbitrary.
   virtual Dense measured(const ScoredWeight& x) const { return x.w; }
 };
 
-// Those of a sparsifier; Error (usage) where its scores are not learned in training.
+// The learned scores of a sparsifier. Error (usage) if its scores are not learned.
 const LearnedScores& learned_scores(const Spec& sparsifier);
 
 }  // namespace sten

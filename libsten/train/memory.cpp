@@ -10,14 +10,14 @@
 namespace sten {
 namespace {
 
-// Nodes whose values are those of another, in another shape at most.
+// Nodes that share the values of their input.
 bool is_view(const Node& n) {
   constexpr std::string_view all[]{"reshape", "squeeze", "unsqueeze", "flatten", "identity"};
   return std::ranges::count(all, n.op.text()) > 0;
 }
 
-// Values of all rows as the dense model makes them and as the pruned one does, with what is known of a
-// layer's inputs. `v` is of a part of a batch.
+// Bytes of the values of all rows in the dense and the pruned model, and of the inputs' statistics.
+// `v`: of a part of a batch.
 Index calibration_bytes(const Task& task, const std::vector<WeightStages>& stages,
                         const ValueBytes& v) {
   const Recipe& r = task.recipe();
@@ -35,7 +35,7 @@ Index calibration_bytes(const Task& task, const std::vector<WeightStages>& stage
 ValueBytes value_bytes(const Graph& g, const NamedValues<Tensor>& inputs) {
   const ValueShapes values(g, inputs, true);
   const std::vector<Node>& nodes = g.nodes();
-  // What a name is a view of, and the last node that needs that.
+  // The value that a name is a view of, and the last node that needs this value.
   std::map<std::string_view, std::string_view> roots;
   std::map<std::string_view, std::size_t> last;
   const auto root_of = [&](std::string_view name) {
@@ -78,14 +78,14 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& s
     const Index n = size_of(task.graph().find_weight(p.weight)->shape);
     m.sparsity += ceil_div(n, 8);
     if (p.is_straight_through() || p.scores) m.sparsity += 4 * n;
-    // Gradients of scores, and what is remembered of these.
+    // Gradients of scores, and their optimizer state.
     if (p.scores) m.sparsity += 4 * n * (o.kind == "adamw" ? 3 : o.momentum > 0 ? 2 : 1);
     if (registry().sparsifier(p.stages.back().by).needs_scores()) m.sparsity += 4 * n;
   }
   const auto parts = task.batch(0);
   if (parts.empty()) return m;
   const ValueBytes v = value_bytes(task.graph(), parts.front().inputs);
-  // Gradients of values are there for two operators at a time.
+  // At most two operators have gradients of values at a time.
   m.values = v.all + 2 * v.largest;
   if (m.teacher > 0) m.teacher += v.passing;
   const Recipe& r = task.recipe();

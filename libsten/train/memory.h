@@ -1,4 +1,4 @@
-// What training takes.
+// Estimate of the memory of training.
 #pragma once
 #include <algorithm>
 
@@ -7,24 +7,24 @@
 
 namespace sten {
 
-// Of the values that a graph computes, in bytes.
+// Bytes of the values of a graph.
 struct ValueBytes {
   Index all = 0, largest = 0;
-  Index passing = 0;  // at most at a time, where each is let go after its last use
+  Index passing = 0;  // maximum at a time, if each is freed after its last use
 };
-// From the dtypes and shapes of the inputs, and what is known of the rest before it runs. A value of
-// which nothing is known is taken to be as large as the largest input of its node.
+// Estimates from the dtypes and shapes of the inputs. A value of unknown shape counts as large as
+// the largest input of its node.
 ValueBytes value_bytes(const Graph& g, const NamedValues<Tensor>& inputs);
 
 // In bytes.
 struct TrainMemory {
   Index weights = 0, gradients = 0, optimizer = 0;
-  Index sparsity = 0;     // masks, and the scores of those that rank by gradients
-  Index teacher = 0;      // of a distillation: its weights, and values until they are passed on
-  Index values = 0;       // what the operators compute for a part of a batch, until its gradients
-  Index evaluation = 0;   // what the same without gradients takes beyond that
-  Index calibration = 0;  // and what calibration does
-  Index pooled() const {  // freed blocks that wait for the next values of their size, at most
+  Index sparsity = 0;     // masks, and scores of sparsifiers that rank by gradients
+  Index teacher = 0;      // of a distillation: weights, and values until they are used
+  Index values = 0;       // values of a part of a batch, until their gradients
+  Index evaluation = 0;   // of evaluation, beyond that
+  Index calibration = 0;  // of calibration, beyond that
+  Index pooled() const {  // freed blocks in the memory pool, at most
     return in_use() / 2;
   }
   Index in_use() const {
@@ -34,8 +34,7 @@ struct TrainMemory {
   Index total() const { return in_use() + pooled(); }
 };
 
-// Of the largest moment, from shapes alone; nothing is computed. Without the data, and without what
-// programs take anyway.
+// Estimates the peak of training from shapes, without data and without the memory of any program.
 TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& stages);
 
 }  // namespace sten

@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// A value of the graph for each batch. Where nothing before it was pruned, both models have `dense`.
+// A value of the graph in each batch. Before the first pruned layer, both models share `dense`.
 struct Flow {
   std::vector<Tensor> dense, pruned;
   bool has_pruned() const { return !pruned.empty(); }
@@ -50,7 +50,7 @@ class Walk {
   }
 
  private:
-  // Statistics of the value, unless they are there already.
+  // Collects statistics of the value, unless present.
   void collect(const std::string& name, bool needs_gram) {
     if (name == collected_) return;
     collected_ = name;
@@ -128,7 +128,7 @@ class Walk {
   std::map<std::string, Flow, std::less<>> flows_;
   std::map<std::string, std::size_t, std::less<>> last_use_;
   std::size_t batches_ = 0;
-  std::string collected_;  // the value that the statistics are of
+  std::string collected_;  // value of the statistics
   InputStatistics statistics_;
   Dense target_;
   WalkResult result_;

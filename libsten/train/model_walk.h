@@ -1,5 +1,4 @@
-// A model node by node on calibration data: each linear layer is pruned when it is reached, by the
-// inputs that the pruned layers before it make.
+// Calibration node by node: prunes each linear layer by its inputs in the pruned model.
 #pragma once
 #include <functional>
 
@@ -9,17 +8,17 @@
 namespace sten {
 
 struct WalkResult {
-  Index positions = 0;   // samples that the first layer saw
-  Index most_bytes = 0;  // of values that were held at one time, and of statistics
+  Index positions = 0;   // samples of the first layer
+  Index most_bytes = 0;  // peak of values and statistics
 };
 
-// Prunes weight `name`, given its statistics; returns what the graph goes on with, [out, in].
+// Prunes weight `name` by its statistics; returns the weight to continue with, [out, in].
 using PruneWeight = std::function<Tensor(const std::string& name, const InputStatistics& inputs)>;
 
-// `batches` are inputs of the graph. Values are kept as long as a node needs them, for all batches,
-// once as the dense model makes them and, behind the first layer that was pruned, as the pruned one
-// does. Layers that take the same value share its statistics. Only weights for which `is_wanted` are
-// pruned, each where it is first used by a node linear; returns without those that no such node takes.
+// Runs `graph` on `batches` of its inputs, and prunes each weight for which `is_wanted` at its
+// first `linear` node. Values of all batches are kept until their last use: those of the dense
+// model and, after the first pruned layer, those of the pruned model. Layers with the same input
+// share its statistics. Returns without pruning weights of other nodes.
 WalkResult prune_along(const Graph& graph, const NamedValues<Tensor>& weights,
                        const std::vector<NamedValues<Tensor>>& batches,
                        const std::function<bool(const std::string& name)>& is_wanted,

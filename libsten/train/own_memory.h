@@ -1,11 +1,11 @@
-// Values that last whatever becomes of the file that they are from.
+// Copies of values that do not depend on their file.
 #pragma once
 #include "libsten/tensor/tensor.h"
 
 namespace sten {
 
-// In memory that nobody else holds: the first step need not copy it, and a file that it was mapped
-// from may go.
+// Copies a tensor to memory that is not shared, so that the first step can update it in place, and
+// a mapped file can be removed.
 Tensor in_own_memory(const Tensor& t, Device device);
 
 }  // namespace sten

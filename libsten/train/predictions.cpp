@@ -36,7 +36,7 @@ PredictionSums predictions_of(const Dense& logits, const Dense& labels, const F1
       double sum = 0;
       for (Index c = 0; c < classes; ++c) sum += std::exp(double{row[c]} - *most);
       losses[r] = std::log(sum) + *most - row[y[r]];
-      // A model that says nothing of a row has not got it right.
+      // A row with NaN logits is not a hit.
       hits[r] = most - row == y[r] &&
                 std::none_of(row, row + classes, [](float v) { return std::isnan(v); });
     }

@@ -1,20 +1,20 @@
-// How well logits predict labels.
+// Loss and accuracy of logits.
 #pragma once
 #include "libsten/train/f1.h"
 
 namespace sten {
 
-inline constexpr Index ignored_label = -100;  // as cross-entropy has it
+inline constexpr Index ignored_label = -100;  // as in cross-entropy
 
-// The loss is a mean over predictions: over rows, or over the characters to be predicted.
+// The loss is a mean over predictions: rows, or predicted tokens.
 struct Measured {
   double loss = 0, accuracy = 0;
   Index count = 0;             // predictions
-  std::optional<double> f1{};  // where labels have names
+  std::optional<double> f1{};  // if labels have names
 };
 
-// Over predictions, in double: -log softmax(logits)[label], and how many labels have the largest
-// logit, the first of equal ones; none if a logit is NaN.
+// Sums over predictions, in double: -log softmax(logits)[label], and the number of labels with the
+// largest logit (the first one of equals); no hit if a logit is NaN.
 struct PredictionSums {
   double loss = 0;
   Index hits = 0, count = 0;
@@ -24,8 +24,8 @@ struct PredictionSums {
   Measured measured() const;
 };
 
-// `scorer`: counts for F1, too. logits [..., classes], F32; labels [...], I64;
-// those that are ignored_label do not count. The same at any thread count.
+// `scorer`: also counts for F1. logits [..., classes], F32; labels [...], I64; ignored_label is not
+// counted. Deterministic for every number of threads.
 PredictionSums predictions_of(const Dense& logits, const Dense& labels,
                               const F1Scorer* scorer = nullptr);
 

@@ -13,11 +13,11 @@ class Prefetched final : public TaskData {
 
   Index steps_per_epoch() const override { return data_->steps_per_epoch(); }
 
-  // Batches are a function of the step: what was made ahead for another step is dropped.
+  // Batches are a function of the step: a batch prefetched for another step is dropped.
   std::vector<BatchPart> batch(Index step, PartRange range) const override {
     std::vector<BatchPart> parts;
     const bool is_ready = ahead_.valid();
-    if (is_ready) ahead_.wait();  // one thread at a time is in data_->batch()
+    if (is_ready) ahead_.wait();  // only one thread may call data_->batch()
     if (is_ready && ahead_step_ == step && ahead_range_ == range)
       parts = ahead_.get();
     else

@@ -12,7 +12,7 @@ const DenseLibrary& products_of(const Recipe& recipe, std::string_view before) {
     if (!named) fail("/products: {} cannot be loaded here", recipe.products);
     return *named;
   }
-  const DenseLibrary& fastest = fastest_dense_library();  // it says where that is slow
+  const DenseLibrary& fastest = fastest_dense_library();  // reports a slow library
   const DenseLibrary* same = before.empty() ? nullptr : find_dense_library(before);
   return same ? *same : fastest;
 }

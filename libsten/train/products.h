@@ -1,4 +1,4 @@
-// What multiplies dense matrices in a run, and in which precision.
+// Library and precision of the dense products of a run.
 #pragma once
 #include "libsten/base/device.h"
 #include "libsten/linalg/dense_gemm.h"
@@ -7,13 +7,12 @@
 
 namespace sten {
 
-// The one that the recipe names; Error if it does not load. If the recipe names none: the one that
-// a resumed run recorded as `before`, in any version; without a record, or if that one does not
-// load, the fastest.
+// The library of the recipe; Error if it does not load. By default the library that a resumed run
+// recorded as `before`, in any version; if there is none or it does not load, the fastest.
 const DenseLibrary& products_of(const Recipe& recipe, std::string_view before = {});
 
-// What a run that trains there may round factors to: float32 on the CPU, which reports a fallback where
-// the recipe says otherwise.
+// The product precision of the recipe on `device`: float32 on the CPU, with a fallback report if
+// the recipe asks for another one.
 kernels::Factors device_products_of(const Recipe& recipe, Device device);
 
 }  // namespace sten

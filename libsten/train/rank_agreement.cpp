@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// Of what has no short name.
+// For contents that are too long for a message.
 void check_same_content(Communicator& ranks, const std::string& what, const std::string& hash) {
   if (const auto d = rank_difference(ranks, hash))
     fail_usage("ranks differ in {}: rank {} has others than rank 0", what, d->rank);

@@ -1,4 +1,4 @@
-// What ranks have to have in common, or they would train different models.
+// Rank agreement: checks that all ranks train the same model.
 #pragma once
 #include "libsten/comm/communicator.h"
 #include "libsten/linalg/dense_library.h"
@@ -6,12 +6,11 @@
 
 namespace sten {
 
-// With all ranks, at the beginning. Error (usage), the same on each, that says what differs: version,
-// instruction set, threads, recipe, data or first weights.
+// Called on all ranks at the start. Error (usage), the same on all ranks, with the difference in
+// version, instruction set, threads, recipe, data or initial weights.
 void check_agreement(Communicator& ranks, const Trainer& trainer);
 
-// products_of(recipe, before) of rank 0, which all ranks have to take. Error on a rank that does not
-// have it.
+// products_of(recipe, before) of rank 0, on all ranks. Error on a rank without this library.
 const DenseLibrary& agreed_products(Communicator& ranks, const Recipe& recipe,
                                     std::string_view before = {});
 

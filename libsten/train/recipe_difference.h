@@ -1,4 +1,4 @@
-// In what two recipes differ.
+// Difference of two recipes.
 #pragma once
 #include <optional>
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace sten {
 
-// Texts for messages; "nothing" where a recipe does not have the key.
+// Texts for messages; "nothing" for a missing key.
 struct RecipeDifference {
   std::string key, before, now;
 };
 
-// The first one of two recipes as to_json() writes them. Error that names `file` where the first is
-// no JSON.
+// The first difference of two recipes as written by to_json(). Error with `file` if the first is
+// not JSON.
 std::optional<RecipeDifference> recipe_difference(std::string_view before, const std::string& file,
                                                   const std::string& now);
 

@@ -1,4 +1,4 @@
-// The examples that a recipe's data are, whatever files they come from.
+// The examples of a recipe's data, from files of any format.
 #pragma once
 #include "libsten/data/examples.h"
 #include "libsten/recipe/recipe.h"
@@ -7,16 +7,16 @@ namespace sten {
 
 struct RecipeExamples {
   Examples all;
-  std::optional<Examples> test;            // if it has files of its own
-  std::string features_name, labels_name;  // what they were read from, printable
+  std::optional<Examples> test;            // if there are separate files
+  std::string features_name, labels_name;  // files of both, printable
 };
 
-// An array of a .npy or idx file, or the tensor `name` of a safetensors file, which may be its only one
-// under another name.
+// Reads an array from a .npy or idx file, or tensor `name` from a safetensors file; a single tensor
+// may have any name.
 Dense read_features(const std::string& path, const std::string& name = "");
 
-// Of any kind but masked-text. `features`: how many the model takes, 0 if unknown; of rows of a csv
-// without labels, where `d` has none. Error with the file where it is damaged.
+// Reads data of any kind but masked-text. `features`: features of the model, 0 if unknown; used for
+// a csv without labels, if `d` has no number. Error with the file if it is malformed.
 RecipeExamples read_examples(const DataRecipe& d, Index features = 0);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// The models that a recipe describes without a file.
+// Models that a recipe describes without a file.
 #pragma once
 #include "libsten/graph/graph.h"
 #include "libsten/nn/bert.h"
@@ -6,10 +6,10 @@
 
 namespace sten {
 
-// Of the kinds mlp, resnet and wide-resnet: from "x" to logits.
+// The graph of a model of kind mlp, resnet or wide-resnet, from "x" to logits.
 Graph recipe_model(const ModelRecipe& m);
 
-// What a BERT learns from such data.
+// The head of a BERT for such data.
 BertHead head_of(const DataRecipe& d);
 
 }  // namespace sten

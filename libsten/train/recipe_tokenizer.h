@@ -5,10 +5,10 @@
 
 namespace sten {
 
-// Error with the file where it has more ids than `vocabulary`, those of `model`.
+// Error with the file if it has more ids than `vocabulary`, the ids of `model`.
 std::shared_ptr<const Tokenizer> recipe_tokenizer(const Recipe& r, Index vocabulary,
                                                   const std::string& model);
-// Error (usage) where the train split, of so many tokens, has no window, for which it takes `least`.
+// Error (usage) if the train split of `tokens` tokens is shorter than `least`, a window.
 void check_train_split(const DataRecipe& d, Index tokens, Index least);
 
 }  // namespace sten

@@ -72,7 +72,7 @@ RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMod
   std::error_code error;
   fs::create_directories(this->path(RunFiles::checkpoints_folder), error);
   if (error) fail("{}: {}", printable(path), error.message());
-  // A run may have been killed when a new one was in place, and the old one was not gone.
+  // A killed run may have left checkpoints that a newer one replaced.
   remove_checkpoints(recipe.keep_checkpoints);
   metrics_ =
       Fd(open(this->path(metrics_file).c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
@@ -81,7 +81,7 @@ RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMod
 
 void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode mode,
                          const std::vector<std::string>& data) {
-  const std::string text = to_json(recipe);  // or what of it cannot be written
+  const std::string text = to_json(recipe);  // reports what cannot be written
   if (!path.empty()) check_directory(path);
   if (!fs::exists(path)) {
     if (!path.empty()) check_output_name(path, Written::directory);
@@ -111,7 +111,7 @@ void RunDirectory::begin(const Recipe& recipe, RunMode mode) {
   files_.emplace(path_, data_);
   if (mode == RunMode::resume && files_->has_run()) {
     if (fs::exists(path(recipe_file))) return;
-    // Nothing is lost where a run was interrupted before it had its first checkpoint.
+    // A run that was interrupted before its first checkpoint has no results to keep.
     if (!checkpoints().empty()) fail("{}: is missing", printable(path(recipe_file)));
   }
   if (files_->has_run()) files_->remove_all();
@@ -125,7 +125,7 @@ std::string RunDirectory::checkpoint(Index step) const { return files_->checkpoi
 
 // ---------------------------------------------------------------------------------- checkpoints
 
-// Else the process was killed before it was in place, or while it was removed.
+// Otherwise the process was killed while the checkpoint was created or removed.
 static bool is_whole(const std::string& checkpoint) {
   return fs::exists(fs::path(checkpoint) / checkpoint_files().front());
 }
@@ -157,7 +157,7 @@ std::optional<TrainCheckpoint> RunDirectory::last_checkpoint(const Graph& g) con
 
 void RunDirectory::add_checkpoint(const Graph& g, const TrainState& state,
                                   const RunManifest& manifest, Index keep) {
-  // The lines up to here are on the disk before what they are cut back to.
+  // Syncs the metrics before the checkpoint that records their size.
   fsync(metrics_.get());
   RunManifest with_metrics = manifest;
   const MappedFile lines = MappedFile::open(path(metrics_file));

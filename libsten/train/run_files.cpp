@@ -22,13 +22,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view step_prefix = "step-";
 
-// A link that leads nowhere is there, too.
+// True for a broken link, too.
 bool path_exists(const fs::path& path) {
   std::error_code none;
   return fs::symlink_status(path, none).type() != fs::file_type::not_found;
 }
 
-// The files at the top that a run of any recipe may write.
+// The top-level files that a run of any recipe may write.
 const std::vector<std::string>& output_files() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> names = {
@@ -127,19 +127,19 @@ void RunFiles::check_checkpoint(Index step) const {
   if (!has_own_state(step)) fail("{}: was changed since it was written", printable(state_of(step)));
 }
 
-// Files of others in a checkpoint of the run's: its own record says which files it has.
+// Foreign files in a checkpoint of the run, by the checkpoint's manifest.
 std::vector<std::string> RunFiles::foreign_in(Index step, bool anew) const {
   std::vector<std::string> foreign;
   const fs::path folder = checkpoint(step);
   const std::string state = state_of(step);
-  const bool is_whole = path_exists(state);  // else it was being removed
+  const bool is_whole = path_exists(state);  // false: the checkpoint was being removed
   nlohmann::ordered_json files;
   if (anew && is_whole && has_own_state(step)) {
     try {
       const auto manifest = read_manifest(state);
       files = manifest.value("files", files);
       files[checkpoint_files().front()] = file_facts(state);
-    } catch (const Error&) {  // what is damaged vouches for nothing
+    } catch (const Error&) {  // a damaged manifest proves nothing
     }
   }
   std::error_code none;
@@ -200,7 +200,7 @@ void RunFiles::check_inputs(const Recipe& recipe) const {
     inputs.emplace_back("model.file", fs::path(recipe.model.file).parent_path() / name);
   for (const auto& [key, input] : inputs) {
     fs::path read = resolved(input);
-    // An index stands for the directory it is in.
+    // An index stands for its directory.
     std::error_code none;
     const bool is_checkpoint = key == "model.weights" || key == "distillation.teacher";
     if (is_checkpoint && is_sharded(input) && !fs::is_directory(read, none))
@@ -231,7 +231,7 @@ void RunFiles::claim_checkpoint(Index step, nlohmann::ordered_json facts) {
 
 void RunFiles::remove_checkpoint(Index step) {
   const std::string folder = checkpoint(step);
-  // The state's own record first: without it the rest is none.
+  // The state's manifest first: without it, the rest is no checkpoint.
   for (const std::string& name : checkpoint_files()) unlink((fs::path(folder) / name).c_str());
   rmdir(folder.c_str());
   if (path_exists(folder)) {

@@ -1,5 +1,5 @@
-// Which files of a run's directory are the run's, by its own record: nothing else in it is ever
-// replaced or removed, and what a recipe reads never is.
+// The files of a training run by its manifest. A run never replaces or removes other files, nor
+// files that the recipe reads.
 #pragma once
 #include <set>
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace sten {
 
-// The paths that a recipe reads, by their keys in it.
+// The paths that a recipe reads, by key.
 std::vector<std::pair<std::string, std::string>> inputs_of(const Recipe& r);
-// The same of a recipe in a file. None where something is wrong with it, which those say who follow it.
+// The same for a recipe in a file. Empty for an invalid recipe, whose errors are reported later.
 std::vector<std::pair<std::string, std::string>> inputs_of(const std::string& file,
                                                            const Overrides& overrides);
 
@@ -23,40 +23,41 @@ class RunFiles {
   static constexpr const char* checkpoints_folder = run_checkpoints_name;
   static constexpr const char* onnx_file = "model.onnx";
   static constexpr const char* graph_file = "graph.json";
-  // Of those, that of a model which is_from_file().
+  // The name of the copy of a model for which is_from_file() holds.
   static const char* model_file(const ModelRecipe& m) {
     return m.kind == "onnx" ? onnx_file : graph_file;
   }
-  // Whether a run keeps something under that name at the top of its directory.
+  // Whether a run uses this name at the top of its directory.
   static bool is_own_file(const std::string& name);
 
-  // With what is recorded in the directory. `data` are names of the external data of an ONNX model,
-  // which the run reads and writes. Error for a run.json that is not a record of a run, or
-  // was changed.
+  // Reads the directory's manifest. `data`: names of the external data of an ONNX model, which the
+  // run reads and writes. Error if run.json is not a manifest of a run, or was changed.
   explicit RunFiles(std::string directory, std::vector<std::string> data = {});
   bool has_run() const { return has_run_; }
 
-  // Before a run goes on or begins anew (`anew`) there: Error (usage) with the names of all files
-  // of others in places that it writes to: those that no run recorded, and those that were changed
-  // since; in checkpoints, where it begins anew, which removes them.
+  // Called before a run is resumed or started again (`anew`). Error (usage) with the names of
+  // foreign files at paths of the run: files that no run recorded, or that were changed since; in
+  // checkpoints only with `anew`, which removes them.
   void check_output_files(const Recipe& recipe, bool anew) const;
-  // Error (usage) where what the recipe reads lies in one of those places, or they lie in it.
+  // Error (usage) if the recipe reads a path of the run, a file in it, or a directory that contains
+  // it.
   void check_inputs(const Recipe& recipe) const;
 
-  // About to be written; recorded when it returns.
+  // Records a file before it is written.
   void claim(const std::string& name);
-  // Written: from now on the file is the run's only while unchanged.
+  // Records a written file, which belongs to the run while unchanged.
   void settle(const std::string& name);
-  // With the facts of its record of state.
+  // Records a checkpoint with the size and checksum of its state's manifest.
   void claim_checkpoint(Index step, nlohmann::ordered_json facts);
-  // Error where a checkpoint has another record of state than it was written with.
+  // Error if a checkpoint's manifest differs from the recorded one.
   void check_checkpoint(Index step) const;
 
   const std::set<Index>& checkpoints() const { return checkpoints_; }
-  std::string checkpoint(Index step) const;  // its directory
-  // What was written to it. Files of others in it stay, and so does it then, with a warning.
+  std::string checkpoint(Index step) const;  // path of its directory
+  // Removes the run's files in the checkpoint. Foreign files stay with their directory, with a
+  // warning.
   void remove_checkpoint(Index step);
-  // All that was written; but the record, which then has nothing but itself.
+  // Removes all files of the run but the manifest, which is emptied.
   void remove_all();
 
  private:
@@ -68,12 +69,13 @@ class RunFiles {
   void write() const;
 
   std::string directory_;
-  std::vector<std::string> output_files_;  // the files at the top that the run may write
+  std::vector<std::string> output_files_;  // top-level files that the run may write
   std::vector<std::string> data_;
   bool has_run_ = false;
-  nlohmann::ordered_json files_ = nlohmann::ordered_json::object();  // facts, or null until settled
+  nlohmann::ordered_json files_ =
+      nlohmann::ordered_json::object();  // facts of files, null until settled
   std::set<Index> checkpoints_;
-  nlohmann::ordered_json states_ = nlohmann::ordered_json::object();  // facts by the step, as text
+  nlohmann::ordered_json states_ = nlohmann::ordered_json::object();  // facts by step, as text
 };
 
 }  // namespace sten

@@ -9,7 +9,7 @@ namespace {
 
 Dense moments_here(const Tensor& moments) { return moments.as<Dense>().to(Device::cpu); }
 
-// Where the weight is; on a device, what is to be done is added to `device_averages`.
+// Moves a weight on its device; on a device, adds the work to `device_averages`.
 void move_towards(Tensor& weight, std::span<const float> to, double momentum,
                   std::vector<kernels::AveragedElements>& device_averages) {
   const bool is_on_device = weight.device() != Device::cpu;
@@ -33,7 +33,7 @@ void StatisticsOfStep::add(Index part, const NamedValues<Var>& outputs) {
     moments.emplace(s.moments, outputs.at(s.moments).value());
 }
 
-// As a sum in which one rank has a part's moments, behind a 1, and the others have zeros.
+// A sum in which one rank has the moments of a part, preceded by 1, and the other ranks have zeros.
 void StatisticsOfStep::exchange(Communicator& ranks, Index parts) {
   if (graph_.statistics().empty()) return;
   std::size_t width = 1;
@@ -65,7 +65,7 @@ void StatisticsOfStep::apply(std::vector<Parameter>& weights) const {
   };
   for (const auto& [number, part] : parts_) {
     std::vector<kernels::AveragedElements> device_averages;
-    std::vector<Dense> held;  // what it points to
+    std::vector<Dense> held;  // values that it points to
     for (const RunningStatistics& s : graph_.statistics()) {
       Tensor &mean = value_of(s.mean), &variance = value_of(s.variance);
       const Dense& moments = held.emplace_back(part.at(s.moments).as<Dense>().to(mean.device()));

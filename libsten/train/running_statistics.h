@@ -1,4 +1,4 @@
-// Running means and variances of batch norms, as training goes on.
+// Running statistics of batch norms during training.
 #pragma once
 #include "libsten/comm/communicator.h"
 #include "libsten/graph/graph.h"
@@ -6,25 +6,25 @@
 
 namespace sten {
 
-// What the batches of a step have for a graph's statistics, until the step's weights are written.
+// Moments of a step's batches, collected until the weights are updated.
 class StatisticsOfStep {
  public:
   explicit StatisticsOfStep(const Graph& g) : graph_(g) {}
 
-  // Of a part of the batch, from what the graph of with_moments() gave. As in PyTorch each part
-  // counts as a batch.
+  // Adds the moments of a part of the batch from outputs of with_moments()'s graph. Each part
+  // counts as a batch, as in PyTorch.
   void add(Index part, const NamedValues<Var>& outputs);
-  // Every rank gets what each of them has, of `parts` parts in all.
+  // Gathers the moments of all `parts` parts on every rank.
   void exchange(Communicator& ranks, Index parts);
-  // Moves the weights, which are in the order of the graph's.
+  // Updates the running statistics in the weights, which have the order of the graph.
   void apply(std::vector<Parameter>& weights) const;
 
  private:
   const Graph& graph_;
-  std::map<Index, NamedValues<Tensor>> parts_;  // by the moments' names
+  std::map<Index, NamedValues<Tensor>> parts_;  // by names of moments
 };
 
-// g, whose outputs are followed by the moments that its statistics follow.
+// Returns g with the moments for its running statistics as further outputs.
 Graph with_moments(const Graph& g);
 
 }  // namespace sten

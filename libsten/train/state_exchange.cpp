@@ -6,7 +6,7 @@
 namespace sten {
 namespace {
 
-// What rank 0 has replaces what the others have.
+// Replaces values by those of rank 0.
 class FromFirst {
  public:
   explicit FromFirst(Communicator& ranks) : ranks_(ranks) {}

@@ -1,11 +1,11 @@
-// A state that rank 0 has, on every rank: no other rank reads files of a run.
+// Broadcast of rank 0's training state, since no other rank reads the files of a run.
 #pragma once
 #include "libsten/comm/communicator.h"
 #include "libsten/train/trainer.h"
 
 namespace sten {
 
-// Rank 0 keeps its own.
+// Replaces the state on all ranks but 0.
 void broadcast_state(Communicator& ranks, TrainState& state);
 
 }  // namespace sten

@@ -15,7 +15,7 @@ namespace {
 
 bool is_of_weight(const FormatRecipe& f) { return f.of == "weight-gradient"; }
 
-// Moments that running statistics follow are not values of the model.
+// Moments of running statistics are not values of the model.
 bool is_value(const Node& n) { return n.op != Name("batch-moments"); }
 
 std::vector<std::string> names_in(const Graph& g, const FormatRecipe& f) {
@@ -43,7 +43,7 @@ class Matcher {
   std::vector<NamePattern> patterns_;
 };
 
-// Error (usage) where a part of the target names nothing.
+// Error (usage) if a part of the target matches no name.
 std::vector<std::string> names_meant(const FormatRecipe& f, const Graph& g) {
   const std::vector<std::string> names = names_in(g, f);
   for (const std::string& one : pattern_list(f.target)) {
@@ -102,7 +102,7 @@ Graph with(const Graph& g, const Recipe& r, Index step, bool only_values) {
 }  // namespace
 
 void check_formats(const Recipe& r, const Graph& g) {
-  // By name, of entries before.
+  // Previous entries by name.
   std::map<std::string, std::vector<std::size_t>> entries;
   std::map<std::string, const SparsityRecipe*> sparse;
   if (std::ranges::any_of(r.formats, is_of_weight)) {

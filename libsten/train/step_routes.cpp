@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// As Trainer::gradient_format() has it.
+// Must match Trainer::gradient_format().
 WeightRoute route_of(const WeightStages& s, Index step) {
   WeightRoute route;
   const bool has_scores = s.has_scores(step) && s.stages.front().step <= step;

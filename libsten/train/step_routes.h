@@ -1,4 +1,4 @@
-// Which implementations a training step takes.
+// Dispatch of the operators of a training step.
 #pragma once
 #include "libsten/graph/routes.h"
 #include "libsten/train/task.h"
@@ -6,8 +6,8 @@
 
 namespace sten {
 
-// Of the nodes of the training graph in that step, by the layouts and formats that weights, values
-// and gradients have then. Error (usage) where an operator has no implementation.
+// Returns the implementation of each node of the training graph, by the layouts and formats of
+// weights, values and gradients in the step. Error (usage) if an operator has no implementation.
 std::vector<NodeRoute> step_routes(const Task& task, const std::vector<WeightStages>& stages,
                                    Index step);
 

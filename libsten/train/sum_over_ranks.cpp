@@ -13,7 +13,7 @@
 namespace sten {
 namespace {
 
-// Of all that is stored but the values.
+// Hash of all parts but the values.
 std::uint64_t hash_of_structure(const Tensor& x) {
   std::uint64_t hash = hash_of_text(x.spec().str());
   for (const Part& p : x.save().parts)
@@ -25,7 +25,7 @@ Tensor summed_values(Communicator& ranks, Tensor x, Transport by) {
   return Tensor::update(std::move(x), [&](Values& v) { ranks.sum(v.mutate<float>(), by); });
 }
 
-// At the positions that the mask keeps; others are 0.
+// The sum at the positions that the mask keeps; 0 elsewhere.
 Tensor summed_kept(Communicator& ranks, const Tensor& masked, Transport by) {
   std::vector<float> values(static_cast<std::size_t>(kept_count(masked)));
   gather_kept(masked, masked.values()->as<float>().data(), values.data());
@@ -34,7 +34,7 @@ Tensor summed_kept(Communicator& ranks, const Tensor& masked, Transport by) {
       masked, [&](Values& v) { scatter_kept(masked, values.data(), v.mutate<float>().data()); });
 }
 
-// Positions that any rank stores.
+// The union of the ranks' positions.
 Mask united(Communicator& ranks, Mask m) {
   std::vector<std::uint64_t> words(static_cast<std::size_t>(ceil_div(m.size(), 64)));
   std::memcpy(words.data(), m.bits.data(), static_cast<std::size_t>(m.bits.size()));

@@ -1,4 +1,4 @@
-// Sums of tensors over ranks, whatever the layout.
+// All-reduce of tensors in any layout.
 #pragma once
 #include <string>
 
@@ -9,19 +9,18 @@ namespace sten {
 
 struct SumOverRanks {
   Tensor sum;
-  std::string plan;  // one line: what travelled, and why
+  std::string plan;  // a line on the messages and their reason
 };
 
-// The sum of what each rank gives, float32 tensors of one shape, the same on all ranks. A call of all
-// ranks. What travels:
-// - of dense tensors, all values;
-// - of sparse ones of one layout that have the same positions (a hash of them is exchanged first), the
-//   stored values: no positions. The sum has the layout;
-// - where positions differ, a bit for each element, and then values at the union of the positions. The
-//   sum has the layout if that holds any positions, else it is masked;
-// - where that would be no less than all values, as well as where layouts differ, all values. The sum
-//   is dense.
-// Error (usage), which all ranks have, where shapes differ, or a tensor is not float32.
+// Returns the sum over all ranks of float32 tensors of one shape, the same on all ranks. All ranks
+// call this function. Messages contain:
+// - for dense tensors, all values;
+// - for sparse tensors of one layout with equal positions (compared by a hash), the stored values.
+//   The sum has the same layout;
+// - for different positions, a bit per element, then the values at the union of positions. The sum
+//   has the same layout if it can hold any positions, else it is masked;
+// - for different layouts, and if the above is not smaller, all values. The sum is dense.
+// Error (usage) on all ranks for different shapes, and if a tensor is not float32.
 SumOverRanks sum_over_ranks(Communicator& ranks, const Tensor& mine,
                             Transport by = Transport::float32);
 

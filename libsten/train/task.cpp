@@ -30,7 +30,7 @@
 namespace sten {
 namespace {
 
-// A perceptron, or a model of images, with its loss.
+// A perceptron or image model, with its loss.
 Graph classifier(const ModelRecipe& m) {
   GraphParts g = recipe_model(m).parts();
   g.inputs.emplace_back("labels");
@@ -39,7 +39,7 @@ Graph classifier(const ModelRecipe& m) {
   return Graph(std::move(g));
 }
 
-// As double: a recipe may say what no integer holds.
+// As double, since a recipe can exceed every integer.
 double parameters_of(const ModelRecipe& m) {
   double all = 0;
   for (std::size_t i = 1; i < m.sizes.size(); ++i)
@@ -52,7 +52,7 @@ double parameters_of(const Graph& g) {
   return all;
 }
 
-// Whether what stays of a value depends on which other values there are, or on its place among them.
+// Whether the sparsifier's choice for a value depends on other values, or on the value's position.
 bool chooses_from_all(const Spec& by) {
   const Sparsifier s = registry().sparsifier(by);
   return (!s.is_local() && !s.needs_pattern()) || s.has_seed();
@@ -68,7 +68,7 @@ std::string_view name_of(DataSplit s) {
   return s == DataSplit::train ? "train" : s == DataSplit::validation ? "validation" : "test";
 }
 
-// Before anything of that size is taken.
+// Checked before any large allocation.
 void Task::check_size(double parameters, const std::string& what) const {
   const OptimizerRecipe& o = recipe_.optimizer;
   int kept = 1;
@@ -79,7 +79,7 @@ void Task::check_size(double parameters, const std::string& what) const {
 
 bool Task::has_dropouts() const { return std::ranges::count(graph_->inputs(), draw_input) > 0; }
 
-// What is computed of a part as a whole has to be of the same part in any number of processes.
+// An operator over a whole part needs the same parts for every number of processes.
 void Task::check_ranks() const {
   if (recipe_.accumulate % ranks_ == 0) return;
   const char* what = has_dropouts()                  ? "model.dropout draws for"
@@ -119,7 +119,7 @@ Task::Task(const Recipe& given, const TaskUse& use)
   if (recipe.batch % parts_ != 0)
     fail_usage("/batch: {} is not divisible by {}, the parts in which {} ranks compute it",
                recipe.batch, parts_, ranks_);
-  recipe.accumulate = parts_;  // to those who read the data
+  recipe.accumulate = parts_;  // for readers of the data
   if (recipe.model.kind == "mlp" || is_for_images(recipe.model)) {
     if (is_text || recipe.data.kind == "text")
       fail_usage("the model {} is trained on rows or images, not on {}", recipe.model.kind,
@@ -197,7 +197,7 @@ NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew
   }
   if (recipe_.model.kind == "gpt") unused = gpt_unused();
   if (is_for_images(recipe_.model)) unused = image_model_unused();
-  // An ONNX file is written with other weights of the same types.
+  // The ONNX output needs weights of the file's dtypes.
   const LowWeights low = only_measures_   ? LowWeights::unchanged
                          : file.is_onnx() ? LowWeights::refused
                                           : LowWeights::widened;
@@ -245,7 +245,7 @@ NamedValues<Tensor> Task::first_weights() const {
 
 std::vector<std::string> Task::onnx_data() const {
   std::vector<std::string> names;
-  // A folder of data is neither made nor removed; see why_not_onnx().
+  // External data in a folder are not supported; see why_not_onnx().
   if (onnx() && why_not_onnx(*graph_, *onnx()).empty())
     for (const Shard& s : onnx()->shards())
       if (!s.file_name.empty()) names.push_back(s.file_name);
@@ -288,7 +288,7 @@ void Task::warn_of_low_weights() const {
 
 void Task::warn_of_unmasked_zeros() const {
   if (!onnx() && recipe_.model.weights.empty()) return;
-  constexpr double least = 0.1;  // fewer come of rounding and of padding
+  constexpr double least = 0.1;  // rounding and padding make fewer zeros
   NamedValues<Tensor> weights = stored_weights(true);
   for (const auto& names : match_targets(recipe_.sparsity, graph_->weights()))
     for (const std::string& name : names) weights.erase(name);
@@ -308,12 +308,12 @@ void Task::warn_of_unmasked_zeros() const {
 std::string Task::content() const { return fmt::format("{:016x}", data_->content()); }
 
 Graph Task::measured_graph(std::optional<Index> step) const {
-  // What stands for a dropout keeps its format.
+  // The replacement of a dropout keeps its format.
   if (recipe_.formats.empty()) return *evaluation_;
   return inference_graph(with_value_formats(*graph_, recipe_, step.value_or(recipe_.steps - 1)));
 }
 
-// Small tensors in one piece of memory, which is one copy.
+// Copies small tensors as one block.
 BatchPart on_device(const BatchPart& part, Device device) {
   constexpr std::size_t small = std::size_t{1} << 16, apart = 256;
   BatchPart device_part = part;
@@ -346,7 +346,7 @@ BatchPart on_device(const BatchPart& part, Device device) {
   return device_part;
 }
 
-// Of inputs some may be one row for all others, and those of one axis the places of predictions.
+// Some inputs are one row for all rows, and inputs of one axis can be positions of predictions.
 Index rows_of(const BatchPart& part) {
   for (const std::size_t axes : {2, 1}) {
     Index rows = 0;

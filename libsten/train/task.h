@@ -1,4 +1,4 @@
-// What a recipe trains: a model with its loss, and the data for it.
+// Task: the model of a recipe with its loss, and the data.
 #pragma once
 #include <memory>
 
@@ -8,16 +8,16 @@
 
 namespace sten {
 
-// What a batch is computed in.
+// A part of a batch, computed at once.
 struct BatchPart {
   NamedValues<Tensor> inputs;  // of the graph
   Index predictions = 0;
-  Index number = 0;  // among the parts of its batch
+  Index number = 0;  // index among the parts of the batch
 };
 
-// With the inputs on that device.
+// Copies the inputs to a device.
 BatchPart on_device(const BatchPart& part, Device device);
-// Rows, windows or images that it has.
+// The number of rows, windows or images.
 Index rows_of(const BatchPart& part);
 
 // Parts [begin, end) of a batch.
@@ -29,24 +29,24 @@ struct PartRange {
 enum class DataSplit { train, validation, test };
 std::string_view name_of(DataSplit s);
 
-// Where the rows of a task come from.
+// The data of a task.
 class TaskData {
  public:
   virtual ~TaskData() = default;
   virtual Index steps_per_epoch() const = 0;
-  // Those of the parts that have predictions.
+  // Returns the parts that have predictions.
   virtual std::vector<BatchPart> batch(Index step, PartRange parts) const = 0;
-  // Without repetition, in parts of evaluation.batch.
+  // The split in parts of evaluation.batch, each row once.
   virtual Index parts(DataSplit s) const = 0;
   virtual BatchPart part(DataSplit s, Index i) const = 0;
-  // A hash of all rows.
+  // Hash of all rows.
   virtual std::uint64_t content() const = 0;
 };
 
 struct TaskUse {
-  // Nothing is trained, so that less memory will do.
+  // No training, which needs less memory.
   bool only_measures = false;
-  // In place of the file of model.weights, or of model.file where it is an ONNX model.
+  // Replaces the file of model.weights, or model.file for ONNX.
   std::shared_ptr<const Checkpoint> weights{};
   // Processes that share the parts of a batch.
   int ranks = 1;
@@ -54,72 +54,71 @@ struct TaskUse {
 
 class Task {
  public:
-  // Reads the data and the model's config. Error with the file where something in it does not fit,
-  // and where training takes more memory than the machine has; Error (usage) where the recipe's
-  // parts do not fit each other, or the ranks.
+  // Reads the data and the model's config. Error with the file for contents that do not fit, and if
+  // training needs more memory than the machine has; Error (usage) if parts of the recipe, or the
+  // number of ranks, do not fit together.
   explicit Task(const Recipe& recipe, const TaskUse& use = {});
 
-  // With the number of steps in it, whatever it was given as (in_steps).
+  // The recipe with its length in steps (in_steps).
   const Recipe& recipe() const { return recipe_; }
-  // Its outputs are logits [..., classes] and the loss, a scalar; labels [...] are -100 where they
-  // do not count: the last input of the evaluation graph. Logits of a BERT are those of the characters to be
-  // predicted.
+  // Outputs: logits [..., classes] and the loss, a scalar. The last input of the evaluation graph
+  // is labels [...], -100 where not counted. A BERT computes logits of the predicted tokens only.
   const Graph& graph() const { return *graph_; }
-  // The same when training is over: what is measured.
+  // The graph for evaluation.
   const Graph& evaluation_graph() const { return *evaluation_; }
-  // The file of an ONNX model; nullptr for other kinds.
+  // The file of an ONNX model; nullptr for others.
   const Checkpoint* onnx() const {
     return imported_ && imported_->file ? &*imported_->file : nullptr;
   }
-  // That training starts from: model.weights, else the ONNX model; nullptr for random weights.
+  // The initial weights: model.weights, else the ONNX model; nullptr for random weights.
   std::shared_ptr<const Checkpoint> first_checkpoint() const;
-  // The names of its external data.
+  // The names of the ONNX model's external data.
   std::vector<std::string> onnx_data() const;
-  // Of the optimizer, in all.
+  // The number of optimizer steps.
   Index steps() const { return recipe_.steps; }
   Index steps_per_epoch() const { return data_->steps_per_epoch(); }
-  // Of the recipe's checkpoint, or initial weights by its seed; dense. A head that the checkpoint
-  // lacks, of a model that was made for another use, is initial, too.
+  // Dense initial weights, from the recipe's checkpoint or random by its seed. A head that the
+  // checkpoint of another task lacks is random.
   NamedValues<Tensor> first_weights() const;
-  // Those of the checkpoint, which is required, in their stored layouts; dense ones borrow from it.
+  // The weights of the checkpoint in their stored layouts; dense ones borrow from it. Error without
+  // a checkpoint.
   NamedValues<Tensor> stored_weights() const;
-  // Those of the recipe's teacher, dense; they may borrow from its file. Error as stored_weights(),
-  // and (usage) where the recipe names none and its model has none.
+  // The dense weights of the recipe's teacher; may borrow from its file. Error as stored_weights();
+  // Error (usage) if neither the recipe nor its model names any.
   NamedValues<Tensor> teacher_weights() const;
-  // Error as from first_weights(), whose values are not made.
+  // Error as first_weights(), without computing values.
   void check_first_weights() const;
-  // The parts of step t's batch, which depends on the recipe's seed and t alone. What has no
-  // predictions is left out.
+  // The parts of step t's batch, a function of the recipe's seed and t. Parts without predictions
+  // are omitted.
   std::vector<BatchPart> batch(Index step) const { return batch(step, {0, parts_}); }
   std::vector<BatchPart> batch(Index step, PartRange parts) const;
-  // How many a batch is computed in: as the recipe says, and where its number is not a multiple of
-  // the ranks, the smallest one that is a multiple of both.
+  // The number of parts of a batch: the recipe's, or else its smallest multiple that is a multiple
+  // of the ranks.
   Index parts() const { return parts_; }
   PartRange parts_of(int rank) const {
     return {rank * parts_ / ranks_, (rank + 1) * parts_ / ranks_};
   }
-  // A hash of the data, as text.
+  // Hash of the data, as text.
   std::string content() const;
-  // What classes are called, of data with labels that have names; else empty.
+  // The names of classes; empty if the labels have no names.
   const std::vector<std::string>& labels() const { return labels_; }
   const F1Scorer* scorer() const { return scorer_ ? &*scorer_ : nullptr; }
   // Whether the split has examples.
   bool has(DataSplit s) const { return data_->parts(s) > 0; }
-  // Error (usage) where the recipe wants the best model on no rows; warns of what else it asks to
-  // measure on none.
+  // Error (usage) if the recipe keeps the best model without a validation split. Warns of other
+  // measurements on empty splits.
   void check_validation() const;
-  // Warns of weights in model.weights that have 16 bits: they train as F32.
+  // Warns of 16-bit weights in model.weights, which are trained as F32.
   void warn_of_low_weights() const;
-  // Warns of pruned weights (a tenth of zeros, rank 2 or more) in the file that training starts from
-  // whose zeros no entry of the recipe's sparsity keeps.
+  // Warns of pruned weights (a tenth of zeros, rank 2 or more) in the initial weights whose zeros
+  // the recipe does not keep.
   void warn_of_unmasked_zeros() const;
-  // What measure() computes one after the other: inputs of the evaluation graph.
+  // The batches of measure(): inputs of the evaluation graph.
   const TaskData& data() const { return *data_; }
-  // The evaluation graph with the formats of values that the recipe has in that step; without one,
-  // in the last.
+  // The evaluation graph with the formats of values in a step; by default, the last one.
   Graph measured_graph(std::optional<Index> step = {}) const;
-  // On the weights' device. By that graph on all of a split, always the same rows and masks; a count of 0 where it is empty.
-  // The mean is computed in double.
+  // Measures the evaluation graph on a whole split, with the same rows and masks each time, on the
+  // weights' device. The mean is computed in double; count is 0 for an empty split.
   Measured measure(const NamedValues<Tensor>& weights, DataSplit s,
                    std::optional<Index> step = {}) const;
 

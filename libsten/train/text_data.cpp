@@ -13,7 +13,7 @@
 namespace sten {
 namespace {
 
-// Of masks that are measured on: those of every recipe, whatever its seed.
+// Of masked positions in evaluation, the same for every recipe.
 constexpr std::uint64_t measured_seed = 1;
 
 BatchPart part_of(const MaskedBatch& b) {
@@ -31,8 +31,8 @@ struct TextInput {
   std::string name;
   Kind kind = ids;
   DType dtype = DType::I64;
-  bool has_batch = true;  // [B, T], else [1, T]
-  bool has_rows = true;   // else [T]
+  bool has_batch = true;  // [B, T]; false: [1, T]
+  bool has_rows = true;   // false: [T]
 
   template <class T>
   Dense value_as(const Dense& given) const {
@@ -83,7 +83,7 @@ TextInput text_input(const OnnxPort& p, Index window, const std::string& file) {
   if (!p.shape) return in;
   const auto& shape = *p.shape;
   in.has_rows = shape.size() == 2;
-  // Positions, and types that are 0 everywhere, may be one row for all windows.
+  // Positions, and types that are all 0, can be one row for all windows.
   const bool may_be_one = in.kind == TextInput::positions || in.kind == TextInput::zeros;
   if (!in.has_rows && !(shape.size() == 1 && in.kind == TextInput::positions))
     fail("{}: its input {} has {} axes, not sequences and tokens", file, quote(p.name),
@@ -96,7 +96,7 @@ TextInput text_input(const OnnxPort& p, Index window, const std::string& file) {
   return in;
 }
 
-// How many ids the model has, where its graph or its file says.
+// The number of the model's ids, if its graph or file tells.
 std::optional<Index> vocabulary_of(const ImportedModel& m) {
   for (const Node& n : m.graph.nodes()) {
     const bool looks_up = n.op.text() == "embedding" ||

@@ -21,7 +21,7 @@ bool is_measured_in(const Recipe& r, const FormatRecipe& f) {
   return every > 0 && (f.end - 1) / every > (f.begin + every - 1) / every - 1;
 }
 
-// Error after `what`, where the layouts do not go with a tensor of that shape.
+// Error, after `what`, if the layouts cannot hold a tensor of that shape.
 void try_on(const std::string& what, DType dtype, const Shape& shape, const OutFormat& f) {
   const Shape smaller = smaller_shape(shape);
   const Dense values = dtype == DType::F32 ? random_values(smaller) : Dense::zeros(dtype, smaller);
@@ -45,7 +45,7 @@ class Trace {
     for (const DataSplit split : {DataSplit::validation, DataSplit::test}) {
       const Index n = task_.data().parts(split);
       if (n == 0 || (split == DataSplit::test && !recipe_.evaluation.test)) continue;
-      // The last one may have fewer rows.
+      // The last part can have fewer rows.
       for (const Index i : std::set<Index>{0, n - 1})
         measure(task_.data().part(split, i), name_of(split));
     }
@@ -66,14 +66,14 @@ class Trace {
                   fmt::format(" of the {} split", split));
   }
 
-  // The model with the formats of an entry alone.
+  // The model with the formats of one entry.
   Graph with_entry(std::size_t i) const {
     Recipe one = recipe_;
     one.formats = {recipe_.formats[i]};
     return with_formats(task_.graph(), one, one.formats.front().begin);
   }
 
-  // Of a graph with the entry's formats; `plain` is the graph without them.
+  // `g`: the graph with the entry's formats; `plain`: without.
   void try_entry(std::size_t i, const Graph& g, const Graph& plain,
                  const NamedValues<Tensor>& inputs, const std::string& where) {
     const ValueShapes shapes(g, inputs);
@@ -93,7 +93,7 @@ class Trace {
     }
   }
 
-  // A value whose shape no rule tells.
+  // Computes a value whose operator has no shape rule.
   Tensor computed(const Graph& plain, const std::string& name, const NamedValues<Tensor>& inputs) {
     GraphParts parts = plain.parts();
     prune_to_outputs(parts, {name});
@@ -103,7 +103,7 @@ class Trace {
     return Graph(std::move(parts)).run<Tensor>(*weights_, needed).at(name);
   }
 
-  // Whether a step computes the gradient of a node's value; that of the loss is given.
+  // Whether a step computes the gradient of a node's value. That of the loss is given.
   bool has_gradient(const std::string& node) {
     if (node == task_.graph().outputs().back()) return false;
     if (routes_.empty()) routes_ = node_routes(task_.graph(), {}, task_.graph().outputs().back());

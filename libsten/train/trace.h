@@ -1,12 +1,12 @@
-// What a training run will meet, from shapes alone.
+// Dry run of training by shapes.
 #pragma once
 #include "libsten/train/task.h"
 
 namespace sten {
 
-// Error where a value does not fit its node, or a format of the recipe does not go with the shape of a
-// value or gradient, with the place in the recipe: in a step, or where the model is measured. A value
-// with a format is computed, from the first weights, where its operator has no shape rule.
+// Checks all steps and the evaluation. Error with the recipe's key if a value does not fit its
+// node, or a format does not fit the shape of a value or gradient. A value with a format whose
+// operator has no shape rule is computed from the initial weights.
 void trace_training(const Task& task);
 
 }  // namespace sten

@@ -69,7 +69,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
       factors_(device_products_of(task_->recipe(), device_)),
       plain_(with_moments(training_graph(*task_))),
       graph_(plain_),
-      // Beside the moments, what training_graph() has last.
+      // The last output of training_graph(), before the moments.
       loss_(plain_.outputs()[task_->graph().outputs().size() -
                              (task_->recipe().distillation ? 0 : 1)]),
       stages_(weight_stages(task_->recipe(), task_->graph())),
@@ -129,7 +129,7 @@ void Trainer::begin_stages() {
       select_computing(i);
     else if (const SparsityStage* stage = sparse_[i].stages->beginning(state_.step))
       select(i, stage->by);
-    // Gradients of the step before are those of this step's beginning alone.
+    // Gradients of the previous step are valid only at the start of this one.
     if (!sparse_[i].accumulating) state_.scores.erase(state_.parameters[i].name);
   }
 }
@@ -153,15 +153,15 @@ bool Trainer::is_sparse_as_planned() const {
 
 // ------------------------------------------------------------------------------------ gradients
 
-// Whether something is made of the gradient at pruned positions in this step.
+// Whether this step uses the gradient at pruned positions.
 bool Trainer::needs_all_positions(std::size_t i) const {
   const Sparse& s = sparse_[i];
   return s.computing || s.accumulating || (s.stages && s.stages->refreshes(state_.step)) ||
          (s.ranks_by_gradient && s.stages->beginning(state_.step + 1));
 }
 
-// A masked weight's gradient is dense: the optimizer masks it in its own pass, which is cheaper
-// than one for that alone.
+// The gradient of a masked weight is dense: masking in the optimizer's pass is cheaper than in a
+// separate one.
 const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
   const Tensor& w = state_.parameters[i].value;
   if (const auto& asked = graph_.weights()[i].format.grad)
@@ -171,14 +171,15 @@ const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
   return own;
 }
 
-// on_loss(loss) comes before the backward pass, and on_gradient(parameter, gradient) in it. When it
-// returns nothing holds the weights' values but the state, so that the optimizer changes them in place.
+// Calls on_loss(loss) before the backward pass, and on_gradient(parameter, gradient) during it.
+// After the call, only the state holds the weights' values, so that the optimizer can update in
+// place.
 void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
                            const std::function<void(const Tensor&)>& on_loss,
                            const Tape::Receiver& on_gradient) {
   Tape tape;
   NamedValues<Var> weights, inputs;
-  std::vector<std::size_t> trained;  // by their numbers on the tape
+  std::vector<std::size_t> trained;  // indices on the tape
   for (std::size_t i = 0; i < state_.parameters.size(); ++i) {
     const Parameter& p = state_.parameters[i];
     if (sparse_[i].is_statistic) {
@@ -209,14 +210,14 @@ void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep
   });
 }
 
-// Their sum over all parts of the batch, of all ranks: empty without predictions. The step
-// gets the loss.
+// The sum of gradients over all parts of the batch on all ranks; empty without predictions. Sets
+// the loss of the step.
 Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
                                                StatisticsOfStep& statistics, bool all_have_parts) {
   Gradients sum;
   if (!parts.empty()) sum.resize(state_.parameters.size());
-  // In the backward pass of the last part, or after it: in one machine the processors that compute copy
-  // what travels, too, and have nothing to wait for.
+  // During the last part's backward pass, or after it. On one machine, the processors that compute
+  // also copy messages, so overlap gains nothing.
   const std::string& when = task_->recipe().exchange.overlap;
   const bool overlaps =
       all_have_parts && (when == "always" || (when == "auto" && !ranks_->is_one_machine()));
@@ -248,7 +249,7 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
   if (!exchange && step.predictions > 0) {
     if (!all_have_parts) complete(sum);
     exchange.emplace(*this, sum);
-    // As they come out of a backward pass.
+    // In the order of a backward pass.
     for (std::size_t i = sum.size(); i-- > 0;)
       if (sum[i]) exchange->add(i);
   }
@@ -271,7 +272,7 @@ void Trainer::collect_scores(const Gradients& gradients) {
       s.accumulating->add_scores(scores, w, g);
       state_.scores.emplace(p.name, std::move(scores));
     } else {
-      // As at a refresh: of the weight before the step.
+      // As at a refresh, by the weight before the step.
       state_.scores.insert_or_assign(p.name, registry().sparsifier(next->by).scores_of(w, g));
     }
   }
@@ -288,7 +289,7 @@ void Trainer::update(const Gradients& gradients, double rate, double scale,
     return u;
   };
   const Update plain = scaled({});
-  std::vector<ParameterStep> together;  // those whose positions stay
+  std::vector<ParameterStep> together;  // whose positions stay
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i]) continue;
     Parameter& p = state_.parameters[i];
@@ -303,7 +304,7 @@ void Trainer::update(const Gradients& gradients, double rate, double scale,
       std::optional<Dense> scores;
       if (by.adds_scores()) scores = state_.scores.at(p.name).as<Dense>();
       const Update anew = scaled(Update::resparsify(by, std::move(scores)));
-      // Chosen is among all; a format may have made the gradient sparse.
+      // The sparsifier needs all values; a format may have made the gradient sparse.
       const Tensor g =
           has_dense_values(*gradients[i]) ? *gradients[i] : Tensor(gradients[i]->to_dense());
       std::visit([&](const auto& o) { o.step(p, g, anew); }, optimizer_);
@@ -326,7 +327,7 @@ double Trainer::rate() const {
 TrainStep Trainer::step() {
   if (is_done()) fail_usage("all {} steps are done", task_->steps());
   const Recipe& recipe = task_->recipe();
-  if (deferred_ && deferred_->is_full()) last_read_ = deferred_->read();  // which had failed
+  if (deferred_ && deferred_->is_full()) last_read_ = deferred_->read();  // reports its error again
   begin_formats();
   begin_stages();
   TrainStep result;
@@ -335,7 +336,7 @@ TrainStep Trainer::step() {
   const std::vector<BatchPart> parts = task_->batch(state_.step, task_->parts_of(ranks_->rank()));
   std::uint64_t mine = 0;
   for (const BatchPart& part : parts) mine += static_cast<std::uint64_t>(part.predictions);
-  // A mean is over the predictions of the whole batch.
+  // The mean is over the predictions of the whole batch.
   const std::vector<std::uint64_t> counts = ranks_->gather(mine);
   for (const std::uint64_t n : counts) result.predictions += static_cast<Index>(n);
   if (deferred_) deferred_->begin(state_.step);
@@ -363,7 +364,7 @@ TrainStep Trainer::step() {
   return result;
 }
 
-// What gradients have to be multiplied by; `device_part` gets it where they are on a device.
+// The factor of gradients for clipping. `device_part`: the factor of gradients on a device.
 double Trainer::clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& device_part) {
   const double clip = task_->recipe().clip;
   if (device_ != Device::cpu) {
@@ -395,7 +396,7 @@ void Trainer::read(TrainStep& last) {
   last.is_read = true;
 }
 
-// All but what is on the CPU in any case: counts of steps, and what is remembered of scores.
+// Moves all but the state that is always on the CPU: step counts and score state.
 void Trainer::move(Parameter& p) const {
   p.value = in_own_memory(p.value, device_);
   for (auto& [key, s] : p.state) {

@@ -1,10 +1,10 @@
-// The loop of training: batches, gradients, the optimizer's steps, and which weights become sparse
-// when. Nothing of it depends on the clock: the same recipe gives the same bytes at the same number
-// of threads, instruction set and library of dense products (linalg/dense_gemm.h, which the caller
-// chooses), also where it stopped and went on.
+// Trainer: the training loop, with the optimizer's steps and the sparsity stages of weights. Does
+// not depend on time: the same recipe gives the same bytes for the same number of threads,
+// instruction set and library of dense products (linalg/dense_gemm.h, chosen by the caller), also
+// after a resume.
 //
-// Several ranks share the parts of a batch. Each has all of the state, and gradients are summed over
-// ranks before anything is made of them, so that the ranks stay the same bit for bit.
+// Ranks share the parts of a batch. Each has the whole state, and gradients are summed over ranks
+// before use, so that all ranks stay equal bit for bit.
 #pragma once
 #include <variant>
 
@@ -22,66 +22,66 @@
 
 namespace sten {
 
-// All that a step depends on beside the recipe and its data.
+// The inputs of a step, besides the recipe and its data.
 struct TrainState {
   Index step = 0;                     // the next one
   std::vector<Parameter> parameters;  // in the order of the graph's weights
-  NamedValues<Tensor> scores;         // dense; of weights that are ranked by more than values
-                                      // (what an optimizer remembers of them is their weight's)
-  // Whether values of the parameters are what is measured and saved, too (Trainer::weights()).
+  NamedValues<Tensor> scores;         // dense; of weights that are not ranked by magnitude;
+                                      // their optimizer state is that of the weight
+  // Whether the values of the parameters are also measured and saved (Trainer::weights()).
   bool is_measured = true;
 };
 
-// Under which a parameter's state has the average of its values.
+// The key of a parameter's averaged values in its state.
 inline constexpr const char* average_key = "ema";
 
-// What the optimizer remembers of learned scores has this before its names.
+// Prefix of the optimizer state of learned scores.
 inline constexpr std::string_view score_state = "score-";
 
-// Bytes of gradients that a rank gives to its transport in a step, and how many they would be if all
-// were dense; of all weights, and of those that are sparse in that step. Of those sent, what the
-// transport took from a device's memory.
+// Bytes of gradients that a rank sends in a step, and that it would send if all were dense: for all
+// weights, and for weights that are sparse in the step. `from_device`: bytes sent from device
+// memory.
 struct GradientTraffic {
   std::uint64_t sent = 0, dense = 0, sparse_sent = 0, sparse_dense = 0, from_device = 0;
 };
 
-// The same on the CPU, and what is measured of it likewise.
+// Copies a state, or weights, to the CPU.
 TrainState on_cpu(TrainState state);
 NamedValues<Tensor> on_cpu(NamedValues<Tensor> weights);
 
 struct TrainerOptions {
-  // Where weights, gradients and what optimizers remember of them are, and where steps are computed.
-  // Learned scores, and those that add up, are on the CPU.
+  // The device of weights, gradients, optimizer state and steps. Learned and accumulated scores are
+  // on the CPU.
   Device device = Device::cpu;
-  // A device computes as many steps before losses and norms are read back, unless read() asks for
-  // them; with several ranks each step's are.
+  // On a device, the number of steps before losses and norms are read back, unless read() is
+  // called; with several ranks, 1.
   Index read_every = 1;
 };
 
-// What came of one step.
+// The results of a step.
 struct TrainStep {
   Index step = 0;         // from 0
-  double loss = 0;        // of its batch, before the update
-  double rate = 0;        // that the update had
-  double norm = 0;        // of the gradients, where they are clipped
-  bool is_read = true;    // else loss and norm are those of the last step that was read back
-  Index predictions = 0;  // none: nothing was updated
+  double loss = 0;        // of the batch, before the update
+  double rate = 0;        // of the update
+  double norm = 0;        // of the gradients, if clipped
+  bool is_read = true;    // false: loss and norm are those of the last read step
+  Index predictions = 0;  // none: no update
   GradientTraffic traffic{};
 };
 
 class Trainer {
  public:
-  // `ranks`: as many as the task is made for; none: this process alone.
+  // `ranks`: as many as the task is made for; none: this process only.
   explicit Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator> ranks = nullptr,
                    const TrainerOptions& options = {});
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // The next step, with all ranks. Error that names it where the loss or the gradients' norm is no
-  // finite number, which all ranks have; nothing was updated then. With options.read_every steps after
-  // that one may have been made of it, and the trainer is of no more use.
+  // Runs the next step on all ranks. Error with the step, on all ranks, if the loss or the gradient
+  // norm is not finite, before the update. With options.read_every, later steps may have run before
+  // this Error, and the trainer cannot be used again.
   TrainStep step();
-  // Loss and norm of the last step, into what step() has returned. Error as of step().
+  // Reads back the loss and norm of the last step into the result of step(). Error as step().
   void read(TrainStep& last);
   bool is_done() const { return state_.step == task_->steps(); }
 
@@ -89,39 +89,39 @@ class Trainer {
   // On the trainer's device.
   const TrainState& state() const { return state_; }
   const std::vector<WeightStages>& stages() const { return stages_; }
-  // What is measured and saved: values of the state, or their averages, as sparse as they compute; on
-  // the trainer's device.
+  // The weights to measure and save, on the trainer's device: values of the state or their
+  // averages, as sparse as in the forward pass.
   NamedValues<Tensor> weights() const;
-  // Pruned elements of all weights that the recipe makes sparse, by the elements of these.
+  // The pruned share of all elements of the weights that the recipe makes sparse.
   double sparsity() const;
-  // A hash of the weights before the first step, as text.
+  // Hash of the initial weights, as text.
   const std::string& first_weights() const { return first_weights_; }
-  // Of those of the teacher; empty without one.
+  // Hash of the teacher's weights; empty without a teacher.
   std::string teacher() const { return teacher_ ? teacher_->content() : ""; }
-  // Whether no stage is still to come, and no other format.
+  // Whether no more stages or formats follow.
   bool is_sparse_as_planned() const;
-  // To go on from there. Error where it is not of this recipe: of another model, without a mask or
-  // scores that it has to have by then, or with what its optimizer does not remember. It is on the CPU.
+  // Restores a state, which is on the CPU. Error if it is of another recipe: other weights, a
+  // missing mask or scores, or other optimizer state.
   void restore(TrainState state);
-  // With all ranks: Error, which all have, if their weights are not the same bit for bit.
+  // Called on all ranks. Error on all ranks unless their weights are equal bit for bit.
   void check_ranks() const;
 
  private:
   using Gradients = std::vector<std::optional<Tensor>>;
   struct Sparse {
     const WeightStages* stages = nullptr;
-    std::optional<Sparsifier> accumulating;  // one whose scores add up, as movement's
+    std::optional<Sparsifier> accumulating;  // with accumulated scores, as of movement pruning
     bool ranks_by_gradient = false;
     Index kept = 0;
-    bool is_statistic = false;  // which has no gradient
-    // Of the values, what the forward pass of this step takes: straight-through, or by scores.
+    bool is_statistic = false;  // a running statistic, without a gradient
+    // The weight in the forward pass of this step, if it differs: straight-through, or by scores.
     std::optional<Tensor> computing;
     const LearnedScores* learned = nullptr;
     std::optional<Mask> selected;          // of this step, by learned scores
     std::optional<Tensor> score_gradient;  // of this step
   };
 
-  class Exchange;  // of gradients, between ranks
+  class Exchange;  // of gradients, over ranks
 
   void check_state(const TrainState& state) const;
   double rate() const;
@@ -132,7 +132,7 @@ class Trainer {
   bool needs_all_positions(std::size_t i) const;
   const OutFormat& gradient_format(std::size_t i, OutFormat& own) const;
   bool is_formatted_by_tape(const OutFormat& gradient, const Tensor& w) const;
-  // What the format makes of a dense gradient of the weight.
+  // Applies the format to a dense gradient of the weight.
   static Tensor formatted(const Tensor& gradient, const OutFormat& f, const Tensor& w);
   void format_gradients(Gradients& gradients) const;
   void gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
@@ -169,21 +169,21 @@ class Trainer {
   std::shared_ptr<const Task> task_;
   std::shared_ptr<Communicator> ranks_;
   const Device device_;
-  const kernels::Factors factors_;  // of products on it
-  const Graph plain_;               // what is minimised, with moments
-  Graph graph_;                     // the same with the formats of this step
-  bool has_formats_ = false;        // that graph_ has those
-  std::string loss_;                // the output that is
+  const kernels::Factors factors_;  // of products on the device
+  const Graph plain_;               // training graph with moments
+  Graph graph_;                     // plain_ with the formats of this step
+  bool has_formats_ = false;        // whether graph_ has formats
+  std::string loss_;                // the output to minimise
   std::optional<Teacher> teacher_;
   std::vector<WeightStages> stages_;
-  std::vector<Sparse> sparse_;  // by parameter
-  std::vector<Index> begins_;   // of stages; ascending
+  std::vector<Sparse> sparse_;  // per parameter
+  std::vector<Index> begins_;   // first steps of stages, ascending
   std::variant<Sgd, AdamW> optimizer_;
   TrainState state_;
   std::string first_weights_;
-  bool has_new_positions_ = true;            // that ranks have not compared
-  std::optional<bool> exchanges_on_device_;  // once it is known
-  std::optional<Tensor> seed_;               // of the last backward pass, of this share of a batch
+  bool has_new_positions_ = true;            // not compared between ranks
+  std::optional<bool> exchanges_on_device_;  // set when known
+  std::optional<Tensor> seed_;               // gradient of the loss for this share of a batch
   double seed_share_ = 0;
   std::optional<DeferredMetrics> deferred_;
   DeferredMetrics::Metrics last_read_;

@@ -1,4 +1,4 @@
-// A trainer's gradients on their way to other ranks.
+// Gradient exchange of a trainer.
 #pragma once
 #include "libsten/train/gradient_exchange.h"
 #include "libsten/train/trainer.h"
@@ -7,9 +7,9 @@ namespace sten {
 
 class Trainer::Exchange {
  public:
-  // `gradients` stay where they are, and become the sums over ranks.
+  // Replaces `gradients`, which must outlive this object, by the sums over ranks.
   Exchange(Trainer& trainer, Gradients& gradients);
-  // Of parameter i, of all ranks in the same order.
+  // Adds the gradient of parameter i, in the same order on all ranks.
   void add(std::size_t i);
   GradientTraffic finish();
 

@@ -1,4 +1,4 @@
-// Formats of values and gradients, as the recipe has them for a step.
+// Formats of values and gradients in a training step.
 #include "libsten/dispatch/out_format.h"
 #include "libsten/train/step_formats.h"
 #include "libsten/train/trainer.h"
@@ -12,8 +12,8 @@ void Trainer::begin_formats() {
   has_formats_ = true;
 }
 
-// A sparsifier chooses from the gradient of the whole batch: what a tape has of a part of it, or of
-// one rank's, is summed before, unless all have the positions of a sparse weight.
+// A sparsifier needs the gradient of the whole batch: the gradients of parts and ranks are summed
+// first, unless all have the positions of a sparse weight.
 bool Trainer::is_formatted_by_tape(const OutFormat& gradient, const Tensor& w) const {
   const bool is_alike =
       gradient.is_additive() && !is_keep_all(gradient.inline_by) && !w.is<Dense>();

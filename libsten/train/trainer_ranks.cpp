@@ -1,4 +1,4 @@
-// What ranks exchange in a step, so that each goes on with the gradients of the whole batch.
+// Exchange between ranks in a training step.
 #include <bit>
 #include <cmath>
 
@@ -16,7 +16,7 @@ std::uint64_t hash_of_positions(const Tensor& w) {
   return hash_bytes(0, w.stored().bits.to(Device::cpu).bytes());
 }
 
-// A masked weight's positions on the CPU, without its values; it lasts as long as these.
+// The positions of a masked weight on the CPU, without its values; valid as long as the weight.
 const Tensor& positions_here(const Tensor& w) {
   if (w.device() == Device::cpu) return w;
   struct Positions {
@@ -36,7 +36,8 @@ Transport transport_of(const Trainer& t) {
 
 }  // namespace
 
-// The whole batch's, from each rank's share of it. Error, which all ranks have, where it is not finite.
+// Averages the loss over the ranks by their shares of the batch. Error on all ranks if it is not
+// finite.
 void Trainer::agree_on_loss(TrainStep& step) const {
   const std::vector<std::uint64_t> losses = ranks_->gather(std::bit_cast<std::uint64_t>(step.loss));
   step.loss = 0;
@@ -63,7 +64,7 @@ void Trainer::Exchange::add(std::size_t i) {
   if (trainer_.ranks_->size() == 1) return;
   const Tensor& w = trainer_.state_.parameters[i].value;
   Tensor& g = *gradients_[i];
-  // A format may have put what a mask keeps into a layout already.
+  // A format may have converted the kept values to a layout.
   const bool is_masked = w.is<Masked>() && has_dense_values(g) && !trainer_.needs_all_positions(i);
   const auto bytes = [&](Index numbers) {
     return static_cast<std::uint64_t>(numbers) * bytes_of(transport_of(trainer_));
@@ -87,8 +88,8 @@ GradientTraffic Trainer::Exchange::finish() {
   return traffic_;
 }
 
-// A rank whose parts have no predictions takes part with zeros, for weights that have a gradient on
-// other ranks.
+// A rank whose parts have no predictions adds zeros for weights that have a gradient on other
+// ranks.
 void Trainer::complete(Gradients& gradients) const {
   const bool has_none = gradients.empty();
   gradients.resize(state_.parameters.size());
@@ -110,8 +111,8 @@ void Trainer::complete(Gradients& gradients) const {
   }
 }
 
-// Ranks that have the same weights choose the same positions. Sums of values at other ones would be
-// wrong without a sign.
+// Ranks with equal weights choose equal positions. Sums of values at different positions would be
+// wrong without notice.
 void Trainer::check_positions() {
   if (!has_new_positions_) return;
   has_new_positions_ = false;

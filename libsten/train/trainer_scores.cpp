@@ -1,4 +1,4 @@
-// Weights that compute as scores say which are learned beside them.
+// Training of weights with learned scores.
 #include <algorithm>
 
 #include "libsten/base/fallback.h"
@@ -27,7 +27,7 @@ bool Trainer::learns_scores(std::size_t i) const {
   return sparse_[i].learned && sparse_[i].stages->has_scores(state_.step);
 }
 
-// The weight, which has to last, is on the CPU, as all of scores is.
+// The CPU weight, which must outlive the result; scores are on the CPU.
 ScoredWeight Trainer::scored(std::size_t i, const Dense& w) const {
   const Parameter& p = state_.parameters[i];
   const auto& selected = sparse_[i].selected;
@@ -41,7 +41,7 @@ Dense Trainer::value_here(std::size_t i) const {
   return state_.parameters[i].value.as<Dense>().to(Device::cpu);
 }
 
-// What the forward pass of this step takes.
+// Computes the weight of this step's forward pass.
 void Trainer::begin_scores(std::size_t i) {
   Sparse& s = sparse_[i];
   if (state_.step == s.stages->scores->end) return end_scores(i);
@@ -54,7 +54,7 @@ void Trainer::begin_scores(std::size_t i) {
   s.computing = s.learned->computing(scored(i, w)).to(device_);
 }
 
-// The weight becomes what was measured of it, and its mask fixed.
+// Replaces the weight by its measured value, and fixes its mask.
 void Trainer::end_scores(std::size_t i) {
   Sparse& s = sparse_[i];
   Parameter& p = state_.parameters[i];
@@ -69,7 +69,8 @@ void Trainer::end_scores(std::size_t i) {
   count(i);
 }
 
-// Gradients of what computed become those of the weights, and scores get theirs.
+// Replaces the gradients of the forward weights by those of the weights, and computes those of
+// scores.
 void Trainer::take_score_gradients(Gradients& gradients) {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     Sparse& s = sparse_[i];
@@ -85,7 +86,7 @@ void Trainer::take_score_gradients(Gradients& gradients) {
   }
 }
 
-// By the recipe's optimizer, without decay.
+// Uses the recipe's optimizer, without decay.
 void Trainer::update_scores(std::size_t i) {
   Parameter& p = state_.parameters[i];
   Parameter scores(p.name, state_.scores.extract(p.name).mapped());

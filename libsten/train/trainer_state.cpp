@@ -1,4 +1,4 @@
-// What a state has to have to be gone on from.
+// Checks of a restored training state.
 #include <algorithm>
 
 #include "libsten/base/text.h"
@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// What the optimizer remembers of a weight, in the order of a map.
+// The keys of the optimizer state of a weight, sorted.
 std::vector<std::string_view> remembered(const OptimizerRecipe& o) {
   if (o.kind == "adamw") return {"m", "step", "v"};
   return o.momentum > 0 ? std::vector<std::string_view>{"momentum"}
@@ -21,7 +21,8 @@ bool is_dense(const Tensor& t, DType dtype, const Shape& shape) {
 
 bool is_of_scores(const std::string& key) { return key.starts_with(score_state); }
 
-// All of it, or nothing where the weight has had no gradient yet; of scores the same.
+// Error unless the weight has all optimizer state, or, before its first gradient, none; likewise
+// for scores.
 void check_remembered(const Parameter& p, const OptimizerRecipe& o, bool is_averaged,
                       bool has_scores) {
   if (p.state.empty()) return;
@@ -67,7 +68,7 @@ void Trainer::check_state(const TrainState& state) const {
     if (!p.value.values() || p.value.values()->dtype() != DType::F32)
       fail("a state of {} is {}, which is not trained", quote(p.name), p.value.spec().str());
     const Sparse& s = sparse_[i];
-    // They end when the step of their end begins.
+    // Scores end at the start of their last step.
     const bool has_scores = s.learned && s.stages->has_scores(state.step - 1);
     check_remembered(p, task_->recipe().optimizer, task_->recipe().ema > 0, has_scores);
     if (!p.state.empty() && task_->graph().is_statistic(p.name))

@@ -1,5 +1,4 @@
-// What weights become beside the optimizer's steps: values that are solved, positions that change, and
-// averages.
+// Changes of weights besides optimizer steps: calibration, new positions, and averages.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -35,7 +34,7 @@ void Trainer::select(std::size_t i, const Spec& by) {
   count(i);
 }
 
-// Values become those that calibration leaves; select() then finds their positions.
+// Replaces values by calibrated ones; select() then finds their positions.
 void Trainer::calibrate() {
   LayerOptions how;
   Index rows = 0;
@@ -60,7 +59,7 @@ void Trainer::calibrate() {
     if (at == pruned.end()) continue;
     optim_detail::make_dense(p);
     p.value = at->second.to(device_);
-    p.state.erase(average_key);  // of values that are no more
+    p.state.erase(average_key);  // of values that were replaced
   }
 }
 
@@ -73,7 +72,8 @@ void Trainer::select_computing(std::size_t i) {
   s.kept = s.computing->stored().count();
 }
 
-// The share that moves falls from the mask's to 0 at its end, as a cosine.
+// The share of moved positions falls along a cosine, from the recipe's at the start to 0 at the end
+// of the mask updates.
 void Trainer::regrow(std::size_t i, const Tensor& gradient) {
   const WeightStages& s = *sparse_[i].stages;
   const double done = static_cast<double>(state_.step - s.mask_begin) /
@@ -84,7 +84,7 @@ void Trainer::regrow(std::size_t i, const Tensor& gradient) {
   count(i);
 }
 
-// SR-STE: gradients that went straight through, and a pull to 0 on what did not compute.
+// SR-STE: straight-through gradients, with a decay of the pruned values.
 void Trainer::pull_to_zero(Gradients& gradients) const {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const auto& computing = sparse_[i].computing;
@@ -121,9 +121,8 @@ void Trainer::average() {
   });
 }
 
-// In its first steps an average that is worth fewer of them, as TensorFlow's
-// ExponentialMovingAverage with num_updates has it.
-// On a device, what is to be done is added to `device_averages`.
+// The first steps average over fewer steps, as TensorFlow's ExponentialMovingAverage with
+// num_updates. On a device, adds the work to `device_averages`.
 void Trainer::average(Parameter& p, std::vector<kernels::AveragedElements>& device_averages) const {
   const auto values = p.value.values()->as<float>();
   const auto at = p.state.find(average_key);
@@ -160,7 +159,7 @@ Tensor Trainer::measured(std::size_t i) const {
   return stage ? registry().prune(value.as<Dense>(), stage->by, s.layout) : value;
 }
 
-// Of positions that are new.
+// Counts new positions.
 void Trainer::count(std::size_t i) {
   sparse_[i].kept = measured(i).stored().count();
   has_new_positions_ = true;

@@ -1,4 +1,4 @@
-// Dtypes and shapes of a graph's values, before it runs.
+// Dtypes and shapes of a graph's values before it runs.
 #pragma once
 #include "libsten/graph/graph.h"
 #include "libsten/onnx/graph_builder.h"
@@ -7,14 +7,14 @@ namespace sten {
 
 class ValueShapes {
  public:
-  // What the import of a model infers, from the dtypes and shapes of the inputs. Error with the node
-  // where what it takes does not fit; with `guesses` an unknown value has the shape
-  // of the largest input of its node instead.
+  // Infers from the dtypes and shapes of the inputs, as the ONNX import does. Error with the node
+  // if its inputs do not fit. With `guesses`, a value of unknown shape gets that of the largest
+  // input of its node.
   ValueShapes(const Graph& g, const NamedValues<Tensor>& inputs, bool guesses = false);
 
-  // None where it is not known.
+  // None if unknown.
   std::optional<Shape> shape(std::string_view name) const;
-  DType dtype(std::string_view name) const;  // F32 where it is not known
+  DType dtype(std::string_view name) const;  // F32 if unknown
   Index bytes(std::string_view name) const { return width_of(dtype(name)) * size_of(*shape(name)); }
 
  private:

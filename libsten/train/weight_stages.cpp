@@ -14,14 +14,14 @@
 namespace sten {
 namespace {
 
-// What random sparsifiers begin with differs from weight to weight.
+// Seeds of random sparsifiers differ by weight.
 Spec for_weight(Spec by, const std::string& weight, std::uint64_t seed) {
   if (!by.has("seed") && registry().sparsifier(by).has_seed())
     by.set("seed", static_cast<Index>(seed_for(seed, weight) >> 1));
   return by;
 }
 
-// What of a sparsifier decides which shapes it takes: not how much it keeps.
+// The part of a sparsifier that decides the supported shapes, without the sparsity.
 std::string kind_of(const Spec& by) {
   Spec kind(by.name());
   for (const auto& [key, value] : by.args())
