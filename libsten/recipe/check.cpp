@@ -9,7 +9,7 @@ namespace sten::recipe_detail {
 
 void require(const JsonReader& at, const char* key, std::string_view example) {
   if (at.has(key)) return;
-  (void)at.members();  // or: is not an object
+  (void)at.members();  // fails unless the value is an object
   at.fail(fmt::format("has no {}; add \"{}\": {}", quote(key), key, example));
 }
 
@@ -35,7 +35,7 @@ void check_teacher(const JsonReader& at, const Recipe& r) {
   if (!d.states.empty() && d.hidden == 0) at["states"].fail("are compared where hidden is above 0");
 }
 
-// Sums of decimal fractions.
+// Of sums of decimal fractions.
 constexpr double rounding = 1e-9;
 
 }  // namespace

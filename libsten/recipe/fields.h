@@ -1,6 +1,6 @@
-// The keys of a recipe's JSON, written once: what reads, what writes, and what lists them walk the
-// same fields. A visitor has kind() for the key that says which others there are, operator() for
-// other values, section(), optional(), list() and mask().
+// The keys of a recipe's JSON. Reader, writer and lister visit the same fields. A visitor has
+// kind() for the key that decides which other keys exist, operator() for other values, section(),
+// optional(), list() and mask().
 #pragma once
 #include <limits>
 #include <string_view>
@@ -12,16 +12,16 @@ namespace sten::recipe_detail {
 
 using Words = std::vector<std::string_view>;
 
-// What a value may be, and where it is.
+// Valid values of a key, and the kinds that have it.
 struct Rule {
-  Words kinds = {};  // those that have the key; empty: all
+  Words kinds = {};  // kinds that have the key; empty: all
   bool required = false;
   bool path = false;
-  bool or_zero_absent = false;  // 0 is not written: it is what is left open
+  bool or_zero_absent = false;  // 0 is not written: the value is open
   Words choices = {};
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool above = false, below = false;  // the ends themselves are out
+  bool above = false, below = false;  // the interval is open at this end
 };
 
 inline const double most = static_cast<double>(Index{1} << 53);
@@ -157,7 +157,7 @@ template <class V>
 void fields_of(V& v, MaskRecipe& m) {
   const Words anew{"refresh", "regrow"};
   if constexpr (V::reads)
-    if (m.kind == "fixed") m.kind = "refresh";  // where it is more than the word "fixed"
+    if (m.kind == "fixed") m.kind = "refresh";  // unless the value is the word "fixed"
   v.kind(m.kind, {"refresh", "regrow", "straight-through"});
   v("refresh", m.refresh, {.kinds = anew, .required = true, .low = 1, .high = most});
   v("end", m.end, {.kinds = anew, .or_zero_absent = true, .low = 1, .high = most});
@@ -232,7 +232,7 @@ void fields_of(V& v, EvaluationRecipe& e) {
   v("test", e.test);
 }
 
-// Sections without a struct of their own.
+// Sections without a public struct.
 struct Checkpoints {
   Recipe& recipe;
 };
@@ -254,7 +254,7 @@ void fields_of(V& v, Logging& l) {
 template <class V>
 void fields_of(V& v, Recipe& r) {
   Index version = 1;
-  std::string schema;  // for editors
+  std::string schema;  // URL for editors
   v("$schema", schema);
   v("schema", version, {.required = true, .low = 1, .high = 1});
   v("name", r.name);

@@ -7,9 +7,9 @@
 namespace sten::recipe_detail {
 namespace {
 
-// What values and gradients can be sparsified by: nothing is known of them but themselves, and of
-// gradients the positions of what they are of. A structure's name is as good as that of what chooses it,
-// as for weights.
+// The sparsifier of values or gradients. Sparsifiers that need more than values (for gradients,
+// also positions of the operand) are an error. A structure's name stands for its sparsifier, as for
+// weights.
 Spec checked_sparsifier(const FormatRecipe& f, const Spec& given) {
   Spec spec = as_sparsifier(given);
   if (is_structure(spec)) spec = own_sparsifier(spec);
@@ -21,8 +21,8 @@ Spec checked_sparsifier(const FormatRecipe& f, const Spec& given) {
   return spec;
 }
 
-// What is left was kept by each of the sparsifiers. Of the positions that same-pattern takes nothing is
-// known here.
+// Checks that the layout can hold what one of the sparsifiers keeps, since all are applied. The
+// positions of same-pattern are unknown here.
 void check_holds(const Spec& layout, std::initializer_list<const Spec*> kept_by) {
   const auto fits = [&](const Spec* by) {
     return by->is("same-pattern") || holds(layout, as_sparsifier(*by));

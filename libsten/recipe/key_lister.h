@@ -1,4 +1,4 @@
-// Lists the keys of a section, and of the sections in it.
+// Lister of the keys of a section and its subsections.
 #pragma once
 #include "libsten/recipe/fields.h"
 #include "libsten/recipe/keys.h"
@@ -6,7 +6,7 @@
 namespace sten::recipe_detail {
 
 struct KeyLister {
-  static constexpr bool reads = true;  // all of them, whatever the values are
+  static constexpr bool reads = true;  // visits all keys, whatever the values
 
   template <class T>
   void operator()(const char* key, T&, const Rule& rule = {}) {
@@ -35,7 +35,7 @@ struct KeyLister {
   void mask(MaskRecipe& m) { section("mask", m); }
 
   std::vector<RecipeKey> keys;
-  std::vector<std::string> kinds;  // of the section itself
+  std::vector<std::string> kinds;  // of this section
 
  private:
   void put(const char* key, const Words& of = {}) {

@@ -1,4 +1,4 @@
-// What keys a recipe may have.
+// The keys of recipes.
 #pragma once
 #include <string>
 #include <vector>
@@ -6,11 +6,11 @@
 namespace sten {
 
 struct RecipeKey {
-  std::string pointer;             // "/sparsity/*/schedule/from", of any element
-  std::vector<std::string> kinds;  // the section's kinds that have it; empty: all
+  std::string pointer;             // "/sparsity/*/schedule/from", for any element
+  std::vector<std::string> kinds;  // kinds of the section that have the key; empty: all
 };
 
-// In the order in which to_json() writes them; a section comes before what is in it.
+// All keys in the order of to_json(); a section precedes its keys.
 std::vector<RecipeKey> recipe_keys();
 
 }  // namespace sten

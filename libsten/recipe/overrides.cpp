@@ -21,7 +21,7 @@ Steps split(std::string_view path, char separator) {
   }
 }
 
-// "a.0.b" or "/a/0/b".
+// Parses "a.0.b" or "/a/0/b".
 Steps steps_of(std::string_view path) {
   if (!path.starts_with('/')) return split(path, '.');
   Steps steps = split(path.substr(1), '/');
@@ -41,7 +41,7 @@ Json value_of(std::string_view text) {
   return std::string(text);
 }
 
-// The element `step` of `at`; nullptr where there is none and `add` is false.
+// The element `step` of `at`; nullptr if it does not exist and `add` is false.
 Json* child(Json& at, const std::string& step, const std::string& where, bool add) {
   if (at.is_object()) {
     if (!add && !at.contains(step)) return nullptr;
@@ -73,7 +73,7 @@ bool is_index(const std::string& step) {
   return parse_integer(step, i);
 }
 
-// The pointer to what was set.
+// Sets a value; returns its JSON pointer.
 std::string set(Json& document, const Steps& steps, Json value) {
   Json *at = &document, *holder = nullptr;
   std::string pointer;

@@ -7,7 +7,7 @@
 namespace sten {
 namespace {
 
-// Far more than people write; what is longer is another file.
+// Far above any recipe; a larger file is something else.
 constexpr std::size_t most_bytes = std::size_t{1} << 24;
 
 }  // namespace
@@ -24,7 +24,7 @@ Recipe parse_recipe(std::string_view json, const std::string& file, const Overri
   std::error_code none;
   if (std::filesystem::is_directory(r.model.config, none)) r.model.config += "/config.json";
   if (r.name.empty()) r.name = recorded_text(path.stem().string());
-  // The place is in what it throws.
+  // The exception names the key.
   const Index steps = r.steps;
   if (steps > 0) r = root.read([&] { return in_steps(std::move(r), steps); });
   return r;

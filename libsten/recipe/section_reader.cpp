@@ -14,7 +14,7 @@ std::string joined(const std::vector<std::string>& words) {
   return all;
 }
 
-// Keys by the names that other trainers have for them.
+// Names of keys in other trainers.
 constexpr std::pair<const char*, const char*> elsewhere[] = {
     {"lr", "rate"},
     {"learning_rate", "rate"},
@@ -73,7 +73,7 @@ void SectionReader::kind(std::string& v, const Words& all, bool required) {
   if (required) require(at_, "kind", fmt::format("\"{}\"", all.front()));
   if (at_.has("kind")) {
     v = at_["kind"].text();
-    if (v == "layerwise") v = "layer-wise";  // one spelling from here on
+    if (v == "layerwise") v = "layer-wise";  // canonical spelling
     check_choice(at_["kind"], v, all);
   }
   kind_ = v;
@@ -91,7 +91,7 @@ void SectionReader::mask(MaskRecipe& m) {
 
 void SectionReader::get(const JsonReader& at, std::string& v, const Rule& rule) const {
   const bool from_file = at.origin() == origin_;
-  // Nobody quotes a number twice on a command line.
+  // Numbers on a command line need no quotes.
   v = !from_file && at.json().is_number() ? dump_json(at.json()) : at.text();
   if (!rule.choices.empty()) check_choice(at, v, rule.choices);
   if (v.empty() && (rule.required || rule.path)) at.fail("is empty");

@@ -1,4 +1,4 @@
-// Reads a section of a recipe's JSON into its struct.
+// Reader of a section of a recipe's JSON.
 #pragma once
 #include <filesystem>
 
@@ -12,11 +12,11 @@ class SectionReader {
  public:
   static constexpr bool reads = true;
 
-  // `origin` is the file's, and paths of it are relative to `directory`.
+  // `origin`: of values from the file, whose paths are relative to `directory`.
   SectionReader(const JsonReader& at, std::string origin, std::filesystem::path directory)
       : at_(at), origin_(std::move(origin)), directory_(std::move(directory)) {}
 
-  // All of it, checked.
+  // Reads and checks the section.
   template <class T>
   void read(T& to) {
     KeyLister known;
@@ -55,7 +55,7 @@ class SectionReader {
 
  private:
   SectionReader inner(const JsonReader& at) const { return {at, origin_, directory_}; }
-  // A value that the key may have, as JSON.
+  // A valid value of the key, as JSON.
   template <class T>
   static std::string example(const T&, const Rule& rule) {
     if constexpr (std::is_same_v<T, std::string>)

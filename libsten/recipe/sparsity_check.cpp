@@ -12,7 +12,7 @@ namespace {
 
 constexpr double rounding = 1e-9;
 
-// The spec of the registry: without a sparsity, which n and m imply.
+// The registry's spec, without a sparsity that n and m imply.
 Spec checked_sparsifier(const Spec& by_any_name) {
   const Spec given = as_sparsifier(by_any_name);
   const bool says_again = has_share(given) && given.has("sparsity");
@@ -28,10 +28,10 @@ Spec checked_sparsifier(const Spec& by_any_name) {
       fail_usage("sparsity {} contradicts {}, which makes {}; leave it out",
                  given.number("sparsity"), s.str(), implied);
   }
-  return own.is(s.name()) ? s : own;  // with the keys as they were given
+  return own.is(s.name()) ? s : own;  // with the given keys
 }
 
-// A layout alone takes the numbers of a sparsifier that is its own.
+// A layout without parameters takes those of its own sparsifier.
 Spec checked_layout(const Spec& s, const Spec& sparsifier) {
   Spec layout = s;
   const auto own = own_layout(sparsifier);
@@ -42,7 +42,7 @@ Spec checked_layout(const Spec& s, const Spec& sparsifier) {
   return layout;
 }
 
-// The entry's sparsifier where the schedule lists those of all stages.
+// Takes the sparsifier of the last stage if the schedule lists sparsifiers.
 void take_last(const JsonReader& at, SparsityRecipe& s) {
   const JsonReader schedule = at["schedule"], list = schedule["sparsifiers"];
   for (const char* key : {"from", "to", "step"})
@@ -71,7 +71,7 @@ bool rises(const ScheduleRecipe& s) {
   return s.sparsifiers.empty() && s.kind != "one-shot" && s.kind != "layer-wise";
 }
 
-// Where the sparsity ends: the sparsifier's, which may be left to the schedule.
+// The final sparsity: that of the sparsifier, or else of the schedule.
 void settle_end(const JsonReader& at, SparsityRecipe& s) {
   const JsonReader schedule = at["schedule"];
   if (s.schedule.kind == "iterative") {
@@ -116,7 +116,7 @@ void check_ends(const JsonReader& at, const SparsityRecipe& s) {
   if (s.scores) after("scores", s.scores->end);
 }
 
-// What of the ways of changing masks goes with which sparsifiers and layouts.
+// Checks that the mask updates fit the sparsifier and the layout.
 void check_mask(const JsonReader& at, const SparsityRecipe& s) {
   const auto all = [&](const auto& is) {
     return is(s.sparsifier) && std::ranges::all_of(s.schedule.sparsifiers, is);
@@ -133,7 +133,7 @@ void check_mask(const JsonReader& at, const SparsityRecipe& s) {
                     s.sparsifier.str()));
 }
 
-// Sparsifiers whose scores can be learned in training.
+// Sparsifiers with learned scores.
 struct Learned {
   const char* sparsifier;
   double initial;

@@ -9,7 +9,7 @@ namespace sten {
 namespace {
 
 constexpr Index most_stages = 10000;
-// Of fractions that are written in decimal.
+// Of decimal fractions.
 constexpr double rounding = 1e-9;
 
 void check_ends(double from, double to) {
@@ -22,10 +22,10 @@ double at_time(std::string_view kind, double a, double b, double t) {
   return 1 - std::pow(1 - a, 1 - t) * std::pow(1 - b, t);
 }
 
-// 0.1 + 0.2 reads 0.3.
+// Formats 0.1 + 0.2 as 0.3.
 std::string decimal(double v) { return fmt::format("{}", std::round(v * 1e12) / 1e12); }
 
-// Of all stages; layer-wise, of all layers.
+// Sparsifiers of all stages; layer-wise: of all layers.
 std::vector<Spec> sparsifiers_of(const SparsityRecipe& s, Index layers) {
   const ScheduleRecipe& by = s.schedule;
   if (by.kind == "one-shot") return {s.sparsifier};
@@ -37,7 +37,7 @@ std::vector<Spec> sparsifiers_of(const SparsityRecipe& s, Index layers) {
                               ? iterative_sparsities(by.from, to, by.step)
                               : gradual_sparsities(by.kind, by.from, to, by.stages);
   std::vector<Spec> all(sparsities.size(), s.sparsifier);
-  // The last one is the sparsifier's own.
+  // The last stage keeps the sparsifier's own value.
   for (std::size_t i = 0; i + 1 < all.size(); ++i) all[i].set(key, decimal(sparsities[i]));
   return all;
 }

@@ -1,4 +1,4 @@
-// How sparsity comes about in stages.
+// Sparsity schedules: the sparsity of each stage.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -7,32 +7,32 @@
 
 namespace sten {
 
-// from, from + step, ..., the last one clipped to `to`. All within [0, 1]; Error (usage) that names
-// what is wrong: `to` below `from`, a step that is not within (0, 1], or makes too many stages.
+// from, from + step, ..., the last one clipped to `to`. All are within [0, 1]. Error (usage) with
+// the reason: `to` below `from`, a step outside of (0, 1], or too many stages.
 std::vector<double> iterative_sparsities(double from, double to, double step);
 
-// At t = 1, ..., T = stages, from a to b:
+// For t = 1, ..., T = stages, from a to b:
 //   linear        a + (b - a) t/T
 //   cubic         b + (a - b) (1 - t/T)^3 (Zhu and Gupta 2017, "To prune, or not to prune")
-//   exponential   1 - (1 - a)^(1 - t/T) (1 - b)^(t/T): always the same share of what is left
-// The last is b itself. Error (usage) as above; and for an exponential one that ends at 1.
+//   exponential   1 - (1 - a)^(1 - t/T) (1 - b)^(t/T): a constant share of the remaining elements
+// The last one is b itself. Error (usage) as above, and for an exponential schedule with b = 1.
 std::vector<double> gradual_sparsities(std::string_view kind, double from, double to, Index stages);
 
-// Before the forward pass of that step a weight gets the positions that `by` selects.
+// Before the forward pass of `step`, the weight gets the positions that `by` selects.
 struct SparsityStage {
   Index step = 0;
   Spec by;
 };
 
-// Those of the k-th of n weights that an entry's target names, in the natural order of names; at
-// least one, ascending. Stage i of m begins at begin + floor(i * (end - begin) / m), where an end
-// of 0 is that of all steps; layer-wise there are n stages in all, and one is this weight's. Error
-// (usage) where the ends are not within the steps, or two stages would begin in the same one.
+// The stages of the k-th of n weights of an entry, in natural order of names; at least one,
+// ascending. Stage i of m starts at begin + floor(i * (end - begin) / m); end = 0 means all steps.
+// Layer-wise there are n stages, one of which is this weight's. Error (usage) if begin or end are
+// outside of the steps, or two stages would start in the same step.
 std::vector<SparsityStage> sparsity_stages(const SparsityRecipe& entry, Index k, Index n,
                                            Index steps);
 
-// The key of a sparsifier's spec that says how much goes: "sparsity" or "fraction". Error (usage)
-// where it has none.
+// The key of a sparsifier's sparsity in its spec: "sparsity" or "fraction". Error (usage) if there
+// is none.
 std::string sparsity_key(const Spec& sparsifier);
 
 }  // namespace sten

@@ -7,7 +7,7 @@
 namespace sten {
 namespace {
 
-// Conflicts with the number of steps, by their places.
+// Conflicts with the number of steps, by key.
 class Conflicts {
  public:
   explicit Conflicts(Index steps) : steps_(steps) {}
@@ -55,8 +55,8 @@ void fill_in(FormatRecipe& f, Index steps, const std::string& at, Conflicts& con
   conflicts.check_end(at + "/end", f.end);
 }
 
-// All numbers of steps but that of all, times r.scale; those that were positive stay so, but for
-// where something begins.
+// Multiplies all numbers of steps, except the total, by r.scale. Positive ones stay positive,
+// except for first steps.
 void scale_steps(Recipe& r) {
   const auto begin = [&](Index& n) {
     n = static_cast<Index>(std::llround(static_cast<double>(n) * r.scale));

@@ -1,13 +1,13 @@
-// Which weights the entries of a recipe's sparsity name.
+// The weights that the sparsity entries of a recipe name.
 #pragma once
 #include "libsten/graph/graph.h"
 #include "libsten/recipe/recipe.h"
 
 namespace sten {
 
-// For each entry the names of its weights, in their natural order. What matches of rank below 2
-// (biases, norms) is left out. Error (usage) with the place: a broken expression; a target that
-// names nothing, with what is near, or nothing else; a weight that two entries name.
+// Returns for each entry the names of its weights in natural order, without tensors of rank below 2
+// (biases, norms). Error (usage) with the key for an invalid expression, for a target that matches
+// no weight (with similar names), and for a weight in two entries.
 std::vector<std::vector<std::string>> match_targets(const std::vector<SparsityRecipe>& entries,
                                                     const std::vector<Weight>& weights);
 

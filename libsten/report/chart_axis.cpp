@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// 1, 2 or 5 times a power of ten, at least `rough`.
+// The smallest 1, 2 or 5 times a power of ten that is at least `rough`.
 double nice_step(double rough) {
   const double power = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0})
@@ -23,7 +23,7 @@ struct Prefix {
   const char* name;
 };
 
-// The prefix that numbers up to `largest` are written with.
+// The unit prefix for numbers up to `largest`.
 Prefix prefix_for(double largest, const ChartAxis& axis) {
   const bool bytes = axis.numbers == ChartNumberFormat::bytes;
   if (axis.numbers == ChartNumberFormat::percent || largest < (bytes ? 1e3 : 1e5) ||
@@ -41,7 +41,7 @@ std::string number(double v, double step) {
   return fmt::format("{:.{}f}", v, decimals);
 }
 
-// `step` is the distance to the next tick; `largest` the largest magnitude among the ticks.
+// `step`: distance to the next tick; `largest`: largest magnitude of a tick.
 std::string tick_label(double v, double step, double largest, const ChartAxis& axis) {
   switch (axis.numbers) {
     case ChartNumberFormat::percent:
@@ -61,7 +61,7 @@ void linear_ticks(ChartScale& s, const ChartAxis& axis, double step) {
   const double first = std::ceil(s.low / step - 1e-6), last = std::floor(s.high / step + 1e-6);
   const double largest = std::max(std::abs(first), std::abs(last)) * step;
   for (double i = first; i <= last; ++i) {
-    const double v = i == 0 ? 0 : i * step;  // not -0
+    const double v = i == 0 ? 0 : i * step;  // avoids -0
     s.ticks.push_back({v, tick_label(v, step, largest, axis)});
   }
 }
@@ -123,7 +123,7 @@ ChartScale chart_scale(const ChartAxis& axis, const std::vector<double>& values,
     log_ticks(s, axis);
     return s;
   }
-  // A range that its numbers could not tell apart is widened.
+  // Widens a range whose ends would have equal labels.
   const double size = std::max(std::abs(s.low), std::abs(s.high));
   if (!fixed && s.high - s.low < std::max(1e-9 * size, 1e-290)) {
     const double pad = size > 1e-280 ? 0.1 * size : 1;

@@ -1,4 +1,4 @@
-// Numbers to places along a chart's axis, and its ticks.
+// Axis of a chart: its scale and ticks.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@ namespace sten {
 
 struct ChartTick {
   double value;
-  std::string label;  // empty: a line without a number
+  std::string label;  // empty: a minor tick
 };
 
 struct ChartScale {
@@ -17,15 +17,17 @@ struct ChartScale {
   bool log = false;
   std::vector<ChartTick> ticks;
 
-  bool has(double v) const;      // finite, within the range
+  bool has(double v) const;      // finite and in the range
   double place(double v) const;  // 0 at `low`, 1 at `high`
 };
 
-// Can be drawn on the axis: finite, of a magnitude that can be subtracted, positive if logarithmic.
+// Whether a value can be drawn: finite, not too large for differences, and positive on a
+// logarithmic axis.
 bool drawable(double v, const ChartAxis& axis);
-// About `wanted` ticks at multiples of 1, 2 or 5 times a power of ten, or at powers of ten.
+// The scale with about `wanted` ticks, at multiples of 1, 2 or 5 times a power of ten, or at powers
+// of ten.
 ChartScale chart_scale(const ChartAxis& axis, const std::vector<double>& values, int wanted);
-// One value in full, for tooltips and bars.
+// A value in full, for tooltips and bars.
 std::string value_text(double v, const ChartAxis& axis);
 
 }  // namespace sten

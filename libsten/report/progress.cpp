@@ -19,7 +19,7 @@ Progress::Progress(std::string title, std::uint64_t total, bool shown, std::stri
 void Progress::add(std::uint64_t done) {
   done_ += done;
   const auto now = Clock::now();
-  // Ten times a second is smooth, and costs nothing.
+  // Ten updates per second look smooth and cost nothing.
   if (!shown_ || (drawn_ && now - last_ < std::chrono::milliseconds(100) && done_ < total_)) return;
   last_ = now;
   drawn_ = true;

@@ -1,4 +1,4 @@
-// How far a run is, for a person who waits.
+// Progress bar.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace sten {
 
-// A bar on standard error with rate and remaining time; silent unless asked for.
+// A bar on standard error with rate and remaining time; silent unless `shown`.
 class Progress {
  public:
   Progress() = default;
-  // Of bytes, or of what `unit` names.
+  // `total`: in bytes, or in `unit`.
   Progress(std::string title, std::uint64_t total, bool shown, std::string unit = "");
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;

@@ -26,7 +26,7 @@ nlohmann::ordered_json json_of(const Cell& cell) {
       cell);
 }
 
-// Quoted where programs that separate fields by something else would split it too.
+// Also quotes text that other separators would split.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",;\t\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
@@ -34,8 +34,8 @@ std::string csv_field(const std::string& text) {
   return out + "\"";
 }
 
-// Spreadsheets would take a text that begins like a formula for one: an apostrophe says that it is
-// text. Numbers stay numbers.
+// Spreadsheets take text that starts like a formula for one, so an apostrophe marks it as text.
+// Numbers are unchanged.
 std::string csv_cell(const Cell& cell) {
   const std::string text = exact_cell(cell);
   const bool formula = std::holds_alternative<std::string>(cell) && !text.empty() &&
@@ -43,7 +43,7 @@ std::string csv_cell(const Cell& cell) {
   return csv_field(formula ? "'" + text : text);
 }
 
-// Text that Markdown shows as it is: no markup, tag, link or further cell comes of it.
+// Escapes text for Markdown, without markup, tags, links or further cells.
 std::string markdown_text(std::string_view text) {
   const std::string visible = printable(text);
   std::string out;

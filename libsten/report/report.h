@@ -1,4 +1,4 @@
-// What a program found out: a table with a total, said as text, JSON, CSV, Markdown or HTML.
+// Report: a table with a total, printed as text, JSON, CSV, Markdown or HTML.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace sten {
 
-// How a column's numbers look to people; JSON and CSV have them in full.
+// Formats of a column's numbers for people; JSON and CSV have exact values.
 enum class Unit {
   text,
   shape,
@@ -19,10 +19,10 @@ enum class Unit {
   bytes,
   fraction,  // "90.00 %"
   ratio,     // "0.2363"
-  measured,  // "12.3": three digits, or all before the point; "1.23e-07"
+  measured,  // three significant digits, or all before the point: "12.3"; "1.23e-07"
 };
 
-// A fraction: 0 where the whole is nothing.
+// part / whole; 0 if the whole is 0.
 inline double share(Index part, Index whole) {
   return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
@@ -33,59 +33,57 @@ struct Column {
   std::string key;    // in JSON and CSV
   std::string title;  // in text and Markdown
   Unit unit;
-  bool detail = false;  // in JSON and CSV alone
+  bool detail = false;  // only in JSON and CSV
 };
 
 struct Report {
   std::string program;
-  std::string item = "tensors";  // what the rows are called in JSON
-  std::vector<Column> columns;   // a column without any cell is left out but for JSON and CSV
-  // Keys of those that a narrow terminal does without, the first to go first.
+  std::string item = "tensors";  // key of the rows in JSON
+  std::vector<Column> columns;   // a column without cells is only in JSON and CSV
+  // Keys of columns that a narrow terminal leaves out, in this order.
   std::vector<std::string> optional_columns;
   std::vector<std::vector<Cell>> rows;
-  bool whole_rows = false;  // JSON says null where a row has no cell, rather than nothing
+  bool whole_rows = false;  // JSON has null, instead of no key, for an empty cell
   std::vector<Cell> total;  // empty: no total
-  // What is known of each row, whose own rows JSON has under their `item`; empty: nothing more.
+  // Details per row: reports whose rows JSON has under their `item`; empty: none.
   std::vector<Report> parts = {};
-  // Facts about the whole run; JSON and HTML only, in this order. "a/b" is the key b of an object
-  // a.
+  // Facts about the run, in this order, in JSON and HTML only. "a/b" is the key b of an object a.
   std::vector<std::pair<std::string, Cell>> facts;
-  std::string options;  // that decide the numbers, as for a shell; HTML only
-  // Sentences for people: what to know about the result.
+  std::string options;  // options that decide the numbers, as for a shell; HTML only
+  // Notes for people.
   std::vector<std::string> notes;
-  std::vector<std::pair<std::string, std::string>> legends = {};  // of columns, by key: more notes
-  std::string failure;  // why a check did not hold; empty: all did
+  std::vector<std::pair<std::string, std::string>> legends = {};  // notes on columns, by key
+  std::string failure;  // the reason of a failed check; empty: none failed
   std::string chart;    // an SVG document; empty: none
 
   Cell& at(std::vector<Cell>& row, std::string_view key) const;
 };
 
-// As people read it, printable.
+// The text of a cell for people, printable.
 std::string shown_cell(const Cell& cell, Unit unit);
-// In full: the shortest text that reads back to the same number.
+// The exact text of a cell: the shortest that reads back to the same number.
 std::string exact_cell(const Cell& cell);
-// The columns for people that have a cell in any row or the total.
+// The columns for people with a cell in any row or the total.
 std::vector<std::size_t> filled_columns(const Report& r);
 
-// Its notes, and the legends of columns that have a cell.
+// The notes, and the legends of columns with cells.
 std::vector<std::string> notes_of(const Report& r);
 
-// A table, then the notes. `terminal`: how many columns of characters it is to fit, as far as it
-// can (table.h); 0: any number. It says which columns were left out.
+// A table, then the notes. `terminal`: width in characters to fit the table to (table.h), 0:
+// unlimited. Says which columns were left out.
 std::string to_text(const Report& r, std::size_t terminal = 0);
-// One document with "schema": 1 and "ok": true, or false and a "reason", ending in a newline. Names
+// A document with "schema": 1 and "ok": true, or false and a "reason", ending in a newline. Names
 // are not escaped for terminals.
 std::string to_json(const Report& r);
-// Texts that a spreadsheet would take for formulas begin with an apostrophe; nothing else is
-// changed.
+// CSV. Text that a spreadsheet would take for a formula starts with an apostrophe.
 std::string to_csv(const Report& r);
-// Names and notes are text in it, whatever is in them.
+// Markdown, in which names and notes are escaped.
 std::string to_markdown(const Report& r);
 
-// Error (usage) unless the path ends in .json, .csv, .md or .html, or in .svg for a report with a
-// chart.
+// Error (usage) unless the path ends in .json, .csv, .md or .html, or, for a report with a chart,
+// .svg.
 void check_report_path(const std::string& path, bool has_chart);
-// In the form that the path's ending says.
+// Writes the format of the path's ending.
 void write_report(const Report& r, const std::string& path, OutputFile& out);
 
 }  // namespace sten

@@ -63,7 +63,7 @@ main{max-width:none;padding:0}.scroll,.notes{max-height:none;overflow:visible;bo
 tfoot{display:table-row-group}h2{break-after:avoid}tr,.card,.facts{break-inside:avoid}table{font-size:10px}th,td{padding:3px 5px}}
 )";
 
-// Numbers sort from large to small first; a second click turns the order round.
+// Numbers sort in descending order first; a second click reverses the order.
 constexpr const char* script = R"(
 for (const table of document.querySelectorAll('table')) {
   const body = table.tBodies[0];
@@ -177,7 +177,7 @@ class Page {
     out_ += "</dl>\n";
   }
 
-  // The columns among `keys`, or all of bytes.
+  // The columns among `keys`, or all columns of bytes.
   std::vector<std::size_t> charted(bool bytes) const {
     std::vector<std::size_t> out;
     for (const std::size_t c : columns_) {
@@ -188,7 +188,7 @@ class Page {
     return out;
   }
 
-  // The `count` rows of most bytes, in the table's order.
+  // The `count` rows with the most bytes, in the table's order.
   std::vector<const Row*> largest(std::size_t count) const {
     const std::vector<std::size_t> sizes = charted(true);
     std::vector<double> size(r_.rows.size());
@@ -226,7 +226,7 @@ class Page {
   void add_charts() {
     out_ += "<h2>Charts</h2>\n";
     if (!r_.chart.empty()) out_ += "<div class=\"chart\">\n" + r_.chart + "</div>\n";
-    // Rows without a total are measurements, which the chart shows.
+    // Reports without a total are measurements, which their chart shows.
     if (!r_.chart.empty() && r_.total.empty()) return;
     const std::vector<std::size_t> shares = charted(false);
     std::string title;
@@ -241,7 +241,7 @@ class Page {
     const Unit unit = r_.columns[c].unit;
     const std::string shown = shown_cell(row[c], unit), exact = exact_cell(row[c]);
     out_ += "<td" + cell_class(c);
-    // What sorts: shapes by their elements.
+    // The sort key: the number of elements for shapes.
     if (const auto* shape = std::get_if<Shape>(&row[c]))
       out_ += fmt::format(" data-v=\"{}\"",
                           std::accumulate(shape->begin(), shape->end(), 1.0, std::multiplies<>()));
@@ -250,7 +250,7 @@ class Page {
     out_ += ">";
     for (const char letter : xml_text(shown)) {
       out_ += letter;
-      if (c == 0 && (letter == '.' || letter == '/')) out_ += "<wbr/>";  // long names break there
+      if (c == 0 && (letter == '.' || letter == '/')) out_ += "<wbr/>";  // allows a line break
     }
     out_ += "</td>";
   }

@@ -1,4 +1,4 @@
-// A report as one HTML page that needs nothing from elsewhere.
+// Reports as self-contained HTML pages.
 #pragma once
 #include <string>
 
@@ -6,9 +6,9 @@
 
 namespace sten {
 
-// Facts, totals, notes, charts of the largest rows, and all rows as a table. Readable in light and
-// in dark, on narrow screens and on paper; with scripts the table can be sorted. Any text may come
-// from a hostile file: all of it is escaped, and the page's policy lets it load nothing.
+// A page with facts, totals, notes, charts of the largest rows, and a table of all rows, for light
+// and dark mode, narrow screens and paper; with scripts, the table can be sorted. Text may come
+// from a hostile file: it is escaped, and the page's policy forbids loading anything.
 std::string to_html(const Report& r);
 
 }  // namespace sten

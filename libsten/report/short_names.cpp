@@ -11,7 +11,7 @@ constexpr std::string_view dots = "…", separators = "./_";
 
 bool continues(char c) { return (c & 0xc0) == 0x80; }
 
-// Where code point `n` begins.
+// The byte offset of code point `n`.
 std::size_t byte_of(std::string_view s, std::size_t n) {
   std::size_t at = 0;
   for (; at < s.size() && (n > 0 || continues(s[at])); ++at) n -= !continues(s[at]);
@@ -22,7 +22,7 @@ bool fit(const std::vector<std::string>& names, std::size_t width) {
   return std::ranges::all_of(names, [&](const std::string& n) { return columns_of(n) <= width; });
 }
 
-// Bytes up to and with the last separator that all share.
+// Bytes up to and including the last separator of the common prefix.
 std::size_t shared_beginning(const std::vector<std::string>& names) {
   std::size_t n = names.front().size();
   for (const std::string& s : names)
@@ -65,7 +65,7 @@ std::vector<std::string> short_names(const std::vector<std::string>& names, std:
   std::size_t best = middle, most = 0;
   for (std::size_t k = 0; k < 2 * width; ++k) {  // middle, middle + 1, middle - 1, ...
     const std::size_t head = k % 2 ? middle + (k + 1) / 2 : middle - k / 2;
-    if (head >= width) continue;  // or below 0
+    if (head >= width) continue;  // or negative
     std::set<std::string> distinct;
     for (const std::string& s : out) distinct.insert(cut(s, head, width));
     if (distinct.size() > most) most = distinct.size(), best = head;

@@ -1,4 +1,4 @@
-// Names that have to fit, shortened so that they stay apart.
+// Shortened names that stay distinct.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,12 +6,12 @@
 
 namespace sten {
 
-// Code points, which is what lines up for most scripts.
+// The number of code points, which is the width in most scripts.
 std::size_t columns_of(std::string_view s);
 
-// Each of at most `width` code points. Names that are longer lose the beginning that all share, then
-// the end, both up to a separator; then they are cut at the place that leaves the most of them
-// distinct, the nearest to the middle. "…" stands for what is missing.
+// Shortens names to `width` code points. Removes the common prefix, then the end, both up to a
+// separator; then cuts at the position, nearest to the middle, that leaves the most names distinct.
+// "…" replaces removed text.
 std::vector<std::string> short_names(const std::vector<std::string>& names, std::size_t width);
 
 }  // namespace sten

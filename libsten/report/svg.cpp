@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* ellipsis = "\xe2\x80\xa6";
 
-// The colours of Okabe and Ito, "Color Universal Design" (2008), which people with any kind of
-// colour vision tell apart: those that stand out from the background.
+// Colours of Okabe and Ito, "Color Universal Design" (2008), distinct for any kind of colour
+// vision: those with contrast to the background.
 constexpr const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                    "#e69f00", "#56b4e9", "#000000"};
 constexpr const char* dark_colours[] = {"#56b4e9", "#e8722a", "#1fb58a", "#cc79a7",
@@ -31,7 +31,7 @@ std::vector<std::string_view> code_points(std::string_view text) {
   return out;
 }
 
-// Of the font's size; after DejaVu Sans, which is wider than most.
+// Relative to the font size; measured for DejaVu Sans, which is wider than most fonts.
 double relative_width(std::string_view c) {
   if (c.size() > 1) return c.size() > 2 ? 1.05 : 0.72;
   if (std::string_view("ijl.,:;'|! I()[]").find(c) != std::string_view::npos) return 0.37;
@@ -104,7 +104,7 @@ std::string shortened(std::string_view text, double size, double width) {
   const auto all = code_points(visible);
   std::string head, tail;
   double left = width - size;
-  // The end tells names of tensors apart more often than the beginning.
+  // The ends of tensor names differ more often than their starts.
   for (std::size_t i = 0, j = all.size(); i < j;) {
     const bool at_tail = text_width(tail, size) <= 1.2 * text_width(head, size);
     const std::string_view c = all[at_tail ? j - 1 : i];
@@ -129,7 +129,7 @@ std::vector<std::string> shortened(const std::vector<std::string>& names, double
     return std::ranges::all_of(all, [&](const auto& n) { return text_width(n, size) <= width; });
   };
   if (fit(visible)) return visible;
-  // Letters take half of their height, about.
+  // The mean width of letters is about half of their height.
   for (auto n = static_cast<std::size_t>(2.4 * width / size); n > 4; --n)
     if (std::vector<std::string> out = short_names(visible, n); fit(out)) return out;
   for (std::string& n : visible) n = shortened(n, size, width);

@@ -13,7 +13,7 @@ namespace {
 constexpr double chart_width = 900, bar = 12, gap = 9;  // pixels
 constexpr double longest_name = 340;
 
-// The names of the series in one row, or more; returns the y below them.
+// Adds the legend in one or more rows; returns the y below it.
 double add_bar_legend(std::string& out, const std::vector<std::string>& names, double y) {
   double x = 20;
   for (std::size_t i = 0; i < names.size(); ++i) {

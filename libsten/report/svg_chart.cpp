@@ -77,14 +77,14 @@ class LineChart {
       out_ += fmt::format("<path class=\"{}\" d=\"M{} {}L{} {}\"/>\n", style, px(x1), px(y1),
                           px(x2), px(y2));
     };
-    for (const bool minor : {true, false}) {  // the ticks with numbers are over the others
+    for (const bool minor : {true, false}) {  // major ticks are drawn over minor ones
       const char* style = minor ? "minor" : "grid";
       for (const ChartTick& t : x_.ticks)
         if (t.label.empty() == minor) line(style, x(t.value), top_, x(t.value), bottom_);
       for (const ChartTick& t : y_.ticks)
         if (t.label.empty() == minor) line(style, left_, y(t.value), right_, y(t.value));
     }
-    double free_from = 0;  // numbers that would touch the one before are left out
+    double free_from = 0;  // labels that would touch the previous one are omitted
     for (const ChartTick& t : x_.ticks) {
       const double half = text_width(t.label, 12) / 2;
       if (t.label.empty() || x(t.value) - half < free_from) continue;
@@ -123,13 +123,13 @@ class LineChart {
     out_ += "</g>\n";
   }
 
-  // In a frame of its own, which cuts off what a fixed range leaves out.
+  // A nested frame clips values outside of a fixed range.
   void add_line(const ChartSeries& s) {
     std::string path;
     bool joined = false;
     for (const ChartPoint& p : s.points) {
       if (drawable(p)) {
-        // Far outside, no more than the direction matters.
+        // Far outside, only the direction matters.
         const auto near = [](double v) { return px(std::clamp(v, -1e5, 1e5)); };
         path +=
             fmt::format("{}{} {}", joined ? "L" : "M", near(x(p.x) - left_), near(y(p.y) - top_));
@@ -164,8 +164,8 @@ class LineChart {
 
   const Chart& chart_;
   ChartScale x_, y_;
-  std::vector<std::size_t> visible_;  // the series with a point within the ranges
-  std::vector<std::string> labels_;   // of those, for the legend
+  std::vector<std::size_t> visible_;  // series with a point in the ranges
+  std::vector<std::string> labels_;   // of visible series, for the legend
   bool legend_ = false;
   double left_ = 0, right_ = 0, top_ = 0, bottom_ = 0;
   std::string out_;

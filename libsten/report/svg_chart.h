@@ -1,5 +1,5 @@
-// Charts as self-contained SVG: no script, no font or file from elsewhere, readable in light and
-// in dark, the same bytes for the same data.
+// Charts as self-contained SVG: no scripts, external fonts or files; for light and dark mode; the
+// same bytes for the same data.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace sten {
 
-// How an axis' numbers look: 0.25, "25 %", "250 kB".
+// Formats of an axis' numbers: 0.25, "25 %", "250 kB".
 enum class ChartNumberFormat { plain, percent, bytes };
 
 struct ChartAxis {
   std::string label = {};
   std::string unit = {};                                // in parentheses after the label
-  std::optional<std::pair<double, double>> range = {};  // (low, high); absent: as the data need it
-  bool log = false;                                     // what is not positive is left out
+  std::optional<std::pair<double, double>> range = {};  // (low, high); absent: from the data
+  bool log = false;                                     // omits values that are not positive
   ChartNumberFormat numbers = ChartNumberFormat::plain;
 };
 
 struct ChartPoint {
   double x = 0, y = 0;     // not finite: a gap in the line
-  std::string label = {};  // in the point's tooltip
+  std::string label = {};  // for the point's tooltip
 };
 
 struct ChartSeries {
@@ -30,28 +30,28 @@ struct ChartSeries {
   bool line = true, markers = true, dashed = false;
 };
 
-// Series with points get a row of the legend, at the right of the plot; a single series without a
-// name gets none. Beyond seven series colours repeat with other markers.
+// A legend at the right of the plot lists series with points, except for a single series without a
+// name. After seven series, colours repeat with other markers.
 struct Chart {
   std::string title = {}, subtitle = {};
   ChartAxis x = {}, y = {};
   std::vector<ChartSeries> series = {};
 };
 
-// Horizontal bars from 0, one group for each name, one bar of it for each of `series`.
+// Horizontal bars from 0: a group per name, with a bar per series.
 struct BarChart {
   struct Group {
     std::string name = {};
     std::vector<double> values = {};  // not finite or absent: no bar
   };
   std::string title = {}, subtitle = {};
-  ChartAxis axis = {};                   // linear
-  std::vector<std::string> series = {};  // names for the legend; none for a single series
+  ChartAxis axis = {};                   // must be linear
+  std::vector<std::string> series = {};  // names for the legend; empty for a single series
   std::vector<Group> groups = {};
 };
 
-// One <svg> element, ending in a newline, for a file or to be put into HTML. Any text is escaped;
-// long names are shortened in their middle and have a tooltip. Without data it says "no data".
+// An <svg> element with a final newline, for a file or HTML. Text is escaped; long names are
+// shortened in the middle and have a tooltip. Without data, the chart says "no data".
 std::string to_svg(const Chart& chart);
 std::string to_svg(const BarChart& chart);
 

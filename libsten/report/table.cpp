@@ -52,7 +52,7 @@ std::vector<std::string> fit_to(Table& table, const std::vector<std::string>& op
                                 std::size_t width) {
   std::vector<std::string> gone;
   std::vector<std::size_t> widths = widths_of(table);
-  // What it takes at least, the names with half of the width.
+  // The minimum width, with half of it for names.
   const auto least = [&] {
     if (widths.empty() || !is_text(table.columns[0])) return sum(widths);
     return sum(widths) - widths[0] + std::min(widths[0], width / 2);

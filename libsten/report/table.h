@@ -1,4 +1,4 @@
-// A report's rows as people see them.
+// Report tables for people.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,16 +8,16 @@
 namespace sten {
 
 struct Table {
-  std::vector<Column> columns;                  // those that have a cell
+  std::vector<Column> columns;                  // columns with cells
   std::vector<std::vector<std::string>> lines;  // titles, rows, and the total, if any
   bool has_total = false;
 };
 Table table_of(const Report& r);
 
-// Takes out columns that the report can spare, in its order, while the names (the first column)
-// would have less than half of `width`; then cuts texts, the longest first, to no less than 8
-// characters: names by short_names(), others in their middle. Returns the titles of the columns that went. Numbers stay whole: where
-// they alone are wider, so is the table.
+// Fits the table to `width`. First removes optional columns, in the report's order, while the names
+// (the first column) would have less than half of `width`. Then cuts texts, the longest first, to 8
+// characters or more: names by short_names(), others in the middle. Returns the titles of removed
+// columns. Numbers are never cut, so the table may stay wider.
 std::vector<std::string> fit_to(Table& table, const std::vector<std::string>& optional_columns,
                                 std::size_t width);
 

@@ -35,9 +35,9 @@ class RunFiles {
   explicit RunFiles(std::string directory, std::vector<std::string> data = {});
   bool has_run() const { return has_run_; }
 
-  // Called before a run is resumed or started again (`anew`). Error (usage) with the names of
-  // foreign files at paths of the run: files that no run recorded, or that were changed since; in
-  // checkpoints only with `anew`, which removes them.
+  // Called before a run is resumed or restarted. Error (usage) with the names of foreign files at
+  // paths of the run: files that no run recorded, or that were changed since; on a restart also in
+  // checkpoints, which it removes.
   void check_output_files(const Recipe& recipe, bool anew) const;
   // Error (usage) if the recipe reads a path of the run, a file in it, or a directory that contains
   // it.
