@@ -7,8 +7,8 @@
 #include "kernels/cuda/backend.h"
 #include "tests/device/serial_backend.h"
 
-// All tests, or those that the arguments choose. Ends with 77, which ctest reports as skipped,
-// where a CUDA device is asked for and none answers.
+// Runs all tests, or those that the arguments select. Exits with 77 (skipped in ctest) if a CUDA
+// device is requested and none is usable.
 int main(int argc, char** argv) {
   using namespace sten;
   if (testing::SerialDevice::is_replaced() && !kernels::cuda::true_backend()) {

@@ -33,7 +33,8 @@ double slope(const OperatorCase& c, const std::vector<Tensor>& in, const std::ve
   return (ends[1] - ends[0]) / (2 * h);
 }
 
-// Beside the slope itself; outputs around 1 are rounded to 1e-16, which differences divide by 2e-5.
+// Compares with a difference quotient: outputs around 1 have errors of 1e-16, which are divided by
+// 2e-5.
 bool is_slope(double a, double slope) {
   return std::abs(a - slope) <= 1e-6 * std::abs(slope) + 1e-9;
 }
@@ -46,7 +47,7 @@ std::vector<std::string> built_in() {
   return names;
 }
 
-// A list, or one number as one.
+// A list attribute; a scalar is a list of one.
 List list_in(const Attributes& attributes, const std::string& name) {
   for (const auto& [key, value] : attributes.all()) {
     if (key != name) continue;
@@ -101,7 +102,7 @@ TEST_CASE("an operator's gradients are the slopes of its output") {
 }
 
 TEST_CASE("lists that come as inputs give the gradients that attributes give") {
-  // Inputs after the first by name; "" for pad's value, which is a number.
+  // Names of the inputs after the first; "" for the scalar value of pad.
   const std::map<std::string, std::vector<std::string>> inputs{
       {"reshape", {"shape"}},
       {"squeeze", {"axes"}},
@@ -126,7 +127,7 @@ TEST_CASE("lists that come as inputs give the gradients that attributes give") {
     std::vector<Var> in{x};
     std::set<std::string> given;
     for (const std::string& name : inputs.at(c.op.starts_with("reduce-") ? "sum" : c.op)) {
-      // Where one is not given, neither are those after it.
+      // If an input is missing, the following inputs are missing too.
       if (!name.empty() && !c.attributes.has(name)) break;
       given.insert(name);
       const List list = name.empty() ? List{0} : list_in(c.attributes, name);
@@ -186,7 +187,7 @@ TEST_CASE("operators and their gradients are the same bits at any number of thre
 }
 
 TEST_CASE("outputs and gradients in a sparse format are the dense ones, sparsified") {
-  const Warnings warnings;  // of those that are sparsified after
+  const Warnings warnings;  // fallbacks of the conversions below
   const Sparsifier by = Threshold{0.5};
   for (const auto* cases : {&operator_cases(), &large_cases()})
     for (const OperatorCase& c : *cases) {

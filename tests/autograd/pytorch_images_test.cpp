@@ -16,7 +16,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Numbers in [low, high), multiples of the quantum: as image_reference.py draws them.
+// Values in [low, high), multiples of the quantum, drawn as in image_reference.py.
 struct Drawn {
   double low = -1, high = 1, quantum = 0;
 
@@ -35,7 +35,7 @@ struct Drawn {
   }
 };
 
-// What a case computes: the output, then the gradients of all inputs.
+// The output of a case, then the gradients of all inputs.
 std::vector<Tensor> computed(const Json& c, DType dtype) {
   const double most = c.value("range", 1.0), quantum = c.value("quantum", 0.0);
   const std::vector<std::size_t> positive = c.value("positive", std::vector<std::size_t>());
@@ -76,7 +76,7 @@ class Images {
   }
 
  private:
-  // Of the stored numbers, those that follow.
+  // The next stored values.
   Tensor next(const Shape& shape) {
     Dense x = Dense::zeros(DType::F32, shape);
     REQUIRE(at_ + x.size() <= values_.size());
@@ -100,7 +100,7 @@ TEST_CASE("operators on images and their gradients are PyTorch's, to five digits
 }
 
 TEST_CASE("operators on images and their gradients are PyTorch's, to six digits in double") {
-  Images().check(DType::F64, 1e-6);  // what PyTorch gave is stored as float32
+  Images().check(DType::F64, 1e-6);  // PyTorch's results are stored as float32
 }
 
 TEST_CASE("operators on images are the same bits at any number of threads") {

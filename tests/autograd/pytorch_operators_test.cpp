@@ -50,7 +50,7 @@ class Cases {
     CHECK(far_from(file_[name_ + ":" + what], got, tolerance_) == "");
   }
   void check_output() const { check("out", apply(op_, inputs_, attributes_)); }
-  // Of the inputs `wanted`, the others being constants.
+  // Checks the gradients of the inputs `wanted`; the other inputs are constants.
   void check_gradients(const std::vector<int>& wanted) const {
     Tape tape;
     std::vector<Var> x;
@@ -82,5 +82,5 @@ TEST_CASE("operators and their gradients agree with PyTorch to five digits in fl
 }
 
 TEST_CASE("operators and their gradients agree with PyTorch to six digits in double") {
-  Cases(DType::F64, 1e-6).check_all();  // what PyTorch gave is stored as float32
+  Cases(DType::F64, 1e-6).check_all();  // PyTorch's results are stored as float32
 }

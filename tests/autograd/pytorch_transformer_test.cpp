@@ -87,7 +87,8 @@ Trained train(const PyTorch& file, const Tensors& weights) {
   return t;
 }
 
-// Beside the weight's largest gradient; those of the keys' biases are 0 but for rounding.
+// Compares relative to the weight's largest gradient. Gradients of the keys' biases are 0 except
+// for rounding.
 std::string far_gradient(const std::string& name, const Tensor& want, const Tensor& got) {
   return far_from(want, got, 1e-4, name.ends_with("attention.key.bias") ? 0.01 : 0);
 }

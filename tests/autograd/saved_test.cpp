@@ -16,8 +16,8 @@ namespace {
 
 std::weak_ptr<const void> last_saved;
 
-// 2 to the power of x. The one for dense tensors saves 2^x log(2), which is the gradient's; the one for
-// csr saves nothing, and the gradient computes it from x.
+// 2^x. The dense implementation saves 2^x log(2) for the gradient; the csr implementation saves
+// nothing, and its gradient computes the value from x.
 Outputs power_of_two(const Call& call) {
   const Dense& x = call.in[0].as<Dense>();
   Dense y = unwritten<float>(x.extents), slope = y;

@@ -39,8 +39,8 @@ const Tensor& eye() {
   return t;
 }
 
-// The rows that embedding gives, by an operator of that name whose gradient is `backward` where
-// `layout` is that of a third input, which nothing comes of, and embedding's where it is dense.
+// Adds an operator that computes embedding. Its third input is unused: the layout of that input
+// selects the gradient, `backward` for `layout` and embedding's own for dense.
 void add_lookup(Name op, Name layout, Implementation backward) {
   const Name grad = std::string(op.text()) + ".grad";
   declare_operator(op, {SavedForBackward::inputs});
@@ -117,7 +117,7 @@ TEST_CASE("a table that is a linear layer's weight too gets the gradients of bot
     const std::vector<float> both{5 + 3, 6 + 4, 1, 2, 5 + 1 + 5, 6 + 2 + 6};
     CHECK(grad(table) == both);
     if (!matches_other) continue;
-    // Whoever holds a gradient keeps it as it was.
+    // A gradient that is held elsewhere does not change.
     const Tensor held = *table.grad();
     tape.backward(linear(apply("embedding", {table, ids_2_0_2()}), table), eye());
     CHECK(numbers(held) == both);
@@ -127,7 +127,7 @@ TEST_CASE("a table that is a linear layer's weight too gets the gradients of bot
 
 TEST_CASE("an operator that a gradient runs does not add to the sum of that gradient") {
   add_lookup("nested", "dense", [](const Call& c) {
-    // Twice what embedding's gradient is, and no more of what was there before.
+    // Returns twice embedding's gradient, without the accumulated sum.
     Outputs out =
         run("embedding.grad", {c.in.first(3), c.formats.first(2), c.attributes, c.shapes.first(2)});
     return Outputs{scale(*out[0], 2), std::nullopt, std::nullopt};
@@ -160,7 +160,7 @@ TEST_CASE("gradients are those of before where a walk throws, sums that it had b
   for (const bool takes_sum : {false, true}) {
     add_lookup("throws", "csr", [&](const Call& c) -> Outputs {
       if (takes_sum) REQUIRE(c.add_to_sum(0, [](Values& v) { v.mutate<float>()[0] = 99; }));
-      // Of what was added there is no other way to get rid.
+      // An error is the only way to undo the sum.
       if (takes_sum) fail_unsupported("too late");
       fail("cannot be walked");
     });
@@ -229,7 +229,7 @@ TEST_CASE("a tape holds no more than gradients will read, and lets go of it") {
   Tape tape;
   const Var w = tape.parameter(Dense::of({2, 2}, {1, 2, 3, 4}));
   std::weak_ptr<const int> seen[3];
-  // A tensor tells that it is gone by what is derived from it.
+  // Detects when a tensor is released, by the lifetime of a derived value.
   const auto watch = [](const Tensor& t) {
     return std::weak_ptr<const int>(t.derived().get<int>([] { return 0; }));
   };
@@ -300,7 +300,7 @@ TEST_CASE("a first-order sparsifier waits for the gradient") {
   // |w g| = 9, 8, 3, 4
   CHECK(deferred.get().layout() == "csr");
   CHECK(numbers(deferred.get()) == std::vector<float>{1, -2, 0, 0});
-  // On the way, too: the output waits in its temporary layout.
+  // Also for an intermediate, whose output has its temporary layout until then.
   Tape other;
   const Var x = other.parameter(row({1, -2, 3, -4}));
   const Sparsifier s = by("movement:sparsity=0.5");

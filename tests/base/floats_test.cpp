@@ -13,7 +13,7 @@ namespace {
 
 struct Format {
   int exponent_bits, fraction_bits;
-  bool has_infinity;  // else only the largest pattern is NaN
+  bool has_infinity;  // otherwise only the largest pattern is NaN
 };
 
 // The value by the definition of the format.
@@ -41,7 +41,7 @@ void check_all(const Format& f) {
   }
 }
 
-// Bits without the sign grow exactly as |x| does, up to infinity or the largest number.
+// Bits without the sign order as |x| does, up to infinity or the largest value.
 template <class E>
 void check_order() {
   using Bits = typename E::Bits;

@@ -13,7 +13,7 @@ TEST_CASE("memory that the machine does not have is not given out") {
   const std::uint64_t left = memory_left();
   CHECK(left > 0);
   if (left == std::numeric_limits<std::uint64_t>::max()) return;  // the system does not say
-  // Here the system itself might give it, and end the process that uses it.
+  // Without the check the system could grant this memory, and kill the process when it is used.
   const std::size_t more = static_cast<std::size_t>(left) * 2 + (std::size_t{1} << 30);
   CHECK_THROWS_AS((void)allocate(more), std::bad_alloc);
 }

@@ -94,7 +94,7 @@ TEST_CASE("a glob matches runs, single bytes and sets") {
   CHECK(glob_match("*", ""));
   CHECK(glob_match("*", "a/b.c"));
   CHECK_FALSE(glob_match("", "a"));
-  // No set is closed, and none is looked for twice.
+  // No bracket is closed, and the search for its end is not repeated.
   CHECK(glob_match(std::string(1'000'000, '['), std::string(1'000'000, '[')));
   CHECK_FALSE(glob_match("encoder.?", "encoder.10"));
   CHECK(glob_match("layer.[0-3].w", "layer.2.w"));

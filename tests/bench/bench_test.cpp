@@ -26,7 +26,7 @@ TEST_CASE("the spread of a median is that of order statistics, and outliers do n
   for (int i = 1; i <= 15; ++i) values.push_back(i);
   Spread s = spread_of(values);
   CHECK(s.median == 8);
-  CHECK(s.low == 4);  // P(Binomial(15, 1/2) <= 3) = 1.8 %, of 4 it is 5.9 %
+  CHECK(s.low == 4);  // P(Binomial(15, 1/2) <= 3) = 1.8 %, P(<= 4) = 5.9 %
   CHECK(s.high == 12);
   values[0] = -1e9;
   values[14] = 1e9;
@@ -82,7 +82,7 @@ TEST_CASE("the paper's greedy writes the values and indices of the library's gre
     REQUIRE(got.values.size() == static_cast<Index>(paper.values().size()));
     REQUIRE(got.index.size() == static_cast<Index>(paper.index().size()));
     for (Index i = 0; i < got.index.size(); ++i) {
-      // In padding, strips that keep nothing may stand in any group that has room.
+      // Strips of padding that keep nothing can be in any group with room.
       if (whole) CHECK(strip_at(got.index, i) == paper.index()[i]);
       if (got.index.width() == 1)
         got.index.mutate<std::uint8_t>()[i] = static_cast<std::uint8_t>(paper.index()[i]);
@@ -147,7 +147,7 @@ TEST_CASE("a layout of numbers of a file takes their zeros, unless it says how m
   CHECK_THROWS_AS(nm.convert(nm.prepare(x)), Error);
   for (const char* text : {"csr:sparsity=0.9", "nmg:n=1,m=4,g=2,sparsity=0.75"}) {
     const BenchLayout pruned = BenchLayout::parse(text, BenchZeros::file);
-    CHECK(pruned.name == text);  // as --against asks for it again
+    CHECK(pruned.name == text);  // the name that --against looks up
     CHECK(pruned.zeros == BenchZeros::pruned);
     CHECK(pruned.convert(pruned.prepare(x)).stored().count() < 640);
   }
@@ -235,10 +235,10 @@ TEST_CASE("a ratio is too slow beyond the larger of the limit and the spread of 
   CHECK(sharp.slowdown(row_of(9, 9, 9), 1.1)->is_alarm());
   CHECK_FALSE(sharp.slowdown(row_of(9, 9, 9), 1.2)->is_alarm());
   CHECK_FALSE(sharp.slowdown(row_of(100, 100, 100), 1.1)->is_alarm());
-  // 9 with a spread from 6.3 to 9: half of it is a factor of 1.195.
+  // Half of the spread of 9 from 6.3 to 9 is a factor of 1.195.
   CHECK_FALSE(sharp.slowdown(row_of(9, 6.3, 9), 1.1)->is_alarm());
   CHECK(sharp.slowdown(row_of(7, 4.9, 7), 1.1)->is_alarm());
-  // A baseline's own spread counts alike; one whose ratio alone was raised is not excused by that.
+  // The spread of the baseline counts in the same way; raising only its ratio does not widen it.
   const Baseline wide = baseline_of(dir, row_of(10, 8, 12));
   CHECK_FALSE(wide.slowdown(row_of(8.5, 8.5, 8.5), 1.1)->is_alarm());
   const Baseline raised = baseline_of(dir, row_of(15, 9.9, 10.1));

@@ -30,7 +30,7 @@ TEST_CASE("the error of a product is that to double precision, of the weights th
     const BenchProduct::Sparse sparse = product.sparse(BenchLayout::parse("csr:sparsity=0.5"));
     sparse.run();
     CHECK(product.error(sparse.dense) < 1e-6);
-    CHECK(product.error() > 0.05);  // the dense weights are others
+    CHECK(product.error() > 0.05);  // the dense weights differ
   }
 }
 
@@ -41,7 +41,7 @@ TEST_CASE("dense products in low precision are off by what rounding their factor
       const std::string name = precision_name(precision);
       CAPTURE(form);
       CAPTURE(name);
-      // Extents that are not multiples of what tiles have; a product of one token.
+      // Extents that are not multiples of the tile extents; a product of one token.
       for (const Shape& shape : {Shape{48, 96, 64}, Shape{37, 70, 25}, Shape{64, 32, 1}}) {
         BenchProduct product(form, shape, 3);
         const auto variants = product.dense_low(precision, 1);
@@ -52,7 +52,7 @@ TEST_CASE("dense products in low precision are off by what rounding their factor
           variant.run();
           const double error = product.error();
           const bool is_chain = form == std::string_view("chain");
-          // Without instructions for it, int8 is multiplied by those that saturate sums of two.
+          // Without AMX, products of int8 use instructions that saturate sums of two.
           const bool saturates = precision == DType::I8 && !is_amx;
           const double most = precision == DType::F32 ? 1e-5 : is_chain ? 0.05 : 0.03;
           CHECK(error < (saturates ? 0.5 : most));

@@ -32,7 +32,7 @@ Dense dense_of(Shape shape, const std::vector<float>& v) {
   return x;
 }
 
-// Inputs that go along with each other, of very different sizes.
+// Correlated inputs of very different magnitudes.
 std::vector<float> inputs(std::uint64_t seed) {
   const auto own = noise(samples * ins, seed), common = noise(samples * 6, seed + 1),
              mixing = noise(6 * ins, 77);
@@ -120,7 +120,7 @@ TEST_CASE("what is known of inputs makes outputs closer, for every structure") {
     const CalibratedLayer layer =
         prune_layer(weights, statistics(inputs(1)), options("admm", structure));
     CHECK(layer.error < layer.error_before);
-    // The structure's own choice keeps all of it.
+    // The structure's own sparsifier keeps all kept values.
     const Mask again = registry().sparsifier(Spec::parse(structure)).select(layer.weights);
     for (Index i = 0; i < again.size(); ++i)
       if (!again[i]) REQUIRE(layer.weights.values.as<float>()[i] == 0);
@@ -151,7 +151,7 @@ TEST_CASE("both ways to solve find the least squares, for what the dense layer g
       }
       REQUIRE(std::abs(sum - targets.row(r)[c]) < 1e-5 * size);
     }
-  // What both minimize.
+  // The objective that both minimize.
   const auto objective = [&](const calibrate::Matrix<float>& v) {
     double sum = 0;
     for (Index r = 0; r < outs; ++r)
@@ -216,7 +216,7 @@ TEST_CASE(
           std::vector<float> v = noise(rows * cols, 5);
           if (has_ties)
             for (float& x : v) x = std::round(x * 3);
-          // What bfloat16 has too.
+          // Values that bfloat16 can represent.
           for (float& x : v)
             x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffff0000u);
           Dense w = dense_of({rows, cols}, v);

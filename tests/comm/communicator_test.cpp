@@ -117,7 +117,7 @@ TEST_CASE("a process is one of several only where its starter says so") {
     CHECK(mpi_launch().is_one_of_several);
     CHECK(mpi_launch().rank == 5);
   }
-  // A job of several tasks that are not started by MPI is several processes alone.
+  // Several tasks that were not started by MPI are separate processes, not ranks.
   const Variables tasks{{"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_PROCID", "5"}};
   CHECK(!mpi_launch().is_one_of_several);
 }

@@ -29,8 +29,8 @@ namespace {
 Communicator* ranks = nullptr;
 int rank = 0, size = 1;
 
-// Numbers of rank r, which every rank knows: of magnitudes so different that the order of additions
-// shows in the sum.
+// Value i of rank r, known to every rank. Magnitudes differ so much that the order of additions
+// affects the sum.
 float number_of(int r, std::size_t i) {
   auto bits = static_cast<std::uint32_t>(i) * 2654435761u + static_cast<std::uint32_t>(r) * 40503u;
   bits ^= bits >> 15;
@@ -45,7 +45,7 @@ std::vector<float> numbers_of(int r, std::size_t n) {
   return x;
 }
 
-// By the definition: to the nearest of the numbers of 8 significant bits, of two to the even one.
+// By definition: the nearest value with 8 significant bits, ties to even.
 float to_bfloat16(float x) {
   if (!std::isfinite(x) || x == 0) return x;
   int exponent = 0;
@@ -75,8 +75,8 @@ bool has_bits_of(std::span<const float> x, std::span<const float> y) {
 
 void wait_for(std::unique_ptr<PendingSum::Work> work) { PendingSum(std::move(work)).wait(); }
 
-// Spans that are empty, smaller than the ranks, not divisible by them, of one piece, one more, and of
-// more pieces than travel at once.
+// Sizes: empty, smaller than the number of ranks, not divisible by it, one segment, one element
+// more, and more segments than can be in flight.
 constexpr std::size_t sizes[] = {0, 1, 2, 3, 5, 1000, 1 << 18, (1 << 18) + 1, 5 * (1 << 18) + 7};
 
 void check_sums(Sums& sums) {
@@ -89,7 +89,7 @@ void check_sums(Sums& sums) {
     }
 }
 
-// Of the host's, in place of a device's.
+// Host memory in place of device memory; counts the calls that select the device.
 std::atomic<int> uses_of_device = 0;
 void use_device() { ++uses_of_device; }
 
@@ -111,7 +111,7 @@ TEST_CASE("a sum in a device's memory has the same bits, and its thread uses the
     Sums sums(has_thread);
     check_sums_on_device(sums);
   }
-  // Beside one in the host's.
+  // Together with a sum in host memory.
   Sums sums(true);
   std::vector<float> x = numbers_of(rank, 600000), y = numbers_of(rank, 400000);
   PendingSum device_sum(sums.begin(x, Transport::float32, use_device)),
@@ -146,7 +146,7 @@ TEST_CASE("a number has the same sum alone and among others") {
     wait_for(sums.begin(all, by));
     wait_for(sums.begin(std::span(some).subspan(from, 11), by));
     CHECK(has_bits_of(std::span(some).subspan(from, 11), std::span(all).subspan(from, 11)));
-    // Others stay as they are.
+    // Values outside of the span do not change.
     const std::vector<float> before = numbers_of(rank, from);
     CHECK(has_bits_of(std::span(some).first(from), before));
     CHECK(some[from + 11] == number_of(rank, from + 11));
@@ -164,7 +164,7 @@ TEST_CASE("several sums are on the way at once, and are waited for in any order"
   const auto size_of = [](std::size_t i) { return i % 5 == 4 ? 0 : 1 + i * 50000; };
   for (std::size_t i = 0; i < count; ++i) x.push_back(numbers_of(rank, size_of(i)));
   for (std::size_t i = 0; i < count; ++i) pending.emplace_back(sums.begin(x[i], by(i)));
-  // Ranks wait for others first, while calls of other kinds are made.
+  // The sums proceed while the program makes other MPI calls.
   MPI_Barrier(MPI_COMM_WORLD);
   for (std::size_t i = count; i-- > 0;) {
     PendingSum& next = pending[(i + static_cast<std::size_t>(rank) * 7) % count];
@@ -186,10 +186,10 @@ TEST_CASE("a sum that nobody waits for is done in the end, and so is one that is
 
 TEST_CASE(
     "as bfloat16, numbers and sums are rounded to the nearest, and to even where there are two") {
-  if (size == 1) return;  // what does not travel is not rounded
+  if (size == 1) return;  // without transport there is no rounding
   Sums sums(true);
   constexpr float inf = std::numeric_limits<float>::infinity();
-  // Of rank 0; others have 0, so that the sum is the number as it travels.
+  // Values of rank 0; the other ranks have 0, so that the sum is the transported value.
   std::vector<float> x = {
       1,   1 + 1.0F / 128, 1 + 1.0F / 256, 1 + 3.0F / 256, 1 + 3.0F / 512, -1 - 1.0F / 256, 3.4e38F,
       inf, -inf,           1e-40F};
@@ -203,13 +203,13 @@ TEST_CASE(
                                      inf,
                                      -inf,
                                      std::bit_cast<float>(std::uint32_t{1} << 16)};
-  x.push_back(std::bit_cast<float>(0x7f800001u));  // no number, in the last bit alone
+  x.push_back(std::bit_cast<float>(0x7f800001u));  // NaN only by its last bit
   if (rank > 0) std::ranges::fill(x, 0.0F);
   wait_for(sums.begin(x, Transport::bfloat16));
   CHECK(std::isnan(x.back()));
   x.pop_back();
   CHECK(has_bits_of(x, wanted));
-  // Three times 1 + 1/128 is 3 + 3/128, of which the sum keeps 3 + 1/64 or the even 3 + 1/32.
+  // Three times 1 + 1/128 is 3 + 3/128, which is rounded to 3 + 1/64 or to the even 3 + 1/32.
   std::vector<float> y = {rank < 3 ? 1 + 1.0F / 128 : 0};
   wait_for(sums.begin(y, Transport::bfloat16));
   CHECK(y[0] == (size == 2 ? 2 + 1.0F / 64 : 3 + 1.0F / 32));
@@ -263,7 +263,7 @@ int main(int argc, char** argv) {
     return 77;
   }
   doctest::Context context(argc, argv);
-  context.setOption("minimal", true);  // what fails alone
+  context.setOption("minimal", true);  // prints only failures
   context.setOption("no-colors", true);
   return context.run();
 }

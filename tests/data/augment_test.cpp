@@ -12,7 +12,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Two images of 2 x 3 pixels and 2 channels, whose bytes count on from 1.
+// Two images of 2 x 3 pixels and 2 channels, with bytes counting from 1.
 Dense two_images() {
   Dense x = Dense::zeros(DType::U8, {2, 2, 3, 2});
   const auto v = x.values.mutate<std::uint8_t>();
@@ -34,7 +34,7 @@ TEST_CASE("a view moves an image, mirrors it, and has the padding of 0 around it
   CHECK(seen(x, 1, {}) == std::vector<float>{13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24});
   CHECK(seen(x, 0, {0, 0, true}) == std::vector<float>{5, 6, 3, 4, 1, 2, 11, 12, 9, 10, 7, 8});
   CHECK(seen(x, 0, {1, -1, false}) == std::vector<float>{0, 0, 7, 8, 9, 10, 0, 0, 0, 0, 0, 0});
-  // Mirrored after it is cut out.
+  // The crop is applied before the flip.
   CHECK(seen(x, 0, {1, -1, true}) == std::vector<float>{9, 10, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 

@@ -26,7 +26,7 @@ std::vector<Index> classes(const Examples& e) {
   const auto y = e.labels.values.as<std::int64_t>();
   return {y.begin(), y.end()};
 }
-// The message, without the file's name; "" where the text is accepted.
+// The error message without the file name; "" if the text is accepted.
 std::string refusal(const std::string& text, const CsvOptions& options = {}) {
   const std::string message = error_of([&] { parse(text, options); });
   if (message.empty()) return "";

@@ -76,7 +76,7 @@ TEST_CASE("shuffled rows are all rows once, in an order that the seed alone deci
   CHECK(!std::is_sorted(rows.begin(), rows.end()));
   std::sort(rows.begin(), rows.end());
   for (Index i = 0; i < 1000; ++i) CHECK(rows[i] == i);
-  // Sorted by the hash of the number, computed outside.
+  // Sorted by the hash of the index; computed independently.
   CHECK(shuffled(8, 0) == std::vector<Index>{7, 0, 5, 3, 6, 4, 1, 2});
 }
 

@@ -14,7 +14,7 @@ using namespace sten::testing;
 
 namespace {
 
-// All of one grey, 4 x 4.
+// A uniform gray image, 4 x 4.
 std::string grey_png(char value) { return PngFile{4, 4, 8, 0, std::string(16, value)}.bytes(); }
 
 class PictureFolder {
@@ -30,7 +30,7 @@ std::vector<int> labels_in(const Examples& e) {
   const auto y = e.labels.values.as<std::int64_t>();
   return {y.begin(), y.end()};
 }
-// The first byte of each.
+// The first byte of each image.
 std::vector<int> firsts_in(const Examples& e) {
   std::vector<int> all;
   const Index n = e.features.size() / e.count();
@@ -45,7 +45,7 @@ TEST_CASE("folders are classes in the order of their names, images in that of th
   const PictureFolder f;
   f.add("dog/2.png", grey_png(5));
   f.add("dog/10.PNG", grey_png(4));
-  f.add("Cat/a.jpg", grey_png(1));  // of another kind than its name says
+  f.add("Cat/a.jpg", grey_png(1));  // not the format of its suffix
   f.add("ant/more/z.png", grey_png(3));
   f.add("ant/b.png", grey_png(2));
   f.add("ant/notes.txt", "not an image");

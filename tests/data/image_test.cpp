@@ -73,8 +73,8 @@ const std::string inks_jpeg = bytes_of_hex(
     "ffda000e0443004d0059004b00003f00c2b3da597867878e150144a965a2619e1e027767b4a87723b68e"
     "8144a965a25c8eda3a07ffd9");
 
-// A grey square in progressive scans: one of a bit for each block, then some that say of all blocks
-// that nothing follows.
+// A gray square in progressive scans: one scan with a bit per block, then scans in which all blocks
+// end at once.
 std::string scans_jpeg(int side, int channels, int scans) {
   const auto marker = [](char code, const std::string& data) {
     return std::string{'\xff', code, static_cast<char>((data.size() + 2) >> 8),
@@ -114,7 +114,7 @@ const PngFile small_png{2, 2, 8, 2, "\1\2\3\4\5\6\7\x08\x09\xff\xfe\xfd"s};
 }  // namespace
 
 TEST_CASE("every image library reads") {
-  // tests/checks/image_libraries.sh compares it with what is installed.
+  // tests/checks/image_libraries.sh compares this output with the installed packages.
   std::printf("read:%s%s\n", reads_png() ? " PNG" : "", reads_jpeg() ? " JPEG" : "");
   CHECK(not_decoded(PngFile{1, 1, 8, 0, "\1"s}.bytes()).empty() == reads_png());
   CHECK(not_decoded(grey_jpeg).empty() == reads_jpeg());
@@ -128,7 +128,7 @@ TEST_CASE("PNG images of all kinds become grey, or red, green and blue") {
   const Dense grey = decoded(PngFile{3, 1, 8, 0, "\0\x80\xff"s}.bytes());
   CHECK(grey.extents == Shape{1, 3, 1});
   CHECK(bytes_in(grey) == std::vector<int>{0, 128, 255});
-  // Fewer bits, of which rows fill whole bytes.
+  // Fewer bits per pixel; rows fill whole bytes.
   CHECK(bytes_in(decoded(PngFile{5, 2, 1, 0, "\xa8\x50"s}.bytes())) ==
         std::vector<int>{255, 0, 255, 0, 255, 0, 255, 0, 255, 0});
   CHECK(bytes_in(decoded(PngFile{3, 1, 2, 0, "\x1b"s}.bytes())) == std::vector<int>{0, 85, 170});
@@ -154,8 +154,8 @@ TEST_CASE("PNG images of all kinds become grey, or red, green and blue") {
 
 TEST_CASE("an interlaced PNG image is put together") {
   if (!reads_png()) return;
-  // Of 3 x 3 pixels pass 1 has (0, 0); 2 to 4 none; 5 has row 2, columns 0 and 2; 6 column 1 of the
-  // rows 0 and 2; 7 row 1. Pass 4 has column 2 of row 0.
+  // Interlacing of 3 x 3 pixels: pass 1 has (0, 0); passes 2 and 3 are empty; 4 has row 0, column
+  // 2; 5 has row 2, columns 0 and 2; 6 has column 1 of rows 0 and 2; 7 has row 1.
   const PngFile file{3,  3,   8, 0, "\0\1"s + "\0\3"s + "\0\7\x09"s + "\0\2\0\x08"s + "\0\4\5\6"s,
                      "", true};
   CHECK(bytes_in(decoded(file.bytes())) == std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9});
@@ -200,7 +200,7 @@ TEST_CASE("images that are cut off anywhere are refused") {
 
 TEST_CASE("damaged images are refused, or read as something") {
   if (!reads_png() || !reads_jpeg()) return;
-  // Every byte of a PNG image is below a checksum, but for the start, which says what it is.
+  // Checksums cover every byte of a PNG image except the signature.
   const std::string png = small_png.bytes();
   for (std::size_t i = 0; i < png.size(); ++i) {
     std::string bad = png;

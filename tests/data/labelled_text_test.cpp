@@ -19,7 +19,7 @@ std::vector<LabelledWords> words(const char* name, const std::string& bytes) {
   const TempDir dir;
   return read_labelled_words(dir.write(name, bytes), {"tokens", "labels", ""});
 }
-// Without the directory.
+// The error message without the directory.
 template <class F>
 std::string problem(F&& f) {
   std::string text = error_of(f);

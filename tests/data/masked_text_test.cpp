@@ -40,7 +40,7 @@ std::vector<Index> numbers(const Dense& x) {
   const auto v = x.values.as<std::int64_t>();
   return {v.begin(), v.end()};
 }
-// What was shown before anything was masked.
+// The tokens before masking.
 std::vector<Index> original(const MaskedBatch& b) {
   std::vector<Index> ids = numbers(b.ids);
   const auto targets = numbers(b.targets);
@@ -137,7 +137,7 @@ TEST_CASE("windows in turn cover their part of the text once, the last batch wit
 }
 
 TEST_CASE("windows are drawn from all of their part, and from nothing else") {
-  // The part is as long as a window and two more: three windows there are.
+  // A part of a window plus two tokens has three windows.
   const Array<TokenId> ids = text(100);
   const MaskedText part(ids, 40, 62, vocabulary(), {.window = 20, .batch = 64, .predicted = 0});
   const auto shown = numbers(part.at(0).ids);

@@ -50,7 +50,7 @@ TEST_CASE("shapes of a class cover what its form does, wherever they are and in 
     covered[i % 10] += static_cast<double>(inside);
   }
   const auto to_disc = [&](int shape) { return covered[shape] / covered[0]; };
-  // Of a circle with the radius 1, whose area is pi.
+  // A circle of radius 1 has the area pi.
   CHECK(to_disc(1) == doctest::Approx(1 - 25.0 / 64).epsilon(0.08));
   CHECK(to_disc(2) == doctest::Approx(1.75 * 1.75 / 3.1416).epsilon(0.08));
   CHECK(to_disc(3) == doctest::Approx((1.75 * 1.75 - 1) / 3.1416).epsilon(0.08));

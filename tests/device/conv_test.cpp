@@ -16,7 +16,8 @@ namespace {
 
 using List = Attributes::List;
 
-// The outputs of an operator on the CPU and on the device; formats[i] nullptr: nobody wants it.
+// Compares the outputs of an operator on the CPU and on the device; formats[i] nullptr: output i is
+// not computed.
 void check_conv_run(Name op, const std::vector<Tensor>& in, const Attributes& a,
                     const std::vector<const OutFormat*>& formats) {
   CAPTURE(op.text());
@@ -72,7 +73,8 @@ Tensor conv_weight(Dice& dice, const Shape& shape, const std::string& layout) {
   return registry().prune(x, Spec::parse(layout), Spec::parse(layout));
 }
 
-// Forward, with a bias and without, and all gradients; for checkers those that have kernels of their own.
+// Forward with and without bias, and all gradients; for a memory or race checker only the cases
+// with own kernels.
 void check_convolution(Dice& dice, const std::string& op, const ConvCase& c,
                        const std::string& layout) {
   CAPTURE(layout);
@@ -144,11 +146,11 @@ TEST_CASE("columns on a device are made some at a time") {
   const SerialDevice device;
   Dice dice(4);
   const OutFormat& dense = OutFormat::dense();
-  // Parts of one image, and 3 images at once of 4.
+  // Segments of one image, and 3 of 4 images at once.
   std::vector<ConvCase> all{{{1, 300, 500}, {1, 500, 130}, places({1}, {64, 65})}};
   if (!is_short()) all.push_back({{4, 600, 250}, {1, 250, 36}, places({1}, {17, 18})});
   for (const ConvCase& c : all) {
-    // Whole numbers, so that long sums are exact.
+    // Integer values, so that long sums are exact.
     const auto whole = [&](const Shape& shape) { return apply("round", {normals(dice, shape)}); };
     const Tensor x = whole(c.x), w = whole(c.w);
     Shape y = c.x;

@@ -44,7 +44,7 @@ TEST_CASE("pools on a device are the CPU's") {
   };
   const auto check = [&](const std::string& op, const Shape& shape, const Attributes& at,
                          bool is_max) {
-    // With equals.
+    // Rounded, so that elements are equal.
     const Tensor x =
         apply("round", {apply("scale", {normals(dice, shape)}, Attributes().set("by", 2.0))});
     const Tensor dy = normals(dice, apply(op, {x}, at).shape());

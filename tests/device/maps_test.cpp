@@ -18,9 +18,9 @@ using namespace sten::testing;
 
 namespace {
 
-// The largest difference, as a part of the largest magnitude, or of 1/1000 where that is less (a float
-// has not all digits of a tail's argument); infinite where one is NaN, or where bits of what is not
-// F32 differ.
+// The largest difference relative to the largest magnitude, or to 1/1000 if that is greater (the
+// argument of a tail has few significant digits in float). Infinite if only one is NaN, or if bits
+// differ for a dtype other than F32.
 double difference(const Tensor& here, const Tensor& on_device) {
   REQUIRE(on_device.device() == Device::cuda);
   const Tensor back = on_device.to(Device::cpu);
@@ -40,7 +40,7 @@ double difference(const Tensor& here, const Tensor& on_device) {
   return difference / most;
 }
 
-// An operator's output and gradients are those of the CPU, and nothing comes back for them.
+// Checks that the output and gradients of an operator equal the CPU's, without copies back.
 void check_on_device(const std::string& op, const std::vector<Tensor>& in,
                      const Attributes& attributes = {}, double most = 1e-6) {
   CAPTURE(op);
@@ -187,7 +187,7 @@ TEST_CASE("functions of two tensors on a device repeat them as the CPU does") {
       if (!is_power && !is_short())
         check_on_device(op, {uniforms(dice, b, 0.2, 2), normals(dice, a)});
     }
-  // Of equals each has half of the gradient.
+  // Equal elements get half of the gradient each.
   const Tensor x = normals(dice, {9});
   check_on_device("min", {x, x});
   check_on_device("max", {x, x});

@@ -20,14 +20,15 @@ using namespace sten::testing;
 
 namespace {
 
-// To nearest, even where two are as near.
+// Rounds to nearest, ties to even.
 float rounded_to(int bits, float v) {
   int exponent = 0;
   const float fraction = std::frexp(v, &exponent);
   return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
 }
 
-// The outputs of an operator on the CPU and on the device; formats[i] nullptr: nobody wants it.
+// Compares the outputs of an operator on the CPU and on the device; formats[i] nullptr: output i is
+// not computed.
 void check_run(Name op, const std::vector<Tensor>& in,
                const std::vector<const OutFormat*>& formats) {
   std::vector<Tensor> on_device;
@@ -52,7 +53,7 @@ Tensor weight_of(Dice& dice, const Shape& shape, const std::string& layout) {
   return registry().prune(x, Spec::parse(layout), Spec::parse(layout));
 }
 
-// For checkers those that have kernels of their own.
+// For a memory or race checker only the cases with own kernels.
 void check_linear(Dice& dice, const std::vector<std::string>& layouts) {
   const OutFormat& dense = OutFormat::dense();
   std::vector<Shape> shapes{{2, 3, 40, 50}, {130, 33, 45}, {0, 6, 8}};
@@ -122,7 +123,7 @@ TEST_CASE("gradients of products on a device are added to a sum that there is") 
     hints[i].sum = &sum;
     const Outputs got = run(op, {on_device, formats, none, {}, hints});
     CHECK(!sum);
-    CHECK(got[i]->values()->bytes().data() == place);  // nothing is copied for it
+    CHECK(got[i]->values()->bytes().data() == place);  // no copy was made
     CHECK(is_near(*got[i], apply("add", {before, *plain[i]})));
     CHECK(is_near(*got[1 - i], *plain[1 - i]));
   };
@@ -139,7 +140,7 @@ TEST_CASE("gradients of products on a device are added to a sum that there is") 
               {normals(dice, {4, 3, 5, 7}), normals(dice, {3, 5, 6}), normals(dice, {4, 1, 6, 7})},
               i);
   }
-  // One that is held elsewhere stays as it is.
+  // A tensor that is held elsewhere does not change.
   const Tensor dy = normals(dice, {4, 3}).to(Device::cuda),
                x = normals(dice, {4, 2}).to(Device::cuda),
                w = normals(dice, {3, 2}).to(Device::cuda),

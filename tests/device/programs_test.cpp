@@ -75,7 +75,7 @@ TEST_CASE("pruning on a device writes the same bytes") {
     for (const char* to : {"dense", "auto"})
       if (!is_short() || to != std::string("dense")) check_same(pruning(structure, to), prune);
   CHECK(warnings.all.empty());
-  // What it leaves to the CPU, too.
+  // Options that run on the CPU are tested too.
   PruneOptions global = pruning("unstructured", "dense");
   global.scope = "global";
   check_same(global, prune);
@@ -100,7 +100,7 @@ TEST_CASE("converting on a device writes the same bytes, there and back") {
     back.input = dir / "sparse.safetensors";
     back.to = "dense";
     check_same(back, convert_checkpoint);
-    // Into what it is already, without a loss.
+    // Converts to its own layout, losslessly.
     ConvertOptions again = back;
     again.patterns = o.patterns;
     again.to = layout;

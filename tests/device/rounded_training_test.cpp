@@ -17,7 +17,7 @@ using kernels::Factors;
 
 namespace {
 
-// What each dense product of the device may round to, until the end of the scope.
+// Records the rounding of each dense product on the device until the end of the scope.
 class DeviceProductPrecision {
  public:
   DeviceProductPrecision() : backend_(cuda()) {
@@ -32,7 +32,7 @@ class DeviceProductPrecision {
   DeviceProductPrecision(const DeviceProductPrecision&) = delete;
   DeviceProductPrecision& operator=(const DeviceProductPrecision&) = delete;
 
-  // Of products since it was asked last.
+  // The products since the last call.
   static std::vector<Factors> take() { return std::exchange(seen(), {}); }
 
  private:
@@ -84,7 +84,7 @@ TEST_CASE(
   Recipe made_dense = small_bert(dir);  // for a product of as many tokens
   made_dense.sparsity = {sparse("bert.encoder.*.dense.weight", "nmg:n=1,m=4,g=4")};
   made_dense.sparsity[0].layout = Spec::parse("nmg:n=1,m=4,g=4");
-  // Which kernels there are does not depend on it.
+  // The set of kernels does not depend on the precision.
   std::vector<std::string> names{"", "float32", "tf32", "bfloat16"};
   if (is_short()) names = {"tf32"};
   std::size_t of_bert = 0;
@@ -98,16 +98,16 @@ TEST_CASE(
       rounded->step();
       const std::vector<Factors> of = precision.take();
       const std::size_t taught_by = r.distillation ? 3 : 0;  // the teacher's come first
-      // Each layer's, and those of the gradients of w and, but for the first layer, of x.
+      // Each layer's product, and the gradients of w and, except for the first layer, of x.
       if (r.model.kind == "mlp") CHECK(of.size() == taught_by + 8);
       if (r.model.kind == "bert" && r.sparsity.empty()) of_bert = of.size();
-      // Without any of the six weights' there were 18 fewer.
+      // Without the products of the six weights there would be 18 fewer.
       if (r.model.kind == "bert") CHECK(of.size() > of_bert - 18);
       REQUIRE(of.size() >= taught_by + 8);
       CHECK(std::all_of(of.begin(), of.begin() + taught_by, only(Factors::float32)));
       CHECK(std::all_of(of.begin() + taught_by, of.end(), only(wanted)));
       if (is_short()) continue;
-      // Another trainer, beside it.
+      // A second trainer at the same time.
       trainer_on_device(r, "")->step();
       (void)rounded->task().measure(rounded->weights(), DataSplit::validation);
       CHECK(std::ranges::all_of(precision.take(), only(Factors::float32)));

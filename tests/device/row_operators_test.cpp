@@ -111,7 +111,7 @@ TEST_CASE("a number out of range on a device is said when something is copied ba
     const Tensor y = apply(op, {x.to(Device::cuda), numbers.to(Device::cuda)});
     const std::string error = error_of([&] { y.to(Device::cpu); });
     CHECK(error == error_of([&] { apply(op, {x, numbers}); }));
-    // Once; and what it would have named is NaN.
+    // It is reported once, and the row of the invalid id is NaN.
     const std::vector<float> v = floats(y.to(Device::cpu).to_dense());
     CHECK(std::ranges::any_of(v, [](float f) { return std::isnan(f); }));
     return error;
@@ -123,7 +123,7 @@ TEST_CASE("a number out of range on a device is said when something is copied ba
     CHECK(error_on_device("cross-entropy", logits, targets) ==
           "cross-entropy: targets[1] must be in [0, 3), got 3");
   }
-  // Of the same tensor in another operator, and of good ones before and after.
+  // The same tensor in another operator, with valid ids before and after.
   const Tensor on_device = ids.to(Device::cuda), good = numbers_of({1}, {0}).to(Device::cuda);
   const Tensor y = apply("embedding", {table.to(Device::cuda), good});
   const Tensor larger = normals(dice, {6, 2}).to(Device::cuda);

@@ -29,7 +29,7 @@ bool is_near(const Dense& a, const Dense& b) {
   return true;
 }
 
-// Of a recipe with its weights in that layout.
+// Trains a recipe with weights in that layout.
 std::string model_of(const TempDir& dir, Recipe r, const std::string& target,
                      const std::string& layout) {
   r.steps = 4;

@@ -110,7 +110,7 @@ const NmFunctions nm_table = nm_functions<SerialGrid>();
 const NmgFunctions nmg_table = nmg_functions<SerialGrid>();
 const ProductFunctions product_table = product_functions<SerialGrid>();
 
-// One that finds the memory open when it runs.
+// A PreparedProduct that opens the memory while it runs.
 struct OpenProduct : PreparedProduct {
   std::unique_ptr<PreparedProduct> product;
   explicit OpenProduct(PreparedProduct* p) : product(p) { ++device().live.products; }

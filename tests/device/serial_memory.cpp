@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t alignment = 256, page = 4096;
 constexpr int fresh = 0xcd, beyond = 0xa5;
 
-// A block and some bytes beyond it.
+// Room for a block and some guard bytes.
 std::size_t room_of(std::size_t bytes) {
   return (bytes + 2 * alignment - 1) / alignment * alignment;
 }
@@ -25,7 +25,7 @@ SerialMemory& SerialMemory::of_device() {
   return all;
 }
 
-// Twice as much as blocks can take, for what lies between them.
+// The range is twice the limit, to allow for fragmentation.
 SerialMemory::SerialMemory() {
   void* all = mmap(nullptr, 2 * SerialDevice::most_memory, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -48,15 +48,15 @@ SerialMemory::Open::~Open() {
   all.lock.unlock();
 }
 
-// One block, where not all are open.
+// Opens or closes one block, if not all memory is open.
 void SerialMemory::set_open(std::size_t at, std::size_t room, bool is_open) {
   if (!is_open && open_ > 0) return;
   const std::size_t begin = at / page * page, end = (at + room + page - 1) / page * page;
   mprotect(begin_ + begin, end - begin, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-// To open and to close takes as long as there are pages: those of earlier tests go, which are behind the
-// last block.
+// Opening and closing take time per page, so pages of earlier tests after the last block are
+// released.
 void SerialMemory::shrink() {
   std::size_t last = 0;
   if (!used_.empty()) last = used_.rbegin()->first + room_of(used_.rbegin()->second);
@@ -106,7 +106,7 @@ void SerialMemory::release(void* data) {
                                     [](std::byte v) { return v == std::byte{beyond}; });
   std::memset(begin_ + at, fresh, bytes);
   set_open(at, room, false);
-  // Tests that use many sizes should not keep the memory of all.
+  // Returns the memory of large blocks, for tests that use many sizes.
   if (room >= std::size_t{1} << 16) madvise(begin_ + at, room, MADV_DONTNEED);
   if (open_ == 0) shrink();
   if (!is_whole) throw std::logic_error("something wrote beyond a block of the device");

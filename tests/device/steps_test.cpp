@@ -65,7 +65,8 @@ void check_steps(const Optimizer& o) {
     };
     for (int round = 0; round < 2; ++round) {
       const Dense g = normals(dice, {rows, cols});
-      // Its own positions, a dense one, and all positions with others in the end.
+      // A gradient at the weight's positions, a dense one, and a dense one that changes the
+      // positions.
       step(here.value.with_values(
                random_reals(dice, DType::F32, {here.value.values()->size()}).values),
            Update().scale_gradient(0.5));
@@ -138,7 +139,7 @@ TEST_CASE("what a device does not step is stepped by the CPU, which says so") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(6);
-  // Doubles, and a weight whose gradient has other positions.
+  // F64, and a weight whose gradient has other positions.
   Parameter here("w", random_reals(dice, DType::F64, {8, 8})),
       device_copy = moved(here, Device::cuda);
   const Tensor g = random_reals(dice, DType::F64, {8, 8});
@@ -170,8 +171,7 @@ TEST_CASE("what a device does not step is stepped by the CPU, which says so") {
 
 namespace {
 
-// Parameters of many layouts, a few of them without elements, and a gradient for each; more than go with
-// one kernel.
+// Parameters of many layouts, some without elements, with gradients; more than one launch can take.
 struct Many {
   std::vector<Parameter> here, device_copy;
   std::vector<Tensor> gradients, gradients_on_device;
@@ -219,7 +219,7 @@ void check_steps_at_once(Optimizer o) {
                       clipped_on_device = Update().scale_gradient(scale_on_device);
   for (int round = 0; round < 3; ++round) {
     o.options.rate *= 0.9;
-    // Some have made more steps than others.
+    // Some parameters have made more steps than others.
     if (round == 1) {
       o.step(all.here[0], all.gradients[0]);
       o.step(all.device_copy[0], all.gradients_on_device[0]);

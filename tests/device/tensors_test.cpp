@@ -16,7 +16,7 @@ using namespace sten::testing;
 
 namespace {
 
-// For checkers each dtype at least.
+// For a memory or race checker at least one round per dtype.
 int rounds_of(std::size_t few) { return shapes_to_try(is_short() ? static_cast<int>(few) : 40); }
 
 bool same_tensor(const Tensor& on_device, const Tensor& here) {
@@ -61,7 +61,7 @@ TEST_CASE("copies of many megabytes, through pinned memory piece by piece, are w
 
 namespace {
 
-// A device whose uploads happen as late as they may: when somebody waits for what came after them.
+// A device that performs uploads as late as possible: when someone waits for later work.
 struct DelayedUploads {
   struct Upload {
     void* to;
@@ -134,7 +134,7 @@ TEST_CASE("copies to a device do not write over what is still on its way" * stan
     }
   }
   const std::size_t sent = DelayedUploads::waiting().size();
-  CHECK(DelayedUploads::done() < sent);  // nobody has waited for the last ones
+  CHECK(DelayedUploads::done() < sent);  // no wait for the last uploads yet
   for (std::size_t k = 0; k < here.size(); ++k)
     if (!std::ranges::equal(on_device[k].to(Device::cpu), here[k])) FAIL_CHECK("array " << k);
 }
@@ -154,7 +154,7 @@ TEST_CASE("a device's memory that is kept is given out again, or goes where ther
       const Array<std::byte> x = array(500 * kb), y = array(100 * kb);
       place = x.data();
     }
-    // Of the same size, and of nearly the same; not of another one.
+    // Blocks of the same and of nearly the same size are reused; other sizes are not.
     const std::size_t blocks = SerialDevice::live().blocks;
     for (const std::size_t n : {500 * kb, 490 * kb}) CHECK(array(n).data() == place);
     CHECK(SerialDevice::live().blocks == blocks);
@@ -253,7 +253,7 @@ TEST_CASE("every sparsifier keeps on a device what it keeps on the CPU, packed o
   }
 }
 
-// Each form of kernel that there is for few rows, few patterns or many strips, and for each width.
+// Every kernel for few rows, few patterns or many strips, and for each width.
 TEST_CASE("n:m and n:m:g of other sizes are selected on a device as on the CPU") {
   const SerialDevice device;
   const Warnings warnings;

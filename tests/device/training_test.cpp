@@ -32,14 +32,15 @@ Recipe mlp_run(const TempDir& dir) {
 }
 std::vector<Recipe> masked_mlp_runs(const TempDir& dir) {
   const Recipe r = mlp_run(dir);
-  // By SGD: AdamW moves all pruned weights from 0 by the same, and roundings alone rank them.
+  // SGD, because AdamW moves all pruned weights from 0 by the same amount, and only rounding would
+  // rank them.
   std::vector<Recipe> all = {
       with_sgd(with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5, 4)),
       with(r, mlp_layers, "nm:n=2,m=4", "masked", 5, 4)};
   Recipe straight = with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5);
   straight.sparsity[0].mask.kind = "straight-through";
   all.push_back(straight);
-  // By parts of a batch, whose gradients are added up.
+  // Gradient accumulation over parts of a batch.
   all.push_back(with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5));
   all.back().accumulate = 4;
   return all;
@@ -82,7 +83,7 @@ std::vector<Recipe> runs_with_parts_on_the_cpu(const TempDir& dir) {
           taught};
 }
 
-// Until a number of steps is done, and then to the end.
+// Runs until a number of steps, and then to the end.
 void run(const std::string& recipe, const std::string& out, const std::string& device,
          Index until = 1 << 20) {
   TrainOptions o;
@@ -160,7 +161,7 @@ TEST_CASE("losses that are read back late are the same") {
   Recipe r = with(small_mlp(dir), mlp_layers, "magnitude:sparsity=0.8", "masked", 3, 2);
   r.clip = 1;
   r.accumulate = is_short() ? 1 : 2;
-  const Index every = is_short() ? 2 : 5, asked = every + 2;  // all but one of these are not read
+  const Index every = is_short() ? 2 : 5, asked = every + 2;  // all but one are not read
   if (is_short()) r.steps = 6;
   const auto now = trainer_on(Device::cuda, r), late = trainer_on(Device::cuda, r, every);
   const std::vector<TrainStep> wanted = steps_of(*now);
@@ -168,7 +169,7 @@ TEST_CASE("losses that are read back late are the same") {
     TrainStep s = late->step();
     const bool is_read = i % every == every - 1 || i + 1 == r.steps;
     CHECK(s.is_read == is_read);
-    // Of the last step that was read.
+    // The last step that was read.
     const Index of = is_read ? i : i / every * every - 1;
     CHECK(s.loss == (of < 0 ? 0 : wanted[static_cast<std::size_t>(of)].loss));
     if (i == asked) {
@@ -211,7 +212,7 @@ TEST_CASE("steps whose losses nobody asks for read nothing back" * stand_in_only
           plans, [](const std::string& plan) { return has(plan, "on the CPU"); });
       CHECK(!plans.empty());
       if (all_on_device) CHECK(SerialDevice::downloads() == before);
-      if (all_on_device) CHECK(SerialDevice::uploads() == sent + 1);  // of what the batch is
+      if (all_on_device) CHECK(SerialDevice::uploads() == sent + 1);  // the batch
     }
 }
 
@@ -253,7 +254,7 @@ TEST_CASE("inputs of a part go to a device as they are, small ones in one copy" 
                  {"f", ids({1})}};
   const std::size_t before = SerialDevice::uploads();
   const BatchPart device_part = on_device(part, Device::cuda);
-  CHECK(SerialDevice::uploads() - before == 4);  // b, the two parts of d, and the others
+  CHECK(SerialDevice::uploads() - before == 4);  // b, the two parts of d, and the remaining ones
   CHECK(device_part.predictions == 5);
   for (const auto& input : part.inputs) {
     CAPTURE(input.first);
@@ -282,7 +283,7 @@ TEST_CASE("a loss that is not a number is an error that names its step, late or 
   CHECK(has(here, "the loss is"));
   CHECK(why(Device::cuda, 1) == here);
   CHECK(why(Device::cuda, is_short() ? 3 : 7) == here);
-  // No checkpoint is made of it, nor is it ever done.
+  // No checkpoint is saved, and the run does not end.
   const auto t = trainer_on(Device::cuda, r, r.steps);
   for (int i = 0; i < 3; ++i) t->step();
   TrainStep last;
@@ -311,7 +312,7 @@ TEST_CASE("ranks that train on devices have the losses of one process") {
         CHECK(std::abs(steps[i].loss - wanted[i].loss) <= nearness);
         CHECK(steps[i].loss == of[0][i].loss);
       }
-    // Only what a mask keeps travels.
+    // Only kept values are sent.
     CHECK(of[0].back().traffic.sparse_sent < of[0].back().traffic.sparse_dense / 2);
   }
 }
@@ -333,7 +334,7 @@ TEST_CASE("gradients travel from a device's memory, if the ranks' transport take
           const std::vector<TrainStep> steps = steps_of(t);
           t.check_ranks();
           CHECK(static_cast<const ThreadRank&>(*ranks).sums_on_device() == sums_on_device);
-          const bool is_last = sums_on_device == r.steps;  // else of the first step
+          const bool is_last = sums_on_device == r.steps;  // otherwise only for the first step
           CHECK(steps.back().traffic.from_device == (is_last ? 4 * 512 * 512 : 0));
           if (ranks->rank() == 0)
             for (const TrainStep& s : steps) all.push_back(s.loss);
@@ -343,7 +344,7 @@ TEST_CASE("gradients travel from a device's memory, if the ranks' transport take
   };
   const std::vector<double> by_host = losses(r, false, 0);
   CHECK(losses(r, true, static_cast<int>(r.steps)) == by_host);
-  // What a mask keeps is gathered by the host, and rounded there, too.
+  // With masks, the host gathers and rounds the kept values.
   const Recipe masked = with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 1, 0);
   CHECK(losses(masked, true, 1) == losses(masked, false, 0));
   if (is_short()) return;

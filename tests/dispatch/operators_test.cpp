@@ -12,7 +12,7 @@ using namespace sten::testing;
 
 namespace {
 
-// An implementation that says who it is: a scalar.
+// An implementation that returns its own number as a scalar.
 Implementation says(float v) {
   return [v](const Call&) -> Outputs { return {Dense::of({}, {v})}; };
 }
@@ -168,7 +168,7 @@ TEST_CASE("any number of inputs can be served by one implementation") {
 
 TEST_CASE("an external sparsifier sees the whole output, and two passes keep what both keep") {
   Table t;
-  // Writes what its inline sparsifier keeps, as csr.
+  // Writes the values that its inline sparsifier keeps as csr.
   t.all.add({"f", {"dense"}, {{any::streaming, "csr"}}}, [](const Call& c) -> Outputs {
     const Dense x = c.in[0].to_dense();
     return {registry().pack(x, c.out().inline_by.select(x), c.out().tmp)};

@@ -20,7 +20,7 @@ std::string reason(const char* from, const char* to) {
   return find_route(registry(), Spec::parse(from), Spec::parse(to)).reason;
 }
 
-// A user's layout: the values and, for each, where it lies in the dense tensor.
+// A user-defined layout: values and their offsets in the dense tensor.
 struct Flat {
   static constexpr const char* name = "flat";
   Shape extents;

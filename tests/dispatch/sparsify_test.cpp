@@ -98,7 +98,7 @@ TEST_CASE("a user's implementation is found for its layouts, by lossless ways, a
     CHECK(plan.is_fallback);
     CHECK(same_parts(sparsify(t, second, csr).save(), packed(x, want, "csr").save()));
     CHECK(warnings.all == std::vector<std::string>{plan.text});
-    // Nothing sparse is made dense here.
+    // No sparse tensor becomes dense here.
     sparsify(x, second, csr);
     sparsify(packed(x, some, "masked"), second, csr);
     CHECK(warnings.all.size() == 1);
@@ -111,10 +111,10 @@ TEST_CASE("a user's implementation is found for its layouts, by lossless ways, a
         "user-second(coo) -> coo, coo -> csc (cost 2)");
   for (const char* to : {"csr", "csc", "coo", "dense", "masked", "ell", "bitmask"})
     CHECK(same_parts(sparsify(t, second, Spec(to)).save(), packed(x, want, to).save()));
-  // One that gives up.
+  // An implementation that declines the call.
   CHECK(error_of([&] { sparsify(packed(odd, "coo"), second, coo); }) ==
         "strict: user-second(coo) -> coo: an odd number of columns; selects of the dense form");
-  // With the sparsifier it goes.
+  // Replacing the sparsifier removes its implementations.
   registry().add_sparsifier<Second>(Spec(Second::name));
   CHECK(plan_sparsify(second, coo, coo).kind == DispatchKind::dense);
 }
@@ -151,7 +151,7 @@ TEST_CASE("what a tensor's own sparsifier keeps anew is found by that sparsifier
 }
 
 TEST_CASE("magnitudes of many entries are ranked as those of the dense form are") {
-  // Larger than what is sorted at once; equal magnitudes on both sides of the boundary.
+  // More elements than are sorted at once, with equal magnitudes on both sides of the boundary.
   Dice dice(3);
   const Shape shape{400, 500};
   Dense x = normals(dice, shape);

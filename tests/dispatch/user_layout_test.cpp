@@ -8,7 +8,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Matrices whose kept entries lie at most `below` under and `above` over the diagonal.
+// Band matrices: kept entries are at most `below` under and `above` over the diagonal.
 struct Banded {
   static constexpr const char* name = "banded";
   Shape extents;

@@ -23,7 +23,7 @@ struct Digits {
   Index size() const { return labels.size(); }
 };
 
-// Those of recipes/data/digits.csv whose number in the file is or is not a multiple of 5.
+// The rows of recipes/data/digits.csv whose index is (held_out) or is not a multiple of 5.
 Digits read_digits(bool held_out) {
   std::ifstream file(STEN_SOURCE_DIR "/recipes/data/digits.csv");
   std::vector<float> pixels;
@@ -57,7 +57,7 @@ Digits batch_of(const Digits& all, const std::vector<Index>& order, Index begin,
   return b;
 }
 
-// 0 to n - 1 as the numbers of the seed have it.
+// 0 to n - 1 in random order.
 std::vector<Index> shuffled(Index n, std::uint64_t seed) {
   std::vector<Index> order(n);
   std::iota(order.begin(), order.end(), Index{0});
@@ -65,7 +65,7 @@ std::vector<Index> shuffled(Index n, std::uint64_t seed) {
   return order;
 }
 
-// Normal numbers of variance 2 / columns (He et al. 2015).
+// Normal values of variance 2 / columns (He et al. 2015).
 Dense random_weight(Index rows, Index cols, std::uint64_t seed) {
   Dense w = Dense::zeros(DType::F32, {rows, cols});
   Index i = 0;
@@ -114,7 +114,7 @@ void train(std::vector<Parameter>& network, const Digits& digits, int epochs) {
         for (const Parameter& weight : network) p.push_back(tape.parameter(weight.value));
         tape.backward(cross_entropy(forward<Var>(p, Tensor(some.pixels)), Tensor(some.labels)));
         for (const Var& v : p) gradients.push_back(*v.grad());
-      }  // with the tape gone nobody else holds the weights: steps are in place
+      }  // after the tape is destroyed no one else holds the weights, so steps are in place
       for (std::size_t k = 0; k < network.size(); ++k) adam.step(network[k], gradients[k]);
     }
   }
@@ -163,7 +163,7 @@ TEST_CASE("a network in n:m:g learns to read digits without anything of it becom
   for (const std::string layout : {"nmg:n=2,m=4,g=2", "nmg:n=1,m=4,g=2"}) {
     CAPTURE(layout);
     std::vector<Parameter> network = make_network({64, 128, 64, 10}, Spec::parse(layout));
-    // Where values and positions are.
+    // Addresses of values and positions.
     const auto memory = [&] {
       std::vector<const void*> at;
       for (const Parameter& p : network)
@@ -183,7 +183,7 @@ TEST_CASE("a network in n:m:g learns to read digits without anything of it becom
     CHECK(before < 0.3);
     CHECK(after >= 0.96);
 
-    // Every operator of every step was one for the layouts it got.
+    // Every operator of every step had an exact implementation for its layouts.
     Index sparse = 0;
     for (const std::string& plan : plans) {
       if (!plan.ends_with(": exact")) FAIL_CHECK(plan);

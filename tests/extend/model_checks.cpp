@@ -9,7 +9,7 @@ using namespace sten;
 
 namespace {
 
-// The lines of the page's blocks of text, those that are indented going on.
+// The lines of the page's text blocks; indented lines continue the previous one.
 std::vector<std::string> quoted() {
   std::ifstream page(STEN_SOURCE_DIR "/docs/model.md");
   std::vector<std::string> lines;

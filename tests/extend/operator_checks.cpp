@@ -20,7 +20,7 @@ Tensor normals64(Dice& dice, const Shape& shape) {
   return x;
 }
 
-// d sum(f * seed) / d in[i] by central differences, beside what the tape says.
+// Compares d sum(f * seed) / d in[i] by central differences with the tape's gradient.
 void check_gradients(Name op, const std::vector<Tensor>& in, const Attributes& attributes) {
   Dice dice(1);
   const Tensor seed = normals64(dice, in[0].shape());

@@ -19,7 +19,7 @@ struct MyCsc {
   static constexpr const char* name = "my-csc";
   static constexpr bool holds_any_pattern = true;
   Shape extents;
-  Array<std::int64_t> ptr;  // entries ptr[c] to ptr[c + 1] are those of column c
+  Array<std::int64_t> ptr;  // column c has the entries ptr[c] to ptr[c + 1]
   Array<std::int32_t> row;
   Values values;
   static void parts(auto& self, auto&& f) {
@@ -40,7 +40,7 @@ struct MyCsc {
         if (keep[r * cols + c]) m.row.mutate()[k] = r, m.values.put(k++, x.values, r * cols + c);
     return m;
   }
-  // Not in the paper: what files claim is checked, and kept zeros count as stored.
+  // Not in the paper: parts from files are checked, and kept zeros count as stored.
   Csc as_csc() const { return {extents, {}, ptr, row, values}; }
   void loaded() const { as_csc().loaded(); }
   Mask stored() const { return as_csc().stored(); }
@@ -53,12 +53,13 @@ MyCsc csr_to_my_csc(const Csr& x, const Spec&) {
 }
 const bool has_edges = add_edge<MyCsc, Csr>(my_csc_to_csr) && add_edge<Csr, MyCsc>(csr_to_my_csc);
 
-// Section 3.2: implementations for the layout, here those of the built-in CSC, whose parts it has.
+// Section 3.2: implementations for the layout, here those of the built-in CSC, which has the same
+// parts.
 Outputs as_built_in(Name op, const Call& call) {
   std::vector<Tensor> in(call.in.begin(), call.in.end());
   for (Tensor& t : in)
     if (t.is<MyCsc>()) t = t.as<MyCsc>().as_csc();
-  // What its signature says; what else a format asks for is done after it.
+  // The formats of the signature; the dispatcher applies the rest of a format afterwards.
   std::vector<const OutFormat*> formats;
   for (const OutFormat* f : call.formats) formats.push_back(f ? &OutFormat::dense() : nullptr);
   return run(op, {in, formats, call.attributes, call.shapes});
@@ -89,7 +90,7 @@ MyCsc dense_to_my_csc_drop(const Drop& drop, const Dense& x, const SparsifyCall&
 }
 const bool has_drop_to_my_csc =
     add_sparsifier_implementation<Drop, Dense, MyCsc>(dense_to_my_csc_drop);
-// What is CSC already, as the external half of a two-pass format finds it.
+// For a tensor that is CSC already, as the external sparsifier of a two-pass format finds it.
 MyCsc my_csc_drop(const Drop& drop, const MyCsc& x, const SparsifyCall&) {
   ++further_drops;
   MyCsc m{x.extents, Array<std::int64_t>(x.ptr.size()), {}, {}};
@@ -178,7 +179,7 @@ TEST_CASE("the second pass of a two-pass format takes the implementation for wha
   CHECK(same_bits(t.to_dense(), masked_by(scale(x, 2).to_dense(), want)));
   CHECK(plan_sparsify(Drop{0.8}, Spec("my-csc"), Spec("my-csc")).text ==
         "drop(my-csc) -> my-csc: exact");
-  // One that has none for it is found by the way to csr and back.
+  // A layout without an implementation is converted by way of csr.
   const SparsifyPlan plan =
       plan_sparsify(by("magnitude:sparsity=0.9"), Spec("my-csc"), Spec("csc"));
   CHECK(plan.kind == DispatchKind::converted);
@@ -203,7 +204,7 @@ TEST_CASE(
                dy = normals(dice, {30, 5});
   const StrictWatch watch;
   Tape tape;
-  // What is sparse stays so on its way back.
+  // Gradients of sparse values stay sparse.
   const OutFormat all = OutFormat::fused(KeepAll{}, Spec("my-csc"));
   const Var va = tape.parameter(a, all), vb = tape.parameter(b, all), c = sparse_add(va, vb);
   CHECK(c.value().layout() == "my-csc");
@@ -213,7 +214,7 @@ TEST_CASE(
   tape.backward(matmul(c, v), dy);
   CHECK(c.grad()->layout() == "my-csc");
   CHECK(same_mask(c.grad()->stored(), half_of_grad.external.select(sum)));
-  // What goes on to a and b is what the sparse gradient holds.
+  // a and b get the values of the sparse gradient.
   CHECK(same_bits(va.grad()->to_dense(), c.grad()->to_dense()));
   CHECK(same_bits(vb.grad()->to_dense(), c.grad()->to_dense()));
   CHECK(watch.plans.at(0) == "add(dense, dense) -> keep-all/dense: exact");
@@ -246,8 +247,8 @@ TEST_CASE("a sparse linear layer from scratch learns, and its weight stays CSC w
       Gradients g = gradients(layer, [&] { return mse(layer.forward(x), Var(y)); });
       Tensor& gradient = g.of.at("w");
       CHECK(gradient.layout() == "csc");
-      // The step that the paper calls in place: w is as it was, and takes what falls on its positions
-      // (SameFormatSparsifier, section 4.4).
+      // The step that the paper calls in place: the old w does not change, and the new one has the
+      // gradient at its positions (SameFormatSparsifier, section 4.4).
       scale_(gradient, -0.2);
       add_(layer.parameters().front()->value, gradient);
       losses.push_back(g.loss.values()->as<float>()[0]);
@@ -296,12 +297,12 @@ TEST_CASE(
   snet.run<Tensor>(w, {{"x", x}});
   CHECK(watch.plans.at(0) == "linear(dense, my-csc) -> keep-all/dense: exact");
   CHECK(watch.plans.at(2) == "gelu(dense) -> drop/my-csc: exact");
-  // The original model is as it was.
+  // The original model does not change.
   CHECK(net.values().at("net.weight").layout() == "dense");
   CHECK(traced.find_weight("net.weight")->format.is_dense());
 }
 
-// Section 4.5: a forward of one's own, and the backward that knows what it preserved (ctx).
+// Section 4.5: a user-defined forward, and its backward with the preserved state (ctx).
 Outputs hinge(const Call& call) {
   const Dense& x = call.in[0].as<Dense>();
   const Mask above = Sparsifier(Relu{}).select(x);

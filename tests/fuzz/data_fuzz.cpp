@@ -27,7 +27,7 @@ void csv(fuzz::Bytes in) {
   const Index n = e.count();
   if (n < 1 || e.features.extents.size() != 2 || e.features.extents[0] != n)
     fuzz::broken("features and labels are not as many");
-  // Each number has a byte, and one that ends it or the file.
+  // Each number takes at least one byte and a separator.
   if (static_cast<std::size_t>(n + e.features.size()) > text.size() / 2 + 1)
     fuzz::broken("more numbers than the text has room for");
   for (const float v : e.features.values.as<float>())
@@ -44,7 +44,7 @@ void idx(fuzz::Bytes in) {
   if (x.size() != size_of(x.extents)) fuzz::broken("the shape has other elements");
 }
 
-// The first byte says how much of the input is the vocabulary; the rest is the text.
+// The first byte is the length of the vocabulary in the input; the rest is the text.
 void text(fuzz::Bytes in) {
   const std::size_t size = in.byte();
   const std::string_view all = in.rest();
@@ -58,7 +58,7 @@ void text(fuzz::Bytes in) {
 
 }  // namespace
 
-// The first byte says what kind of file the others are.
+// The first byte selects the kind of file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Bytes in(data, size);
   const auto kind = in.below(3);

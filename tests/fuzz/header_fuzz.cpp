@@ -17,15 +17,14 @@ void read_checkpoint(std::string_view file) {
   const Checkpoint c = Checkpoint::of(MappedFile::adopt_fd(fd, "input"));
   for (const CheckpointTensor& t : c.tensors()) {
     if (t.bytes() > file.size()) fuzz::broken("a tensor is larger than its file");
-    // What a small file claims to hold may be large once it is dense.
+    // A small file can claim a large dense tensor.
     if (size_of(t.shape) <= Index{1} << 16) fuzz::accepted([&] { c.load(t).to_dense(); });
   }
 }
 
 }  // namespace
 
-// The first byte says whether a whole file follows, or a header's text, with the size of the data
-// before it.
+// The first byte selects a whole file, or the text of a header with the size of its data.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Bytes in(data, size);
   std::string file;
@@ -41,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(file));
   if (fuzz::accepted([&] {
         const SafetensorsHeader h = parse_safetensors(bytes, "input");
-        // What was read can be written, and is then read as the same.
+        // A header that was read can be written, and reads back equal.
         const std::string text = safetensors_header_text(h.metadata, h.entries);
         std::string again;
         for (int i = 0; i < 8; ++i) again += static_cast<char>(text.size() >> 8 * i & 0xff);

@@ -38,7 +38,7 @@ void cifar(fuzz::Bytes in) {
 
 }  // namespace
 
-// The first byte says what kind of file the others are.
+// The first byte selects the kind of file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Bytes in(data, size);
   const auto kind = in.below(2);

@@ -10,7 +10,7 @@
 
 namespace {
 
-// A directory with two shards, and something outside of it; removed at exit.
+// A directory with two shards, and a file outside of it; removed at exit.
 const std::string& directory() {
   static const std::string path = [] {
     std::string base = (std::filesystem::temp_directory_path() / "sten-fuzz-XXXXXX").string();

@@ -3,8 +3,7 @@
 #include "libsten/io/row_major.h"
 #include "tests/fuzz/fuzz.h"
 
-// The first byte says whether a whole file follows, or a header's text, with the size of the data
-// before it.
+// The first byte selects a whole file, or the text of a header with the size of its data.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sten;
   fuzz::Bytes in(data, size);

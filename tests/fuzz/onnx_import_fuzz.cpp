@@ -155,7 +155,7 @@ std::string model_of(fuzz::Bytes& in) {
   while (!in.empty() && nodes.size() < 40) {
     std::string n;
     const std::string op = in.one_of(operators());
-    // As many inputs as it takes, mostly.
+    // Mostly a valid number of inputs.
     const OnnxSchema& schema = *find_onnx_schema(op);
     const auto least = static_cast<std::int64_t>(schema.least_inputs);
     const auto more = static_cast<std::int64_t>(
@@ -186,7 +186,7 @@ constexpr Index most_elements = 4096;  // of a value
 
 bool is_small(const Dense& x) { return x.size() <= most_elements; }
 
-// An input of few elements: extents that are open are 2. Nothing where there is none.
+// A small input, with extent 2 for unknown extents; none if the port has no small one.
 std::optional<Dense> small_input(const OnnxPort& p) {
   Shape shape;
   for (const OnnxPort::Extent& e : p.shape.value_or(std::vector<OnnxPort::Extent>(2)))
@@ -201,7 +201,7 @@ std::optional<Dense> small_input(const OnnxPort& p) {
   return x;
 }
 
-// Whether an operator whose shape is not inferred gives a small result.
+// Whether an operator without shape inference has a small result.
 bool has_small_result(std::string_view op, const std::vector<Tensor>& in) {
   Index product = 1;
   for (const Tensor& t : in) product *= std::min(most_elements, t.to_dense().size() + 1);
@@ -212,7 +212,7 @@ bool has_small_result(std::string_view op, const std::vector<Tensor>& in) {
          depth.values.as<std::int64_t>()[0] <= 64;
 }
 
-// Runs the nodes one after the other, as long as what comes of them is small, and then the graph.
+// Runs the nodes in order while their results are small, and then the graph.
 void run_small(const OnnxImport& model, const Checkpoint& file) {
   GraphBuilder builder;
   std::map<std::string, ValueRef, std::less<>> refs;

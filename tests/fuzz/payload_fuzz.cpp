@@ -26,7 +26,7 @@ Shape shape_of(Bytes& in, Index most_rank) {
   return s;
 }
 
-// The layout's example with other numbers.
+// The layout's example with other parameters.
 Spec vary(Bytes& in, const Spec& example) {
   Spec spec = example;
   for (const auto& [key, value] : example.args())

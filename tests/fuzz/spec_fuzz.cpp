@@ -22,8 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   fuzz::accepted([&] {
     const Sparsifier sparsifier = registry().sparsifier(spec);
-    // A chunk of n:m:g has as many strips as its patterns ask for, however small the tensor. What
-    // takes seconds or gigabytes is not for here.
+    // A chunk of n:m:g has g strips per pattern, however small the tensor. Specs that take seconds
+    // or gigabytes are skipped.
     if (spec.is("nmg") || spec.is("nmgv")) {
       const Index n = spec.integer("n"), m = spec.integer("m");
       if (pattern_count(n, m, 65536) > (Index{1} << 22) / m / spec.integer("g")) return;

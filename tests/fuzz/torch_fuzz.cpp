@@ -4,8 +4,7 @@
 #include "libsten/io/safetensors.h"
 #include "tests/fuzz/fuzz.h"
 
-// The first byte says whether a whole file follows, or the pickle of one with a storage "0" of 64
-// bytes.
+// The first byte selects a whole file, or a pickle with a storage "0" of 64 bytes.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sten;
   using namespace std::string_view_literals;

@@ -27,9 +27,9 @@ Attributes with_list(const char* name, Attributes::List list) {
   return Attributes().set(name, std::move(list));
 }
 
-// q, k and v of x in 2 heads of 20 channels, with a mask of keys from 1 for those that are seen, 0
-// for others: `composed` of the operators of the formula, else as one of attention. The mask is
-// computed between the products, as a bias, or is the input.
+// Attention of x (q, k and v) with 2 heads of 20 channels and a key mask of 1 (visible) and 0
+// (hidden): `composed` from primitive operators, or one attention operator. The mask is computed
+// between the products as a bias, or is the input.
 Graph attending(bool composed, bool bias) {
   std::vector<Node> nodes{{"norm", "layer-norm", {"x", "one", "zero"}},
                           {"q", "linear", {"norm", "wq"}},
@@ -224,7 +224,7 @@ TEST_CASE("activations end products, and what a product cannot end is a step of 
         apart{"load", "linear", op, "linear + add", op, "store"};
     CHECK(steps_of(fused.plan()) == (c.joins ? joined : apart));
   }
-  // What an operator does not take is its own error.
+  // An input that an operator rejects gives the operator's error.
   const Graph g({{"x"},
                  {{"w", {40, 40}, Spec("ones")}},
                  {{"up", "linear", {"x", "w"}}, {"f", "silu", {"up"}, Attributes().set("by", 2)}},

@@ -23,7 +23,7 @@ ExecutorOptions in_bf16() {
   return o;
 }
 
-// The largest difference of two outputs, by the largest number of the second.
+// The largest difference of two outputs, relative to the largest value of the second.
 double difference_of(const Tensor& got, const Tensor& wanted) {
   const Dense a = got.to_dense(), b = wanted.to_dense();
   REQUIRE(a.extents == b.extents);
@@ -36,7 +36,7 @@ double difference_of(const Tensor& got, const Tensor& wanted) {
   return difference / most;
 }
 
-// Of each step that makes a value: "bf16" or "float32".
+// For each step with a value: "bf16" or "float32".
 std::map<std::string, std::string> precisions(const ExecutionPlan& plan) {
   std::map<std::string, std::string> all;
   for (const ExecutionStep& s : plan.steps)

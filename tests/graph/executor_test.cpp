@@ -14,7 +14,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Two outputs, of which one is an input of the other; a constant, and a value that nobody takes.
+// Two outputs, one of which is an input of the other; a constant, and an unused value.
 GraphParts small_graph() {
   return {{"x"},
           {{"a", {6, 4}, Spec::parse("normal:std=1")}, {"b", {3, 6}, Spec::parse("normal:std=1")}},
@@ -121,7 +121,7 @@ TEST_CASE(
       CAPTURE(layout);
       const NamedValues<Tensor> w = bert_weights(g, layout, 4);
       Executor fused(g, w), plain(g, w, {.fuse = false});
-      // Sequences that begin with a panel, and others; in a narrow one; and between.
+      // Sequences that start at a panel boundary, and others; within a narrow panel; and between.
       struct Window {
         Index batch, tokens;
         bool in_panels;
@@ -166,8 +166,8 @@ TEST_CASE("n:m:g is fused as other layouts are") {
 }
 
 TEST_CASE("what nodes share, and what is an output, is there for all who take it") {
-  // "up" is taken by a relu, an add and a product; "sum" is an output and goes on; "twice" adds a
-  // value to itself; "b" follows "a" although nothing is between them that could be joined.
+  // "up" is used by a relu, an add and a product; "sum" is an output and is used; "twice" adds a
+  // value to itself; "b" follows "a" without a node to fuse between them.
   const Graph g({{"x", "y"},
                  {{"w", {40, 40}, Spec::parse("normal:std=0.2")},
                   {"one", {40}, Spec("ones")},

@@ -30,7 +30,7 @@ TEST_CASE(
   const auto [chosen, choices] = in_fastest_layouts(g, values, {"sparse", "full", "image"}, times);
   CHECK(chosen.size() == 3);
   CHECK(chosen.at("full").layout() == "dense");
-  CHECK(chosen.at("image").layout() == "dense");  // no node takes it
+  CHECK(chosen.at("image").layout() == "dense");  // no node uses it
   // 1 of 4 does not hold them.
   const std::string layout(chosen.at("sparse").layout());
   CHECK((layout == "dense" || layout == "csr"));

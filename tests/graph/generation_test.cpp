@@ -63,7 +63,7 @@ double furthest(std::span<const float> a, const std::vector<float>& b) {
   return worst;
 }
 
-// A graph of one node that is not known to keep tokens apart, after a table.
+// A graph of an embedding and one node that may mix tokens.
 std::string refusal(const std::string& op, const Attributes& attributes,
                     std::vector<std::string> in = {"x"}) {
   const Graph g({{"input_ids"},
@@ -113,12 +113,12 @@ TEST_CASE("some tokens may follow at once, and neither their number nor threads 
     if (bytes == 0) bytes = model.cache_bytes();
     CHECK(model.cache_bytes() == bytes);
   }
-  // From where it is rewound to, other tokens may follow.
+  // After a rewind, other tokens can follow.
   model.rewind(70);
   const std::span<const float> other = model.run(std::span<const std::int64_t>(ids).subspan(70, 2));
   CHECK(furthest(other, by_running_all(g, w, ids, 72)) < 1e-5);
   CHECK(error_of([&] { model.rewind(73); }) == "rewind: expected 0 to 72 tokens, got 73");
-  // Two layers of 3 heads, whose 16 features of values have room for 64.
+  // Two layers of 3 heads; the 16 features of values are padded to 64.
   CHECK(bytes >= 2 * 3 * 150 * (16 + 16) * 4);
   const int before = threads();
   std::vector<std::vector<float>> of_threads;

@@ -36,7 +36,7 @@ Tensor input() {
   return normals(dice, {5, 4});
 }
 
-// Of a graph whose parts f has changed.
+// The error of a graph whose parts f has changed.
 template <class F>
 std::string error_with(F&& f) {
   GraphParts parts = two_layers();
@@ -115,7 +115,7 @@ TEST_CASE("values that nobody needs any more are let go") {
   for (int i = 0; i < 6; ++i)
     parts.nodes.push_back({fmt::format("n{}", i), "track", {i ? fmt::format("n{}", i - 1) : "x"}});
   parts.outputs = {"n5", "n1"};
-  // An operator that knows how many of the values it made are alive.
+  // An operator that counts which of its results are alive.
   static std::vector<std::weak_ptr<const void>> made;
   static std::size_t most = 0;
   const auto alive = [] {
@@ -130,7 +130,7 @@ TEST_CASE("values that nobody needs any more are let go") {
   });
   const NamedValues<Tensor> y = Graph(parts).run<Tensor>({}, {{"x", f32({2}, {1, 2})}});
   CHECK(made.size() == 6);
-  CHECK(most == 2);  // the one that is taken, and n1
+  CHECK(most == 2);  // the current input, and n1
   CHECK(alive() == 2);
 }
 

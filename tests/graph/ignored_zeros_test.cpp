@@ -86,7 +86,7 @@ TEST_CASE("times that are known of stored layouts are found without a measuremen
   CHECK(*slowdown(known[0], "csr") == 1.5);
   CHECK_FALSE(slowdown(known[0], "dense"));
   CHECK_FALSE(slowdown(known[0], "nm:n=2,m=4"));
-  // Less than the scatter; another number of tokens.
+  // The difference is less than the scatter; another number of tokens has no times.
   times.begin()->second = {{"csr", 2.02}, {"dense", 2}};
   CHECK_FALSE(slowdown(known_choices(g, values, {"w"}, times, run.plan())[0], "csr"));
   run.run({{"x", normals(dice, {40, 64})}});

@@ -32,7 +32,7 @@ NamedValues<Tensor> input() {
   return {{"x", normals(dice, {5, 8})}};
 }
 
-// The plans that are carried out while it lives.
+// Records the executed plans until the end of the scope.
 struct Plans {
   std::vector<std::string> all;
   Plans() { Operators::log_plans(&all); }
@@ -131,7 +131,7 @@ TEST_CASE("gradients of weights and of intermediate values come in the formats a
   CHECK(same_mask(vars.at("up.weight").grad()->stored(), w.at("up.weight").stored()));
   CHECK(vars.at("down.weight").grad()->layout() == "dense");
   CHECK(nonzero_mask(vars.at("down.weight").grad()->to_dense()).count() > 9);
-  // Of 5 x 6 gradients 6 stay, and a row of the batch is a term of the bias's.
+  // 6 of 5 x 6 gradients are kept, and each is a term of the bias's gradient.
   CHECK(nonzero_mask(vars.at("up.bias").grad()->to_dense()).count() <= 6);
 }
 

@@ -60,7 +60,7 @@ TEST_CASE("nodes have the names of scopes and operators, and numbers where these
     const TraceScope again("block");
     named("mine", y = relu(y));
     again.result(y);
-    again.result(x);  // none of its own
+    again.result(x);  // not a variable of this tape
   }
   CHECK(names_in(t.graph({y})) ==
         Names{"relu.1", "block.inner.relu", "block.inner.relu.1", "block.inner", "block.mine"});
@@ -82,7 +82,7 @@ TEST_CASE("integers, in-place operators and constants are in a trace") {
   Tracer t;
   const Graph g = t.graph({f(t.input("x", x), t.weight({"table", {4, 2}}, table))});
   CHECK(names_in(g) == Names{"arg-max", "embedding", "add", "relu", "slice-scatter", "sub"});
-  REQUIRE(g.constants().size() == 2);  // bias is one, though it is used twice
+  REQUIRE(g.constants().size() == 2);  // bias is one constant with two uses
   CHECK(g.constants()[0].name == "constant");
   CHECK(g.constants()[1].name == "constant.1");
   const Tensor other = normals(dice, {3, 4});

@@ -95,7 +95,7 @@ TEST_CASE("large writes at any offset, in any order and from any address give th
       part(0, large);
       part(2 * large, large);
       part(large, large);
-      part(large - 5, 10);  // into what was written past the page cache
+      part(large - 5, 10);  // overwrites a part that was written past the page cache
       CHECK(out.size() == header + text.size());
       out.commit();
       CHECK((dir.read(std::to_string(header)) == std::string(header, '\0') + text));

@@ -55,7 +55,7 @@ TEST_CASE("a cache is created in a directory of its user alone, and replaced as 
   CHECK((s.st_mode & 0777) == 0700);
   at.cache.write({{"x", 2}});
   CHECK(*at.cache.read() == nlohmann::ordered_json{{"sten_cache", 1}, {"x", 2}});
-  at.put(R"({"schema": 1, "seconds": {}})");  // as versions before the key wrote it
+  at.put(R"({"schema": 1, "seconds": {}})");  // the format of versions before the key
   at.cache.write({{"x", 3}});
   CHECK(at.cache.read()->at("x") == 3);
 }

@@ -111,7 +111,7 @@ TEST_CASE("dropping leaves pages alone that are not wholly within the range") {
   const TempDir dir;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const MappedFile file = MappedFile::open(dir.write("a", std::string(2 * page, 'x')));
-  // On an empty range nothing must reach madvise, which takes it for an error or for everything.
+  // An empty range must not reach madvise, which takes it for an error or for the whole file.
   file.drop(1, page);
   file.drop(page + 1, page + 2);
   file.drop(2 * page, 2 * page);

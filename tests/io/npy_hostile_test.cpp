@@ -226,7 +226,7 @@ TEST_CASE("whatever happens to a .npy file's bytes, it is read or refused with a
           mutant[at % 12] = c;
       }
     }
-    // A copy without anything behind it, where the sanitizer sees every byte read too far.
+    // Memory of the exact size, so that the sanitizer detects reads past the end.
     const std::vector<char> exact(mutant.begin(), mutant.end());
     const std::string message = error_of([&] {
       const NpyHeader h = parse_npy(std::as_bytes(std::span(exact)), "in.npy");

@@ -27,7 +27,7 @@ std::string blanks(std::size_t n) { return std::string(n, ' '); }
 
 NpyHeader parse(const std::string& file) { return parse_npy(as_bytes(file), "in.npy"); }
 
-// What numpy.save of NumPy 2.4 wrote.
+// Files written by numpy.save of NumPy 2.4.
 struct Written {
   std::string header, data;
   DType dtype;
@@ -65,7 +65,7 @@ const std::vector<Written>& row_major_files() {
        "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), }"s +
            blanks(32) + "\n",
        "\7", DType::U8, Shape(32, 1)},
-      // One blank more than none, and 64 where none were needed.
+      // One blank more than necessary, and 64 blanks where none are necessary.
       {"\x93NUMPY\x01\x00v\x00{'descr': '|i1', 'fortran_order': False, 'shape': "
        "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 10), }"s +
            blanks(21) + "\n",
@@ -82,7 +82,7 @@ const std::vector<Written>& row_major_files() {
   return all;
 }
 
-// Where element i of the order in which the first index varies fastest lies in row-major order.
+// The row-major offset of element i in the order in which the first index varies fastest.
 Index row_major_offset(const Shape& shape, Index i) {
   Index offset = 0;
   for (const Index extent : shape) {
@@ -159,7 +159,7 @@ TEST_CASE("every dtype and many shapes are read as they were written") {
       if (!s.empty()) s.back() = last;
       check_written(DType::BOOL, s);
     }
-  // the largest extent that there is, in front of no elements
+  // the largest possible extent of an empty array
   check_written(DType::U8, {Index{1} << 59, 0});
 }
 

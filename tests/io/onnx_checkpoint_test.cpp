@@ -34,7 +34,7 @@ std::vector<T> elements(const Checkpoint& c, const std::string& name) {
   return {v.begin(), v.end()};
 }
 
-// Why a model with one initializer is refused, without the file's name; "" if it is not.
+// The error for a model with one initializer, without the file name; "" if it is accepted.
 std::string why_refused(const TempDir& dir, const std::string& tensor) {
   const std::string path = dir.write("m.onnx", model_of({tensor}));
   const std::string why = error_of([&] { (void)Checkpoint::open(path); });

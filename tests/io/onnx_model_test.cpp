@@ -129,7 +129,7 @@ TEST_CASE("onnx: protobuf that is damaged costs one line") {
   const std::string good = pb::model(pb::graph({pb::node("MatMul", "n", {"x", "w"}, {"y"})},
                                                {pb::tensor("w", 1, {1}, pb::bytes(9, "abcd"))}));
   CHECK(onnx_refusal(good).empty());
-  // Wherever it is cut off, it is refused, or only what follows the graph is gone.
+  // Every truncated file is refused, unless only fields after the graph are lost.
   const std::size_t graph_end = good.size() - pb::bytes(8, pb::number(2, 17)).size();
   for (std::size_t n = 0; n < good.size(); ++n) {
     CAPTURE(n);

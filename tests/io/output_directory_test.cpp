@@ -33,7 +33,7 @@ void put(const OutputDirectory& out, const std::string& name, const std::string&
   file->commit();
 }
 
-// A result with a file that says which one it is.
+// Makes a result with a file that identifies it.
 void make(const std::string& path, const std::string& text, bool force = false) {
   OutputDirectory out(path, force);
   put(out, "model", text);
@@ -70,7 +70,7 @@ TEST_CASE("the result of an earlier run is replaced with force, and only then") 
   make(dir / "out/inner/..", "four", true);
   CHECK(dir.read("out/model") == "four");
   CHECK(dir.names() == Names{"out"});
-  // Moved or copied it is still one.
+  // A moved or copied result is still a result.
   fs::copy(out, dir / "copy", fs::copy_options::recursive);
   make(dir / "copy", "five", true);
   CHECK(dir.read("copy/model") == "five");
@@ -112,7 +112,7 @@ TEST_CASE("a directory with entries that no run wrote, or that changed since, is
   fs::remove(dir / "out/a");
   CHECK(refusal(out).empty());  // there is nothing to lose
   CHECK(refusal(dir / "file").ends_with("is a file, and the output will be a directory"));
-  // What is missing is no reason to keep the rest.
+  // Missing files do not prevent the replacement.
   make(out, "old", true);
   fs::remove(dir / "out/inner/file");
   CHECK(refusal(out).empty());

@@ -18,7 +18,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// The message, or "" where the header is accepted.
+// The error message; "" if the header is accepted.
 std::string refusal(std::string_view json) {
   try {
     read_header_text(json, "in.safetensors");

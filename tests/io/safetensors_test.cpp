@@ -15,7 +15,7 @@ using namespace std::string_view_literals;
 
 namespace {
 
-// The message, or "" where the file is accepted.
+// The error message; "" if the file is accepted.
 std::string refusal(const std::string& file) {
   try {
     parse_safetensors(as_bytes(file), "in.safetensors");
@@ -39,7 +39,7 @@ std::string w(std::string_view dtype, std::string_view shape, std::string_view o
                      offsets);
 }
 
-// Bytes of U8, so that each entry is as many bytes as it has elements.
+// An entry of U8, whose bytes equal its elements.
 std::string bytes_entry(std::string_view name, int begin, int end) {
   return fmt::format(R"("{}":{{"dtype":"U8","shape":[{}],"data_offsets":[{},{}]}})", name,
                      end - begin, begin, end);
@@ -81,7 +81,7 @@ TEST_CASE("what is unusual but right is accepted") {
       safetensors_bytes(w("F4", "[2,3]", "[0,3]"), "xxx"),
       safetensors_bytes(w("F6_E2M3", "[4]", "[0,3]"), "xxx"),
       safetensors_bytes(w("C64", "[1]", "[0,8]"), "xxxxxxxx"),
-      // any order, an empty tensor between others, and an unaligned one
+      // any order, an empty tensor between others, and an unaligned tensor
       safetensors_bytes("{" + bytes_entry("c", 5, 9) + "," + bytes_entry("b", 5, 5) + "," +
                             bytes_entry("a", 0, 5) + "}",
                         "123456789"),

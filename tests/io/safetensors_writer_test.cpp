@@ -18,7 +18,7 @@ constexpr const char* text_of_two =
     R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[],"data_offsets":[3,7]},)"
     R"("b":{"dtype":"U8","shape":[3,1],"data_offsets":[0,3]}})";
 
-// A file of two tensors, whose header is in another order than its data.
+// A file of two tensors whose header and data have different orders.
 std::string write_two(const TempDir& dir, std::uint64_t header_bytes) {
   const std::string name = std::to_string(header_bytes);
   OutputFile out(dir / name, false);

@@ -119,7 +119,7 @@ TEST_CASE("a dash is standard input: a pipe, a file, a terminal or closed") {
   const auto with_stdin = [](int fd, const std::string& expected) {
     return run_in_child([&] {
       dup2(fd, STDIN_FILENO);
-      close_range(3, ~0u, 0);  // the pipe's other end too, or it would never end
+      close_range(3, ~0u, 0);  // including the pipe's other end, which would keep it open
       const MappedFile file = open_input("-");
       if (as_text(file.bytes()) != expected || file.name() != "standard input") _exit(50);
     });

@@ -61,8 +61,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
-// A file of before PyTorch 1.6 around a pickled state dict, with one storage "0" of `data`, or none
-// where `elements` is negative.
+// A file in the format before PyTorch 1.6: a pickled state dict with one storage "0" of `data`, or
+// without a storage if `elements` is negative.
 std::string old_file(const std::string& pickle, const std::string& data = std::string(16, 'x'),
                      std::int64_t elements = 4) {
   std::string out = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."s +
@@ -162,7 +162,7 @@ TEST_CASE("what a trainer saved beside the model makes no model of the whole") {
       all.push_back(t.name);
     return all;
   };
-  // A best accuracy, the state of a random generator, and what schedulers keep.
+  // Other values of a checkpoint: a best accuracy, a random state, scheduler state.
   CHECK(names(tensor("K\x00"s, "", "")) == std::vector<std::string>{"w"});
   CHECK(names(tensor("K\x00"s, "K\x04", "K\x01")) == std::vector<std::string>{"w"});
   CHECK(names("ccollections\nCounter\n" + tuple("}K\x01K\x02s") + "R") ==
@@ -221,7 +221,7 @@ TEST_CASE("what is not a dict of plain tensors is refused by the name it needs")
 TEST_CASE("hostile tensors and pickles are refused") {
   CHECK(torch_refusal(old_file(dict_of(tensor("K\x00"s, "K\x02K\x02", "K\x02K\x01")))) == "");
   const std::pair<std::string, const char*> cases[] = {
-      // A storage that says more than there is.
+      // A storage that claims more than the file has.
       {old_file(dict_of(tensor("K\x00"s, "K\x05", "K\x01", "K\x05"))),
        "storage '0' has 5 elements of F32, its record has 16 bytes"},
       {old_file(dict_of(tensor("K\x00"s, "K\x04", "K\x01", integer(std::int64_t{1} << 62)))),
@@ -230,7 +230,7 @@ TEST_CASE("hostile tensors and pickles are refused") {
        "its record has 16 bytes"},
       {old_file(dict_of(tensor("K\x00"s, "K\x02", "K\x01")), "12345678", 4),
        "storage '0' has 4 elements, 8 bytes are left"},
-      // Reaching beyond it.
+      // A tensor that exceeds its storage.
       {old_file(dict_of(tensor("K\x01", "K\x04", "K\x01"))),
        "from element 1 on does not lie within its storage of 4"},
       {old_file(dict_of(tensor("K\x00"s, "K\x02K\x02", "K\x03K\x01"))),
@@ -242,7 +242,7 @@ TEST_CASE("hostile tensors and pickles are refused") {
       {old_file(dict_of(tensor("K\x00"s, "K\x04", integer(-1)))),
        "its strides: -1 is out of range"},
       {old_file(dict_of(tensor("K\x00"s, "K\x04", ""))), "has 1 dimensions and 0 strides"},
-      // One element, said to be a billion.
+      // One element, claimed to be a billion.
       {old_file(dict_of(tensor("K\x00"s, integer(1'000'000'000), "K\x00"s))),
        "repeats elements of its storage"},
       // CVE-2026-24747: items of a value that is not a dict.
@@ -300,7 +300,7 @@ TEST_CASE("shared values cost no more than the file's size") {
   std::string doubled = "]";
   for (int i = 0; i < 30; ++i) doubled = "](" + doubled + memo('q', i) + memo('h', i) + "e";
   CHECK(torch_refusal(old_file("}" + w + text("l") + doubled + "s")) == "");
-  // With a tensor it would have 2^30 names.
+  // With a tensor inside it would have 2^30 names.
   doubled = "](" + one + "e";
   for (int i = 0; i < 30; ++i) doubled = "](" + doubled + memo('q', i) + memo('h', i) + "e";
   CHECK(torch_refusal(old_file("}" + text("l") + doubled + "s")).starts_with("f.pt: the names of"));

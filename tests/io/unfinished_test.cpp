@@ -71,7 +71,7 @@ TEST_CASE("what an interrupted program says: each output by what became of it, a
                               " is not written; what was unfinished is removed";
   CHECK(says({}) == outputs + "\n");
   CHECK(says({"1 of 3", "2 of 3", "3 of 3; go on"}) == outputs + "; 3 of 3; go on\n");
-  // Longer than there is room for: cut, and a line.
+  // Longer than the limit: truncated to one line.
   const std::string cut = says({std::string(100'000, 'x')});
   CHECK(cut.size() == outputs.size() + 2 + 1023 + 1);
   CHECK(cut.ends_with("x\n"));
@@ -84,7 +84,7 @@ TEST_CASE("what an interrupted program says: each output by what became of it, a
 TEST_CASE("writing to a closed pipe ends the program quietly and cleans up") {
   const TempDir dir;
   const ChildEnd end = run_in_child([&] {
-    signal(SIGPIPE, SIG_IGN);  // as some parents leave it
+    signal(SIGPIPE, SIG_IGN);  // some parent processes leave it so
     install_interrupt_handlers();
     detail::named_temporaries_only = true;
     OutputFile unfinished(dir / "out", false);

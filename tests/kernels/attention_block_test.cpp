@@ -96,7 +96,7 @@ TEST_CASE("blocks move heads, of any width and at any place") {
       const kernels::HeadsMove join{apart.data(), tokens, width, back.data()};
       f.merge_heads({&join, 1}, batch, heads, nullptr);
       CHECK(back == x);
-      // Several, of other shapes, more than there are in one launch.
+      // Several tensors of different shapes, more than fit in one launch.
       std::vector<RowFloats> to(6, RowFloats(all)), again = to;
       std::vector<kernels::HeadsMove> split_moves, home;
       for (std::size_t k = 0; k < to.size(); ++k) {
@@ -112,7 +112,7 @@ TEST_CASE("blocks move heads, of any width and at any place") {
         CHECK(to[k] == to[k % 2]);
         CHECK(again[k] == x);
       }
-      // Not where 16 bytes are read at once.
+      // Unaligned, so without vector loads of 16 bytes.
       RowFloats moved(all + 1), shifted(all + 1);
       std::ranges::copy(x, shifted.begin() + 1);
       const kernels::HeadsMove away{shifted.data() + 1, tokens, width, moved.data() + 1};

@@ -16,7 +16,8 @@ constexpr Index key_lanes = kernels::panel_width;
 
 using InterleavedArray = Array<std::uint16_t>;
 
-// Panels of pairs [rows, lanes, 2]: of `features` features normal numbers, 0 in the others.
+// Interleaved panels [rows, lanes, 2]: normal values for the first `features` features, 0 for the
+// others.
 InterleavedArray interleaved_values(Index panels, Index rows, Index features, Index lanes,
                                     std::uint64_t seed) {
   Dice dice(seed);
@@ -134,7 +135,7 @@ TEST_CASE("keys in pairs that are hidden are not looked at, even if there is no 
       const Array<float> wanted = head.run(reference);
       Bf16AttentionHead::at(head.k, head.k_rows, 100, 3) = 0x7fc0;
       if (hidden > 0) Bf16AttentionHead::at(head.k, head.k_rows, 3, 0) = 0x7f80;
-      // Nor is what is beyond the last key.
+      // Values after the last key are ignored too.
       Bf16AttentionHead::at(head.k, head.k_rows, 150, 2) = 0x7fc0;
       Bf16AttentionHead::at(head.v, head.v_rows, 141, 5) = 0x7fc0;
       check_interleaved_close(head.run(table), wanted);

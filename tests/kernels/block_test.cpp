@@ -10,7 +10,7 @@ using namespace sten::kernels;
 
 namespace {
 
-// What the block says of a body whose arrays have 8 elements.
+// The first report of a checked block on a body with arrays of 8 elements.
 template <class Body>
 std::string report_on(Body&& body) {
   CheckedBlock b(8, 1 << 10, 1);

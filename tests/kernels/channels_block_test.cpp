@@ -31,7 +31,7 @@ TEST_CASE("blocks compute norms of channels and their gradients") {
         kernels::ChannelGrads more;
         more.dx = added.data(), more.adds = true;
         f.channel_norm_grad(dy.data(), x.data(), rows, c, more, nullptr);
-        // In double, by the formula.
+        // The formula in double.
         bool is_near = true;
         const auto near = [&](double got, double want) {
           is_near &= std::abs(got - want) <= 1e-4 * (1 + std::abs(want));
@@ -70,7 +70,7 @@ TEST_CASE("blocks compute norms of channels and their gradients") {
 TEST_CASE("blocks pool windows, and give each element what windows have of it") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(9);
-    // 7 x 6 pixels in windows of 3 x 2, two steps and one from each other, one row of padding.
+    // 7 x 6 pixels, windows of 3 x 2 with strides 2 and 1, one row of padding.
     const kernels::PoolAxis none{1, 1, 1, 1, 1, 0, 0, false}, rows{7, 4, 3, 2, 1, 1, 1, false},
         columns{6, 5, 2, 1, 1, 0, 0, false};
     const Index batch = 2, channels = 3;

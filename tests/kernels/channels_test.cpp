@@ -31,7 +31,7 @@ Results results_of(const ChannelsTable& t, Size rows, Size n, bool relu) {
   const auto count = static_cast<std::size_t>(n), all = static_cast<std::size_t>(rows * n);
   const std::vector<float> x = values(1, rows * n), dy = values(2, rows * n), a = values(3, n),
                            b = values(4, n), by = values(5, n), more = values(6, n);
-  // Sums are added to what is there, and nothing behind them is touched.
+  // Sums are added to the given values, and elements after them do not change.
   Results r{std::vector<double>(count + 1, 3), std::vector<double>(count + 1, 4),
             std::vector<double>(count + 1, 5), std::vector<double>(count + 1, 6),
             std::vector<float>(all + 1, 7),    std::vector<float>(all + 1, 8)};

@@ -26,7 +26,7 @@ const ElementwiseFunctions& functions(bool checked) {
   return checked ? careful : plain;
 }
 
-// Keys on few values have ties, all bits have every kind of them.
+// Few distinct values give ties; arbitrary bits include NaN and infinities.
 Dense some_elements(Dice& dice, DType dtype, Index n) {
   Dense x = any_bits(dice, dtype, {n});
   const Index kind = dice.below(4), few = 1 + dice.below(4);
@@ -46,7 +46,7 @@ Bytes bytes_of(const Values& v) {
   return {data, data + v.bytes().size()};
 }
 
-// Of one tensor, against what the CPU makes of it.
+// Compares all functions with the CPU's for one tensor.
 void check_functions(Dice& dice, DType dtype, Index n, bool checked, const std::string& where) {
   const ElementwiseFunctions& f = functions(checked);
   const Dense x = some_elements(dice, dtype, n);

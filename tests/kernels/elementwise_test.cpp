@@ -82,7 +82,7 @@ Bytes nonzero_bits(const ElementwiseTable& table, const std::vector<U>& x) {
   return bits.values();
 }
 
-// What a table says of keys. `equals`: how many there are of some keys.
+// The results of a table on keys. equals: counts for some keys.
 template <class U>
 struct Findings {
   std::vector<Histogram> histograms;
@@ -130,7 +130,7 @@ std::vector<U> mask_in_place(const ElementwiseTable& table, const std::vector<U>
   return out.values();
 }
 
-// Through room for exactly what is kept.
+// With room for exactly the kept elements.
 template <class U>
 std::vector<U> compress(const ElementwiseTable& table, const std::vector<U>& x, const Bytes& mask) {
   Fenced<U> in(x);
@@ -153,7 +153,8 @@ std::vector<U> expand(const ElementwiseTable& table, const std::vector<U>& value
 }  // namespace
 
 TEST_CASE("a histogram counts the keys of its bins, and those below") {
-  // Bins of two keys from 3 on: {3, 4}, {5, 6}. 0, 1, 2 and 1 again are below, 7, 8, 9 in none.
+  // Bins of two keys from 3 on: {3, 4}, {5, 6}. The keys 0, 1, 2, 1 are below; 7, 8, 9 are in no
+  // bin.
   const std::vector<std::uint16_t> x{0, 1, 2, 3, 0x8004, 5, 6, 0x8006, 7, 8, 0x8009, 0x8001};
   each_elementwise([&](const ElementwiseTable& table) {
     CHECK(histogram<std::uint16_t>(table, x, {3, 1, 2}) == Histogram{{2, 3}, 4});
@@ -201,7 +202,7 @@ TEST_CASE_TEMPLATE("keys are counted and chosen alike by every ISA", U, std::uin
   constexpr U greatest = greatest_key<U>;
   for (const std::int64_t n : elementwise_sizes) {
     CAPTURE(n);
-    // Bins take longer than few elements.
+    // For few elements, many bins would dominate the time.
     const std::int32_t many = n < 4096 ? 1 << 8 : 1 << 16;
     for (const std::vector<U>& x : random_elements<U>(n, random)) {
       const U some = n == 0 ? U{3} : magnitude_key(x[random() % x.size()]);

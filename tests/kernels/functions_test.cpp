@@ -45,7 +45,7 @@ double ulps(float got, double exact) {
   return std::abs(got - exact) / (std::nextafter(near, infinity) - near);
 }
 
-// Of every magnitude that matters, both signs.
+// Values of every relevant magnitude and both signs.
 Floats numbers_of(Index n, std::uint64_t seed) {
   Dice dice(seed);
   Floats x(n);

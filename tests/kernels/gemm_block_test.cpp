@@ -20,11 +20,11 @@ const GemmFunctions serial_gemm_table =
                     checked_gemm_table =
                         kernels::gemm_functions<CheckedDevice>(kernels::plain_dense_product);
 
-// A sparse matrix: where its values are, and which elements they are.
+// A sparse matrix: stored positions and their slots.
 struct ListsCase {
   Index rows, cols, tokens;
   std::vector<float> values, dense;
-  std::vector<std::int64_t> slots;  // of each element, or -1
+  std::vector<std::int64_t> slots;  // per element, or -1
   std::function<void(const GemmFunctions&, bool, kernels::SlabListsRoom)> make_lists;
   std::string text;
 
@@ -72,7 +72,7 @@ ListsCase nmg_case(Dice& dice, ProductFormat f, Index rows, Index cols, Index to
   return x;
 }
 
-// Lists as `by` makes them.
+// The lists that `by` makes.
 struct MadeLists {
   std::vector<std::int64_t> starts;
   std::vector<std::uint8_t> at;
@@ -104,7 +104,7 @@ std::vector<float> transposed(const std::vector<float>& x, Index a, Index b) {
   return y;
 }
 
-// In the order that is promised.
+// The sums in the order that gemm_functions.h states.
 std::vector<float> product_in_order(const ListsCase& x, bool by_column,
                                     const std::vector<float>& in) {
   const Index lists = by_column ? x.cols : x.rows, width = by_column ? x.rows : x.cols;

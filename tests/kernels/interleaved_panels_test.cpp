@@ -29,7 +29,7 @@ Array<float> feature_floats(Index n, std::uint64_t seed) {
   return all;
 }
 
-// To one unit of the last place: of two neighbours a sum in another order may round to the other.
+// Results may differ by one ulp, because sums in another order can round to the neighbour.
 void check_neighbours(const Array<std::uint16_t>& got, const Array<std::uint16_t>& wanted) {
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const float x = kernels::widen_bf16(got[i]), y = kernels::widen_bf16(wanted[i]);

@@ -15,7 +15,7 @@ namespace {
 
 using InterleavedWords = std::vector<std::uint16_t>;
 
-// Numbers of all sizes, ties, and what has rules of its own.
+// Values of all magnitudes, ties, NaN, infinities and subnormals.
 std::vector<float> hard_floats(std::size_t n, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const std::uint32_t specials[]{0x00000000, 0x00000001, 0x007fffff, 0x00800000, 0x3f808000,
@@ -83,7 +83,7 @@ TEST_CASE("pairs of every ISA have the bits of the reference, and nothing beside
         check(&kernels::InterleavedTable::interleave_features, x16.data(), tokens);
         check(&kernels::InterleavedTable::interleave_tokens, x16.data(), features);
 
-        // Panels of 8 tokens, the last of which may be cut off.
+        // Panels of 8 tokens, the last one possibly shorter.
         constexpr std::int64_t width = 8;
         const std::int64_t step = (features + 1) / 2 * 2 * width + 4;
         const auto check_panels = [&](auto slot, auto* from) {

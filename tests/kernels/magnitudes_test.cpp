@@ -48,7 +48,7 @@ std::uint64_t f64(double v) { return std::bit_cast<std::uint64_t>(v); }
 }  // namespace
 
 TEST_CASE("magnitudes are added up in 16 interleaved sums") {
-  // 2^53 + 1 is not a double: what joins the same sum as 2^53 alone is lost, what joins others not.
+  // 2^53 + 1 is not a double: an addend of 1 is lost only in the partial sum that holds 2^53.
   const double big = 0x1p53;
   std::vector<std::uint64_t> x(17, 0);
   x[0] = f64(-big);

@@ -27,7 +27,7 @@ std::vector<float> some_floats(Dice& dice, Index n) {
   return x;
 }
 
-// Twice: as a device does, and in a random order of threads that says what they do to each other.
+// Calls f with the serial table and with a checked one (random order of threads, race detection).
 template <class F>
 void with_both(F&& f) {
   for (const bool checked : {false, true}) {
@@ -97,7 +97,7 @@ struct AnyWalk {
       }
     }
   }
-  // f(i, where) one after the other.
+  // Calls f(i, where) in order.
   template <class F>
   void each(F&& f) const {
     for (Index i = 0; i < kernels::size_of(axes); ++i) {

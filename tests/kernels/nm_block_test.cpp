@@ -14,7 +14,7 @@ using namespace sten::testing;
 
 namespace {
 
-// A tensor whose lines have ties, and how they are cut.
+// A tensor with ties, and its matrix view.
 struct Case {
   Dense x;
   NmMagnitude cut;

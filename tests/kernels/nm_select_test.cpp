@@ -22,7 +22,7 @@ Words selected(const kernels::NmSelectTable& table, const std::vector<U>& x, Ind
   return keep.values();
 }
 
-// All tables say of `x` what the reference says.
+// Checks that all tables agree with the reference.
 template <class U>
 void check_same(const std::vector<U>& x, Index n, Index m, U infinity) {
   const Words expected = selected(*kernels::nm_select_reference(), x, n, m, infinity);

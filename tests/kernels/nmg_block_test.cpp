@@ -151,7 +151,7 @@ TEST_CASE("prices of few patterns go up as they do with divisions") {
     const auto strips = static_cast<std::int32_t>(dice.below(129));
     const Index gap = dice.below(Index{1} << (1 + dice.below(27)));
     const auto price = static_cast<std::int32_t>(dice.below(1 << 28) - (1 << 27));
-    // Whole quotients, too, where rounding would tell.
+    // Also exact quotients, where rounding errors would show.
     const Index some = dice.below(2) ? gap : gap / (10 * g) * (10 * g);
     const double per_g = 1.0 / static_cast<double>(10 * g);
     if (kernels::nmg_next_price_small_pattern_count(price, some, strips, g, per_g) !=

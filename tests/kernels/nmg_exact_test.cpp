@@ -25,7 +25,7 @@ void each_fit(F&& f) {
   }
 }
 
-// From values at the end of a page, with the scratch that is asked for and no more.
+// Fits values at the end of a page, with exactly the requested scratch.
 template <class T>
 Patterns fitted(const kernels::NmgExactTable& table, const Chunk<T>& chunk) {
   const NmgFormat format = chunk.format();
@@ -48,8 +48,8 @@ bool uses_each_pattern_g_times(const Chunk<T>& chunk, const Patterns& of) {
   return true;
 }
 
-// Whether no exchange of strips in a ring keeps more: the certificate of an optimum. In double; an
-// exchange may gain what rounding explains, `noise`.
+// Whether no exchange in a cycle keeps more, which proves the optimum. In double; `noise` is the
+// gain that rounding explains.
 template <class T>
 bool no_ring_gains(const Chunk<T>& chunk, const Patterns& of, double noise) {
   return !ring_gains(of, chunk.table->count(), noise,

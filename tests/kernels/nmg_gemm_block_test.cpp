@@ -19,7 +19,7 @@ std::vector<float> product(Grid& grid, const ProductCase& x) {
   return c;
 }
 
-// C = A^T D, of a random D, is what sums in ascending order of A's rows are.
+// Checks C = A^T D for a random D against sums in ascending order of A's rows.
 template <class Grid>
 void check_transposed(Grid& grid, Dice& dice, const ProductCase& x) {
   std::vector<float> d(x.skew + x.rows * x.ldb), c(x.skew + x.cols * x.ldc, untouched), want = c;
@@ -68,7 +68,7 @@ TEST_CASE("patterns are the same when compiling") {
 TEST_CASE("a grid of blocks multiplies n:m:g by B in the order that is promised") {
   Dice dice(1);
   kernels::SerialGrid grid;
-  for (int round = 0; round < shapes_to_try(5); ++round)  // of each format
+  for (int round = 0; round < shapes_to_try(5); ++round)  // per format
     for (const ProductFormat f : product_formats()) {
       const ProductCase x = any_case(dice, f, 4 * f.m, 300);
       const std::vector<float> c = product(grid, x);

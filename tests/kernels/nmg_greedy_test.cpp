@@ -30,7 +30,8 @@ double energy(const Dense& x, const Mask& m) {
   return kept / all;
 }
 
-// The rule word by word: of all pairs whose strip is free and whose pattern has room, the best.
+// The rule taken literally: repeatedly the best candidate whose strip is free and whose pattern has
+// room.
 template <class T>
 std::vector<std::int32_t> naive_fit(const NmgChunk<T>& c) {
   const auto strips = static_cast<std::int32_t>(c.count * c.g);
@@ -89,7 +90,7 @@ TEST_CASE("the worked case keeps 44 of 62 in the slots of the format") {
 }
 
 TEST_CASE("ties go to the higher column, then to the higher pattern") {
-  // All equal: columns 3 2 1 0 take patterns in order from the last on.
+  // All scores are equal: columns 3 2 1 0 take the patterns from the last on.
   const Dense ones = Dense::of({2, 4}, {1, 1, 1, 1, 1, 1, 1, 1});
   CHECK(ones_of(fitted(ones, "nmg:n=1,m=2,g=2")) == Ints{1, 1, 0, 0, 0, 0, 1, 1});
   const Dense zeros = Dense::zeros(DType::F32, {2, 4});

@@ -15,7 +15,7 @@ using kernels::NmgFitRule;
 
 namespace {
 
-// A tensor, and how it is cut.
+// A tensor and its matrix view.
 struct Case {
   Dense x;
   NmgFit fit;
@@ -25,7 +25,7 @@ struct Case {
   }
 };
 
-// Any bits; or few different numbers of any size, or next to each other, so that there are ties.
+// Arbitrary bits; or few distinct values, far apart or adjacent, for ties.
 void fill(Dice& dice, Dense& x) {
   const Index kind = dice.below(6), top = Index{1} << (8 * x.values.width() - 2);
   with_width(x.values.width(), [&]<class U>(U) {
@@ -62,7 +62,7 @@ Case any_case(Dice& dice, FitMethod method) {
     std::swap(rows, cols);
   }
   Shape shape{rows, cols};
-  if (dice.below(4) == 0) {  // matrices in a batch, not all of them where they lie by themselves
+  if (dice.below(4) == 0) {  // a batch of matrices, not all of them contiguous
     shape = {2, rows, cols};
     c.fit.dims = Dims{1, 2};
     if (dice.below(2)) shape = {rows, 2, cols, 1 + dice.below(2)}, c.fit.dims = Dims{0, 2};

@@ -10,8 +10,8 @@ using namespace sten::testing;
 
 namespace {
 
-// Section 5.2: strips begin with any patterns, here in order, and two exchange theirs where that
-// keeps more, until no two do.
+// Section 5.2: strips start with any patterns, here in order, and pairs exchange patterns while
+// that keeps more.
 template <class T>
 Patterns paper(const Chunk<T>& chunk) {
   const Index strips = chunk.strips(), c = chunk.table->count();
@@ -35,7 +35,7 @@ Patterns paper(const Chunk<T>& chunk) {
   return of;
 }
 
-// What two strips gain at most by exchanging their patterns.
+// The greatest gain of two strips that exchange patterns.
 template <class T>
 double best_swap(const Chunk<T>& chunk, const Patterns& of) {
   double most = 0;
@@ -68,7 +68,7 @@ void check_chunks(std::uint64_t seed, Index rounds) {
   Dice dice(seed);
   for (Index round = 0; round < rounds; ++round) {
     const Format f = formats()[static_cast<std::size_t>(round) % formats().size()];
-    if (f.n * f.m * f.g > 200) continue;  // the paper's rule takes the square of the strips
+    if (f.n * f.m * f.g > 200) continue;  // the paper's rule takes quadratic time in the strips
     Chunk<T> chunk(f.n, f.m, f.g);
     if (dice.below(3) == 0) {
       chunk.rows = 1 + dice.below(f.m);

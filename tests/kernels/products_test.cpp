@@ -41,7 +41,7 @@ class OnDevice {
 
 std::vector<std::byte> bytes_of(const Values& x) { return {x.bytes().begin(), x.bytes().end()}; }
 
-// C of a case as f(operands), all on the device, makes it.
+// C of a case, computed by f(operands) in device memory.
 template <class F>
 std::vector<float> by_device(const kernels::cuda::Backend& cuda, const ProductCase& x, F&& f) {
   const OnDevice b(cuda, x.b), c(cuda, std::vector<float>(x.skew + x.rows * x.ldc, untouched));

@@ -25,7 +25,7 @@ TEST_CASE("blocks compute losses of classes and their gradients") {
       const kernels::RowClasses c{targets.data(), rows, n, -100, &bad};
       const double smoothing = 0.1, temperature = 2;
       const float dy = 0.75;
-      // In double, by the formulas.
+      // The formulas in double.
       const auto log_softmax = [&](const RowFloats& of, Index r, double by) {
         std::vector<double> y(n);
         double most = -1e300, sum = 0;

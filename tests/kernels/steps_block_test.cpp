@@ -51,7 +51,7 @@ std::vector<float> values_of(const Tensor& t) {
   const auto v = t.values()->as<float>();
   return {v.begin(), v.end()};
 }
-// Counts what is started.
+// Counts launches.
 struct CountingGrid : kernels::SerialGrid {
   static int& launches() {
     static int n = 0;
@@ -223,7 +223,7 @@ TEST_CASE("steps, squares and averages of many tensors are those of each, in few
       x.places.push_back(static_cast<std::uint32_t>(dice.below(static_cast<Index>(n) + 1)));
     first.push_back(std::move(x));
   }
-  // With a mask, or places, or a scale, or without.
+  // With and without a mask, offsets and a scale.
   const auto elements = [](Weight& x, std::size_t k) {
     return kernels::StepElements{x.w.data(),
                                  std::ssize(x.w),
@@ -280,7 +280,7 @@ TEST_CASE("steps, squares and averages of many tensors are those of each, in few
     CHECK(ends == wanted_ends);
   }
   CHECK(CheckedDevice::reports().empty());
-  CHECK(CountingGrid::launches() <= 14);  // 4, 3, 2 and 2, and a few more where parts are larger
+  CHECK(CountingGrid::launches() <= 14);  // 4, 3, 2 and 2, and some more for large kernels
   // Norms of more tensors than a block has threads.
   std::vector<std::int64_t> each(300);
   for (std::size_t k = 0; k < each.size(); ++k) each[k] = static_cast<std::int64_t>(k + 1);

@@ -43,7 +43,7 @@ void check_family(const Table* (*table_for)(Isa), const Table& (*active)()) {
   CHECK(&active() == table_for(active_isa()));
 }
 
-// Three kernels of a family, which say whose they are.
+// A family of three kernels that return the name of their table.
 struct Words {
   const char* (*first)();
   const char* (*second[2])();
@@ -55,7 +55,7 @@ const char* own() { return "own"; }
 
 constexpr Words of_reference{reference, {reference, reference}}, of_avx2{avx2, {avx2, avx2}},
     of_avx512{avx512, {avx512, avx512}}, one_own{nullptr, {nullptr, own}};
-// An ISA above all that there are.
+// An ISA above all existing ones.
 constexpr auto made_up = static_cast<Isa>(std::size(all_isas));
 
 std::string words_of(const Words& w) {
@@ -100,7 +100,7 @@ TEST_CASE("an ISA that a family does not list runs the best below it") {
   CHECK(
       words({{Isa::reference, &of_reference}, {Isa::avx2, &of_avx2}, {Isa::avx512, &of_avx512}}) ==
       "avx512 avx512 avx512");
-  // What the build or the CPU lacks is left out.
+  // Tables that the build or the CPU lacks are skipped.
   CHECK(words({{Isa::reference, &of_reference}, {Isa::avx2, &of_avx2}, {Isa::avx512, nullptr}}) ==
         "avx2 avx2 avx2");
   CHECK(words({{Isa::reference, &of_reference}}) == "reference reference reference");
@@ -114,7 +114,7 @@ TEST_CASE("real kernels are inherited alike") {
                                               {Isa::avx512, rows_avx512()},
                                               {made_up, &own}},
                                              made_up);
-  RowsTable wanted = rows_avx512() ? *rows_avx512() : *rows_reference();  // where simd/ is absent
+  RowsTable wanted = rows_avx512() ? *rows_avx512() : *rows_reference();  // if simd/ is absent
   wanted.scale = own.scale;
   CHECK((slots_of(all) == slots_of(wanted)));
 }

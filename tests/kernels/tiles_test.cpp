@@ -19,7 +19,7 @@ Array<std::uint16_t> random_words(Index n, Dice& dice) {
   return all;
 }
 
-// Rows of one and two tiles, with all columns or some, of several depths.
+// TileRows with one and two tiles, with all columns or a list, of several depths.
 struct TilesCase {
   Index lanes, panels;
   static constexpr Index interleaved = 64;  // rows of a panel
@@ -45,7 +45,7 @@ struct TilesCase {
       }
   }
 
-  // What is right, in double, and the sum of magnitudes.
+  // The exact sum in double, and the sum of magnitudes.
   std::pair<double, double> at(Index row, Index panel, Index token, double sum) const {
     const kernels::TileRows* a = rows.data();
     for (; row >= a->tiles * kernels::tile_rows; ++a) row -= a->tiles * kernels::tile_rows;
@@ -76,7 +76,7 @@ TEST_CASE("tiles of every ISA multiply rows of all columns and of some, to the r
         Array<float> before(panels * size);
         for (float& v : std::span(before.mutate(), before.size()))
           v = static_cast<float>(dice.normal());
-        std::vector<std::pair<double, double>> expected;  // and how far from it a sum may be
+        std::vector<std::pair<double, double>> expected;  // the sum and its maximum error
         for (Index i = 0; i < panels * size; ++i) {
           const auto [sum, magnitudes] =
               c.at(i % size / lanes, i / size, i % lanes, more ? before[i] : 0);
@@ -103,7 +103,7 @@ TEST_CASE("sums that are taken block by block are those that go to memory, each 
   struct Blocks {
     const TilesCase& c;
     Array<float> sums;
-    std::vector<int> parts;  // that were taken of each sum, as bits
+    std::vector<int> parts;  // received parts of each sum, as bits
     bool in_order = true;
     Index index(const kernels::TileBlock& b, Index r, Index t) const {
       return (b.panel * c.row_count + b.row + r) * c.lanes + b.token + t;

@@ -19,7 +19,7 @@ namespace {
 
 using WindowFloats = std::vector<float>;
 
-// Twice: as a device does, and in a random order of threads that says what they do to each other.
+// Calls f with the serial table and with a checked one (random order of threads, race detection).
 template <class F>
 void with_window_tables(F&& f) {
   static const WindowFunctions plain = kernels::window_functions<kernels::SerialGrid>(),
@@ -40,7 +40,8 @@ Convolution with_results(Convolution c, Convolution::Axes after) {
   return c;
 }
 
-// Of one and of several axes, with groups, strides, dilations and pads; channels in fours and not.
+// Convolutions over one or more axes, with groups, strides, dilations and padding; channels in
+// fours and others.
 std::vector<Convolution> convolutions() {
   Convolution plain{.batch = 2, .in = 3, .out = 4, .size = {1, 5, 6}, .kernel = {1, 3, 3}};
   plain.before = {0, 1, 1};
@@ -58,7 +59,7 @@ std::vector<Convolution> convolutions() {
           with_results(alone, {0, 0, 0})};
 }
 
-// Whole images, some of them, and places of one.
+// Whole images, a range of images, and a range of output positions of one image.
 std::vector<ColumnSegment> pieces_of(const Convolution& c, bool by_channel) {
   std::vector<ColumnSegment> all{{0, c.batch, 0, c.output_positions(), by_channel},
                                  {c.batch - 1, 1, 0, c.output_positions(), by_channel},
@@ -68,7 +69,7 @@ std::vector<ColumnSegment> pieces_of(const Convolution& c, bool by_channel) {
   return all;
 }
 
-// f(column, pixel or -1, channel) of all columns of a piece, by the definition.
+// Calls f(column, pixel or -1, channel) for all columns of a segment, by definition.
 template <class F>
 void each_column(const Convolution& c, const ColumnSegment& p, F&& f) {
   const Index in = c.group_in(), taps = c.taps();
@@ -114,7 +115,7 @@ TEST_CASE("blocks make columns of images, and sum them") {
           CAPTURE(p.image);
           CAPTURE(p.place);
           const Index all = p.rows() * c.in * c.taps(), pixels = c.batch * c.pixels() * c.in;
-          // One element behind the others stays.
+          // The element after the output does not change.
           alignas(16) static float x_room[4096], columns_room[1 << 16];
           REQUIRE(pixels < 4096);
           REQUIRE(all < (1 << 16));
@@ -129,7 +130,7 @@ TEST_CASE("blocks make columns of images, and sum them") {
           });
           CHECK(WindowFloats(columns_room, columns_room + all) == want);
           CHECK(columns_room[all] == 99);
-          // Added to x, and in its place; images of other pieces stay.
+          // Added to dx, and replacing it; images of other segments do not change.
           std::copy(from.begin(), from.end(), columns_room);
           f.sum_columns(c, p, columns_room, true, x_room, nullptr);
           CHECK(WindowFloats(x_room, x_room + pixels) == sums);
@@ -147,7 +148,7 @@ TEST_CASE("blocks make columns of images, and sum them") {
 TEST_CASE("blocks turn matrices, and take what is above 0") {
   with_window_tables([](const WindowFunctions& f) {
     Dice dice(2);
-    // Narrow ones, and those of one tile, of several, and of more than these are wide.
+    // Narrow matrices, and wide ones of one tile, several tiles, and more.
     for (const auto& [n, a, b] : std::vector<std::array<Index, 3>>{
              {5, 7, 9}, {2, 16, 64}, {3, 20, 130}, {1, 150, 17}, {2, 1, 40}}) {
       const WindowFloats from = whole_numbers(dice, n * a * b), bias = whole_numbers(dice, a);

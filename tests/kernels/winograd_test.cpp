@@ -28,7 +28,7 @@ struct TileResults {
   std::vector<float> v, y, z, u, dw;
 };
 
-// What a table makes of the same numbers; tiles have their neighbours' pixels around them.
+// The results of a table on fixed values; tiles are surrounded by their neighbours' pixels.
 TileResults tile_results_of(const WinogradTable& table, Size channels, const TilePart& in,
                             const TilePart& out) {
   const Size row = 11 * channels, plane = channels + 3;
@@ -52,7 +52,7 @@ void check_close(const std::vector<float>& a, const std::vector<float>& b) {
   REQUIRE(a.size() == b.size());
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) worst = std::fmax(worst, std::abs(a[i] - b[i]));
-  // Of numbers of up to some tens, sums of 36.
+  // For sums of 36 values up to some tens.
   CHECK(worst < 1e-5);
 }
 

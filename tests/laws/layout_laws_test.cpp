@@ -38,7 +38,8 @@ TEST_CASE("every layout packs the masked tensor bit for bit, or refuses") {
         try {
           t = registry().pack(x, m, spec);
         } catch (const Error& e) {
-          // A layout without a sparsifier of its own holds any mask, the others their own and none.
+          // A layout without an own sparsifier holds any mask; the others hold the masks of their
+          // own sparsifiers.
           if (too_uneven(spec, m)) continue;
           if (!own || i == 4 || m.count() == 0)
             FAIL_CHECK(spec.str() << " of " << to_string(shape) << ", mask " << i << ": "
@@ -100,7 +101,7 @@ TEST_CASE("converting between any two layouts is lossless, or refused where pack
       for (int round = 0; round < shapes_to_try(24); ++round) {
         const Shape shape = random_shape(dice);
         const Spec a = round % 2 ? from.spec : vary_layout(dice, from.spec, shape);
-        // Half of the time the same rows and columns, which is what edges need.
+        // Half of the time with the same rows and columns, as edges require.
         Spec b = from.name == to.name && round % 3 ? a : to.spec;
         if (a.has("dims") && dice.below(2) && registry().has_key(to.name, "dims"))
           b.set("dims", std::string(a.word("dims", "")));
@@ -114,10 +115,10 @@ TEST_CASE("converting between any two layouts is lossless, or refused where pack
         std::optional<Tensor> t, packed, u;
         Route route;
         error_of([&] { t = registry().pack(x, m, a); });
-        if (!t) continue;  // another law says when
+        if (!t) continue;  // another law covers these cases
         const Dense dense = t->to_dense();
         const Mask stored = t->stored();
-        // What convert() does where there are no edges: the reference.
+        // The result without edges: pack from dense.
         const std::string refused = error_of([&] { packed = registry().pack(dense, stored, b); });
         const std::string failed = error_of([&] { u = convert(*t, b, &route); });
         const std::string where = fmt::format("{} to {} ({}) of {} {}", a.str(), b.str(),

@@ -23,7 +23,7 @@ struct Quiet {
     set_log_sink([](const std::string& t) { std::fputs((t + "\n").c_str(), stderr); });
   }
 };
-// What this thread's operators do, until the end of the scope.
+// Records the operators of this thread until the end of the scope.
 struct Log {
   std::vector<std::string> plans;
   Log() { Operators::log_plans(&plans); }

@@ -15,7 +15,7 @@ using namespace sten::testing;
 
 namespace {
 
-// What may be written into the layout: everything, or what its own sparsifier keeps.
+// A format that the layout can hold: keep-all, or the layout's own sparsifier.
 OutFormat format_in(const Spec& layout) {
   if (registry().holds_any_pattern(layout.name())) return OutFormat::fused(KeepAll{}, layout);
   if (is_structure(layout))
@@ -41,7 +41,7 @@ void each_case_and_layout(F&& f) {
   }
 }
 
-// The value, or nothing where the layout cannot hold it, as unequal rows in ell.
+// The result, or none if the layout cannot hold it, such as unequal rows in ell.
 std::optional<Tensor> if_it_fits(const std::function<Tensor()>& f) {
   try {
     return f();

@@ -32,7 +32,7 @@ std::string file_of(const TempDir& dir, const Dense& x) {
 
 Spec layout_in(const std::string& file) { return Checkpoint::open(file).tensors().front().layout; }
 
-// Of sten-energy, of the one tensor; none where there is no number.
+// The bytes of the single tensor according to sten-energy; none if it prints none.
 std::optional<Index> bytes_in(const std::string& file, const std::string& layout) {
   EnergyOptions o;
   o.input = file;
@@ -43,7 +43,7 @@ std::optional<Index> bytes_in(const std::string& file, const std::string& layout
   return std::nullopt;
 }
 
-// Those that tests add may be of matrices alone.
+// Layouts that tests add can be limited to matrices.
 bool is_builtin(std::string_view layout) {
   static const std::vector<Registry::Example> all = [] {
     Registry r;
@@ -75,9 +75,9 @@ TEST_CASE("every layout is one that programs write, measure and compare") {
     const auto bytes = static_cast<Index>(Checkpoint::open(out).tensors().front().bytes());
     const auto measured = bytes_in(out, name);
     REQUIRE(measured.has_value());
-    // With the example's numbers, or those that take least.
+    // With the example's parameters, or with those of the smallest size.
     CHECK((is_pattern(name) ? *measured <= bytes : *measured == bytes));
-    // What takes least of all takes no more, and is the same tensor.
+    // The smallest layout takes at most as much, and holds the same tensor.
     ConvertOptions smallest = to;
     smallest.input = out;
     smallest.output.path = dir / "smallest.safetensors";
@@ -103,7 +103,7 @@ TEST_CASE("every layout is one that programs write, measure and compare") {
     CHECK(b.convert(b.prepare(x)).spec() == spec);
 
     if (!registry().is_structure(name)) continue;
-    how.to = name;  // which takes the numbers of the structure
+    how.to = name;  // keeps the parameters of the structure
     prune(how);
     CHECK(layout_in(out) == spec);
     EnergyOptions o;

@@ -64,7 +64,7 @@ class Table {
     for (const std::string& n : names) text += (text.empty() ? "" : ", ") + n;
     return text;
   }
-  // In lines of at most 120 columns, names being whole.
+  // Lines of at most 120 columns, without breaking names.
   static std::string listed(const std::vector<std::string>& names) {
     constexpr std::size_t most = 120;
     std::string out, line = "All others:";
@@ -84,7 +84,7 @@ class Table {
   std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> rows_;
 };
 
-// Of the plan for `s`.
+// The cell for the plan of `s`.
 std::string cell(const Operators& all, const Signature& s) {
   const auto plan = all.plan(s);
   if (plan->kind == DispatchKind::exact) return "exact";
@@ -96,7 +96,7 @@ std::string cell(const Operators& all, const Signature& s) {
   return is_after && to.empty() ? "after" : "dense";
 }
 
-// The most inputs that an operator's cases have, of which integers and vectors stay dense.
+// The maximum number of inputs in an operator's cases, of which integers and vectors stay dense.
 struct InputsOfOp {
   std::vector<bool> can_be_sparse;
 };
@@ -165,7 +165,7 @@ std::string of_outputs(const BuiltIn& b) {
   return t.text();
 }
 
-// InputsOfOp of the gradient: that of the output, and what the operator keeps.
+// InputsOfOp of the gradient: the output's gradient and the saved tensors.
 std::vector<std::optional<std::size_t>> kept_by(const Operators& all, const std::string& op,
                                                 std::size_t inputs) {
   std::vector<std::optional<std::size_t>> kept;
@@ -197,8 +197,8 @@ std::string from_dy(const BuiltIn& b) {
   return t.text();
 }
 
-// From dy and what was kept of the output, to the gradient of the first input, or of all that are
-// what dy is.
+// The layouts from dy and the saved output to the gradient of the first input, or of all inputs
+// with the layout of dy.
 std::string through(const BuiltIn& b) {
   Table t(b.sparse);
   for (const auto& [op, in] : operators_and_inputs()) {

@@ -17,7 +17,7 @@ bool spare_bits_are_0(const Mask& m) {
          (n % 8 == 0 || m.bits[n / 8] >> n % 8 == 0);
 }
 
-// Any bits that are a number no larger than `limit`, else 0.
+// Random bits of finite values up to `limit`, with 0 for all others.
 Dense any_numbers(Dice& dice, DType dtype, const Shape& shape, double limit) {
   Dense x = any_bits(dice, dtype, shape);
   const std::vector<double> v = numbers(x);
@@ -178,7 +178,7 @@ TEST_CASE("every sparsifier leaves the tensor as it was") {
 }
 
 TEST_CASE("selecting again from what a sparsifier kept keeps nothing that it dropped") {
-  // Kept zeros cannot be told from dropped values, so the values have none.
+  // Kept zeros look like dropped values, so the values have no zeros.
   Dice dice(4);
   for (const auto& entry : builtin_sparsifiers()) {
     if (entry.name == "same-pattern" || entry.name == "keep-all") continue;

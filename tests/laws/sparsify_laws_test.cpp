@@ -11,7 +11,7 @@ using namespace sten::testing;
 
 namespace {
 
-// What is kept of the dense form, without what was not stored.
+// Sparsifies the dense form, and drops positions that were not stored.
 Tensor of_dense(const Tensor& x, const Sparsifier& s, const Spec& layout, const Hints& hints) {
   Mask keep = s.select(x.to_dense(), hints);
   const Mask had = x.stored();
@@ -28,7 +28,7 @@ std::optional<Tensor> result_of(F&& f) {
   }
 }
 
-// Some positions of x, zeros among them, in a layout: none where it holds no such.
+// Some positions of x, including zeros, in a layout; none if the layout cannot hold them.
 std::optional<Tensor> some_of(Dice& dice, const Dense& x, const Spec& layout) {
   const auto own = own_mask(dice, layout, x.extents);
   const Mask some = random_mask(dice, x.extents, dice.one_of<double>({0.1, 0.5, 1}));
@@ -48,11 +48,11 @@ Dense some_numbers(Dice& dice, DType dtype, const Shape& shape) {
 }  // namespace
 
 TEST_CASE("every sparsifier keeps of any layout, in any layout, what it keeps of the dense form") {
-  const Warnings warnings;  // of those that only the dense form serves
+  const Warnings warnings;  // dense fallbacks
   Dice dice(1);
   for (const auto& sparsifier : builtin_sparsifiers())
     for (const auto& from : registry().layouts()) {
-      if (from.name == "dense") continue;  // of which all is stored
+      if (from.name == "dense") continue;  // everything is stored
       for (const auto& to : registry().layouts())
         for (int round = 0; round < shapes_to_try(4); ++round) {
           const Shape shape = random_shape(dice);

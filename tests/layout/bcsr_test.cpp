@@ -13,7 +13,7 @@ namespace {
 using I32 = std::int32_t;
 using I64 = std::int64_t;
 
-// What loading says about a good tensor after a change.
+// The error when a valid tensor is loaded after a change.
 template <class F>
 std::string after(const Stored& good, F change) {
   Stored s = good;
@@ -70,7 +70,7 @@ TEST_CASE("bcsr has a mask only where a stored block holds pruned positions") {
     return v;
   };
   CHECK(names(masked()) == std::vector<std::string>{"ptr", "col", "values", "mask"});
-  // A kept zero is a stored position, and what lies beyond the edge is no pruned one.
+  // A kept zero is a stored position; elements outside of the tensor are not pruned ones.
   CHECK(names(full()) == std::vector<std::string>{"ptr", "col", "values"});
   CHECK(registry().load(full()).stored().count() == 8);
   CHECK(names(packed(Dense::zeros(DType::F32, {4, 4}), "bcsr:h=2,w=2").save()).size() == 3);
@@ -195,12 +195,12 @@ TEST_CASE("bcsr parts whose counts or shapes do not match are refused") {
   const auto shaped = [](Shape shape) {
     return after(full(), [&](Stored& s) { s.shape = shape; });
   };
-  CHECK(shaped({4, 6}) == "");  // what was padding is now inside
+  CHECK(shaped({4, 6}) == "");  // padding becomes an element
   for (const Shape& wrong : {Shape{5, 5}, Shape{2, 5}, Shape{3, 4}, Shape{15}, Shape{}, Shape{0, 5},
                              Shape{3, 0}, Shape{-3, 5}, Shape{Index{1} << 40, Index{1} << 40}})
     if (shaped(wrong) == "") FAIL_CHECK("a shape of " << to_string(wrong) << " is taken");
   CHECK(has(shaped({3, Index{1} << 33}), "32-bit column numbers"));
-  // Blocks of no elements at all, whose shape alone is huge.
+  // Blocks without elements, with a huge shape.
   Stored none = packed(Dense::zeros(DType::F32, {2, 2}), "bcsr:h=2,w=2").save();
   none.layout = Spec::parse("bcsr:h=65536,w=65536");
   part(none, "values").shape = {0, 65536, 65536};

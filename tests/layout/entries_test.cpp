@@ -99,7 +99,7 @@ TEST_CASE("csc and coo become each other without the pointers of rows") {
     };
     CHECK(same(coo));
     CHECK(same(convert(coo, csc.spec())));
-    (void)load<Coo>(coo.save());  // sorted, as its checks want it
+    (void)load<Coo>(coo.save());  // sorted, as load() checks
     (void)load<Csc>(convert(coo, csc.spec()).save());
   }
   const Index most = (Index{1} << 31) - 1;

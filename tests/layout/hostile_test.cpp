@@ -12,7 +12,7 @@ namespace {
 using I32 = std::int32_t;
 using I64 = std::int64_t;
 
-// What loading says about a good tensor after a change.
+// The error when a valid tensor is loaded after a change.
 template <class F>
 std::string after(const Stored& good, F change) {
   Stored s = good;
@@ -185,7 +185,7 @@ TEST_CASE("n:m:g parts that the parameters contradict are refused") {
     CHECK(with(wrong) != "");
   }
   const auto shaped = [](Shape shape) { return after(nmg(), [&](Stored& s) { s.shape = shape; }); };
-  CHECK(shaped({4, 4}) == "");  // what was padding is now inside
+  CHECK(shaped({4, 4}) == "");  // padding becomes an element
   for (const Shape& wrong : {Shape{5, 3}, Shape{3, 5}, Shape{2, 3}, Shape{9}, Shape{}, Shape{0, 3},
                              Shape{-3, 3}, Shape{Index{1} << 40, Index{1} << 40}})
     if (shaped(wrong) == "") FAIL_CHECK("a shape of " << to_string(wrong) << " is taken");

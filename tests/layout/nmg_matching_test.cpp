@@ -81,8 +81,8 @@ TEST_CASE("a chunk packs if and only if some placement exists") {
 }
 
 TEST_CASE("packing moves a strip that has a choice out of the way of one that has none") {
-  // Patterns of 2:3 are 01 02 12. Strip 0 keeps row 0 alone and is heavy: a greedy fit gives it 02,
-  // the later of its two choices, which is all that strip 1 can use.
+  // Patterns of 2:3 are 01 02 12. Strip 0 keeps only row 0 and is heavy: a greedy fit gives it 02,
+  // the later of its two patterns, which is the only pattern for strip 1.
   const Dense x = Dense::of({3, 3}, {100, 1, 0, 0, 0, 1, 0, 1, 0});
   const Spec spec = Spec::parse("nmg:n=2,m=3,g=1");
   const Mask greedy = NmgFit::make(Spec::parse("nmg:n=2,m=3,g=1,fit=greedy")).select(x, {});
@@ -93,8 +93,8 @@ TEST_CASE("packing moves a strip that has a choice out of the way of one that ha
 }
 
 TEST_CASE("packing follows a chain of strips that each give way to the one before") {
-  // A pattern of 7:8 leaves out one row. Strip s can leave out row s or s + 1; in order each takes
-  // s + 1, until the last one, which needs row 7 or 6: all of them move.
+  // A pattern of 7:8 omits one row. Strip s can omit row s or s + 1; in order each takes s + 1,
+  // until the last strip, which needs row 7 or 6, moves all of them.
   constexpr Index m = 8;
   Dice dice(2);
   Mask keep = Mask::none({m, m});

@@ -49,7 +49,7 @@ TEST_CASE("nmgv stores the kept tiles of each pattern, each row by row, with the
   CHECK(numbers<float>(s, "values") == Floats{1, 2, 3, 4, 5, 6, 7, 8});
   CHECK(same_bits(t.to_dense(), x));
   CHECK(t.padding() == 0);
-  // What a tile does not keep is 0 in it, and counts as stored.
+  // Pruned elements inside of a kept tile are 0 and count as stored.
   Mask some = nonzero_mask(x);
   some.set(2, false);
   const Tensor less = packed(x, some, "nmgv:n=1,m=2,g=1,v=2");
@@ -90,7 +90,7 @@ TEST_CASE("tiles of one element are n:m:g, with axis and dims too") {
 }
 
 TEST_CASE("axis turns the tiles' matrix, not the tiles") {
-  // One row of tiles of 2 x 1, four columns: along it 1 of 2.
+  // One row of tiles of 2 x 1 with four columns, pruned to 1 of 2.
   const Dense x = Dense::of({2, 4}, {1, 0, 0, 3, 2, 0, 0, 4});
   const Stored s = packed(x, "nmgv:n=1,m=2,g=1,v=2,w=1,axis=1").save();
   CHECK(s.parts[0].shape == Shape{2, 1, 2, 1, 1, 2});
@@ -123,7 +123,7 @@ TEST_CASE("nmgv specs that can never be packed are refused") {
     CHECK(fault_of([&] { registry().check_layout(Spec::parse(wrong)); }) == Fault::usage);
   }
   CHECK(error_of([] { registry().check_layout(Spec::parse("nmgv:n=1,m=2,g=1,v=32768")); }) == "");
-  // Padding alone would take gigabytes.
+  // The padding would take gigabytes.
   const Spec absurd = Spec::parse("nmgv:n=1,m=2,g=30000,v=32768");
   const Dense x = Dense::zeros(DType::F32, {4, 4});
   CHECK(has(error_of([&] { registry().pack(x, Mask::all({4, 4}), absurd); }), "far more than"));
@@ -160,7 +160,7 @@ TEST_CASE("nmgv parts that were forged are refused") {
     CAPTURE(wrong);
     CHECK(after([&](Stored& s) { s.layout = Spec::parse(wrong); }) != "");
   }
-  CHECK(after([](Stored& s) { s.shape = {4, 4}; }) == "");  // what was padding is inside
+  CHECK(after([](Stored& s) { s.shape = {4, 4}; }) == "");  // padding becomes an element
   for (const Shape& wrong : {Shape{5, 3}, Shape{3, 5}, Shape{9}, Shape{}, Shape{0, 3},
                              Shape{Index{1} << 40, Index{1} << 40}})
     CHECK(after([&](Stored& s) { s.shape = wrong; }) != "");

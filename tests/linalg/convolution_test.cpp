@@ -18,7 +18,7 @@ namespace {
 
 using Axes = Convolution::Axes;
 
-// The extents of the result follow from the others; `after` is the padding behind.
+// Extents with the result computed; `after` is the padding at the end.
 Convolution of(Index batch, Index in, Index out, Axes size, Axes kernel, Axes stride = {1, 1, 1},
                Axes before = {}, Axes after = {}, Index groups = 1, Axes dilation = {1, 1, 1}) {
   Convolution c{batch, in, out, groups, size, kernel, stride, dilation, before, {}};
@@ -45,7 +45,7 @@ const std::vector<Convolution>& cases() {
       of(2, 32, 40, {1, 13, 9}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}),
       of(5, 64, 32, {1, 8, 8}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}),
       of(3, 33, 65, {1, 10, 11}, {1, 3, 3}, {1, 1, 1}, {0, 0, 2}, {0, 1, 0}),
-      // What oneDNN may cut by the number of threads, and what it may write beyond its memory for.
+      // Cases that oneDNN divides by the number of threads, or writes out of bounds.
       of(2, 16, 16, {1, 14, 14}, {1, 11, 11}, {1, 4, 4}, {0, 5, 5}, {0, 5, 5}),
       of(2, 20, 64, {1, 7, 7}, {1, 5, 5}, {1, 1, 1}, {0, 4, 4}, {0, 4, 4}, 1, {1, 2, 2}),
       of(1, 4, 4, {1, 1, 5}, {1, 1, 2}, {1, 1, 2}, {0, 0, 2}, {0, 0, 2}, 1, {1, 1, 2}),
@@ -65,7 +65,7 @@ std::vector<float> values(std::uint64_t seed, Index n) {
 using Wide = std::vector<double>;
 Wide wide(const std::vector<float>& x) { return {x.begin(), x.end()}; }
 
-// A convolution and its gradients, of the same numbers each time.
+// A convolution and its gradients on fixed values.
 struct Problem {
   Convolution c;
   std::vector<float> x, w, b, dy;
@@ -85,7 +85,7 @@ using Forward = void (*)(const Convolution&, const float*, const float*, const f
 using Other = void (*)(const Convolution&, const float*, const float*, float*);
 
 Results results_of(const Problem& p, Forward forward, Other data, Other weights) {
-  // What was there before does not matter.
+  // Outputs start as NaN, to show that old values are not read.
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Results r{std::vector<float>(p.dy.size(), nan), std::vector<float>(p.x.size(), nan),
             std::vector<float>(p.w.size(), nan)};
@@ -95,7 +95,7 @@ Results results_of(const Problem& p, Forward forward, Other data, Other weights)
   return r;
 }
 
-// Rounding grows with the number of products in a sum.
+// The error grows with the number of terms in a sum.
 void check_close(const std::vector<float>& got, const Wide& wanted, Index terms, double error) {
   double worst = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {

@@ -43,7 +43,7 @@ void check_product(const DenseProduct& multiply, Transpose transposed, Index m, 
       for (Index p = 0; p < k; ++p) wide_a[i * k + p] = a[p * m + i];
   kernels::gemm_reference(transposed == Transpose::b, m, n, k, wide_a.data(), wide_b.data(),
                           wanted.data());
-  // What C held before does not matter, NaN neither.
+  // C starts as NaN, to show that old values are not read.
   std::vector<float> c(m * n + 1, std::numeric_limits<float>::quiet_NaN());
   c.back() = 7;
   multiply(transposed, m, n, k, a.data(), b.data(), c.data(), threads);
@@ -167,7 +167,7 @@ TEST_CASE("multiply-adds are counted by lanes and rounds") {
         CHECK(once >= 2 * 8);
         CHECK(run(10) == 10 * once);
       }
-      // Lines of tiles have twice as many numbers of half the size.
+      // Rows of tiles hold twice as many values of half the size.
       if (isa == kernels::Isa::amx) CHECK(table->run_int8(1) == 2 * table->run_bf16(1));
     }
 }
@@ -175,7 +175,7 @@ TEST_CASE("multiply-adds are counted by lanes and rounds") {
 TEST_CASE(
     "a product has the same bits on any number of threads, and by rows in tiles of whole steps") {
   for (const DenseLibrary& library : dense_libraries()) {
-    // The one that is taken here, and those that were looked into.
+    // The fastest library here, and all libraries with known `rows`.
     if (!library.rows && &library != &fastest_dense_library()) continue;
     CAPTURE(library.name);
     const UseDenseLibrary use(library);

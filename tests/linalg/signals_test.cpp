@@ -23,7 +23,7 @@ std::vector<float> random_values(std::uint64_t seed, Index n) {
   return x;
 }
 
-// Sends this thread one signal after the other.
+// Sends signals to this thread.
 class Signals {
  public:
   Signals() {

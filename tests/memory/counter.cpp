@@ -45,7 +45,7 @@ void release(void* data, std::size_t align) {
 }  // namespace
 
 void* operator new(std::size_t n) { return take(n, 1); }
-// What std::stable_sort takes; a sanitizer has one of its own, whose blocks are not ours to free.
+// Used by std::stable_sort. A sanitizer has its own, whose blocks must not be freed here.
 void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
   try {
     return take(n, 1);

@@ -13,7 +13,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Calls f with an executor of a BERT whose weights are in a layout, and inputs for it.
+// Calls f with an executor of a BERT with weights in a layout, and with its inputs.
 void each_bert(const std::function<void(Executor&, const NamedValues<Tensor>&)>& f) {
   const Graph g = bert(small_bert(), {.mask = true});
   using Case = std::pair<const char*, Precision>;
@@ -27,7 +27,8 @@ void each_bert(const std::function<void(Executor&, const NamedValues<Tensor>&)>&
     ExecutorOptions options;
     options.precision = {{"*", precision}};
     Executor run(g, bert_weights(g, layout, 1), options);
-    // Sequences that begin with a panel, and others; in a narrow panel, and few tokens in one.
+    // Sequences that start at a panel boundary, and others; within a narrow panel, and with few
+    // tokens.
     for (const Shape& tokens :
          {Shape{3, 64}, Shape{3, 40}, Shape{1, 16}, Shape{2, 6}, Shape{1, 3}}) {
       CAPTURE(to_string(tokens));
@@ -48,8 +49,8 @@ TEST_CASE("the tenth run of a BERT allocates nothing, whatever the layout of its
   });
 }
 
-// A thread gets the memory it works in when it first takes a piece of a step. When that is depends on
-// the machine, but each of a dozen such memories is allocated once.
+// A thread allocates its scratch at its first segment. The machine decides when this happens, but
+// each of a dozen scratch buffers is allocated once.
 TEST_CASE("on two threads runs of a BERT allocate no more than a thread's own memory") {
   const Threads two(2);
   each_bert([](Executor& run, const NamedValues<Tensor>& inputs) {
@@ -74,7 +75,7 @@ TEST_CASE("outputs that a caller keeps are not written over") {
   };
   run.run({{"x", ones(1)}});
   const Tensor kept = run.run({{"x", ones(2)}}).at("y");
-  // The values alone count, too.
+  // A Dense copy keeps the values alive too.
   const Dense values = run.run({{"x", ones(3)}}).at("y").as<Dense>();
   run.run({{"x", ones(4)}});
   CHECK(kept.as<Dense>().values.as<float>()[0] == 16);

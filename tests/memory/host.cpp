@@ -13,7 +13,7 @@ int settings = 0;
 
 }  // namespace
 
-// In the place of the C library's.
+// Replaces the C library's mallopt.
 extern "C" int mallopt(int parameter, int value) {
   ++settings;
   const auto real = reinterpret_cast<int (*)(int, int)>(dlsym(RTLD_NEXT, "mallopt"));

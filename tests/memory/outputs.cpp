@@ -13,7 +13,7 @@ namespace {
 // Below the size of blocks that are kept for the next tensor, which the counter does not see.
 constexpr Index rows = 960, cols = 1024, inner = 64;
 constexpr std::int64_t dense_bytes = rows * cols * 4;
-// What is kept, several times while it is put together, and tiles of the output.
+// The kept values, several times during packing, and tiles of the output.
 constexpr std::int64_t most = dense_bytes / 4;
 static_assert(dense_bytes < 4 << 20);
 
@@ -22,7 +22,7 @@ OutFormat rare(const char* layout) {
                           Spec::parse(layout));
 }
 
-// A first call packs weights and makes what threads keep.
+// The first call packs weights and allocates scratch of threads.
 template <class F>
 std::int64_t steady_bytes_of(F&& f) {
   f();
@@ -60,7 +60,7 @@ TEST_CASE("neither pass of a two-pass format makes anything dense") {
   constexpr Index n = 4096;
   const Tensor x = normals(dice, {n, 4}), w = normals(dice, {n, 4});
   const auto by = [](const char* spec) { return registry().sparsifier(Spec::parse(spec)); };
-  // What csr and a copy with its positions take, several times.
+  // The size of csr and of a copy with its positions, several times.
   constexpr std::int64_t sparse_bytes = n * n / 100 * 8, dense_bytes_here = n * n * 4;
   constexpr std::int64_t most_here = 10 * sparse_bytes;
   static_assert(most_here < dense_bytes_here / 4);
@@ -83,7 +83,7 @@ TEST_CASE("neither pass of a two-pass format makes anything dense") {
     CHECK(steady_bytes_of([&] { y = sparsify(t, magnitude, Spec(layout)); }) < most_here);
     CHECK(y->stored().count() == n * n - std::llround(0.995 * n * n));
   }
-  // The counter sees what is made of a layout that has no other way.
+  // The counter includes a dense fallback.
   const Tensor masked = convert(sparse, Spec("masked"));
   CHECK(steady_bytes_of([&] { sparsify(masked, magnitude, Spec("masked")); }) >= dense_bytes_here);
 }

@@ -21,7 +21,7 @@ const Dense& input(DType dtype, Index elements) {
   return at->second;
 }
 
-// Bytes that selecting from `elements` takes at its peak, without the mask.
+// Peak bytes of a selection from `elements`, without the mask.
 std::int64_t scratch(const Spec& spec, DType dtype, Index elements) {
   const Dense& x = input(dtype, elements);
   const Dense scores = Dense::zeros(DType::F32, x.extents);
@@ -59,7 +59,7 @@ TEST_CASE("a streaming sparsifier needs the same few bytes for any tensor") {
 }
 
 TEST_CASE("a blocking sparsifier needs memory in proportion to its block, for any tensor") {
-  // A value, whether it stays, and its place in an order.
+  // A value, its mask bit, and its index in an order.
   constexpr std::int64_t most = 8 + 1 + 8;
   for (const auto& entry : registry().sparsifiers()) {
     if (registry().sparsifier(entry.spec).kind() != Kind::blocking) continue;

@@ -26,7 +26,7 @@ NamedValues<Tensor> weights_for(const Graph& g) {
   return load_weights(g, Checkpoint::open(model + "/model.safetensors"));
 }
 
-// What transformers_reference.py wrote.
+// The results of transformers_reference.py.
 class Reference {
  public:
   Tensor operator[](const std::string& name) const {
@@ -75,7 +75,7 @@ TEST_CASE("the shipped model has the logits and the loss that it has in transfor
   const NamedValues<Tensor> y = g.run<Tensor>(weights_for(g), in);
   CHECK(far_from(reference["logits"], y.at("cls.predictions.decoder"), 1e-5) == "");
   CHECK(far_from(reference["loss"], y.at("loss"), 1e-5) == "");
-  // Untrained, it would be the logarithm of the vocabulary.
+  // Without training it would be log(vocabulary).
   CHECK(number(y.at("loss").to_dense(), 0) < std::log(70.0) / 3);
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("a config says what the logits are of, and what classes are called") {
   CHECK(config().classes() == 2);
   CHECK(error_with("id2label", Json{{"0", "a"}, {"2", "b"}}) ==
         "config: /id2label: has 2 labels, and none of id 1");
-  // Of each head the logits, and what files of other models have that it has no use for.
+  // The logits of each head; weights of other models that a head does not use are ignored.
   for (const auto& [head, shape] :
        {std::pair(BertHead::sequence, Shape{2, 3}), {BertHead::tokens, Shape{2, 5, 3}}}) {
     const Graph g = bert(c, {.head = head, .classes = 3});
@@ -191,7 +191,7 @@ TEST_CASE("a config that says too little, or another model, is refused by the ke
         "config: /hidden_act: unknown activation 'gelu_new' (expected gelu or relu)");
   CHECK(error_with("model_type", "roberta") ==
         "config: /model_type: is \"roberta\" (expected \"bert\" or \"gpt2\")");
-  // Not what it lacks of a BERT.
+  // The error is about the model type, not about missing keys.
   CHECK_THROWS_WITH(BertConfig::parse(R"({"model_type": "distilbert", "dim": 768})"),
                     "config: /model_type: is \"distilbert\" (expected \"bert\" or \"gpt2\")");
   CHECK(error_with("position_embedding_type", "relative_key") ==

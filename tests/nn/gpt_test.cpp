@@ -19,7 +19,7 @@ namespace {
 
 const std::string exported = STEN_SOURCE_DIR "/tests/onnx/models/gpt2";
 
-// Of the GPT-2 that tests/onnx/make_models.py makes with transformers.
+// The GPT-2 that tests/onnx/make_models.py makes with transformers.
 struct Shipped {
   Checkpoint file = Checkpoint::open(exported + "-opset14.onnx");
   Checkpoint cases = Checkpoint::open(exported + ".safetensors");
@@ -36,7 +36,8 @@ struct Shipped {
     c.n_inner = 2 * c.n_embd;
     return c;
   }
-  // What transformers saves, with `drop` taken from the beginning of names: matrices are [in, out].
+  // A checkpoint as transformers saves it, with the prefix `drop` removed from names; matrices are
+  // [in, out].
   std::string saved(const TempDir& dir, const std::string& drop, bool has_triangles) const {
     GraphParts parts;
     NamedValues<Tensor> all;
@@ -174,7 +175,7 @@ TEST_CASE("without training a GPT knows nothing, and a token's loss does not see
   const double flat =
       number(g.run<Tensor>(initial_weights(gpt(c), 1), in).at("loss").to_dense(), 0);
   CHECK(std::abs(flat - std::log(50.0)) < 0.5);
-  // Of the first token's loss the other tokens get no gradient.
+  // The loss of the first token has no gradient for later tokens.
   std::ranges::fill(labels.values.mutate<std::int64_t>(), -100);
   labels.values.mutate<std::int64_t>()[0] = 7;
   Tape tape;

@@ -19,7 +19,7 @@ namespace {
 
 Sparsifier chosen_by(const char* spec) { return registry().sparsifier(Spec::parse(spec)); }
 
-// As mlp({8, 6, 3}) has it.
+// The same model as mlp({8, 6, 3}).
 struct Perceptron : Module {
   Child<Linear> first = child<Linear>("layers.0", 8, 6), last = child<Linear>("layers.1", 6, 3);
   Var forward(const Var& x) const { return last(named("layers.0.relu", relu(first(x)))); }

@@ -14,7 +14,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Without running statistics, as PyTorch counts parameters.
+// Excludes running statistics, as PyTorch's parameter count does.
 Index parameters_of(const Graph& g) {
   Index all = 0;
   for (const Weight& w : g.weights())

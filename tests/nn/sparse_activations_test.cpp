@@ -42,8 +42,8 @@ double largest_of(const Dense& x) {
   return most;
 }
 
-// Of sums in float32, in another order, over a few layers. Some gradients are nothing but rounding,
-// as those of the biases of keys.
+// The tolerance is for float32 sums in another order over a few layers. Some gradients are only
+// rounding errors, such as those of the keys' biases.
 void check_learned(const Learned& got, const Learned& wanted) {
   REQUIRE(got.gradients.size() == wanted.gradients.size());
   double of_all = 0;
@@ -63,8 +63,8 @@ const OutFormat& csr(Sparsifier by) {
   return all.try_emplace(name, OutFormat::fused(std::move(by), Spec("csr"))).first->second;
 }
 
-// g with `linear` writing what its `relu` keeps, the relu passing it on, and both gradients there;
-// or the relu alone, from dense.
+// g in which `linear` writes the values that `relu` keeps as csr, relu passes them on, and both
+// gradients are csr; or only relu, from dense.
 Graph with_csr(const Graph& g, const std::string& linear, const std::string& relu, bool is_fused) {
   SparsityBuilder sb;
   sb.set_interm(relu, csr(KeepAll{})).set_interm_grad(relu, csr(SamePattern{}));

@@ -29,7 +29,7 @@ Ran ran(const Graph& g, const NamedValues<Tensor>& w, const NamedValues<Tensor>&
   return r;
 }
 
-// That the model computes the same by the same implementations when it was saved and loaded.
+// Checks that a saved and loaded model gives the same results with the same implementations.
 void check_round_trip(const Graph& dense, const SparsityBuilder& sb,
                       const NamedValues<Tensor>& in) {
   const TempDir dir;
@@ -108,7 +108,7 @@ TEST_CASE("formats that do not fit the graph are an error of the file") {
     save_weights(g, initial_weights(g, 1), dir / "m", true, {{formats_key, formats}});
     return load_sparsity(g, Checkpoint::open(dir / "m"));
   };
-  CHECK(error_of([&] { load("{"); }).empty());  // those of the graph are written
+  CHECK(error_of([&] { load("{"); }).empty());  // the formats of the graph are saved instead
   const Graph sparse =
       SparsityBuilder().set_weight("layers.0.*", by("relu"), Spec("csr")).sparse_graph(g);
   save_weights(sparse, initial_weights(g, 1), dir / "m", true, {{formats_key, "{"}});

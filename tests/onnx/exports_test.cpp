@@ -17,7 +17,7 @@ namespace {
 
 const std::string exports = STEN_SOURCE_DIR "/tests/onnx/models/";
 
-// The largest difference; infinite for what cannot be compared.
+// The largest difference; infinite if the tensors cannot be compared.
 double difference(const Dense& a, const Dense& b) {
   if (a.extents != b.extents || a.dtype() != DType::F32 || b.dtype() != DType::F32)
     return std::numeric_limits<double>::infinity();

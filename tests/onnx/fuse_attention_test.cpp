@@ -22,8 +22,8 @@ std::string number_of(std::string_view name, float x) {
   return pb::tensor(name, type_f32, {}, pb::bytes(9, pb::raw({x})));
 }
 
-// softmax(q k^T / 2) v of x [batch, tokens, 8] in 2 heads of 4 channels, q, k and v all being x.
-// `masking` makes "masked" of "scaled", and of the input "mask".
+// softmax(q k^T / 2) v with q = k = v = x [batch, tokens, 8] in 2 heads of 4 channels. `masking`
+// computes "masked" from "scaled" and the input "mask".
 OnnxImport attention_with(const std::vector<std::string>& masking,
                           const std::vector<std::string>& initializers, const std::string& mask) {
   const auto order = [](std::initializer_list<std::int64_t> axes) {
@@ -57,7 +57,8 @@ Index count_nodes(const Graph& g, std::string_view op) {
   return n;
 }
 
-// Of each query the keys that it sees: none after it, and of the second sequence the first 4 alone.
+// The visible keys of each query: none after the query, and only the first 4 in the second
+// sequence.
 Dense seen_by(Index batch, Index tokens) {
   Dense seen = Dense::zeros(DType::BOOL, {batch, 1, tokens, tokens});
   for (Index i = 0; i < seen.size(); ++i) {
@@ -95,7 +96,7 @@ TEST_CASE("fuse: where a score is replaced by a number so low that it is hidden,
         attention_with({pb::node("Where", "", {"mask", "scaled", "least"}, {"masked"})},
                        {number_of("least", least)},
                        pb::value("mask", type_bool, {"batch", "1", "tokens", "tokens"}));
-    // Beside -100 a score is not nothing.
+    // A score can matter beside -100.
     const bool is_low = least < -1e30F;
     CHECK(count_nodes(m.graph, "attention") == is_low);
     CHECK(count_nodes(m.graph, "softmax") == !is_low);

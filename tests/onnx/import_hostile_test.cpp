@@ -33,8 +33,8 @@ std::string hostile(const std::vector<std::string>& nodes,
   return pb::model(pb::graph(nodes, initializers) + port(11, "x") + port(12, "y"));
 }
 
-// Why it is refused, without the file's name; "" if it is not. Everything that is said is one line
-// of printable text.
+// The error without the file name; "" if the model is accepted. Every message is one line of
+// printable text.
 std::string why_not(const std::string& model) {
   const TempDir dir;
   const std::string path = dir.write("m.onnx", model);
@@ -177,7 +177,8 @@ TEST_CASE("import: constants that a small file only describes") {
   constexpr std::int64_t huge = std::int64_t{1} << 40;
   const std::string add = pb::node("Add", "", {"x", "c"}, {"y"});
   const std::string one = pb::tensor("one", 1, {}, pb::bytes(9, pb::raw<float>({1})));
-  // Whether it is refused or left for the run, the import takes no such memory.
+  // The import does not allocate this memory, whether the model is refused at import or at run
+  // time.
   (void)why_not(
       hostile({pb::node("ConstantOfShape", "", {"s"}, {"c"}), add}, {integers("s", {huge})}));
   (void)why_not(hostile({pb::node("Range", "", {"0", "n", "1"}, {"i"}),
@@ -227,7 +228,7 @@ TEST_CASE("import: constants are computed within a budget of the file, and only 
   nodes.push_back(pb::node("Add", "", {"x", "m40"}, {"y"}));
   CHECK(has(why_not(hostile(nodes, {square})),
             "(MatMul): the constants that the graph computes need more than 4.3 billion"));
-  // The shape of x, whose first extent is known only when it runs.
+  // The shape of x, whose first extent is known only at run time.
   for (const int doublings : {16, 26}) {
     nodes = {pb::node("Shape", "", {"x"}, {"d0"})};
     for (int i = 0; i < doublings; ++i)

@@ -36,11 +36,11 @@ using namespace sten;
 namespace fs = std::filesystem;
 namespace pb = sten::testing::onnx;
 
-// Cases that passed when this was written, by kind: a smaller number is an error.
+// Number of passed cases by kind; fewer are an error.
 const std::map<std::string, int> passed_before = {
     {"node", 785}, {"pytorch-converted", 81}, {"pytorch-operator", 30}, {"simple", 7}};
 
-// A case is what one test_data_set checks of a model.
+// A case is one test_data_set of a model.
 struct Counts {
   int cases = 0, passed = 0, refused = 0, failed = 0;
 };
@@ -52,8 +52,8 @@ Dense as_saved(Dense x, std::optional<DType> meant) {
   return x;
 }
 
-// A file of a TensorProto. sten has no reader of such files: as the only initializer of a model it
-// is a checkpoint's only tensor.
+// Reads a file with a TensorProto: as the only initializer of a model it becomes a checkpoint with
+// one tensor.
 struct SavedTensor {
   std::string name;  // may be empty
   Tensor value;
@@ -73,7 +73,7 @@ SavedTensor read_tensor(const TempDir& dir, const fs::path& path) {
 
 bool is_number(DType t) { return is_prunable(t); }
 
-// Elements of a float as double; bits are compared of everything else.
+// Float elements as double; other types are compared bitwise.
 std::vector<double> numbers(const Dense& x) {
   return with_float(x.dtype(), [&](auto bits) {
     std::vector<double> out;
@@ -83,7 +83,7 @@ std::vector<double> numbers(const Dense& x) {
   });
 }
 
-// Half the distance between two numbers is lost when a result is stored; two of them here.
+// A stored result loses up to half an ulp; the tolerance is twice that.
 double tolerance(DType t) {
   switch (t) {
     case DType::F16:
@@ -104,7 +104,7 @@ bool is_inexact(const std::string& model) {
   return model.find("window") != std::string::npos && model.ends_with("_expanded");
 }
 
-// Why `got` is not `wanted`; "" if it is.
+// The difference of `got` and `wanted`; "" if they agree.
 std::string difference(const Dense& got, const Dense& wanted, double least) {
   if (got.dtype() != wanted.dtype())
     return fmt::format("is {}, not {}", name_of(got.dtype()), name_of(wanted.dtype()));
@@ -125,8 +125,8 @@ std::string difference(const Dense& got, const Dense& wanted, double least) {
   return "";
 }
 
-// Whether a message says what sten does not have: operators by name, attributes, element types, or
-// what an operator does only when the model runs.
+// Whether a message names an unsupported feature: an operator, an attribute, an element type, or a
+// result known only at run time.
 bool names_what_is_missing(const std::string& message) {
   static const char* const refusals[] = {
       "sten does not have its operator", "sten does not know its attribute",
@@ -158,7 +158,7 @@ struct Loaded {
   NamedValues<Tensor> weights;
 };
 
-// Why the outputs are other ones; "" if they are not.
+// The difference of the outputs; "" if they agree.
 std::string run_case(const Loaded& l, const OnnxGraph& graph, const TempDir& dir,
                      const fs::path& data, double least) {
   const auto is_initializer = [&](std::string_view name) {
@@ -172,7 +172,7 @@ std::string run_case(const Loaded& l, const OnnxGraph& graph, const TempDir& dir
   std::size_t number = 0;
   for (const fs::path& path : files(data, "input")) {
     SavedTensor t = read_tensor(dir, path);
-    // By its name, else by its number.
+    // By name, otherwise by index.
     if (std::find(names.begin(), names.end(), t.name) == names.end() && number < names.size())
       t.name = names[number];
     ++number;

@@ -11,7 +11,7 @@ using namespace sten::testing;
 
 namespace {
 
-// The formula, from other operators; what is not seen gets a score that no other comes near.
+// Attention from primitive operators; hidden keys get a score far below all others.
 template <Operand T>
 T composed(const T& q, const T& k, const T& v, const std::type_identity_t<T>& hidden, Index heads) {
   const Shape s = q.shape();
@@ -24,7 +24,7 @@ T composed(const T& q, const T& k, const T& v, const std::type_identity_t<T>& hi
   return reshape(transpose(context, {0, 2, 1, 3}), s);
 }
 
-// What is hidden of keys, as it is added to scores, and as a mask.
+// Hidden keys as a bias and as a mask.
 struct Hidden {
   Tensor scores, mask;
 };
@@ -97,13 +97,13 @@ TEST_CASE(
     tape.backward(got, dy, true);
     tape.backward(wanted, dy);
     for (const int i : {0, 1, 2, 3}) CHECK(furthest(*a[i].grad(), *b[i].grad()) < 1e-5);
-    // Without a gradient of the bias the others are the same.
+    // Without the gradient of the bias, the other gradients are the same.
     Tape other;
     const Var p = other.parameter(q), y = attention(p, Var(k), Var(v), Var(bias), heads);
     other.backward(y, dy);
     CHECK(furthest(*p.grad(), *b[0].grad()) < 1e-5);
   }
-  // Rows of which nothing is left are those of softmax, without care of their own.
+  // Rows without a visible key follow from softmax, without special code.
   Dense none = Dense::zeros(DType::F32, {5, 1});
   none.values.mutate<float>()[2] = -INFINITY;
   const std::vector<float> y = floats(attention(q, k, v, none, heads).to_dense());
@@ -114,7 +114,7 @@ TEST_CASE("attention takes a scale of its own, and values of another width") {
   Dice dice(16);
   const Tensor q = normals(dice, {2, 5, 12}), k = normals(dice, {2, 7, 12}),
                v = normals(dice, {2, 7, 12}), wide = concat(std::vector<Tensor>{v, v}, 2);
-  // Two heads of 6 channels by 1 / sqrt(6), said and unsaid.
+  // Two heads of 6 channels with scale 1 / sqrt(6), explicit and by default.
   const Attributes said = Attributes().set("heads", 2).set("scale", 1 / std::sqrt(6.0));
   CHECK(
       same_bits(apply("attention", {q, k, v}, said).to_dense(), attention(q, k, v, 2).to_dense()));
@@ -158,15 +158,14 @@ TEST_CASE("where no key is seen, attention is 0 and nothing gets a gradient") {
   CHECK(floats(y.value().to_dense()) == none);
   CHECK(floats(q.grad()->to_dense()) == none);
   CHECK(floats(k.grad()->to_dense()) == none);
-  // Without any keys at all, too.
+  // Also without any keys.
   const Tensor empty = Dense::zeros(DType::F32, {1, 0, 4});
   CHECK(floats(attention(q.value(), empty, empty, 2).to_dense()) == none);
 }
 
 namespace {
 
-// Of one head, causal by its definition: query i of T sees key j <= S - T + i, where the mask does
-// not hide it.
+// One causal head by definition: query i of T sees key j <= S - T + i unless the mask hides it.
 std::vector<double> causal_by_definition(const Tensor& q, const Tensor& k, const Tensor& v,
                                          const std::vector<float>& bias,
                                          const std::vector<bool>& seen) {
@@ -208,7 +207,7 @@ double furthest_from(const std::vector<double>& wanted, const Tensor& got) {
 
 TEST_CASE("of causal attention a query sees no key after its own, and fewer queries are the last") {
   Dice dice(8);
-  // By products of matrices, and in panels.
+  // By matrix products, and in panels.
   struct Extents {
     Index tokens, keys;
   };

@@ -30,7 +30,7 @@ std::vector<std::int64_t> integers(const Tensor& x) {
 }
 std::vector<float> numbers(const Tensor& x) { return floats(cast(x, DType::F32).to_dense()); }
 
-// NaN in the same places, and else the same numbers.
+// NaN in the same elements, and equal values elsewhere.
 void check_same(const Tensor& got, const std::vector<float>& wanted) {
   const std::vector<float> v = numbers(got);
   REQUIRE(v.size() == wanted.size());
@@ -136,7 +136,7 @@ TEST_CASE("comparisons are BOOL, of every dtype, and NaN is neither more nor les
   CHECK(integers(less_or_equal(a, b)) == Integers{1, 1, 0, 0, 1});
   CHECK(integers(greater(a, b)) == Integers{0, 0, 1, 0, 0});
   CHECK(integers(greater_or_equal(a, b)) == Integers{0, 1, 1, 0, 1});
-  // Numbers that floats have not.
+  // Integers that float cannot represent.
   constexpr std::int64_t large = (std::int64_t{1} << 60) + 1;
   CHECK(integers(equal(of_integers({large}), of_integers({large - 1}))) == Integers{0});
   CHECK(integers(greater(of_integers({large}), of_integers({large - 1}))) == Integers{1});
@@ -167,7 +167,7 @@ TEST_CASE("where chooses elements of any dtype, all three repeated") {
   const Tensor chosen = where(c, of_integers({1, 2, 3}), of_integers({9}));
   CHECK(chosen.shape() == Shape{2, 3});
   CHECK(integers(chosen) == Integers{1, 2, 3, 9, 9, 9});
-  // The other one may be NaN.
+  // The unselected value can be NaN.
   check_same(where(of_integers({1, 0, 1}, DType::BOOL), floats_of({1, nan_value, infinity}),
                    floats_of({nan_value, 2, 3})),
              {1, 2, infinity});
@@ -196,7 +196,8 @@ TEST_CASE("a cast rounds to the nearest float, and truncates to integers") {
     const Tensor x = cast(floats_of({v}), t);
     return x.values()->as<std::uint16_t>()[0];
   };
-  // 1 + 2^-11 is as far from 1 as from 1 + 2^-10; the largest, beyond it, the least, and half of it.
+  // 1 + 2^-11 is a tie of 1 and 1 + 2^-10; then the largest value, overflow, the least value, and
+  // half of it.
   CHECK(halves(DType::F16, 1 + 1.0f / 2048) == 0x3c00);
   CHECK(halves(DType::F16, 1 + 3.0f / 2048) == 0x3c02);
   CHECK(halves(DType::F16, -65504) == 0xfbff);
@@ -212,7 +213,7 @@ TEST_CASE("a cast rounds to the nearest float, and truncates to integers") {
   CHECK(halves(DType::BF16, 0x1p-133f) == 1);
   CHECK(std::isnan(numbers(cast(floats_of({nan_value}), DType::F16))[0]));
   CHECK(std::isnan(numbers(cast(floats_of({nan_value}), DType::BF16))[0]));
-  // Every number of 16 bits comes back.
+  // Every 16-bit pattern survives the round trip.
   Dense all = Dense::zeros(DType::F16, {65536});
   for (Index i = 0; i < all.size(); ++i)
     all.values.mutate<std::uint16_t>()[i] = static_cast<std::uint16_t>(i);
@@ -239,7 +240,7 @@ TEST_CASE("the gradient of a cast has the dtype of what was cast, and integers h
   CHECK(numbers(*x.grad()) == std::vector<float>{3, 4});
   CHECK_FALSE(cast(x, DType::I64).wants_grad());
   CHECK_FALSE(less(x, x).wants_grad());
-  // A choice by a comparison of what has a gradient.
+  // where() with a comparison of a variable.
   Tape second;
   const Var y = second.parameter(floats_of({-1, 2}));
   second.backward(where(less(y, Var(floats_of({0}))), neg(y), scale(y, 3)), floats_of({1, 1}));

@@ -62,7 +62,7 @@ TEST_CASE("dropout drops the elements whose random numbers are below p and scale
     CHECK(y[i] == (random_uniform(11, i) >= 0.25 ? 4.0f : 0.0f));
   CHECK(equal(dropout(x, 0, 1), x));
   CHECK(floats(dropout(x, 1, 1).to_dense()) == std::vector<float>(20, 0));
-  // With a draw it is another mask, and the same for the same.
+  // Different draws give different masks; equal draws give equal masks.
   const auto draw = [](std::int64_t n) {
     Dense d = Dense::zeros(DType::I64, {});
     d.values.mutate<std::int64_t>()[0] = n;

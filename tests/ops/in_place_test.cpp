@@ -10,7 +10,7 @@ using namespace sten::testing;
 
 namespace {
 
-// In memory of its own, which those of Dense::of() borrow.
+// A copy in memory of its own; Dense::of() borrows its memory.
 Tensor owned(const Dense& x) { return scale(Tensor(x), 1); }
 Tensor four() { return owned(Dense::of({2, 2}, {-1, 2, -3, 4})); }
 std::vector<float> of(const Tensor& t) {
@@ -50,7 +50,7 @@ TEST_CASE("a tensor that is held by others, or borrowed, becomes a new one, and 
   CHECK(of(copy) == Floats{-1, 2, -3, 4});
   CHECK(of(x) == Floats{0, 2, 0, 4});
   Dense d = four().to_dense();
-  Tensor y = d;  // shares the values of d alone
+  Tensor y = d;  // only d shares the values
   scale_(y, 2);
   CHECK(d.values.as<float>()[0] == -1);
   const std::vector<float> mine{1, 2};
@@ -135,11 +135,11 @@ TEST_CASE("what the tape needs to go backwards is not written over") {
         "scale_: mul.grad needs the old value; scale() makes a new one");
   CHECK(of(h.value()) == Floats{-2, 4, -6, 8});
   Var y = add(w, w);
-  relu_(y);  // of which the tape keeps the result
+  relu_(y);  // the tape saves the result
   CHECK(has(error_of([&] { add_(y, Tensor(four())); }), "add_: relu.grad needs the old value"));
-  // A view of it is the same value.
+  // A view counts as the same value.
   CHECK(has(error_of([&] { relu_(View(h, 0, 0, 1)); }), "mul.grad needs the old value"));
-  // When the tape has gone back it needs nothing.
+  // After the backward pass nothing is saved.
   tape.backward(square, four());
   scale_(h, 3);
   CHECK(of(h.value()) == Floats{-6, 12, -18, 24});

@@ -155,7 +155,7 @@ TEST_CASE("gather takes what ids name along an axis, -1 being the last one") {
   CHECK(is(gather(x, whole({}, {-2})), {3, 2}, {0, 1, 2, 3, 4, 5}));
   CHECK(equal(gather(whole({5, 6, 7}), whole({2, 2})), whole({7, 7})));
   CHECK(gather(x, whole({0}, {}), 1).shape() == Shape{2, 0, 2});
-  // As csr, what a row has of it.
+  // The gathered elements, written as csr.
   const Tensor y = gather(x, whole({2, 0}), 1, OutFormat::fused(KeepAll{}, Spec("csr")));
   CHECK(y.layout() == "csr");
   CHECK(equal(y, gather(x, whole({2, 0}), 1)));

@@ -60,10 +60,10 @@ TEST_CASE("with ceil a last window begins in x or in the padding before it") {
   const Tensor x = line({1, 2, 3, 4, 5});
   CHECK(numbers_in(max_pool(x, window(2, 2))) == Numbers{2, 4});
   CHECK(numbers_in(max_pool(x, window(2, 2).set("ceil", 1))) == Numbers{2, 4, 5});
-  // A third window would begin behind x, in the padding.
+  // A third window would start after x, in the padding.
   const Attributes padded = window(2, 3).set("pads", List{1, 1}).set("ceil", 1);
   CHECK(numbers_in(max_pool(x, padded)) == Numbers{1, 4});
-  // Of the padding 1 counts, and nothing beyond it.
+  // One element of padding counts, and nothing after it.
   const Attributes mean = window(3, 3).set("pads", List{0, 1}).set("ceil", 1);
   CHECK(numbers_in(average_pool(line({3, 3, 3, 6}), mean)) == Numbers{3, 6});
   CHECK(numbers_in(average_pool(line({3, 3, 3, 6}), Attributes(mean).set("count-pads", 1))) ==

@@ -10,7 +10,7 @@ using namespace sten::testing;
 
 namespace {
 
-// |got - wanted| <= 2e-6 * terms: the products are sums of `terms` numbers around 1.
+// |got - wanted| <= 2e-6 * terms, because products sum `terms` values around 1.
 void check_near(const Tensor& got, const Dense& wanted, Index terms) {
   const Dense g = got.to_dense();
   REQUIRE(g.extents == wanted.extents);
@@ -26,7 +26,7 @@ struct Result {
   std::vector<Tensor> grads;
 };
 
-// f(vars) and the gradients of all that go in, from a gradient of y that is the same each time.
+// f(vars) and the gradients of all inputs, for a fixed gradient of y.
 template <class F>
 Result taped(F&& f, const std::vector<Tensor>& in) {
   Tape tape;

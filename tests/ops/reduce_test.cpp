@@ -90,7 +90,7 @@ TEST_CASE("kl-divergence is how far logits are from those wanted, at a temperatu
   const double apart = 0.25 * std::log(0.5) + 0.75 * std::log(1.5);
   CHECK(value(kl_divergence(x, wanted, targets({1, -100}))) == doctest::Approx(apart));
   CHECK(value(kl_divergence(wanted, wanted, targets({1, 0}), 3)) == doctest::Approx(0));
-  // At a temperature of 2 logits twice as large say the same, and four times as loudly.
+  // At temperature 2, doubled logits give the same divergence, and the loss is four times as large.
   CHECK(value(kl_divergence(tensor({2, 2}, {10, 10, 0, 1}),
                             tensor({2, 2}, {0, 2 * std::log(3.0F), 7, 7}), targets({1, -100}),
                             2)) == doctest::Approx(4 * apart));

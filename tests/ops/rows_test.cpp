@@ -51,7 +51,7 @@ TEST_CASE("log-softmax has the digits of what softmax rounds to 0") {
 TEST_CASE("layer-norm gives rows the mean beta and the deviation gamma") {
   const Tensor gamma = tensor({2}, {10, 100}), beta = tensor({2}, {1, 2});
   CHECK(near(layer_norm(tensor({2, 2}, {1, 3, 9, 5}), gamma, beta, 0), {2, 2}, {-9, 102, 11, -98}));
-  // The variance of numbers that are far from 0.
+  // The variance of values far from 0.
   CHECK(near(layer_norm(tensor({1, 2}, {100001, 100003}), gamma, beta, 0), {1, 2}, {-9, 102}));
   // (4 - 3) / sqrt(1 + 3).
   CHECK(near(layer_norm(tensor({1, 2}, {2, 4}), gamma, beta, 3), {1, 2}, {-4, 52}));

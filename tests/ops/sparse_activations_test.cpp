@@ -22,7 +22,7 @@ void check_alike_to(const Tensor& got, const Tensor& wanted, double most = 1e-6)
   REQUIRE(got.shape() == wanted.shape());
   CHECK(sten::testing::furthest(doubles(got), doubles(wanted)) <= most);
 }
-// At x's positions.
+// Compares at x's positions.
 void check_on_device(const Tensor& got, const Tensor& wanted, const Tensor& x) {
   CHECK(got.spec() == x.spec());
   CHECK(same_mask(got.stored(), x.stored()));
@@ -65,7 +65,7 @@ TEST_CASE("a linear layer takes csr x forwards and backwards, whatever else is s
             tape.backward(y, back);
             return std::vector<Tensor>{y.value(), *vx.grad(), *vw.grad(), *vb.grad()};
           };
-          // At w's positions, as a parameter's gradient.
+          // Compares at w's positions, as for a parameter's gradient.
           const auto wanted = walk(x.to_dense(), dy.to_dense(), OutFormat::dense());
           const auto all = walk(x, dy, OutFormat::dense()), some = walk(x, dy, positions("csr"));
           for (const std::size_t i : {0, 1, 2, 3}) check_alike_to(all[i], wanted[i]);
@@ -85,7 +85,7 @@ TEST_CASE("two layers with csr activations, nine of ten being 0, learn as dense 
     Tensor h, y;
     std::vector<Tensor> grads;
   };
-  // `first` is of the linear layer, `second` of the relu after it.
+  // first: formats of the linear layer; second: formats of the following relu.
   const auto step = [&](const Formats& first, const Formats& second, bool has_relu) {
     Tape tape;
     std::vector<Var> p;
@@ -100,8 +100,7 @@ TEST_CASE("two layers with csr activations, nine of ten being 0, learn as dense 
   const Step wanted = step(Formats::dense(), Formats::dense(), true);
   const Formats kept(OutFormat::fused(KeepAll{}, Spec("csr")), positions("csr")),
       back(OutFormat::dense(), OutFormat::fused(KeepAll{}, Spec("csr")));
-  // By a relu that writes csr; with its gradient in csr too; by a linear layer that writes csr; and
-  // by both.
+  // A relu that writes csr; with its gradient in csr too; a linear layer that writes csr; and both.
   for (const Step& got :
        {step(Formats::dense(), Formats(kept.out), true), step(Formats::dense(), kept, true),
         step(back, kept, true), step(relu_in("csr"), {}, false),

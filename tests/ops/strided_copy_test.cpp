@@ -83,7 +83,7 @@ TEST_CASE("concat joins along its axis and slice cuts from one") {
   CHECK(equal(slice(b, 1, 1, 2), tensor({2, 1}, {4, 6})));
   CHECK(equal(slice(counting({4, 2}), 0, 1, 3), tensor({2, 2}, {2, 3, 4, 5})));
   CHECK(slice(b, 0, 1, 1).shape() == Shape{0, 2});
-  // Without an end it goes to the last one.
+  // Without an end, the slice extends to the last element.
   CHECK(equal(apply("slice", {counting({4})}, Attributes().set("begin", 3)), tensor({1}, {3})));
 }
 

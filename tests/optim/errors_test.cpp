@@ -74,7 +74,7 @@ TEST_CASE("training that takes up its state goes on bit for bit") {
   const auto run = [&](auto optimizer) {
     Parameter p("w", registry().prune(x, spec, spec));
     for (int i = 0; i < 3; ++i) optimizer.step(p, x);
-    // As a checkpoint would: by name and bytes.
+    // As in a checkpoint: by name and bytes.
     Parameter q("w", registry().load(p.value.save()));
     for (const auto& [name, s] : p.state) q.state.emplace(name, registry().load(s.save()));
     for (int i = 0; i < 3; ++i) {
@@ -101,7 +101,7 @@ TEST_CASE("a strict program may not make the gradient of a sparse weight dense")
   CHECK(fault_of([&] { sgd.step(p, packed(g, "coo")); }) == Fault::check);
   CHECK(fault_of([&] { sgd.step(p, packed(g, "csr")); }) == Fault::check);
   CHECK(same_bits(p.value.to_dense(), after));
-  // Dense weights, and masked ones, take such gradients as they are.
+  // Dense and masked weights accept such gradients directly.
   Parameter dense(x), masked(packed(x, "masked"));
   sgd.step(dense, g);
   sgd.step(masked, g);

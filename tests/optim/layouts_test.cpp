@@ -12,7 +12,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Where everything but the values is in memory.
+// Addresses of all parts except the values.
 std::vector<const void*> positions(const Tensor& t) {
   std::vector<const void*> at;
   for (const Part& p : t.save().parts)
@@ -43,8 +43,8 @@ std::vector<Case> weights(Dice& dice, DType dtype, const Shape& shape) {
   return all;
 }
 
-// Four steps of all kinds of gradients are those of the reference at the positions that the weight
-// has, and leave the rest and the positions alone.
+// Four steps with all kinds of gradients equal the reference at the weight's positions; other
+// elements and the positions do not change.
 template <class O>
 void check_steps(Dice& dice, const O& optimizer, const Case& c) {
   Parameter p("w", c.weight);

@@ -32,7 +32,7 @@ TEST_CASE("a pruned weight comes back only where positions are selected anew") {
   CHECK(fresh.value.layout() == "masked");
   CHECK(floats(fresh.value.to_dense()) == std::vector<float>{4, 8, 0, 0});
   CHECK(ones_of(fresh.value.stored()) == std::vector<int>{1, 1, 0, 0});
-  // The momentum of what went is forgotten.
+  // The momentum of dropped positions is cleared.
   CHECK(momentum_of(fresh) == std::vector<float>{0, -8, 0, 0});
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("steps with and without a new selection are dense ones that the same m
       const Dense x = random_reals(dice, dtype, shape);
       Parameter p(registry().pack(x, by.select(x), layout));
       Reference want(p.value.to_dense());
-      // A small eps would give all that come back the same magnitude.
+      // A small eps would give all regrown weights the same magnitude.
       const AdamW adam({.rate = 0.3, .eps = 0.5});
       for (int step = 0; step < 6; ++step) {
         CAPTURE(step);
@@ -74,7 +74,7 @@ TEST_CASE("steps with and without a new selection are dense ones that the same m
         if (step % 3 == 2) {
           adam.step(p, g, Update::resparsify(by));
           want.step(adam.options, g);
-          // Where the two disagree by rounding, weights would differ: not in these numbers.
+          // Rounding differences would change the selection; these values have none.
           Dense updated = Dense::zeros(dtype, shape);
           for (Index i = 0; i < updated.size(); ++i) set_real(updated, i, want.w[i]);
           want.prune(by.select(updated));
@@ -90,7 +90,7 @@ TEST_CASE("steps with and without a new selection are dense ones that the same m
 
 TEST_CASE("a sparsifier that ranks by gradients gets this step's") {
   Parameter p(packed(f32({1, 4}, {1, 2, 3, 4}), "masked"));
-  // |w g| with what w becomes: 0.99 * 1, 2 * 0, 3 * 0, 3.9 * 10.
+  // |w g| with the updated w: 0.99 * 1, 2 * 0, 3 * 0, 3.9 * 10.
   Sgd({.rate = 0.01})
       .step(p, f32({1, 4}, {1, 0, 0, 10}), Update::resparsify(named("gradient:sparsity=0.5")));
   CHECK(ones_of(p.value.stored()) == std::vector<int>{1, 0, 0, 1});

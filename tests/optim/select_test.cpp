@@ -24,7 +24,7 @@ TEST_CASE("a weight that gets other positions keeps what it remembers of those t
   select_positions(p, sparsifier("magnitude:sparsity=0.5"), Spec("masked"));
   CHECK(floats(p.value.to_dense()) == std::vector<float>{8, 0, 7, 0, 0, 6, 0, 5});
   CHECK(floats(p.state.at("momentum").to_dense()) == std::vector<float>{1, 0, 3, 0, 0, 6, 0, 8});
-  // Into a layout that stores its values alone, and on from there.
+  // Changes to a layout that stores only values, then to others.
   select_positions(p, sparsifier("magnitude:sparsity=0.625"), Spec("csr"));
   CHECK(floats(p.value.to_dense()) == std::vector<float>{8, 0, 7, 0, 0, 6, 0, 0});
   CHECK(floats(p.state.at("momentum").to_dense()) == std::vector<float>{1, 3, 6});

@@ -35,12 +35,12 @@ TEST_CASE("the gradient of a sparse layer goes into a step as it is, and the wei
         adam.step(p, *gradient);
         want.step(adam.options, dense_gradient->as<Dense>(), &slots);
       }
-      // Adam makes much of rounding in a gradient near 0.
+      // Adam amplifies rounding errors of gradients near 0.
       const Dense after = p.value.to_dense();
       for (Index i = 0; i < after.size(); ++i)
         CHECK(std::abs(real_at(after, i) - want.w[i]) < 2e-3);
       CHECK(same_bits(after, masked_by(after, slots)));
-      // Padding is 0, else it could not be loaded.
+      // Padding is 0, or load() would refuse it.
       CHECK(same_bits(registry().load(p.value.save()).to_dense(), after));
     }
 }

@@ -74,7 +74,7 @@ TEST_CASE("attention is that of the formula, however activations lie and whoever
           CAPTURE(keys);
           CAPTURE(hides);
           AttentionExtents a{3, tokens, keys, 2, 4, 6, 0.4f};
-          // Of the second sequence nothing is seen, of the third the first keys alone.
+          // Of the second sequence no key is visible, of the third only the first keys.
           std::vector<std::uint8_t> seen(3 * keys, 1);
           std::fill_n(seen.begin() + keys, keys, 0);
           std::fill_n(seen.begin() + 2 * keys + 5, keys - 5, 0);
@@ -111,7 +111,7 @@ TEST_CASE("a bias of any sequences, heads and tokens is added to scores") {
     Dice dice(7);
     std::vector<float> bias(size_of(shape));
     for (float& x : bias) x = static_cast<float>(dice.normal());
-    // Of the last row the last keys are hidden.
+    // In the last row, the last keys are hidden.
     std::fill_n(bias.end() - 9, 9, -1e35f);
     a.bias = bias.data();
     Side y(ActivationLayout::panels, 12, 3 * tokens, 4);

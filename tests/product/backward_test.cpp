@@ -35,7 +35,7 @@ struct Case {
         linear(dice.below(2)),
         a(sparse_tensor(dice, normals(dice, {m, k}), spec)) {}
   std::string str() const { return fmt::format("{} {} {} {} {}", spec.str(), m, k, n, linear); }
-  // [features, n], or the other way round where tokens are rows.
+  // [features, n], or [n, features] if tokens are rows.
   Dense activations(Dice& dice, Index features) const {
     return normals(dice, linear ? Shape{n, features} : Shape{features, n});
   }
@@ -107,7 +107,8 @@ TEST_CASE("a gradient is the same from activations in any form") {
     const Dense dy = normals(dice, {11, n}), x = normals(dice, {23, n});
     const auto in_panels = [&, n = n](const Dense& features) {
       const Index rows = features.extents[0];
-      std::vector<float> out(panels_size(rows, n), NAN);  // beyond the last token it is anything
+      std::vector<float> out(panels_size(rows, n),
+                             NAN);  // values after the last token are undefined
       for (Index r = 0; r < rows; ++r)
         for (Index t = 0; t < n; ++t)
           out[(t / panel_width * rows + r) * panel_width + t % panel_width] =
@@ -206,7 +207,7 @@ TEST_CASE("a weight whose values change is multiplied with those it has, by any 
       sparse_transposed_linear(a, n, dy.values.as<float>().data(), dx.data());
       CHECK(product_bounds(true, a.to_dense(), x, n).violations(y) == 0);
       CHECK(product_bounds(true, transposed(a.to_dense()), dy, n).violations(dx) == 0);
-      // What is pruned stays 0 in every layout, fillers and padding too.
+      // Pruned elements stay 0 in every layout, including padding.
       a = Tensor::update(a, [&](Values& v) {
         for (float& w : v.mutate<float>()) w *= static_cast<float>(1 + dice.uniform());
       });

@@ -12,7 +12,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Activations in pairs, and the numbers that they hold.
+// Interleaved activations and their values.
 struct Bf16AttentionSide {
   Index features, tokens;
   Array<float> rows;  // [tokens, features]
@@ -69,8 +69,8 @@ struct Bf16AttentionCase {
     }
     return all > 0 ? sum / all : 0;
   }
-  // On one thread and on three. Weights and results are rounded to 2^-9 of themselves; values are
-  // below 5.
+  // On one thread and on three. Weights and results have a relative error of 2^-9; values are below
+  // 5.
   void check() const {
     Bf16AttentionSide y(a.heads * a.v_width, a.batch * a.tokens, 4), other = y;
     const int before = threads();
@@ -85,7 +85,7 @@ struct Bf16AttentionCase {
         REQUIRE(got[t * y.features + f] == again[t * y.features + f]);
         REQUIRE(std::abs(got[t * y.features + f] - wanted(t, f)) < 0.02);
       }
-    // Features that are not there are 0.
+    // Padding features are 0.
     const Interleaved p = y.in();
     for (Index t = 0; t < y.tokens; ++t)
       for (Index f = y.features; f < padded_features(y.features); ++f)
@@ -105,7 +105,7 @@ TEST_CASE("attention in pairs is that of the formula, wherever sequences and hea
           CAPTURE(width);
           CAPTURE(hides);
           AttentionExtents a{3, tokens, keys, 2, width, width + 1, 0.3f};
-          // Of the second sequence nothing is seen, of the third the first keys alone.
+          // Of the second sequence no key is visible, of the third only the first keys.
           std::vector<std::uint8_t> seen(3 * keys, 1);
           std::fill_n(seen.begin() + keys, keys, 0);
           std::fill_n(seen.begin() + 2 * keys + 5, keys - 5, 0);
@@ -124,7 +124,7 @@ TEST_CASE("a bias of any sequences, heads and tokens is added to scores of pairs
     Dice dice(7);
     std::vector<float> bias(size_of(shape));
     for (float& x : bias) x = static_cast<float>(dice.normal());
-    // Of the last row the last keys are hidden.
+    // In the last row, the last keys are hidden.
     std::fill_n(bias.end() - 9, 9, -1e35f);
     a.bias = bias.data();
     Bf16AttentionCase(a).check();

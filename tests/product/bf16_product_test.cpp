@@ -15,7 +15,7 @@ using namespace sten::testing;
 
 namespace {
 
-// A weight of which 16 * tiles rows share the features that they keep: 1 of `of` pairs; all if 1.
+// A weight in which 16 * tiles rows share the kept features: 1 of `of` pairs, or all if `of` is 1.
 Dense tiled_weight(Index rows, Index cols, Index tiles, Index of, DType dtype, Dice& dice) {
   Dense a = Dense::zeros(dtype, {rows, cols});
   std::vector<bool> keeps;

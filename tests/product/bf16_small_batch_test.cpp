@@ -19,13 +19,13 @@ namespace {
 
 using kernels::Bf16SmallBatchTable;
 
-// As many values in all windows of a chunk's columns.
+// Specs with the same number of values in every window of a chunk's columns.
 const std::vector<std::string> even_specs{"nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=32", "nmg:n=2,m=4,g=16",
                                           "nmg:n=1,m=10,g=12"};
 
 float rounded(float x) { return kernels::widen_bf16(kernels::round_to_bf16(x)); }
 
-// Activations in pairs, with NaN where nothing is meant.
+// Interleaved activations, with NaN in unused elements.
 struct SmallBatchCase {
   Index features, tokens;
   std::vector<float> x;  // [features, tokens]
@@ -124,7 +124,7 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
     const auto tiles = bf16_weight_tiles(a);
     const auto lanes = bf16_weight_lanes(a), far = bf16_weight_lanes(a, true);
     if (keep < 0.05 && !dense && !even) CHECK_FALSE(lanes->is_narrow);
-    // Sums of so many tokens, of blocks of `rows` rows, at the end of what there is.
+    // Results of blocks of `rows` rows in memory that ends with the last one.
     const Index parts = ceil_div(n, kernels::bf16_most_tokens);
     const auto check = [&](const char* what, Index tokens, auto&& multiply) {
       std::vector<float> y(m * n);
@@ -255,7 +255,7 @@ TEST_CASE("n:m:g with n > 1 in bfloat16 is widened as float32 kernels have it, o
         for (Index t = 0; t < width; ++t)
           wrong += rows[i * width + t] != (t < n ? rounded(c.x[i * n + t]) : 0);
       CHECK_MESSAGE(wrong == 0, kernels::name_of(isa), " ", k, " ", n);
-      // What is widened is multiplied strip by strip.
+      // The widened weight is multiplied strip by strip.
       std::vector<float> y(m * n);
       for (Index s = 0; s < order.slab_count(); ++s)
         for (Index b = 0; b < order.row_blocks; b += packed.unit) {
@@ -309,7 +309,7 @@ TEST_CASE("weights of bfloat16 and float16 are multiplied as their rounded value
     for (std::size_t i = 0; i < from.size(); ++i)
       bf16.mutate<std::uint16_t>()[i] = kernels::round_to_bf16(from[i]);
     CHECK(product_of(a.with_values(bf16), c) == product_of(a, c));
-    // Numbers of float16 that bfloat16 has too.
+    // Values that float16 and bfloat16 can represent.
     Values halves = Values::uninitialized(DType::F16, from.size()),
            floats = Values::uninitialized(DType::F32, from.size());
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -360,7 +360,7 @@ TEST_CASE("few tokens in bfloat16: results of every form, and what follows the p
         wrong += !(std::abs(y[place(i / n, i % n)] - wanted[i]) <= 1e-5f);
       CHECK_MESSAGE(wrong == 0, n, " ", static_cast<int>(layout));
     }
-    // In pairs, over what was there, padding too.
+    // Interleaved output over old values, including padding.
     std::fill_n(out.mutate(), out.size(), std::uint16_t{0x7fc0});
     bf16_small_batch_product(a, c.view(), InterleavedOut{m, n, out.mutate()},
                              InterleavedEpilogue{0.5f, bias.data(), residual.data(), relu});

@@ -122,7 +122,7 @@ TEST_CASE("products of csr as it lies agree with the reference on every ISA, at 
     std::vector<std::int32_t> numbers;
     for (std::int64_t e = 0; e < entries; ++e)
       numbers.push_back(static_cast<std::int32_t>(dice.below(b_rows)));
-    // Where the last row ends, less what lies between two.
+    // Up to the end of the last row, without the rest of its stride.
     const Index size = std::max<Index>(0, (count - 1) * stride + width);
     Fenced<std::int64_t> from(first), to(last);
     Fenced<std::int32_t> index(numbers);

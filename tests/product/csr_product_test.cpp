@@ -53,7 +53,7 @@ TEST_CASE("products of csr as it lies are those of dense, over slabs and panels,
       product(RowsOperand::transposed(transposed_b.values()->as<float>().data(), k), nullptr,
               whole);
       product(RowsOperand::of(of_b), nullptr, matmul(dense, Tensor(sparse_b.to_dense())));
-      // From a column on, turned.
+      // A range of columns of the transposed matrix.
       const Index col = n / 3;
       std::vector<float> transposed((n - col) * m);
       transposed_csr_product(entries, RowsOperand::of(at_b, n), col, n - col, transposed.data());

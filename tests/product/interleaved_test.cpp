@@ -12,7 +12,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Where activations of a form have a feature of a token.
+// Offset of a feature of a token in an activation layout.
 Index place_of(ActivationLayout layout, Index features, Index tokens, Index k, Index t) {
   switch (layout) {
     case ActivationLayout::features:
@@ -29,7 +29,7 @@ Index size_in(ActivationLayout layout, Index features, Index tokens) {
   if (layout == ActivationLayout::narrow_panel) return features * narrow_panel_width;
   return layout == ActivationLayout::panels ? panels_size(features, tokens) : features * tokens;
 }
-// As pairs.h says.
+// As pairs.h defines it.
 Index interleaved_offset(Index features, Index tokens, Index k, Index t) {
   const Index lanes = tokens <= narrow_panel_width ? narrow_panel_width : panel_width;
   return (t / lanes * (padded_features(features) / 2) + k / 2) * 2 * lanes + t % lanes * 2 + k % 2;

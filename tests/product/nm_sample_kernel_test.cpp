@@ -14,7 +14,7 @@ using kernels::panel_width;
 
 namespace {
 
-// Row blocks in a slab, as many strips as it happens.
+// Row blocks in a slab, with random numbers of strips.
 struct SampleCase {
   static constexpr Index slab_rows = 9;
   Index n, m, blocks, panels, strips = 0;

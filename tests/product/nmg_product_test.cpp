@@ -62,7 +62,7 @@ TEST_CASE("products of n:m:g are as exact as float32 allows, whatever shape and 
 
 namespace {
 
-// [features, tokens], row-major, as the form has it.
+// [features, tokens], row-major, in the given activation layout.
 std::vector<float> laid(ActivationLayout layout, Index features, Index tokens,
                         const std::vector<float>& x) {
   std::vector<float> out(layout == ActivationLayout::panels         ? panels_size(features, tokens)
@@ -104,7 +104,7 @@ TEST_CASE("products read and write every form, and finish what they write") {
     if (dice.below(3) == 0) e.scale = 0.5f;
     if (dice.below(2)) e.bias = bias.data();
     e.activation = std::array{Activation::none, Activation::relu, Activation::gelu}[dice.below(3)];
-    const Index adds = dice.below(3);  // nothing, something, or to what is there
+    const Index adds = dice.below(3);  // no residual, a residual, or the output as residual
     constexpr ActivationLayout forms[] = {ActivationLayout::features, ActivationLayout::tokens,
                                           ActivationLayout::panels, ActivationLayout::narrow_panel};
     const Index of = n <= narrow_panel_width ? 4 : 3;
@@ -289,7 +289,7 @@ TEST_CASE("row blocks become pairs where they share columns, whose infinities st
   Dice dice(9);
   const Format f{1, 2, 8};
   const Index m = 6, k = 128, n = 70;
-  // Columns of random rows are shared; those of the same row in every block are not.
+  // Random rows have shared columns; equal rows in all blocks have none.
   Dense alike = normals(dice, {m, k});
   for (Index i = 0; i < m * k; ++i)
     if ((i / k + i) % 2) alike.values.mutate<float>()[i] = 0;

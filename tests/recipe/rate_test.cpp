@@ -34,8 +34,8 @@ TEST_CASE("a piecewise schedule keeps a point's factor until the next one") {
   check_factors({.kind = "piecewise", .points = {{0, 2}}}, 2, {2, 2});
 }
 
-// torch.optim.lr_scheduler.LambdaLR with min((t + 1) / 2, 0.5 (1 + cos(pi (t - 2) / 4))): the
-// cosines are those of 0, 45, 90 and 135 degrees.
+// torch.optim.lr_scheduler.LambdaLR with min((t + 1) / 2, 0.5 (1 + cos(pi (t - 2) / 4))): cosines
+// of 0, 45, 90 and 135 degrees.
 TEST_CASE("a cosine begins after the warm-up and would end one step after the last") {
   const double root = 0.7071067811865476;
   check_factors({.kind = "cosine", .warmup = 2}, 6,
@@ -50,7 +50,7 @@ TEST_CASE("a rate that is rewound begins again at each stage") {
   const std::vector<Index> stages{3, 5};
   const double expected[] = {0.5, 0.5, 0.25, 0.5, 0.5, 0.5, 0.5, 0.25};
   for (Index t = 0; t < 8; ++t) CHECK(rate_factor(r, t, 8, stages) == expected[t]);
-  // Of as many steps as there are up to the next stage.
+  // Spans the steps up to the next stage.
   const RateRecipe cosine{.kind = "cosine", .rewind = true};
   CHECK(rate_factor(cosine, 4, 10, std::vector<Index>{0, 2, 6}) == doctest::Approx(0.5));
   CHECK(rate_factor(cosine, 8, 10, std::vector<Index>{0, 2, 6}) == doctest::Approx(0.5));

@@ -16,7 +16,7 @@ namespace {
 const std::string model = R"("model": {"kind": "mlp", "sizes": [64, 16, 10]})";
 const std::string data = R"("data": {"kind": "csv", "file": "d.csv"})";
 
-// A recipe of 400 steps with this beside what it needs.
+// A minimal recipe of 400 steps with additional keys.
 std::string with(const std::string& rest) {
   return R"({"schema": 1, )" + model + ", " + data + R"(, "steps": 400)" +
          (rest.empty() ? "" : ", ") + rest + "}";
@@ -30,7 +30,7 @@ Recipe parse(const std::string& json, const Overrides& set = {}) {
 }
 std::string error(const std::string& json, const Overrides& set = {}) {
   const std::string what = error_of([&] { parse(json, set); });
-  // What it begins with in all of them.
+  // The prefix of all messages.
   const std::string file = "/r/digits.json: ";
   return what.starts_with(file) ? what.substr(file.size()) : what;
 }
@@ -213,7 +213,7 @@ TEST_CASE("scale multiplies all numbers of steps") {
   CHECK(r.formats[0].begin == 2);
   CHECK(r.formats[0].end == 20);
   CHECK(r.evaluation.every == 5);
-  CHECK(r.checkpoint_every == 1);  // not 0, which would be none
+  CHECK(r.checkpoint_every == 1);  // 0 would disable checkpoints
   CHECK(r.log_every == 1);
   CHECK(to_json(parse_recipe(to_json(r), "/x/y.json")) == to_json(r));
   CHECK(to_json(parse(json, {"scale=1"})) == to_json(parse(json)));
@@ -396,7 +396,7 @@ TEST_CASE("--set changes, adds and takes away") {
   CHECK(parse(with(""), {"/optimizer/rate=1e-2"}).optimizer.rate == 0.01);
   CHECK(parse(with(""), {"name=true story"}).name == "true story");
   CHECK(parse(with(""), {"name=x=y"}).name == "x=y");
-  // A text that looks like a number; in a file it has to be a text.
+  // A string that looks like a number; in a file it has to be a string.
   CHECK(parse(with(""), {"data.label=3"}).data.label == "3");
   CHECK(error(with("\"name\": 3")) == "/name: is not a text");
   CHECK(parse(with(""), {"clip=1", "clip=2"}).clip == 2);
@@ -411,7 +411,7 @@ TEST_CASE("--set changes, adds and takes away") {
   CHECK(parse(with_entry(entry), {"sparsity.0=null"}).sparsity.empty());
   CHECK(parse(with(""), {"sparsity.0.target=b", "sparsity.0.sparsifier=relu"}).sparsity.size() ==
         1);
-  // Those of the command line are relative to where that was given.
+  // Paths of the command line are relative to the current directory.
   CHECK(parse(with(""), {"data.file=e.csv"}).data.file ==
         (std::filesystem::current_path() / "e.csv").string());
 }

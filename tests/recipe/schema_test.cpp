@@ -18,7 +18,7 @@ using namespace sten::testing;
 namespace {
 
 using Json = nlohmann::ordered_json;
-// By pointer: the kinds that have the key, empty for all.
+// By JSON pointer: the kinds that have the key, empty for all.
 using Keys = std::map<std::string, std::set<std::string>>;
 
 const std::filesystem::path recipes = std::filesystem::path(STEN_SOURCE_DIR) / "recipes";
@@ -52,7 +52,7 @@ class SchemaKeys {
       keys[pointer + "/" + key];
       walk(value, pointer + "/" + key);
     }
-    // What is not said to be known is refused.
+    // Unknown keys are refused.
     CHECK(at.value("additionalProperties", true) == false);
   }
   void walk_kinds(const Json& variants, const std::string& pointer) {

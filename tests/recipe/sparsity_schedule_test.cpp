@@ -80,7 +80,7 @@ TEST_CASE("gradual stages follow their formulas") {
   };
   check(gradual_sparsities("linear", 0.2, 0.8, 3), {0.4, 0.6, 0.8});
   check(gradual_sparsities("cubic", 0, 0.8, 2), {0.7, 0.8});
-  // Each stage keeps half of what the one before kept.
+  // Each stage keeps half of the previous stage's values.
   check(gradual_sparsities("exponential", 0, 0.875, 3), {0.5, 0.75, 0.875});
   check(iterative_sparsities(0.1, 0.45, 0.2), {0.1, 0.3, 0.45});
 }

@@ -11,7 +11,7 @@ using namespace sten;
 
 namespace {
 
-// The page is XML too, but for its first line.
+// Except for its first line, the page is XML.
 testing::Xml parse(const std::string& html) {
   const std::string first = "<!DOCTYPE html>\n";
   REQUIRE(html.starts_with(first));
@@ -61,7 +61,7 @@ TEST_CASE("names, notes, options and facts from hostile files are text in a page
   CHECK(xml.error == "");
   CHECK(xml.elements.at("script") == 1);
   CHECK(xml.elements.count("img") == 0);
-  CHECK(xml.elements.count("b") == xml.elements.at("span"));  // those of the totals
+  CHECK(xml.elements.count("b") == xml.elements.at("span"));  // the totals
   CHECK(has_text(xml, "a&b"));
   CHECK(has_text(xml, "<img src=x onerror=\"x\" '&amp;\\x1b]0;\\xff"));
 }

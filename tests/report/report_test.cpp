@@ -47,7 +47,7 @@ TEST_CASE("a spreadsheet takes no name for a formula, and numbers for numbers") 
   }
   CHECK(csv_line("\t=1").starts_with("\"'\t=1\","));
   CHECK(csv_line("=HYPERLINK(\"x\")").starts_with("\"'=HYPERLINK(\"\"x\"\")\","));
-  // As cells of their own they would begin with it.
+  // Split at the separator, the second cell would start with "=".
   CHECK(csv_line("a,=1").starts_with("\"a,=1\","));
   CHECK(csv_line("a;=1").starts_with("\"a;=1\","));
   CHECK(csv_line("a\t=1").starts_with("\"a\t=1\","));

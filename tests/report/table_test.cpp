@@ -49,7 +49,7 @@ std::size_t characters(const std::string& s) {
   return n;
 }
 
-// Of the table's lines, without notes.
+// Width of the table's lines, without notes.
 std::size_t width_of(const std::string& text, std::size_t notes) {
   std::vector<std::string> lines = rows_of(text);
   std::size_t most = 0;
@@ -117,7 +117,7 @@ TEST_CASE("names that have to fit stay apart") {
     for (const char* part : {"attention.self.key", "attention.self.query", "output.dense"})
       names.push_back(std::string("bert.encoder.layer.") + layer + "." + part + ".weight");
   CHECK(short_names(names, 60) == names);
-  // What all share goes first.
+  // A common prefix is removed first.
   CHECK(short_names(names, 31)[0] == "…0.attention.self.key.weight");
   CHECK(short_names(names, 26)[0] == "…0.attention.self.key…");
   for (const std::size_t width : {26, 20, 16, 14}) {

@@ -17,7 +17,7 @@ using namespace sten;
 
 namespace {
 
-// What the shell makes of it: what it prints.
+// The output of the command in a shell.
 std::string said(const std::string& command, const Placeholders& values) {
   const TempDir dir;
   const std::string line = "{ " + fill_in(command, values) + "\n} >'" + (dir / "said") + "'";
@@ -105,7 +105,7 @@ TEST_CASE("what a command started ends with us, though we are killed") {
   const TempDir dir;
   const pid_t us = fork();
   if (us == 0) {
-    // The shell ends at the first signal; what it started ignores all that can be ignored.
+    // The shell ends at the first signal; its children ignore every signal that can be ignored.
     run_command("(trap '' TERM HUP INT; sleep 60) & (trap '' TERM; sleep 60) & echo $! > '" +
                     (dir / "pid") + "'; wait",
                 0);
@@ -126,7 +126,7 @@ TEST_CASE("what a command started ends with us, though we are killed") {
   CHECK(group != getpgid(0));
   kill(us, SIGKILL);
   waitpid(us, nullptr, 0);
-  // Its parent is gone; in a container nobody may take note of a process that has ended.
+  // Its parent is gone, and in a container the ended process may never be reaped.
   const auto gone = [&] {
     std::ifstream stat("/proc/" + std::to_string(started) + "/stat");
     const std::string text{std::istreambuf_iterator<char>(stat), {}};

@@ -200,7 +200,7 @@ TEST_CASE("of the layers of a head only the last one is an output head") {
   CHECK(heads({{"decode_head.linear_c.0.proj", {256, 32}},
                {"decode_head.linear_fuse", {256, 1024, 1, 1}},
                {"decode_head.classifier", {150, 256, 1, 1}}}) == Names{"decode_head.classifier"});
-  // Side by side, since no result of one fits the next one.
+  // Side by side, because no result fits the input of another.
   CHECK(heads({{"head.cls.0", {91, 256, 3, 3}}, {"head.cls.1", {91, 512, 3, 3}}}) ==
         Names{"head.cls.0", "head.cls.1"});
   CHECK(heads({{"bbox_predictor.layers.0", {256, 256}}, {"bbox_predictor.layers.1", {4, 256}}}) ==

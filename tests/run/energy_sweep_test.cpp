@@ -16,7 +16,7 @@ TEST_CASE(
     CAPTURE(axis);
     o.axis = axis;
     Outcome out = sweep_energy(o);
-    // Energies by sparsity of the unstructured ones, by n:m and by n:m:g of the others.
+    // Energies by sparsity (unstructured), by n:m, and by n:m:g.
     std::map<std::string, double> of;
     std::map<double, double> unstructured;
     std::map<std::string, double> sparsity;

@@ -40,7 +40,7 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
       const std::string name = layouts[l].name;
       CAPTURE(name);
       std::optional<Index> expected;
-      if (name == "nm" || name.starts_with("nmg")) {  // nmgv has no numbers that are found
+      if (name == "nm" || name.starts_with("nmg")) {  // parameters of nmgv are not searched
         for (const Pattern& p : held)
           if (p.layout().is(name)) {
             const auto size = packed(p.layout().str());
@@ -51,7 +51,7 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
       }
       CHECK(bytes[l] == expected);
     }
-    // What takes least has these bytes, and holds all of it.
+    // The smallest layout has these bytes and holds the whole tensor.
     const Index dense = x.size() * x.values.width();
     const Spec smallest =
         smallest_layout({Spec("dense"), dense}, {x.values.width(), positions}, held);
@@ -59,7 +59,7 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
         bytes, {}, [](const auto& b) { return b.value_or(std::numeric_limits<Index>::max()); });
     CHECK(static_cast<Index>(registry().pack(x, kept, smallest).bytes()) == std::min(dense, least));
     CHECK((least < dense || smallest.is("dense")));
-    // Of equals the one that it has.
+    // Among equal sizes, its own layout.
     const Spec own = Spec::parse("coo:dims=1.0");
     CHECK(smallest_layout({own, least}, {x.values.width(), positions}, held) == own);
   };

@@ -18,7 +18,7 @@ using namespace sten::testing;
 
 namespace {
 
-// $STEN_CACHE is that directory while it lives.
+// Sets $STEN_CACHE to a directory until the end of the scope.
 class CacheIn {
  public:
   explicit CacheIn(const std::string& directory) {

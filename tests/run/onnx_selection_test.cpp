@@ -30,7 +30,7 @@ std::string graph_of(const std::vector<std::string>& nodes, const std::vector<st
   return pb::graph(nodes, tensors) + pb::inputs({float_value("x")}) + pb::outputs(values);
 }
 
-// The names of those that are left alone for this reason.
+// The names that are skipped for this reason.
 std::vector<std::string> left(const std::string& path, SkipReason reason) {
   const Checkpoint c = Checkpoint::open(path);
   const std::vector<SkipReason> why = skip_reasons(c);
@@ -83,14 +83,14 @@ TEST_CASE("onnx selection: the last product before an output is a head") {
   // Each output has one.
   CHECK(heads(graph_of({product("x", "w1", "a"), product("a", "w2", "y"), product("a", "w3", "z")},
                        {"w1", "w2", "w3"}, {"y", "z"})) == Names{"w2", "w3"});
-  // Nothing is known of a graph without outputs, nor of a product that nothing takes.
+  // A graph without outputs has no known head, nor has a product without consumers.
   CHECK(heads(graph_of({product("x", "w1", "a")}, {"w1"}, {})).empty());
   CHECK(heads(graph_of({product("x", "w1", "a"), product("x", "w2", "y")}, {"w1", "w2"}, {"y"})) ==
         Names{"w2"});
   // Keys of a cache are an output, and go into attention too.
   CHECK(heads(graph_of({product("x", "k", "key"), product("x", "key", "a"), product("a", "w", "y")},
                        {"k", "w"}, {"y", "key"})) == Names{"w"});
-  // The last layer of a network that ends in a residual is a layer like the others.
+  // The last layer of a network that ends in a residual is not a head.
   CHECK(heads(graph_of({product("x", "w1", "a"), product("a", "w2", "b"),
                         pb::node("Add", "", {"b", "a"}, {"c"}),
                         pb::node("LayerNormalization", "", {"c", "s"}, {"y"})},
@@ -131,7 +131,7 @@ TEST_CASE("onnx selection: subgraphs are parts of the graph") {
   CHECK(heads(graph_of({pb::node("Loop", "", {"n", "c", "x"}, {"z"}, graph_attribute("body", body)),
                         product("z", "head", "y")},
                        {"step", "head"}, {"y"})) == Names{"head"});
-  // As deep as a file may nest them.
+  // The maximum nesting of a file.
   std::string deep = branch("y");
   for (int k = 0; k < 20; ++k)
     deep = pb::bytes(1, pb::node("If", "", {"c"}, {"y"}, graph_attribute("then_branch", deep))) +
@@ -148,7 +148,7 @@ TEST_CASE("onnx selection: copies of an embedding, and weights behind Identity a
       pb::tensor("head", 1, {2, 3}, pb::bytes(9, pb::raw<float>({1, 3, 5, 2, 4, 6})));
   const std::string table =
       pb::tensor("table", 1, {3, 2}, pb::bytes(9, pb::raw<float>({1, 2, 3, 4, 5, 6})));
-  // Its result goes into a product, so that the graph alone does not call it a head.
+  // Its result is an input of a product, so the graph does not mark it as a head.
   const std::string path =
       dir.write("m.onnx", pb::model(pb::graph({pb::node("Gather", "", {"table", "x"}, {"a"}),
                                                product("a", "head", "b"), product("b", "w", "y")},

@@ -11,7 +11,7 @@ using namespace sten::testing;
 
 namespace {
 
-// What pruning to a structure leaves of noise.
+// Noise pruned to a structure.
 Dense pruned(Dice& dice, const Shape& shape, const char* sparsifier) {
   Dense x = Dense::zeros(DType::F32, shape);
   const auto v = x.values.mutate<float>();

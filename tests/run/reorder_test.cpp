@@ -39,7 +39,7 @@ Dense counted(Index n) {
   return x;
 }
 
-// Of a bias that counted from 0.
+// The order of a bias whose elements counted from 0.
 std::vector<Index> order_in(const Dense& bias) {
   const Dense as_float = as(DType::F32, bias);
   const auto v = as_float.values.as<float>();
@@ -52,7 +52,8 @@ std::string element(const Dense& x, Index i) {
       as_text(std::span(x.values.bytes().data() + static_cast<std::size_t>(i) * w, w)));
 }
 
-// The elements that `after` keeps are those of `before`, row rows[r] and column columns[c] of it.
+// Whether the elements that `after` keeps are those of `before` at row rows[r] and column
+// columns[c].
 bool is_moved(const Dense& after, const Dense& before, const std::vector<Index>* rows,
               const std::vector<Index>* columns, bool may_be_zero) {
   const Index width = after.extents[1];

@@ -19,7 +19,7 @@ struct EveryKth {
   bool keep(float, Index i) const { return i % k == 0; }
 };
 
-// What has a score above 0.
+// Keeps values with a score above 0.
 struct AboveZero {
   static constexpr const char* name = "user-above-zero";
   static constexpr bool needs_scores = true;

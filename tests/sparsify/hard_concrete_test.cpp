@@ -50,7 +50,7 @@ TEST_CASE("derivatives of gates and of their penalty are those of differences") 
       CAPTURE(a);
       CAPTURE(u);
       const double z = hard_concrete::sample(a, u).z;
-      // At the very ends of what is clamped there is none.
+      // The derivative does not exist at the ends of the clamped range.
       if (std::abs(z - 0.5) == 0.5 || std::abs(std::abs(z - 0.5) - 0.5) > 1e-3)
         CHECK(hard_concrete::sample(a, u).by_a ==
               doctest::Approx(slope_of([&](double b) { return hard_concrete::sample(b, u).z; }, a))

@@ -37,7 +37,7 @@ Mask naive(const Dense& x, double sparsity) {
   return m;
 }
 
-// Any numbers, or only a few different ones, of both signs; no NaN, which has no magnitude.
+// Random values, or few distinct ones of both signs; no NaN, which has no magnitude.
 Dense numbers_of(Dice& dice, DType dtype, Shape shape, bool tied) {
   Dense x = any_bits(dice, dtype, std::move(shape));
   with_float(dtype, [&]<class E>(E) {

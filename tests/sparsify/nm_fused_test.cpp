@@ -10,7 +10,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Without the way for all lines at once.
+// Without the implementation for all rows at once.
 struct BlockByBlock {
   static constexpr const char* name = "user-block-by-block";
   NmMagnitude rule;
@@ -62,7 +62,7 @@ Index number_at(const std::uint8_t* line, Index bit, Index width) {
   return v;
 }
 
-// Whether `t` holds, block by block, what the mask keeps and else its lowest free positions.
+// Whether each block of `t` holds the mask's elements, padded with the lowest free positions.
 bool holds(const Nm& t, const Dense& x, const Mask& keep) {
   const MatrixView v = MatrixView::of(t.extents, t.dims, t.axis == 0);
   const Index width = std::bit_width(static_cast<std::uint64_t>(t.m - 1)),

@@ -27,13 +27,13 @@ struct EveryThird {
   bool keep(float, Index i) const { return i % 3 == 0; }
 };
 
-// Above 1 in the precision it is given.
+// Keeps values above 1 in their own precision.
 struct AboveOne {
   static constexpr const char* name = "above-one";
   bool keep(auto v, Index) const { return v > 1; }
 };
 
-// The first value of each block and every one that is larger.
+// Keeps the first value of each block and every larger one.
 struct FirstAndLarger {
   static constexpr const char* name = "first-and-larger";
   Index size = 3;
@@ -50,7 +50,7 @@ struct DownFirst : FirstAndLarger {
   Dims dims;
 };
 
-// Keeps what is above the mean.
+// Keeps values above the mean.
 struct AboveMean {
   static constexpr const char* name = "above-mean";
   Mask select(const Dense& x, const Hints&) const {

@@ -34,7 +34,7 @@ TEST_CASE("threshold drops what is smaller in magnitude and keeps what is equal"
 }
 
 TEST_CASE("the threshold is rounded to the precision in which a value is ranked") {
-  // As float 0.1 is a little larger than 0.1.
+  // 0.1 as float is slightly larger than 0.1.
   const float at = 0.1f;
   const Dense x = Dense::of({3}, {at, std::nextafter(at, 0.0f), std::nextafter(at, 1.0f)});
   CHECK(ones_of(select(x, "threshold:at=0.1")) == std::vector<int>{1, 0, 1});

@@ -52,7 +52,7 @@ TEST_CASE("noise is standard normal") {
     square += e * e / n;
     within += std::abs(e) < 1;
   }
-  // Four standard deviations of each.
+  // Four standard deviations.
   CHECK(std::abs(mean) < 4 / std::sqrt(double{n}));
   CHECK(std::abs(square - 1) < 4 * std::sqrt(2.0 / n));
   CHECK(within == doctest::Approx(0.6827 * n).epsilon(0.01));

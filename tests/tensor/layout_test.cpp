@@ -51,7 +51,7 @@ Stored example() {
   return save(Sample::pack(Dense::of({2}, {1, 2}), Mask::all({2}), Spec::parse("sample:k=1")));
 }
 
-// What loading says about the example after a change.
+// The error when the example is loaded after a change.
 template <class F>
 std::string after(F change) {
   Stored s = example();

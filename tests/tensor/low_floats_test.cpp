@@ -22,7 +22,7 @@ TEST_CASE("a number of 16 bits is the one nearest to itself, and of two the even
       wrong += !std::isnan(kernels::decode_f16_bits(round_to_f16(x)));
     else
       wrong += round_to_f16(x) != bits;
-    if ((h & 0x7fff) >= 0x7bff) continue;  // the largest, and what is beyond
+    if ((h & 0x7fff) >= 0x7bff) continue;  // the largest value and beyond
     const float next = kernels::decode_f16_bits(static_cast<std::uint16_t>(h + 1));
     const float middle = (x + next) / 2;  // exact
     wrong += round_to_f16(middle) != (h % 2 == 0 ? h : h + 1);

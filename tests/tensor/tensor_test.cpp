@@ -21,7 +21,7 @@ TEST_CASE("a tensor's values are written over where nobody else holds them") {
     const Dense values = x.as<Dense>();
     CHECK(!x.overwrite(fill));
   }
-  // What was computed from it is gone.
+  // The derived value is gone.
   CHECK(*x.derived().get<int>([] { return 1; }) == 1);
   CHECK(x.overwrite(fill));
   CHECK(*x.derived().get<int>([] { return 2; }) == 2);

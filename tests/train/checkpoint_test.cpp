@@ -30,7 +30,7 @@ void check_goes_on(const TempDir& dir, const Recipe& r, Index at) {
   while (!whole->is_done()) whole->step();
   for (Index i = 0; i < at; ++i) first->step();
   second->restore(through_files(dir, *first).state);
-  // With scores, that of the last step's computation.
+  // With scores, the sparsity is that of the last step's computation.
   if (r.sparsity.empty() || !r.sparsity[0].scores) CHECK(second->sparsity() == first->sparsity());
   while (!second->is_done()) second->step();
   CHECK(bits_of(second->state()) == bits_of(whole->state()));
@@ -96,7 +96,7 @@ TEST_CASE("what brings accuracy back goes on from files bit for bit, too") {
         r.sparsity[0].mask.end = 9;
         r.ema = ema;
         check_goes_on(dir, r, 5);
-        // The best are what was measured, not what is trained.
+        // The best weights are those that were evaluated, not those that are trained.
         const auto t = trainer_of(r);
         for (int i = 0; i < 4; ++i) t->step();
         RunManifest record;
@@ -111,7 +111,7 @@ TEST_CASE("what brings accuracy back goes on from files bit for bit, too") {
   r.model.dropout = 0.2;
   r.label_smoothing = 0.1;
   check_goes_on(dir, r, 3);
-  // Calibrated when it has gone on.
+  // Calibrated after it has continued.
   r.sparsity = {sparse("bert.encoder.*.dense.weight", "nmg:n=1,m=4,g=4")};
   r.sparsity[0].schedule.begin = 4;
   r.sparsity[0].calibration = {{.method = "admm", .rows = 16, .scope = "local"}};

@@ -8,7 +8,7 @@ using namespace sten;
 
 namespace {
 
-// Logits whose largest are at these classes; -1: at none but the first.
+// Logits with maxima at these classes; -1: the first class.
 Dense logits_of(Shape shape, const std::vector<Index>& best, Index classes) {
   shape.push_back(classes);
   Dense x = Dense::zeros(DType::F32, shape);
@@ -27,7 +27,7 @@ Dense labels_of(Shape shape, const std::vector<std::int64_t>& y) {
 TEST_CASE("macro F1 is a mean over the classes that there are") {
   const F1Scorer scorer({"a", "b", "c", "never"});
   CHECK(scorer.kind() == F1Kind::classes);
-  // a: 1 of 2 found, and 1 more; b: none; c: predicted alone.
+  // a: 1 of 2 found, and 1 false positive; b: none found; c: only predicted.
   const Dense x = logits_of({5}, {0, 1, 0, 2, 3}, 4),
               y = labels_of({5}, {0, 0, 1, 1, ignored_label});
   const auto f1 = f1_of(scorer.counts(x, y));
@@ -41,7 +41,7 @@ TEST_CASE("entities are found whole or not at all") {
   const std::vector<std::string> tags{"B-P", "I-P", "O", "B-Q", "I-Q"};
   const F1Scorer scorer(tags);
   CHECK(scorer.kind() == F1Kind::entities);
-  // As conlleval and seqeval count: what an I- begins is an entity, and a row ends one.
+  // As conlleval and seqeval count: an I- tag can start an entity, and the end of a row ends one.
   const auto count = [&](const std::vector<std::int64_t>& y, const std::vector<Index>& got,
                          Index row) {
     const Index n = std::ssize(y);

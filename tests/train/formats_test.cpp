@@ -65,7 +65,7 @@ TEST_CASE("a value that is stored in csr without its zeros trains as a dense one
 TEST_CASE("a format of a recipe holds from its begin on, before its end") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
-  r.optimizer.rate = 1e-30;  // so that steps differ by their rows alone
+  r.optimizer.rate = 1e-30;  // so that only rows distinguish steps
   const std::vector<double> plain = losses(r);
   FormatRecipe f = format("intermediate", "layers.1", 3, 5);
   f.external = Spec::parse("threshold:at=1e9");  // nothing stays
@@ -181,7 +181,7 @@ TEST_CASE(
   CHECK(losses(r) == plain);
   std::swap(r.formats[0].inline_by, r.formats[0].external);
   CHECK(losses(r) == plain);
-  // Of one that is in csr, as relu leaves it, the gradient elsewhere is not needed.
+  // For a csr intermediate, as relu writes it, the gradient is needed only at its positions.
   FormatRecipe value = format("intermediate", "layers.1.relu");
   value.inline_by = Spec("relu");
   value.temporary = value.layout = Spec("csr");

@@ -41,7 +41,7 @@ void check_images(const std::string& name, const std::string& layout = {}) {
     furthest = std::max(furthest, std::abs(got - wanted) / wanted);
   }
   if (other) MESSAGE(name << ": " << furthest);
-  // Of the forward pass alone: norms of few values have few digits.
+  // Forward pass only: normalizing few values amplifies rounding errors.
   const bool is_still = recipe.optimizer.rate < 1e-6;
   CHECK(furthest < (is_still ? 5e-4 : 1e-4));
   if (is_short()) return;

@@ -21,7 +21,7 @@ using namespace sten::testing;
 
 namespace {
 
-// make_bert_onnx.py writes it: the BERT of small_bert() with other weights.
+// Written by make_bert_onnx.py: the BERT of small_bert() with other weights.
 const std::string exported = STEN_SOURCE_DIR "/tests/train/bert.onnx";
 
 Recipe of_file(Recipe r, const std::string& file) {
@@ -63,7 +63,7 @@ std::string port(int field, std::string_view name, std::initializer_list<std::in
   return onnx::bytes(field, onnx::bytes(1, name) + onnx::bytes(2, onnx::bytes(1, tensor)));
 }
 
-// small_mlp() with these weights in ONNX, where matrices are [in, out].
+// small_mlp() with these weights as ONNX, where matrices are [in, out].
 std::string mlp_file(const NamedValues<Tensor>& w, std::int64_t batch = -1) {
   std::vector<std::string> nodes, tensors;
   std::string x = "x";
@@ -115,7 +115,7 @@ TEST_CASE("a BERT that PyTorch exported has the losses of the same BERT by its c
   Recipe r = small_bert(dir);
   r.model.weights = exported;
   r.steps = 12;
-  r.optimizer.rate = 0.002;  // AdamW makes noise of gradients that are 0 as large as others
+  r.optimizer.rate = 0.002;  // AdamW amplifies the noise of gradients that are 0
   check_alike(r, of_file(r, exported), 1e-5);
   r.accumulate = 2;
   r.clip = 0.5;
@@ -150,7 +150,7 @@ TEST_CASE("trained weights take their places in the ONNX model, and in files [ou
   };
   same(p.dir / "trained.onnx");
   same(p.dir / "trained.safetensors");
-  // What other programs made of the file has its matrices as it has them; one of them is square.
+  // A file of another program keeps the orientation of its matrices; one of them is square.
   GraphParts transposed = g.parts();
   NamedValues<Tensor> values = trained;
   for (Weight& w : transposed.weights) {
@@ -181,7 +181,7 @@ TEST_CASE("arrays go to the inputs that they are named for, and labels may be a 
                    {"attention_mask", dir.write("mask.npy", integers_file(shape, ones))},
                    {"token_type_ids", dir.write("types.npy", integers_file(shape, zeros))}};
   const auto trainer = trainer_of(r);
-  // 8 rows of 6, of which a third counts.
+  // 8 rows of 6 tokens, a third of which count.
   const TrainStep first = trainer->step();
   CHECK(first.predictions == 16);
   CHECK(std::abs(first.loss - std::log(11)) < 1);

@@ -18,7 +18,7 @@ Dense list_of_numbers(const std::vector<std::int64_t>& v) {
   return x;
 }
 
-// What the model makes of one head: reshaped by a shape that is computed from its input's.
+// A head of a model: a reshape whose shape is computed from the input's.
 GraphParts movements() {
   const auto axis = [](Index a) { return Attributes().set("axis", a); };
   return {{"x"},
@@ -70,7 +70,7 @@ TEST_CASE("a value is there until the last use of it or of its views") {
                  {"b", "relu", {"a"}},
                  {"c", "relu", {"b"}},
                  {"y", "relu", {"c"}}}) == 800);
-  // The same, through views that take nothing.
+  // The same through views, which take no memory.
   CHECK(passing({{"a", "relu", {"x"}},
                  {"v", "reshape", {"a"}, flat},
                  {"b", "relu", {"v"}},

@@ -21,7 +21,7 @@ TEST_CASE("each layer sees what the pruned layers before it make, and what the d
       [](const std::string& name) { return name.starts_with("bert.encoder.layer."); }, true,
       [&](const std::string& name, const InputStatistics& inputs) {
         order.push_back(name);
-        // Of q, k and v, which take one value, the same.
+        // q, k and v share one input.
         if (name.ends_with("layer.0.attention.self.key.weight")) CHECK_FALSE(inputs.has_cross());
         if (name.ends_with("layer.1.attention.self.key.weight")) CHECK(inputs.has_cross());
         if (name == last) of_last = inputs;
@@ -32,7 +32,7 @@ TEST_CASE("each layer sees what the pruned layers before it make, and what the d
   CHECK(order.size() == 12);
   CHECK(order.back() == last);
   CHECK(result.positions == 2 * 6 + 2 * 9);
-  // What the node before the last layer makes, when all of the graph runs.
+  // The input of the last layer, when the whole graph runs.
   GraphParts parts = g.parts();
   const std::string before = g.find_node("bert.encoder.layer.1.output.dense")->inputs[0];
   parts.outputs = {before};

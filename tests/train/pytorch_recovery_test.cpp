@@ -17,7 +17,7 @@ namespace {
 
 const std::string recovery_file = STEN_SOURCE_DIR "/tests/train/pytorch_recovery.json";
 
-// With the weights that the recipe begins with at another seed.
+// The recipe's initial weights with another seed.
 std::string teacher_of(Recipe r, std::uint64_t seed, const std::string& file) {
   r.distillation.reset();
   r.seed = seed;

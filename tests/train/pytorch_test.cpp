@@ -25,10 +25,10 @@ Json reference() {
   return Json::parse(in);
 }
 
-// The run of that name; paths in its recipe begin at the file.
+// The recipe of a run; its paths are relative to the file.
 Recipe recipe_of(const Json& run) { return parse_recipe(run.at("recipe").dump(), reference_file); }
 
-// The perceptron as a user writes it.
+// The MLP as user code.
 struct WrittenModule : Module {
   Child<Linear> hidden = child<Linear>("layers.0", 64, 32), out = child<Linear>("layers.1", 32, 10);
   Var forward(const Var& x) const { return out(relu(hidden(x))); }
@@ -62,7 +62,7 @@ void check_run(const std::string& name, Index accumulate = 1, const std::string&
     const double got = trainer.step().loss;
     furthest = std::max(furthest, std::abs(got - wanted) / wanted);
   }
-  // What float32 rounds away grows from step to step; it is below 1e-6 here.
+  // Rounding errors grow from step to step; they are below 1e-6 here.
   CHECK(furthest < 1e-5);
   if (stops_early) return;
   CHECK(trainer.is_done());

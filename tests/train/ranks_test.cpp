@@ -37,7 +37,7 @@ Run run_of(Trainer& t) {
 
 Run alone(const Recipe& recipe) { return run_of(*trainer_of(recipe)); }
 
-// Of rank 0; all others have to have the same bits.
+// The result of rank 0; the other ranks must have the same bits.
 Run together(const Recipe& recipe, int n) {
   std::vector<Run> runs(static_cast<std::size_t>(n));
   in_threads(n, [&](const auto& ranks) {
@@ -53,7 +53,7 @@ Run together(const Recipe& recipe, int n) {
   return std::move(runs[0]);
 }
 
-// Losses of steps within 1e-5, and weights where they are.
+// Losses within 1e-5, and equal positions of weights.
 void check_same(const Run& a, const Run& b) {
   REQUIRE(a.losses.size() == b.losses.size());
   double apart = 0, moved = 0;
@@ -65,7 +65,7 @@ void check_same(const Run& a, const Run& b) {
       moved = std::max(moved, std::abs(double{x[i]} - y[i]));
   }
   CHECK(apart < 1e-5);
-  CHECK(moved < 2e-3);  // of 12 steps of up to 0.01 with AdamW, which enlarges what rounding leaves
+  CHECK(moved < 2e-3);  // 12 AdamW steps of up to 0.01, which amplify rounding errors
 }
 
 void check_ranks_compute(const Recipe& recipe) {
@@ -165,7 +165,7 @@ TEST_CASE("ranks that share each batch train the model of one process") {
 TEST_CASE("a mean is over the predictions of the whole batch, however many of them a rank has") {
   const TempDir dir;
   Recipe r = small_bert(dir);
-  r.data.predicted = 0.03;  // some ranks have none in some steps
+  r.data.predicted = 0.03;  // some ranks predict no token in some steps
   r.sparsity = {sparse("*.layer.*.weight", "magnitude:sparsity=0.5")};
   r.sparsity.front().layout = Spec("csr");
   check_ranks_compute(r);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* weight = "layers.1.weight";
 
-// A recipe that begins with weights of a file.
+// A recipe that starts from the weights of a file.
 Recipe from_file(const TempDir& dir, Recipe r) {
   const Task task(r);
   r.model.weights = dir / (r.name + ".safetensors");
@@ -44,7 +44,7 @@ TEST_CASE("who is as the teacher has nothing to learn from it, and who was prune
     r.distillation->logits = 0.25;
     const double labels = trainer_of(from_file(dir, small))->step().loss;
     CHECK(trainer_of(r)->step().loss == doctest::Approx(0.75 * labels).epsilon(1e-5));
-    // Dropped out of it, more so than without.
+    // A pruned model differs from the teacher, and training reduces the difference.
     r.distillation->logits = 1;
     r.steps = 30;
     r.sparsity = {
@@ -211,7 +211,7 @@ TEST_CASE("straight-through computes with what is selected, and trains all") {
           doctest::Approx(at[k] - (kept[i] ? 0 : 0.5 * 0.125 * before[k])).epsilon(1e-5));
   }
   CHECK(moved > 200);
-  // What comes out is sparse, and what was not selected at first can be in it.
+  // The result is sparse, and can have positions that were not selected at first.
   const Mask first = free->weights().at(weight).stored();
   while (!free->is_done()) free->step();
   const Mask last = free->weights().at(weight).stored();

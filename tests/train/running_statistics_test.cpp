@@ -119,7 +119,7 @@ TEST_CASE("a model of images learns, and is measured by its running statistics")
   while (!t->is_done()) t->step();
   const Measured m = t->task().measure(t->weights(), DataSplit::validation);
   CHECK(m.accuracy > 0.8);
-  // Of one row at a time it is the same, which moments of the batch would not be.
+  // Evaluation of one row at a time gives the same, which statistics of the batch would not.
   r.evaluation.batch = 1;
   CHECK(Task(r).measure(t->weights(), DataSplit::validation).loss ==
         doctest::Approx(m.loss).epsilon(1e-5));

@@ -25,7 +25,7 @@ double accuracy(const Trainer& t) {
   return t.task().measure(t.weights(), DataSplit::validation).accuracy;
 }
 
-// sum(seed * computing) + penalty times what scores cost.
+// sum(seed * computed weight) + penalty times the cost of the scores.
 double objective(const LearnedScores& l, const ScoredWeight& x, const Dense& seed, double penalty) {
   const auto y = floats(l.computing(x)), by = floats(seed);
   double sum = penalty * l.penalty_of(x);
@@ -55,7 +55,7 @@ void check_gradients(const char* sparsifier, double lowest, double highest) {
       of.values.mutate<float>()[i] = was;
       return (up - down) / (2 * h);
     };
-    // Values are float32, and so is what the step of a difference adds to them.
+    // Values are float32, and so is the step of the difference quotient.
     CHECK(floats(by_w)[i] == doctest::Approx(slope(w)).epsilon(2e-3).scale(1));
     CHECK(floats(by_scores)[i] == doctest::Approx(slope(scores)).epsilon(2e-3).scale(1));
   }
@@ -84,7 +84,7 @@ TEST_CASE("a mask of movement hides weights, and lets gradients through to score
     CHECK(by_scores == std::vector<float>{10, -40, 90, -160});
     CHECK(floats(l.measured(x)) == floats(w));
   }
-  // sigmoid(s), and what that adds to the scores' gradients.
+  // sigmoid(s), and its term in the gradient of the scores.
   const LearnedScores& soft = learned_scores(Spec("soft-movement"));
   const ScoredWeight x{w, s, &kept, 0};
   CHECK(soft.penalty_of(x) == doctest::Approx(0.622459 + 0.268941 + 0.5 + 0.119203));
@@ -121,7 +121,7 @@ TEST_CASE("gates shut under their penalty, and what is left has learned") {
   CHECK(t->sparsity() > 0.6);
   CHECK(accuracy(*t) > 0.9);
   CHECK(parameter(*t, scored_weight).value.is<Dense>());
-  // What is measured of it is what it becomes.
+  // The measured sparsity is that of the final weight.
   t->step();
   CHECK(t->state().scores.empty());
   CHECK(same_mask(mask_in(*t, scored_weight), before.at(scored_weight).stored()));

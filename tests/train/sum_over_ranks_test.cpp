@@ -11,7 +11,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Numbers that are others on each rank, pruned by magnitude where positions are to be others, too.
+// Values that differ by rank, pruned by magnitude so that positions can differ too.
 Tensor given(int rank, const char* sparsifier, const char* layout, bool has_own_positions) {
   Dice dice(has_own_positions ? 2 + static_cast<unsigned>(rank) : 1);
   const Dense x = normals(dice, {32, 48});

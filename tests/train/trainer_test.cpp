@@ -35,7 +35,7 @@ std::vector<const void*> addresses(const Trainer& t) {
   return all;
 }
 
-// Elements that are not 0 where the mask says so.
+// Number of elements that are not 0 where the mask is not set.
 Index off_mask(const Tensor& t, const Mask& mask) {
   const std::vector<float> v = floats(t.to_dense());
   Index n = 0;
@@ -43,7 +43,7 @@ Index off_mask(const Tensor& t, const Mask& mask) {
   return n;
 }
 
-// What user-products made of the last gradient, and what it was asked to rank by.
+// The gradient that user-products computed last, and the scores that it was asked to rank by.
 Dense made, ranked_by;
 
 struct Products {
@@ -178,13 +178,13 @@ TEST_CASE("refreshed, a pruned weight comes back, and what is remembered of it b
   for (Index i = 0; i < after.size(); ++i) {
     if (before[i] || !after[i]) continue;
     ++back;
-    // (1 - beta1) g and (1 - beta2) g^2 of the one gradient that it has had.
+    // (1 - beta1) g and (1 - beta2) g^2 for a single gradient.
     const double g = m[i] / 0.1;
     CHECK(v[i] == doctest::Approx(0.001 * g * g).epsilon(1e-4));
     CHECK(g != 0);
   }
   CHECK(back > 0);
-  // Without a refresh in between nothing comes back.
+  // Without a refresh, no position comes back.
   t->step();
   CHECK(same_mask(after, mask_in(*t, "layers.1.weight")));
 }
@@ -257,7 +257,7 @@ TEST_CASE("stages begin at the step that the recipe says, with its sparsity") {
     CHECK(t->is_sparse_as_planned() == (kept.size() > 8));
   }
   const Index all = 1024;
-  // Weights that are not pruned yet are dense: what they store is what is not 0.
+  // Weights that are not pruned yet are dense, so all nonzeros count as stored.
   CHECK(kept == std::vector<Index>{all, all, 768, 768, 768, 512, 512, 512, 256, 256, 256, 256});
 }
 
@@ -272,7 +272,7 @@ TEST_CASE("layer-wise, one weight more has its mask with every stage, in natural
     t->step();
     sparsity.push_back(std::round(t->sparsity() * 1664));
   }
-  // Of 512, 1024 and 128 elements.
+  // For 512, 1024 and 128 elements.
   CHECK(sparsity ==
         std::vector<double>{256, 256, 256, 256, 768, 768, 768, 768, 832, 832, 832, 832});
 }
@@ -289,7 +289,7 @@ TEST_CASE("movement ranks by what weights did so far, gradient by the step befor
   const auto t = trainer_of(r);
   Dense sum = Dense::zeros(DType::F32, {32, 32});
   Dense last = Dense::zeros(DType::F32, {32, 16});
-  // SGD without momentum: the gradient is what a step took away.
+  // SGD without momentum: the gradient is the change of a step.
   for (int i = 0; i < 3; ++i) {
     const Tensor w1 = parameter(*t, "layers.1.weight").value,
                  w0 = parameter(*t, "layers.0.weight").value;
@@ -312,7 +312,7 @@ TEST_CASE("movement ranks by what weights did so far, gradient by the step befor
                          .sparsifier(Spec::parse("gradient:sparsity=0.5"))
                          .select(w0, {nullptr, &last, nullptr});
   t->step();
-  // Up to rounding, which may exchange a few.
+  // Except for rounding, which can exchange a few elements.
   const auto common = [](const Mask& a, const Mask& b) {
     Index n = 0;
     for (Index i = 0; i < a.size(); ++i) n += a[i] && b[i];
