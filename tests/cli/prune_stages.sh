@@ -44,7 +44,7 @@ expect_err "contains a run; --resume continues it, another --state begins a new 
 expect_exit 0 stages -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late --resume
 cmp out.safetensors late.safetensors || fail "a resumed run gives other bytes"
 
-# One that failed in its first stage locks nothing: it is begun anew, and may be another one then.
+# A run that failed in its first stage locks nothing: it starts again, also with other options.
 first() { stages -o first.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --state first "$@"; }
 for more in "" --resume; do
   expect_exit 1 first --finetune 'false {in} {out}' $more

@@ -104,7 +104,7 @@ expect_err 'other: contains other files and no run; --force adds a run beside th
 expect_exit 2 sten-train "$RECIPE"
 expect_err '--out is missing'
 
-# What was half-written after the last checkpoint is written anew.
+# Partial output after the last checkpoint is written again.
 echo '{"step":170,"loss":1}' >>run/metrics.jsonl
 printf '{"step":1' >>run/metrics.jsonl
 expect_exit 0 train run --resume

@@ -24,7 +24,7 @@ done
 expect_exit 2 short theirs --force
 expect_err "theirs: has 'checkpoints/step-000010', 'model.safetensors', 'recipe.json', which no run left there so"
 
-# Beside what is in nobody's way a run begins, and begins anew.
+# A run starts, and starts again, beside files that it does not need to replace.
 mkdir beside
 echo notes >beside/notes
 expect_exit 0 short beside --force

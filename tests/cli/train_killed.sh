@@ -24,7 +24,7 @@ for THREADS in 1 2; do
   done
 done
 
-# The same while a run is begun anew over an old one, beside files of others.
+# The same while a run replaces an old one, beside files of others.
 train old --set checkpoints.keep=9 >/dev/null
 mkdir old/theirs old/checkpoints/theirs
 echo notes >old/theirs/notes

@@ -250,14 +250,14 @@ TEST_CASE(
   Many all(dice);
   all.add(random_reals(dice, DType::F64, {4, 8}), random_reals(dice, DType::F64, {4, 8}));
   const Sparsifier by = registry().sparsifier(Spec::parse("nmg:n=1,m=4,g=2"));
-  const Update plain, anew = Update::resparsify(by);
+  const Update plain, reselect = Update::resparsify(by);
   const AdamW adam({.rate = 0.1});
   for (int round = 0; round < 2; ++round) {
     for (const bool on_device : {false, true}) {
       std::vector<ParameterStep> steps = all.steps(on_device, {&plain});
       for (const std::size_t i : {1u, 11u, 31u}) {
         REQUIRE(steps[i].parameter->value.is<Masked>());
-        steps[i].update = &anew;
+        steps[i].update = &reselect;
       }
       adam.step(steps);
     }

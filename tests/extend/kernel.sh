@@ -48,7 +48,7 @@ awk -v into="$T" '
   kind == "cpp" { new = new $0 "\n" }
   END { if (bad) exit 1; for (f in changed) print f }' docs/adding-a-kernel.md >"$T/changed"
 
-# All lists are compiled anew, since they go over all ISAs; the tables are those of the library.
+# All lists are compiled again, because they loop over all ISAs; the tables are those of the library.
 ln -s "$PWD/tests" "$T/tests"
 cd "$T"
 compiler=$(cached CMAKE_CXX_COMPILER)

@@ -80,9 +80,9 @@ TEST_CASE("a scaled gradient does what one does that was multiplied before, in e
   Dense half = g;
   for (float& v : half.values.mutate<float>()) v *= 0.5f;
   for (const char* spec : {"dense", "masked", "csr", "nmg:n=1,m=4,g=2", "nmgv:n=1,m=2,g=2,v=4"})
-    for (const bool anew : {false, true}) {
+    for (const bool reselect : {false, true}) {
       CAPTURE(std::string(spec));
-      CAPTURE(anew);
+      CAPTURE(reselect);
       const Spec layout = Spec::parse(spec);
       const Sparsifier by = is_structure(layout) ? registry().sparsifier(layout)
                                                  : sparsifier("magnitude:sparsity=0.5");
@@ -91,7 +91,7 @@ TEST_CASE("a scaled gradient does what one does that was multiplied before, in e
       Parameter b = a;
       const AdamW adam;
       for (int i = 0; i < 3; ++i) {
-        Update u = anew ? Update::resparsify(by) : Update();
+        Update u = reselect ? Update::resparsify(by) : Update();
         adam.step(b, half, u);
         adam.step(a, g, u.scale_gradient(0.5));
       }
