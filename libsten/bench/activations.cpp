@@ -22,7 +22,7 @@ namespace {
 constexpr Index usual_rows = 4096;
 constexpr const char *hidden = "layers.0", *active = "layers.0.relu", *out = "layers.1";
 
-// A layout for activations, and which share of them is to be 0.
+// The layout of activations, and their share of zeros.
 struct Activation {
   BenchLayout layout;
   double sparsity;
@@ -34,7 +34,7 @@ struct Activation {
   }
 };
 
-// Below which a share of N(0, 1) lies.
+// The quantile of N(0, 1).
 double quantile(double share) {
   double low = -10, high = 10;
   for (int i = 0; i < 60; ++i) {
@@ -63,13 +63,13 @@ Graph graph_of(const Shape& sizes, const Activation* sparse) {
 
 class Training {
  public:
-  // sizes: rows, in, hidden, out
+  // sizes: rows, in, hidden, out.
   Training(const Shape& sizes, double sparsity, const Activation* sparse, std::uint64_t seed)
       : graph_(graph_of(sizes, sparse)),
         inputs_{{"x", bench_input("normal", {sizes[0], sizes[1]}, seed)},
                 {"y", bench_input("normal", {sizes[0], sizes[3]}, seed + 1)}} {
     NamedValues<Tensor> weights = initial_weights(graph_, seed + 2);
-    // The share of N(0, |w|) that a bias lets through.
+    // The share of N(0, |w|) that a bias keeps positive.
     const Dense w = weights.at(std::string(hidden) + ".weight").to_dense();
     Dense b = Dense::zeros(DType::F32, {sizes[2]});
     const float* from = w.values.as<float>().data();
@@ -99,12 +99,12 @@ class Training {
                   [&](std::size_t i, Tensor g) { gradients[i] = std::move(g); });
     for (std::size_t i = 0; i < gradients.size(); ++i) adamw_.step(*parameters[i], *gradients[i]);
   }
-  // The second layer of what the first one made at the beginning.
+  // Runs the second layer on the initial activations.
   void linear() const {
     sten::linear(*active_, parameters_.at(std::string(out) + ".weight").value,
                  parameters_.at(std::string(out) + ".bias").value);
   }
-  // The share of activations that are 0.
+  // The share of zero activations.
   double zeros() {
     forward();
     const Dense x = active_->to_dense();
@@ -123,7 +123,7 @@ class Training {
   NamedValues<Tensor> inputs_;
   std::map<std::string, Parameter> parameters_;
   std::optional<Tensor> active_;
-  AdamW adamw_{{.rate = 1e-6}};  // so that the share of zeros stays
+  AdamW adamw_{{.rate = 1e-6}};  // keeps the share of zeros
 };
 
 std::vector<BenchRow> measure(const Shape& sizes, const std::vector<Activation>& all, int threads,
@@ -145,7 +145,7 @@ std::vector<BenchRow> measure(const Shape& sizes, const std::vector<Activation>&
     variants.push_back({"linear", layout, 1, [&t] { t.linear(); }});
     return t;
   };
-  // A dense step takes as long whatever is 0.
+  // The time of a dense step does not depend on zeros.
   add("dense", "dense", all.front().sparsity, nullptr);
   std::vector<Training*> sparse;
   for (const Activation& a : all)

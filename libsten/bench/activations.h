@@ -1,14 +1,14 @@
-// Times of training steps whose hidden activations are sparse.
+// Benchmark of training steps with sparse hidden activations.
 #pragma once
 #include "libsten/bench/bench.h"
 
 namespace sten {
 
-// A linear layer, a relu and another linear layer, on normal numbers, for mse, by AdamW: shapes are
-// INxHIDDENxOUT, a batch has --batch rows. For each layout of `activations`, with its sparsity, the
-// biases of the hidden layer leave as many zeros; a note says what share there was. Rows: "dense"
-// and "activations", a step; "linear", the second layer's forward pass alone, dense and of
-// activations in the layout. Ratios are to the same of dense activations.
+// Measures a linear layer, a relu and another linear layer on normal values, with mse and AdamW.
+// Shapes are INxHIDDENxOUT; a batch has --batch rows. For each layout of `activations`, biases of
+// the hidden layer make the share of zeros that the layout asks for; a note has the actual share.
+// Rows: "dense" and "activations", a step; "linear", the second layer's forward pass alone. Ratios
+// are relative to dense activations.
 std::vector<BenchRow> bench_activations(const BenchOptions& options,
                                         std::vector<std::string>& notes);
 

@@ -11,12 +11,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "" where the key is absent or null.
+// "" for a missing or null key.
 std::string word(const Json& j, const char* key) {
   return j.contains(key) && !j[key].is_null() ? j[key].get<std::string>() : "";
 }
 
-// The logarithm of half of a spread; what multiplies the ratio alone does not change it.
+// Half of the logarithm of a spread, which a factor of the ratio does not change.
 double half_width(const Spread& s) {
   return s.low > 0 && s.high > s.low ? std::log(s.high / s.low) / 2 : 0;
 }

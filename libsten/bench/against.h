@@ -1,4 +1,4 @@
-// Whether something became slower than in an earlier run, by ratios alone.
+// Comparison with an earlier run of sten-bench, by ratios.
 #pragma once
 #include <functional>
 
@@ -8,22 +8,21 @@ namespace sten {
 
 class Baseline {
  public:
-  // What `sten-bench -o FILE.json` wrote. Error for anything else, and for a run on another CPU or
-  // with another ISA: those ratios say nothing about this one.
+  // Reads a file of `sten-bench -o FILE.json`. Error for other files, and for a run on another CPU
+  // or ISA, whose ratios are not comparable.
   static Baseline read(const std::string& path, const std::string& cpu, const std::string& isa);
 
-  // How many times slower a row is, and how many times it may be: `limit`, or what the 95 % spreads
-  // of both runs allow (independent errors, so their logarithms add as squares) if that is more.
+  // How many times slower a row is, and the allowed slowdown: the larger of `limit` and what the 95
+  // % spreads of both runs allow (errors are independent, so their logarithms add as squares).
   struct Slowdown {
     double baseline, times, allowed;
     bool is_alarm() const { return times > allowed; }
   };
-  // No value where the baseline has no such row, or where either has no ratio. Products of
-  // other libraries are what ours are measured against, and are not compared.
+  // None if the baseline lacks the row, or either has no ratio. Rivals are not compared.
   std::optional<Slowdown> slowdown(const BenchRow& row, double limit) const;
 
-  // A row beyond `limit` is measured up to twice more, since a busy machine slows down one process
-  // more than the other; its best time counts. Returns a Slowdown for each row.
+  // Measures a row beyond `limit` up to twice more and keeps the best time, since a busy machine
+  // slows down one process more than another. Returns a Slowdown per row.
   std::vector<std::optional<Slowdown>> compare(
       std::vector<BenchRow>& rows, double limit,
       const std::function<std::optional<BenchRow>(const BenchRow&)>& measure_again) const;

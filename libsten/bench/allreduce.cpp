@@ -17,7 +17,7 @@ class ExchangeCase {
     for (const std::string& name : encoder_weights(g)) {
       Tensor w = bench_input("normal", g.find_weight(name)->shape, seed++);
       if (layout) w = layout->convert(layout->prepare(w.to_dense()));
-      // Of a masked weight it is dense, and values are gathered from it.
+      // The gradient of a masked weight is dense; its values are gathered.
       gradients_.push_back(w.is<Masked>() ? Tensor(bench_input("normal", w.shape(), seed++)) : w);
       weights_.push_back(std::move(w));
     }

@@ -1,12 +1,12 @@
-// Times of sums over ranks.
+// Benchmark of all-reduces.
 #pragma once
 #include "libsten/bench/bench.h"
 
 namespace sten {
 
-// Rows for each BERT: sums over the ranks of gradients of its encoder's weights, "dense" and in each
-// layout, with how long their packing alone takes. Ratios are those to dense. Of one rank nothing
-// travels.
+// Rows for each BERT: sums over ranks of gradients of the encoder's weights, "dense" and in each
+// layout, with the time of packing alone. Ratios are relative to dense. A single rank sends
+// nothing.
 std::vector<BenchRow> bench_allreduce(const BenchOptions& options);
 
 }  // namespace sten

@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 constexpr double usual_slowdown = 1.1;
 
 bool is_of_ranks(const BenchOptions& o) { return o.bench == "step" || o.bench == "allreduce"; }
-// Times are the device's, not those of a host that waits for it.
+// Whether times are the device's, instead of those of a host that waits for it.
 bool has_device_clock(const BenchOptions& o) { return o.device != "cpu" && o.bench != "step"; }
 bool is_of_bert(const BenchOptions& o) { return is_of_ranks(o) || o.bench == "model"; }
 
@@ -97,7 +97,7 @@ void check(const BenchOptions& o) {
     fail_usage("--max-slowdown {} is below 1", *o.max_slowdown);
 }
 
-// The model's description beside its weights, as HuggingFace lays them out.
+// The config beside the weights, as in Hugging Face directories.
 std::string config_of(const std::string& weights) {
   std::error_code error;
   const fs::path path = weights;
@@ -141,7 +141,7 @@ BenchOptions with_defaults(BenchOptions o) {
   return o;
 }
 
-// What reports say of the machine and of what was measured.
+// The machine and the measurement in reports.
 struct Measurement {
   DensePeak best;
   std::vector<std::string> notes;
@@ -158,7 +158,7 @@ std::vector<BenchRow> measure(const BenchOptions& o, Measurement& m) {
   return o.bench == "gemm" ? bench_gemm(o, m.best, m.notes) : bench_convert(o);
 }
 
-// What ratios are to.
+// The baseline of ratios.
 std::string baseline_of(const BenchOptions& o) {
   if (has_device_clock(o))
     return o.bench == "gemm" ? "the dense product on the device"
@@ -172,7 +172,7 @@ std::string baseline_of(const BenchOptions& o) {
   return o.bench == "step" ? "the dense step" : "the dense model, of an operator to what it took";
 }
 
-// One row of an earlier measurement, for itself.
+// Measures one row of an earlier run.
 std::optional<BenchRow> measure_row(BenchOptions o, const BenchRow& row) {
   if (!o.activations.empty()) {
     o.shapes = {fmt::format("{}", fmt::join(row.shape.begin() + 1, row.shape.end(), "x"))};
@@ -193,7 +193,7 @@ std::optional<BenchRow> measure_row(BenchOptions o, const BenchRow& row) {
   return std::nullopt;
 }
 
-// Fills in the report's columns; the error of a row that became too slow.
+// Sets the report's columns; returns the error of a row that became too slow.
 std::optional<Error> compare(const Baseline& baseline, const BenchOptions& o,
                              std::vector<BenchRow>& rows, Report& report) {
   const double limit = o.max_slowdown.value_or(usual_slowdown);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double usual_sparsity = 0.9, rounding = 1e-3;
 
-// Linear layers of BERT-base on a batch of 8 sequences of 512 tokens; the first is what the paper
-// measures (section 6.3).
+// Linear layers of BERT-base on a batch of 8 sequences of 512 tokens. The first one is the paper's
+// (section 6.3).
 struct NamedShape {
   const char* name;
   Index m, k, n;
@@ -49,7 +49,7 @@ BenchLayout BenchLayout::parse(std::string_view text, BenchZeros numbers) {
     if (numbers == BenchZeros::file) name.set("sparsity", fmt::format("{:.4g}", exact));
     return {name.str(), layout, own, std::nullopt};
   }
-  // By its own sparsifier, which is bcsr's, or by magnitude.
+  // By the sparsifier of bcsr, or by magnitude.
   const auto by_sparsity = [&](Spec s) { return s.set("sparsity", fmt::to_string(sparsity)); };
   const auto own_keys = registry().own_keys(registry().own_sparsifier(layout.name()));
   const bool by_own = std::ranges::count(own_keys, "sparsity") > 0;

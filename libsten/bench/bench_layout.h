@@ -1,4 +1,4 @@
-// What a layout of a command line means to a benchmark: numbers that fit it, and how it is made.
+// Bench layout: the layout of a benchmark's command line, and how its operand is made.
 #pragma once
 #include <optional>
 
@@ -6,33 +6,32 @@
 
 namespace sten {
 
-// Whose zeros a benchmark measures.
+// The source of zeros.
 enum class BenchZeros { pruned, file };
 
-// "nmg:n=1,m=10,g=4[,fit=...]", "nm:n=2,m=4": dense numbers, pruned by the conversion.
-// "csr[:sparsity=0.9]" and all others: numbers that were pruned by magnitude before, bcsr in
-// blocks. Numbers of a file are pruned so if the layout says `sparsity`, and else have the zeros of
-// the file, which the layout has to hold.
+// Layouts with their own sparsifier ("nmg:n=1,m=10,g=4[,fit=...]", "nm:n=2,m=4") convert dense
+// values. Other layouts ("csr[:sparsity=0.9]") convert values that were pruned by magnitude, for
+// bcsr in blocks. Values of a file are pruned if the layout has `sparsity`, otherwise they keep the
+// zeros of the file, which the layout must hold.
 struct BenchLayout {
-  std::string name;  // for reports; says the sparsity
+  std::string name;  // for reports; includes the sparsity
   Spec layout;
-  std::optional<Spec> sparsifier;  // a part of the conversion
-  std::optional<Spec> pruned;      // done before it
+  std::optional<Spec> sparsifier;  // part of the conversion
+  std::optional<Spec> pruned;      // before the conversion
   BenchZeros zeros = BenchZeros::pruned;
 
-  // `numbers`: file for those of a file. Error (usage), also for a sparsity of n:m other than
-  // 1 - n/m.
+  // `numbers`: file for values of a file. Error (usage), also for a sparsity of n:m other than 1 -
+  // n/m.
   static BenchLayout parse(std::string_view text, BenchZeros numbers = BenchZeros::pruned);
-  // x as the conversion gets it.
+  // Returns the operand of the conversion.
   Dense prepare(const Dense& x) const;
-  // The library's conversion of prepare(x). Error where the layout does not hold the zeros of a
-  // file.
+  // Converts the result of prepare(). Error if the layout cannot hold the zeros of a file.
   Tensor convert(const Dense& prepared) const;
-  // The text that prunes the numbers of a file first: "csr:sparsity=0.9".
+  // The spec that prunes the values of a file: "csr:sparsity=0.9".
   std::string pruning() const;
 };
 
-// "768x3072x4096", or a name that stands for one; of `rank` extents, the first ones. Error (usage).
+// Parses "768x3072x4096", or the name of a shape; returns the first `rank` extents. Error (usage).
 Shape parse_bench_shape(const std::string& text, std::size_t rank);
 
 }  // namespace sten

@@ -12,10 +12,10 @@
 namespace sten {
 namespace {
 
-// Tokens of a step where the options do not say.
+// Default tokens per sequence.
 constexpr Index usual_window = 128, long_window = 512;
 
-// "2x768x30522": layers, hidden size, vocabulary. Empty for anything else.
+// Parses "2x768x30522": layers, hidden size, vocabulary. Empty for other texts.
 Shape parse_extents(const std::string& text) {
   Shape shape;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -40,7 +40,7 @@ BertConfig parse_shape(const std::string& text) {
   c.vocab_size = s[2];
   c.intermediate_size = 4 * s[1];
   c.max_position_embeddings = long_window;
-  // Heads of 64 channels, else of 32.
+  // Heads of 64 channels, otherwise of 32.
   c.num_attention_heads = s[1] % 64 == 0 ? s[1] / 64 : s[1] % 32 == 0 ? s[1] / 32 : 1;
   return c;
 }
@@ -52,7 +52,7 @@ BertConfig read_config(const std::string& path) {
   return BertConfig::parse(text, printable(path));
 }
 
-// Those of --config, then of --shape.
+// The BERTs of --config, then of --shape.
 std::vector<BenchBert> berts(const BenchOptions& o) {
   std::vector<BertConfig> configs;
   for (const std::string& path : o.configs) configs.push_back(read_config(path));

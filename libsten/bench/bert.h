@@ -1,4 +1,4 @@
-// The BERTs that sten-bench step and sten-bench model measure.
+// BERTs of sten-bench step and sten-bench model.
 #pragma once
 #include <functional>
 #include <map>
@@ -10,34 +10,33 @@
 
 namespace sten {
 
-// In the place of a layout: those in which the file of --weights stores its tensors.
+// Instead of a layout: the layouts that the file of --weights has.
 inline constexpr const char* stored_layout = "stored";
-// The one that is fastest for each weight, see in_fastest_layouts().
+// The fastest layout of each weight; see in_fastest_layouts().
 inline constexpr const char* fastest_layout = "auto";
 
 struct BenchBert {
   BertConfig config;
-  Index batch, window;  // sequences, and tokens of each
+  Index batch, window;  // sequences, and tokens per sequence
 
-  // [layers, hidden size, sequences, tokens]: how reports name it.
+  // [layers, hidden size, sequences, tokens], for reports.
   Shape shape() const { return {config.num_hidden_layers, config.hidden_size, batch, window}; }
-  // Whole numbers below the vocabulary, the same for the same seed: [batch, window].
+  // Random ids [batch, window], the same for the same seed.
   Dense ids(std::uint64_t seed) const;
 };
 
-// Weights of the linear layers of the encoder, by name: what is made sparse.
+// The names of the encoder's linear weights, which are made sparse.
 std::vector<std::string> encoder_weights(const Graph& g);
 
-// Of the tensors of a file that the encoder has, how many are in which sparse layout.
+// The number of the encoder's tensors in a file by sparse layout.
 std::map<std::string, Index> stored_layouts(const Checkpoint& weights);
-// What a checkpoint has besides the encoder, as globs: heads and the pooler.
+// Globs of a checkpoint's tensors outside of the encoder: heads and the pooler.
 std::vector<std::string> outside_encoder();
 
-// The layouts of the options but dense, which is measured in any case. Error (usage).
+// The layouts of the options without dense, which is always measured. Error (usage).
 std::vector<BenchLayout> sparse_layouts(const BenchOptions& options);
 
-// Rows of every model and number of threads; `layouts` are sparse_layouts(). Error (usage or
-// input).
+// Measures every model and number of threads. `layouts`: sparse_layouts(). Error (usage or input).
 using MeasureBert = std::function<std::vector<BenchRow>(
     const BenchBert&, const std::vector<BenchLayout>& layouts, int threads, const BenchOptions&)>;
 std::vector<BenchRow> bench_each_bert(const BenchOptions& options, const MeasureBert& measure);

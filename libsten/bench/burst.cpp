@@ -12,7 +12,7 @@ Burst::Burst(DType precision, int threads) : threads_(threads) {
   const auto low = precision == DType::BF16 ? table.run_bf16
                    : precision == DType::I8 ? table.run_int8
                                             : kernel_;
-  // Some processors multiply bfloat16 in vectors more slowly than float32.
+  // On some processors, bfloat16 vector instructions are slower than float32.
   const auto reached = [](double (*kernel)(std::int64_t)) {
     double flops = 0;
     const double seconds = seconds_of([&] { flops = kernel(1 << 15); }, 1);

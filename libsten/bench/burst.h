@@ -1,4 +1,4 @@
-// The most that cores do in a precision, to be measured in turns.
+// Peak of the cores in a precision, for interleaved timing.
 #pragma once
 #include <cstdint>
 
@@ -6,8 +6,8 @@
 
 namespace sten {
 
-// Multiply-adds of registers on so many threads, about 2 ms of them. Where there are several kinds of
-// instructions for a precision, those that are faster here.
+// Multiply-adds in registers on several threads for about 2 ms. If a precision has several kinds of
+// instructions, uses the fastest one on this machine.
 class Burst {
  public:
   Burst(DType precision, int threads);
@@ -18,7 +18,7 @@ class Burst {
   double (*kernel_)(std::int64_t rounds);
   int threads_;
   std::int64_t rounds_ = 1 << 10;
-  double flops_ = 0;  // of one thread
+  double flops_ = 0;  // per thread
 };
 
 }  // namespace sten

@@ -7,7 +7,7 @@
 namespace sten {
 namespace {
 
-// What the system says, or a common size where it says nothing.
+// The size of a cache; a common size if the system does not tell.
 std::size_t cache_bytes(int which, std::size_t usual) {
   const long bytes = sysconf(which);
   return bytes > 0 ? static_cast<std::size_t>(bytes) : usual;

@@ -1,4 +1,5 @@
-// Products of few tokens read each weight once, and a model has more of them than caches hold.
+// Eviction of weights from caches. Products of few tokens read each weight once, and a model has
+// more weights than caches hold.
 #pragma once
 #include <vector>
 
@@ -8,12 +9,12 @@ namespace sten {
 
 class ColdCaches {
  public:
-  // Whether a product of that shape, M, K, N, is measured with its weight in memory: of at most 32
-  // tokens, and of a weight that no core's own cache holds.
+  // Whether a product of shape M, K, N is measured with its weight in memory: at most 32 tokens,
+  // and a weight that exceeds the cache of a core.
   static bool are_asked(const Shape& shape);
 
   ColdCaches();
-  // Reads as much memory as caches hold, or a quarter of a GB of it.
+  // Reads as much memory as caches hold, at most a quarter of a GB.
   void sweep() const;
   std::size_t bytes() const { return sizeof(std::uint64_t) * memory_.size(); }
 

@@ -1,11 +1,11 @@
-// Times of conversions from dense.
+// Benchmark of conversions from dense.
 #pragma once
 #include "libsten/bench/bench.h"
 
 namespace sten {
 
-// A row for each shape, input, layout and number of threads. Ratios are those to PaperGreedy, where
-// the layout is n:m:g.
+// A row for each shape, input, layout and number of threads. Ratios of n:m:g are relative to
+// PaperGreedy.
 std::vector<BenchRow> bench_convert(const BenchOptions& options);
 
 }  // namespace sten

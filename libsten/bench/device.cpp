@@ -14,10 +14,10 @@ namespace {
 using kernels::Stream;
 using kernels::cuda::Backend;
 
-// A variant that is timed; `repeat` says with which of the inputs.
+// A variant to time; `repeat` selects the input.
 using Variant = std::function<void(std::size_t repeat)>;
 
-// Between two events of the stream.
+// The time between two events of the stream.
 class DeviceClock {
  public:
   explicit DeviceClock(const Backend& b)
@@ -42,7 +42,7 @@ class DeviceClock {
   void *begin_, *end_;
 };
 
-// seconds[way][turn], in turns; every way a few times untimed before.
+// seconds[variant][repeat], interleaved; each variant has a few warm-ups.
 std::vector<std::vector<double>> time_on_device(const std::vector<Variant>& variants,
                                                 std::optional<int> repeats) {
   constexpr std::size_t warm = 3;
@@ -59,7 +59,7 @@ std::vector<std::vector<double>> time_on_device(const std::vector<Variant>& vari
   });
 }
 
-// How many inputs of so many bytes are more than the caches hold.
+// The number of inputs of so many bytes that exceed the caches.
 std::size_t rotation(std::size_t bytes) {
   const std::size_t cache =
       on_cuda([](const Backend& b, Stream) { return b.memory.info(current_device()).l2_cache; });
@@ -83,7 +83,7 @@ void fill(BenchRow& row, const std::vector<double>& seconds) {
   row.repeats = static_cast<int>(seconds.size());
 }
 
-// The same numbers as often as they are rotated.
+// Copies of x, one per rotated input.
 std::vector<Dense> copies_of(const Dense& x, std::size_t count) {
   std::vector<Dense> all;
   for (std::size_t i = 0; i < count; ++i) all.push_back(x.to(Device::cuda));
@@ -137,14 +137,14 @@ void convert_rows(const Shape& shape, const std::string& input,
   }
 }
 
-// A product of the forms that BenchProduct has, by operators, each turn with other activations.
+// A product in a form of BenchProduct, by operators, with rotated activations.
 class DeviceProduct {
  public:
   DeviceProduct(const std::string& form, const Shape& shape, std::uint64_t seed) : form_(form) {
     const Index m = shape[0], k = shape[1], n = shape[2];
     const bool by_tokens = form == "linear" || form == "transposed";
     const Dense x = bench_input("normal", by_tokens ? Shape{n, k} : Shape{k, n}, seed);
-    // A gradient's other input.
+    // The other operand of a gradient.
     const Dense back = form == "transposed" ? bench_input("normal", {n, m}, seed)
                        : form == "sampled"  ? bench_input("normal", {m, n}, seed)
                                             : Dense{};

@@ -16,7 +16,7 @@
 namespace sten {
 namespace {
 
-// The least part of the peak that a good dense library reaches.
+// The least share of the peak that a good dense library reaches.
 constexpr double good = 0.8;
 
 struct Group {
@@ -30,7 +30,7 @@ struct Group {
   }
 };
 
-// All ways of one group, their rows, and what is known of them in the end.
+// The variants of one group and their rows.
 class Variants {
  public:
   Variants(const Group& group, const BenchOptions& o)
@@ -41,11 +41,11 @@ class Variants {
   void add_dense(std::vector<std::string>& notes, const std::vector<DType>& precisions);
   void add_layout(const BenchLayout& layout);
   void add_bf16(const BenchLayout& layout, std::vector<std::string>& notes);
-  // Rows with the fastest dense one in float32 first.
+  // Rows, with the fastest dense one in float32 first.
   std::vector<BenchRow> measure(DensePeak& best, std::vector<std::string>& notes);
 
  private:
-  // What a row's first product does beside.
+  // Extra work of a row's first product.
   struct Pack {
     std::size_t row;
     int weights;
@@ -60,7 +60,7 @@ class Variants {
   void add_low(DType precision, std::vector<std::string>& notes);
 
   std::optional<std::size_t> own_dense(const std::string& precision) const;
-  // The fastest of a library's dense rows in a precision.
+  // The fastest dense row of a library in a precision.
   std::optional<std::size_t> fastest_dense(DType precision) const;
   bool is_dense(std::size_t row) const {
     return rows_[row].layout == "dense" && !rows_[row].library.empty();
@@ -86,7 +86,7 @@ BenchRow& Variants::add(std::string layout, std::string library, DType precision
   row.library = std::move(library);
   row.precision = precision_name(precision);
   row.threads = group_.threads;
-  row.gflops = flops / 1e9;  // over the time, in the end
+  row.gflops = flops / 1e9;  // divided by the time at the end
   variant();
   if (has_error) row.error = product_.error(weights);
   variants_.push_back(std::move(variant));
@@ -108,7 +108,7 @@ void Variants::add_rival(const BenchLayout& layout, const SparseRival& rival) {
   }
 }
 
-// With the weight as it is given, and in an order of the library's own.
+// Adds variants with the weight as given and in the library's own order.
 void Variants::add_low(DType precision, std::vector<std::string>& notes) {
   const auto all = product_.dense_low(precision, group_.threads);
   for (const BenchProduct::Low& low : all)
@@ -220,7 +220,7 @@ std::vector<BenchRow> Variants::measure(DensePeak& best, std::vector<std::string
 
   std::vector<BenchRow> out{rows_[baseline]};
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    // Of the ways that a library has in a low precision, the fastest one.
+    // Of the variants of a library in a low precision, only the fastest one.
     const bool is_low = is_dense(i) && rows_[i].precision != "float32";
     if (i == baseline || (is_low && fastest_dense(precision_from(rows_[i].precision)) != i))
       continue;
@@ -242,7 +242,7 @@ std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best,
   for (const std::string& text : o.layouts) {
     layouts.push_back(BenchLayout::parse(text));
     const std::string name = layouts.back().layout.name();
-    if (name == "dense")  // is measured in any case
+    if (name == "dense")  // always measured
       layouts.pop_back();
     else if (!has_sparse_product(name))
       fail_usage("gemm: no product of {} with dense (expected one of {})", name,

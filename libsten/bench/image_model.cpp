@@ -9,7 +9,7 @@ namespace {
 
 constexpr Index usual_pixels = 32, least_large = 64;
 
-// The numbers after each "-": "wrn-16-8" has 16 and 8.
+// The numbers after each "-": 16 and 8 for "wrn-16-8".
 std::vector<Index> numbers_in(std::string_view text) {
   std::vector<Index> all;
   for (std::size_t dash = text.find('-'); dash != text.npos;) {

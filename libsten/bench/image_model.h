@@ -1,4 +1,4 @@
-// The convolutional models that sten-bench step and sten-bench model measure, by name.
+// Convolutional models of sten-bench step and sten-bench model, by name.
 #pragma once
 #include "libsten/bench/bench.h"
 #include "libsten/graph/graph.h"
@@ -11,21 +11,21 @@ struct BenchImages {
   Index classes = 0;
   Index batch = 0, pixels = 0;  // images, and their height and width
 
-  // [depth, width, images, pixels a side]: how reports name it.
+  // [depth, width, images, pixels per side], for reports.
   Shape shape;
-  // Normal numbers, the same for the same seed: [batch, pixels, pixels, 3].
+  // Normal values [batch, pixels, pixels, 3], the same for the same seed.
   Dense images(std::uint64_t seed) const;
 };
 
-// "wrn-DEPTH-WIDTH", a wide ResNet, or "resnet-DEPTH"; its first layer is CIFAR's where images have
-// fewer than 64 pixels a side. --batch is 128 of wrn-10-1, else 32, and --window, the pixels a side,
-// 32. Nothing for any other text; Error (usage) for a model that there is not.
+// Parses "wrn-DEPTH-WIDTH", a wide ResNet, or "resnet-DEPTH", whose first layer is that of CIFAR
+// for fewer than 64 pixels per side. --batch is 128 for wrn-10-1, otherwise 32; --window, the
+// pixels per side, is 32. None for other texts; Error (usage) for an unknown model.
 std::optional<BenchImages> bench_images(const std::string& text, const BenchOptions& options);
 
-// Weights of convolutions but the first: what is made sparse.
+// The weights of convolutions except the first one, which are made sparse.
 std::vector<std::string> convolution_weights(const Graph& g);
 
-// Takes the shapes that are such models out of the options.
+// Removes the shapes that name such models from the options.
 std::vector<BenchImages> take_images(BenchOptions& options);
 
 }  // namespace sten

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Index usual_batch = 8, usual_tokens = 128;
 
-// `word` is in lower case.
+// `word`: in lower case.
 bool has_word(std::string text, const char* word) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text.find(word) != std::string::npos;
@@ -27,7 +27,7 @@ bool has_word(std::string text, const char* word) {
 
 bool is_batch(const OnnxPort::Extent& e) { return has_word(e.symbol, "batch"); }
 
-// The open extents of all inputs are batches and tokens, and whether there are any.
+// The symbolic extents of inputs that are batches and tokens, and whether there are any.
 struct OpenExtents {
   bool any_is_called_batch;
   Index batch, window;
@@ -45,7 +45,7 @@ struct OpenExtents {
   }
 };
 
-// How many rows there are of what the input looks up: the fewest, where these are several.
+// The number of rows that the input indexes; the least one of several.
 std::optional<Index> rows_by(const std::string& input, const Graph& g) {
   const auto shape_of = [&](const std::string& name) -> std::optional<Shape> {
     if (const Weight* w = g.find_weight(name)) return w->shape;
@@ -53,7 +53,7 @@ std::optional<Index> rows_by(const std::string& input, const Graph& g) {
       if (c.name == name) return c.value.extents;
     return std::nullopt;
   };
-  std::set<std::string, std::less<>> same{input};  // the input, in other shapes and types
+  std::set<std::string, std::less<>> same{input};  // the input, reshaped or cast
   std::optional<Index> rows;
   for (const Node& n : g.nodes()) {
     const std::string_view op = n.op.text();
@@ -109,7 +109,8 @@ bool is_matrix(const Weight& w) {
   return w.shape.size() >= 2 && std::all_of(w.shape.begin() + 2, w.shape.end(), is_one);
 }
 
-// Matrices of linear nodes, and of convolutions of one pixel that are in no groups; of nothing else.
+// The matrices of linear nodes and of ungrouped 1x1 convolutions, without weights that other nodes
+// use.
 std::vector<std::string> matrix_weights(const Graph& g) {
   const auto takes_matrix = [](const Node& n) {
     return n.op.text() == "linear" || ((n.op.text() == "conv" || n.op.text() == "conv-relu") &&

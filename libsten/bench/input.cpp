@@ -12,7 +12,7 @@
 namespace sten {
 namespace {
 
-// Value i of a stream of N(0, 1): Box and Muller, 1958.
+// Value i of a stream of N(0, 1) (Box and Muller, 1958).
 double normal(std::uint64_t seed, Index i) {
   const auto at = static_cast<std::uint64_t>(i) * 2;
   const double radius = std::sqrt(-2 * std::log(1 - random_uniform(seed, at)));

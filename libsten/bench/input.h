@@ -1,4 +1,4 @@
-// Made-up weights to measure with.
+// Synthetic weights of benchmarks.
 #pragma once
 #include <string_view>
 
@@ -8,9 +8,9 @@ namespace sten {
 
 inline constexpr const char* bench_inputs[] = {"normal", "student3", "laplace", "rowscaled"};
 
-// F32 of that shape, the same for the same seed: "normal" N(0, 1); "student3" Student's t with 3
-// degrees of freedom; "laplace" of scale 1; "rowscaled" N(0, 1), rows times exp(0.5 N(0, 1)).
-// Error (usage) for another distribution.
+// Random F32 values, the same for the same seed: "normal" N(0, 1); "student3" Student's t with 3
+// degrees of freedom; "laplace" of scale 1; "rowscaled" N(0, 1), rows times exp(0.5 N(0, 1)). Error
+// (usage) for another distribution.
 Dense bench_input(std::string_view distribution, const Shape& shape, std::uint64_t seed);
 
 }  // namespace sten

@@ -22,10 +22,9 @@
 namespace sten {
 namespace {
 
-using Times = std::map<std::string, std::vector<double>>;  // seconds of each pass, by operator
+using Times = std::map<std::string, std::vector<double>>;  // seconds per pass, by operator
 
-// Passes in which operators run one by one, to be timed: those of the forward pass may run several
-// as one step.
+// Passes that time operators one by one; the forward pass can fuse several operators into a step.
 constexpr std::size_t most_operator_passes = 3;
 
 // The graph up to the last layer of the encoder.
@@ -60,10 +59,10 @@ class Model {
 
   const LayoutOfRows& layout() const { return layout_; }
   bool is_float32() const { return precision_ == Precision::float32; }
-  // The same with its weights and others, in bfloat16.
+  // The model with weights and other values in bfloat16.
   Model in_bf16() const { return Model(graph_, values_, threads_, layout_, Precision::bf16); }
-  // How far its outputs are from those in float32 of the same weights: the largest difference over
-  // the largest element.
+  // The error of outputs compared with float32 and the same weights: the largest difference divided
+  // by the largest element.
   double error() {
     NamedValues<Tensor> wanted;
     {
@@ -84,7 +83,7 @@ class Model {
     return largest > 0 ? off / largest : off;
   }
 
-  // One node after the other, each timed.
+  // Runs and times each node.
   void run_operators() {
     NamedValues<Tensor> values = values_;
     auto uses = uses_;
@@ -137,7 +136,7 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
   const NamedValues<Tensor>& stored = model.values;
   NamedValues<Tensor> values = stored;
   for (auto& [name, x] : values) x = x.to_dense();
-  // Of the file's zeros in all weights that could be sparse.
+  // The share of a file's zeros in all weights that can be sparse.
   const auto of_file = [&](const std::string& name, const NamedValues<Tensor>& weights) {
     return layout_of_rows(model, name, BenchZeros::file, weights, model.sparse, notes);
   };
@@ -162,7 +161,7 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
           continue;
         NamedValues<Tensor> fastest = values;
         std::map<std::string, Index> counts;
-        LayoutTimes times;  // measured each time
+        LayoutTimes times;  // measured again each time
         for (auto& [name, w] :
              in_fastest_layouts(g, values, model.sparse, times, {{"*", p}}).weights) {
           ++counts[w.spec().str()];
@@ -216,7 +215,7 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
         rows.back().to_own = speedup(seconds[1], seconds[i]).median;
       continue;
     }
-    // Without the first pass, which does not count.
+    // Without the warm-up.
     const auto counted = [](const std::vector<double>& all) {
       return std::vector<double>(all.begin() + 1, all.end());
     };
@@ -279,7 +278,7 @@ std::vector<BenchRow> bench_model(const BenchOptions& o, std::vector<std::string
       for (BenchRow& row : measure(model, layouts, threads, o, notes))
         rows.push_back(std::move(row));
   }
-  // Each measurement begins with the dense model in float32.
+  // Each measurement starts with the dense model in float32.
   std::vector<BenchRow> forward;
   const auto name = [&] {
     if (forward.empty()) return;

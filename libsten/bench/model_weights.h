@@ -1,26 +1,26 @@
-// The weights of a model that sten-bench model measures, in a layout.
+// Weights of a model of sten-bench model in a layout.
 #pragma once
 #include "libsten/bench/bench_layout.h"
 #include "libsten/bench/model.h"
 
 namespace sten {
 
-// What rows say of the weights.
+// Fields of rows on the weights.
 struct LayoutOfRows {
   std::string name;
   std::string zeros{};                   // as BenchRow::zeros
-  std::optional<double> sparsity{};      // share of zeros of the weights in that layout
+  std::optional<double> sparsity{};      // share of zeros of the weights in the layout
   std::optional<Index> ignored_zeros{};  // as BenchRow::ignored_zeros
 };
 
-// `names`: those of `values` that are in the layout. A note says which operators ignore zeros.
+// `names`: the weights of `values` in the layout. Adds a note on operators that ignore zeros.
 LayoutOfRows layout_of_rows(const BenchGraph& model, std::string name, BenchZeros zeros,
                             const NamedValues<Tensor>& values,
                             const std::vector<std::string>& names, std::vector<std::string>& notes);
 
-// Puts the dense weights of `values` that could be sparse into the layout, as far as it holds them,
-// and returns their names; of a file's zeros also those without zeros stay dense. Notes say how many
-// do. Error (usage) if all do.
+// Converts the dense weights of `values` that can be sparse to the layout, if it can hold them, and
+// returns their names. With a file's zeros, weights without zeros stay dense. Adds notes on the
+// number of dense weights. Error (usage) if all stay dense.
 std::vector<std::string> put_into_layout(const BenchLayout& layout, const BenchGraph& model,
                                          NamedValues<Tensor>& values,
                                          std::vector<std::string>& notes);

@@ -43,7 +43,7 @@ void PaperGreedy::convert(Index unit) {
   const kernels::NmgChunk<float> chunk{magnitudes_.data(), table_->data(), geo.n, geo.m,
                                        geo.patterns,       geo.g};
   kernels::nmg_fit_greedy(chunk, candidates_.data(), fill_.data(), pattern_of_.data());
-  // Strips in ascending order: so are the columns within each group.
+  // Ascending strips make ascending columns in each group.
   std::fill(fill_.begin(), fill_.end(), 0);
   for (Index s = 0; s < geo.strips; ++s) {
     const std::int32_t p = pattern_of_[s];

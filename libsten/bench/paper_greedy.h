@@ -1,5 +1,5 @@
-// The paper's conversion from dense to n:m:g, which others are compared with: its greedy with
-// std::sort (section 5.2) and the values and indices written, on one thread.
+// The paper's conversion from dense to n:m:g, as a baseline: its greedy fit with std::sort (section
+// 5.2), with values and indices written, on one thread.
 #pragma once
 #include <vector>
 
@@ -11,14 +11,14 @@ namespace sten {
 
 class PaperGreedy {
  public:
-  // x, F32, and a spec of n:m:g.
+  // x: F32; nmg: a spec of n:m:g.
   PaperGreedy(const Dense& x, const Spec& nmg);
-  // Whether a chunk's (strip, pattern) pairs fit 1 GB. Beyond, nobody would convert so.
+  // Whether the (strip, pattern) candidates of a chunk fit 1 GB; the baseline is pointless beyond.
   static bool is_feasible(const NmgGeometry& geometry);
 
   void run();
-  const std::vector<float>& values() const { return values_; }        // as of Nmg
-  const std::vector<std::uint16_t>& index() const { return index_; }  // as of Nmg, 16 bits each
+  const std::vector<float>& values() const { return values_; }        // as in Nmg
+  const std::vector<std::uint16_t>& index() const { return index_; }  // as in Nmg, 16 bits each
 
  private:
   void convert(Index unit);

@@ -14,7 +14,7 @@
 namespace sten {
 namespace {
 
-// N(0, 1) over the root of the columns, so that a chain neither grows nor vanishes.
+// N(0, 1) divided by the root of the columns, so that the values of a chain stay in range.
 Dense weight(Index rows, Index cols, std::uint64_t seed) {
   Dense w = bench_input("normal", {rows, cols}, seed);
   const float scale = 1 / std::sqrt(static_cast<float>(cols));
@@ -81,7 +81,7 @@ std::function<void()> BenchProduct::sparse_run(std::shared_ptr<const std::vector
       sampled_gemm(first, n_, in(0), other_.values.as<float>().data());
       return;
     }
-    // Between its products a chain keeps activations as products like them.
+    // Between products, a chain has activations in the layout of products.
     for (int i = 0; i < products(); ++i) {
       const Tensor& a = (*weights)[i % 2];
       const Shape shape = a.shape();

@@ -1,4 +1,4 @@
-// Dense products in low precision, and what precision a product had.
+// Dense products in low precision, and errors of products.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@
 namespace sten {
 namespace {
 
-// A matrix in a precision; of I8 each row has a scale, or each column.
+// A matrix in a precision; I8 has a scale per row or per column.
 struct Rounded {
   Array<std::byte> bytes;
   std::vector<float> scales{};
@@ -52,7 +52,7 @@ Rounded rounded(const Dense& x, DType precision, bool by_row) {
   return out;
 }
 
-// What ways of dense_low() read.
+// Operands of dense_low().
 struct LowPrecisionOperands {
   std::vector<Rounded> weights;
   Rounded start, other;
@@ -102,7 +102,7 @@ std::vector<BenchProduct::Low> BenchProduct::dense_low(DType precision, int thre
   }
   std::vector<Low> all;
   for (std::size_t variant = 0; variant < found[0].size(); ++variant) {
-    std::vector<std::shared_ptr<OnednnProduct>> chosen;  // of a chain by weight, and its last one
+    std::vector<std::shared_ptr<OnednnProduct>> chosen;  // of a chain by weight, and the last one
     bool packs = false;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       chosen.push_back(found[i][std::min(variant, found[i].size() - 1)]);
@@ -130,8 +130,7 @@ std::optional<BenchProduct::Sparse> BenchProduct::own_bf16(const BenchLayout& la
   struct Memory {
     std::vector<Tensor> weights;
     Rounded start;
-    Array<std::uint16_t>
-        interleaved[3];  // of the start, and what products of a chain write in turn
+    Array<std::uint16_t> interleaved[3];  // of the start, and alternating results of a chain
   };
   const auto memory = std::make_shared<Memory>();
   double stored = 0;
@@ -217,7 +216,7 @@ double BenchProduct::error(const std::vector<Dense>& given) const {
     for (Index p = 0; p < picked; ++p) {
       const double wanted = x[f * most + p];
       const double is = is_gemm ? got[f * n_ + token(p)] : got[token(p) * features + f];
-      // A NaN is as wrong as can be.
+      // NaN is an infinite error.
       off = std::isnan(is - wanted) ? INFINITY : std::max(off, std::abs(is - wanted));
       largest = std::max(largest, std::abs(wanted));
     }

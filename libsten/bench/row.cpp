@@ -64,7 +64,7 @@ Report bench_report(const std::vector<BenchRow>& rows) {
     if (b.sparsity) r.at(row, "sparsity") = *b.sparsity;
     if (!b.library.empty()) r.at(row, "library") = b.library;
     if (!b.input.empty()) r.at(row, "input") = b.input;
-    // Of the others it does not matter: they compute in float32.
+    // Other benchmarks compute in float32 only.
     if (b.bench == "gemm" || b.bench == "model" || (b.bench == "step" && !b.device.empty()))
       r.at(row, "precision") = b.precision;
     r.at(row, "isa") = isa_of(b);

@@ -15,19 +15,19 @@
 namespace sten {
 namespace {
 
-constexpr double masked_share = 0.15;  // of the tokens
+constexpr double masked_share = 0.15;  // share of tokens
 
-// What is trained.
+// A model to train.
 struct StepCase {
   std::string model;  // of rows; empty: a BERT
   Shape shape;
   Graph graph;
   NamedValues<Tensor> inputs;
-  std::vector<std::string> sparse;  // weights that layouts are for
-  bool uses_sgd = false;            // with Nesterov's momentum, else AdamW
+  std::vector<std::string> sparse;  // weights that get layouts
+  bool uses_sgd = false;            // with Nesterov momentum; otherwise AdamW
 };
 
-// As many numbers below `count`, the same for the same seed.
+// Random integers below `count`, the same for the same seed.
 std::int64_t drawn_below(Index count, std::uint64_t seed, Index i) {
   return static_cast<std::int64_t>(random_uniform(seed, i) * static_cast<double>(count));
 }
@@ -70,7 +70,7 @@ StepCase step_case_of(const BenchImages& model, std::uint64_t seed) {
 // When gradients are summed over ranks.
 enum class Summed { during, after, never };
 
-// A model in training; with a layout its encoder's weights are masked, or in the layout.
+// A model in training. With a layout, the encoder's weights are masked, or in the layout.
 class Training {
  public:
   Training(const StepCase& s, std::uint64_t seed, const BenchLayout* layout, bool is_masked,
@@ -83,7 +83,8 @@ class Training {
     seed_ = seed_.to(device);
   }
 
-  // With `refresh` the sparse weights are selected anew, from all of their gradients.
+  // Runs a step. With `refresh`, selects the masks of sparse weights again, from complete
+  // gradients.
   void step(Communicator& ranks, Summed when, Transport by, kernels::Factors factors,
             bool refresh = false) {
     const RoundedProducts rounded(factors);
@@ -105,7 +106,7 @@ class Training {
     std::vector<std::optional<Tensor>> gradients(parameters.size());
     GradientExchange exchange(ranks, by);
     const auto send = [&](std::size_t i) {
-      if (device_ != Device::cpu) return;  // of one process
+      if (device_ != Device::cpu) return;  // of a single process
       const Tensor& w = parameters[i]->value;
       exchange.add(*gradients[i], w.is<Masked>() && !is_selected[i] ? &w : nullptr);
     };
@@ -120,7 +121,7 @@ class Training {
     const Update plain, anew = selected_by_ ? Update::resparsify(*selected_by_) : Update();
     std::vector<ParameterStep> steps;
     for (std::size_t i = 0; i < gradients.size(); ++i)
-      if (gradients[i])  // not running statistics
+      if (gradients[i])  // skips running statistics
         steps.push_back({parameters[i], &*gradients[i], is_selected[i] ? &anew : &plain});
     if (case_.uses_sgd)
       sgd_.step(steps);
@@ -191,7 +192,7 @@ std::vector<BenchRow> measure(const StepCase& step_case, const std::vector<Bench
     what.push_back({"refreshed", layout.name, &masked, true});
     add("sparse", layout.name, sparse);
   }
-  // The dense step in float32, which ratios are to, is there in any case.
+  // Always measures the dense step in float32, the baseline of ratios.
   const std::vector<Variant> usual = std::exchange(what, {what.front()});
   for (const StepPrecision& p : step_precisions(o.precisions))
     for (std::size_t i = p.factors == kernels::Factors::float32 ? 1 : 0; i < usual.size(); ++i) {
@@ -202,7 +203,7 @@ std::vector<BenchRow> measure(const StepCase& step_case, const std::vector<Bench
   for (const Variant& w : what)
     variants.push_back([&] {
       w.training->step(ranks, w.summed, by, w.precision.factors, w.is_refreshed);
-      // With the step after it, which finds nothing made for its positions.
+      // Includes the next step, which has no caches for its new positions.
       if (w.is_refreshed) w.training->step(ranks, w.summed, by, w.precision.factors);
     });
   std::vector<std::uint64_t> bytes;
@@ -216,7 +217,7 @@ std::vector<BenchRow> measure(const StepCase& step_case, const std::vector<Bench
   std::vector<BenchRow> rows;
   for (std::size_t i = 0; i < what.size(); ++i) {
     if (what[i].is_refreshed) {
-      // A step of a cycle, in which all but two are those with a fixed mask.
+      // The mean step of a cycle, in which all but two have a fixed mask.
       const auto cycle = static_cast<double>(o.refresh.value_or(usual_refresh));
       const auto is_its = [&](const Variant& w) {
         return w.training == what[i].training && w.precision.factors == what[i].precision.factors;
@@ -252,7 +253,7 @@ std::vector<BenchRow> bench_step(const BenchOptions& options) {
   std::vector<BenchRow> rows =
       bench_each_bert(o, [](const BenchBert& model, const std::vector<BenchLayout>& layouts,
                             int threads, const BenchOptions& of) {
-        // Ranks have other batches.
+        // Ranks have different batches.
         const auto own = of.seed + static_cast<std::uint64_t>(of.ranks->rank());
         return measure(step_case_of(model, own), layouts, threads, of);
       });

@@ -14,10 +14,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int min_repeats = 15, max_repeats = 101;
-constexpr int min_slow_repeats = 5;  // of what takes so long that 15 would be no benchmark any more
-constexpr double patience = 10;      // seconds, after which few turns are enough
-constexpr double extra_patience = 3;  // seconds that turns beyond the least may add up to
-constexpr double narrow = 1.04;       // high / low of a ratio that needs no more turns
+constexpr int min_slow_repeats = 5;   // for variants that are too slow for 15
+constexpr double patience = 10;       // seconds, after which min_slow_repeats are enough
+constexpr double extra_patience = 3;  // seconds that further repetitions may take
+constexpr double narrow = 1.04;       // high / low of a ratio that needs no further repetitions
 
 double read(clockid_t clock) {
   timespec t{};
@@ -25,8 +25,8 @@ double read(clockid_t clock) {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Before each way where several threads work: those of OpenMP and OpenBLAS stay awake for a while
-// after their work, up to a tenth of a second, and would take from whoever comes next.
+// Waits before a variant with several threads: those of OpenMP and OpenBLAS stay awake for up to a
+// tenth of a second after their work and would slow down the next variant.
 void wait_for_rest() {
   constexpr int most_steps = 50;
   constexpr std::chrono::milliseconds step(10);
@@ -43,8 +43,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// After that rest cores are asleep, those of a virtual machine for milliseconds after they are
-// needed: all of them compute for a moment.
+// Idle cores sleep, on virtual machines for milliseconds after they are needed, so all cores
+// compute for a moment.
 void wake_cores(int threads) {
   constexpr double moment = 3e-3;  // seconds
   parallel_for(threads, 1, [](Index, Index) {
@@ -115,7 +115,7 @@ Spread spread_of(std::vector<double> values) {
   const std::size_t n = values.size();
   // The largest rank r with P(Binomial(n, 1/2) < r) <= 2.5 %.
   std::size_t rank = 0;
-  double probability = std::pow(0.5, n), below = probability;  // of exactly 0, of at most 0
+  double probability = std::pow(0.5, n), below = probability;  // P(exactly 0), P(at most 0)
   while (below <= 0.025 && rank < n / 2) {
     ++rank;
     probability *= static_cast<double>(n - rank + 1) / static_cast<double>(rank);

@@ -1,5 +1,4 @@
-// Times of several ways of doing the same, taken in turns, so that a machine that slows down slows
-// down all of them.
+// Interleaved timing: repeats all variants in turn, so that a slower machine slows all of them.
 #pragma once
 #include <functional>
 #include <optional>
@@ -9,33 +8,33 @@
 
 namespace sten {
 
-// Seconds of one call. On one thread, this one, they are those that it computed, so that what
-// others take in the meantime does not count; on several they are those that passed.
+// Seconds of a call. On one thread, its CPU time, which other processes do not affect; on several
+// threads, elapsed time.
 double seconds_of(const std::function<void()>& work, int threads);
 
 struct TimingOptions {
-  std::optional<int> repeats;  // absent: at least 15, more while ratios scatter and time allows
-  int threads = 1;             // that each way works on
-  // Before each way, and not timed.
+  std::optional<int> repeats;  // none: at least 15, more while ratios vary and time allows
+  int threads = 1;             // of each variant
+  // Runs before each variant, untimed.
   std::function<void()> before{};
-  Communicator* ranks = nullptr;  // that begin each way together, with as many turns; seconds are
-                                  // those that passed on this one
+  Communicator* ranks = nullptr;  // ranks that run each variant together, equally often;
+                                  // seconds are elapsed time on this rank
 };
 
-// seconds[way][turn]: every way once untimed, then A B C A B C ...
+// seconds[variant][repeat]: each variant once untimed, then A B C A B C ...
 std::vector<std::vector<double>> time_interleaved(
     const std::vector<std::function<void()>>& variants, const TimingOptions& timing);
 
 double median(std::vector<double> values);
 
-// A median and where the true one lies with a probability of 95 %, whatever the distribution: order
-// statistics by the binomial distribution. Below six values: the least and the greatest.
+// A median and its 95 % confidence interval for any distribution: order statistics by the binomial
+// distribution. Below six values: minimum and maximum.
 struct Spread {
   double median = 0, low = 0, high = 0;
 };
 Spread spread_of(std::vector<double> values);
 
-// How many times faster `variant` is than `baseline`, from the ratios within each turn.
+// How many times faster `variant` is than `baseline`, from the ratios of each repetition.
 Spread speedup(const std::vector<double>& baseline, const std::vector<double>& variant);
 
 }  // namespace sten

@@ -127,8 +127,7 @@ struct MaskRecipe {
   Index end = 0;      // masks are fixed from this step on; default: the last step
   double share =
       0.3;  // regrow: initial share of the kept values; falls along a cosine to 0 at `end`
-  double decay =
-      2e-4;  // straight-through: the gradient of an unselected weight gets decay times the weight
+  double decay = 2e-4;  // straight-through: factor of unselected weights in their gradient
 };
 
 // Calibration instead of the sparsifier's choice at a stage: runs batches of the next steps through
