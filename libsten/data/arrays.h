@@ -1,4 +1,4 @@
-// Files of one array, .npy or idx.
+// Files of one array: .npy or idx.
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace sten {
 
-// The array in a .npy or idx file, told apart by how they begin, in a copy; row-major, in the dtype
-// of the file, so that MNIST takes a byte for each element.
+// Reads a copy of the array in a .npy or idx file, detected by its first bytes. The copy is
+// row-major, in the dtype of the file: MNIST takes a byte per element.
 Dense read_array(const std::string& path);
 
 }  // namespace sten

@@ -48,7 +48,7 @@ std::vector<Index> RowBatches::at(Index epoch, Index i) {
 
 namespace {
 
-// Of an array of so many rows that has this shape but for its first extent.
+// An uninitialized array of `rows` rows; `shape` has any first extent.
 Dense unwritten_rows(DType dtype, Shape shape, std::size_t rows) {
   shape[0] = static_cast<Index>(rows);
   const Index n = size_of(shape);

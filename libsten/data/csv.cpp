@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view s, std::string_view what = blanks) {
   return s.substr(first, s.find_last_not_of(what) - first + 1);
 }
 
-// Takes a line off the text, without its end.
+// Removes a line from the text and returns it without its end.
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   const std::string_view line = text.substr(0, end);
@@ -34,7 +34,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// Takes a field off the line; false where there is none. A comma in quotes separates nothing.
+// Removes a field from the line; false if there is none. Commas in quotes do not separate.
 bool take_field(std::string_view& line, bool& more, std::string_view& field) {
   if (!more) return false;
   std::size_t from = std::min(line.find_first_not_of(blanks), line.size());
@@ -49,8 +49,7 @@ bool take_field(std::string_view& line, bool& more, std::string_view& field) {
   return true;
 }
 
-// The same where the field is a small whole number and nothing else, as most are in data sets: a
-// few times faster.
+// The same for a field that is only a small integer, as most in data sets: several times faster.
 bool take_digits(std::string_view& line, bool& more, double& value) {
   std::uint32_t n = 0;
   std::size_t i = 0;
@@ -78,7 +77,7 @@ bool number_of(std::string_view s, double& value) {
   return parse_number(s, value) && std::abs(value) <= std::numeric_limits<float>::max();
 }
 
-// Whether a field of the first line that is not a number is what a column would be called.
+// Whether a field of the first line that is not a number can be a column's name.
 bool is_name(std::string_view s) {
   std::string lower(s.substr(0, 9));
   for (char& c : lower)
@@ -102,10 +101,10 @@ bool is_header(const std::vector<std::string_view>& first, CsvOptions::Header he
   return names;
 }
 
-// Whole lines.
+// A block of whole lines.
 struct Block {
   std::string_view text;
-  Index row = 0;  // of the first of them
+  Index row = 0;  // of its first line
   std::string problem;
 };
 
@@ -120,7 +119,7 @@ std::vector<Block> blocks_of(std::string_view text) {
   return blocks;
 }
 
-// f(block) for all of them, on the threads; the problem of the first that has one.
+// Calls f(block) for all blocks on the threads; returns the problem of the first faulty block.
 template <class F>
 void for_blocks(std::vector<Block>& blocks, F&& f) {
   parallel_for(std::ssize(blocks), 1, [&](Index begin, Index end) {
@@ -140,8 +139,8 @@ class Reader {
  public:
   Reader(std::string_view text, std::string name, const CsvOptions& options)
       : name_(std::move(name)) {
-    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // as Excel begins them
-    // Empty lines at the end are not rows.
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // byte-order mark of Excel
+    // Empty lines at the end are ignored.
     text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
     if (text.empty()) fail("{}: has no rows", name_);
     std::string_view rest = text;
@@ -193,7 +192,7 @@ class Reader {
                columns_);
   }
 
-  // Gives the blocks their first rows. Lengths are checked here, before there is memory for all.
+  // Numbers the rows of blocks. Checks lengths before memory for all rows is allocated.
   Index count_rows(std::vector<Block>& blocks) const {
     std::vector<Index> lines(blocks.size());
     std::vector<std::pair<Index, std::string_view>> uneven(blocks.size());  // line in its block
@@ -237,7 +236,7 @@ class Reader {
       if (c != label_) {
         *to++ = static_cast<float>(v);
       } else {
-        if (v < 0 || v != std::floor(v) || v > 0x1p53)  // digits alone are none of these
+        if (v < 0 || v != std::floor(v) || v > 0x1p53)  // take_digits() accepts none of these
           refuse("is not a class index (expected an integer >= 0)");
         label = static_cast<std::int64_t>(v);
       }
@@ -247,7 +246,7 @@ class Reader {
   const std::string name_;
   std::string_view body_;
   Index columns_ = 0, first_line_ = 1;
-  Index label_ = 0;  // columns_: there is none
+  Index label_ = 0;  // columns_: none
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Examples from comma-separated values: a line for each, its numbers and its label.
+// Examples from comma-separated values: a line per example, with its features and label.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -9,22 +9,22 @@
 namespace sten {
 
 struct CsvOptions {
-  // guess: the first line names the columns if it has fields that are not numbers, and all of those
-  // are names ("nan" and "NA" are not).
+  // guess: the first line is a header if it has fields that are not numbers, and all of these are
+  // names ("nan" and "NA" are not).
   enum class Header { guess, present, absent };
   Header header = Header::guess;
-  // The column of labels: what the header calls it, or its number from 1; the last if empty.
+  // The column of labels: its name in the header, or its number from 1; the last one if empty.
   std::string label;
-  // Of rows without labels: how many columns they have. All labels of such a file are 0.
+  // For rows without labels: the number of columns. All labels are 0.
   Index features = 0;
 };
 
-// features [N, columns - 1] in F32, in the order of the columns. Lines may end in CR LF, fields may
-// have blanks around them and may be in quotes. Error with the line (from 1) and the column where
-// rows differ in length, a field is empty or not a finite number, or a label is not a class. Takes
+// Reads features [N, columns - 1] in F32, in the order of columns. Lines may end in CR LF; fields
+// may be quoted and surrounded by blanks. Error with line (from 1) and column for rows of different
+// lengths, fields that are empty or not finite numbers, and labels that are not class indices. Uses
 // at most a few times the file's size in memory.
 Examples read_csv(const std::string& path, const CsvOptions& options = {});
-// The same of a file's bytes; messages call it `file_name`.
+// Parses a file's bytes; `file_name` is for messages.
 Examples parse_csv(std::span<const std::byte> file, const std::string& file_name,
                    const CsvOptions& options = {});
 

@@ -17,7 +17,7 @@ void check_features(const Dense& x, const std::string& name) {
   const bool known = with_scalar(x.dtype(), [&]<class U>(U, auto number) {
     if constexpr (!std::is_integral_v<decltype(number(U{}))>) {
       const auto v = x.values.as<U>();
-      // Rounding to the nearest float32 overflows from half a step above its largest on.
+      // Rounding to float32 overflows from half a step above its largest value.
       const auto bad = std::find_if(v.begin(), v.end(), [&](U bits) {
         return !std::isfinite(static_cast<float>(number(bits)));
       });

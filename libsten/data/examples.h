@@ -1,4 +1,4 @@
-// Rows to learn from, and which of them to train on.
+// Examples and their split into training, validation and test rows.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,38 +10,39 @@
 namespace sten {
 
 struct Examples {
-  Dense features;  // [N, ...], of the dtype the file has: integers, BOOL, F16, F32 or F64; finite
-  Dense labels;    // [N], I64, classes from 0 up
+  Dense features;  // [N, ...], in the file's dtype: integers, BOOL, F16, F32 or F64; finite
+  Dense labels;    // [N], I64, class indices from 0
 
   Index count() const { return labels.size(); }
-  // The largest label and 1.
+  // The largest label plus 1.
   Index classes() const;
 };
 
-// Takes labels of any integer dtype. Error, with the name of the file at fault, without
-// rows, if features and labels differ in number, if a shape or dtype is not as above, if a feature
-// does not fit a float32, or if a label is negative.
+// Checks and combines features and labels (of any integer dtype). Error with the name of the file
+// for no rows, different numbers of features and labels, another shape or dtype, a feature that
+// does not fit float32, or a negative label.
 Examples make_examples(Dense features, const Dense& labels, const std::string& features_name,
                        const std::string& labels_name);
 
-// Error with the name where a feature does not fit a float32, or x has none.
+// Error with the name if a feature does not fit float32, or x is empty.
 void check_features(const Dense& x, const std::string& name);
-// As I64: classes from 0 up, and `ignored` where it is given. Error with the name for anything else.
+// Converts labels to I64: class indices from 0, and `ignored` if given. Error with the name for
+// other values.
 Dense labels_of(const Dense& x, const std::string& name, std::optional<Index> ignored = {});
 
-// The numbers 0 to n - 1, shuffled: sorted by random_bits(seed, number), so that any language can
-// repeat it.
+// The integers 0 to n - 1, shuffled: sorted by random_bits(seed, integer), which any language can
+// reproduce.
 std::vector<Index> shuffled(Index n, std::uint64_t seed);
 
-// How many of n are in the first split, and how many in the second; the third has the rest. The
-// first share is rounded down, and so is the sum of both. Error (usage) unless both shares are at
-// least 0 and their sum is at most 1.
+// Sizes of the first and second split of n rows; the third has the rest. The first share, and the
+// sum of both, are rounded down. Error (usage) unless both shares are at least 0 and their sum is
+// at most 1.
 struct Shares {
   Index train = 0, validation = 0, test = 0;
 };
 Shares shares_of(Index n, double train, double validation);
 
-// Rows of a data set of n, shuffled by `seed`.
+// The split of n rows, shuffled by `seed`.
 struct Split {
   std::vector<Index> train, validation, test;
 };

@@ -10,12 +10,12 @@
 namespace sten {
 
 MappedFile open_data(const std::string& path) {
-  std::error_code ignored;  // opening says it better
+  std::error_code ignored;  // opening the file reports it
   if (std::filesystem::is_directory(path, ignored))
     fail("{}: is a directory, not a file of data", printable(path));
   MappedFile file = MappedFile::open(path);
   if (file.bytes().empty()) fail("{}: is empty", file.name());
-  // Anything else may be a text to learn from.
+  // Any other file may be text.
   if (const std::string_view kind = foreign_kind(file.bytes()); kind.starts_with("a Git LFS"))
     fail("{}: is {}", file.name(), kind);
   return file;

@@ -1,4 +1,4 @@
-// Opening what data sets are read from.
+// Opening of data files.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace sten {
 
-// A regular file that is neither empty nor a Git LFS pointer; Error for anything else.
+// Maps a regular file. Error for other files, an empty file, and a Git LFS pointer.
 MappedFile open_data(const std::string& path);
 
 inline std::string_view text_of(std::span<const std::byte> file) {

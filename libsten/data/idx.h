@@ -9,11 +9,11 @@
 
 namespace sten {
 
-// Whether the file begins as idx files do.
+// Whether the file starts as idx files do.
 bool is_idx(std::span<const std::byte> file);
 
-// A copy of the array, of U8, I8, I16, I32, F32 or F64. Error if the file begins in another way,
-// the type is unknown, or the elements do not have as many bytes as the extents need.
+// Parses a copy of the array, U8, I8, I16, I32, F32 or F64. Error for another start, an unknown
+// type, or a size that does not match the extents.
 Dense parse_idx(std::span<const std::byte> file, const std::string& file_name);
 
 }  // namespace sten

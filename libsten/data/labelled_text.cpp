@@ -13,18 +13,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a row has of one column.
+// The value of a column in a row.
 using Field = std::function<Json(const std::string& column)>;
 using TakeRow = std::function<void(Index line, const Field& field)>;
 
-// Takes rows off a text.
+// Removes rows from a text.
 class CsvRows {
  public:
   CsvRows(std::string_view text, char separator, std::string name)
       : text_(text), separator_(separator), name_(std::move(name)) {
     if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
   }
-  // False where none is left. Empty lines are none.
+  // False at the end. Skips empty lines.
   bool next(std::vector<std::string>& row) {
     while (!text_.empty()) {
       line_ = next_line_;
@@ -34,10 +34,10 @@ class CsvRows {
     }
     return false;
   }
-  Index line() const { return line_; }  // that the row began at
+  Index line() const { return line_; }  // first line of the row
 
  private:
-  // Whether another one of the same row follows.
+  // Removes a field. Returns whether the row has another one.
   bool take_field(std::string& field) {
     if (text_.starts_with('"')) take_quoted(field);
     const std::size_t end =
@@ -127,7 +127,7 @@ void each_row(const std::string& path, const TakeRow& take) {
     fail_usage("{}: its name does not end in .csv, .tsv, .jsonl or .json", name);
 }
 
-// Of a label, or of a text where only that will do.
+// The text of a label, or of a column that must be text.
 std::string text_in(const Json& v, const std::string& column, const std::string& here,
                     bool is_label = false) {
   if (v.is_string()) return v.get<std::string>();

@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-constexpr std::int64_t ignored = -100;  // what cross_entropy() passes over unless told otherwise
+constexpr std::int64_t ignored = -100;  // default ignore_index of cross_entropy()
 
 // In [0, n).
 Index index_below(std::uint64_t seed, std::uint64_t i, Index n) {

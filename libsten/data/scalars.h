@@ -1,4 +1,4 @@
-// Numbers of the dtypes that data sets are stored in.
+// Values of the dtypes of data sets.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace sten {
 
-// f(U{}, number) with U the bits of an element and number(U) its value, an integer or a
-// floating-point number. False where the dtype holds no real numbers, or none that data sets use.
+// Calls f(U{}, number): U has the bits of an element, and number(U) returns its value, an integer
+// or floating-point number. False for dtypes without real numbers, or that data sets do not use.
 template <class F>
 bool with_scalar(DType t, F&& f) {
   const auto as_is = [](auto v) { return v; };

@@ -1,5 +1,5 @@
-// Batches for causal language models: windows of a text, where each token is to be predicted from
-// those before it.
+// Batches of causal language models: text windows, each token of which is predicted from the
+// previous ones.
 #pragma once
 #include <cstdint>
 
@@ -12,28 +12,28 @@ struct TextWindowsOptions {
   Index window = 128;  // T, tokens
   Index batch = 32;    // B, windows
   std::uint64_t seed = 0;
-  // Training draws windows anywhere, with repetition. Else they lie one after the other, each
-  // beginning with the last token that the one before had to predict, and what is too short for
-  // one is left out: for measuring, always the same.
+  // true: training windows at random positions, with repetition. false: consecutive windows, each
+  // starting with the last target of the previous one, without the incomplete last one: always the
+  // same, for evaluation.
   bool draw = true;
 };
 
 struct TextBatch {
   Dense ids;   // [B, T], I64
-  Dense next;  // [B, T], I64: the token after each
+  Dense next;  // [B, T], I64: the next token of each
 };
 
-// Window q of a seed is the same in any batch: batch i of size B has the windows i * B to
-// i * B + B - 1. None needs those before it.
+// Window q of a seed is the same in any batch: batch i of size B has the windows i * B to i * B + B
+// - 1. Batches are independent.
 class TextWindows {
  public:
-  // The tokens [begin, end) of `text`, which it shares. Error (usage) where they are fewer than
-  // a window and the token after it, or an option has no meaning.
+  // Uses the tokens [begin, end) of `text`, which is shared. Error (usage) for fewer tokens than a
+  // window and the next token, and for invalid options.
   TextWindows(Array<TokenId> text, Index begin, Index end, const TextWindowsOptions& options = {});
 
-  // Where windows are drawn: as many as fill the text once, rounded down, at least 1.
+  // With `draw`, the number of windows that fill the text once, rounded down, at least 1.
   Index per_epoch() const;
-  // 0 <= i; without `draw` i < per_epoch(), and the last batch may have fewer windows.
+  // Returns batch i, 0 <= i; without `draw` i < per_epoch(), and the last batch may be smaller.
   TextBatch at(Index i) const;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t max_vocabulary_bytes = 64'000'000;
 
-// Bytes of the character that the text begins with; 0 where it is no UTF-8.
+// Bytes of the first character; 0 if it is not UTF-8.
 std::size_t character_bytes(std::string_view s) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
   const unsigned first = byte(0);
@@ -25,7 +25,7 @@ std::size_t character_bytes(std::string_view s) {
   if (n == 0 || n > s.size()) return 0;
   for (std::size_t i = 1; i < n; ++i)
     if ((byte(i) & 0xc0) != 0x80) return 0;
-  // Overlong forms, surrogates, and what is above U+10FFFF.
+  // Overlong forms, surrogates, and values above U+10FFFF.
   if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
       (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90))
     return 0;
@@ -96,7 +96,7 @@ Array<TokenId> Vocabulary::encode(std::string_view text, const std::string& text
     if (token.size() == 1) ascii[static_cast<unsigned char>(token[0])] = id;
   const TokenId unknown = special("[UNK]").value_or(none);
 
-  // Continuation bytes begin no character; where others than UTF-8 are, the count does not matter.
+  // Counts all but continuation bytes; the count is irrelevant for other encodings.
   const auto n = std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
   });

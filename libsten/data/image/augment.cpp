@@ -40,7 +40,7 @@ struct ImageShape {
   Index size() const { return height * width * channels; }
 };
 
-// One image, channels last or first.
+// Copies one image, channels last or first.
 template <class U, class Number>
 void write_image(const U* from, const ImageShape& s, const ImageView& view, const ChannelScale& by,
                  bool channels_first, Number number, float* to) {

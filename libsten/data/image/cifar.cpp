@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr Index side = 32, plane = side * side, pixels = 3 * plane;
 
 struct CifarRecord {
-  Index size, label;  // bytes, and which of them
+  Index size, label;  // bytes of a record; offset of the label
   const char* name;
 };
 
@@ -27,7 +27,7 @@ CifarRecord record_of(Index classes) {
   return {pixels + 2, classes == 100 ? 1 : 0, "CIFAR-100"};
 }
 
-// How many records; `name` is printable.
+// The number of records; `name` is printable.
 Index cifar_count(std::span<const std::byte> file, const std::string& name, Index classes) {
   const CifarRecord record = record_of(classes);
   const auto bytes = static_cast<Index>(file.size());
@@ -46,7 +46,7 @@ Examples unwritten_cifar(Index n) {
           {{n}, Values::uninitialized(DType::I64, n)}};
 }
 
-// The records become those from `first` on.
+// Writes the file's records to rows from `first` on.
 void put_cifar(std::span<const std::byte> file, const std::string& name, Index classes, Index first,
                Examples& to) {
   const CifarRecord record = record_of(classes);

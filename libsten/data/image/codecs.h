@@ -1,4 +1,4 @@
-// Decoders of PNG and JPEG, by libpng and libjpeg; absent/ replaces a library that the build did not find.
+// Decoders of PNG and JPEG, by libpng and libjpeg; absent/ has stubs for missing libraries.
 #pragma once
 #include "libsten/data/image/image.h"
 
@@ -10,13 +10,13 @@ Dense decode_png(std::span<const std::byte> file, const std::string& name,
 Dense decode_jpeg(std::span<const std::byte> file, const std::string& name,
                   const ImageLimits& limits);
 
-// Error for more pixels than the limit, or than so many bytes of file can have where
-// each has `pixels_per_byte` at most.
+// Error for more pixels than the limit, or than `pixels_per_byte` times the bytes of the file.
 void check_pixels(Index height, Index width, const std::string& name, const ImageLimits& limits,
                   std::size_t bytes, Index pixels_per_byte);
 
-// The bytes that decoding takes are within what a file of this size may: those of an image of three
-// channels and as many pixels as the limit, and 16 times the file. Says them to the caller.
+// Checks that the memory for decoding is in proportion to the file: at most that of an image of
+// three channels with as many pixels as the limit, and 16 times the file. Reports the bytes to the
+// caller.
 void check_decoding(Index takes, const std::string& name, const ImageLimits& limits,
                     std::size_t bytes);
 

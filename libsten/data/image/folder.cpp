@@ -45,7 +45,7 @@ bool is_image(const fs::path& path) {
   return false;
 }
 
-// f(entry) for what is in a folder, by its bytes.
+// Calls f(entry) for the entries of a folder, in byte order of their names.
 template <class F>
 void each_in(const std::string& folder, F&& f) {
   std::error_code error;
@@ -64,7 +64,7 @@ bool is_folder(const fs::directory_entry& e) {
 
 constexpr int most_depth = 16;
 
-// Folders in a class, but for links to some, which may go in a circle.
+// Adds the images of a class and its subfolders. Skips links to folders, which may be circular.
 void add_images(const std::string& folder, Index label, int depth, std::vector<ImagePath>& to) {
   if (depth > most_depth)
     fail("{}: lies more than {} folders deep in its class", printable(folder), most_depth);
@@ -78,7 +78,7 @@ void add_images(const std::string& folder, Index label, int depth, std::vector<I
   });
 }
 
-// The first one by number, whichever was found first.
+// Keeps the error of the lowest index, independent of the threads' timing.
 class FirstError {
  public:
   void add(Index i) {
@@ -97,8 +97,8 @@ class FirstError {
   std::exception_ptr error_;
 };
 
-// How much memory images take that are decoded at once, however many threads there are. One that
-// takes more waits until it is alone.
+// Bounds the memory of images that are decoded at the same time. An image above the bound is
+// decoded alone.
 class DecodingMemory {
  public:
   void take(Index bytes) {
@@ -119,7 +119,7 @@ class DecodingMemory {
   Index taken_ = 0;
 };
 
-// The middle of an image, as many channels as asked for.
+// The centre of an image, with the requested number of channels.
 Dense middle_of(const std::string& path, const ImageFolderOptions& o, DecodingMemory& memory) {
   Index taken = 0;
   const ImageLimits limits{.before_decoding = [&](Index bytes) { memory.take(taken = bytes); }};
@@ -132,7 +132,7 @@ Dense middle_of(const std::string& path, const ImageFolderOptions& o, DecodingMe
   } freed{memory, taken};
   Dense image = read_image(path, limits);
   const Index shorter = o.resize ? o.resize : o.size;
-  // Grey is fewer bytes; all its channels are the same.
+  // Resizes grey images before adding channels, which is less work.
   if (image.extents[2] == 1) return with_channels(centre_of(image, shorter, o.size), o.channels);
   return centre_of(with_channels(image, o.channels), shorter, o.size);
 }

@@ -1,4 +1,4 @@
-// Images in folders: a folder for each class.
+// Images in folders, one folder per class.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,9 +11,9 @@ inline constexpr Index most_image_side = 8192;
 
 struct ImageFolderOptions {
   Index size = 0;    // images become size x size: see centre_of()
-  Index resize = 0;  // the shorter side before the middle is cut out; 0: size
+  Index resize = 0;  // shorter side before the crop; 0: size
   Index channels = 3;
-  bool has_classes = true;  // false: images may also lie in the folder itself
+  bool has_classes = true;  // false: images may also be in the folder itself
 };
 
 struct FolderImages {
@@ -21,13 +21,12 @@ struct FolderImages {
   std::vector<std::string> classes;  // by label
 };
 
-// The folders in `folder` are the classes, in the order of their names' bytes, and the .png, .jpg
-// and .jpeg files in each, and in folders in it, its images, in the order of their paths. Other
-// files are skipped, and names that start with a dot. With `classes` labels are places in that list.
+// Reads the folders in `folder` as classes, in byte order of their names, and the .png, .jpg and
+// .jpeg files in each class and its subfolders as images, in order of their paths. Skips other
+// files and names that start with a dot. With `classes`, labels are indices of that list.
 //
-// Error with the path where a class has no image, where a folder is not in `classes`,
-// for an image of a format that is not read, and as from read_image(): for the first one, whatever
-// the number of threads.
+// Error with the path for a class without images, a folder that is not in `classes`, an unsupported
+// image format, and as read_image(). The first error in order is reported.
 FolderImages read_image_folder(const std::string& folder, const ImageFolderOptions& options,
                                const std::vector<std::string>* classes = nullptr);
 

@@ -17,7 +17,7 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view png_start = "\x89PNG\r\n\x1a\n"sv, jpeg_start = "\xff\xd8\xff"sv;
 
-// What people have images in and this does not read.
+// The name of an unsupported image format; "" for other files.
 std::string_view other_format(std::string_view file) {
   constexpr std::pair<std::string_view, std::string_view> all[]{
       {"GIF8"sv, "a GIF image"},     {"BM"sv, "a BMP image"}, {"II*\0"sv, "a TIFF image"},
@@ -34,7 +34,7 @@ std::string_view other_format(std::string_view file) {
 void image_detail::check_pixels(Index height, Index width, const std::string& name,
                                 const ImageLimits& limits, std::size_t bytes,
                                 Index pixels_per_byte) {
-  // Both are below 2^31 in every format.
+  // No overflow: both are below 2^31 in every format.
   if (height * width > limits.pixels)
     fail("{}: is {} x {} pixels, more than {}", name, width, height, limits.pixels);
   if (height * width / pixels_per_byte > static_cast<Index>(bytes))
@@ -80,7 +80,7 @@ Dense with_channels(const Dense& image, Index channels) {
     for (Index i = 0; i < pixels; ++i) std::fill_n(out + i * channels, channels, in[i]);
     return to;
   }
-  // The weights in 65536ths; they sum to 65536.
+  // Weights in 65536ths, which sum to 65536.
   for (Index i = 0; i < pixels; ++i)
     out[i] = static_cast<std::uint8_t>(
         (19595u * in[3 * i] + 38470u * in[3 * i + 1] + 7471u * in[3 * i + 2] + 0x8000u) >> 16);

@@ -1,4 +1,4 @@
-// jpeglib.h needs FILE to be known.
+// jpeglib.h requires FILE.
 #include <cstdio>
 // clang-format off
 #include <jpeglib.h>
@@ -46,10 +46,10 @@ void on_jpeg_message(j_common_ptr from, int level) {
   if (std::count(std::begin(damage), std::end(damage), from->err->msg_code)) on_jpeg_error(from);
 }
 
-// A small file may have thousands of scans, each of which takes as long as the image is large.
-// Programs write a dozen.
+// A small file may have thousands of scans, each as slow as the image is large. Encoders write a
+// dozen.
 Index most_scans(const jpeg_decompress_struct& jpeg) {
-  constexpr Index most_pixels = Index{1} << 30;  // of all scans
+  constexpr Index most_pixels = Index{1} << 30;  // over all scans
   const Index pixels = Index{jpeg.image_height} * jpeg.image_width;
   return std::clamp<Index>(most_pixels / pixels, 16, 1000);
 }
@@ -63,7 +63,7 @@ void on_jpeg_progress(j_common_ptr from) {
   std::longjmp(r.jump, 1);
 }
 
-// Coefficients of all blocks, which an image has in memory whose scans have not all channels.
+// Memory of the coefficients, which libjpeg holds for images with several scans.
 Index coefficient_bytes(const jpeg_decompress_struct& jpeg) {
   if (!jpeg.progressive_mode && jpeg.comps_in_scan == jpeg.num_components) return 0;
   Index blocks = 0;
@@ -80,7 +80,7 @@ bool succeeds(JpegReading& r, F f) {
   return true;
 }
 
-// Of inks whose values are inverted, as Adobe's programs write them: 255 is none.
+// Converts inverted inks, as Adobe's programs write them: 255 is no ink.
 void colours_of_inks(const std::uint8_t* inks, Index pixels, std::uint8_t* colours) {
   for (Index i = 0; i < pixels; ++i) {
     const unsigned white = inks[4 * i + 3];
@@ -112,7 +112,7 @@ Dense decode_jpeg(std::span<const std::byte> file, const std::string& name,
     jpeg_read_header(&r.jpeg, TRUE);
   }));
   const Index height = r.jpeg.image_height, width = r.jpeg.image_width;
-  // A block of 64 pixels takes a bit at least, but for arithmetic coding.
+  // A block of 64 pixels takes at least a bit, except for arithmetic coding.
   check_pixels(height, width, name, limits, file.size(), r.jpeg.arith_code ? limits.pixels : 512);
   const bool has_inks = r.jpeg.jpeg_color_space == JCS_CMYK || r.jpeg.jpeg_color_space == JCS_YCCK;
   if (r.jpeg.jpeg_color_space == JCS_UNKNOWN)

@@ -65,13 +65,13 @@ Dense decode_png(std::span<const std::byte> file, const std::string& name,
     r.info = png_create_info_struct(r.png);
     if (!r.info) return;
     png_set_read_fn(r.png, &r, give_png);
-    png_set_chunk_cache_max(r.png, 1);  // texts are not read: 8 kB of one may be 8 MB
+    png_set_chunk_cache_max(r.png, 1);  // skips texts: 8 kB can inflate to 8 MB
     png_read_info(r.png, r.info);
   }));
   if (!r.info) fail("{}: libpng has another version than {}", name, PNG_LIBPNG_VER_STRING);
   const Index height = png_get_image_height(r.png, r.info);
   const Index width = png_get_image_width(r.png, r.info);
-  // Deflate makes at most 1032 bytes of one, and a pixel has an eighth of one at least.
+  // Deflate expands a byte to at most 1032 bytes, and a pixel has at least an eighth of a byte.
   check_pixels(height, width, name, limits, file.size(), 8 * 1032);
   check(succeeds(r, [&r] {
     png_set_expand(r.png);

@@ -10,9 +10,9 @@
 namespace sten {
 namespace {
 
-constexpr int weight_bits = 22;  // with 8 of a byte they fit 31
+constexpr int weight_bits = 22;  // with the 8 bits of a byte they fit 31 bits
 
-// Of which inputs each output of an axis is made: `count` from `first` on, and their weights.
+// The inputs of each output along an axis: `count` from `first` on, with weights.
 struct Taps {
   struct Of {
     Index first, count, weights;
@@ -21,7 +21,7 @@ struct Taps {
   std::vector<std::int32_t> weights;
 };
 
-// Outputs [begin, begin + n) of an axis of `in` that becomes one of `out`.
+// Taps of outputs [begin, begin + n) of an axis resized from `in` to `out`.
 Taps taps_of(Index in, Index out, Index begin, Index n) {
   Taps taps;
   const double scale = static_cast<double>(in) / static_cast<double>(out);
@@ -45,7 +45,7 @@ Taps taps_of(Index in, Index out, Index begin, Index n) {
   return taps;
 }
 
-// The sum of pixels `stride` bytes apart, each times its weight.
+// The weighted sum of pixels that are `stride` bytes apart.
 std::uint8_t weighted(const std::uint8_t* in, Index stride, const std::int32_t* weights, Index n) {
   std::int32_t sum = 1 << (weight_bits - 1);
   for (Index k = 0; k < n; ++k) sum += in[k * stride] * weights[k];
@@ -87,7 +87,7 @@ Dense centre_of(const Dense& image, Index shorter, Index size) {
   const Index h = image.extents[0], w = image.extents[1];
   const Index height = h <= w ? shorter : shorter * h / w;
   const Index width = h <= w ? shorter * w / h : shorter;
-  // Half of what is over, a half to the even number.
+  // Half of the excess; a tie rounds to even.
   const auto before = [size](Index n) {
     const Index over = n - size;
     return over / 2 + (over % 2 == 1 && over / 2 % 2 == 1 ? 1 : 0);

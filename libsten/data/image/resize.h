@@ -1,4 +1,4 @@
-// Images of another size.
+// Resizing of images.
 #pragma once
 #include "libsten/tensor/dense.h"
 
@@ -9,16 +9,16 @@ struct ImageCrop {
   Index top = 0, left = 0, height = 0, width = 0;
 };
 
-// What `crop` cuts out of the image [H, W, C] (U8) stretched to height x width; the rest of that is
-// not computed. Bilinear with antialiasing: where it shrinks by s along an axis, a pixel is the mean
-// of those within s on both sides, weighted by a triangle. Across first, rounded to bytes, then
-// down. Byte for byte as Pillow's resize(BILINEAR) where both axes shrink or both grow.
+// Returns `crop` of the image [H, W, C] (U8) resized to height x width, computing only the crop.
+// Bilinear with antialiasing: where an axis shrinks by s, a pixel is the mean of pixels within a
+// distance of s, weighted by a triangle. Horizontal first, rounded to bytes, then vertical. Equals
+// Pillow's resize(BILINEAR) byte for byte if both axes shrink or both grow.
 Dense resized(const Dense& image, Index height, Index width, const ImageCrop& crop);
 Dense resized(const Dense& image, Index height, Index width);
 
-// The shorter side becomes `shorter`, the other one accordingly, rounded down; then the middle of
-// size x size, where a pixel more on one side is decided as Python's round() does. As torchvision's
-// Resize(shorter) and CenterCrop(size) for images of Pillow. size <= shorter.
+// Resizes the shorter side to `shorter`, and the other side in proportion, rounded down; then crops
+// the central size x size, with ties as in Python's round(). Equals torchvision's Resize(shorter)
+// and CenterCrop(size) of Pillow images. size <= shorter.
 Dense centre_of(const Dense& image, Index shorter, Index size);
 
 }  // namespace sten

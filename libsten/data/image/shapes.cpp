@@ -11,7 +11,7 @@
 namespace sten {
 namespace {
 
-// In eighths of a pixel, from the middle of a shape that reaches `r` from there.
+// In eighths of a pixel from the centre of a shape of radius `r`.
 bool is_inside(Index shape, Index x, Index y, Index r) {
   const Index u = std::abs(x), v = std::abs(y), most = std::max(u, v), least = std::min(u, v);
   const Index square = u * u + v * v;
@@ -39,11 +39,11 @@ bool is_inside(Index shape, Index x, Index y, Index r) {
   }
 }
 
-// Numbers one after the other.
+// A sequence of random integers.
 class Draws {
  public:
   explicit Draws(std::uint64_t seed) : seed_(seed) {}
-  // From `low` to `high`.
+  // From `low` to `high`, inclusive.
   Index between(Index low, Index high) {
     const auto n = static_cast<std::uint64_t>(high - low + 1);
     return low + static_cast<Index>(random_bits(seed_, next_++) % n);
@@ -70,7 +70,7 @@ void draw_shape(Index shape, std::uint64_t seed, const ShapesOptions& o, std::ui
   const Colour ground = draw_colour(d);
   Colour ink = draw_colour(d);
   for (int tries = 0; tries < 20 && distance(ink, ground) < 150; ++tries) ink = draw_colour(d);
-  const Index slope_x = d.between(-40, 40), slope_y = d.between(-40, 40);  // over a side
+  const Index slope_x = d.between(-40, 40), slope_y = d.between(-40, 40);  // over the whole side
   for (Index y = 0; y < o.size; ++y)
     for (Index x = 0; x < o.size; ++x) {
       Index covered = 0;  // of 16 points

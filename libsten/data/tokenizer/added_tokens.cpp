@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// Bytes of white space that the text ends with, none of them before `from`.
+// Bytes of white space at the end of the text, from `from` on.
 std::size_t spaces_at_end(std::string_view text, std::size_t from) {
   std::size_t end = text.size();
   while (end > from) {

@@ -1,4 +1,4 @@
-// Tokens that are found literally, before a text is cut into words: [MASK], <|endoftext|>.
+// Added tokens: found literally before a text is split into words, as [MASK] and <|endoftext|>.
 #pragma once
 #include <array>
 #include <functional>
@@ -14,9 +14,9 @@ namespace sten {
 struct AddedToken {
   std::string content;
   TokenId id = 0;
-  bool special = false;                 // left out of decoded text
-  bool normalized = false;              // found in the normalized text, else in the original text
-  bool lstrip = false, rstrip = false;  // takes the white space before or after it along
+  bool special = false;                 // omitted from decoded text
+  bool normalized = false;              // found in the normalized text, otherwise in the original
+  bool lstrip = false, rstrip = false;  // also matches white space before or after
 };
 
 class AddedTokens {
@@ -27,18 +27,18 @@ class AddedTokens {
   AddedTokens& operator=(AddedTokens&&) = default;
 
   bool empty() const { return all_.empty(); }
-  // In order: text(part) for what lies between tokens, if anything, and token(id). Of tokens that
-  // begin at one place the longest is found.
+  // Calls text(part) for nonempty text between tokens, and token(id) for tokens, in order. The
+  // longest token at a position is found.
   void split(std::string_view text, const std::function<void(std::string_view)>& part,
              const std::function<void(TokenId)>& token) const;
-  // Whether a text may be cut where white space begins with a line feed.
+  // Whether a text can be split at white space that starts with a line feed.
   bool end_with_lines() const;
 
  private:
   const AddedToken* at(std::string_view text) const;
 
   std::vector<AddedToken> all_;
-  LongestPrefix by_text_;  // numbers of all_
+  LongestPrefix by_text_;  // indices of all_
   std::array<bool, 256> begins_{};
 };
 

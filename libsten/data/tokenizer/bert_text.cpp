@@ -25,7 +25,7 @@ class Normalizer {
     decomposed(c);
     if (spaced) decomposed(' ');
   }
-  // Of ASCII, which needs no more.
+  // An ASCII character, which needs no further steps.
   void take_plain(char c) {
     if (!marks_.empty()) flush();
     out_ += c;
@@ -48,7 +48,7 @@ class Normalizer {
       if (order == 0) flush();
     }
   }
-  // Marks in canonical order.
+  // Appends marks in canonical order.
   void flush() {
     std::ranges::stable_sort(marks_, {}, &std::pair<int, std::int32_t>::first);
     for (const auto& [order, c] : marks_)
@@ -65,7 +65,7 @@ class Normalizer {
 }  // namespace
 
 std::string bert_normalized(std::string_view text, const BertTextOptions& o) {
-  // What becomes of ASCII; -1 where it is taken as all others.
+  // The result for ASCII characters; -1 for those of the general case.
   std::array<int, 128> plain;
   for (int c = 0; c < 128; ++c) {
     plain[static_cast<std::size_t>(c)] = c < 32 || c == 127 ? -1 : c;

@@ -1,5 +1,5 @@
-// Text as BERT has it before it is cut into pieces (Devlin et al. 2019; BertNormalizer and
-// BertPreTokenizer of HuggingFace's tokenizers).
+// Normalization and word splitting of BERT (Devlin et al. 2019; BertNormalizer and BertPreTokenizer
+// of Hugging Face's tokenizers).
 #pragma once
 #include <functional>
 #include <string>
@@ -8,15 +8,15 @@
 namespace sten {
 
 struct BertTextOptions {
-  bool clean_text = true;        // controls go, white space becomes blanks
+  bool clean_text = true;        // removes control characters, makes white space blanks
   bool space_ideographs = true;  // blanks around Chinese characters
-  bool strip_accents = true;     // decomposes, and leaves nonspacing marks out
+  bool strip_accents = true;     // decomposes, and removes nonspacing marks
   bool lowercase = true;
 };
 
-// Of UTF-8.
+// Normalizes UTF-8.
 std::string bert_normalized(std::string_view text, const BertTextOptions& options);
-// In order: what white space separates, and each character of punctuation.
+// Calls f for words in order: text between white space, and each punctuation character.
 void for_bert_words(std::string_view text, const std::function<void(std::string_view)>& word);
 
 }  // namespace sten

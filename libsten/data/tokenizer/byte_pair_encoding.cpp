@@ -12,7 +12,8 @@
 namespace sten {
 namespace {
 
-// The characters that stand for bytes: printable ones for themselves, U+0100 and on for the others.
+// The characters that stand for bytes: printable bytes for themselves, U+0100 and up for the
+// others.
 const std::array<std::int32_t, 256>& byte_characters() {
   static const auto all = [] {
     std::array<std::int32_t, 256> c;
@@ -26,7 +27,7 @@ const std::array<std::int32_t, 256>& byte_characters() {
   return all;
 }
 
-// Of a piece; the piece itself where it has another character.
+// The bytes of a subword; the subword itself if it has another character.
 std::string bytes_of(std::string_view subword) {
   static const auto bytes = [] {
     std::unordered_map<std::int32_t, char> all;
@@ -43,7 +44,7 @@ std::string bytes_of(std::string_view subword) {
   return out;
 }
 
-// A piece of a word that is being merged; `next` and `last` are its neighbours.
+// A subword during merging; `next` and `last` are its neighbours.
 struct Symbol {
   TokenId id;
   std::int32_t last, next;  // -1: none
@@ -120,7 +121,7 @@ void BytePairEncoding::append_word(std::string_view word, std::vector<TokenId>& 
     Symbol& a = symbols[best.at];
     if (a.is_gone || a.next < 0) continue;
     Symbol& b = symbols[a.next];
-    // The pair may have become another one.
+    // The pair may have changed.
     const BpeMerge* m = ranks_.find(a.id, b.id);
     if (!m || m->merged != best.merged) continue;
     a.id = best.merged;

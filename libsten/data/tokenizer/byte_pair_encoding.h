@@ -1,5 +1,5 @@
-// Byte-level byte-pair encoding as GPT-2 has it (Radford et al. 2019): the bytes of a word are
-// pieces, and neighbours merge, those of the lowest rank first.
+// Byte-level byte-pair encoding of GPT-2 (Radford et al. 2019): starts with the bytes of a word,
+// and merges neighbours by ascending rank.
 #pragma once
 #include <array>
 
@@ -10,15 +10,15 @@ namespace sten {
 
 class BytePairEncoding final : public SubwordTokenizer {
  public:
-  // `prefix_space`: a text begins with a blank even where it does not.
+  // `prefix_space`: adds a blank to the start of a text that has none.
   BytePairEncoding(SubwordVocabulary subwords, SubwordOptions common, MergeRanks ranks,
                    bool prefix_space);
 
   std::string_view kind() const override { return "byte-level BPE"; }
   std::string decode(std::span<const TokenId> ids) const override;
 
-  // Adds the merge of two pieces, with the next rank. Error with `place` where one of the three is
-  // no piece, or the pair is there already.
+  // Adds the merge of two subwords, with the next rank. Error with `place` if one of the three is
+  // not a subword, or the pair exists.
   static void add_merge(const SubwordVocabulary& subwords, std::string_view a, std::string_view b,
                         std::int32_t rank, const std::string& place, MergeRanks& ranks);
 

@@ -1,5 +1,5 @@
-// Files of tokenizers as HuggingFace has them, as text. Error with the file where one is damaged, or
-// describes what no tokenizer here computes.
+// Hugging Face tokenizer files as text. Error with the file if it is malformed, or needs an
+// unsupported tokenizer.
 #pragma once
 #include <string>
 #include <string_view>
@@ -15,30 +15,30 @@ struct NamedText {
   std::string_view text;
 };
 
-// tokenizer_config.json, which may be there besides others.
+// tokenizer_config.json, which is optional.
 struct TokenizerConfig {
   bool lowercase = true, space_ideographs = true;
-  std::optional<bool> strip_accents;  // none: as lowercase
+  std::optional<bool> strip_accents;  // none: the same as lowercase
   bool prefix_space = false;
-  // "[MASK]" and the like, where the file says it.
+  // "[MASK]" etc., if the file has them.
   std::optional<std::string> unk, cls, sep, mask, pad, bos, eos;
   std::vector<AddedToken> added;
 
   static TokenizerConfig parse(const NamedText& file);
 };
 
-// A vocab.txt: a piece a line, whose number is the id.
+// Parses a vocab.txt: a subword per line; the line's index is the id.
 std::shared_ptr<Tokenizer> parse_word_piece(const NamedText& vocabulary,
                                             const TokenizerConfig& config);
-// A vocab.json of pieces and ids, and a merges.txt.
+// Parses a vocab.json of subwords and ids, and a merges.txt.
 std::shared_ptr<Tokenizer> parse_byte_pair_encoding(const NamedText& vocabulary,
                                                     const NamedText& merges,
                                                     const TokenizerConfig& config);
-// A tokenizer.json of either.
+// Parses a tokenizer.json of either kind.
 std::shared_ptr<Tokenizer> parse_tokenizer(const NamedText& file, const TokenizerConfig& config);
 
 namespace tokenizer_detail {
-// Those that the config names, or that are usual; added where the pieces have them.
+// The special tokens that the config names, or the usual ones, if the vocabulary has them.
 SpecialIds special_ids(const SubwordVocabulary& subwords, const TokenizerConfig& config,
                        bool is_bert, std::vector<AddedToken>& added);
 AddedToken added_token(const JsonReader& in, TokenId id);

@@ -6,7 +6,7 @@
 namespace sten {
 namespace {
 
-// Bytes of the contraction that the text begins with, or 0.
+// Bytes of a contraction at the start of the text, or 0.
 std::size_t contraction(std::string_view text) {
   if (text[0] != '\'') return 0;
   for (const std::string_view c : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"})
@@ -18,7 +18,7 @@ std::size_t contraction(std::string_view text) {
 
 void for_gpt_words(std::string_view text, const std::function<void(std::string_view)>& word) {
   const auto class_at = [&](std::size_t& i) { return class_of(next_code_point(text, i)); };
-  // The end of the characters of that class that go on at i.
+  // The end of the run of this class from i.
   const auto run_end = [&](std::size_t i, CharacterClass like) {
     for (std::size_t next = i; i < text.size() && class_at(next) == like;) i = next;
     return i;
@@ -34,8 +34,8 @@ void for_gpt_words(std::string_view text, const std::function<void(std::string_v
         if (second != CharacterClass::space) first = second, next = after;
       }
       end = run_end(next, first);
-      // The last white space before a word is not of the run: a blank begins the word, and others
-      // are alone.
+      // The last white space before a word is not part of the run: a blank starts the word, and
+      // other white space stands alone.
       if (first == CharacterClass::space && end < text.size() && end > next) {
         do --end;
         while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80);

@@ -1,4 +1,4 @@
-// The longest of many entries that a text begins with.
+// Search for the longest of many entries that is a prefix of a text.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace sten {
 
-// Sorted entries, narrowed byte by byte: find() takes time by the bytes that match, times the
-// logarithm of the number of entries.
+// Sorted entries, narrowed byte by byte: find() takes time in proportion to the matching bytes
+// times the logarithm of the number of entries.
 class LongestPrefix {
  public:
   struct Match {
@@ -16,18 +16,18 @@ class LongestPrefix {
     std::int32_t value = 0;
   };
 
-  // The entry outlives this; empty ones are never found. Of equal ones the first is found.
+  // The entry must outlive this object. Empty entries are never found; of equal ones, the first is.
   void add(std::string_view entry, std::int32_t value) {
     if (!entry.empty()) all_.push_back({entry, value});
   }
-  // After the last add().
+  // Call after the last add().
   void sort() { std::ranges::stable_sort(all_, {}, &Entry::text); }
 
   Match find(std::string_view text) const {
     Match best;
     auto begin = all_.begin(), end = all_.end();
     for (std::size_t at = 0; at < text.size() && begin != end; ++at) {
-      // Those that go on with this byte; entries that end here are the first.
+      // The range of entries that continue with this byte; entries that end here come first.
       const auto byte = [at](const Entry& e) {
         return e.text.size() > at ? static_cast<unsigned char>(e.text[at]) : -1;
       };

@@ -1,4 +1,4 @@
-// The pairs of pieces that byte-pair encoding merges, by rank.
+// Ranks of the subword pairs that byte-pair encoding merges.
 #pragma once
 #include <bit>
 #include <vector>
@@ -12,12 +12,12 @@ struct BpeMerge {
   TokenId merged = 0;
 };
 
-// A table of open addressing: looked up for every pair of neighbours in every word.
+// A hash table with open addressing, since each pair of neighbours in each word is looked up.
 class MergeRanks {
  public:
   explicit MergeRanks(std::size_t merges) : slots_(std::bit_ceil(2 * merges + 2)) {}
 
-  // False where the pair is there already.
+  // False if the pair exists.
   bool add(TokenId a, TokenId b, BpeMerge m) {
     Slot& s = slot(key_of(a, b));
     if (s.key == key_of(a, b)) return false;

@@ -16,7 +16,7 @@ std::string beside(const std::string& file, const char* name) {
   return fs::is_regular_file(path) ? path.string() : "";
 }
 
-// A file that is read whole, as parsers take it.
+// A file that is read as a whole, for the parsers.
 struct TextFile {
   explicit TextFile(const std::string& path) : file(open_data(path)), name(printable(path)) {}
   NamedText text() const { return {name, text_of(file.bytes())}; }

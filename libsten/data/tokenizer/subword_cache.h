@@ -1,4 +1,4 @@
-// Words that were seen lately and their ids: texts have few different words.
+// Cache of recent words and their ids, since texts repeat words.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -14,11 +14,11 @@ namespace sten {
 
 class SubwordCache {
  public:
-  // For so many bytes of text.
+  // `text`: bytes of the text to encode.
   explicit SubwordCache(std::size_t text)
       : slots_(std::bit_ceil(std::clamp(text / 8, std::size_t{16}, most))) {}
 
-  // Appends the ids of a word to `out`: those of the last time, or what compute(word, out) appends.
+  // Appends the ids of a word to `out`: cached ones, or those that compute(word, out) appends.
   template <class F>
   void append(std::string_view word, std::vector<TokenId>& out, F&& compute) {
     if (word.size() > longest) return compute(word, out);
@@ -38,14 +38,14 @@ class SubwordCache {
   }
 
  private:
-  static constexpr std::size_t most = 1 << 13, longest = 30;  // 512 KB: they stay in the L2 cache
+  static constexpr std::size_t most = 1 << 13, longest = 30;  // 512 KB, which fit the L2 cache
   struct Slot {
     std::uint8_t bytes = 0xff, count = 0;
     std::array<char, longest> word;
     std::array<TokenId, 8> ids;
   };
 
-  // FNV-1a over up to 8 bytes at a time, mixed.
+  // FNV-1a over 8 bytes at a time, mixed.
   static std::uint64_t hash_of(std::string_view word) {
     std::uint64_t h = 0xcbf29ce484222325u ^ word.size();
     for (std::size_t i = 0; i < word.size(); i += 8) {

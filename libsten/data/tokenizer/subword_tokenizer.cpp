@@ -10,11 +10,11 @@
 namespace sten {
 namespace {
 
-// Of a text that a thread takes at once.
+// Size of the part of a text that a thread encodes.
 constexpr std::size_t part_bytes = 1 << 18;
 
-// Where parts begin, each at a line feed that white space begins with: no word, and no piece of
-// GPT-2's regular expression, goes over it.
+// Starts of parts, each at a line feed that starts white space: no word, and no match of GPT-2's
+// regular expression, spans it.
 std::vector<std::size_t> part_begins(std::string_view text) {
   std::vector<std::size_t> begins{0};
   while (text.size() - begins.back() > part_bytes) {
@@ -149,7 +149,7 @@ TokenSequence SubwordTokenizer::sequence(std::span<const TokenId> a,
   Index n = std::ssize(a), m = b ? std::ssize(*b) : 0;
   if (!b) n = std::min(n, room);
   if (b && n + m > room) {
-    // HuggingFace's longest_first.
+    // Hugging Face's longest_first.
     Index less = std::min(n, m), more = std::max(less, room - less);
     if (less + more > room) less = room / 2, more = room - less;
     const bool swap = n > m;

@@ -1,5 +1,5 @@
-// What tokenizers whose vocabulary has pieces of words share: entries, tokens that are found as they
-// are, what goes around a sequence, and the threads.
+// Base of subword tokenizers: vocabulary, added tokens, special tokens around a sequence, and
+// threads.
 #pragma once
 #include <unordered_map>
 
@@ -9,16 +9,16 @@
 
 namespace sten {
 
-// The pieces and their ids, each once.
+// Unique subwords and their ids.
 class SubwordVocabulary {
  public:
-  // `bytes`: of the file, which bound the ids; see max_id_of().
+  // `bytes`: size of the file, which bounds ids; see max_id_of().
   SubwordVocabulary(std::string file, std::size_t bytes)
       : file_(std::move(file)), max_id_(max_id_of(bytes)) {}
 
-  // Error with `place` where the piece or the id is there already, or the id is out of range.
+  // Error with `place` if the subword or id exists, or the id is out of range.
   void add(std::string subword, TokenId id, const std::string& place);
-  // As add(), where the piece does not have that id.
+  // As add(), unless the subword has that id.
   void ensure(const std::string& subword, TokenId id, const std::string& place);
   std::optional<TokenId> find(std::string_view subword) const;
   std::string_view entry(TokenId id) const;
@@ -38,7 +38,7 @@ class SubwordVocabulary {
   std::unordered_map<std::string, TokenId, Hash, std::equal_to<>> ids_;
 };
 
-// An element of what a sequence becomes: a special token, or a text.
+// An element of a sequence's template: a special token, or a text.
 struct TemplatePart {
   enum Kind : std::uint8_t { token, first, second } kind = token;
   TokenId id = 0;
@@ -49,7 +49,7 @@ struct SequenceTemplate {
   std::vector<TemplatePart> two = {{TemplatePart::first}, {TemplatePart::second, 0, 1}};
 };
 
-// What a file says besides the pieces.
+// Options of a tokenizer file, besides subwords.
 struct SubwordOptions {
   std::vector<AddedToken> added;
   SequenceTemplate around;
@@ -69,12 +69,12 @@ class SubwordTokenizer : public Tokenizer {
                          Index most) const override;
 
  protected:
-  // The text as its words are looked for; `buffer` may hold it.
+  // Normalizes the text for word splitting; `buffer` may hold the result.
   virtual std::string_view normalized(std::string_view text, std::string& buffer) const = 0;
   // Appends the ids of a normalized text without added tokens.
   virtual void append(std::string_view text, SubwordCache& cache,
                       std::vector<TokenId>& out) const = 0;
-  // After the normalization of the derived class is known.
+  // Called when the derived class can normalize.
   void take_added();
 
   bool is_special(TokenId id) const { return subwords_.has(id) && is_special_[id]; }

@@ -1,5 +1,5 @@
-// Texts and the numbers that stand for their parts: characters, pieces of words (BERT) or pieces of
-// bytes (GPT-2).
+// Tokenizers: text to token ids and back, by characters, WordPiece (BERT) or byte-level BPE
+// (GPT-2).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,18 +17,18 @@ namespace sten {
 
 using TokenId = std::int32_t;
 inline constexpr TokenId max_token_id = (1 << 24) - 1;
-// The largest id of a vocabulary of so many bytes: models have a row for each id below it, used or
-// not. An entry takes 4 bytes at least; small files may have larger gaps.
+// The largest allowed id of a vocabulary of so many bytes, since models have a row for each id. An
+// entry takes at least 4 bytes; small files may have larger gaps.
 TokenId max_id_of(std::size_t bytes);
 
 struct SpecialIds {
   std::optional<TokenId> unk, cls, sep, mask, pad, bos, eos;
 };
 
-// The texts of a sequence as a model takes them.
+// The ids of a sequence for a model.
 struct TokenSequence {
   std::vector<TokenId> ids;
-  std::vector<std::int32_t> types;  // as many: 0 of the first text, 1 of the second
+  std::vector<std::int32_t> types;  // same size: 0 for the first text, 1 for the second
 };
 
 class Tokenizer {
@@ -37,30 +37,30 @@ class Tokenizer {
 
   // "characters", "WordPiece" or "byte-level BPE".
   virtual std::string_view kind() const = 0;
-  // The largest id and 1: the rows that an embedding needs.
+  // The largest id plus 1: the rows of an embedding.
   virtual Index size() const = 0;
   virtual SpecialIds special_ids() const = 0;
-  // The ids that are not special tokens, ascending.
+  // The ids of ordinary tokens, ascending.
   virtual const std::vector<TokenId>& ordinary() const = 0;
-  // The entry of an id, as the file has it; "" for an unknown one.
+  // The entry of an id in the file; "" for an unknown id.
   virtual std::string_view entry(TokenId id) const = 0;
-  // Ids of a text alone. Error with line and byte where the text is not UTF-8, or has what the
-  // vocabulary has no id for.
+  // The ids of a text, without special tokens. Error with line and byte if the text is not UTF-8,
+  // or has characters without an id.
   virtual Array<TokenId> encode(std::string_view text, const std::string& text_name) const = 0;
-  // The text of ids; special tokens are left out.
+  // The text of ids, without special tokens.
   virtual std::string decode(std::span<const TokenId> ids) const = 0;
-  // One text or two with the special tokens of the model around them, as [CLS] a [SEP] b [SEP]; at
-  // most `most` ids, for which the longer text loses its end.
+  // One or two texts with the model's special tokens, as [CLS] a [SEP] b [SEP]; at most `most` ids,
+  // for which the longer text is truncated.
   virtual TokenSequence sequence(std::span<const TokenId> a, const std::span<const TokenId>* b,
                                  Index most) const;
-  // How many special tokens that puts around one text.
+  // The number of special tokens around one text.
   Index around() const { return std::ssize(sequence({}, nullptr, max_token_id).ids); }
 
   // The file; printable.
   const std::string& name() const { return name_; }
-  // The files that HuggingFace finds the same tokenizer in: names in a directory, and paths.
+  // The files of the tokenizer in Hugging Face's format: names in a directory, and paths.
   const std::vector<std::pair<std::string, std::string>>& files() const { return files_; }
-  // "[MASK]" of mask and the like. Error that begins with the file where it is none.
+  // The id of a special token such as "[MASK]". Error that starts with the file if there is none.
   TokenId need(const std::optional<TokenId>& id, std::string_view token) const;
 
  protected:
@@ -69,15 +69,15 @@ class Tokenizer {
   friend std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path);
 };
 
-// Of a file: a tokenizer.json; a vocab.txt of WordPiece; a vocab.json of characters, or with a
-// merges.txt beside it of byte-level BPE. Of a directory: the first of these that it has, in this
-// order. Error with the file where it is none of them, or not one that is computed as HuggingFace's
-// tokenizers 0.20 do.
+// Reads a tokenizer from a file: a tokenizer.json; a vocab.txt of WordPiece; a vocab.json of
+// characters or, with a merges.txt beside it, of byte-level BPE; or from a directory: the first of
+// these in it, in this order. Error with the file for other files, and for tokenizers that differ
+// from Hugging Face's tokenizers 0.20.
 std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path);
-// The file that read_tokenizer() takes of a directory, "" without one.
+// The file that read_tokenizer() reads in a directory; "" if there is none.
 std::string tokenizer_file(const std::string& directory);
 
-// The text of a file as ids, in memory; see Tokenizer::encode().
+// The ids of a file's text; see Tokenizer::encode().
 Array<TokenId> read_text(const std::string& path, const Tokenizer& tokenizer);
 
 // "line 3, byte 120 of the file"; both count from 1.

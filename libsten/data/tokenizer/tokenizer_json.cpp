@@ -16,7 +16,7 @@ bool is_absent(const JsonReader& in, std::string_view key) {
 bool flag(const JsonReader& in, std::string_view key, bool fallback) {
   return is_absent(in, key) ? fallback : in[key].truth();
 }
-// Of a part of the file that may be null: "".
+// The type of an object; "" for null.
 std::string type_of(const JsonReader& in, std::string_view key) {
   return is_absent(in, key) ? "" : in[key]["type"].text();
 }
@@ -24,14 +24,14 @@ std::string type_of(const JsonReader& in, std::string_view key) {
   if (is_absent(in, key)) in.fail(fmt::format("has no {}, and {} is needed", quote(key), wanted));
   in[key]["type"].fail(fmt::format("is {}, and not {}", quote(type_of(in, key)), wanted));
 }
-// What would change the ids.
+// Error for options that would change the ids.
 void check_only(const JsonReader& in, std::string_view key, const nlohmann::ordered_json& value) {
   if (is_absent(in, key) || in[key].json() == value) return;
   in[key].fail(
       fmt::format("is {}, and not {}", printable(dump_json(in[key].json())), dump_json(value)));
 }
 
-// Special tokens around a text; a model has a handful.
+// Far above the special tokens of any model.
 constexpr std::size_t max_template_parts = 256;
 
 SubwordVocabulary subwords_of(const JsonReader& model, std::size_t bytes) {
@@ -72,7 +72,7 @@ Template template_of(const JsonReader& in, const JsonReader& specials) {
   return parts;
 }
 
-// As often as a sequence may have it: the first text once, the second in a pair alone.
+// Checks that each text occurs once: the first always, the second only in a pair.
 void check_texts(const JsonReader& in, const Template& parts, bool is_pair) {
   if (std::ranges::count(parts, TemplatePart::first, &TemplatePart::kind) != 1 ||
       std::ranges::count(parts, TemplatePart::second, &TemplatePart::kind) != (is_pair ? 1 : 0))
@@ -109,7 +109,7 @@ SequenceTemplate around_of(const JsonReader& in) {
   return t;
 }
 
-// What a file says of any model; ids of added tokens become pieces.
+// Options of any model; added tokens become subwords.
 SubwordOptions options_of(const JsonReader& in, const TokenizerConfig& config, bool is_bert,
                           SubwordVocabulary& subwords) {
   SubwordOptions o;
@@ -118,7 +118,7 @@ SubwordOptions options_of(const JsonReader& in, const TokenizerConfig& config, b
       o.added.push_back(added_token(token, token_id(token["id"])));
       subwords.ensure(o.added.back().content, o.added.back().id, "");
     }
-  // Those that nothing adds are not found in a text; the others are there already.
+  // Special tokens that are not added tokens are not found in text.
   std::vector<AddedToken> found = o.added;
   o.special = special_ids(subwords, config, is_bert, found);
   o.around = around_of(in);
@@ -202,7 +202,7 @@ std::shared_ptr<Tokenizer> parse_tokenizer(const NamedText& file, const Tokenize
   const auto json = parse_json(file.text, file.name, Fault::input);
   const JsonReader in(json, file.name, Fault::input);
   const JsonReader model = in["model"];
-  // Old files do not say it.
+  // Old files have no type.
   const std::string type = model.has("type")     ? model["type"].text()
                            : model.has("merges") ? "BPE"
                                                  : "WordPiece";

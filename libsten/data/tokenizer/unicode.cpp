@@ -15,8 +15,7 @@ struct Range {
   std::int32_t first, last;
 };
 
-// Marks, punctuation, controls and formats that Unicode assigned after version 8; letters may lie
-// between them.
+// Marks, punctuation, controls and formats assigned after Unicode 8; ranges may include letters.
 constexpr Range after_8[] = {
     {0x61d, 0x61d},     {0x7fd, 0x7fd},     {0x890, 0x8e2},     {0x9fd, 0x9fe},
     {0xa76, 0xa76},     {0xafa, 0xaff},     {0xb55, 0xb55},     {0xc04, 0xc3c},
@@ -30,7 +29,7 @@ constexpr Range after_8[] = {
     {0x16e97, 0x16f4f}, {0x16fe2, 0x16fe4}, {0x1cf00, 0x1cf46}, {0x1e000, 0x1e4ef},
     {0x1e944, 0x1e95f}};
 
-// Letters and numbers that it assigned after version 14.
+// Letters and numbers assigned after Unicode 14.
 constexpr Range letters_after_14[] = {{0x1123f, 0x11240}, {0x11f02, 0x11f59}, {0x1342f, 0x13446},
                                       {0x1b132, 0x1b132}, {0x1b155, 0x1b155}, {0x1d2c0, 0x1d2d3},
                                       {0x1df25, 0x1e06d}, {0x1e4d0, 0x1e4f9}, {0x2b739, 0x2b739},
@@ -63,13 +62,13 @@ CharacterClass slow_class_of(std::int32_t c) {
   }
 }
 
-// Bytes that begin a character and could go on as one; 1 where the first is none.
+// The length of an incomplete character; 1 if its first byte is invalid.
 std::size_t malformed_bytes(const std::string& s, std::size_t i) {
   const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(s[k]); };
   const unsigned first = byte(i);
   if (first < 0xc2 || first > 0xf4) return 1;
   const std::size_t most = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  // What the second byte may be, where some are overlong, surrogates or too large.
+  // Limits of the second byte, to exclude overlong forms, surrogates and large values.
   const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
   const unsigned high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
   std::size_t n = 1;
@@ -92,12 +91,12 @@ bool is_punctuation(std::int32_t c) {
   if (c < 0x80) return c > 32 && c < 127 && class_of(c) == CharacterClass::other;
   const utf8proc_category_t k = utf8proc_category(c);
   if (k >= UTF8PROC_CATEGORY_PC && k <= UTF8PROC_CATEGORY_PO) return !is_in(after_8, c);
-  return c == 0x166d || c == 0x111c9;  // no longer since versions 12 and 11
+  return c == 0x166d || c == 0x111c9;  // changed in versions 12 and 11
 }
 
 bool is_nonspacing_mark(std::int32_t c) {
   if (utf8proc_category(c) == UTF8PROC_CATEGORY_MN) return !is_in(after_8, c);
-  return c == 0x1734;  // no longer since version 14
+  return c == 0x1734;  // changed in version 14
 }
 
 bool is_ideograph(std::int32_t c) { return is_in(ideographs, c); }
@@ -125,7 +124,7 @@ void append_utf8(std::int32_t c, std::string& to) {
 
 void append_lower(std::int32_t c, std::string& to) {
   append_utf8(c == 0x130 ? 'i' : utf8proc_tolower(c), to);
-  if (c == 0x130) append_utf8(0x307, to);  // the one letter that becomes two
+  if (c == 0x130) append_utf8(0x307, to);  // the only letter with two lower-case code points
 }
 
 int decompose(std::int32_t c, std::int32_t to[4]) {

@@ -9,10 +9,10 @@ using namespace tokenizer_detail;
 
 namespace {
 
-// A text takes time by its bytes times those of the longest added token.
+// The time of a text is proportional to its bytes times those of the longest added token.
 constexpr std::size_t max_added_bytes = 1000;
 
-// f(line, number) of each, without its end; numbers count from 1.
+// Calls f(line, number) for each line without its end; numbers start at 1.
 template <class F>
 void for_lines(const NamedText& file, F&& f) {
   for (std::size_t i = 0; i < file.text.size();) {
@@ -106,7 +106,7 @@ SpecialIds tokenizer_detail::special_ids(const SubwordVocabulary& subwords,
 std::shared_ptr<Tokenizer> parse_word_piece(const NamedText& vocabulary,
                                             const TokenizerConfig& config) {
   SubwordVocabulary subwords(vocabulary.name,
-                             4 * vocabulary.text.size());  // a line may have one byte
+                             4 * vocabulary.text.size());  // a line can have one byte
   for_lines(vocabulary, [&](std::string_view line, Index number) {
     if (number > max_token_id) fail("{}: has more than {} lines", vocabulary.name, max_token_id);
     subwords.add(std::string(line), static_cast<TokenId>(number - 1),

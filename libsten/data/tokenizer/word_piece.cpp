@@ -7,7 +7,7 @@ namespace {
 
 bool is_within_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// What HuggingFace's WordPiece decoder does to each piece.
+// As Hugging Face's WordPiece decoder.
 void clean_up(std::string& s) {
   constexpr std::pair<std::string_view, std::string_view> changes[] = {
       {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},

@@ -1,20 +1,19 @@
-// WordPiece as BERT has it: each word becomes the longest pieces that it begins with, one after the
-// other (Devlin et al. 2019).
+// WordPiece of BERT: splits a word greedily into the longest matching subwords (Devlin et al.
+// 2019).
 #pragma once
 #include "libsten/data/tokenizer/bert_text.h"
 #include "libsten/data/tokenizer/subword_tokenizer.h"
 
 namespace sten {
 
-// A word takes time by the square of its characters; files of BERT say 100.
+// The time of a word is quadratic in its characters; files of BERT have 100.
 inline constexpr Index max_word_characters = 1000;
 
 struct WordPieceOptions {
   BertTextOptions text;
-  TokenId unknown = 0;              // of words that pieces do not make up
-  std::string continuation = "##";  // what pieces begin with that no word begins with
-  Index longest =
-      100;  // characters of a word, at most max_word_characters; longer ones are unknown
+  TokenId unknown = 0;              // id of words that subwords cannot form
+  std::string continuation = "##";  // prefix of subwords inside a word
+  Index longest = 100;  // limit per word, at most max_word_characters; longer words are unknown
   bool cleanup = true;  // decoded text has no blank before punctuation
 };
 
@@ -33,7 +32,7 @@ class WordPiece final : public SubwordTokenizer {
   void append_word(std::string_view word, std::vector<TokenId>& out) const;
 
   WordPieceOptions options_;
-  LongestPrefix first_, next_;  // of subwords(); next: without ##
+  LongestPrefix first_, next_;  // indices of subwords(); next_: without ##
 };
 
 }  // namespace sten

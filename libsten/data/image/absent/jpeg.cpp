@@ -1,4 +1,4 @@
-// Stands in where libjpeg was not there at build time.
+// Stub for builds without libjpeg.
 #include "libsten/base/error.h"
 #include "libsten/data/image/codecs.h"
 

@@ -1,4 +1,4 @@
-// Stands in where libpng was not there at build time.
+// Stub for builds without libpng.
 #include "libsten/base/error.h"
 #include "libsten/data/image/codecs.h"
 
