@@ -8,7 +8,7 @@ namespace {
 
 bool is_one(const ExtentList& x, Index axis) { return x[static_cast<std::size_t>(axis)].is(1); }
 
-// The axes that have more than one element, or may have.
+// The axes whose extent is not known to be 1.
 AxisPermutation wide_axes(const ExtentList& x) {
   AxisPermutation axes;
   for (Index d = 0; d < std::ssize(x); ++d)
@@ -22,8 +22,8 @@ Extent product_of(Extents& extents, const ExtentList& x, std::span<const Index> 
   return extents.product(factors);
 }
 
-// The other side's axes in the order that `order` has on its own side, where groups stay whole. Axes
-// of extent 1 follow the axis before them.
+// Carries `order` from one side's axes to those of the other side, keeping groups whole. Axes of
+// extent 1 follow the axis before them.
 std::optional<AxisPermutation> carried(const std::vector<AxisGroup>& groups,
                                        AxisPermutation AxisGroup::*own,
                                        AxisPermutation AxisGroup::*other,
@@ -51,7 +51,7 @@ bool is_reduction(std::string_view op) {
   return op == "sum" || op == "mean" || op.starts_with("reduce-");
 }
 
-// An axis that may count from the end.
+// The position of an axis, which may be negative, in the order.
 Index axis_in(const AxisPermutation& order, Index axis) {
   return place_of(order, axis < 0 ? axis + std::ssize(order) : axis);
 }
@@ -110,7 +110,7 @@ std::optional<std::vector<AxisGroup>> reshape_groups(Extents& extents, const Ext
     const auto part = [](const AxisPermutation& all, std::size_t at, std::size_t n) {
       return std::span(all).subspan(at, n);
     };
-    // The smallest that are the same number of elements.
+    // The smallest ranges of axes with the same number of elements.
     std::optional<AxisGroup> found;
     const std::size_t most = from.size() - i + to.size() - j;
     for (std::size_t axes = 2; axes <= most && !found; ++axes)

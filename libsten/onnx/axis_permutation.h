@@ -1,4 +1,5 @@
-// Orders of axes: a value whose axis i is axis order[i] of another one. {} is the other one's own.
+// Axis permutations of the ONNX import: axis i of a value is axis order[i] of the original value.
+// {} is the identity.
 #pragma once
 #include <optional>
 
@@ -9,40 +10,40 @@ namespace sten {
 using AxisPermutation = Attributes::List;
 
 AxisPermutation identity_permutation(std::size_t rank);
-// {} where nothing moves.
+// Returns {} for the identity.
 AxisPermutation shortened(AxisPermutation order);
 AxisPermutation inverse_permutation(const AxisPermutation& order);
-// The place of an axis in the order.
+// The position of an axis in the order.
 Index place_of(const AxisPermutation& order, Index axis);
 ExtentList reordered(const ExtentList& x, const AxisPermutation& order);
-// Whether elements stay where they are: only axes of extent 1 move.
+// Whether the order of elements is kept, since only axes of extent 1 move.
 bool preserves_elements(const ExtentList& x, const AxisPermutation& order);
 
-// Axes of x and of what it is reshaped to that have the same elements, in both one beside the other;
-// axes of extent 1 are in none.
+// Contiguous axes of x, and of the result of its reshape, with the same elements. Axes of extent 1
+// are in no group.
 struct AxisGroup {
   AxisPermutation from, to;
 };
-// Nothing where it is not known, and for values without elements.
+// The groups of a reshape; none if they are unknown, and for empty values.
 std::optional<std::vector<AxisGroup>> reshape_groups(Extents& extents, const ExtentList& x,
                                                      const ExtentList& y);
-// The order of the result where x has this order: nothing where a group is torn.
+// The order of the result if x has this order; none if a group is split.
 std::optional<AxisPermutation> permutation_after(const std::vector<AxisGroup>& groups,
                                                  const AxisPermutation& order, const ExtentList& x,
                                                  const ExtentList& y);
-// The order of x that makes this one of the result.
+// The order of x that gives the result this order.
 std::optional<AxisPermutation> permutation_before(const std::vector<AxisGroup>& groups,
                                                   const AxisPermutation& order, const ExtentList& x,
                                                   const ExtentList& y);
-// The attribute of a reshape of x to `to`: an extent that is not known is x's own at its axis, or the
-// only other. It goes with copy-zeros=1.
+// The shape attribute of a reshape of x to `to`, with copy-zeros=1: an unknown extent must be x's
+// own at its axis, or the only other one. None otherwise.
 std::optional<std::vector<Index>> shape_list(const ExtentList& x, const ExtentList& to);
 
-// The attributes of a step whose input lies in this order: of a concat, a slice or a pad, of a
-// reduction, and of a softmax along what is the last axis there. Nothing for others.
+// The attributes of a node whose input has this order: for concat, slice, pad, reductions, and
+// softmax along the axis that is last in this order. None for other operators.
 std::optional<Attributes> attributes_permuted(const BuilderNode& node,
                                               const AxisPermutation& order);
-// How the result lies then.
+// The order of the node's result.
 AxisPermutation permutation_of_result(const BuilderNode& node, const AxisPermutation& order);
 
 }  // namespace sten

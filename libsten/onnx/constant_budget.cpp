@@ -1,5 +1,5 @@
-// How much work and memory constants take that a file only describes: a kilobyte of nodes can ask for
-// products of any size.
+// Limits of the work and memory of computed constants: a kilobyte of nodes can describe products of
+// any size.
 #include <algorithm>
 
 #include "libsten/base/error.h"
@@ -16,7 +16,7 @@ double elements_of(const BuilderValue& v) {
   return n;
 }
 
-// Multiply-adds for each element of the result of a product, or of windows over an image; 0 of others.
+// Multiply-adds per element of the result of a product or of image windows; 0 for other operators.
 double products_of(const GraphBuilder& builder, const BuilderNode& node) {
   const std::string_view op = node.op.text();
   const auto extent = [&](std::size_t i, bool is_last) {
@@ -33,7 +33,7 @@ double products_of(const GraphBuilder& builder, const BuilderNode& node) {
   return window;
 }
 
-// Any other operator takes about as long for an element as products do for so many.
+// An element of any other operator costs about as many multiply-adds.
 constexpr double per_element = 8;
 
 double operations_of(const GraphBuilder& builder, const BuilderNode& node,
@@ -46,7 +46,7 @@ double operations_of(const GraphBuilder& builder, const BuilderNode& node,
 
 }  // namespace
 
-// A second of work; memory that leaves room for the program within 256 MiB and 20 times the file.
+// A second of work; memory such that the program stays within 256 MiB and 20 times the file size.
 ConstantBudget::ConstantBudget(std::size_t file_bytes)
     : most_bytes_(0x1p27 + 8 * static_cast<double>(file_bytes)),
       most_operations_(0x1p32 + 64 * static_cast<double>(file_bytes)) {}

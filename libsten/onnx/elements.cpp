@@ -1,4 +1,4 @@
-// Integers that shapes and indices are computed from, as far as they follow from what is known.
+// Symbolic evaluation of the integers that shapes and indices are computed from.
 #include <algorithm>
 #include <map>
 
@@ -17,7 +17,7 @@ struct Integers {
   std::size_t inputs() const { return node.in.size(); }
   const BuilderValue& in(std::size_t i) const { return builder[node.in[i]]; }
   const ExtentList& of(std::size_t i) const { return *in(i).elements; }
-  // One, or as many as the largest input has.
+  // The size of the result: that of the largest input.
   std::size_t size() const {
     std::size_t n = 1;
     for (std::size_t i = 0; i < inputs(); ++i)
@@ -25,7 +25,7 @@ struct Integers {
     return n;
   }
   Extent at(std::size_t i, std::size_t k) const { return of(i).size() == 1 ? of(i)[0] : of(i)[k]; }
-  // f of the elements of two inputs, each repeated to the other.
+  // Applies f to the elements of two inputs, broadcast to each other.
   template <class F>
   Elements each(F&& f) const {
     ExtentList out;
@@ -40,7 +40,7 @@ struct Integers {
 
 Elements first(const Integers& i) { return i.of(0); }
 
-// A cast from a float would have to cut its digits, which is left to the operator.
+// Casts from floats would need rounding, which is left to the operator.
 Elements cast(const Integers& i) {
   if (i.result.dtype != DType::BOOL) return i.of(0);
   ExtentList out;
@@ -94,7 +94,7 @@ Elements slice(const Integers& i) {
   const ExtentList& x = i.of(0);
   const Index n = std::ssize(x), low = *by > 0 ? 0 : -1, high = *by > 0 ? n : n - 1;
   const auto place = [&](Index p) { return std::clamp(p < 0 ? p + n : p, low, high); };
-  // More than there are is as many as there are.
+  // Larger steps have the same effect.
   const Index node = std::clamp(*by, -n - 1, n + 1);
   ExtentList out;
   for (Index k = place(*begin), to = place(*end); node > 0 ? k < to : k > to; k += node)
@@ -171,7 +171,7 @@ Elements equal(const Integers& i) {
   return i.each([&](Extent a, Extent b) -> std::optional<Extent> {
     if (a == b) return known(1);
     if (a.is_known() && b.is_known()) return known(0);
-    // An extent is not -1.
+    // An extent is never -1.
     const Extent number = a.is_known() ? a : b, symbol = a.is_known() ? b : a;
     if (number.is_known() && number.number < 0 && i.builder.extents.is_natural(symbol))
       return known(0);
@@ -214,7 +214,7 @@ std::optional<ExtentList> infer_elements(GraphBuilder& builder, const BuilderNod
     if (!builder[r].elements) return {};
   if (node.op.text() == "reduce-prod" && builder[node.in[0]].shape->size() != 1) return {};
   std::optional<ExtentList> out = rule->second(i);
-  // What is of another length has more than one axis behind it.
+  // Rejects elements that do not match the shape, as of inputs of higher rank.
   Shape n;
   if (out && all_known(*result.shape, n) && size_of(n) != std::ssize(*out)) return {};
   return out;

@@ -117,7 +117,7 @@ Extent Extents::quotient(Extent a, Extent b) {
   const Product p = product_of({a});
   if (b.is_known() && b.number > 0 && p.coefficient % b.number == 0)
     return extent_of({p.coefficient / b.number, p.factors});
-  if (!b.is_known()) {  // where b is one of a's factors, at least
+  if (!b.is_known()) {  // if b is one of a's factors
     const Product q = product_of({b});
     std::vector<int> rest;
     std::ranges::set_difference(p.factors, q.factors, std::back_inserter(rest));

@@ -1,5 +1,4 @@
-// Whole numbers, some of them known only when a model runs: extents of tensors, and what shapes
-// are computed from.
+// Extents of tensors and integers that shapes are computed from, some of them symbolic.
 #pragma once
 #include <map>
 #include <string>
@@ -10,10 +9,10 @@
 
 namespace sten {
 
-// A number, or a symbol for one. Two symbols may stand for the same number, equal ones always do.
+// A number or a symbol. Equal symbols are equal numbers; different ones may be.
 struct Extent {
-  Index number = 0;  // where it is known
-  int symbol = -1;   // of Extents
+  Index number = 0;  // if known
+  int symbol = -1;   // an index in Extents
 
   bool is_known() const { return symbol < 0; }
   bool is(Index n) const { return is_known() && number == n; }
@@ -23,35 +22,35 @@ using ExtentList = std::vector<Extent>;
 
 inline Extent known(Index n) { return {n, -1}; }
 ExtentList known(const Shape& shape);
-// Whether all are known; `to` gets them.
+// Whether all are known; `to` is set to them.
 bool all_known(const ExtentList& e, Shape& to);
 
-// The symbols of a model. The same expression of the same symbols is the same symbol.
+// The symbols of a model. Equal expressions are the same symbol.
 class Extents {
  public:
-  // That of an input's "batch"; never negative.
+  // The symbol of an input's "batch"; never negative.
   Extent named(std::string_view name);
-  // One that is equal to no other.
+  // A new symbol.
   Extent fresh();
 
   Extent sum(Extent a, Extent b);
   Extent difference(Extent a, Extent b);
   Extent product(const ExtentList& factors);
-  // Towards zero; b is not known to be 0.
+  // Rounds towards zero; b may be unknown to be nonzero.
   Extent quotient(Extent a, Extent b);
-  // product(a) / product(b), where that is whole.
+  // product(a) / product(b), if it is an integer.
   Extent quotient(const ExtentList& a, const ExtentList& b);
-  // Any other function of them.
+  // Any other function of extents.
   Extent expression(std::string_view op, Extent a, Extent b);
-  // And one that is never negative.
+  // A function of extents that is never negative.
   Extent natural(std::string_view function, Extent of);
-  // Whether it cannot be negative: a known number, an extent of an input, or a product of such.
+  // Whether e cannot be negative: a known number, an extent of an input, or a product of these.
   bool is_natural(Extent e) const;
 
  private:
   struct Symbol {
-    Index coefficient = 1;     // a symbol is a product:
-    std::vector<int> factors;  // of symbols that are none, sorted; empty: of itself
+    Index coefficient = 1;     // a symbol is the product of this
+    std::vector<int> factors;  // and these symbols, sorted; empty: of itself
     bool is_natural = false;
   };
   struct Product {

@@ -1,29 +1,28 @@
-// What exporters take apart, put together again: each looks for its pattern in the whole draft,
-// changes the last of the steps it replaces, and returns how often. What nobody needs any more is
-// left to finish().
+// Fusions of the ONNX import. Each finds its pattern in the whole builder, changes the last of the
+// nodes that it replaces, and returns the number of matches. lower() drops unused nodes.
 #pragma once
 #include "libsten/onnx/graph_builder.h"
 
 namespace sten {
 
-// How many of the outputs, and of the steps that they need, take each value.
+// How often each value is used by outputs and by the nodes that they need.
 std::vector<Index> uses_of(const GraphBuilder& builder);
-// Of the steps that outputs need, those of an operator.
+// The number of needed nodes of an operator.
 Index count_needed(const GraphBuilder& builder, std::string_view op);
 
-// A constant of one element, as a number.
+// A constant of one element as a number; none otherwise.
 std::optional<double> scalar_in(const GraphBuilder& builder, ValueRef v);
-// Whether a number that went through float32 is that one.
+// Whether a number, after rounding to float32, equals b.
 bool is_about(std::optional<double> a, double b);
-// v as x times a constant number, which is 1 where v is x itself.
+// A value as x times a constant, which is 1 for x itself.
 struct Scaled {
   ValueRef x = 0;
   double by = 1;
 };
 Scaled unscaled(const GraphBuilder& builder, ValueRef v);
-// x of x^2, computed as a power or a product.
+// x, if the value is x^2 as a power or a product.
 std::optional<ValueRef> square_root(const GraphBuilder& builder, ValueRef v);
-// The other input of an operator of two where one of them has the property.
+// The other input of a binary operator of which one input has the property.
 template <class F>
 std::optional<ValueRef> beside(const BuilderNode& s, F&& property) {
   if (s.in.size() != 2) return {};
@@ -32,24 +31,24 @@ std::optional<ValueRef> beside(const BuilderNode& s, F&& property) {
   return {};
 }
 
-// x * w + b with a weight w as linear, where w becomes [out, in] in every use; rows are not
-// flattened for it.
+// Fuses x * w + b with a weight w to linear. w becomes [out, in] in all uses; rows are not
+// flattened.
 Index fuse_linear(GraphBuilder& builder);
-// (x - mean) / sqrt(variance + eps) * gamma + beta over the last axis.
+// Fuses (x - mean) / sqrt(variance + eps) * gamma + beta over the last axis.
 Index fuse_layer_norm(GraphBuilder& builder);
-// x / 2 * (1 + erf(x / sqrt(2))), and the tanh that is close to it (Hendrycks and Gimpel 2016).
+// Fuses x / 2 * (1 + erf(x / sqrt(2))) and its tanh approximation (Hendrycks and Gimpel 2016).
 Index fuse_gelu(GraphBuilder& builder);
 Index fuse_gelu_tanh(GraphBuilder& builder);
-// Takes away transposes between operators of images, which want their channels last.
+// Removes transposes between image operators, which need channels last.
 void keep_channels_last(GraphBuilder& builder);
-// A batch norm and the relu of its result.
+// Fuses a batch norm with the relu of its result.
 Index fuse_batch_norm_relu(GraphBuilder& builder);
-// relu of a convolution, or of one and another value of its shape that is added, which has no
-// gradient.
+// Fuses a convolution with its relu, also with a residual of the same shape in between, which has
+// no gradient.
 Index fuse_conv_relu(GraphBuilder& builder);
-// softmax(q k^T * scale + bias) v of heads that reshapes and transposes take apart and join.
+// Fuses softmax(q k^T * scale + bias) v over heads that reshapes and transposes split and merge.
 Index fuse_attention(GraphBuilder& builder);
-// Takes away repeating a mask over queries, which attention does with its bias.
+// Removes the repetition of masks over queries, since attention broadcasts its bias.
 void unrepeat_biases(GraphBuilder& builder);
 
 }  // namespace sten

@@ -5,7 +5,7 @@
 namespace sten {
 namespace {
 
-// Axes as they lie after those of `last` lie as `first` says.
+// The composition of two transposes: `first`, then `last`.
 Attributes::List joined(const Attributes::List& first, const Attributes::List& last) {
   Attributes::List all;
   for (const Index d : last) all.push_back(first[static_cast<std::size_t>(d)]);
@@ -14,7 +14,7 @@ Attributes::List joined(const Attributes::List& first, const Attributes::List& l
 
 const Attributes::List tokens_inside{0, 2, 1, 3}, channels_inside{0, 2, 3, 1};
 
-// Heads of x[B, T, heads * D], with their axes in another order, times a number.
+// Heads of x[B, T, heads * D] with permuted axes, times a number.
 struct Heads {
   ValueRef x = 0;
   Index heads = 0, width = 0;
@@ -46,7 +46,7 @@ std::optional<Heads> heads_of(const GraphBuilder& builder, ValueRef v,
   return h;
 }
 
-// [B, H, S, D] with its last axes exchanged by way of [B * H, S, D], as a transpose.
+// Replaces a transpose of the last axes of [B, H, S, D], done as [B * H, S, D], by one transpose.
 void merge_batches(GraphBuilder& builder, ValueRef out) {
   const BuilderNode* last = builder.node_of(out, "reshape");
   const BuilderNode* transposed = last ? builder.node_of(last->in[0], "transpose") : nullptr;
@@ -64,7 +64,7 @@ void merge_batches(GraphBuilder& builder, ValueRef out) {
   node.attributes = Attributes().set("axes", Attributes::List{0, 1, 3, 2});
 }
 
-// Whether no element of v is infinite: there is nothing to add, or one of two numbers.
+// Whether no element of v is infinite: no bias, or a choice of two finite numbers.
 bool is_finite(const GraphBuilder& builder, const std::optional<ValueRef>& v) {
   if (!v) return true;
   const BuilderNode* choice = builder.node_of(*v, "where");
@@ -75,7 +75,7 @@ bool is_finite(const GraphBuilder& builder, const std::optional<ValueRef>& v) {
   return choice && is_number(choice->in[1]) && is_number(choice->in[2]);
 }
 
-// s of s, with 0 for NaN.
+// s, if the value is s with NaN replaced by 0.
 std::optional<ValueRef> without_nan(const GraphBuilder& builder, ValueRef v) {
   const BuilderNode* choice = builder.node_of(v, "where");
   const BuilderNode* which = choice ? builder.node_of(choice->in[0], "is-nan") : nullptr;
@@ -87,12 +87,12 @@ std::optional<ValueRef> without_nan(const GraphBuilder& builder, ValueRef v) {
 struct Attention {
   ValueRef q, k, v;
   std::optional<ValueRef> bias;
-  bool is_where;  // the bias is where(seen, scores, least) as yet
+  bool is_where;  // the bias is still where(seen, scores, least)
   Index heads, width;
   double scale;
 };
 
-// [bias +] scale * q k^T, or where(seen, scale * q k^T, least).
+// Matches [bias +] scale * q k^T, or where(seen, scale * q k^T, least).
 std::optional<Attention> scores(const GraphBuilder& builder, ValueRef from,
                                 const std::vector<Index>& uses) {
   const auto plain = [&](ValueRef r) -> std::optional<Attention> {
@@ -105,7 +105,7 @@ std::optional<Attention> scores(const GraphBuilder& builder, ValueRef from,
     return Attention{q->x, k->x, 0, {}, false, q->heads, q->width, s.by * q->by * k->by};
   };
   if (auto found = plain(from)) return found;
-  // Beside a number so low, scores are nothing: it is their sum.
+  // A number so low dominates the scores: the choice equals a sum.
   if (const BuilderNode* choice = builder.node_of(from, "where")) {
     const auto least = scalar_in(builder, choice->in[2]);
     const auto& seen = builder[choice->in[0]].shape;
@@ -126,7 +126,7 @@ std::optional<Attention> scores(const GraphBuilder& builder, ValueRef from,
   return {};
 }
 
-// The heads that are joined again, as [B, T, heads * D].
+// Matches merged heads [B, T, heads * D].
 std::optional<Attention> attention(const GraphBuilder& builder, const BuilderNode& last,
                                    const std::vector<Index>& uses) {
   const BuilderNode* transposed = builder.node_of(last.in[0], "transpose");
@@ -139,7 +139,7 @@ std::optional<Attention> attention(const GraphBuilder& builder, const BuilderNod
   const Index axis = soft->attributes.integer("axis", -1);
   auto found = axis == -1 || axis == 3 ? scores(builder, soft->in[0], uses) : std::nullopt;
   const auto v = found ? heads_of(builder, product->in[1], tokens_inside) : std::nullopt;
-  // Softmax of finite numbers is one; else a row that sees nothing would have to become 0.
+  // Softmax of finite scores is finite. Otherwise rows without any key would have to become 0.
   if (found && numbers && !is_finite(builder, found->bias)) return {};
   if (!v || v->by != 1 || v->heads != found->heads || v->width != found->width) return {};
   found->v = v->x;

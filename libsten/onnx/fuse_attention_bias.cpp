@@ -5,13 +5,13 @@
 namespace sten {
 namespace {
 
-// Values that are computed element by element of masks that are repeated over queries, and that
-// nothing but attentions takes.
+// Values that are computed elementwise from masks repeated over queries, and are used by attentions
+// only.
 class RepeatedBias {
  public:
   explicit RepeatedBias(const GraphBuilder& builder) : builder_(builder) {}
 
-  // Whether the value is one, or can be one of them.
+  // Whether the value belongs to this set, or can be added.
   bool add(ValueRef v) {
     if (std::ranges::count(values_, v) > 0) return true;
     const BuilderNode* s = builder_.node_of(v);
@@ -46,7 +46,7 @@ class RepeatedBias {
     const auto& x = builder_[v].constant;
     return x && x->size() == 1 && x->extents.size() <= 1;
   }
-  // [B, H, T, K] of [B, H, 1, K].
+  // Whether v is [B, H, T, K] repeated from [B, H, 1, K].
   bool repeats(ValueRef v) const {
     const BuilderNode* s = builder_.node_of(v, "expand");
     if (!s || !has_axes(v) || !has_axes(s->in[0])) return false;
@@ -64,7 +64,7 @@ class RepeatedBias {
 
 void unrepeat_biases(GraphBuilder& builder) {
   const std::vector<Index> uses = uses_of(builder);
-  std::map<ValueRef, Index> biases;  // and how many attentions take them
+  std::map<ValueRef, Index> biases;  // biases, and how many attentions use them
   for (const BuilderNode& s : builder.steps())
     if (s.op.text() == "attention" && s.in.size() == 4 && uses[s.out] > 0) ++biases[s.in[3]];
   for (const auto& [bias, times] : biases) {

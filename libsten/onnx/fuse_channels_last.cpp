@@ -1,8 +1,8 @@
-// Images keep their channels last between operators that want them there.
+// Keeps images in channels last between operators that need it.
 //
-// A transpose is not carried out: its value is that of its input in another order of axes. Operators
-// that can work in any order take their inputs as they lie, and their results lie so, too. The others
-// have the order that the file says; then the elements are moved.
+// A transpose only permutes the axes of its value's layout. Operators that work in any order take
+// inputs and give results in that order; for others, the elements are moved to the order of the
+// file.
 #include <algorithm>
 #include <set>
 
@@ -37,7 +37,7 @@ class Reorder {
   }
 
  private:
-  // A value of the new draft that has the axes of an old one in this order.
+  // A value of the new builder that has the axes of an old value in this order.
   struct AxisLayout {
     ValueRef value = 0;
     AxisPermutation order;
@@ -50,13 +50,13 @@ class Reorder {
            s.attributes.list("axes", {}) == axes_to_last(rank(s.out));
   }
   const AxisLayout& first(ValueRef v) const { return layouts_[v].front(); }
-  // Of a value that lies in another order than its own; nothing else.
+  // The order of a value that was permuted; nullptr otherwise.
   const AxisPermutation* moved(ValueRef v) const {
     return shape(v) && !first(v).order.empty() ? &first(v).order : nullptr;
   }
 
   ValueRef own(ValueRef v) { return in(v, {}); }
-  // v with its axes in this order, moved there where it is not yet.
+  // v with its axes in this order; adds a transpose if needed.
   ValueRef in(ValueRef v, const AxisPermutation& order) {
     for (const AxisLayout& f : layouts_[v])
       if (f.order == order) return f.value;
@@ -91,7 +91,7 @@ class Reorder {
     if (to_.node_of(v)) to_[v].shape = std::move(s);
   }
 
-  // The value of a step in the order.
+  // Adds the node's value in this order.
   bool put(const BuilderNode& s, std::vector<ValueRef> in, Attributes a, AxisPermutation order) {
     const ValueRef v = to_.add(s.op, std::move(in), std::move(a), s.name);
     order = shortened(std::move(order));
@@ -106,7 +106,7 @@ class Reorder {
     put(s, std::move(in), s.attributes, {});
   }
 
-  // False where a step needs its inputs as the file has them.
+  // Adds the node in a permuted order; false if its inputs need the order of the file.
   bool in_order(const BuilderNode& s) {
     const std::string_view op = s.op.text();
     if (s.in.empty() || !shape(s.in[0]) || !shape(s.out)) return false;
@@ -140,7 +140,7 @@ class Reorder {
     return true;
   }
 
-  // In the order of an input that has all elements of the result.
+  // Uses the order of an input that has all elements of the result.
   bool elementwise(const BuilderNode& s) {
     const AxisPermutation* order = nullptr;
     for (const ValueRef r : s.in) {
@@ -153,14 +153,14 @@ class Reorder {
     for (const ValueRef r : s.in) in.push_back(operand(r, own));
     return put(s, std::move(in), s.attributes, own);
   }
-  // What is repeated to the order's axes.
+  // Permutes an operand that is broadcast.
   ValueRef operand(ValueRef v, const AxisPermutation& order) {
     const auto is_one = [](Extent e) { return e.is(1); };
     if (std::ranges::all_of(*shape(v), is_one)) return own(v);
     const std::size_t missing = order.size() - rank(v);
     if (missing == 0) return in(v, order);
     AxisPermutation axes;
-    ExtentList to;  // without extents of 1 in front
+    ExtentList to;  // without leading extents of 1
     for (const Index d : order) {
       const Index axis = d - static_cast<Index>(missing);
       if (axis >= 0) axes.push_back(axis);
@@ -198,7 +198,7 @@ class Reorder {
     AxisPermutation from = order;
     auto after = permutation_after(*groups, from, x, y);
     if (!after && wants_last_.contains(s.out)) {
-      // Its elements have to be moved, and go where the next operator wants them.
+      // The elements must be moved: to the order that the next operator needs.
       const auto before = permutation_before(*groups, axes_to_last(y.size()), x, y);
       if (before) after = permutation_after(*groups, from = *before, x, y);
     }
@@ -212,7 +212,7 @@ class Reorder {
     return true;
   }
 
-  // Parameters are those of the last axis.
+  // The parameters belong to the last axis.
   bool layer_norm(const BuilderNode& s, const AxisPermutation& order) {
     if (order.back() != std::ssize(order) - 1) return false;
     std::vector<ValueRef> in{first(s.in[0]).value};
@@ -220,7 +220,7 @@ class Reorder {
     return put(s, std::move(in), s.attributes, order);
   }
 
-  // Extents, each at the place of its axis.
+  // Extents, each at its axis' position.
   bool extents(const BuilderNode& s, const AxisPermutation& order) {
     const ValueRef x = first(s.in[0]).value;
     if (s.op.text() == "size") return put(s, {x}, s.attributes, {});
@@ -240,9 +240,9 @@ class Reorder {
   const GraphBuilder& from_;
   std::vector<Index> uses_;
   std::vector<std::vector<AxisLayout>>
-      layouts_;                    // of each old value; the first is the one it was made in
-  std::set<ValueRef> wants_last_;  // what a transpose to the last axis takes
-  std::set<ValueRef> moves_;       // new steps that move elements, and are none of the file's
+      layouts_;                    // of each old value; the first layout is the original one
+  std::set<ValueRef> wants_last_;  // inputs of transposes to channels last
+  std::set<ValueRef> moves_;       // new nodes that move elements, which the file lacks
   GraphBuilder to_{from_.file_bytes()};
 };
 

@@ -3,7 +3,7 @@
 namespace sten {
 namespace {
 
-// The step of v, where that is a convolution which nobody else takes.
+// The node of v, if it is a convolution without other uses.
 const BuilderNode* own_convolution(const GraphBuilder& builder, const std::vector<Index>& uses,
                                    ValueRef v) {
   const BuilderNode* s = builder.node_of(v);

@@ -6,12 +6,12 @@
 namespace sten {
 namespace {
 
-// v as a product of two values and a number.
+// A product of two values and a number.
 struct Product {
   ValueRef a = 0, b = 0;
   double by = 1;
 };
-// (a * b) * 0.5, (a * 0.5) * b, and the other orders; nothing where there are more factors.
+// Matches (a * b) * 0.5, (a * 0.5) * b and other orders; none for more factors.
 std::optional<Product> product_of(const GraphBuilder& builder, ValueRef v) {
   const Scaled outer = unscaled(builder, v);
   const BuilderNode* s = builder.node_of(outer.x, "mul");
@@ -20,7 +20,7 @@ std::optional<Product> product_of(const GraphBuilder& builder, ValueRef v) {
   return Product{a.x, b.x, outer.by * a.by * b.by};
 }
 
-// x of f(x) + 1.
+// x, if the value is f(x) + 1.
 std::optional<ValueRef> one_more(const GraphBuilder& builder, ValueRef v, const char* f) {
   const BuilderNode* sum = builder.node_of(v, "add");
   if (!sum) return {};
@@ -41,7 +41,7 @@ bool is_erf_of(const GraphBuilder& builder, ValueRef v, ValueRef x) {
   return z.x == x && is_about(z.by, std::numbers::sqrt2 / 2);
 }
 
-// sqrt(2 / pi) * (x + 0.044715 * x^3).
+// Matches sqrt(2 / pi) * (x + 0.044715 * x^3).
 bool is_tanh_of(const GraphBuilder& builder, ValueRef v, ValueRef x) {
   const Scaled z = unscaled(builder, v);
   const BuilderNode* sum = builder.node_of(z.x, "add");

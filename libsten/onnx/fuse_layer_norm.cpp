@@ -3,7 +3,7 @@
 namespace sten {
 namespace {
 
-// x of its mean over the last axis.
+// x, if the value is its mean over the last axis.
 std::optional<ValueRef> mean_of(const GraphBuilder& builder, ValueRef v) {
   const BuilderNode* s = builder.node_of(v, "mean");
   if (!s || s->in.size() != 1 || s->attributes.integer("keep", 0) == 0) return {};
@@ -14,7 +14,7 @@ std::optional<ValueRef> mean_of(const GraphBuilder& builder, ValueRef v) {
   return is_last ? std::optional(s->in[0]) : std::nullopt;
 }
 
-// x of x - mean(x).
+// x, if the value is x - mean(x).
 std::optional<ValueRef> centered(const GraphBuilder& builder, ValueRef v) {
   const BuilderNode* s = builder.node_of(v, "sub");
   return s && mean_of(builder, s->in[1]) == s->in[0] ? std::optional(s->in[0]) : std::nullopt;
@@ -25,7 +25,7 @@ struct Normalised {
   double eps;
 };
 
-// Of sqrt(mean(centered(x)^2) + eps).
+// Matches sqrt(mean(centered(x)^2) + eps).
 std::optional<Normalised> deviation(const GraphBuilder& builder, ValueRef v) {
   const BuilderNode* root = builder.node_of(v, "sqrt");
   const BuilderNode* sum = root ? builder.node_of(root->in[0], "add") : nullptr;

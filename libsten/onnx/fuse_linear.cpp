@@ -1,4 +1,4 @@
-// Products with weights, and their biases.
+// Fusion of products with weights and their biases.
 #include <algorithm>
 
 #include "libsten/onnx/fuse.h"
@@ -8,19 +8,20 @@ namespace {
 
 bool is_matrix(const BuilderValue& v) { return v.is_weight && v.shape->size() == 2; }
 
-// Whether w is the right factor of every step that takes it.
+// Whether w is the right factor in all its uses.
 bool is_only_multiplied(const GraphBuilder& builder, ValueRef w, const std::vector<Index>& uses,
                         const std::vector<Index>& products) {
   return is_matrix(builder[w]) && uses[w] == products[w];
 }
 
-// The step that exchanges the axes of a matrix.
+// The node that transposes the matrix v.
 const BuilderNode* transposed(const GraphBuilder& builder, ValueRef v) {
   const BuilderNode* s = builder.node_of(v, "transpose");
   return s && s->attributes.list("axes", {1, 0}) == Attributes::List{1, 0} ? s : nullptr;
 }
 
-// x[..., K], or x[..., heads, D], as rows [N, K], times w, and the rows as [..., M] again.
+// Replaces a product of x[..., K] or x[..., heads, D], reshaped to rows [N, K], with w, and the
+// reshape to [..., M], by one product.
 void concat_rows(GraphBuilder& builder, ValueRef out, const std::vector<Index>& uses) {
   const BuilderNode* last = builder.node_of(out, "reshape");
   const BuilderNode* linear = last ? builder.node_of(last->in[0], "linear") : nullptr;
@@ -73,7 +74,7 @@ Index fuse_linear(GraphBuilder& builder) {
         builder[w].in_by_out = true;
       }
     }
-    // The bias, of one axis.
+    // A bias of one axis.
     if (const BuilderNode* add = builder.node_of(out, "add")) {
       for (const std::size_t k : {0, 1}) {
         const ValueRef product = add->in[k], bias = add->in[1 - k];

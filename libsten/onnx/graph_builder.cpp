@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// Elements of constants that are computed at import; larger ones are computed when the model runs.
+// Limit of constants computed at import, in elements; larger ones are computed by the graph.
 constexpr Index most_folded = Index{1} << 22;
 
 std::optional<ExtentList> integers_in(const Dense& x) {
@@ -99,7 +99,7 @@ ValueRef GraphBuilder::add(Name op, std::vector<ValueRef> in, Attributes attribu
   BuilderValue v = infer(*this, node);
   for (const Extent& e : v.shape.value_or(ExtentList{}))
     if (e.is_known() && e.number < 0) fail("its result would have an extent of {}", e.number);
-  // The same again: only its shape was made sure of.
+  // The same value: the operator only asserts its shape.
   const bool is_noop = op == Name("reshape") || op == Name("expand");
   if (is_noop && v.shape && v.shape == values_[node.in[0]].shape) return node.in[0];
   v.is_fixed = op == Name("shape") || op == Name("size") || std::ranges::all_of(node.in, is_fixed);
@@ -107,7 +107,7 @@ ValueRef GraphBuilder::add(Name op, std::vector<ValueRef> in, Attributes attribu
   if (!v.constant) v.constant = constant_of(v);
   const auto is_constant = [&](ValueRef r) { return values_[r].constant.has_value(); };
   Shape shape;
-  // The work of images' windows is not in proportion to what they take and give.
+  // The work of image windows is not proportional to their inputs and results.
   if (!v.constant && !is_image_operator(op.text()) && v.shape && all_known(*v.shape, shape) &&
       std::ranges::all_of(node.in, is_constant) && checked_size(shape) <= most_folded) {
     std::vector<Tensor> in_values;

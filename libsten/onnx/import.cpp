@@ -13,8 +13,7 @@
 namespace sten {
 namespace {
 
-// Whether a matrix, or a tensor of more axes, only says which elements are seen: 0 and 1, or numbers
-// that softmax makes 0.
+// Whether a tensor of rank 2 or more is a mask: 0 and 1, or numbers that softmax makes 0.
 bool is_mask(const Dense& x) {
   bool has_zero = false, has_one = false, has_other = false;
   for (const float v : x.values.as<float>()) {
@@ -24,7 +23,8 @@ bool is_mask(const Dense& x) {
   return has_zero && has_one && !has_other;
 }
 
-// What an operator has to be trained, of any size: the bias of one output, the slope for all elements.
+// The inputs of an operator that are trained at any size: the bias of a single output, the slope of
+// all elements.
 std::span<const std::size_t> trained_inputs(std::string_view op) {
   static constexpr std::size_t slope[]{1}, bias[]{2}, scale_and_bias[]{1, 2};
   if (op == "PRelu") return slope;
@@ -35,8 +35,7 @@ std::span<const std::size_t> trained_inputs(std::string_view op) {
   return {};
 }
 
-// Anywhere else a number by itself is a constant, as are a mask and integers; all else is there to be
-// trained.
+// Other single numbers, masks and integers are constants; all else is trained.
 bool is_weight(const CheckpointTensor& t, const Checkpoint& file, bool is_for_training) {
   if (t.dtype != DType::F32 || t.shape.empty() || size_of(t.shape) == 0) return false;
   if (t.use != TensorUse::unknown && t.use != TensorUse::other) return true;
@@ -45,7 +44,7 @@ bool is_weight(const CheckpointTensor& t, const Checkpoint& file, bool is_for_tr
   return !is_mask(file.load(t).to_dense());
 }
 
-// One that the graph has as a weight, so that files of weights have it, too.
+// A running statistic becomes a weight, so that files of weights have it, too.
 bool is_running_statistic(const CheckpointTensor& t) {
   return t.dtype == DType::F32 && t.shape.size() == 1 && t.shape.front() > 0;
 }
@@ -95,7 +94,7 @@ class Importer {
   }
 
  private:
-  // The others, which no output needs, are left out; without outputs none is.
+  // Unused nodes are dropped; without outputs, none is.
   void find_used_nodes() {
     std::vector<OnnxNode>& nodes = model_.graph.nodes;
     std::unordered_map<std::string_view, std::size_t> producers;
@@ -121,7 +120,7 @@ class Importer {
     std::erase_if(nodes, [&](const OnnxNode&) { return !is_used[i++]; });
   }
 
-  // All that are missing, at once.
+  // Reports all missing operators at once.
   void check_operators() const {
     std::map<std::string, Index> missing;
     for (const OnnxNode& n : model_.graph.nodes) {
@@ -152,7 +151,7 @@ class Importer {
       return builder_.add_weight(t.name, t.shape);
     Dense x = file_.load(t).to_dense();
     if (width_of(x.dtype()) == 0) fail("{} is of {}", quote(t.name), name_of(x.dtype()));
-    Dense own = Dense::zeros(x.dtype(), x.extents);  // not the file's
+    Dense own = Dense::zeros(x.dtype(), x.extents);  // detached from the file
     if (x.size() > 0) std::ranges::copy(x.values.bytes(), own.values.mutate_bytes());
     return builder_.add_constant(std::move(own), t.name);
   }
@@ -191,7 +190,7 @@ class Importer {
     p.shape.emplace();
     for (const OnnxDimension& d : *v.shape) {
       const bool is_known = d.size && *d.size >= 0;
-      // PaddlePaddle calls every unknown extent "?".
+      // PaddlePaddle names all unknown extents "?".
       p.shape->push_back({is_known ? std::optional<Index>(*d.size) : std::nullopt,
                           std::string(d.symbol == "?" ? "" : d.symbol)});
     }
@@ -227,7 +226,7 @@ class Importer {
     }
   }
   void translate(OnnxCall& call) {
-    // A constant that is a weight has its tensor in the checkpoint.
+    // The tensor of a weight in a Constant node is in the checkpoint.
     if (call.node.op_type == "Constant" && !call.node.outputs.empty())
       if (const CheckpointTensor* t = file_.find(name_in_checkpoint(call.node.outputs[0])))
         return call.set(0, add_tensor(*t, call.node.outputs[0]));
@@ -250,7 +249,7 @@ class Importer {
   GraphBuilder builder_;
   std::unordered_map<std::string_view, ValueRef> values_;
   std::unordered_set<std::string_view> produced_, unreadable_;
-  std::unordered_set<std::string_view> trained_;     // inputs of that name
+  std::unordered_set<std::string_view> trained_;     // inputs with this name
   std::unordered_set<std::string_view> statistics_;  // running means and variances
   std::unordered_set<std::string_view> no_weights_;  // scales
   std::vector<const OnnxValue*> free_inputs_;

@@ -1,4 +1,4 @@
-// ONNX models as graphs that run, train and take sparse formats.
+// Import of ONNX models as graphs that run, train and take sparse formats.
 //
 //   const Checkpoint file = Checkpoint::open("model.onnx");
 //   const OnnxImport model = import_onnx(file);
@@ -15,7 +15,7 @@
 
 namespace sten {
 
-// What a file says of an input or an output.
+// An input or output as the file declares it.
 struct OnnxPort {
   struct Extent {
     std::optional<Index> size;  // none: any
@@ -23,35 +23,34 @@ struct OnnxPort {
   };
   std::string name;
   std::optional<DType> dtype;
-  std::optional<std::vector<Extent>> shape;  // none: not even the rank is known
+  std::optional<std::vector<Extent>> shape;  // none: unknown rank
 };
 
-// "[batch, 3]", with "?" for an extent without a name, printable.
+// "[batch, 3]", with "?" for an extent without size and symbol; printable.
 std::string shape_text(const std::vector<OnnxPort::Extent>& shape);
 
 struct OnnxImport {
-  // Inputs and outputs have the file's names, and weights those that the checkpoint has for them. A
-  // node has the name of the last of the file's nodes that it stands for, or of its value where that
-  // has none.
+  // Inputs and outputs have the file's names; weights have the checkpoint's. A node has the name of
+  // the last node of the file that it replaces, or of its value if that node has none.
   Graph graph;
-  std::vector<OnnxPort> inputs, outputs;  // as the graph has them
-  // Tensors of the checkpoint that are not weights of the graph: numbers that shapes and indices are
-  // made of, and what no output needs. For load_weights(), as globs.
+  std::vector<OnnxPort> inputs, outputs;  // in the graph's order
+  // Globs of the checkpoint's tensors that are not weights of the graph, for load_weights():
+  // numbers of shapes and indices, and unused tensors.
   std::vector<std::string> not_weights;
-  std::map<std::string, Index> fused;  // "layer-norm": how many of them were put together
+  std::map<std::string, Index> fused;  // counts of fusions: "layer-norm"
 };
 
 struct OnnxImportOptions {
-  // Puts together what has no gradient, too: convolutions with the additions and relus after them.
+  // Allows fusions without a gradient: convolutions with following sums and relus.
   bool for_inference = false;
 };
 
-// Error (input) where the file is no ONNX model or does not fit together; Error (input) that lists
-// all operators that sten does not have.
+// Imports a model. Error (input) if the file is not an ONNX model or is inconsistent; Error (input)
+// with all operators that sten lacks.
 OnnxImport import_onnx(const Checkpoint& file, const OnnxImportOptions& options = {});
 
-// Why an output depends on the other rows of its batch: which batch norms were exported in training
-// mode. Empty where none was.
+// Names the batch norms that were exported in training mode, which make an output depend on other
+// rows of the batch. Empty if there are none.
 std::string training_mode_text(const std::vector<Node>& nodes);
 
 }  // namespace sten

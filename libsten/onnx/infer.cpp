@@ -1,4 +1,4 @@
-// Element types and shapes of steps, with extents that are known when a model runs at the latest.
+// Shape inference of dtypes and of extents, some of them symbolic.
 #include "libsten/onnx/infer.h"
 
 namespace sten {
@@ -107,7 +107,7 @@ std::string extents_text(const ExtentList& list) {
   return "[" + text + "]";
 }
 
-// Of logits [..., classes] and labels [...].
+// Logits [..., classes] and labels [...].
 void cross_entropy(Inference& i) {
   i.out.dtype = i.in(0).dtype;
   i.out.shape = ExtentList{};
@@ -122,7 +122,7 @@ void cross_entropy(Inference& i) {
          extents_text(logits), extents_text(labels));
 }
 
-// Operators that compute each element by itself, of one input in its dtype.
+// Elementwise operators of one input that keep its dtype.
 constexpr std::string_view unary_operators[] = {
     "abs",        "acos",     "acosh",      "asin",      "asinh",
     "atan",       "atanh",    "ceil",       "celu",      "clip",
@@ -133,7 +133,7 @@ constexpr std::string_view unary_operators[] = {
     "round",      "scale",    "selu",       "shrink",    "sigmoid",
     "sign",       "silu",     "sin",        "sinh",      "softplus",
     "softsign",   "sqrt",     "tan",        "tanh",      "thresholded-relu"};
-// And those of inputs that are repeated to each other.
+// Elementwise operators of broadcast inputs.
 constexpr std::string_view binary_operators[] = {"add", "sub", "mul", "div",       "min",
                                                  "max", "pow", "mod", "bit-shift", "p-relu"};
 constexpr std::string_view comparisons[] = {
@@ -191,7 +191,7 @@ ExtentList broadcast(GraphBuilder& builder, const ExtentList& a, const ExtentLis
       fail("extents {} and {} at axis {} cannot be repeated to each other", x.number, y.number,
            more + d);
     else if (y.is_known())
-      x = y;  // the other is 1 or the same
+      x = y;  // the other is 1 or equal
     else if (!x.is_known())
       x = builder.extents.fresh();
   }

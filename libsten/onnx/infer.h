@@ -1,5 +1,5 @@
-// What rules of shapes are written with. A rule says of a step's value what follows from what the
-// step takes: dtype and shape. What it does not say stays unknown, which costs a fusion at most.
+// Rules of shape inference. A rule derives dtype and shape of a node's value from its inputs.
+// Properties that it does not set stay unknown, which only prevents fusions.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace sten {
 
-// A step and what it takes.
+// A node and its inputs.
 struct Inference {
   GraphBuilder& builder;
   const BuilderNode& node;
@@ -26,7 +26,7 @@ struct Inference {
     return std::ranges::all_of(node.in, [&](ValueRef r) { return builder[r].shape.has_value(); });
   }
   const ExtentList& shape(std::size_t i) const { return *in(i).shape; }
-  // Attribute `name`, or the known integers of input i; nothing where the input is not known.
+  // Attribute `name`, or the known integers of input i; none if the input is unknown.
   std::optional<std::vector<Index>> list(std::size_t i, std::string_view name) const {
     if (i >= inputs()) return node.attributes.list(name, {});
     if (!in(i).elements) return {};
@@ -34,7 +34,7 @@ struct Inference {
     if (!all_known(*in(i).elements, known)) return {};
     return known;
   }
-  // Where an axis is among `rank`. Error.
+  // The position of an axis among `rank`. Error if out of range.
   std::size_t axis(Index a, std::size_t rank) const {
     const Index n = static_cast<Index>(rank), d = a < 0 ? a + n : a;
     if (d < 0 || d >= n) fail("axis {} of {} axes", a, rank);
@@ -52,9 +52,9 @@ void add_movement_rules(InferRules& all);
 void add_reduction_rules(InferRules& all);
 void add_image_rules(InferRules& all);
 
-// What is as input 0 is.
+// The value has dtype and shape of input 0.
 void infer_same(Inference& i);
-// |step|, which is a number.
+// |step| of a number.
 Index magnitude(Index node);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// Shapes of what works on images, [N, spatial..., C], where windows move over the spatial axes.
+// Shape inference of image operators, on [N, spatial..., C] with windows over the spatial axes.
 #include <cmath>
 
 #include "libsten/onnx/infer.h"
@@ -7,13 +7,13 @@
 namespace sten {
 namespace {
 
-// A window of one axis.
+// A window along one axis.
 struct Window {
   Index size = 1, stride = 1, dilation = 1, before = 0, after = 0;
 };
 
-// The windows of the spatial axes, of which there are as many as a step's lists say. The operators
-// check them again when they run.
+// The windows of the spatial axes, as many as the node's lists say. The operators check them again
+// when they run.
 class Windows {
  public:
   Windows(const Inference& i, const std::vector<Index>& sizes)
@@ -34,7 +34,7 @@ class Windows {
     return all;
   }
   static Index number(const Attributes::List& all, std::size_t d, Index least, const char* name) {
-    constexpr Index most = Index{1} << 31;  // so that products of two of them are numbers
+    constexpr Index most = Index{1} << 31;  // so that products of two do not overflow
     if (all[d] < least || all[d] > most)
       fail("its {} are {}, which are to be from {} to 2^31", name, to_string(all), least);
     return all[d];
@@ -48,8 +48,8 @@ class Windows {
 
 Index span_of(const Window& w) { return (w.size - 1) * w.dilation + 1; }
 
-// How many windows there are along an axis of n; with `ceil` also one that looks beyond the padding,
-// if it does not begin there.
+// The number of windows along an axis of n; with `ceil` including one that extends beyond the
+// padding, unless it starts there.
 Extent count_of(GraphBuilder& builder, Extent n, const Window& w, bool ceil) {
   const Index more = w.before + w.after - span_of(w);
   if (!n.is_known()) {
@@ -69,7 +69,7 @@ Extent count_of(GraphBuilder& builder, Extent n, const Window& w, bool ceil) {
   return known(count);
 }
 
-// An image with as many spatial axes as there are windows. Nothing where its rank is not known.
+// An image with as many spatial axes as windows. nullptr if its rank is unknown.
 const ExtentList* image(const Inference& i, std::size_t axes) {
   if (!i.in(0).shape) return nullptr;
   if (i.shape(0).size() != axes + 2)
@@ -78,7 +78,7 @@ const ExtentList* image(const Inference& i, std::size_t axes) {
   return &i.shape(0);
 }
 
-// [O, C / groups, K...]; of the transposed operator [C, O / groups, K...].
+// Weight [O, C / groups, K...]; of the transposed convolution [C, O / groups, K...].
 void convolve(Inference& i, bool transposed) {
   i.out.dtype = i.in(0).dtype;
   Shape w;
@@ -141,7 +141,7 @@ void pool_indices(Inference& i) {
   i.out.dtype = DType::I64;
 }
 
-// To the attribute's size.
+// Pools to the size in the attribute.
 void pool_to_size(Inference& i) {
   i.out.dtype = i.in(0).dtype;
   const Attributes::List size = i.node.attributes.list("size", {});
@@ -152,7 +152,7 @@ void pool_to_size(Inference& i) {
   i.out.shape = std::move(out);
 }
 
-// By its attributes, or by an input that is known when the model runs.
+// By attributes, or by an input of the running model.
 void resized(Inference& i) {
   i.out.dtype = i.in(0).dtype;
   if (!i.in(0).shape || i.shape(0).size() < 3) return;
@@ -178,7 +178,7 @@ void resized(Inference& i) {
   i.out.shape = std::move(out);
 }
 
-// Of x[..., C] with parameters [C].
+// x[..., C] with parameters [C].
 void normalise(Inference& i) {
   infer_same(i);
   if (!i.in(0).shape || i.shape(0).empty()) return;

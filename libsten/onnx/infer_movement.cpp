@@ -1,4 +1,4 @@
-// Shapes of what moves elements.
+// Shape inference of operators that move elements.
 #include <limits>
 
 #include "libsten/onnx/infer.h"
@@ -114,13 +114,13 @@ void concat(Inference& i) {
   i.out.shape = std::move(out);
 }
 
-// The indices of an axis from `begin` to before `end` by `step`; as numpy has them.
+// The number of indices from `begin` to before `end` by `step`, as in NumPy.
 Extent part(GraphBuilder& builder, Extent extent, Extent begin, Extent end, Index node) {
   Extents& e = builder.extents;
   if (extent.is_known() && begin.is_known() && end.is_known()) {
     const Index n = extent.number, low = node > 0 ? 0 : -1, high = node > 0 ? n : n - 1;
     const auto place = [&](Index p) { return std::clamp(p < 0 ? p + n : p, low, high); };
-    // A start before the first element is the first one, in either direction.
+    // A start before the first element means the first one, in either direction.
     const Index from = std::max<Index>(place(begin.number), 0), to = place(end.number);
     const Index span = node > 0 ? to - from : from - to;
     return known(span <= 0 || n == 0 ? 0 : ceil_div(span, magnitude(node)));
@@ -128,7 +128,7 @@ Extent part(GraphBuilder& builder, Extent extent, Extent begin, Extent end, Inde
   constexpr Index far = Index{1} << 30;
   const bool to_end = end == extent || (end.is_known() && end.number >= far);
   if (node == 1 && begin.is(0) && to_end) return extent;
-  // From the beginning so many, where there are as many: a table of positions has them.
+  // The first elements, assuming that there are as many, as in a table of positions.
   if (node == 1 && begin.is(0) && !end.is_known() && e.is_natural(end) && extent.is_known())
     return end;
   if (node == 1 && begin.is(0) && end.is_known() && end.number >= 0 && end.number <= 1) return end;

@@ -1,4 +1,4 @@
-// Shapes of reductions, and of what looks along an axis.
+// Shape inference of reductions, and of operators along an axis.
 #include "libsten/onnx/infer.h"
 
 namespace sten {
@@ -38,7 +38,7 @@ void top(Inference& i) {
   if (!i.in(0).shape) return;
   ExtentList out = i.shape(0);
   Extent& e = out[i.axis(out.size(), "axis", -1)];
-  // The importer makes an attribute of a constant number.
+  // The importer makes a constant k an attribute.
   e = i.inputs() < 2 ? known(i.node.attributes.integer("k", 1)) : i.builder.extents.fresh();
   i.out.shape = std::move(out);
 }

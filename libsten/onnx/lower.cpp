@@ -1,4 +1,4 @@
-// The draft of an import as a graph.
+// Lowers the builder of an import to a graph.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -43,7 +43,7 @@ class Lowering {
   }
 
  private:
-  // Outputs, and all that they are computed from, in the order of the file, in which they can run.
+  // Finds the outputs and the nodes that they need, in the order of the file, which is executable.
   void need_outputs() {
     std::vector<ValueRef> open;
     for (const GraphBuilder::Output& o : builder_.outputs()) open.push_back(o.value);
@@ -85,7 +85,7 @@ class Lowering {
   std::vector<bool> is_needed_;
   std::vector<std::size_t> order_;
   std::set<std::string, std::less<>> taken_;
-  std::map<std::string, int> next_;  // number for a name that is taken
+  std::map<std::string, int> next_;  // next suffix of names in use
   GraphParts parts_;
 };
 

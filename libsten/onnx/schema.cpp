@@ -1,4 +1,4 @@
-// ONNX's operator schemas, https://onnx.ai/onnx/operators/, as far as sten has the operators.
+// ONNX's operator schemas, https://onnx.ai/onnx/operators/, of the operators that sten has.
 #include "libsten/onnx/schema.h"
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace sten {
 namespace {
-namespace onnx_schemas {  // of short names
+namespace onnx_schemas {  // for short names
 
 using Rule = OnnxAttributeRule;
 using Type = OnnxAttributeType;
 
 constexpr std::size_t any_count = std::numeric_limits<std::size_t>::max();
 constexpr Index axis_limit = max_rank;
-// So that products of two of them are numbers.
+// So that products of two do not overflow.
 constexpr Index extent_limit = Index{1} << 31;
 constexpr float float_limit = std::numeric_limits<float>::max();
 
@@ -68,7 +68,7 @@ constexpr Rule resize_mode = word_rule("mode", "nearest linear bilinear");
 
 const std::vector<OnnxSchema>& schemas() {
   static const std::vector<OnnxSchema> all{
-      // Of single elements.
+      // Elementwise operators.
       {"Abs", 1, 1, {consumed}},
       {"Acos", 1, 1},
       {"Acosh", 1, 1},
@@ -139,7 +139,7 @@ const std::vector<OnnxSchema>& schemas() {
       {"ThresholdedRelu", 1, 1, {float_rule("alpha")}},
       {"Where", 3, 3},
       {"Xor", 2, 2},
-      // What moves elements.
+      // Movement of elements.
       {"Compress", 2, 2, {axis}},
       {"Concat", 1, any_count, {axis}},
       {"DepthToSpace", 1, 1, {blocksize, word_rule("mode", "DCR CRD")}},
@@ -182,7 +182,7 @@ const std::vector<OnnxSchema>& schemas() {
       {"Trilu", 1, 2, {flag("upper")}},
       {"Unique", 1, 1, {axis, flag("sorted")}},
       {"Unsqueeze", 1, 2, {axes}},
-      // Reductions, and what looks along an axis.
+      // Reductions, and operators along an axis.
       {"ArgMax", 1, 1, {axis, keepdims, flag("select_last_index")}},
       {"ArgMin", 1, 1, {axis, keepdims, flag("select_last_index")}},
       {"CumSum", 2, 2, {flag("exclusive"), flag("reverse")}},
@@ -205,8 +205,8 @@ const std::vector<OnnxSchema>& schemas() {
        1,
        2,
        {axis, integer_rule("k", 0, std::numeric_limits<Index>::max()), flag("largest"),
-        ignored(flag("sorted"))}},  // they are in any case
-      // Products of matrices.
+        ignored(flag("sorted"))}},  // always sorted here
+      // Matrix products.
       {"Einsum", 1, any_count, {required(typed_rule("equation", Type::string))}},
       {"Gemm",
        2,
@@ -214,7 +214,7 @@ const std::vector<OnnxSchema>& schemas() {
        {float_rule("alpha"), float_rule("beta"), flag("transA"), flag("transB"),
         ignored(flag("broadcast"))}},
       {"MatMul", 2, 2},
-      // Values made of numbers and shapes.
+      // Constants and shapes.
       {"Constant",
        0,
        0,
@@ -231,7 +231,7 @@ const std::vector<OnnxSchema>& schemas() {
       {"Range", 3, 3},
       {"Shape", 1, 1, {typed_rule("start", Type::integer), typed_rule("end", Type::integer)}},
       {"Size", 1, 1},
-      // Images.
+      // Image operators.
       {"AveragePool",
        1,
        1,
@@ -266,7 +266,7 @@ const std::vector<OnnxSchema>& schemas() {
         word_rule("keep_aspect_ratio_policy", "stretch"),
         word_rule("nearest_mode", "round_prefer_floor round_prefer_ceil floor ceil")}},
       {"Upsample", 1, 2, {resize_mode, typed_rule("scales", Type::numbers)}},
-      // Normalisation.
+      // Normalization.
       {"BatchNormalization",
        5,
        5,
@@ -292,7 +292,7 @@ constexpr std::string_view type_names[] = {
     "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
 std::string_view name_of(Type t) { return type_names[static_cast<std::size_t>(t)]; }
 
-// Files before IR version 2 name no type.
+// Files before IR version 2 have no attribute types.
 bool has_type(const OnnxAttribute& a, const Rule& r) {
   return a.type == r.type || a.type == Type::undefined;
 }

@@ -1,4 +1,4 @@
-// Operators of ONNX as steps of a draft.
+// Translators: build the nodes of ONNX operators.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,10 +12,10 @@
 
 namespace sten {
 
-// A node of the file whose inputs are values of a draft.
+// A node of the file whose inputs are values of a builder.
 class OnnxCall {
  public:
-  // An input that is left out is nothing.
+  // An omitted input is none.
   OnnxCall(const OnnxNode& node, const OnnxSchema& schema, GraphBuilder& builder,
            std::vector<std::optional<ValueRef>> in, std::int64_t opset);
 
@@ -25,45 +25,46 @@ class OnnxCall {
 
   std::size_t inputs() const { return in_.size(); }
   bool has(std::size_t i) const { return i < in_.size() && in_[i]; }
-  // Error where it is left out.
+  // Error if the input is omitted.
   ValueRef in(std::size_t i) const;
-  std::vector<ValueRef> all_in() const;  // Error where one is left out
+  std::vector<ValueRef> all_in() const;  // Error if an input is omitted
   const BuilderValue& value(std::size_t i) const { return builder[in(i)]; }
-  // Error where the rank, or the element type, is not known, as `why` says.
+  // Error with the reason `why` if the rank, or the dtype, is unknown.
   const ExtentList& shape(std::size_t i) const;
   DType dtype(std::size_t i) const;
-  // How many outputs are named, the last of them counting.
+  // The number of outputs, up to the last named one.
   std::size_t outputs() const { return node.outputs.size(); }
   bool wants(std::size_t i) const { return i < outputs() && !node.outputs[i].empty(); }
 
-  // Attributes are as their schema says. What a file has and nobody reads is an error, but for what the
-  // schema ignores; see check_attributes().
+  // Attributes have the types of the schema. An attribute of the file that no translator reads is
+  // an error, unless the schema ignores it; see check_attributes().
   bool has_attribute(std::string_view name);
   Index integer(std::string_view name, Index fallback);
   double number(std::string_view name, double fallback);
   std::string word(std::string_view name, const std::string& fallback);
   std::vector<Index> integers(std::string_view name);
   const OnnxTensor* tensor(std::string_view name);
-  // Error that names an attribute that nobody read.
+  // Error with the name of an attribute that was not read.
   void check_attributes() const;
 
-  // The integers of input i, or of the attribute in older opsets; nothing where they are known only
-  // when the model runs, or where there are none, which `has_list` tells.
+  // The integers of input i, or of the attribute in older opsets. None if they are known only when
+  // the model runs, or if there are none (see `has_list`).
   std::optional<std::vector<Index>> list(std::size_t i, std::string_view attribute);
   bool has_list(std::size_t i, std::string_view attribute) {
     return has(i) || has_attribute(attribute);
   }
 
-  // A step of the node.
+  // Adds a node.
   ValueRef add(Name op, std::vector<ValueRef> in, Attributes attributes = {});
-  // The step of output 0 gets the node's name, those of others the names of the file's values.
+  // Sets an output. The node of output 0 gets the name of the file's node; those of other outputs
+  // get the names of the file's values.
   void set(std::size_t output, ValueRef value);
   const std::vector<std::optional<ValueRef>>& results() const { return results_; }
 
-  // sten has images as [N, spatial..., C], ONNX as [N, C, spatial...]. A value of `rank` axes turned
-  // from one to the other; below 3 axes it is the same.
+  // Converts a value of `rank` axes between [N, spatial..., C], sten's order of images, and [N, C,
+  // spatial...], ONNX's. Below 3 axes both are the same.
   ValueRef channels_last(ValueRef x, std::size_t rank);
-  // An output from a value whose channels are last. Its step has the name, not the transpose.
+  // Sets an output from a value in channels last. Its node gets the name, not the transpose.
   void set_channels_last(std::size_t output, ValueRef y, std::size_t rank);
 
  private:
@@ -89,20 +90,20 @@ void add_pool_translators(OnnxTranslators& all);
 void add_norm_translators(OnnxTranslators& all);
 void add_resize_translators(OnnxTranslators& all);
 
-// By ONNX's names.
+// By ONNX operator.
 const OnnxTranslators& onnx_translators();
 
-// The windows of an operator that moves them over spatial axes, by the usual attributes.
+// Windows over spatial axes, by the common attributes.
 struct OnnxWindows {
-  std::vector<Index> kernel, strides, dilations, pads;  // pads: before each axis, then after each
+  std::vector<Index> kernel, strides, dilations, pads;  // pads: before, then after each axis
 
-  // Error for lists of another length, and for a kernel without elements.
+  // Error for lists of another length, and for an empty kernel.
   OnnxWindows(OnnxCall& c, std::vector<Index> kernel);
-  // Pads as auto_pad says: of x [N, C, spatial...], where they depend on its extents. Error where
-  // these are open.
+  // Resolves auto_pad by the extents of x [N, C, spatial...]. Error if these are unknown but
+  // needed.
   void pad(OnnxCall& c);
   Index span(std::size_t d) const { return (kernel[d] - 1) * dilations[d] + 1; }
-  Attributes attributes() const;  // strides, dilations, pads
+  Attributes attributes() const;  // strides, dilations and pads
 };
 
 // The values of an attribute's tensor.

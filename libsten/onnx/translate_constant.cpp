@@ -1,4 +1,4 @@
-// What makes values out of numbers and shapes.
+// Translators of constants and shapes.
 #include <algorithm>
 
 #include "libsten/base/error.h"

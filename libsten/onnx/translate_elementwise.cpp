@@ -1,4 +1,4 @@
-// Functions of single elements, with operands that are repeated to each other.
+// Translators of elementwise functions.
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/io/onnx/weights.h"
@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// Operators with the same inputs as here, and no attributes.
+// Operators with the same inputs in sten, and no attributes.
 struct Same {
   const char *onnx, *sten;
 };
@@ -65,7 +65,7 @@ void same_operator(OnnxCall& c) {
   c.set(0, c.add(same_operators[i].sten, c.all_in()));
 }
 
-// Of as many inputs as there are.
+// An operator of any number of inputs, as a chain of binary ones.
 ValueRef folded(OnnxCall& c, const char* op) {
   ValueRef all = c.in(0);
   for (std::size_t i = 1; i < c.inputs(); ++i) all = c.add(op, {all, c.in(i)});
@@ -79,7 +79,7 @@ void mean_of_inputs(OnnxCall& c) {
   c.set(0, c.add("scale", {folded(c, "add")}, Attributes().set("by", by)));
 }
 
-// A function of x with numbers as attributes: their names in ONNX and here, and defaults.
+// A function of x with numeric attributes: names in ONNX and sten, and defaults.
 struct Number {
   const char *onnx, *sten;
   double fallback;
@@ -110,7 +110,7 @@ void gelu(OnnxCall& c) {
   c.set(0, c.add(how == "tanh" ? "gelu-tanh" : "gelu", {c.in(0)}));
 }
 
-// Before opset 7 a slope of one axis has an element for each channel.
+// Before opset 7, a slope of one axis is per channel.
 void p_relu(OnnxCall& c) {
   ValueRef slope = c.in(1);
   std::vector<Index> after;
@@ -136,7 +136,7 @@ void is_infinite(OnnxCall& c) {
                      .set("detect-positive", c.integer("detect_positive", 1))));
 }
 
-// Its bounds are attributes before opset 11, and inputs since.
+// Bounds are attributes before opset 11, and inputs since.
 void clip(OnnxCall& c) {
   Attributes a;
   bool is_number = true;
@@ -168,7 +168,7 @@ void cast_like(OnnxCall& c) { cast_to(c, c.dtype(1)); }
 
 void identity(OnnxCall& c) { c.set(0, c.in(0)); }
 
-// As it is in inference: everything stays.
+// The identity, as in inference.
 void dropout(OnnxCall& c) {
   if (c.has(2)) {
     const auto& training = c.value(2).elements;

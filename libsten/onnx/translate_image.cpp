@@ -1,4 +1,4 @@
-// Convolutions.
+// Translators of convolutions.
 #include <algorithm>
 
 #include "libsten/base/error.h"
@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// As many numbers as there are spatial axes.
+// A list of a number per spatial axis.
 std::vector<Index> window_list(OnnxCall& c, std::string_view name, std::size_t count,
                                Index fallback) {
   std::vector<Index> all = c.integers(name);
@@ -18,7 +18,7 @@ std::vector<Index> window_list(OnnxCall& c, std::string_view name, std::size_t c
   return all;
 }
 
-// The weight's own extents.
+// The extents of the weight.
 Shape weight_of(OnnxCall& c) {
   Shape w;
   if (!all_known(c.shape(1), w)) fail("the extents of its weight are known only when it runs");
@@ -44,7 +44,7 @@ void convolution(OnnxCall& c) {
   convolve(c, "conv", w, windows.attributes());
 }
 
-// Its pads are what is cut off the result; auto_pad and output_shape say how large that is to be.
+// Pads crop the result; auto_pad and output_shape give the size of the result.
 void transposed_convolution(OnnxCall& c) {
   const Shape w = weight_of(c);
   OnnxWindows windows(c, {w.begin() + 2, w.end()});
@@ -58,7 +58,7 @@ void transposed_convolution(OnnxCall& c) {
   if (!size.empty() && size.size() != axes)
     fail("its attribute output_shape is {}, not {} numbers", to_string(size), axes);
   for (std::size_t d = 0; d < axes && (is_same || !size.empty()); ++d) {
-    Index cut = windows.span(d) + more[d] - windows.strides[d];  // for stride * input
+    Index cut = windows.span(d) + more[d] - windows.strides[d];  // for a result of stride * input
     if (!size.empty()) {
       const ExtentList& x = c.shape(0);
       if (x.size() != axes + 2 || !x[d + 2].is_known())
@@ -99,7 +99,7 @@ void OnnxWindows::pad(OnnxCall& c) {
   if (how == "VALID") return;
   const std::size_t axes = kernel.size();
   for (std::size_t d = 0; d < axes; ++d) {
-    Index all = span(d) - 1;  // as many windows as there are elements
+    Index all = span(d) - 1;  // as many windows as elements
     if (strides[d] > 1) {
       const auto& x = c.value(0).shape;
       if (!x || x->size() != axes + 2 || !(*x)[d + 2].is_known())

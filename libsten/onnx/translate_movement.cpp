@@ -1,4 +1,4 @@
-// What moves elements.
+// Translators of operators that move elements.
 #include <algorithm>
 
 #include "libsten/base/error.h"
@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// A list that is known becomes an attribute; another one stays an input.
+// Lists that become attributes if known, and inputs otherwise.
 struct Lists {
   std::vector<ValueRef> in;
   Attributes attributes;
@@ -22,8 +22,7 @@ struct Lists {
   }
 };
 
-// Where all lists of an operator with several of them have to be of one kind: inputs, unless all
-// are known.
+// Adds lists that must all be of one kind: attributes if all are known, otherwise inputs.
 void put_lists(OnnxCall& c, Lists& to,
                std::initializer_list<std::pair<const char*, const char*>> names) {
   bool all_known = true;
@@ -41,7 +40,7 @@ void put_lists(OnnxCall& c, Lists& to,
   }
 }
 
-// The shape as an attribute, where each extent is known, x's own at its axis, or the only other.
+// The shape as an attribute, if each extent is known, x's own at its axis, or the only other one.
 std::optional<std::vector<Index>> shape_attribute(const OnnxCall& c, const ExtentList& to) {
   std::vector<Index> list;
   bool has_open = false;
@@ -116,7 +115,7 @@ void slice(OnnxCall& c) {
   c.set(0, c.add("slice", std::move(l.in), std::move(l.attributes)));
 }
 
-// One slice for each part.
+// One slice per part.
 void split(OnnxCall& c) {
   const Index axis = c.integer("axis", 0);
   const Index parts = c.integer("num_outputs", std::ssize(c.node.outputs));
@@ -246,7 +245,7 @@ void trilu(OnnxCall& c) {
   c.set(0, c.add("trilu", std::move(l.in), std::move(l.attributes)));
 }
 
-// Both by a reshape on each side of a transpose.
+// Both are a reshape, a transpose and a reshape.
 void move_depth(OnnxCall& c, const std::vector<Index>& first, const std::vector<Index>& axes,
                 const std::vector<Index>& last) {
   const auto to = [&](ValueRef x, const std::vector<Index>& shape) {

@@ -1,4 +1,4 @@
-// Normalisation.
+// Translators of normalizations.
 #include <numeric>
 
 #include "libsten/base/error.h"
@@ -47,7 +47,7 @@ void layer_norm(OnnxCall& c) {
   if (c.wants(2)) c.set(2, c.add("reciprocal", {deviation}));
 }
 
-// The new value of a running statistic: momentum * before + (1 - momentum) * row k of the moments.
+// Updates a running statistic: momentum * before + (1 - momentum) * row k of the moments.
 ValueRef running(OnnxCall& c, std::size_t input, ValueRef moments, Index k, double momentum) {
   const ValueRef row = c.add(
       "squeeze",
@@ -59,8 +59,8 @@ ValueRef running(OnnxCall& c, std::size_t input, ValueRef moments, Index k, doub
   return c.add("add", {times(c.in(input), momentum), times(row, 1 - momentum)});
 }
 
-// By the moments of the batch in training, which is what further outputs, or since opset 14 an
-// attribute, ask for; else by the running ones.
+// Uses the batch's moments in training mode, which is indicated by further outputs or, since opset
+// 14, an attribute; otherwise the running statistics.
 void batch_norm(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
   if (rank < 2) fail("its input has {} axes, none of them of channels", rank);
@@ -79,7 +79,7 @@ void batch_norm(OnnxCall& c) {
     if (c.wants(i)) c.set(i, running(c, i + 2, moments, static_cast<Index>(i) - 1, momentum));
 }
 
-// Of each image and channel.
+// Per image and channel.
 void instance_norm(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
   if (rank < 3) fail("its input has {} axes, none of them spatial", rank);
@@ -88,7 +88,7 @@ void instance_norm(OnnxCall& c) {
   c.set_channels_last(0, c.add("instance-norm", {x, c.in(1), c.in(2)}, eps), rank);
 }
 
-// Of each image and group of channels. Before opset 21 groups have the parameters, since then channels.
+// Per image and group of channels. Parameters are per group before opset 21, and per channel since.
 void group_norm(OnnxCall& c) {
   const ExtentList& shape = c.shape(0);
   const std::size_t rank = shape.size();

@@ -1,4 +1,4 @@
-// Pooling over windows, and over whole images.
+// Translators of pooling over windows and over whole images.
 #include <cmath>
 
 #include "libsten/base/error.h"
@@ -22,7 +22,7 @@ struct Pool {
   }
 };
 
-// Of small integers, too, which floats are exact for.
+// Also for small integers, which floats hold exactly.
 void max_pool(OnnxCall& c) {
   const Pool p(c);
   const Index by_columns = c.integer("storage_order", 0);
@@ -48,7 +48,7 @@ void average_pool(OnnxCall& c) {
                       p.rank);
 }
 
-// (sum of |x|^p)^(1 / p), from the sum on.
+// (sum of |x|^p)^(1 / p), given the sum.
 ValueRef rooted(OnnxCall& c, ValueRef sum, double p) {
   if (p == 1) return sum;
   if (p == 2) return c.add("sqrt", {sum});
@@ -59,12 +59,12 @@ ValueRef powers(OnnxCall& c, double p) {
   if (p == 2) return c.add("mul", {c.in(0), c.in(0)});
   return c.add("pow", {c.add("abs", {c.in(0)}), c.builder.add_scalar(static_cast<float>(p))});
 }
-// Before opset 2 it was a float.
+// A float before opset 2.
 double power(OnnxCall& c) {
   return c.opset < 2 ? c.number("p", 2) : static_cast<double>(c.integer("p", 2));
 }
 
-// The mean over a window, with what pads it, times the window's size is the sum.
+// The sum is the mean over a window including padding, times the window's size.
 void lp_pool(OnnxCall& c) {
   Pool p(c);
   const double by = power(c);
@@ -78,7 +78,7 @@ void lp_pool(OnnxCall& c) {
   c.set_channels_last(0, rooted(c, sum, by), p.rank);
 }
 
-// Over all spatial axes.
+// All spatial axes.
 Attributes spatial(OnnxCall& c) {
   Attributes::List axes;
   for (std::size_t d = 2; d < c.shape(0).size(); ++d) axes.push_back(static_cast<Index>(d));

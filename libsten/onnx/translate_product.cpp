@@ -1,4 +1,4 @@
-// Products of matrices.
+// Translators of matrix products.
 #include "libsten/base/error.h"
 #include "libsten/onnx/translate.h"
 
@@ -9,7 +9,7 @@ Attributes axes(std::vector<Index> list) {
   return Attributes().set("axes", Attributes::Value(std::move(list)));
 }
 
-// An operand of one axis is a row on the left and a column on the right.
+// A vector is a row on the left and a column on the right.
 void matmul(OnnxCall& c) {
   ValueRef a = c.in(0), b = c.in(1);
   const auto is_vector = [&](ValueRef v) {

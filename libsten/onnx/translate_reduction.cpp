@@ -1,4 +1,4 @@
-// Reductions, and what looks along an axis.
+// Translators of reductions, and of operators along an axis.
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/onnx/translate.h"
@@ -31,7 +31,7 @@ void squares(OnnxCall& c) { reduce(c, "reduce-sum-square"); }
 void log_sum(OnnxCall& c) { reduce(c, "reduce-log-sum"); }
 void log_sum_exp(OnnxCall& c) { reduce(c, "reduce-log-sum-exp"); }
 
-// Before opset 13 the axes from `axis` on are one.
+// Before opset 13, the axes from `axis` on are flattened to one.
 void along(OnnxCall& c, const char* op) {
   const Index axis = c.integer("axis", c.opset < 13 ? 1 : -1);
   const ValueRef x = c.in(0);
@@ -81,7 +81,7 @@ void cumulative_sum(OnnxCall& c) {
   c.set(0, c.add("cum-sum", std::move(in), std::move(a)));
 }
 
-// -weight[target] * x[target] of each target, or their mean or sum.
+// -weight[target] * x[target] per target, or their mean or sum.
 Attributes loss_attributes(OnnxCall& c) {
   Attributes a;
   a.set("reduction", c.word("reduction", "mean"));

@@ -1,4 +1,4 @@
-// Resizing of images.
+// Translators of image resizing.
 #include <algorithm>
 
 #include <fmt/ranges.h>
@@ -10,8 +10,8 @@
 namespace sten {
 namespace {
 
-// Of input i: a number for each axis of x, or for those that the attribute axes names; the others get
-// `own`, by axis. Nothing where they are known only when the model runs.
+// The numbers of input i per axis of x. Axes that the attribute axes omits get `own`. None if the
+// numbers are known only when the model runs.
 template <class T, class Own>
 std::optional<std::vector<T>> for_all_axes(OnnxCall& c, const std::optional<std::vector<T>>& given,
                                            std::size_t rank, Own own) {
@@ -38,8 +38,8 @@ std::optional<std::vector<double>> constant_values(OnnxCall& c, std::size_t i) {
   return std::vector<double>(v.begin(), v.end());
 }
 
-// x resized by what input `i` says when the model runs. The operator sees to it that images and channels
-// stay.
+// Resizes x by the values of input `i` when the model runs. The operator checks that images and
+// channels keep their extents.
 ValueRef resize_at_run(OnnxCall& c, ValueRef x, std::size_t i, std::size_t rank,
                        const Attributes& a) {
   if (!c.integers("axes").empty()) fail("what it is resized to is known only when it runs");
@@ -83,7 +83,7 @@ void check_images(OnnxCall& c) {
   if (rank < 3 || rank > 5)
     fail("its input has {} axes: sten resizes images of 1 to 3 spatial axes", rank);
 }
-// "linear" in each number of axes.
+// "linear" stands for any number of axes.
 Attributes resize_mode(OnnxCall& c) {
   const std::string mode = c.word("mode", "nearest");
   return Attributes().set("mode", mode == "nearest" ? "nearest" : "linear");
@@ -101,10 +101,10 @@ void resize_images(OnnxCall& c) {
   a.set("coordinates", with_hyphens(where));
   a.set("nearest", with_hyphens(c.word("nearest_mode", "round_prefer_floor")));
   const bool is_linear = a.word("mode", "") == "linear";
-  for (const char* name : {"exclude_outside", "antialias"})  // the nearest is inside
+  for (const char* name : {"exclude_outside", "antialias"})  // no effect on nearest
     if (c.integer(name, 0) && is_linear) fail("sten does not know its attribute {}", name);
   c.word("keep_aspect_ratio_policy", "stretch");
-  // Some files have an empty list of scales beside the sizes.
+  // Some files have an empty list of scales besides sizes.
   if (c.has(3)) return resize_to(c, a);
   if (!c.has(2)) fail("it has neither scales nor sizes");
   resize_by(c, constant_values(c, 2), 2, a);
