@@ -52,7 +52,7 @@ PlanContext context_of(const Graph& g, const ExecutorOptions& options) {
   return plan;
 }
 
-// Whether an operator takes the weight that has no form for bfloat16.
+// Whether an operator without a bfloat16 variant uses the weight.
 bool is_taken_in_float32(const PlanContext& plan, std::size_t weight) {
   for (std::size_t n = 0; n < plan.arguments.size(); ++n)
     for (std::size_t i = 0; i < plan.arguments[n].size(); ++i) {
@@ -85,7 +85,7 @@ struct Executor::State {
   PlanContext context;
   ExecutionPlan plan{};
   NamedValues<Tensor> outputs{};
-  // Of the shapes that the plan is for.
+  // Inputs for whose shapes the plan is made.
   struct Given {
     std::string layout;
     DType dtype;
@@ -137,7 +137,7 @@ struct Executor::State {
     for (std::size_t i = 0; i < graph.inputs().size(); ++i)
       (*slots)[i].tensor = given.find(graph.inputs()[i])->second.to(options.device);
   }
-  // All that the plan is made for, before its first run.
+  // Prepares a plan, before its first run.
   void begin_plan(const NamedValues<Tensor>& given) {
     forget();
     slots.emplace(context.first_node + graph.nodes().size());
@@ -163,8 +163,8 @@ struct Executor::State {
     }
     return execution::single_operator(context, node);
   }
-  // Of each node the values, but for weights and outputs, that it is the last to take, or that it makes
-  // and none takes.
+  // For each node, the values, without weights and outputs, that it uses last, or computes without
+  // a use.
   std::vector<std::vector<std::size_t>> done_by_node() const {
     std::vector<std::size_t> last(context.uses.size());
     for (std::size_t n = 0; n < context.arguments.size(); ++n) {
@@ -193,7 +193,7 @@ struct Executor::State {
     }
     slots->end_plan();
     plan.live_bytes = plan.peak_bytes = 0;
-    if (options.device != Device::cpu) return;  // products have memory of their own there
+    if (options.device != Device::cpu) return;  // products there have memory of their own
     plan.peak_bytes = slots->held_bytes();
     Index working = 0;
     const std::vector<Index> held = slots->live_size_by_operator(std::ssize(operators));
@@ -204,7 +204,7 @@ struct Executor::State {
     }
     plan.peak_bytes += working;
   }
-  // False where it has to be planned anew.
+  // False if a new plan is needed.
   bool run_again(const NamedValues<Tensor>& given) {
     give(given);
     lend_outputs();
@@ -220,7 +220,7 @@ struct Executor::State {
     return true;
   }
 
-  // Before a run: outputs that a unit writes again are where it finds them.
+  // Before a run, passes output tensors to the operators that overwrite them.
   void lend_outputs() {
     for (const auto& fused : operators)
       for (const std::size_t value : fused->stored) {
@@ -234,7 +234,7 @@ struct Executor::State {
     for (std::size_t i = 0; i < context.outputs.size(); ++i) {
       const std::size_t value = context.outputs[i];
       Tensor x = slots->tensor(value);
-      // What is left behind would be taken for the value of the next run.
+      // A leftover tensor would be used by the next run.
       if (value >= context.first_node) (*slots)[value].tensor.reset();
       const auto at = outputs.find(order.outputs[i]);
       if (at != outputs.end())

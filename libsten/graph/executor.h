@@ -1,5 +1,5 @@
-// Runs a graph for inference, again and again: what it does is planned once for the shapes of the
-// inputs, and can be printed.
+// Executor: runs a graph for inference. The work is planned once for the shapes of the inputs, and
+// the plan can be printed.
 //
 //   Executor run(g, weights);
 //   const Tensor y = run.run({{"x", x}}).at("y");
@@ -12,74 +12,73 @@
 
 namespace sten {
 
-// What activations are stored in, and factors of products; sums are float32.
+// Precision of activations and of factors of products; sums are float32.
 enum class Precision { float32, bf16 };
 const char* name_of(Precision p);  // "float32", "bf16"
 
-// Of the nodes whose names it matches (base/name_pattern.h).
+// Applies to nodes by name (base/name_pattern.h).
 struct PrecisionRule {
   std::string nodes;
   Precision precision;
 };
 
-// One step of a plan, and what it took in the last run.
+// A step of a plan, with the times of the last run.
 struct ExecutionStep {
-  std::vector<std::string> nodes;  // that it computes, in the order in which they run
-  std::string runs;                // "linear + gelu": the operators that it stands for
-  std::string layout;              // of its weight, or how activations lie; empty: dense
-  std::string why;                 // one line
-  double seconds = 0;              // computed on one thread, else passed; see time_steps()
-  double flops = 0;                // of products, those with stored values alone
-  double bytes = 0;                // of what it reads and writes
-  Shape shape{};                   // of its result; empty: it makes no value of the graph
+  std::vector<std::string> nodes;  // in execution order
+  std::string runs;                // the fused operators: "linear + gelu"
+  std::string layout;              // of the weight, or of activations; empty: dense
+  std::string why;                 // one line on the reason
+  double seconds = 0;              // CPU time on one thread, otherwise elapsed; see time_steps()
+  double flops = 0;                // of products, counting stored values only
+  double bytes = 0;                // read and written
+  Shape shape{};                   // of the result; empty: no value of the graph
   Precision precision = Precision::float32;
 };
 
 struct ExecutionPlan {
   std::vector<ExecutionStep> steps;
-  double seconds = 0;      // of the last run, all of it
-  Index runs = 0;          // since it was made; the first one also packs weights
-  Index weight_bytes = 0;  // of weights and constants, without what products make of them
-  Index live_bytes = 0;    // of values: the most that are needed at one time
-  Index peak_bytes = 0;    // of values: the most that were held at one time
+  double seconds = 0;      // of the last run
+  Index runs = 0;          // since planning; the first run also packs weights
+  Index weight_bytes = 0;  // of weights and constants, without packed copies
+  Index live_bytes = 0;    // of values: maximum needed at one time
+  Index peak_bytes = 0;    // of values: maximum allocated at one time
 };
 
 struct ExecutorOptions {
-  // Without it each operator runs by itself, and the result has the bits of Graph::run().
+  // false: each operator runs by itself, with the bits of Graph::run().
   bool fuse = true;
-  // Where attention takes the keys and values of earlier tokens from, and puts those of the tokens
-  // that run (generation.h); it outlives the executor. nullptr: no earlier tokens.
+  // KV caches of attention, which hold the earlier tokens and get those of this run (generation.h);
+  // must outlive the executor. nullptr: no earlier tokens.
   KeyValueCaches* caches = nullptr;
-  // The first rule that matches a node counts; others are float32. In bfloat16 run linear layers,
-  // layer norms, sums, elementwise functions, sums of embeddings and attention; what else there is
-  // runs in float32, and the plan says so. Without `fuse` all does.
+  // The first rule that matches a node counts; the default is float32. bfloat16 supports linear
+  // layers, layer norms, sums, elementwise functions, sums of embeddings and attention; other nodes
+  // run in float32, and so does everything without `fuse`; the plan says so.
   std::vector<PrecisionRule> precision{};
-  // Where it runs: weights are moved there once, constants with each plan, and inputs that are
-  // elsewhere in each run. On a device each operator runs by itself, in float32, without caches.
+  // The device of the run. Weights are moved there once, constants with each plan, and inputs in
+  // each run if necessary. On a device, operators are not fused, run in float32 and have no caches.
   Device device = Device::cpu;
 };
 
 class Executor {
  public:
-  // Error (usage) as of Graph::run(), and for a broken pattern. Of an inference_graph() more can be
-  // fused. Weights may be BF16; what does not run in bfloat16 has them in float32.
+  // Error (usage) as Graph::run(), and for an invalid pattern. An inference_graph() allows more
+  // fusion. Weights may be BF16; nodes in float32 widen them.
   Executor(Graph graph, NamedValues<Tensor> weights, const ExecutorOptions& options = {});
   Executor(Executor&&) noexcept;
   Executor& operator=(Executor&&) noexcept;
   ~Executor();
 
-  // The outputs, each by its name, as Graph::run() gives them but for rounding; bits depend neither
-  // on the number of threads nor on the run. The values are the caller's to keep; the map is what
-  // the next run fills again, and the memory of outputs that nobody else holds is used again then.
-  // One run at a time. The message of what an operator throws begins with the node's name.
+  // Returns the outputs by name, equal to Graph::run() up to rounding. Deterministic for every
+  // number of threads and run. Callers may keep the values; the next run refills the map, and
+  // reuses the memory of outputs that are not shared. Not thread-safe. Errors start with the name
+  // of the node.
   const NamedValues<Tensor>& run(const NamedValues<Tensor>& inputs);
 
-  // On a device, whether runs wait for it after each step, and measure how long that took; without,
-  // which is the default, steps have no seconds, and a run returns before the device is done. On
-  // the CPU steps always have them.
+  // On a device: whether runs wait after each step and measure its time. By default steps have no
+  // times, and a run returns before the device finishes. On the CPU, steps are always timed.
   void time_steps(bool on);
-  // Of the last run; before the first one it has no steps. On a device live_bytes and peak_bytes are
-  // 0, which is not known.
+  // The plan of the last run, without steps before the first one. On a device, live_bytes and
+  // peak_bytes are 0 (unknown).
   const ExecutionPlan& plan() const;
   const Graph& graph() const;
 

@@ -19,13 +19,13 @@ namespace {
 
 constexpr int timed_runs = 3;
 
-// A weight, and the layouts that hold it: its own first.
+// A weight and the layouts that can hold it, starting with its own.
 struct Candidate {
   LayoutChoice choice;
   std::vector<std::string> layouts;
 };
 
-// nullopt where the layout does not hold all of it.
+// none if the layout cannot hold all elements.
 std::optional<Tensor> in_layout(const Tensor& w, const std::string& layout) {
   if (w.spec().str() == layout) return w;
   try {
@@ -46,7 +46,7 @@ class Measured {
   }
 
   const ExecutionPlan& plan() const { return executor_.plan(); }
-  // Of the steps of each weight's nodes, the least of some runs.
+  // The minimum over some runs of the time of each weight's nodes.
   std::map<std::string, double> seconds(const std::vector<const Candidate*>& of) {
     std::map<std::string, double> least;
     for (int run = 0; run < timed_runs; ++run) {
@@ -74,7 +74,7 @@ class Measured {
   NamedValues<Tensor> inputs_;
 };
 
-// With which LayoutChoice::use begins.
+// The start of LayoutChoice::use.
 std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 std::vector<Candidate> candidates(const Graph& g, const NamedValues<Tensor>& values,
@@ -107,7 +107,7 @@ std::vector<Candidate> candidates(const Graph& g, const NamedValues<Tensor>& val
   return all;
 }
 
-// "linear of 128 tokens": what a node does with a weight.
+// "linear of 128 tokens": the use of a weight.
 std::string work_of(const Node& n, const Shape& result) {
   const std::string attributes = n.attributes.all().empty() ? "" : " " + n.attributes.str();
   if (n.op.text() != "linear" || result.empty())
@@ -116,21 +116,21 @@ std::string work_of(const Node& n, const Shape& result) {
   return fmt::format("linear{} of {} tokens", attributes, tokens);
 }
 
-// What the node's step makes.
+// The shape of the result of the node's step.
 Shape shape_of(const ExecutionPlan& plan, const std::string& node) {
   for (const ExecutionStep& s : plan.steps)
     if (std::ranges::count(s.nodes, node) > 0) return s.shape;
   return {};
 }
 
-// Whether the first rule that matches the node says so.
+// Whether the first rule that matches the node is bfloat16.
 bool is_low(const Node& n, const std::vector<PrecisionRule>& precision) {
   const auto rule = std::ranges::find_if(
       precision, [&](const PrecisionRule& r) { return NamePattern(r.nodes).matches(n.name); });
   return rule != precision.end() && rule->precision == Precision::bf16;
 }
 
-// Completes LayoutChoice::use by what the nodes do.
+// Completes LayoutChoice::use by the weight's nodes.
 void add_work(const Graph& g, const ExecutionPlan& plan,
               const std::vector<PrecisionRule>& precision, std::vector<Candidate>& all) {
   for (Candidate& c : all)
@@ -173,7 +173,7 @@ void measure(const Graph& g, const NamedValues<Tensor>& values,
     try {
       seconds = Measured(g, trial, precision).seconds(those);
     } catch (const Error&) {
-      continue;  // an operator has none of that layout after all
+      continue;  // an operator has no implementation for this layout
     }
     for (const Candidate* c : those) {
       known[c->choice.use][layout] += seconds.at(c->choice.weight);
@@ -201,7 +201,7 @@ std::vector<LayoutChoice> known_choices(const Graph& g, const NamedValues<Tensor
                                         const std::vector<std::string>& names,
                                         const LayoutTimes& known, const ExecutionPlan& plan,
                                         const std::vector<PrecisionRule>& precision) {
-  std::vector<std::string> some;  // of a shape that is known: others take no time here
+  std::vector<std::string> some;  // weights of unknown shapes take no time here
   for (const std::string& name : names) {
     const std::string shape = shape_text(values.find(name)->second.shape());
     const auto at = known.lower_bound(shape);

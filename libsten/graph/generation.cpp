@@ -10,14 +10,14 @@ namespace {
 
 constexpr const char *ids_input = "input_ids", *positions_input = "position_ids";
 
-// A value that has an axis of tokens.
+// A value with an axis of tokens.
 struct TokenAxis {
   Index rank, axis;
-  bool is_last = false;  // of them the last one alone
+  bool is_last = false;  // only the last token
   Index from_right() const { return rank - 1 - axis; }
 };
 
-// Walks the graph once; what it does not know to keep tokens apart, it refuses.
+// Checks in one pass over the graph that operators keep tokens apart; refuses unknown operators.
 class TokenWalk {
  public:
   explicit TokenWalk(const Graph& g) : g_(g) {}
@@ -51,7 +51,7 @@ class TokenWalk {
     const auto at = values_.find(value);
     return at == values_.end() ? nullptr : &at->second;
   }
-  // Of what is a part of the model.
+  // The shape of a constant or weight.
   const Shape* fixed_shape(const std::string& name) const {
     if (const Weight* w = g_.find_weight(name)) return &w->shape;
     for (const Constant& c : g_.constants())
@@ -93,7 +93,7 @@ class TokenWalk {
     return *of(n.inputs[0]);
   }
 
-  // Repeated to each other as numpy does.
+  // The axis of tokens after broadcasting.
   TokenAxis joined(const Node& n) const {
     const TokenAxis* wide = nullptr;
     for (const std::string& in : n.inputs) {
@@ -115,7 +115,7 @@ class TokenWalk {
     return {rank, rank - 1 - wide->from_right(), wide->is_last};
   }
 
-  // Along another axis, or the last token.
+  // A slice of another axis, or of the last token.
   TokenAxis sliced(const Node& n) const {
     TokenAxis x = *of(n.inputs[0]);
     const auto is_tokens = [&](Index axis) { return (axis < 0 ? axis + x.rank : axis) == x.axis; };

@@ -51,7 +51,7 @@ T call(const Node& n, bool is_plain, std::span<const T> in) {
   });
 }
 
-// Adds to `problem` what `given` lacks of `wanted`, and what it has beside.
+// Adds names of `wanted` that `given` lacks, and unknown names, to `problem`.
 template <Operand T>
 void compare(const char* what, const std::vector<std::string>& wanted, const NamedValues<T>& given,
              std::string& problem) {
@@ -71,7 +71,7 @@ void compare(const char* what, const std::vector<std::string>& wanted, const Nam
 Device place_of(const Tensor& t) { return t.device(); }
 Device place_of(const Var& v) { return v.value().device(); }
 
-// Where the weights are, or, of a graph without, the inputs.
+// The device of the weights; of the inputs if there are no weights.
 template <Operand T>
 Device place_of(const NamedValues<T>& weights, const NamedValues<T>& inputs) {
   for (const auto* given : {&weights, &inputs})
@@ -137,7 +137,7 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
   }
   check_statistics();
   find_statistics();
-  // From the last node to the first; a value that nobody takes goes when it comes.
+  // From the last node to the first. An unused value is released when computed.
   last_uses_.resize(parts_.nodes.size());
   const std::size_t before = numbers_.size() - parts_.nodes.size();
   for (std::size_t i = parts_.nodes.size(); i-- > 0;) {

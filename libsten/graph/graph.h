@@ -1,5 +1,5 @@
-// A model as data: nodes that compute and weights, each with a name that a recipe or a glob can
-// point at. It runs on tensors, and on the values of a tape.
+// Graph: a model as named nodes and weights, which recipes and globs can refer to. Runs on tensors,
+// and on the variables of a tape.
 //
 //   const Graph g({{"x"}, {{"w", {3, 4}}}, {{"y", "linear", {"x", "w"}}}, {"y"}});
 //   const Tensor y = g.run<Tensor>({{"w", w}}, {{"x", x}}).at("y");
@@ -14,48 +14,48 @@
 
 namespace sten {
 
-// How a weight is stored, and its gradient.
+// The layout of a weight, and the format of its gradient.
 struct WeightFormat {
-  Sparsifier initial = KeepAll{};  // what stays of dense values
+  Sparsifier initial = KeepAll{};  // applied to dense values
   Spec layout{"dense"};
-  // Of its gradient: without one the weight's own positions in its layout, dense for a dense one.
+  // Default: the weight's own positions and layout; dense for a dense weight.
   std::optional<OutFormat> grad{};
 
-  // Whether it says nothing of the weight itself.
+  // Whether the weight itself stays dense.
   bool is_dense() const;
 };
 
-// A weight by what it is, not by its values.
+// Description of a weight without its values.
 struct Weight {
   std::string name;
   Shape shape;
-  // Its initial value: zeros, ones, normal:std=S, uniform:bound=B (in [-B, B)).
+  // Initial values: zeros, ones, normal:std=S, uniform:bound=B (in [-B, B)).
   Spec init{"zeros"};
-  // Other names that checkpoints may have for it: those of layers that share it.
+  // Other names in checkpoints: those of layers that share the weight.
   std::vector<std::string> aliases{};
   WeightFormat format{};
-  // A matrix [out, in] that its ONNX file has as [in, out].
+  // A matrix [out, in] that is [in, out] in its ONNX file.
   bool in_by_out = false;
 };
 
-// A value that is part of the model, and that nobody prunes or trains.
+// A value of the model that is not pruned or trained.
 struct Constant {
   std::string name;
   Dense value;
 };
 
-// An operator at work. Its value has the node's name.
+// An operator call. Its value has the node's name.
 struct Node {
   std::string name;
   Name op;
-  // Names of inputs, of weights, of constants, and of nodes before it.
+  // Names of inputs, weights, constants, and earlier nodes.
   std::vector<std::string> inputs;
   Attributes attributes{};
   Formats formats{};
 };
 
-// Two weights that are not trained, but follow a batch-moments node as training goes on: each step
-// they become (1 - momentum) times themselves and momentum times what the node has.
+// Running statistics: two weights that follow a batch-moments node. Each training step sets them to
+// (1 - momentum) times themselves plus momentum times the node's value.
 struct RunningStatistics {
   std::string moments;         // the node
   std::string mean, variance;  // the weights
@@ -65,7 +65,7 @@ struct RunningStatistics {
 struct GraphParts {
   std::vector<std::string> inputs;
   std::vector<Weight> weights;
-  std::vector<Node> nodes;  // in the order in which they run
+  std::vector<Node> nodes;  // in execution order
   std::vector<std::string> outputs;
   std::vector<Constant> constants{};
   std::vector<RunningStatistics> statistics{};
@@ -76,9 +76,9 @@ using NamedValues = std::map<std::string, T, std::less<>>;
 
 class Graph {
  public:
-  // Error (usage): a name that is empty or used twice; an unknown operator; an input of a node, or
-  // an output, that names nothing; an input that is a later node; a weight whose shape or initial
-  // value is invalid; statistics that are none of its weights, of none of its nodes, or not alone.
+  // Error (usage) for an empty or duplicate name; an unknown operator; an unknown input of a node
+  // or unknown output; an input that is a later node; an invalid shape or initial value of a
+  // weight; and statistics whose weights or node are unknown, or shared.
   explicit Graph(GraphParts parts);
 
   const std::vector<std::string>& inputs() const { return parts_.inputs; }
@@ -87,27 +87,27 @@ class Graph {
   const std::vector<Constant>& constants() const { return parts_.constants; }
   const std::vector<std::string>& outputs() const { return parts_.outputs; }
   const std::vector<RunningStatistics>& statistics() const { return parts_.statistics; }
-  // For a changed copy.
+  // For a modified copy.
   const GraphParts& parts() const { return parts_; }
-  // nullptr without one.
+  // nullptr if there is none.
   const Weight* find_weight(std::string_view name) const;
   const Node* find_node(std::string_view name) const;
   // Whether a weight is a running statistic, which is not trained.
   bool is_statistic(std::string_view weight) const;
 
-  // The outputs, each by its name. Weights and inputs are given by theirs: Error (usage) that lists
-  // those that are missing and those that are not the graph's. A value is released as soon as no
-  // node needs it. The message of what an operator throws begins with the node's name.
+  // Returns the outputs by name. Error (usage) with all missing and all unknown weights and inputs.
+  // Values are released after their last use. Errors start with the name of the node.
   template <Operand T>
   NamedValues<T> run(const NamedValues<T>& weights, const NamedValues<T>& inputs) const;
-  // What run() checks first, for whoever runs the nodes: Error (usage) as there.
+  // The check of weights in run(), for callers that run the nodes themselves: Error (usage) as
+  // there.
   void check_weights(const NamedValues<Tensor>& weights) const;
   void check_inputs(const NamedValues<Tensor>& inputs) const;
 
  private:
-  // A value by number: inputs first, then weights, constants and nodes.
+  // Index of a value: inputs first, then weights, constants and nodes.
   std::size_t number_of(std::string_view name) const;
-  // Puts those of the names first...last where they belong; false where they are others.
+  // Moves values with the names first...last to their slots; false if the names differ.
   template <Operand T>
   bool take(const NamedValues<T>& given, std::size_t first, std::size_t last,
             std::vector<std::optional<T>>& values) const;
@@ -119,27 +119,25 @@ class Graph {
 
   GraphParts parts_;
   std::map<std::string, std::size_t, std::less<>> numbers_;
-  std::vector<std::vector<std::size_t>> arguments_, last_uses_;  // of each node
-  std::vector<bool> is_plain_;      // of each node: its value and its gradient are dense
-  std::vector<bool> is_statistic_;  // of each weight
+  std::vector<std::vector<std::size_t>> arguments_, last_uses_;  // per node
+  std::vector<bool> is_plain_;      // per node: value and gradient are dense
+  std::vector<bool> is_statistic_;  // per weight
 };
 
 extern template NamedValues<Tensor> Graph::run(const NamedValues<Tensor>&,
                                                const NamedValues<Tensor>&) const;
 extern template NamedValues<Var> Graph::run(const NamedValues<Var>&, const NamedValues<Var>&) const;
 
-// The initial values of weights, by name, dense and in float32. Each depends only on the seed and
-// its own name.
+// Dense initial weights in float32. Each depends only on the seed and its name.
 NamedValues<Tensor> initial_weights(const Graph& g, std::uint64_t seed);
 
-// The weights, pruned by the initial sparsifiers of their formats and in their layouts; those
-// without a format stay unchanged. `scores`, by the weights' names, are for sparsifiers that rank
-// by scores (Hints::scores). The message of what a sparsifier or layout throws begins with the
-// weight's name.
+// Prunes weights by the initial sparsifiers of their formats and converts them to their layouts.
+// Weights without a format are unchanged. `scores`: by weight name, for sparsifiers that rank by
+// scores (Hints::scores). Errors start with the weight's name.
 NamedValues<Tensor> sparse_weights(const Graph& g, NamedValues<Tensor> weights,
                                    const NamedValues<Dense>& scores = {});
 
-// Leaves of the tape whose gradients have the weights' formats, for Graph::run.
+// Leaves of the tape for Graph::run, with the gradient formats of the weights.
 NamedValues<Var> tape_weights(Tape& tape, const Graph& g, const NamedValues<Tensor>& weights);
 Var tape_weight(Tape& tape, const Weight& w, Tensor value);
 

@@ -58,13 +58,13 @@ Weight read_weight(const JsonReader& in) {
     read_sparsifier(at, "initial", w.format.initial);
     read_layout(at, "layout", w.format.layout);
   }
-  // Without, it is not dense but that of the weight.
+  // Without the key, the format is that of the weight, not dense.
   if (in.has("gradient")) w.format.grad = read_format(in["gradient"]);
   if (in.has("in-by-out")) w.in_by_out = in["in-by-out"].truth();
   return w;
 }
 
-// Bytes as hexadecimal digits: every dtype comes back bit for bit.
+// Bytes as hexadecimal digits, which preserve every dtype bit for bit.
 Json constant_json(const Constant& c) {
   std::string digits;
   for (const std::byte b : c.value.values.bytes())

@@ -11,7 +11,7 @@
 namespace sten {
 namespace {
 
-// Others look rows up, or compute with each element once.
+// Other operators look rows up, or use each element once.
 bool is_product(Name op) {
   for (const char* name : {"linear", "conv", "conv-relu", "conv-transpose", "matmul", "einsum"})
     if (op == Name(name)) return true;
@@ -20,7 +20,7 @@ bool is_product(Name op) {
 
 bool is_dense(Name layout) { return layout == Name("dense") || layout == Name("masked"); }
 
-// Whether the operator multiplies the zeros, too.
+// Whether the operator also multiplies zeros.
 bool ignores(const Graph& g, const NamedValues<Tensor>& values, const Node& n,
              const std::string& weight, const Spec& layout) {
   const auto plan = plan_with_weight(g, values, n, weight, layout);

@@ -1,24 +1,24 @@
-// Weights whose zeros operators multiply like other elements.
+// Ignored zeros: zeros of sparse weights that operators multiply.
 #pragma once
 #include "libsten/dispatch/operators.h"
 #include "libsten/graph/graph.h"
 
 namespace sten {
 
-// What the node's operator does with the weight in that layout; nullptr for a sparse one of a
-// convolution in groups, which has no implementation. `values`: weights and constants by name.
+// The plan of the node's operator with the weight in that layout; nullptr for a sparse weight of a
+// grouped convolution, which has no implementation. `values`: weights and constants by name.
 std::shared_ptr<const Plan> plan_with_weight(const Graph& g, const NamedValues<Tensor>& values,
                                              const Node& n, const std::string& weight,
                                              const Spec& layout);
 
 struct IgnoredZeros {
   std::string weight, layout;
-  std::string op;  // the first operator that takes it so
+  std::string op;  // the first operator that ignores the zeros
 };
 
-// Sparse weights (of F32 or BF16, in a sparse layout, or by most_nonzeros) with operators that multiply
-// all of their elements: the weight is stored dense or masked, or the operator makes it so. `sparse`,
-// if not nullptr, becomes the number of all sparse weights of products.
+// Returns the sparse weights (of F32 or BF16, in a sparse layout, or by most_nonzeros) with
+// operators that multiply all elements: the weight is dense or masked, or the operator makes it
+// dense. `sparse`, if not nullptr, is set to the number of sparse weights of products.
 std::vector<IgnoredZeros> ignored_zeros(const Graph& g, const NamedValues<Tensor>& values,
                                         Index* sparse = nullptr);
 

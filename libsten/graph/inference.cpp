@@ -14,7 +14,7 @@ Names taken_by(const GraphParts& g) {
   return all;
 }
 
-// By the value that they normalise.
+// By the normalized value.
 std::map<std::string, const RunningStatistics*> statistics_by_value(const Graph& g) {
   std::map<std::string, const RunningStatistics*> all;
   for (const RunningStatistics& s : g.statistics())
@@ -28,7 +28,7 @@ Graph inference_graph(const Graph& g) {
   GraphParts parts = g.parts();
   const Names taken = taken_by(parts), outputs(parts.outputs.begin(), parts.outputs.end());
   const auto statistics = statistics_by_value(g);
-  std::map<std::string, std::string> passed;  // what stands for a dropout
+  std::map<std::string, std::string> passed;  // replacements of dropouts
   std::vector<Node> nodes;
   for (Node& n : parts.nodes) {
     const auto running =

@@ -1,16 +1,16 @@
-// What of a graph is left when training is over, or some of its outputs are wanted alone.
+// Graphs for inference, and subgraphs of some outputs.
 #pragma once
 #include "libsten/graph/graph.h"
 
 namespace sten {
 
-// g without its dropouts, and with the batch norms that have running statistics taking these in place
-// of their batch's moments. Weights and outputs are those of g; inputs that nothing takes any more,
-// such as the draws of dropouts, are gone.
+// Returns g without dropouts; batch norms with running statistics use these instead of their
+// batch's moments. Weights and outputs are those of g; unused inputs, such as dropout seeds, are
+// removed.
 Graph inference_graph(const Graph& g);
 
-// Takes away the nodes, inputs and constants that these outputs, the only ones from now on, do not
-// depend on. Weights stay, since they are saved in any case.
+// Keeps only these outputs, and removes nodes, inputs and constants that they do not depend on.
+// Weights stay, since they are saved in any case.
 void prune_to_outputs(GraphParts& g, std::vector<std::string> outputs);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// Weights before training.
+// Initial weights.
 #include <cmath>
 #include <numbers>
 

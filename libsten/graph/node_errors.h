@@ -1,4 +1,4 @@
-// Errors of a model's nodes, which name the file that the model is from.
+// Errors of a model's nodes, with the name of the model's file.
 #pragma once
 #include <new>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace sten {
 
-// f(), which runs the node of that name: what it throws names the node, a lack of memory too. An
-// Unsupported passes unchanged.
+// Calls f(), which runs the node; its errors, also a lack of memory, name the node. Unsupported
+// passes unchanged.
 template <class F>
 auto with_node_name(const std::string& name, F&& f) {
   try {
@@ -24,7 +24,7 @@ auto with_node_name(const std::string& name, F&& f) {
   }
 }
 
-// f(); the text of an Error of a node gets `file()` in front, unless that is empty.
+// Calls f(); an Error of a node starts with `file()`, unless that is empty.
 template <class File, class F>
 auto with_model_file(File&& file, F&& f) {
   try {

@@ -7,17 +7,17 @@
 namespace sten {
 namespace {
 
-// What the tape knows of a value.
+// The tape's properties of a value.
 struct Value {
   Name layout{"dense"};
   bool wants_grad = false;
-  Index uses = 0;  // on the way to the node that gradients come from
+  Index uses = 0;  // on the path to the node where gradients start
   const OutFormat* grad = &OutFormat::dense();
 };
 
 Name grad_of(Name op) { return std::string(op.text()) + ".grad"; }
 
-// Not of comparisons, say, whose values are integers.
+// False for comparisons, for instance, whose values are integers.
 bool has_gradient(Name op) { return !operators().patterns(grad_of(op)).empty(); }
 
 OutSignature written(const OutFormat& f) { return {f.inline_by, f.tmp.name()}; }

@@ -1,4 +1,4 @@
-// Which implementations the nodes of a graph will take, without running it.
+// Dispatch of a graph's nodes, without running the graph.
 #pragma once
 #include <optional>
 
@@ -10,23 +10,23 @@ struct NodeRoute {
   std::string node;
   Name op;
   std::shared_ptr<const Plan> forward;
-  std::shared_ptr<const Plan> backward;  // nullptr: no gradient goes through the node
+  std::shared_ptr<const Plan> backward;  // nullptr: no gradient
 };
 
-// A weight as a node gets it, and the format of its gradient; none: it is not trained.
+// A weight as a node's operand, and the format of its gradient; none: not trained.
 struct WeightRoute {
   Name layout{"dense"};
   std::optional<OutFormat> grad = OutFormat::dense();
 };
 
-// In the order of the nodes, as a tape runs them, on the CPU: gradients go from `from`, a node, back
-// to the weights. Inputs and constants are dense. Error (usage) where `from` names no node, and where
-// an operator has no implementation.
+// Plans of the nodes in order, as a tape runs them on the CPU, with gradients from node `from` to
+// the weights. Inputs and constants are dense. Error (usage) if `from` names no node, or an
+// operator has no implementation.
 std::vector<NodeRoute> node_routes(const Graph& g, const NamedValues<WeightRoute>& weights,
                                    const std::string& from);
 
-// One line for each plan, in the order of the first nodes that take it: "linear(dense, masked,
-// dense) -> keep-all/dense: exact: layers.0 and 2 more".
+// A line per plan, in the order of first use: "linear(dense, masked, dense) -> keep-all/dense:
+// exact: layers.0 and 2 more".
 std::vector<std::string> route_lines(const std::vector<NodeRoute>& routes);
 
 }  // namespace sten

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What there is of one kind.
+// The names of one kind.
 struct Candidates {
   const char* one;
   const char* several;
@@ -33,7 +33,7 @@ void check_format(const OutFormat& f) {
 
 }  // namespace
 
-// Finds what entries mean in a graph, and what is wrong with them.
+// Matches entries with a graph, and collects their errors.
 class SparsityMatch {
  public:
   explicit SparsityMatch(const Graph& g) : graph_(g) {
@@ -41,14 +41,14 @@ class SparsityMatch {
     for (const Node& n : g.nodes()) interms_.names.push_back(n.name);
   }
 
-  // f(number of the weight, format). `setter` is who took the entries, `other_setter` who takes the
-  // same for intermediate values.
+  // Calls f(index of the weight, format). `setter`: the function of the entries; `other_setter`:
+  // the same for intermediates.
   template <class T, class F>
   void weights(const char* setter, const char* other_setter,
                const SparsityBuilder::Entries<T>& entries, F&& f) {
     each(setter, entries, weights_, interms_, other_setter, f);
   }
-  // f(number of the node, format).
+  // Calls f(index of the node, format).
   template <class F>
   void interms(const char* setter, const char* other_setter,
                const SparsityBuilder::Entries<OutFormat>& entries, F&& f) {
@@ -67,7 +67,7 @@ class SparsityMatch {
     for (const auto& [pattern, format] : entries) {
       const NamePattern p(pattern);
       bool any = false;
-      // Those of one entry before in one line.
+      // Reports the duplicates of a previous entry in one line.
       std::vector<std::pair<const std::string*, std::vector<std::string>>> doubly;
       for (std::size_t i = 0; i < kind.names.size(); ++i) {
         if (!p.matches(kind.names[i])) continue;
@@ -91,7 +91,7 @@ class SparsityMatch {
     }
   }
 
-  // Why a name is not of the kind.
+  // The reason why a name is not of the kind.
   std::string reason(const std::string& name, const Candidates& kind, const Candidates& other,
                      const char* other_setter) const {
     if (std::ranges::find(other.names, name) != other.names.end())
@@ -103,7 +103,7 @@ class SparsityMatch {
         return "is another name of weight " + quote(w.name);
     return none(name, kind);
   }
-  // Why a pattern means nothing.
+  // The reason why a pattern matches nothing.
   std::string reason(const NamePattern& p, const std::string& pattern, const Candidates& kind,
                      const Candidates& other, const char* other_setter) const {
     std::vector<std::string> others;

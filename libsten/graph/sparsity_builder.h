@@ -1,9 +1,9 @@
-// Makes a sparse model from a dense one, as the paper does (section 3.4): assigns sparsifiers and
-// layouts to weights and intermediate values by name.
+// Sparsity builder: makes a sparse model from a dense one by assigning sparsifiers and layouts to
+// weights and intermediates by name (paper, section 3.4).
 //
 //   SparsityBuilder sb;
 //   sb.set_weight("encoder.*.weight", by("magnitude:sparsity=0.9"), Spec("csr"))
-//     .set_interm("encoder.*.relu", OutFormat::fused(by("relu"), Spec("csr")));
+//       .set_interm("encoder.*.relu", OutFormat::fused(by("relu"), Spec("csr")));
 //   const Graph sparse = sb.sparse_graph(dense);
 //   const NamedValues<Tensor> w = sparse_weights(sparse, dense_weights);
 #pragma once
@@ -17,27 +17,27 @@ namespace sten {
 
 class SparsityBuilder {
  public:
-  // Each takes a name, a glob on whole names, a list of them (pattern_list()), or "re:" and an
-  // expression. An intermediate value has the name of its node. Error (usage) for an invalid
-  // pattern, and for an unknown layout.
+  // A pattern is a name, a glob on whole names, a list of these (pattern_list()), or "re:" and an
+  // expression. An intermediate has the name of its node. Error (usage) for an invalid pattern, and
+  // for an unknown layout.
   SparsityBuilder& set_weight(const std::string& pattern, Sparsifier initial, const Spec& layout);
   SparsityBuilder& set_interm(const std::string& pattern, OutFormat format);
-  // For gradients. By default a weight's gradient has the weight's positions; others are dense.
+  // Gradients. By default, a weight's gradient has the weight's positions, and others are dense.
   SparsityBuilder& set_weight_grad(const std::string& pattern, OutFormat format);
   SparsityBuilder& set_interm_grad(const std::string& pattern, OutFormat format);
 
-  // g with these formats in place of its own; values that no pattern matches keep theirs. Error
-  // (usage) that lists each pattern without a match, with the nearest names or what the name is
-  // instead, and each name that two patterns of a kind match, with both patterns.
+  // Returns g with these formats; values without a match keep theirs. Error (usage) with all
+  // patterns without a match (with similar names, or the kind of the name), and all names that two
+  // patterns of a kind match (with both patterns).
   Graph sparse_graph(const Graph& g) const;
 
   // The builder that makes g from the same graph without formats.
   static SparsityBuilder of(const Graph& g);
   bool empty() const;
 
-  // As text: {"weights": [{"name", "initial", "layout"}], "intermediates": [{"name", "format"}],
-  // "weight_gradients": ..., "intermediate_gradients": ...}. Errors (usage) are those of
-  // graph_json.h; `what` begins messages.
+  // JSON: {"weights": [{"name", "initial", "layout"}], "intermediates": [{"name", "format"}],
+  // "weight_gradients": ..., "intermediate_gradients": ...}. Error (usage) as in graph_json.h;
+  // messages start with `what`.
   std::string to_json() const;
   static SparsityBuilder parse(std::string_view json, const std::string& what = "sparsity");
 

@@ -15,7 +15,7 @@ std::string in_scope(std::string_view name) {
   return scope_path.empty() ? std::string(name) : scope_path + "." + std::string(name);
 }
 
-// The name, with a number if it is taken.
+// The name, with a number appended if it is used.
 std::string free_name(const std::string& name, const std::set<std::string>& taken) {
   if (!taken.contains(name)) return name;
   for (int i = 1;; ++i)

@@ -1,13 +1,13 @@
-// Records the operators that a piece of code runs into a graph, as the paper does to find the
-// intermediate values of a model (section 4.1). nn/module.h does it for a model that is a class.
+// Trace: the graph of the operators that a piece of code runs, by which the paper finds the
+// intermediates of a model (section 4.1). nn/module.h traces modules.
 //
 //   Tracer t;
 //   const Var x = t.input("x", batch), w = t.weight({"w", {3, 4}}, value);
 //   const Graph g = t.graph({named("hidden", relu(linear(x, w)))});
 //
-// What runs is recorded, with the values that were given: a branch that was not taken is
-// not there, a number that the code computes from a shape or a value is that number, and a tensor
-// that is neither input nor weight is a constant of the graph.
+// Only the operators that run on the given values are recorded: branches not taken are missing,
+// numbers computed from shapes or values are fixed, and tensors other than inputs and weights are
+// constants of the graph.
 #pragma once
 #include <string_view>
 
@@ -22,35 +22,35 @@ class Tracer {
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
-  // Of the graph, in the order of the calls.
+  // Inputs and weights of the graph, in the order of calls.
   Var input(const std::string& name, Tensor value);
   Var weight(Weight what, Tensor value);
 
-  // The graph of all that ran on inputs and weights so far. A node has the name that named() or the
-  // end of a TraceScope gives it, else the scope's and the operator's, "encoder.relu"; a second one
-  // of a name gets a number, "encoder.relu.1". Error (usage): an output of another
-  // trace, or one name that two values were given; an operator with several results.
+  // Returns the graph of all operators on inputs and weights so far. A node is named by named() or
+  // the end of a TraceScope, otherwise by scope and operator, "encoder.relu", with a number for
+  // duplicates, "encoder.relu.1". Error (usage) for an output of another trace, a name given to two
+  // values, and an operator with several results.
   Graph graph(const std::vector<Var>& outputs) const;
 
-  // The one that is alive on this thread and was made last; nullptr: nothing is traced.
+  // The tracer on this thread that was created last; nullptr if none.
   static Tracer* current();
-  // An input that code in a trace asks for by itself, such as the draw of dropouts (nn/dropout.h).
+  // An input that traced code requests, such as the dropout seed (nn/dropout.h).
   Var shared_input(const std::string& name, const Tensor& value);
 
  private:
   friend class TraceScope;
   friend const Var& named(std::string_view, const Var&);
   struct Made {
-    Node node;                      // its inputs are filled in by graph()
-    std::vector<std::size_t> from;  // numbers in values_
-    bool is_named = false;          // as the user says
-    bool has_name = false;          // as that of a module's result, too
+    Node node;                      // inputs are set by graph()
+    std::vector<std::size_t> from;  // indices in values_
+    bool is_named = false;          // by the user
+    bool has_name = false;          // also as a module's result
   };
   enum class Source { input, weight, constant, node };
   struct Value {
     Source source;
     std::size_t index;  // in parts_ or nodes_
-    Var var;            // so that its identity stays its own
+    Var var;            // keeps its identity unique
   };
 
   void see(const Tape::Applied& a);
@@ -66,8 +66,8 @@ class Tracer {
   std::map<const void*, std::size_t> numbers_;  // by identity
 };
 
-// While it lives, what runs on this thread is in the part of a model that has the name: "encoder",
-// and within it "attention" is "encoder.attention".
+// During its lifetime, operators on this thread belong to a part of the model with this name. Names
+// nest: "attention" in "encoder" is "encoder.attention".
 class TraceScope {
  public:
   explicit TraceScope(std::string_view name);
@@ -75,17 +75,17 @@ class TraceScope {
   TraceScope(const TraceScope&) = delete;
   TraceScope& operator=(const TraceScope&) = delete;
 
-  // The node that makes y has the scope's name, if it ran in it and no scope within it gave it one.
+  // Names the node of y like the scope, if it ran in the scope and was not named by a nested one.
   void result(const Var& y) const;
-  // Of the scopes that are alive, joined by dots.
+  // The names of the current scopes, joined by dots.
   static const std::string& path();
 
  private:
   std::size_t length_;
-  std::size_t first_;  // nodes of the trace before
+  std::size_t first_;  // number of nodes before the scope
 };
 
-// x, whose node has that name in the scope; without a trace just x.
+// Returns x, and names its node in the scope if there is a trace.
 const Var& named(std::string_view name, const Var& x);
 
 }  // namespace sten

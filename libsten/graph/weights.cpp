@@ -1,4 +1,4 @@
-// Weights in the formats that a graph says.
+// Weights in the formats of a graph.
 #include "libsten/base/text.h"
 #include "libsten/graph/graph.h"
 

@@ -9,13 +9,13 @@ namespace {
 
 const float* numbers_of(const Tensor& t) { return t.values()->as<float>().data(); }
 
-// Features beyond the last one are 0.
+// Sets the features after the last one to 0.
 void clear_padding(std::uint16_t* panel, Index features, Index lanes) {
   const Index first = (features + features % 2) * lanes;
   std::fill(panel + first, panel + padded_features(features) * lanes, std::uint16_t{0});
 }
 
-// Rows of pairs that are in float32 at a time: in the first cache.
+// Interleaved rows that are widened to float32 at a time, to fit the L1 cache.
 constexpr Index most_widened = 64;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What is done to tokens in pairs of bfloat16, each by itself.
+// Token instructions on interleaved bfloat16.
 #pragma once
 #include "libsten/graph/execution/token_instructions.h"
 #include "libsten/product/bf16_product.h"
@@ -6,12 +6,13 @@
 
 namespace sten::execution {
 
-// Whether a product in bfloat16 of such a weight exists, on the CPU, with so many tokens, that is
-// worth it: of few with any layout, of many with dense and nmgv, and with others on matrix tiles, where
-// their zeros are multiplied too.
+// Whether a bfloat16 product with such a weight is available on the CPU and worthwhile for so many
+// tokens: for small batches in any layout, for larger ones in dense and nmgv, and in other layouts
+// on matrix tiles, which also multiply zeros.
 bool has_bf16_product(const Tensor& w, Index tokens);
 
-// Of a weight of F32 or BF16 that has one. `tokens`: of all groups together.
+// A product with a weight of F32 or BF16 for which has_bf16_product() holds. `tokens`: of all
+// groups together.
 struct Bf16ProductInstruction final : ProductInstruction {
   Bf16ProductInstruction(const Tensor& w, Index tokens);
   bool is_small_batch() const { return small_batch_.has_value(); }
@@ -22,7 +23,7 @@ struct Bf16ProductInstruction final : ProductInstruction {
   std::optional<Bf16Factor> large_batch_;
 };
 
-// What the steps of these names do to floats, with x and y in pairs; sums and functions in float32.
+// Interleaved variants of the instructions of these names; sums and functions are in float32.
 struct Bf16NormalizeInstruction final : NormalizeInstruction {
   using NormalizeInstruction::NormalizeInstruction;
   void run(const TokenGroup& group) const override;
@@ -34,7 +35,7 @@ struct Bf16MapInstruction final : MapInstruction {
   void run(const TokenGroup& group) const override;
 };
 
-// Pairs of x become panels of float32, y; or the other way.
+// Converts interleaved x to panels y of float32; and the reverse.
 struct WidenInstruction final : TokenInstruction {
   std::size_t x = 0, y = 0;
   Index features = 0;
@@ -46,12 +47,12 @@ struct RoundInstruction final : TokenInstruction {
   void run(const TokenGroup& group) const override;
 };
 
-// Panel p of a value of the group.
+// Panel p of an interleaved value of the group.
 inline std::uint16_t* interleaved_panel(const TokenGroup& g, std::size_t value, Index features,
                                         Index p) {
   return g.interleaved(value) + p * padded_features(features) * g.lanes;
 }
-// Rows of tokens become a panel of pairs, in which missing tokens are 0; and back.
+// Converts rows of tokens to an interleaved panel, with 0 for missing tokens; and back.
 void rows_to_interleaved(const float* rows, Index tokens, Index features, std::uint16_t* panel,
                          Index lanes);
 void interleaved_to_rows(const std::uint16_t* panel, Index lanes, Index tokens, Index features,

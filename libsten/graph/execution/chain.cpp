@@ -10,9 +10,9 @@
 namespace sten::execution {
 namespace {
 
-// So many panels at a time, and no more than these floats of local values: a few times the second
-// cache, since weights that stream through it once for each group count for more (two threads, 2:4
-// and 1:10 of BERT: 1.04 and 1.05 times as fast as one panel at a time, which fits).
+// Panels per group, with at most so many floats of local values. A few times the L2 cache, since
+// each group reads all weights (two threads, 2:4 and 1:10 of BERT: 1.04 and 1.05 times as fast as
+// single panels, which fit).
 constexpr Index most_group_panels = 4;
 constexpr Index most_local_floats = Index{3} << 19;
 
@@ -42,7 +42,7 @@ Index FusedChain::working_bytes() const {
   return threads() * group_panels_ * local_size_ * Index{sizeof(float)};
 }
 
-// In the memory of the last run, if nobody else has it any more.
+// Allocates row outputs, in the memory of the last run if it is not shared.
 void FusedChain::make_rows(Slots& slots, const Outcome& o) const {
   std::optional<Tensor>& t = slots[o.value].tensor;
   if (t && t->overwrite([](const auto&) {})) return;
@@ -101,7 +101,7 @@ void FusedChain::run_group(Index first, Index count, float* const* global) const
 void FusedChain::run(Slots& slots) {
   begin(slots);
   const Index panels = panels_of(tokens_);
-  // As many for each thread; too few of them are for all threads together.
+  // Groups are distributed evenly; a few groups are split over all threads.
   Index groups = ceil_div(panels, group_panels_);
   const bool is_shared = panels < 2 * threads();
   if (is_shared)

@@ -1,5 +1,5 @@
-// Nodes that work on tokens each by itself, one after the other on a few panels of tokens at a time:
-// what only they need stays in a cache.
+// Chain: token-wise nodes that run one after the other on a few panels at a time, so that
+// intermediates stay in a cache.
 #pragma once
 #include <atomic>
 
@@ -8,23 +8,23 @@
 
 namespace sten::execution {
 
-// A value as a chain sees it.
+// A value of a chain.
 struct ChainValue {
   std::size_t number;  // in the graph
   Index features;
-  std::size_t first, last;   // steps that write it first and read it last
-  bool interleaved = false;  // of bfloat16, else float32
-  bool is_local = true;      // else its panels are the graph's
-  bool is_copy = false;      // of another value of the same number, which is of the other kind
+  std::size_t first, last;   // instructions that first write and last read it
+  bool interleaved = false;  // bfloat16; otherwise float32
+  bool is_local = true;      // false: its panels belong to the graph
+  bool is_copy = false;      // of the graph's value in the other precision
 };
 
 class FusedChain final : public FusedOperator {
  public:
-  Shape tokens_shape;  // of all values, without their features
+  Shape tokens_shape;  // of all values, without features
   std::vector<ChainValue> values;
   std::vector<std::unique_ptr<TokenInstruction>> work;
   struct Rows {
-    std::size_t value;  // of the graph
+    std::size_t value;  // in the graph
     LoadInstruction* load = nullptr;
     StoreInstruction* store = nullptr;
     Shape shape{};
@@ -37,9 +37,9 @@ class FusedChain final : public FusedOperator {
     Shape shape;
     bool panels, tensor, interleaved;
   };
-  std::vector<Outcome> outcomes;  // for what comes after
+  std::vector<Outcome> outcomes;  // values that later nodes need
 
-  // To be called once, when all of the above is there.
+  // Call once, when the fields above are set.
   void lower();
   void run(Slots& slots) override;
   Index working_bytes() const override;
@@ -48,11 +48,11 @@ class FusedChain final : public FusedOperator {
   void make_rows(Slots& slots, const Outcome& o) const;
   void begin(Slots& slots);
   void run_group(Index first, Index count, float* const* global) const;
-  // Of a panel of a value, in floats.
+  // Size of a panel of a value, in floats.
   Index panel_size(const ChainValue& v) const;
 
   Index tokens_ = 0, group_panels_ = 1;
-  std::vector<BufferLifetime> buffers_;  // of local values, in floats for each panel
+  std::vector<BufferLifetime> buffers_;  // of local values, in floats per panel
   Index local_size_ = 0;
   std::vector<float*> global_;
   mutable std::vector<std::atomic<std::int64_t>> nanoseconds_;

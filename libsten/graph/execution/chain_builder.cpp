@@ -8,7 +8,7 @@
 namespace sten::execution {
 namespace {
 
-// From one index of each of the tokens' extents to the next, in ids that are repeated to these.
+// For each extent of the tokens, the step in ids, which are broadcast to these extents.
 std::vector<Index> steps_in(const Shape& ids, const Shape& extents) {
   std::vector<Index> steps(extents.size());
   Index step = 1;
@@ -20,7 +20,7 @@ std::vector<Index> steps_in(const Shape& ids, const Shape& extents) {
   return steps;
 }
 
-// Those that the kernels of products end with.
+// Activations of products' epilogues.
 kernels::Activation activation_of(std::string_view op) {
   using kernels::Activation;
   if (op == "relu") return Activation::relu;
@@ -33,7 +33,8 @@ class TokenChainBuilder : public ChainBuilder {
  public:
   using ChainBuilder::ChainBuilder;
 
-  // How many nodes from there on are a sum of embeddings, with which the chain begins.
+  // The number of nodes from `node` on that are a sum of embeddings, with which the chain can
+  // start.
   std::size_t take_embeddings(std::size_t node) {
     const auto sum = match_embeddings(plan_, node, slots_);
     if (!sum) return 0;
@@ -70,7 +71,7 @@ class TokenChainBuilder : public ChainBuilder {
     return sum->nodes;
   }
 
-  // Whether the node can be part of the chain, of which it is one then.
+  // Adds the node to the chain, if possible.
   bool take(std::size_t node) {
     const Node& n = plan_.graph.nodes()[node];
     begin_node(node);
@@ -88,7 +89,7 @@ class TokenChainBuilder : public ChainBuilder {
   const Tensor* weight(std::size_t i) const {
     return plan_.is_weight(argument(i)) ? &*slots_[argument(i)].tensor : nullptr;
   }
-  // A weight [features], dense.
+  // A dense weight [features].
   const Tensor* row(std::size_t i, Index features) const {
     const Tensor* w = weight(i);
     return w && is_floats(*w) && w->shape() == Shape{features} ? w : nullptr;
@@ -165,7 +166,8 @@ class TokenChainBuilder : public ChainBuilder {
           about(n, "element for element", 3 * features, is_low()));
     return true;
   }
-  // Into the product that makes one of them, if the other is there before.
+  // Fuses a sum into the product that computes one operand, if the other operand is computed
+  // before.
   bool fuse_add(const Node& n, std::size_t first, std::size_t second, const Shape& shape) {
     for (const auto& [number, residual] : {std::pair(first, second), std::pair(second, first)}) {
       const auto sum = produced_here(number);

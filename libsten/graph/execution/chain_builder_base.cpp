@@ -7,8 +7,7 @@
 namespace sten::execution {
 namespace {
 
-// What is written past the caches, since other values are needed first: more than the second one
-// holds.
+// Results larger than the L2 cache bypass the caches, since other values are needed first.
 constexpr double least_streamed = double{1 << 20};
 
 const char* layout_of(bool interleaved) { return interleaved ? "pairs" : "panels"; }
@@ -27,7 +26,7 @@ std::unique_ptr<FusedChain> ChainBuilder::lower(std::size_t end) {
     const bool tensor = plan_.wants_tensor(number, end);
     if (!panels && !tensor) continue;
     const bool rounds = !is_interleaved(i) && plan_.wants_interleaved(number, end);
-    const std::size_t left = rounds ? copy(i) : i;  // what there is after the chain
+    const std::size_t left = rounds ? copy(i) : i;  // the value after the chain
     const ChainValue v = chain_->values[left];
     Shape shape = chain_->tokens_shape;
     shape.push_back(v.features);
@@ -73,7 +72,7 @@ std::size_t ChainBuilder::value(std::size_t number, const Shape& shape, bool int
   return chain_->values[*other].interleaved == interleaved ? *other : copy(*other);
 }
 
-// One that was there before the chain.
+// Adds a value from before the chain.
 std::size_t ChainBuilder::input(std::size_t number, const Shape& shape, bool interleaved) {
   chain_->tokens_shape.assign(shape.begin(), shape.end() - 1);
   const Index features = shape.back();
@@ -83,7 +82,7 @@ std::size_t ChainBuilder::input(std::size_t number, const Shape& shape, bool int
   is_input_[at] = true;
   chain_->values[at].is_local = !given.is_in_panels();
   if (given.is_in_panels()) {
-    chain_->values[at].first = 0;  // it is there from the beginning
+    chain_->values[at].first = 0;  // available from the start
     return at;
   }
   auto step = std::make_unique<LoadInstruction>();
@@ -99,7 +98,7 @@ std::size_t ChainBuilder::input(std::size_t number, const Shape& shape, bool int
   return at;
 }
 
-// Of the other kind.
+// Adds a copy in the other precision.
 std::size_t ChainBuilder::copy(std::size_t from) {
   const Index features = chain_->values[from].features;
   const bool interleaved = !chain_->values[from].interleaved;

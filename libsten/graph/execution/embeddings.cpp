@@ -5,7 +5,7 @@
 namespace sten::execution {
 namespace {
 
-// A part of the sum.
+// A term of the sum.
 struct Term {
   std::size_t value;
   Shape shape;
@@ -34,7 +34,7 @@ std::optional<Term> embedding_of(const PlanContext& plan, std::size_t node, cons
   return t;
 }
 
-// What both are repeated to.
+// The broadcast shape.
 std::optional<Shape> common_shape(const Shape& a, const Shape& b) {
   Shape out(std::max(a.size(), b.size()), 1);
   for (const Shape* s : {&a, &b})
@@ -48,7 +48,7 @@ std::optional<Shape> common_shape(const Shape& a, const Shape& b) {
   return out;
 }
 
-// Replaces the two terms that an addition takes.
+// Combines the two terms of an addition.
 bool add_terms(const PlanContext& plan, std::size_t node, std::vector<Term>& terms) {
   const Node& n = plan.graph.nodes()[node];
   const std::vector<std::size_t>& in = plan.arguments[node];

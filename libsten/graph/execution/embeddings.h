@@ -1,4 +1,4 @@
-// Sums of embeddings, as models of language begin with them.
+// Sums of embeddings at the start of language models.
 #pragma once
 #include "libsten/graph/execution/fused_operator.h"
 
@@ -6,20 +6,20 @@ namespace sten::execution {
 
 struct EmbeddingSum {
   struct Table {
-    std::size_t weight, ids;  // values
+    std::size_t weight, ids;  // indices of values
   };
-  std::size_t nodes;          // how many they are
-  std::size_t value;          // of the last one
-  Shape shape;                // [..., features], to which ids without the features are repeated
-  std::vector<Table> tables;  // in the order in which they are added
+  std::size_t nodes;          // number of nodes
+  std::size_t value;          // result of the last node
+  Shape shape;                // [..., features]; ids, which lack the features, are broadcast to it
+  std::vector<Table> tables;  // in the order of additions
 };
 
-// The longest that starts at that node: embeddings and additions alone. Nothing but the
-// last value is taken elsewhere. Ids are there, and within their tables.
+// Matches the longest sum that starts at `node`, of embeddings and additions only. Only its last
+// value is used elsewhere. Ids are known, and within their tables.
 std::optional<EmbeddingSum> match_embeddings(const PlanContext& plan, std::size_t node,
                                              const Slots& slots);
 
-// Whether all of I64 or I32 are at least 0 and below `rows`.
+// Whether all ids (I64 or I32) are at least 0 and below `rows`.
 bool are_within(const Dense& ids, Index rows);
 
 }  // namespace sten::execution

@@ -1,5 +1,4 @@
-// A graph as an executor runs it: in an order in which more nodes that can be fused follow each
-// other.
+// Execution order: the graph's nodes in an order that allows more fusion.
 #pragma once
 #include "libsten/graph/graph.h"
 
@@ -7,12 +6,12 @@ namespace sten::execution {
 
 struct ExecutionOrder {
   Graph graph;
-  std::vector<std::string> outputs;  // what the given graph calls the outputs of this one
+  std::vector<std::string> outputs;  // the original names of this graph's outputs
 };
 
-// What takes no weight, nor anything made of one, such as masks and positions, runs first: exporters
-// have it between embeddings and layers. Identities are removed; an output that is one is the value
-// that it repeats.
+// Moves nodes that do not depend on weights, such as masks and positions, to the front: exporters
+// put them between embeddings and layers. Removes identities; an output that is an identity becomes
+// its input.
 ExecutionOrder execution_order(const Graph& g);
 
 }  // namespace sten::execution

@@ -1,4 +1,4 @@
-// Attention on activations as they lie.
+// Attention on any activation layout.
 #include <cmath>
 
 #include "kernels/bf16_attention.h"
@@ -62,7 +62,7 @@ class FusedAttention final : public FusedOperator {
   }
 
  private:
-  // Of an argument, which is rounded where it is float32.
+  // Interleaved argument; rounded if it is float32.
   Interleaved pairs_of(Slots& slots, std::size_t i) {
     const std::size_t from = arguments_[i];
     if (slots[from].interleaved) return slots.interleaved(from);
@@ -73,7 +73,7 @@ class FusedAttention final : public FusedOperator {
     to_interleaved(x, to);
     return {to.features, to.tokens, to.at};
   }
-  // Of keys, or a bias.
+  // Reads a mask of keys, or a bias.
   void read_mask(const Tensor& given) {
     const Dense& mask = given.as<Dense>();
     if (mask.extents != mask_shape_) throw PlanChanged{};
@@ -101,7 +101,7 @@ class FusedAttention final : public FusedOperator {
   Array<std::uint16_t> rounded_[3];
 };
 
-// Whether the fourth input is a mask of keys, or a bias whose steps become those of `a`.
+// Whether the fourth input is a mask of keys, or a bias, whose steps are set in `a`.
 bool takes_mask(const Value& given, AttentionExtents& a) {
   if (!given.tensor || !given.tensor->is<Dense>() || given.tensor->device() != Device::cpu)
     return false;

@@ -1,4 +1,4 @@
-// Causal attention of tokens to those before them, whose keys and values a cache holds.
+// Causal attention with a KV cache.
 #include <cmath>
 
 #include "libsten/base/text.h"
@@ -40,7 +40,7 @@ class FusedCachedAttention final : public FusedOperator {
       if (!slots[value_].panels) slots.allot(value_, shape);
       const ActivationsOut y{activation_layout_of(q.tokens), features, q.tokens,
                              slots[value_].panels};
-      // The first tokens see each other alone.
+      // The first tokens have no earlier ones.
       if (caches_.first == 0)
         attention_product(extents_, q, k, v, y);
       else

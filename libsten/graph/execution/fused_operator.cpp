@@ -9,7 +9,7 @@
 namespace sten::execution {
 namespace {
 
-// Whether a node could take its input i in panels.
+// Whether a node can read its input i in panels.
 bool takes_panels(const Node& n, std::size_t i) {
   const std::string_view op = n.op.text();
   if (op == "linear" || op == "layer-norm" || float_map(op, n.attributes)) return i == 0;
@@ -17,7 +17,7 @@ bool takes_panels(const Node& n, std::size_t i) {
   return op == "add";
 }
 
-// f(number of a node, input) for the places from a node on that take the value.
+// Calls f(index of a node, input) for each use of the value from a node on.
 template <class F>
 bool any_use(const PlanContext& plan, std::size_t value, std::size_t from, F&& f) {
   for (std::size_t n = from; n < plan.arguments.size(); ++n)

@@ -11,7 +11,7 @@ Index plan_memory(std::vector<BufferLifetime>& lifetimes) {
   std::ranges::stable_sort(order, std::greater<>(),
                            [](const BufferLifetime* l) { return l->size; });
   Index all = 0;
-  std::vector<const BufferLifetime*> placed;  // from the lowest place to the highest
+  std::vector<const BufferLifetime*> placed;  // by ascending offset
   for (BufferLifetime* l : order) {
     l->at = 0;
     for (const BufferLifetime* other : placed) {

@@ -1,4 +1,4 @@
-// Places in one block of memory for what is needed at different times.
+// Memory planner: offsets in one block for buffers with different lifetimes.
 #pragma once
 #include <vector>
 
@@ -7,19 +7,19 @@
 namespace sten {
 
 struct BufferLifetime {
-  Index size;         // of any unit
-  Index first, last;  // the steps in which it is held, both included
-  Index at = 0;       // its place, from plan_memory()
+  Index size;         // in any unit
+  Index first, last;  // the steps of its lifetime, inclusive
+  Index at = 0;       // its offset, from plan_memory()
 };
 
-// Places such that no two that are held in one step overlap. Returns the size of all of it, which is
-// often, but not always, the least that is possible: the largest are placed first, each as low as it
-// can be.
+// Assigns offsets such that buffers with overlapping lifetimes do not overlap. Returns the total
+// size, which is often but not always minimal: places the largest buffers first, each at the lowest
+// offset.
 Index plan_memory(std::vector<BufferLifetime>& lifetimes);
 
-// The size of all that is held in each of the steps [0, steps).
+// Size of the live buffers in each of the steps [0, steps).
 std::vector<Index> live_size_by_step(const std::vector<BufferLifetime>& lifetimes, Index steps);
-// The most that is held in one step.
+// The maximum of the live size.
 Index peak_live_size(const std::vector<BufferLifetime>& lifetimes);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// A node as the dispatcher runs it.
+// Node that runs by the dispatcher.
 #include <chrono>
 
 #include "libsten/base/cuda.h"
@@ -11,7 +11,7 @@
 namespace sten::execution {
 namespace {
 
-// Of a product with what the weight stores.
+// Operations of a product with the stored values of the weight.
 double flops_of(const Node& n, std::span<const Tensor> in, const Tensor& out) {
   const Shape shape = out.shape();
   const auto elements = static_cast<double>(size_of(shape));
@@ -26,7 +26,7 @@ double flops_of(const Node& n, std::span<const Tensor> in, const Tensor& out) {
   return all.flops();
 }
 
-// What passes while a device computes, or now().
+// Elapsed time for a device; now() for the CPU.
 double time_on(Device device) {
   if (device == Device::cpu) return now();
   wait_for_cuda();
@@ -55,7 +55,7 @@ class SingleOperator final : public FusedOperator {
     for (std::size_t i = 0; i < arguments_.size(); ++i) in.push_back(argument(slots, i));
     std::vector<std::string> log;
     if (s.why.empty()) Operators::log_plans(&log);
-    slots[value_].tensor = call(in).to(plan_.device);  // what has no inputs is made on the CPU
+    slots[value_].tensor = call(in).to(plan_.device);  // without inputs, the result is on the CPU
     Operators::log_plans(nullptr);
     s.seconds = plan_.times_steps ? time_on(plan_.device) - start : 0;
     if (!s.why.empty()) return;
@@ -64,7 +64,7 @@ class SingleOperator final : public FusedOperator {
     s.shape = out.shape();
     s.flops = flops_of(node_, in, out);
     s.bytes = static_cast<double>(out.bytes());
-    // Of a table those rows are read that are looked up.
+    // A lookup reads only the indexed rows of a table.
     const bool looks_up = node_.op.text() == "embedding" || node_.op.text() == "gather";
     for (const Tensor& x : in) {
       s.bytes += static_cast<double>((looks_up && &x == in.data() ? out : x).bytes());
@@ -74,7 +74,7 @@ class SingleOperator final : public FusedOperator {
   }
 
  private:
-  // Weights of bfloat16 that are for other units are widened once.
+  // bfloat16 weights, meant for other fused operators, are widened once.
   const Tensor& argument(Slots& slots, std::size_t i) {
     const Tensor& x = slots.tensor(arguments_[i]);
     if (!is_weight_[i] || x.dtype() != DType::BF16) return x;

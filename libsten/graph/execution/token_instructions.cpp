@@ -14,7 +14,7 @@ namespace {
 
 const float* floats_of(const Tensor& t) { return t.values()->as<float>().data(); }
 
-// What is beyond the last token shall be numbers that are fast to compute with.
+// Lanes after the last token get values that are fast to compute with.
 void rows_to_panel(const float* rows, Index tokens, Index features, float* panel, Index lanes) {
   if (tokens < lanes) std::fill_n(panel, features * lanes, 0.0f);
   transpose_tiles(rows, features, tokens, features, panel, lanes);

@@ -1,5 +1,5 @@
-// What is done to tokens each by itself, on a few panels of them at a time, so that what one step
-// writes is still in a cache when the next one reads it.
+// Token instructions: the steps of a chain. Each processes a few panels, so that its results are in
+// a cache for the next one.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace sten::execution {
 
-// Some tokens, from a multiple of panel_width on, and where each value of a chain has their panels, or
-// the narrow one, of so many lanes.
+// A group of tokens, from a multiple of panel_width on, with the panels of each value of the chain,
+// or the narrow panel of so many lanes.
 struct TokenGroup {
   Index first, count, lanes;
   float* const* at;
@@ -22,13 +22,13 @@ struct TokenGroup {
   ActivationLayout layout() const {
     return lanes == narrow_panel_width ? ActivationLayout::narrow_panel : ActivationLayout::panels;
   }
-  // Of a value in pairs.
+  // An interleaved value.
   std::uint16_t* interleaved(std::size_t i) const {
     return reinterpret_cast<std::uint16_t*>(at[i]);
   }
 };
 
-// f(number of a panel, its tokens) for those of the group, on threads().
+// Calls f(index of a panel, its tokens) for the panels of the group, on threads().
 template <class F>
 void each_panel(Index tokens, F&& f) {
   const auto some = [&](Index begin, Index end) {
@@ -43,14 +43,14 @@ class TokenInstruction {
   virtual void run(const TokenGroup& group) const = 0;
 };
 
-// y = activation(w x + bias + residual). Values are numbers in the chain.
+// y = activation(w x + bias + residual). Values are indices in the chain.
 struct ProductInstruction : TokenInstruction {
   Tensor weight;  // [out, in]
   std::optional<Tensor> bias{};
   std::size_t x = 0, y = 0;
   std::optional<std::size_t> residual{};
   kernels::Activation activation = kernels::Activation::none;
-  bool stream = false;  // what is written is not read soon
+  bool stream = false;  // the result is not read soon
 
   explicit ProductInstruction(Tensor w) : weight(std::move(w)), shape_(weight.shape()) {}
   Index in() const { return shape_[1]; }
@@ -60,15 +60,15 @@ struct ProductInstruction : TokenInstruction {
   Shape shape_;
 };
 
-// Of F32.
+// Product in F32.
 struct Float32ProductInstruction final : ProductInstruction {
-  std::optional<SparseFactor> sparse;  // of the weight, or it is dense
+  std::optional<SparseFactor> sparse;  // of the weight; none: dense
 
   explicit Float32ProductInstruction(Tensor w);
   void run(const TokenGroup& group) const override;
 };
 
-// Layer normalisation; y may be x.
+// Layer normalization; y may be x.
 struct NormalizeInstruction : TokenInstruction {
   Tensor gamma, beta;
   float eps = 0;
@@ -86,7 +86,7 @@ struct AddInstruction : TokenInstruction {
   void run(const TokenGroup& group) const override;
 };
 
-// y = f(x), element for element; y may be x.
+// y = f(x), elementwise; y may be x.
 struct MapInstruction : TokenInstruction {
   FloatMap f;
   std::size_t x = 0, y = 0;
@@ -94,12 +94,12 @@ struct MapInstruction : TokenInstruction {
   void run(const TokenGroup& group) const override;
 };
 
-// The sum of a row of each table, of those that ids name; interleaved, if `interleaved`.
+// Sum of the rows that ids select in each table; interleaved if `interleaved`.
 struct EmbedInstruction final : TokenInstruction {
   struct Table {
     Tensor rows;                     // F32 or BF16
-    std::vector<Index> steps;        // in the ids, for each extent of the tokens
-    bool is_wide;                    // I64, else I32
+    std::vector<Index> steps;        // in the ids, per extent of the tokens
+    bool is_wide;                    // ids are I64; otherwise I32
     const std::byte* ids = nullptr;  // set before each run
   };
   std::vector<Table> tables;
@@ -110,11 +110,11 @@ struct EmbedInstruction final : TokenInstruction {
   void run(const TokenGroup& group) const override;
 
  private:
-  // Sets the features of `to`, or adds to them.
+  // Sets the features of `to`, or adds to them if `more`.
   void take_row(const Table& table, Index token, bool more, float* to) const;
 };
 
-// Rows of tokens become panels, or pairs, and back. `rows` is set before each run.
+// Converts rows of tokens to panels or interleaved panels, and back. `rows` is set before each run.
 struct LoadInstruction final : TokenInstruction {
   const float* rows = nullptr;
   std::size_t y = 0;
