@@ -20,7 +20,7 @@ void add_scale(Operators& all) {
   });
 }
 
-// NaN stays, with its gradient.
+// NaN and its gradient pass through.
 void add_relu(Operators& all) {
   add_unary(all, "relu", SavedForBackward::outputs, true, []<class T>(T, const Call& call) {
     call.attributes.check("relu", {});
@@ -67,8 +67,8 @@ struct GeluGrad {
   }
 };
 
-// x P(X <= x) for a standard normal X; its density is that of exp(-x^2 / 2). erfc has the digits
-// of small probabilities, which 1 + erf has not.
+// x P(X <= x) for a standard normal X, whose density is that of exp(-x^2 / 2). erfc keeps the
+// digits of small probabilities, which 1 + erf loses.
 void add_gelu(Operators& all) {
   add_unary(all, "gelu", SavedForBackward::inputs, true, []<class T>(T, const Call& call) {
     call.attributes.check("gelu", {});
@@ -85,21 +85,22 @@ void add_gelu(Operators& all) {
   });
 }
 
-// x / 2 (1 + tanh u) = x / (1 + e^-2u), u being sqrt(2 / pi) (x + 0.044715 x^3) (Hendrycks and Gimpel
-// 2016). From |x| = limit on the quotient is 0 or 1, and powers of x need not overflow.
+// x / 2 (1 + tanh u) = x / (1 + e^-2u) with u = sqrt(2 / pi) (x + 0.044715 x^3) (Hendrycks and
+// Gimpel 2016). For |x| >= limit the quotient is 0 or 1, so x is clamped to avoid overflow of its
+// powers.
 template <class T>
 struct GeluTanh {
   static constexpr T limit = 20, cubic = static_cast<T>(0.044715);
   static constexpr T twice = 2 * std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
   static constexpr Index at_once = 512;
 
-  // Values, not references as by std::clamp: of these compilers make vectors. NaN stays.
+  // By value, unlike std::clamp, so that compilers vectorize. NaN passes through.
   static T from_limit(T x) { return x < -limit ? -limit : x; }
   static T within(T x) {
     const T v = from_limit(x);
     return v > limit ? limit : v;
   }
-  // The quotients.
+  // Computes 1 / (1 + e^-2u).
   static void shares(const T* x, Index n, T* to) {
     for (Index i = 0; i < n; ++i) {
       const T v = within(x[i]);
@@ -110,7 +111,7 @@ struct GeluTanh {
     else
       for (Index i = 0; i < n; ++i) to[i] = 1 / (1 + std::exp(-to[i]));
   }
-  // f(i, its quotient)
+  // Calls f(i, 1 / (1 + e^-2u)).
   template <class F>
   static void each(const T* x, Index n, F f) {
     T share[at_once];
@@ -155,7 +156,7 @@ template <class T>
 struct Silu {
   static constexpr Index at_once = 512;
 
-  // f(i, sigmoid(x[i]))
+  // Calls f(i, sigmoid(x[i])).
   template <class F>
   static void each(const T* x, Index n, F f) {
     T share[at_once];
@@ -193,7 +194,7 @@ void add_silu(Operators& all) {
   });
 }
 
-// Element i falls by number i of the stream.
+// Value i of the stream decides on element i.
 Outputs drop_elements(const Call& call) {
   const DropoutCall given(call, 1);
   const double p = given.p;
@@ -220,7 +221,7 @@ void add_dropout(Operators& all) {
   for (const std::size_t inputs : {1, 2}) {
     const std::vector<Name> in(inputs, Name("dense"));
     add_streamed(all, "dropout", in, 1, drop_elements);
-    // Of the gradient the same elements fall.
+    // Drops the same elements of the gradient.
     add_streamed(all, "dropout.grad", in, inputs, drop_elements);
   }
 }

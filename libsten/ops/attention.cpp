@@ -1,5 +1,6 @@
-// softmax(q k^T / sqrt(d)) v of each head (Vaswani et al. 2017). The gradient computes the weights
-// again: nothing of the size of tokens x tokens is kept. Only the gradient of a bias is as large.
+// softmax(q k^T / sqrt(d)) v for each head (Vaswani et al. 2017). The gradient computes the weights
+// again, so that no tensor of size tokens x tokens is saved. Only the gradient of a bias is as
+// large.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,30 +19,30 @@ namespace sten {
 namespace {
 
 struct Given : AttentionCall {
-  std::vector<Index> seen;  // 0 for keys that are hidden; empty without a mask
+  std::vector<Index> seen;  // 0 for masked keys; empty without a mask
 
   Given(const char* op, const Call& call, std::size_t first) : AttentionCall(op, call, first) {
     if (mask) seen = integers_of(op, "the mask's elements", *mask);
   }
-  // How many keys, from the first on, a query may see.
+  // The number of leading keys that a query sees.
   Index keys_before(Index query) const {
     return is_causal ? std::clamp<Index>(keys - tokens + query + 1, 0, keys) : keys;
   }
   const Index* seen_in(Index b) const { return seen.empty() ? nullptr : seen.data() + b * keys; }
-  // That of a head's scores; its rows are steps[2] apart.
+  // The bias of a head's scores; its rows are steps[2] apart.
   template <class T>
   const T* bias_of(Index b, Index h) const {
     return bias->values.as<T>().data() + b * steps[0] + h * steps[1];
   }
 };
 
-// What a thread works in, from head to head.
+// Scratch of a thread, reused for all heads.
 template <class T>
 struct Workspace {
   std::vector<T> q, k, v, dy, p, dp, out;
 };
 
-// Rows are short: a call of memmove() for each would take longer than the copy.
+// Rows are short: calls of memmove() would take longer than the copies.
 template <class T>
 void copy_rows(const T* from, Index from_stride, Index rows, Index n, T* to, Index to_stride) {
   constexpr Index piece = 8;
@@ -52,7 +53,7 @@ void copy_rows(const T* from, Index from_stride, Index rows, Index n, T* to, Ind
   }
 }
 
-// One head's columns of a sequence, together: [rows, width].
+// Gathers the columns of a head in a sequence: [rows, width].
 template <class T>
 const T* head_of(const Dense& x, const Given& g, Index b, Index h, std::vector<T>& out) {
   const Index rows = x.extents[1], stride = x.extents[2], width = stride / g.heads;
@@ -63,8 +64,8 @@ const T* head_of(const Dense& x, const Given& g, Index b, Index h, std::vector<T
   return out.data();
 }
 
-// A[m, k] * B[k, n] to a head's columns of an output. Heads are what threads share, so each product
-// is one thread's.
+// Adds A[m, k] * B[k, n] to a head's columns of an output. Threads share the heads, so each product
+// runs on one thread.
 template <class T>
 void multiply_to(Transpose transposed, Index m, Index n, Index k, const T* a, const T* b,
                  const Given& g, std::vector<T>& head, T* to) {
@@ -73,8 +74,8 @@ void multiply_to(Transpose transposed, Index m, Index n, Index k, const T* a, co
   copy_rows(head.data(), n, m, n, to, g.heads * n);
 }
 
-// Rows of scores become weights; those of keys that are not seen are 0, and so are all where no key
-// is.
+// Replaces rows of scores by weights. Weights of masked keys are 0, and a row without visible keys
+// is all 0.
 template <class T>
 void weigh(T* x, const Given& g, const Index* seen) {
   const T by = static_cast<T>(g.scale);
@@ -88,7 +89,7 @@ void weigh(T* x, const Given& g, const Index* seen) {
   }
 }
 
-// The same with a bias, which is as softmax alone would have it.
+// The same with a bias, where each row is a plain softmax.
 template <class T>
 void weigh_biased(T* x, const Given& g, const T* bias) {
   const Index step = g.steps[3];
@@ -104,7 +105,7 @@ void weigh_biased(T* x, const Given& g, const T* bias) {
   }
 }
 
-// [tokens, keys] of one head.
+// Scores of one head: [tokens, keys].
 template <class T>
 const T* weights_of(const Given& g, Index b, Index h, const T* q, const T* k, std::vector<T>& p) {
   p.resize(g.tokens * g.keys);
@@ -116,8 +117,8 @@ const T* weights_of(const Given& g, Index b, Index h, const T* q, const T* k, st
   return p.data();
 }
 
-// f(workspace, b, h, to) for all heads on threads(); to[i] is where the head's columns of output i
-// begin, of which there are widths[i]. Outputs that are nullptr are nobody's.
+// Calls f(workspace, b, h, to) for all heads on threads(). to[i] is the start of the head's
+// widths[i] columns in output i; nullptr for unwanted outputs.
 template <class T, std::size_t N, class F>
 void write_heads(std::array<OutputRows<T>*, N> out, const std::array<Index, N>& widths,
                  const Given& g, F&& f) {
@@ -166,12 +167,12 @@ void write_heads(std::array<OutputRows<T>*, N> out, const std::array<Index, N>& 
   });
 }
 
-// Whether queries fill enough of a panel, and a bias has each key's number beside the other's.
+// Whether queries fill enough of a panel, and the keys of a bias are contiguous.
 bool is_for_panels(const Given& g) {
   return 2 * g.tokens >= panel_width && (!g.bias || g.steps[3] == 1);
 }
 
-// Of some sequences. Nothing of the size of tokens x keys is made.
+// Runs some sequences, without a matrix of tokens x keys.
 void attend_in_panels(const Given& g, Index first, Index count, float* y) {
   std::vector<std::uint8_t> seen(g.seen.empty() ? 0 : count * g.keys);
   for (std::size_t i = 0; i < seen.size(); ++i) seen[i] = g.seen_in(first)[i] != 0;
@@ -189,7 +190,7 @@ void attend_in_panels(const Given& g, Index first, Index count, float* y) {
   attention_product(a, rows(g.q), rows(g.k), rows(g.v),
                     {ActivationLayout::tokens, g.heads * g.v_width, count * g.tokens, y});
 }
-// All of them; an output that is not dense gets one at a time, with the same bits.
+// Runs all sequences; for an output that is not dense, one at a time, with the same bits.
 void attend_in_panels(const Given& g, OutputRows<float>& out) {
   if (float* y = out.in_place()) return attend_in_panels(g, 0, g.batch, y);
   std::vector<float> y(out.cols());
@@ -219,9 +220,8 @@ Outputs forward(const Call& call) {
   });
 }
 
-// With P the weights: dV = P^T dY, dP = dY V^T, dS = P * (dP - sum(P * dP)) by rows, dQ = dS K and
-// dK = dS^T Q, the latter two by the scale. dS itself, which is a bias's, goes to ds if it is
-// wanted: the scores of one head.
+// With weights P: dV = P^T dY, dP = dY V^T, dS = P * (dP - sum(P * dP)) by rows, dQ = scale dS K,
+// dK = scale dS^T Q. dS of one head, the gradient of a bias, is written to ds if wanted.
 template <class T>
 void head_gradient(const Given& g, const Dense& dy, Workspace<T>& w, Index b, Index h,
                    std::array<T*, 3> to, T* ds) {
@@ -280,7 +280,7 @@ Outputs backward(const Call& call) {
 
 void add_attention(Operators& all) {
   all.declare("attention", {SavedForBackward::inputs});
-  for (const std::size_t inputs : {3, 4}) {  // the mask, or the bias, is the fourth
+  for (const std::size_t inputs : {3, 4}) {  // the mask or bias is the fourth input
     add_streamed(all, "attention", std::vector<Name>(inputs, "dense"), 1, forward);
     add_streamed(all, "attention.grad", std::vector<Name>(inputs + 1, "dense"), inputs, backward);
   }

@@ -1,4 +1,4 @@
-// What implementations of attention share.
+// Checked calls of attention, for all its implementations.
 #pragma once
 #include <array>
 #include <cmath>
@@ -8,16 +8,16 @@
 
 namespace sten {
 
-// What attention and its gradient get, checked.
+// Operands and attributes of attention or its gradient.
 struct AttentionCall {
   const Dense &q, &k, &v;
   Index heads, batch = 0, tokens = 0, keys = 0;
-  Index width = 0, v_width = 0;  // of one head
+  Index width = 0, v_width = 0;  // per head
   double scale = 1;              // of the scores
   bool is_causal = false;
-  const Dense* mask = nullptr;   // [batch, keys], 0 for keys that are hidden
-  const Dense* bias = nullptr;   // is added to the scores; not beside a mask
-  std::array<Index, 4> steps{};  // in the bias: from sequence to sequence, head, token, key
+  const Dense* mask = nullptr;   // [batch, keys], 0 for masked keys
+  const Dense* bias = nullptr;   // added to the scores; excludes a mask
+  std::array<Index, 4> steps{};  // of the bias: for sequence, head, token, key
 
   AttentionCall(const char* op, const Call& call, std::size_t first)
       : q(call.in[first].as<Dense>()),

@@ -1,4 +1,4 @@
-// Operators whose outputs are computed line by line along an axis.
+// Operators that compute rows along an axis.
 #pragma once
 #include "libsten/ops/check.h"
 #include "libsten/ops/output.h"
@@ -6,7 +6,7 @@
 
 namespace sten {
 
-// The lines of a tensor [..., length, inner].
+// The rows of a tensor [..., length, inner] along its middle axis.
 struct AxisRows {
   Index length, inner = 1;
 
@@ -15,8 +15,9 @@ struct AxisRows {
   }
 };
 
-// f(const T* a, const T* b, T* to, Index length) for each line of a and b, which are of one shape,
-// on threads(). Lines that are not along the last axis are copied together before and apart after.
+// Calls f(const T* a, const T* b, T* to, Index length) for each row of a and b, which have the same
+// shape, on threads(). Rows along another axis than the last are gathered before, and scattered
+// after.
 template <class T, class F>
 Tensor write_rows(const OutFormat& format, const Dense& a, const Dense& b, Index axis, F f) {
   const T *pa = a.values.as<T>().data(), *pb = b.values.as<T>().data();

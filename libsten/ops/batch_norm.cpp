@@ -1,4 +1,5 @@
-// Normalisation of each channel, the last axis of x[..., C], over all others (Ioffe and Szegedy 2015).
+// Normalization of each channel (the last axis of x[..., C]) over all other axes (Ioffe and Szegedy
+// 2015).
 #include "libsten/ops/batch_norm.h"
 
 #include <algorithm>
@@ -11,12 +12,12 @@
 namespace sten {
 namespace {
 
-// Of each channel, over the rows; the variance is that of all there is, not of a sample.
+// Per channel, over the rows; the variance is biased.
 struct Moments {
   std::vector<double> mean, variance;
 };
 
-// y = a * x + b, or what is above 0 of it: of F32 by kernels, of F64 by the formula.
+// y = a * x + b, perhaps with a relu: F32 by kernels, F64 by the formula.
 template <class T>
 struct Scale {
   std::vector<T> a, b;
@@ -30,8 +31,8 @@ struct Scale {
   kernels::ChannelScale view() const { return {a.data(), b.data(), relu}; }
 };
 
-// Sums of two kinds for each channel, [2][n], in pieces of rows that do not depend on threads().
-// f(first row, rows, sums, other sums).
+// Two sums per channel, [2][n], in segments of rows that do not depend on threads(). f(first row,
+// rows, sums, other sums) adds a segment.
 template <class F>
 std::vector<double> sum_rows(Index rows, Index n, F f) {
   constexpr Index most = 64, least = 256;
@@ -48,8 +49,8 @@ std::vector<double> sum_rows(Index rows, Index n, F f) {
   return sums;
 }
 
-// The first row is taken from all: then channels far from 0 keep their digits, and one that does not
-// vary has the variance 0.
+// Subtracts the first row from all: channels far from 0 keep their digits, and constant ones have
+// variance 0.
 template <class T>
 Moments moments_of(const T* x, Index rows, Index n) {
   Moments m{std::vector<double>(n), std::vector<double>(n)};
@@ -67,7 +68,7 @@ Moments moments_of(const T* x, Index rows, Index n) {
   return m;
 }
 
-// Made at the first use and kept with x, which its gradient and batch-moments see too.
+// Computed at first use and cached with x, for its gradient and batch-moments.
 const Moments& moments_of(std::string_view op, const Tensor& x) {
   return *x.derived().get<Moments>([&] {
     const Dense& d = x.as<Dense>();
@@ -78,7 +79,7 @@ const Moments& moments_of(std::string_view op, const Tensor& x) {
   });
 }
 
-// In inference mean and variance are inputs.
+// In inference, mean and variance are inputs.
 struct BatchNorm : BatchNormCall {
   using BatchNormCall::BatchNormCall;
 
@@ -132,7 +133,7 @@ void scale_grad(const Scale<double>& s, const double* dy, const double* x, Index
     dx[i] = s.a[i % n] * s.gradient(dy[i], x[i], i % n) + by[i % n] * x[i] + more[i % n];
 }
 
-// Adds what fill(begin, end, T* to) computes of whole rows, a piece that stays in cache at a time.
+// Adds fill(begin, end, T* to), which computes whole rows, in segments that stay in cache.
 template <class T, class F>
 void add_rows(Values& sum, Index rows, Index n, F&& fill) {
   constexpr Index some = 4096;
@@ -181,7 +182,7 @@ Outputs normalise_grad(const Call& call) {
         add_gradients(s, from + first * n, x + first * n, count, n, mean.data(), sum, products);
       });
     if (call.wants(0)) {
-      // Through the mean and the variance: a * (g - mean(g) - (x - mean) * mean(g * (x - mean)) /
+      // Gradient through mean and variance: a * (g - mean(g) - (x - mean) * mean(g * (x - mean)) /
       // variance).
       for (Index c = 0; c < n && trains && b.rows > 0; ++c) {
         const auto rows = static_cast<double>(b.rows);

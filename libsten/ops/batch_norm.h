@@ -1,4 +1,4 @@
-// What implementations of batch norm share.
+// Checked calls of batch norm, for all its implementations.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace sten {
 
-// With the batch's own mean and variance, or in inference with those that are given.
+// Uses the batch's mean and variance, or in inference the given ones.
 template <bool trains>
 inline constexpr const char* batch_norm_name = trains ? "batch-norm-train" : "batch-norm";
 template <bool trains>
@@ -18,13 +18,13 @@ inline void check_channels(std::string_view op, const Shape& x) {
   if (x.size() < 2) fail_usage("{}: x is {}, not [..., channels]", op, to_string(x));
 }
 
-// What batch norm and its gradient get, checked.
+// Operands and attributes of batch norm or its gradient.
 struct BatchNormCall {
   const Dense& x;
   Index n, rows;
   double eps;
   bool relu;
-  std::vector<const Dense*> given;  // gamma, beta, and in inference mean and variance
+  std::vector<const Dense*> given;  // gamma, beta; in inference also mean and variance
 
   BatchNormCall(std::string_view op, bool trains, const Call& call, std::size_t first)
       : x(call.in[first].as<Dense>()) {
@@ -46,7 +46,7 @@ struct BatchNormCall {
   }
 };
 
-// Of batch-moments: what makes the variance of all values the one that is asked for.
+// Of batch-moments: the factor from the biased variance to the requested one.
 inline double variance_factor(const Call& call, const Dense& x) {
   call.attributes.check("batch-moments", {"sample"});
   check_channels("batch-moments", x.extents);

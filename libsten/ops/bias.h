@@ -1,4 +1,4 @@
-// The bias of products and convolutions: y[..., out] + b[out].
+// Bias of products and convolutions: y[..., out] + b[out].
 #pragma once
 #include "libsten/dispatch/operators.h"
 
@@ -8,8 +8,8 @@ namespace sten {
 template <class T>
 void add_bias(Index tokens, Index out, const T* b, T* y);
 
-// The gradient of b, the sum of dy[tokens, out] over tokens: in double, in pieces of tokens that do
-// not depend on threads().
+// The gradient of b: the sum of dy[tokens, out] over tokens, in double, in segments of tokens that
+// do not depend on threads().
 template <class T>
 Tensor bias_gradient(const OutFormat& format, Index tokens, Index out, const T* dy);
 

@@ -1,4 +1,4 @@
-// Elementwise operators of two tensors, repeated to one shape.
+// Binary operators, broadcast to one shape.
 #include <cmath>
 
 #include "libsten/ops/broadcast.h"
@@ -10,8 +10,8 @@
 namespace sten {
 namespace {
 
-// What a and b become, and of a gradient dy with them. F32 has a loop for each operator, which makes
-// the elements [begin, end); the others have a call for each element.
+// The result for a and b, and their gradients from dy. For F32, an operator has a loop over the
+// elements [begin, end); for other dtypes a function of one element.
 using BinaryLoop = void (*)(const Broadcast& repeated, Index begin, Index end, const float* dy,
                             const float* a, const float* b, float* to);
 template <class T>
@@ -26,7 +26,7 @@ struct BinaryRow {
   const char* name;
   SavedForBackward saves;
   BinaryKernel value;
-  BinaryKernel grads[2] = {};  // of a and b; without them these are dy itself
+  BinaryKernel grads[2] = {};  // of a and b; nullptr: dy itself
 };
 
 template <class F>
@@ -41,7 +41,7 @@ void each_grad(const Broadcast& repeated, Index begin, Index end, const float* d
   repeated.each_pair(begin, end, a, b,
                      [=](Index i, float x, float y) { to[i - begin] = G{}(dy[i], x, y); });
 }
-// Computed in C: integers that may overflow without a sign.
+// Computed in C: unsigned for integers that may overflow.
 template <class T, class C, class F>
 T one_value(T, T a, T b) {
   return static_cast<T>(F{}(static_cast<C>(a), static_cast<C>(b)));
@@ -56,7 +56,7 @@ constexpr BinaryKernel grad_kernel(G g) {
   return {each_grad<G>, g};
 }
 
-// f(a, b), and what a's and b's gradients are of (dy, a, b).
+// f(a, b), and the gradients of a and b from (dy, a, b).
 template <class I, class F>
 constexpr BinaryRow sum_row(const char* name, F f) {
   return {name, SavedForBackward::nothing, value_kernel<I>(f)};
@@ -66,7 +66,7 @@ constexpr BinaryRow binary_row(const char* name, F f, A a, B b) {
   return {name, SavedForBackward::inputs, value_kernel<I>(f), {grad_kernel(a), grad_kernel(b)}};
 }
 
-// Towards zero; the quotient that I64 has not wraps.
+// Rounds towards zero; overflow wraps.
 std::int64_t quotient(std::int64_t a, std::int64_t b) {
   if (b == 0) fail_usage("div: an integer of a is divided by 0");
   return b == -1 ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a)) : a / b;
@@ -76,7 +76,7 @@ T quotient(T a, T b) {
   return a / b;
 }
 
-// The lowest 64 bits; fractions are rounded towards zero.
+// The lowest 64 bits; fractions round towards zero.
 std::int64_t power(std::int64_t a, std::int64_t b) {
   if (b < 0 && a == 0) fail_usage("pow: an integer of a is 0, and its exponent {}", b);
   if (b < 0) return a == 1 || (a == -1 && b % 2 == 0) ? 1 : a == -1 ? -1 : 0;
@@ -85,7 +85,7 @@ std::int64_t power(std::int64_t a, std::int64_t b) {
     if (b % 2) y *= x;
   return static_cast<std::int64_t>(y);
 }
-// Without the function for squares, which are most, and their slopes.
+// Avoids pow() for squares and their gradients, the most common powers.
 template <std::floating_point T>
 T power(T a, T b) {
   return b == 2 ? a * a : b == 1 ? a : std::pow(a, b);
@@ -102,7 +102,7 @@ T product(T a, T b) {
 constexpr auto plus = [](auto a, auto b) { return a + b; };
 constexpr auto minus = [](auto a, auto b) { return a - b; };
 
-// NaN wins. Of equals each has half of the gradient.
+// NaN has precedence. Equal operands each get half of the gradient.
 template <class T>
 bool is_nan(T v) {
   return !std::integral<T> && std::isnan(static_cast<double>(v));
@@ -124,7 +124,7 @@ constexpr BinaryRow binary_rows[] = {
         "div", [](auto a, auto b) { return quotient(a, b); },
         [](auto dy, auto, auto b) { return dy / b; },
         [](auto dy, auto a, auto b) { return -dy * (a / b / b); }),
-    // The logarithm counts for nothing where a power of 0 is 0.
+    // The logarithm of 0 is ignored where the power is 0.
     binary_row<std::int64_t>(
         "pow", [](auto a, auto b) { return power(a, b); },
         [](auto dy, auto a, auto b) { return b == 0 ? b : dy * b * power(a, b - 1); },
@@ -139,7 +139,7 @@ constexpr BinaryRow binary_rows[] = {
     binary_row<std::int64_t>("max", most, if_more, if_less),
 };
 
-// What the kernel makes of a and b, repeated to `shape`.
+// Applies the kernel to a and b, broadcast to `shape`.
 template <class T>
 Tensor write_interleaved(const OutFormat& format, const Shape& shape, const BinaryKernel& kernel,
                          const T* dy, const Dense& a, const Dense& b) {
@@ -165,7 +165,7 @@ Tensor write_interleaved(const OutFormat& format, const Shape& shape, const Bina
     return write_elements<T>(format, shape, fill);
 }
 
-// Of both in one dtype, which is that of the result; an exponent may be of another.
+// Operands have one dtype, that of the result, except for exponents.
 Outputs binary_forward(const BinaryRow& row, const Call& call) {
   call.attributes.check(row.name, {});
   const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();
@@ -189,7 +189,7 @@ Outputs binary_forward(const BinaryRow& row, const Call& call) {
   });
 }
 
-// Of add and sub: dy, for the second operand of sub negative.
+// Gradient of add and sub: dy, negated for the second operand of sub.
 Outputs sum_grad(const std::string& op, bool is_sub, const Call& call) {
   const Dense& dy = call.in[0].as<Dense>();
   const Shape &a = input_shape(op, call, 0), &b = input_shape(op, call, 1);
@@ -221,7 +221,7 @@ Outputs sum_grad(const std::string& op, bool is_sub, const Call& call) {
   });
 }
 
-// Of the others, from what they kept.
+// Gradients of the other operators, from saved operands.
 Outputs binary_grad(const BinaryRow& row, const std::string& op, const Call& call) {
   const Dense &dy = call.in[0].as<Dense>(), &a = call.in[1].as<Dense>();
   Dense b = call.in[2].as<Dense>();
@@ -245,7 +245,7 @@ Outputs binary_grad(const BinaryRow& row, const std::string& op, const Call& cal
   });
 }
 
-// Of a sparse a, in its own layout, by one number: zeros stay.
+// A sparse a with a scalar, in a's layout: zeros are preserved.
 Outputs sparse_by_scalar(const BinaryRow& row, const Call& call) {
   call.attributes.check(row.name, {});
   const Tensor& a = call.in[0];

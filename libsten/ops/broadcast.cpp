@@ -6,7 +6,7 @@
 namespace sten {
 namespace {
 
-// The extent that is aligned with axis d of `rank`.
+// The extent aligned with axis d of `rank`.
 Index extent_at(const Shape& x, std::size_t rank, std::size_t d) {
   const std::size_t missing = rank - x.size();
   return d < missing ? 1 : x[d - missing];
@@ -38,7 +38,7 @@ Broadcast::Broadcast(const Shape& shape, const Shape& a, const Shape& b) {
     const Axis axis{extent, ea == 1 ? 0 : size_a, eb == 1 ? 0 : size_b};
     size_a *= ea;
     size_b *= eb;
-    // The one inside continues where this one's step leads.
+    // Merges with the next inner axis if both are contiguous in all operands.
     Axis* inner = axes_.empty() ? nullptr : &axes_.back();
     if (inner && axis.a == inner->a * inner->extent && axis.b == inner->b * inner->extent)
       inner->extent *= extent;

@@ -1,4 +1,4 @@
-// Two operands that are brought to one shape, as numpy does.
+// Broadcasting of two operands, as in NumPy.
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -7,25 +7,25 @@
 
 namespace sten {
 
-// Shapes are aligned at their last axes; where one has extent 1 or no axis, it is repeated.
-// Error (usage) where they do not fit.
+// The broadcast shape: shapes are aligned at their last axes, and missing or unit extents are
+// repeated. Error (usage) if other extents differ.
 Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b,
                       std::string_view a_name = "a", std::string_view b_name = "b");
 
-// Where elements of operands are, as runs along the last axis. Axes that all operands walk alike
-// are one.
+// Iterates over the elements of broadcast operands, in runs along the last axis. Axes that are
+// contiguous in all operands are merged.
 class Broadcast {
  public:
-  // a and b can be repeated to `shape`.
+  // a and b must be broadcastable to `shape`.
   Broadcast(const Shape& shape, const Shape& a, const Shape& b);
 
-  // f(i, count, ia, step_a, ib, step_b) for pieces of the elements [begin, end) of the output:
-  // element i + k is made of a's element ia + k * step_a and b's, for k below count. A step is 0 or
-  // 1.
+  // Calls f(i, count, ia, step_a, ib, step_b) for runs of the output elements [begin, end): element
+  // i + k uses elements ia + k * step_a of a and ib + k * step_b of b, for k < count. Steps are 0
+  // or 1.
   template <class F>
   void each_run(Index begin, Index end, F&& f) const;
-  // f(i, a's element, b's) for each of the elements [begin, end). F32 has loops that compilers
-  // vectorize.
+  // Calls f(i, index in a, index in b) for each element in [begin, end). For F32, in loops that
+  // compilers vectorize.
   template <class A, class B, class F>
   void each_pair(Index begin, Index end, const A* a, const B* b, F&& f) const;
 
@@ -33,7 +33,7 @@ class Broadcast {
   struct Axis {
     Index extent, a, b;  // strides of the operands
   };
-  std::vector<Axis> axes_;  // the first one outermost; at least one
+  std::vector<Axis> axes_;  // outermost first; at least one
 };
 
 template <class F>
@@ -84,8 +84,7 @@ void Broadcast::each_pair(Index begin, Index end, const A* a, const B* b, F&& f)
   });
 }
 
-// The gradient of an operand of that shape from that of its repetitions, which are added up; T is
-// their type.
+// Sums the gradient of a broadcast operand to the operand's shape. T: the type of the elements.
 template <class T>
 Tensor sum_to(const OutFormat& format, const Dense& repeated, const Shape& shape);
 extern template Tensor sum_to<float>(const OutFormat&, const Dense&, const Shape&);

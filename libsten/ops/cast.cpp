@@ -1,4 +1,4 @@
-// What changes no number: another dtype, and nothing at all.
+// Casts to another dtype, and the identity.
 #include "libsten/ops/check.h"
 #include "libsten/ops/elements.h"
 #include "libsten/ops/register.h"
@@ -8,7 +8,7 @@ namespace {
 
 bool has_same_layout(const Signature& s) { return s.out[0].is_none() || s.in[0] == s.out[0].tmp; }
 
-// In the layout that it has, of which the positions stay.
+// Casts in the tensor's layout, with the same positions.
 Tensor cast_to(std::string_view op, const Tensor& x, DType to) {
   if (!x.values()) fail_unsupported("{}: {} has no values of its own", op, x.layout());
   return x.dtype() == to ? x : x.with_values(as_dtype(op, *x.values(), to));
@@ -16,7 +16,7 @@ Tensor cast_to(std::string_view op, const Tensor& x, DType to) {
 
 DType wanted_dtype(const Call& call) {
   call.attributes.check("cast", {"to"});
-  const std::string name = call.attributes.word("to", "");  // its fallback does not stay
+  const std::string name = call.attributes.word("to", "");  // copied: the default is a temporary
   const std::optional<DType> to = dtype_from(name);
   if (!to) fail_usage("cast: the attribute 'to' has the unknown value '{}'", name);
   return *to;

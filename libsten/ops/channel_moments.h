@@ -1,11 +1,12 @@
-// Sums by channel that batch norms and group norms share: of F32 by the kernels, of F64 by the formula.
+// Sums per channel for batch norm and group norm: F32 by kernels, F64 by the formula.
 #pragma once
 #include "kernels/channels.h"
 #include "libsten/base/shape.h"
 
 namespace sten {
 
-// sums[c] += x[row][c] - shift[c], squares[c] += its square, over the rows of x [rows, n].
+// sums[c] += x[row][c] - shift[c], squares[c] += (x[row][c] - shift[c])^2, over the rows of x
+// [rows, n].
 inline void add_channel_moments(const float* x, Index rows, Index n, const float* shift,
                                 double* sums, double* squares) {
   kernels::channels().add_moments(x, rows, n, shift, sums, squares);

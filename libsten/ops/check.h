@@ -1,4 +1,4 @@
-// What operators check of their inputs before they compute.
+// Checks of operators' inputs.
 #pragma once
 #include <string_view>
 
@@ -6,20 +6,20 @@
 
 namespace sten {
 
-// From the front; a negative one counts from the end. Error (usage) where the shape has none such.
+// Converts a negative axis to one from the front. Error (usage) if the shape has no such axis.
 Index axis_of(std::string_view op, Index axis, const Shape& x);
-// Error (usage) unless both have one dtype: "add: a is F32 but b is F64".
+// Error (usage) unless both dtypes are equal: "add: a is F32 but b is F64".
 void check_dtypes(std::string_view op, std::string_view a_name, DType a, std::string_view b_name,
                   DType b);
-// Error (usage) unless they have one dtype and one shape: "mse: x is [2, 3] but y is [3]".
+// Error (usage) unless dtypes and shapes are equal: "mse: x is [2, 3] but y is [3]".
 void check_alike(std::string_view op, std::string_view a_name, const Dense& a,
                  std::string_view b_name, const Dense& b);
-// Of a gradient: the shape of the operator's input i. Error (usage) where the call gives none.
+// In a gradient: the shape of the operator's input i. Error (usage) if the call lacks it.
 const Shape& input_shape(std::string_view op, const Call& call, std::size_t i);
-// Error (usage) unless the gradient that an operator's gradient gets is of that shape.
+// Error (usage) unless a gradient's operand dy has this shape.
 void check_gradient(std::string_view op, const Dense& dy, const Shape& shape);
 
-// Whether all of an output is wanted, dense: then it may share the values of an input.
+// Whether an output is dense without a sparsifier, so that it may share the values of an input.
 bool is_plain(const OutFormat& f);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// Comparisons and logic, element by element: BOOL tensors, which have no gradient.
+// Elementwise comparisons and logic. Results are BOOL, without a gradient.
 #include <cmath>
 
 #include "libsten/ops/broadcast.h"
@@ -21,7 +21,7 @@ void each_truth(const Broadcast& repeated, Index begin, Index end, const T* a, c
 
 struct CompareRow {
   const char* name;
-  const char* swapped;  // the same of b and a
+  const char* swapped;  // the same for b and a
   ByType<TruthKernel> kernels;
 };
 template <class F>
@@ -29,7 +29,7 @@ constexpr CompareRow compare_row(const char* name, const char* swapped, F) {
   return {
       name, swapped, {each_truth<float, F>, each_truth<double, F>, each_truth<std::int64_t, F>}};
 }
-// NaN is neither equal to, nor less, nor more than anything.
+// NaN compares false with everything.
 constexpr CompareRow compare_rows[] = {
     compare_row("equal", nullptr, [](auto a, auto b) { return a == b; }),
     compare_row("less", "greater", [](auto a, auto b) { return a < b; }),
@@ -77,8 +77,7 @@ void add_compare(Operators& all, const CompareRow& row, const char* op, bool is_
   });
 }
 
-// A BOOL tensor of what f(v) says of each element, all floats; the tests that come with the call
-// are f = make(call).
+// A BOOL tensor of f(v) for each element v; f = make(call), whose tests are of floats.
 template <class Make>
 void add_float_test(Operators& all, const char* op, Make make) {
   all.add({op, {"dense"}, {{}}}, [op, make](const Call& call) -> Outputs {

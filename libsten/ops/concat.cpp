@@ -1,4 +1,4 @@
-// Tensors of any dtype, joined along an axis.
+// Concat: joins tensors of any dtype along an axis.
 #include "libsten/ops/check.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/strided_copy.h"
@@ -6,7 +6,7 @@
 namespace sten {
 namespace {
 
-// The shape of what is joined of such shapes.
+// The shape of the result.
 template <class Shapes>
 Shape joined(const char* op, const Shapes& shapes, Index axis) {
   Shape all = shapes[0];
@@ -23,7 +23,7 @@ Shape joined(const char* op, const Shapes& shapes, Index axis) {
   return all;
 }
 
-// The part of a tensor of that shape from index `at` of the axis on.
+// The part of a tensor from index `at` of the axis on.
 StridedView from_index(const Shape& shape, Index axis, Index at) {
   StridedView part = StridedView::of(shape);
   part.first = at * part.steps[axis];

@@ -1,4 +1,4 @@
-// Tensors made of numbers and of shapes.
+// Constants from scalars and shapes.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -12,8 +12,7 @@
 namespace sten {
 namespace {
 
-// Numbers from a start, with a step, before a limit: those of the F32, F64, I64 or I32 scalars that
-// come in.
+// Values from a start, by a step, before a limit, which are scalars of F32, F64, I64 or I32.
 Tensor range(const Call& call) {
   call.attributes.check("range", {});
   if (call.in.size() != 3)
@@ -34,7 +33,7 @@ Tensor range(const Call& call) {
     const Index n = std::max<Index>(0, static_cast<Index>(std::max(steps, -1.0)));
     Dense y{{n}, Values::uninitialized(call.in[0].dtype(), n)};
     T* to = y.values.mutate<T>().data();
-    // Integers in Sum, where a distance may be longer than T has numbers.
+    // Integers are unsigned in Sum, since a difference can overflow T.
     using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
     for (Index i = 0; i < n; ++i)
       to[i] =
@@ -46,8 +45,7 @@ Tensor range(const Call& call) {
   return with_real("range", call.in[0].dtype(), numbers);
 }
 
-// The shape is the first input; the second one, of one element of any dtype, the value. F32 zeros
-// without.
+// Inputs: the shape, and optionally the value, one element of any dtype. Default: an F32 zero.
 Tensor constant_of_shape(const Call& call) {
   constexpr const char* op = "constant-of-shape";
   call.attributes.check(op, {});
@@ -90,7 +88,7 @@ Outputs size(const Call& call) {
 void add_constants(Operators& all) {
   add_plain(all, "range", SavedForBackward::nothing, range);
   add_plain(all, "constant-of-shape", SavedForBackward::nothing, constant_of_shape);
-  // These read no values: any layout will do.
+  // These operators read no values, so any layout is supported.
   all.declare("shape", {SavedForBackward::nothing});
   all.add({"shape", {any::layout}, {{}}}, shape);
   all.declare("size", {SavedForBackward::nothing});

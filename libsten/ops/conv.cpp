@@ -1,4 +1,4 @@
-// Convolutions of channels-last activations, transposed ones, and their gradients.
+// Convolutions and transposed convolutions of channels-last activations, with gradients.
 #include "libsten/ops/conv.h"
 #include "kernels/reference/convolution.h"
 #include "libsten/ops/bias.h"
@@ -12,7 +12,7 @@ namespace {
 
 const Name same_pattern(SamePattern::name);
 
-// F64 is for checking: by the formula.
+// F64 is for checking and uses the formula.
 void convolve_any(const Convolution& c, const float* x, const Tensor& w, const float* b, float* y) {
   w.derived()
       .get<PackedWeightCache>([] { return PackedWeightCache(); })

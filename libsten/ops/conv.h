@@ -1,4 +1,4 @@
-// What the convolutions of all layouts share.
+// Checked calls of convolutions, for all weight layouts.
 #pragma once
 #include "libsten/linalg/convolution.h"
 #include "libsten/ops/check.h"
@@ -7,25 +7,25 @@
 
 namespace sten {
 
-// Of one call, checked. A transposed convolution takes y to x: it is the gradient of x in a
-// convolution with the same weight, and its own gradients are the other two.
+// Operands and attributes of a call. A transposed convolution maps y to x: it is the gradient of x
+// in a convolution with the same weight, and its gradients are the other two functions of that
+// convolution.
 struct ConvCall {
   Convolution c;
   Shape result;  // of the operator
   bool has_bias, has_residual;
 
-  // x, w and perhaps a bias are the call's inputs from `first` on; of conv-relu with residual=1 the
-  // last one is what is added to the result. Error (usage) where they, or the attributes, do not fit
-  // each other.
+  // x, w and an optional bias are the inputs from `first` on; with residual=1 of conv-relu, the
+  // last input is added to the result. Error (usage) if operands or attributes do not fit together.
   ConvCall(std::string_view op, bool transposed, const Call& call, std::size_t first);
 };
 
-// y of x [N, spatial..., C] and a sparse w, and what the epilogue makes of it. Unsupported, which is an
-// Error (usage), for layouts without products and for groups.
+// y of x [N, spatial..., C] and a sparse w, with an epilogue. Unsupported, an Error (usage), for
+// layouts without products, and for groups.
 void convolve_sparse(const Convolution& c, const float* x, const Tensor& w, float* y,
                      const Epilogue& epilogue);
 
-// An output that `fill(T* to)` computes as a whole.
+// An output that `fill(T* to)` computes at once.
 template <class T, class F>
 Tensor write_whole(const OutFormat& format, const Shape& shape, F&& fill) {
   OutputRows<T> out(format, shape);

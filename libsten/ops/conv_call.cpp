@@ -54,7 +54,7 @@ ConvCall::ConvCall(std::string_view op, bool transposed, const Call& call, std::
   const Attributes::List more =
       transposed ? list("output-padding", axes, 0, 0) : Attributes::List(axes);
   result = {c.batch};
-  // The last axes of three, so that the innermost loop has something to do.
+  // The spatial axes are the last of three, so that the innermost loop is long.
   for (std::size_t d = 0; d < axes; ++d) {
     const std::size_t to = 3 - axes + d;
     const Index kernel = weight[d + 2], size = from[d + 1];

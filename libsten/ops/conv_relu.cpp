@@ -1,4 +1,4 @@
-// A convolution, what is added to it, and a relu in one pass, for inference, without a gradient.
+// Convolution, residual and relu in one pass, for inference, without a gradient.
 #include "kernels/reference/convolution.h"
 #include "libsten/ops/conv.h"
 #include "libsten/ops/product_output.h"

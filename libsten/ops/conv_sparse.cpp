@@ -1,5 +1,5 @@
-// Convolutions whose weight is sparse: products of it, as the matrix [out, in * taps], with patches of
-// x. Of 1x1 and stride 1 x is its own patches.
+// Convolutions with a sparse weight: products of the matrix [out, in * taps] with patches of x. For
+// 1x1 kernels of stride 1, x is its patches.
 #include "libsten/layout/as_matrix.h"
 #include "libsten/linalg/convolution_product.h"
 #include "libsten/ops/bias.h"
@@ -20,7 +20,8 @@ void check_groups(const Convolution& c) {
     fail_unsupported("conv: not implemented for a sparse weight with {} groups", c.groups);
 }
 
-// Tiles of places, f(first of all images' places, count, patches [count, in * taps]).
+// Calls f(first output position of all images, count, patches [count, in * taps]) for tiles of
+// output positions.
 class Patches {
  public:
   explicit Patches(const Convolution& c)
@@ -31,7 +32,7 @@ class Patches {
         memory_(is_pointwise(c) ? 0 : std::min(at_once_, all_) * length_) {}
 
   Index length() const { return length_; }
-  // Of x, or to be written where it is nullptr.
+  // Patches of x; for nullptr, room that f writes.
   template <class F>
   void each(const float* x, F&& f) {
     for (Index begin = 0; begin < all_; begin += at_once_) {
@@ -40,7 +41,7 @@ class Patches {
       f(begin, count, memory_.data());
     }
   }
-  // Adds the patches of one image's places to its pixels.
+  // Adds the patches of output positions of one image to its pixels.
   void scatter(Index begin, Index count, float* dx) const {
     for (Index p = begin; p < begin + count; ++p)
       add_patch_by_channel(c_, memory_.data() + (p - begin) * length_, p % c_.output_positions(),
@@ -141,7 +142,7 @@ void convolve_sparse(const Convolution& c, const float* x, const Tensor& given, 
 
 void add_sparse_convolutions(Operators& all) {
   for (const Name layout : sparse_product_layouts()) {
-    if (layout == Name("masked")) continue;  // as dense, in conv.cpp
+    if (layout == Name("masked")) continue;  // like dense, in conv.cpp
     for (const bool has_bias : {false, true}) {
       std::vector<Name> in{"dense", layout};
       if (has_bias) in.emplace_back("dense");

@@ -1,6 +1,5 @@
-// Attention on a device: products of all heads at once, and what is done to their scores in between. As
-// on the CPU the gradient computes the weights again, so that nothing of the size of tokens x tokens is
-// kept from one to the other.
+// Attention on a device, by batched products of all heads. As on the CPU, the gradient computes the
+// weights again, so that no tensor of size tokens x tokens is saved.
 #include "libsten/ops/attention_call.h"
 #include "libsten/ops/device.h"
 #include "libsten/ops/device_rows.h"
@@ -42,13 +41,13 @@ void join_heads_on_device(const AttentionCall& g, const HeadsMoves& all) {
       [&](const RowFunctions& f, Stream stream) { f.merge_heads(all, g.batch, g.heads, stream); });
 }
 
-// A matrix [tokens, width] of each head, in a tensor [batch, tokens, heads * width]: where they lie if
-// they are all one step apart, else in a copy. Those of several tensors are copied at once.
+// A matrix [tokens, width] per head of a tensor [batch, tokens, heads * width]: in place if heads
+// have a common stride, otherwise in a copy. Several tensors are copied in one launch.
 struct HeadMatrices {
   Index batch, heads, tokens, width;
   bool is_copy;
   Index ld, step;
-  Dense x;  // what has them
+  Dense x;  // owner of the matrices
 
   HeadMatrices(const AttentionCall& g, Index tokens, Index width)
       : batch(g.batch),
@@ -58,7 +57,7 @@ struct HeadMatrices {
         is_copy(batch != 1 && heads != 1),
         ld(is_copy ? width : heads * width),
         step(batch == 1 && !is_copy ? width : tokens * width) {}
-  // Of an input, once the `moves` are made, to which it adds its own.
+  // Matrices of an input; adds a copy to `moves`, which the caller runs.
   HeadMatrices(const AttentionCall& g, const Dense& from, Index width, HeadsMoves& moves)
       : HeadMatrices(g, from.extents[1], width) {
     x = is_copy ? output_on_device({batch, heads, tokens, width}) : from;
@@ -66,7 +65,7 @@ struct HeadMatrices {
     moves.push_back({reinterpret_cast<const float*>(from.values.bytes().data()), tokens, width,
                      floats_of_output(x)});
   }
-  // To be written.
+  // Matrices of an uninitialized output.
   static HeadMatrices output(const AttentionCall& g, Index tokens, Index width) {
     HeadMatrices h(g, tokens, width);
     h.x = output_on_device(h.is_copy ? Shape{h.batch, h.heads, tokens, width} : h.joined());
@@ -82,7 +81,7 @@ struct HeadMatrices {
   Shape joined() const { return {batch, tokens, heads * width}; }
   const float* data() const { return reinterpret_cast<const float*>(x.values.bytes().data()); }
   float* to() { return floats_of_output(x); }
-  // Heads beside each other again, once the `moves` are made, to which it adds its own.
+  // The tensor with heads side by side; adds a copy to `moves`, which the caller runs.
   Dense result(HeadsMoves& moves) const {
     if (!is_copy) return x;
     Dense y = output_on_device(joined());
@@ -95,7 +94,7 @@ struct Factor {
   const HeadMatrices& x;
   bool is_transposed = false;
 };
-// C[m, n] = alpha op(A) op(B) of each head, summing over k.
+// C[m, n] = alpha op(A) op(B) for each head, with k as the inner extent.
 void multiply_heads(Factor a, Factor b, Index k, HeadMatrices& c, float alpha = 1) {
   GemmOperands g;
   g.m = c.tokens, g.n = c.width, g.k = k, g.batch = c.batch * c.heads;
@@ -137,8 +136,8 @@ Outputs attend_on_device(const Call& call) {
   return {std::move(result)};
 }
 
-// With P the weights: dV = P^T dY, dP = dY V^T, dS = P * (dP - sum(P * dP)) by rows, dQ = dS K and
-// dK = dS^T Q, the latter two by the scale. dS is a bias's.
+// With weights P: dV = P^T dY, dP = dY V^T, dS = P * (dP - sum(P * dP)) by rows, dQ = scale dS K,
+// dK = scale dS^T Q. dS is the gradient of a bias.
 Outputs attend_grad_on_device(const Call& call) {
   const char* op = "attention.grad";
   const DeviceAttention g(op, call, 1);
@@ -194,7 +193,7 @@ Outputs attend_grad_on_device(const Call& call) {
 }  // namespace
 
 void add_device_attention(Operators& all) {
-  for (const std::size_t inputs : {3, 4}) {  // the mask, or the bias, is the fourth
+  for (const std::size_t inputs : {3, 4}) {  // the mask or bias is the fourth input
     add_device_operator(all, "attention", inputs, attend_on_device);
     add_device_operator(all, "attention.grad", inputs + 1, attend_grad_on_device, inputs);
   }

@@ -11,8 +11,8 @@ using kernels::ChannelNorm;
 using kernels::RowFunctions;
 using kernels::Stream;
 
-// [2, channels] in F64, made at the first use and kept with x, which its gradient and batch-moments see
-// too.
+// [2, channels] in F64, computed at first use and cached with x, for its gradient and
+// batch-moments.
 struct DeviceMoments {
   Dense of;
 };

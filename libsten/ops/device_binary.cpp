@@ -1,4 +1,4 @@
-// Functions of two tensors on a device, comparisons and choices.
+// Binary operators, comparisons and where on a device.
 #include "libsten/ops/broadcast.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/device.h"
@@ -11,7 +11,7 @@ namespace {
 using kernels::ElementKind, kernels::MapAxes, kernels::BinaryFunction, kernels::BinaryTest;
 using kernels::cuda::Backend;
 
-// f(MapFunctions, the stream)
+// Calls f(MapFunctions, stream).
 template <class F>
 void on_maps(F&& f) {
   on_cuda([&](const Backend& backend, kernels::Stream stream) { f(backend.maps, stream); });
@@ -41,7 +41,7 @@ Outputs binary_on_device(const DeviceBinaryRow& row, const Call& call) {
   return {std::move(z)};
 }
 
-// Of add and sub.
+// Gradient of add and sub.
 Outputs sum_grad_on_device(const std::string& op, bool is_sub, const Call& call) {
   const Dense& dy = call.in[0].as<Dense>();
   const Shape &a = input_shape(op, call, 0), &b = input_shape(op, call, 1);
@@ -180,7 +180,7 @@ Outputs where_on_device(const Call& call) {
   return {std::move(z)};
 }
 
-// dy to what was chosen, 0 to the other.
+// The chosen operand gets dy, the other 0.
 Outputs where_grad_on_device(const Call& call) {
   constexpr const char* op = "where.grad";
   const Tensor &dy = call.in[0], &condition = call.in[1];

@@ -6,7 +6,7 @@ namespace sten {
 namespace {
 
 constexpr Index index_limit = Index{1} << 31;
-// Of columns at a time: 64 MB.
+// Limit of columns at a time: 64 MB.
 constexpr Index most_column_elements = Index{1} << 24;
 
 void check_column_indices(const Convolution& c) {

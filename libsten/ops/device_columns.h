@@ -1,20 +1,20 @@
-// Columns of a convolution on a device, some places at a time.
+// im2col on a device, for some output positions at a time.
 #pragma once
 #include "libsten/base/cuda.h"
 #include "libsten/ops/conv.h"
 
 namespace sten {
 
-// Unsupported where a device's windows do not have room for the numbers of c, which is kept. Of kernels
-// and strides of 1 x is its own columns.
+// Unsupported if the extents of c exceed the device's windows. For 1x1 kernels of stride 1, x is
+// its columns. c must outlive this object.
 class DeviceColumns {
  public:
-  // Columns by channel are for weights in their stored order; else see ColumnSegment.
+  // Columns by channel are for weights in their stored order; for others see ColumnSegment.
   explicit DeviceColumns(const Convolution& c, bool by_channel = false);
 
-  // Of a row.
+  // The length of a row.
   Index length() const { return c_.in * c_.taps(); }
-  // f(first row of all, how many, their columns) for pieces of x, one after the other.
+  // Calls f(first row, rows, their columns) for segments of x, in order.
   template <class F>
   void each(const float* x, F&& f) {
     if (is_x_) return whole(x, f);
@@ -23,7 +23,7 @@ class DeviceColumns {
       f(first_row(p), p.rows(), static_cast<const float*>(memory_));
     });
   }
-  // The gradient of x, of the columns that `f` writes.
+  // The gradient of x from the columns that `f` writes.
   template <class F>
   void sum(float* dx, F&& f) {
     if (is_x_) return whole(dx, f);
@@ -55,15 +55,15 @@ class DeviceColumns {
 
   const Convolution& c_;
   bool by_channel_, is_x_;
-  Index images_ = 1, output_positions_ = 1;  // at once: places of one image, or whole images
+  Index images_ = 1, output_positions_ = 1;  // at once: images, or positions in one image
   Values columns_;
   float* memory_ = nullptr;
 };
 
-// Weights w[out, in / groups, taps] as products with columns have them, [out, taps, in / groups], or
-// back.
+// Transposes weights w[out, in / groups, taps] to [out, taps, in / groups], the order of columns,
+// or back.
 void transpose_weights(const Convolution& c, bool back, const float* from, float* to);
-// Whether both are the same.
+// Whether both orders are the same.
 bool is_transposed_alike(const Convolution& c);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// Convolutions on a device: products with columns of x, some places at a time.
+// Convolutions on a device, by im2col for some output positions at a time.
 #include "libsten/layout/as_matrix.h"
 #include "libsten/ops/device_columns.h"
 #include "libsten/ops/device_product_output.h"
@@ -13,7 +13,7 @@ constexpr const char* conv_name = transposed ? "conv-transpose" : "conv";
 template <bool transposed>
 constexpr const char* conv_grad_name = transposed ? "conv-transpose.grad" : "conv.grad";
 
-// Weights as products with columns have them, kept with w.
+// Weights in the order of columns, cached with w.
 struct TransposedWeights {
   Values values;
 };
@@ -87,7 +87,7 @@ void convolve_data_on_device(const Convolution& c, const float* dy, const Tensor
   });
 }
 
-// The gradient of w[out, in / groups, kernel...], dense: the sum of pieces in their order.
+// The dense gradient of w[out, in / groups, kernel...]: the sum over segments in order.
 void convolve_weights_on_device(const Convolution& c, const float* x, const float* dy, float* dw) {
   const Index k = c.group_in() * c.taps(), all = c.out * k;
   if (c.batch == 0)

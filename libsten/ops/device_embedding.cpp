@@ -11,7 +11,7 @@ using kernels::RowFunctions;
 using kernels::RowIds;
 using kernels::Stream;
 
-// f(ids as kernels get them).
+// Calls f(ids in the form of kernels).
 void with_ids_on_device(const std::string& op, bool is_gather, const RowsCall& g, const Tensor& ids,
                         const std::function<void(const RowIds&)>& f) {
   RowIds r{integers_on_device(op, ids), g.ids.size(), g.outer, g.extent, g.n, is_gather, nullptr};
@@ -29,7 +29,7 @@ void with_ids_on_device(const std::string& op, bool is_gather, const RowsCall& g
       });
 }
 
-// Of elements of any dtype whose rows are whole words.
+// For any dtype whose rows are whole words.
 Outputs take_rows_on_device(bool is_gather, const Call& call) {
   const std::string op = is_gather ? "gather" : "embedding";
   const RowsCall g(op.c_str(), is_gather, call, 0);
@@ -63,7 +63,7 @@ Outputs take_rows_grad_on_device(bool is_gather, const Call& call) {
         f.sum_rows_by_id(from, r, adds, reinterpret_cast<float*>(v.mutate_bytes()), stream);
       });
     };
-    // Most rows of a large table have no gradient: where there is a sum, they are not touched.
+    // Most rows of a large table have no gradient: adds to the sum only the others.
     out[0] = call.add_to_sum(0, [&](Values& v) { write(v, true); });
     if (out[0]) return;
     Dense dx = output_on_device(g.table.extents);

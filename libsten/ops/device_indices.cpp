@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// What a tensor has been looked at for, kept with it.
+// The checks that a tensor passed, cached with it.
 class Looked {
  public:
   Looked() = default;
@@ -39,13 +39,13 @@ const Looked& looked_at(const Tensor& t) {
 struct CountedIndices {
   Tensor numbers;
   std::function<void(const Dense&)> check;
-  Values count;  // of bad ones, of these and of others
+  Values count;  // of invalid indices, here and in other checks
 };
 
-// Numbers whose count waits for a copy to the CPU.
+// Checks whose counts wait for a copy to the CPU.
 class InvalidIndices {
  public:
-  // Never destroyed, as what else there is of devices.
+  // Never destroyed, like other state of devices.
   static InvalidIndices& all() {
     static auto& one = *new InvalidIndices;
     return one;
@@ -68,7 +68,7 @@ class InvalidIndices {
   }
 
  private:
-  static constexpr std::size_t most = 256;  // tensors that are kept for this
+  static constexpr std::size_t most = 256;  // tensors kept alive for this
 
   void look() {
     std::vector<CountedIndices> waiting;
@@ -103,7 +103,7 @@ void counting_invalid_indices(const Tensor& numbers, const std::string& what,
   const Looked& looked = looked_at(numbers);
   if (looked.has(what)) return launch(nullptr);
   Values count = InvalidIndices::all().count(numbers.device());
-  // Shared, and yet written: by the device alone.
+  // Shared memory, but only the device writes to it.
   launch(reinterpret_cast<std::uint32_t*>(const_cast<std::byte*>(count.bytes().data())));
   looked.add(what);
   InvalidIndices::all().add({numbers, std::move(check), std::move(count)});

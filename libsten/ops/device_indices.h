@@ -1,7 +1,6 @@
-// Numbers of rows and of classes that are on a device. Kernels never follow one that is out of range:
-// they count it, and write NaN for what it names. Nobody waits for that count: it is looked at when
-// the next copy to the CPU has come, and that copy then throws what the operator on the CPU would have
-// thrown.
+// Index check on a device. Kernels never follow an index that is out of range: they count it, and
+// write NaN to the result. No thread waits for the count: it is read after the next copy to the
+// CPU, and that copy throws the error that the operator on the CPU would have thrown.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,9 +10,9 @@
 
 namespace sten {
 
-// launch(where the device counts bad ones among `numbers`); nullptr where these have been looked at
-// for the same `what`, such as the operator and the extent. check(numbers on the CPU) throws what is
-// wrong with them.
+// Calls launch(address of the device's count of invalid `numbers`), or launch(nullptr) if these
+// were checked before for the same `what` (operator and extent). check(numbers on the CPU) throws
+// the error.
 void counting_invalid_indices(const Tensor& numbers, const std::string& what,
                               std::function<void(const Dense& numbers)> check,
                               const std::function<void(std::uint32_t*)>& launch);

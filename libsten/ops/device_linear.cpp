@@ -1,4 +1,4 @@
-// Linear layers on a device: dense or masked x, w dense, masked, csr or nmg.
+// Linear layers on a device: x dense or masked, w dense, masked, csr or nmg.
 #include "libsten/product/device_linear.h"
 #include "libsten/ops/device_product_output.h"
 #include "libsten/ops/linear.h"

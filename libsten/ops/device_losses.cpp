@@ -17,7 +17,7 @@ const float* scalar_on_device(std::string_view op, const Tensor& dy, DType dtype
   return floats_on_device(op, dy);
 }
 
-// f(targets as kernels get them), of logits that are checked.
+// Calls f(targets in the form of kernels) for checked logits.
 void with_classes_on_device(const std::string& op, const Call& call, const Dense& logits,
                             const Tensor& targets,
                             const std::function<void(const RowClasses&)>& f) {
@@ -80,7 +80,7 @@ Outputs kl_divergence_on_device(const Call& call) {
   return {std::move(loss)};
 }
 
-// Gradients of the first two inputs, as they are wanted.
+// Gradients of the first two inputs, if wanted.
 struct TwoGradients {
   std::optional<Dense> out[2];
   float* to[2] = {};

@@ -1,4 +1,4 @@
-// Functions of each element on a device.
+// Elementwise functions on a device.
 #include <cmath>
 
 #include "libsten/ops/check.h"
@@ -62,7 +62,8 @@ constexpr MapRow map_rows[] = {
     {"shrink", MapFunction::shrink},
 };
 
-// Those of activation.cpp have one at most; elementwise.cpp has a table of the others'.
+// The parameters of a function: from the table in elementwise.cpp, or for functions of
+// activation.cpp at most one attribute.
 MapParameters map_parameters(const MapRow& row, const Attributes& attributes) {
   if (row.f == MapFunction::scale) {
     attributes.check(row.op, {"by"});
@@ -101,14 +102,14 @@ Outputs map_grad_on_device(const MapRow& row, const std::string& grad, const Cal
   return {std::move(dx)};
 }
 
-// Of the gradient the same elements fall.
+// Drops the same elements of the gradient.
 Outputs dropout_on_device(const Call& call) {
   const DropoutCall given(call, 1);
   Outputs out(call.formats.size());
   if (!call.wants(0)) return out;
   const float* x = floats_on_device("dropout", call.in[0]);
   const std::int64_t* draw = given.draw ? integers_on_device("dropout", call.in[1]) : nullptr;
-  // k / 2^53 is below p where k is below that.
+  // k / 2^53 < p if and only if k < p * 2^53.
   const auto dropped = static_cast<std::uint64_t>(std::ceil(given.p * 0x1p53));
   const auto by = static_cast<float>(given.scale());
   Dense y = output_on_device(call.in[0].shape());

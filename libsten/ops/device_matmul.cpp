@@ -1,5 +1,5 @@
-// c[..., m, n] = a[..., m, k] * b[..., k, n] on a device, of floats: dense in batches, and a factor
-// in csr or nmg that is one matrix for all of the other.
+// c[..., m, n] = a[..., m, k] * b[..., k, n] of F32 on a device: batched dense products; or one
+// factor in csr or nmg, a single matrix for all matrices of the other.
 #include "libsten/ops/device_product_output.h"
 #include "libsten/ops/matmul_extents.h"
 #include "libsten/ops/register.h"
@@ -10,12 +10,12 @@ namespace {
 
 using kernels::GemmOperands;
 
-// Where the matrices of a product are, by number.
+// Indices of the matrices of a product.
 struct MatrixViews {
   const std::vector<Index>&a, &b, &c;
 
-  // The end of the longest run from `first` on that is one launch: matrices are equally far apart,
-  // and no two of c are the same.
+  // The end of the longest run from `first` on that one launch can compute: matrices have a
+  // constant stride, and those of c are distinct.
   Index end_of_run(Index first) const {
     const Index count = std::ssize(c);
     Index end = first + 1;
@@ -28,8 +28,8 @@ struct MatrixViews {
   static Index step(const std::vector<Index>& at, Index i) { return at[i + 1] - at[i]; }
 };
 
-// All products of a batch, by the operands of one, in a launch for each run. Where it adds, or one of the
-// `all` matrices of c comes again, the product is added to it.
+// Runs all products of a batch, one launch per run; `one`: the operands of one product. Accumulates
+// if requested, or if a matrix of c occurs again.
 void multiply_batch(const GemmOperands& one, const MatrixViews& of, Index all, bool all_add) {
   const Index a_size = one.m * one.k, b_size = one.k * one.n, c_size = one.m * one.n;
   std::vector<bool> is_written(all, all_add);
@@ -81,7 +81,7 @@ Outputs matmul_on_device(const Call& call) {
   return {std::move(c)};
 }
 
-// dA = dC B^T or dB = A^T dC, as factor_gradient() of the CPU.
+// dA = dC B^T or dB = A^T dC, as factor_gradient() on the CPU.
 void factor_gradient_on_device(const Matmul& mm, const Shape& shape, bool of_a, const float* dc,
                                const float* other, float* to, bool adds) {
   const Index elements = size_of(shape);
@@ -174,7 +174,7 @@ Outputs sparse_left_grad_on_device(const Call& call) {
   const float* g = elements_on_device("matmul.grad", dc);
   const float* right = elements_on_device("matmul.grad", b);
   Outputs grads(2);
-  // First: what a device lacks for it leaves the sum of the other one alone.
+  // First, so that Unsupported leaves the sum of the other gradient unchanged.
   if (call.wants(1)) {
     Dense db = output_on_device(b.shape());
     float* to = floats_of_output(db);

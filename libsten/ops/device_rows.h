@@ -1,4 +1,4 @@
-// Operators on a device that work row by row, by subject.
+// Row-wise device operators, by family.
 #pragma once
 #include "libsten/base/cuda.h"
 
@@ -13,7 +13,7 @@ void add_device_attention(Operators& all);
 void add_device_batch_norm(Operators& all);  // batch-norm, batch-norm-train, batch-moments
 void add_device_pools(Operators& all);
 
-// f(the device's functions, stream).
+// Calls f(the device's functions, stream).
 template <class F>
 void with_rows_on_device(F&& f) {
   on_cuda([&](const kernels::cuda::Backend& b, kernels::Stream stream) { f(b.rows, stream); });

@@ -1,4 +1,4 @@
-// Softmax, its logarithm, and layer norm on a device.
+// Softmax, log-softmax and layer norm on a device.
 #include "libsten/ops/check.h"
 #include "libsten/ops/device.h"
 #include "libsten/ops/device_rows.h"
@@ -10,7 +10,7 @@ namespace {
 using kernels::RowFunctions;
 using kernels::Stream;
 
-// Along the attribute "axis".
+// Rows along the attribute "axis".
 kernels::StridedRows softmax_rows_on_device(const std::string& op, const Call& call,
                                             const Dense& x) {
   call.attributes.check(op, {"axis"});

@@ -16,7 +16,7 @@ Outputs sums_on_device(const Call& call) {
   return {sum_on_device(op, x, x.extents, r.over, std::move(r.result), is_mean ? r.count : 1)};
 }
 
-// dy is repeated along what was summed.
+// dy is broadcast along the summed axes.
 template <bool is_mean>
 Outputs sums_grad_on_device(const Call& call) {
   constexpr const char* op = is_mean ? "mean.grad" : "sum.grad";

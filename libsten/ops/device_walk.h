@@ -1,4 +1,4 @@
-// Walks over tensors of a device (kernels/block/map_functions.h).
+// Iteration over strided tensors on a device (kernels/block/map_functions.h).
 #pragma once
 #include <initializer_list>
 #include <string_view>
@@ -8,22 +8,22 @@
 
 namespace sten {
 
-// Along these extents, with the steps of up to three operands; axes that all of them walk alike are
-// one. Unsupported where more are left than a device walks.
+// Axes of these extents with the strides of up to three operands; axes that are contiguous in all
+// operands are merged. Unsupported if more remain than the device supports.
 kernels::MapAxes map_axes_on_device(std::string_view op, const Shape& extents,
                                     std::initializer_list<std::vector<Index>> steps);
-// Steps of a tensor of the shape x that is repeated to `shape`.
+// Strides of a tensor of shape x that is broadcast to `shape`.
 std::vector<Index> broadcast_strides(const Shape& x, const Shape& shape);
 
-// strided_copy() of values that are on a device.
+// strided_copy() for values on a device.
 void strided_copy_on_device(const Shape& extents, const Values& x, const StridedView& from,
                             Values& y, const StridedView& to);
 
-// x's sums over the axes of `extents` that are true in `over`, each divided by count, as a tensor of
-// that shape. Of F32: Unsupported for others.
+// Sums x over the axes of `extents` that are true in `over`, divided by count, as a tensor of
+// `shape`. F32; Unsupported for others.
 Dense sum_on_device(std::string_view op, const Dense& x, const Shape& extents,
                     const std::vector<bool>& over, Shape shape, double count = 1);
-// The gradient of an operand of that shape from that of its repetitions, which are added up.
+// Sums the gradient of a broadcast operand to the operand's shape.
 Dense sum_to_on_device(std::string_view op, const Dense& repeated, const Shape& shape);
 
 }  // namespace sten

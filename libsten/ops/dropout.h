@@ -1,4 +1,4 @@
-// What a call of dropout says, or one of its gradient.
+// Checked calls of dropout and of its gradient.
 #pragma once
 #include "libsten/dispatch/operators.h"
 
@@ -7,12 +7,12 @@ namespace sten {
 struct DropoutCall {
   double p = 0;
   std::uint64_t seed = 0;
-  // Input `first`, one I64, if it is there: the stream of random numbers is then that of both.
+  // Input `first`, a single I64, if present: selects, with the seed, the stream of random numbers.
   const Dense* draw = nullptr;
 
-  // Error (usage) where one of them is not what it has to be.
+  // Error (usage) for invalid attributes or a wrong draw.
   DropoutCall(const Call& call, std::size_t first);
-  // What is left becomes so many times as much; all is dropped where p is 1.
+  // The factor of kept elements; 0 for p = 1, where all are dropped.
   double scale() const { return p < 1 ? 1 / (1 - p) : 0; }
 };
 

@@ -1,5 +1,5 @@
-// Sums of products of tensors whose axes have names: "bij,bjk->bik". Two operands after the other,
-// from the left, become one by a matrix product.
+// Sums of products over named axes: "bij,bjk->bik". Operands are combined from the left, two at a
+// time, by matrix products.
 #include <algorithm>
 #include <map>
 
@@ -13,14 +13,14 @@
 namespace sten {
 namespace {
 
-// A letter; or, for the axis of "..." that is n before its last one, axis_label + n.
+// A letter; or axis_label + n for the n-th last axis of "...".
 using Label = int;
 using Labels = std::vector<Label>;
 constexpr Label axis_label = 256;
 
 bool has(const Labels& all, Label l) { return std::ranges::count(all, l) > 0; }
 
-// "ab...c" of a tensor with so many axes of "...".
+// Labels of "ab...c" for a tensor with so many axes of "...".
 Labels labels_of(const char* op, const std::string& equation, const std::string& text, Index open) {
   Labels all;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -39,18 +39,17 @@ Labels labels_of(const char* op, const std::string& equation, const std::string&
   return all;
 }
 
-// A tensor whose axes have names of their own.
+// A tensor with distinct labels.
 struct Named {
   Dense x;
   Labels labels;
 };
 
-// How an operand is read: its diagonals where it has a name twice, and without axes that are repeated
-// to the extent that others have.
+// How an operand is read: as diagonals for repeated labels, and without axes that are broadcast.
 struct Reading {
   Labels labels;
   Shape extents;
-  StridedView offsets;  // in the operand
+  StridedView offsets;  // offsets in the operand
 };
 
 struct Equation {
@@ -73,7 +72,7 @@ struct Equation {
       fail_usage("{}: the equation '{}' takes {} operands, got {}", op, text, parts.size(),
                  call.in.size() - first);
     std::vector<Labels> names;
-    Index widest = 0;  // axes that "..." stands for
+    Index widest = 0;  // number of axes of "..."
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const Shape& shape = call.in[first + i].as<Dense>().extents;
       const Index letters = std::ranges::count_if(parts[i], [](char c) { return c != '.'; });
@@ -140,7 +139,7 @@ Named read(const Dense& x, const Reading& r) {
   return {std::move(y), r.labels};
 }
 
-// Summed over the axes whose names nobody needs.
+// Sums over labels that are not needed.
 template <class F>
 Named summed(Named a, F&& is_needed) {
   Attributes::List axes;
@@ -154,7 +153,7 @@ Named summed(Named a, F&& is_needed) {
   return {sum(Tensor(a.x), axes).to_dense(), std::move(rest)};
 }
 
-// Groups of axes, in their order, each as one: a's elements as a matrix, or a stack of some.
+// Merges groups of axes in order, so that a becomes a matrix or a batch of matrices.
 Tensor grouped(const Named& a, std::initializer_list<const Labels*> groups) {
   std::vector<Index> axes;
   Shape shape;
@@ -185,7 +184,7 @@ Named product(Named a, Named b, const Equation& e, F&& is_needed) {
   return {Dense{shape, *c.values()}, std::move(labels)};
 }
 
-// The sum of the products, with those axes; what no operand has is repeated.
+// The sum of products with the labels of the result, broadcast along labels that no operand has.
 Dense contract(const std::vector<Named>& in, const Equation& e, const Labels& out) {
   Named all = in[0];
   for (std::size_t i = 1; i < in.size(); ++i)
@@ -221,7 +220,8 @@ Outputs einsum(const Call& call) {
   return {contract(in, e, e.out)};
 }
 
-// An operand's is the sum of the products of dy and the other operands, with that one's axes.
+// The gradient of an operand is the sum of products of dy and the other operands, with the
+// operand's labels.
 Outputs einsum_grad(const Call& call) {
   check_operands("einsum.grad", call);
   const Equation e("einsum.grad", call, 1);

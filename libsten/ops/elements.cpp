@@ -12,7 +12,7 @@
 namespace sten {
 namespace {
 
-// What has no arithmetic of its own, as it is stored.
+// Stored type of dtypes without arithmetic.
 struct Truth {
   std::uint8_t byte;
 };
@@ -23,7 +23,7 @@ struct BF16 {
   std::uint16_t bits;
 };
 
-// f(T{}) of the type that elements have.
+// Calls f(T{}) with the type of elements.
 template <class F>
 void with_element(std::string_view op, DType dtype, F&& f) {
   switch (dtype) {
@@ -58,7 +58,7 @@ void with_element(std::string_view op, DType dtype, F&& f) {
   }
 }
 
-// Every element is exactly one of double, std::int64_t and std::uint64_t.
+// double, std::int64_t and std::uint64_t together hold every element exactly.
 double widened(float v) { return v; }
 double widened(double v) { return v; }
 double widened(F16 v) { return kernels::decode_f16_bits(v.bits); }
@@ -73,7 +73,7 @@ std::uint64_t widened(T v) {
   return v;
 }
 
-// A float of 16 bits, so many of which are its exponent.
+// A 16-bit float with so many exponent bits.
 template <int exponent_bits>
 std::uint16_t rounded_to_16_bits(double v) {
   constexpr int fraction_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
@@ -81,14 +81,14 @@ std::uint16_t rounded_to_16_bits(double v) {
   const int sign = std::signbit(v) ? 0x8000 : 0;
   if (std::isnan(v)) return static_cast<std::uint16_t>(sign | infinity | 1 << (fraction_bits - 1));
   if (std::isinf(v)) return static_cast<std::uint16_t>(sign | infinity);
-  // |v| = units * 2^(exponent - fraction_bits); the leading bit of units counts as an exponent.
+  // |v| = units * 2^(exponent - fraction_bits); the leading bit of units is implicit.
   const int exponent = v == 0 ? 1 - bias : std::max(std::ilogb(v), 1 - bias);
   const double units = std::nearbyint(std::ldexp(std::abs(v), fraction_bits - exponent));
   const int bits = static_cast<int>(units) + (exponent + bias - 1) * (1 << fraction_bits);
   return static_cast<std::uint16_t>(sign | std::min(bits, infinity));
 }
 
-// Towards zero.
+// Rounds towards zero.
 template <class T>
 T truncated(double v) {
   constexpr double end = 9223372036854775808.0;  // 2^63

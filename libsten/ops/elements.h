@@ -1,4 +1,4 @@
-// Elements of any dtype, and which dtype operators compute with them in.
+// Conversion of elements between dtypes, and the dtype of computation.
 #pragma once
 #include <string_view>
 
@@ -7,17 +7,18 @@
 
 namespace sten {
 
-// BOOL, integers of 8 to 64 bits, F16, BF16, F32 and F64 as one another: Error (usage) for other
-// dtypes. A number becomes the nearest float, of two the even one. A float becomes an integer
-// towards zero, within 64 bits, and NaN becomes 0; of an integer the lowest bits stay. BOOL is
-// whether a number is not 0. Of the same dtype it is x itself.
+// Casts between BOOL, integers of 8 to 64 bits, F16, BF16, F32 and F64. Error (usage) for other
+// dtypes. Floats round to nearest even; a float becomes an integer towards zero, saturated to 64
+// bits, and NaN becomes 0; integers keep their lowest bits. BOOL tells whether a number is nonzero.
+// Returns x itself for its own dtype.
 Values as_dtype(std::string_view op, const Values& x, DType to);
 
-// F32, of F16 and BF16 too; F64; I64, of other integers and BOOL too. Error (usage) for others.
+// The dtype of computation: F32 for F16, BF16 and F32; F64; I64 for integers and BOOL. Error
+// (usage) for others.
 DType computed_in(std::string_view op, DType dtype);
-// x in a dtype that computed_in() gives. Error (usage) for U64 elements that I64 has not.
+// Casts x to a dtype of computed_in(). Error (usage) for U64 values that exceed I64.
 Dense to_compute(std::string_view op, const Dense& x, DType in);
-// f(T{}) of such a dtype.
+// Calls f(T{}) for such a dtype.
 template <class F>
 decltype(auto) with_computed(DType in, F&& f) {
   if (in == DType::I64) return f(std::int64_t{});
@@ -25,7 +26,7 @@ decltype(auto) with_computed(DType in, F&& f) {
   return f(float{});
 }
 
-// What a table of operators has for each of these types: K<T> of T.
+// A table's entry for each of these types: K<T> for T.
 template <template <class> class K>
 struct ByType {
   K<float> f32;
@@ -43,8 +44,8 @@ struct ByType {
   }
 };
 
-// A dense tensor whose elements `fill(begin, end, T* to)` computes on threads(); T is any type of
-// the dtype's width. See write_elements() for floats in other formats.
+// A dense tensor whose elements `fill(begin, end, T* to)` computes on threads(). T: a type of the
+// dtype's width. For floats in other formats see write_elements().
 template <class T, class F>
 Dense dense_elements(DType dtype, Shape shape, F&& fill) {
   const Index n = size_of(shape);

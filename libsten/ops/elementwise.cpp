@@ -1,4 +1,4 @@
-// Functions of each element, in a table: what ONNX calls so, with its names of attributes.
+// Elementwise functions of ONNX, in a table, with ONNX's names of attributes.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -11,7 +11,7 @@
 namespace sten {
 namespace {
 
-// Up to two numbers that a function takes.
+// Up to two parameters of a function.
 template <class T>
 struct Parameters {
   T a, b;
@@ -24,7 +24,7 @@ struct ScalarAttribute {
 template <class T>
 struct UnaryKernel {
   void (*f)(Parameters<T> p, const T* x, Index n, T* y) = nullptr;
-  // kept is x or y, by what the operator keeps.
+  // saved: x or y, whichever the operator saves for backward.
   void (*g)(Parameters<T> p, const T* dy, const T* saved, Index n, T* dx) = nullptr;
 };
 
@@ -56,14 +56,14 @@ constexpr UnaryRow row(const char* name, SavedForBackward saves, bool zero_to_ze
           a,
           b};
 }
-// One of integers too, which wrap.
+// Also for integers, which wrap.
 template <class F, class G>
 constexpr UnaryRow scalar_row(const char* name, SavedForBackward saves, F f, G g) {
   UnaryRow r = row(name, saves, true, f, g);
   r.kernels.i64.f = each_f<std::int64_t, F>;
   return r;
 }
-// Of steps, whose gradient is 0.
+// A step function, with gradient 0.
 template <class F>
 constexpr UnaryRow step_row(const char* name, F f) {
   return row(name, SavedForBackward::nothing, true, f,
@@ -261,7 +261,7 @@ Parameters<T> numbers_of(const UnaryRow& row, const Attributes& given) {
           static_cast<T>(given.number(row.b.name, row.b.fallback))};
 }
 
-// Dense to dense, of every dtype that the row computes in.
+// Dense to dense, for the dtypes of the row.
 Outputs run_row(const UnaryRow& row, const Call& call) {
   const Dense& given = call.in[0].as<Dense>();
   const DType in = computed_in(row.name, given.dtype());

@@ -1,8 +1,8 @@
-// Operators of elements beside those of operators.h, as ONNX (opset 21) has them. Operands are
-// repeated as numpy does. Gradients are those of F32 and F64; where a function has a step, they are 0.
+// Elementwise operators of ONNX (opset 21) besides those of operators.h. Operands are broadcast as
+// in NumPy. Gradients are supported for F32 and F64, and are 0 at steps.
 //
-// F16 and BF16 are computed in F32, and integers, where they are said to do, in I64: the
-// lowest bits stay.
+// F16 and BF16 are computed in F32. Where integers are supported, they are computed in I64 and keep
+// their lowest bits.
 #pragma once
 #include <limits>
 
@@ -10,20 +10,20 @@
 
 namespace sten {
 
-// Of integers too: div towards zero, and by 0 an error; pow by a negative exponent is 0, 1 or -1. As
-// all binary operators, but pow, they want one dtype.
+// Also for integers: div rounds towards zero, and division by 0 is an error; pow with a negative
+// exponent is 0, 1 or -1. Operands of binary operators have one dtype, except for pow.
 template <Operand T>
 T div(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::dense()) {
   static const Name op("div");
   return ops_detail::call(op, {a, b}, {}, f);
 }
-// An exponent of any dtype; the result has that of a.
+// The exponent has any dtype; the result has the dtype of a.
 template <Operand T>
 T pow(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::dense()) {
   static const Name op("pow");
   return ops_detail::call(op, {a, b}, {}, f);
 }
-// NaN where either is; of equals each has half of the gradient.
+// NaN if either operand is NaN; equal operands each get half of the gradient.
 template <Operand T>
 T min(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::dense()) {
   static const Name op("min");
@@ -35,8 +35,7 @@ T max(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::
   return ops_detail::call(op, {a, b}, {}, f);
 }
 
-// Of integers too.
-// |x|.
+// |x|; also for integers.
 template <Operand T>
 T abs(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("abs");
@@ -48,26 +47,26 @@ T neg(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("neg");
   return ops_detail::call(op, {x}, {}, f);
 }
-// 1, 0 or -1; NaN stays.
+// 1, 0 or -1; NaN for NaN.
 template <Operand T>
 T sign(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("sign");
   return ops_detail::call(op, {x}, {}, f);
 }
 
-// The integer at x or next below.
+// The largest integer that is at most x.
 template <Operand T>
 T floor(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("floor");
   return ops_detail::call(op, {x}, {}, f);
 }
-// The integer at x or next above.
+// The smallest integer that is at least x.
 template <Operand T>
 T ceil(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("ceil");
   return ops_detail::call(op, {x}, {}, f);
 }
-// The nearest integer; of two the even one.
+// The nearest integer, with ties to even.
 template <Operand T>
 T round(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("round");
@@ -106,32 +105,32 @@ T softplus(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("softplus");
   return ops_detail::call(op, {x}, {}, f);
 }
-// x where it is not below 0, else alpha (e^x - 1).
+// x if x >= 0, else alpha (e^x - 1).
 template <Operand T>
 T elu(const T& x, double alpha = 1, const Formats& f = Formats::dense()) {
   static const Name op("elu");
   return ops_detail::call(op, {x}, Attributes().set("alpha", alpha), f);
 }
-// x where it is not below 0, else alpha x.
+// x if x >= 0, else alpha x.
 template <Operand T>
 T leaky_relu(const T& x, double alpha = 0.01, const Formats& f = Formats::dense()) {
   static const Name op("leaky-relu");
   return ops_detail::call(op, {x}, Attributes().set("alpha", alpha), f);
 }
-// alpha x + beta, within 0 and 1.
+// alpha x + beta, clamped to [0, 1].
 template <Operand T>
 T hard_sigmoid(const T& x, double alpha = 0.2, double beta = 0.5,
                const Formats& f = Formats::dense()) {
   static const Name op("hard-sigmoid");
   return ops_detail::call(op, {x}, Attributes().set("alpha", alpha).set("beta", beta), f);
 }
-// x times x / 6 + 1/2, the latter within 0 and 1.
+// x * (x / 6 + 1/2 clamped to [0, 1]).
 template <Operand T>
 T hard_swish(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("hard-swish");
   return ops_detail::call(op, {x}, {}, f);
 }
-// x within 0 and 6; its gradient is 0 at either end.
+// x clamped to [0, 6]; the gradient is 0 at both ends.
 template <Operand T>
 T relu6(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("relu6");
@@ -143,7 +142,7 @@ T silu(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("silu");
   return ops_detail::call(op, {x}, {}, f);
 }
-// max(x, low), and of that min(, high); NaN stays. For bounds that are tensors take min() and max().
+// min(max(x, low), high); NaN passes through. For tensors as bounds use min() and max().
 template <Operand T>
 T clip(const T& x, double low = -std::numeric_limits<double>::infinity(),
        double high = std::numeric_limits<double>::infinity(), const Formats& f = Formats::dense()) {
@@ -151,7 +150,7 @@ T clip(const T& x, double low = -std::numeric_limits<double>::infinity(),
   return ops_detail::call(op, {x}, Attributes().set("min", low).set("max", high), f);
 }
 
-// BOOL tensors, of all dtypes; NaN compares as in C. They are constants to a tape.
+// BOOL results for all dtypes; NaN compares as in C. Constants on a tape.
 template <Operand T>
 T equal(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::dense()) {
   static const Name op("equal");
@@ -179,7 +178,7 @@ T greater_or_equal(const T& a, const std::type_identity_t<T>& b,
   return ops_detail::call(op, {a, b}, {}, f);
 }
 
-// Of BOOL tensors; as operators they are named "and", "or", "xor" and "not".
+// For BOOL tensors. The operators are named "and", "or", "xor" and "not".
 template <Operand T>
 T logical_and(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::dense()) {
   static const Name op("and");
@@ -201,7 +200,7 @@ T logical_not(const T& x, const Formats& f = Formats::dense()) {
   return ops_detail::call(op, {x}, {}, f);
 }
 
-// x where the BOOL condition is true, else y; of any dtype.
+// x if the BOOL condition is true, else y; for any dtype.
 template <Operand T>
 T where(const T& condition, const std::type_identity_t<T>& x, const std::type_identity_t<T>& y,
         const Formats& f = Formats::dense()) {
@@ -209,9 +208,9 @@ T where(const T& condition, const std::type_identity_t<T>& x, const std::type_id
   return ops_detail::call(op, {condition, x, y}, {}, f);
 }
 
-// BOOL, integers and floats of at least 16 bits as one another: floats to the nearest one, of two
-// the even one; to integers towards zero, and then the lowest bits; to BOOL whether x is not 0. A
-// sparse x in a format of its layout keeps its positions.
+// Casts between BOOL, integers, and floats of at least 16 bits. Floats round to nearest even;
+// integers round towards zero and keep their lowest bits; BOOL tells whether x is nonzero. A sparse
+// x in a format of its layout keeps its positions.
 template <Operand T>
 T cast(const T& x, DType to, const Formats& f = Formats::dense()) {
   static const Name op("cast");

@@ -44,12 +44,12 @@ std::vector<Index> named_rows(std::string_view op, bool is_gather, const Shape& 
 namespace {
 
 struct Given : RowsCall {
-  std::vector<Index> rows;  // at the axis, for each id
+  std::vector<Index> rows;  // per id, at the axis
 
   Given(const char* op, bool is_gather, const Call& call, std::size_t first)
       : RowsCall(op, is_gather, call, first),
         rows(named_rows(op, is_gather, table.extents, axis, ids)) {}
-  // Of the output's row i, among those of the table.
+  // The row of the table for row i of the output.
   Index source(Index i) const {
     const Index count = std::ssize(rows);
     return outer == 1 ? rows[i] : i / count * extent + rows[i % count];
@@ -57,7 +57,7 @@ struct Given : RowsCall {
   Index all_rows() const { return outer * extent; }
 };
 
-// Elements of any dtype, dense.
+// Gathers rows of dense elements of any dtype.
 Tensor moved(const Given& g) {
   Dense y{g.shape, Values::uninitialized(g.table.dtype(), size_of(g.shape))};
   if (y.size() == 0) return y;
@@ -86,9 +86,9 @@ Outputs forward(bool is_gather, const Call& call) {
   });
 }
 
-// The rows of the output that each row of the table is in, in their order.
+// For each row of the table, the rows of the output that use it, in order.
 struct Uses {
-  std::vector<Index> first, offsets;  // of row r: offsets[first[r]] and those before the next row's
+  std::vector<Index> first, offsets;  // row r: offsets[first[r]] up to offsets[first[r + 1]]
 
   explicit Uses(const Given& g) : first(g.all_rows() + 1), offsets(g.outer * std::ssize(g.rows)) {
     const Index n = std::ssize(offsets);
@@ -100,7 +100,7 @@ struct Uses {
   Index count(Index row) const { return first[row + 1] - first[row]; }
 };
 
-// The sum of a row's gradients, in double where there are several.
+// The sum of a row's gradients; in double if there are several.
 template <class T>
 void sum_uses(const Uses& uses, Index row, const T* dy, Index n, std::vector<double>& sum, T* to) {
   if (uses.count(row) == 1) {
@@ -113,8 +113,8 @@ void sum_uses(const Uses& uses, Index row, const T* dy, Index n, std::vector<dou
   for (Index c = 0; c < n; ++c) to[c] = static_cast<T>(sum[c]);
 }
 
-// Each row of the table's gradient is a sum over the ids that name it, in their order: whichever
-// thread computes it, the same.
+// Each row of the table's gradient is a sum over the ids that select it, in order, independent of
+// threads.
 Outputs backward(bool is_gather, const Call& call) {
   const char* op = is_gather ? "gather.grad" : "embedding.grad";
   Outputs out(2);
@@ -128,7 +128,7 @@ Outputs backward(bool is_gather, const Call& call) {
     const T* from = dy.values.as<T>().data();
     const Index n = g.n;
     const Index rows = g.all_rows();
-    // Most rows of a large table have no gradient: where there is a sum, they are not touched.
+    // Most rows of a large table have no gradient: adds to the sum only the others.
     const auto add_rows = [&](Values& v) {
       T* const to = v.mutate<T>().data();
       parallel_for(rows, 64, [&](Index begin, Index end) {

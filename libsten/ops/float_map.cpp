@@ -34,7 +34,7 @@ FloatMap float_map(std::string_view op, const Attributes& attributes) {
   try {
     return found(op, attributes);
   } catch (const Error&) {
-    return {};  // the operator says what is wrong
+    return {};  // the operator reports the error
   }
 }
 

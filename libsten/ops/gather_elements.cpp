@@ -1,5 +1,4 @@
-// Elements of any dtype, each taken from where an index along one axis says; and runs of them, from
-// where tuples of indices say.
+// Gathers of elements of any dtype by indices along an axis, and of slices by tuples of indices.
 #include "libsten/dispatch/operators.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/gathered_slices.h"
@@ -20,7 +19,7 @@ GatheredSlices tuples_of(const char* op, const Call& call, const Shape& x, const
   return gather_nd_slices(op, call.attributes.integer("batch-dims", 0), x, ids);
 }
 
-// ids are what the gradient reads.
+// The gradient reads ids.
 void add_gather(Operators& all, const char* op, const char* grad, GatheredSlicesOf slices_of) {
   all.declare(op, {SavedForBackward::others});
   all.add({op, {"dense", "dense"}, {{}}}, [=](const Call& call) -> Outputs {

@@ -77,7 +77,7 @@ Dense gather_slices(const Dense& x, const GatheredSlices& p) {
   with_width(x.values.width(), [&]<class U>(U) {
     const U* from = x.values.as<U>().data();
     U* to = y.values.mutate<U>().data();
-    if (p.n == 1)  // without a call for each
+    if (p.n == 1)  // avoids a call per element
       for (const Index at : p.at) *to++ = from[at];
     else
       for (const Index at : p.at) to = std::copy_n(from + at, p.n, to);

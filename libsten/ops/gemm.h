@@ -1,4 +1,4 @@
-// Dense products in the types that operators compute in.
+// Dense products in the dtypes of computation.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace sten {
 
-// C[m,n] = A[m,k] * B[k,n]; of a turned factor the transpose is given.
+// C[m,n] = A[m,k] * B[k,n]; transposed factors are stored as their transposes.
 inline void gemm(Transpose transposed, Index m, Index n, Index k, const float* a, const float* b,
                  float* c, int team = threads()) {
   const auto product = transposed == Transpose::none ? dense_gemm

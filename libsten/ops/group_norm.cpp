@@ -1,5 +1,5 @@
-// Normalisation of each image of x [N, spatial..., C] by itself, in groups of channels (Wu and He 2018),
-// or each channel alone (Ulyanov et al. 2016).
+// Normalization of each image of x [N, spatial..., C] in groups of channels (Wu and He 2018) or per
+// channel (Ulyanov et al. 2016).
 #include <cmath>
 
 #include "libsten/ops/channel_moments.h"
@@ -10,10 +10,10 @@
 namespace sten {
 namespace {
 
-// What forward and gradient get, checked.
+// Checked operands and attributes of a call or its gradient.
 struct GroupNorm {
   const Dense &x, &gamma, &beta;
-  Index images, rows, channels, groups, width;  // rows of an image, channels of a group
+  Index images, rows, channels, groups, width;  // rows per image, channels per group
   double eps;
 
   GroupNorm(std::string_view op, bool is_grouped, const Call& call, std::size_t first)
@@ -47,7 +47,7 @@ struct GroupNorm {
   double count() const { return static_cast<double>(rows * width); }
 };
 
-// Of F32 by the kernels of batch normalisation, of F64 by the formulas.
+// F32 by the kernels of batch norm, F64 by the formulas.
 void add_group_products(const float* dy, const float* x, Index rows, Index n, const float* mean,
                         double* sums, double* products) {
   const std::vector<float> one(n, 1.0f);
@@ -80,8 +80,8 @@ void scale_group_grad(const double* dy, const double* x, Index rows, Index n, co
   for (Index i = 0; i < rows * n; ++i) dx[i] = a[i % n] * dy[i] + by[i % n] * x[i] + more[i % n];
 }
 
-// Sums of two kinds for each image and channel, [images][2][channels], in pieces of rows that do
-// not depend on threads(). f(image, first row of all, rows, sums, other sums).
+// Two sums per image and channel, [images][2][channels], in segments of rows that do not depend on
+// threads(). f(image, first row of all, rows, sums, other sums) adds a segment.
 template <class F>
 std::vector<double> sum_images(const GroupNorm& g, F f) {
   constexpr Index most = 64, least = 256;
@@ -101,13 +101,13 @@ std::vector<double> sum_images(const GroupNorm& g, F f) {
   return sums;
 }
 
-// Of each image and channel, those of its group.
+// Per image and channel, the moments of its group.
 struct GroupMoments {
   std::vector<double> mean, by;  // 1 / deviation
 };
 
-// The first element of a group is taken from all of it: then a group far from 0 keeps its digits, and
-// one that does not vary has the variance 0.
+// Subtracts the first element of a group from all: groups far from 0 keep their digits, and
+// constant ones have variance 0.
 template <class T>
 GroupMoments group_moments(const GroupNorm& g) {
   const Index n = g.channels;
@@ -138,7 +138,7 @@ GroupMoments group_moments(const GroupNorm& g) {
   return m;
 }
 
-// f(image, first row of all, rows, T* to) for rows of one image at a time.
+// Calls f(image, first row of all, rows, T* to) for rows of one image at a time.
 template <class T, class F>
 Tensor write_images(const OutFormat& format, const GroupNorm& g, F f) {
   const Index n = g.channels;
@@ -179,8 +179,8 @@ Outputs normalise_groups(const Call& call) {
   });
 }
 
-// Through the moments: with d = dy * gamma, dx = (d - mean(d) - (x - mean) * mean(d * (x - mean)) /
-// variance) / deviation.
+// Gradient through the moments: with d = dy * gamma, dx = (d - mean(d) - (x - mean) * mean(d * (x -
+// mean)) / variance) / deviation.
 template <class T>
 Tensor group_norm_dx(const OutFormat& format, const GroupNorm& g, const GroupMoments& m,
                      const std::vector<double>& sums, const T* dy) {

@@ -1,4 +1,4 @@
-// What maps images of x [N, spatial..., C] to images with other spatial extents, and its gradients.
+// Maps from images x [N, spatial..., C] to images of other spatial extents, and their gradients.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,23 +9,23 @@
 
 namespace sten {
 
-// The spatial axes are the last ones of three; those before have the extent 1.
+// The spatial axes are the last of three; the others have extent 1.
 struct ImageMap {
   Index batch = 0, channels = 0;
   std::array<Index, 3> size{1, 1, 1}, result{1, 1, 1};
   std::size_t axes = 0;
 
-  // Error (usage) unless x has 1 to 3 spatial axes, none of them empty. `result` is left to the caller.
+  // Error (usage) unless x has 1 to 3 nonempty spatial axes. The caller sets `result`.
   ImageMap(std::string_view op, const Shape& x);
-  // Of the result. Error (usage) where its size overflows.
+  // Shape of the result. Error (usage) if its size overflows.
   Shape shape() const;
   std::size_t first() const { return 3 - axes; }  // the first spatial axis, of three
   Index image() const { return size[0] * size[1] * size[2] * channels; }
   Index output_positions() const { return result[0] * result[1] * result[2]; }
-  // Of one step along the first spatial axis.
+  // Size of a slab: one step along the first spatial axis.
   Index slab() const { return image() / size[first()]; }
-  // How many of these a thread computes a gradient of at least: a divisor of their number, so that there
-  // are still 64 such pieces of all images. What overlaps two of them is looked at twice.
+  // Slabs per thread in the gradient: a divisor of their number, such that all images have at least
+  // 64 parts. Output positions in the reach of two parts are visited twice.
   Index slabs_at_once() const {
     const Index n = size[first()];
     Index k = std::clamp<Index>(batch * n / 64, 1, n);
@@ -37,8 +37,8 @@ struct ImageMap {
   }
 };
 
-// f(o, image, T* to) for each place o of the result, whose channels it writes. `image` is where
-// o's image begins in x.
+// Calls f(o, image, T* to) for each output position o, to write its channels. `image`: the offset
+// of o's image in x.
 template <class T, class F>
 Tensor write_positions(const OutFormat& format, const ImageMap& m, F f) {
   return write_elements<T>(
@@ -50,11 +50,11 @@ Tensor write_positions(const OutFormat& format, const ImageMap& m, F f) {
       });
 }
 
-// The gradient of x, all 0 before: f(o, image, row, from, until, T* to) adds what place o of the
-// result, whose channels begin at `row` there, gives to the elements [from, until) of its image; `to`
-// is the image's first one. Only those places are asked whose `reach(o)`, the first and the last
-// step along the first spatial axis, may be in there; each element gets its summands in their order,
-// so that its bits do not depend on threads().
+// The gradient of x, which is 0 before. Calls f(o, image, row, from, until, T* to) to add the
+// contribution of output position o, whose channels start at `row`, to the elements [from, until)
+// of its image; `to` is the image's first element. Visits only positions whose `reach(o)` (first
+// and last step along the first spatial axis) can include these elements. Deterministic for every
+// number of threads: each element gets its summands in order.
 template <class T, class Reach, class F>
 Tensor gather_positions(const OutFormat& format, const Shape& x, const ImageMap& m, Reach reach,
                         F f) {

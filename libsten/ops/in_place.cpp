@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// f(T*, begin, end) on ranges of the values of x, in place where nobody else holds them.
+// Calls f(T*, begin, end) on ranges of the values of x, in place if x is not shared.
 template <class F>
 void write_values(const char* op, Tensor& x, F&& f) {
   with_real(op, x.dtype(), [&]<class T>(T) {
@@ -22,10 +22,10 @@ void write_values(const char* op, Tensor& x, F&& f) {
   });
 }
 
-// Whether it is numbers that this process reaches; else operators make a new tensor.
+// Whether the values are in CPU memory; otherwise operators make a new tensor.
 bool has_numbers(const Tensor& x) { return x.values() && x.device() == Device::cpu; }
 
-// What an operator makes of x and others, at the positions of x in its layout.
+// The result of an operator at the positions of x, in x's layout.
 Tensor in_format_of(const Tensor& x, Name op, std::span<const Tensor> in,
                     const Attributes& attributes = {}) {
   const OutFormat format = OutFormat::same_as(x);
@@ -38,13 +38,13 @@ Attributes range(Index axis, Index begin, Index end) {
   return Attributes().set("axis", axis).set("begin", begin).set("end", end);
 }
 
-// y at the positions of x, in its layout.
+// y at the positions of x, in x's layout.
 Tensor at_positions_of(const Tensor& x, const Tensor& y) {
   const Mask positions = x.stored();
   return sparsify(y.to_dense(), SamePattern{}, x.spec(), {.pattern = &positions});
 }
 
-// Whether y is x's last axes, so that it is repeated along the others.
+// Whether y has the last axes of x and is broadcast along the others.
 bool repeats_rows(const Shape& y, const Shape& x) {
   return y.size() <= x.size() && std::ranges::equal(y, std::span(x).last(y.size()));
 }
@@ -57,7 +57,7 @@ void relu_(Tensor& x) {
     return;
   }
   write_values("relu_", x, [](auto* v, Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) v[i] = v[i] <= 0 ? 0 : v[i];  // NaN stays
+    for (Index i = begin; i < end; ++i) v[i] = v[i] <= 0 ? 0 : v[i];  // NaN passes through
   });
 }
 

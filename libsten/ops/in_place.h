@@ -1,39 +1,40 @@
-// Operators that write over their first operand, with PyTorch's names for that. A value that nobody
-// else holds is written where it lies; else x alone becomes a new one, and copies of it stay.
+// In-place operators, with PyTorch's names. A value that is not shared is overwritten; otherwise x
+// gets a new value, and copies of x keep the old one.
 //
 //   relu_(x);
 //   View(x, 0, 0, 2).set(y);  // the first two rows
 //
-// x may be a tensor, or a value of a tape, which records what ran as ever. Then Error (usage), and x
-// stays, where x is a parameter, or where the tape needs the old value to go backwards.
+// x is a tensor, or a variable of a tape, which records the operator. Then Error (usage), with x
+// unchanged, if x is a parameter, or if the backward pass needs the old value.
 #pragma once
 #include "libsten/ops/operators.h"
 
 namespace sten {
 
-// What is below 0 becomes 0: of a sparse x the stored values.
+// x = max(x, 0); of a sparse x the stored values.
 void relu_(Tensor& x);
 void relu_(Var& x);
-// x * by, of a sparse x the stored values.
+// x = x * by; of a sparse x the stored values.
 void scale_(Tensor& x, double by);
 void scale_(Var& x, double by);
-// x + y, y being repeated to x's shape. A sparse x, for which y has that shape, keeps its positions
-// and gets what y has there. Error (usage) where the sum has another shape or dtype.
+// x = x + y, with y broadcast to x's shape. A sparse x, for which y must have x's shape, keeps its
+// positions and adds y there. Error (usage) if the sum has another shape or dtype.
 void add_(Tensor& x, const Tensor& y);
 void add_(Var& x, const Var& y);
 
-// The indices [begin, end) of an axis of a dense x become v, of that shape and x's dtype.
+// Replaces the indices [begin, end) of an axis of a dense x by v, which has their shape and x's
+// dtype.
 void slice_scatter_(Tensor& x, const Tensor& v, Index axis, Index begin, Index end);
 void slice_scatter_(Var& x, const Var& v, Index axis, Index begin, Index end);
 
-// A part of x that writes go through to: the indices [begin, end) of an axis, whole shape otherwise.
-// x is dense, and outlives the view.
+// A slice of x that writes go through to: the indices [begin, end) of an axis. x is dense and must
+// outlive the view.
 template <Operand T>
 class View {
  public:
   View(T& x, Index axis, Index begin, Index end) : x_(x), axis_(axis), begin_(begin), end_(end) {}
 
-  // A value of its own, as slice() gives it.
+  // A copy of the slice, as from slice().
   T get() const { return slice(x_, axis_, begin_, end_); }
   void set(const T& v) const { slice_scatter_(x_, v, axis_, begin_, end_); }
 

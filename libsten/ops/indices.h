@@ -1,4 +1,4 @@
-// Numbers of rows and of classes, as operators get them.
+// Indices of rows and classes.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace sten {
 
-// The elements of I64 or I32; those of a device are waited for. Error (usage) for other dtypes:
+// The elements of an I64 or I32 tensor; waits for a device. Error (usage) for other dtypes:
 // "embedding: ids are F32, not I64 or I32".
 std::vector<Index> integers_of(std::string_view op, std::string_view name, const Dense& x);
-// "[1, 2]": where element i of a tensor of that shape is.
+// The position of element i in a tensor of that shape: "[1, 2]".
 std::string index_text(Index i, const Shape& shape);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// Remainders and shifts: what integers, mostly, become with others of their shape.
+// Remainders and shifts of integers.
 #include <cmath>
 
 #include "libsten/ops/broadcast.h"
@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// f(a, b) of elements that are stored as T.
+// Applies f(a, b) to elements stored as T.
 template <class T, class F>
 Dense each_of(const Shape& shape, const Dense& a, const Dense& b, DType dtype, F f) {
   const Broadcast repeated(shape, a.extents, b.extents);
@@ -19,7 +19,7 @@ Dense each_of(const Shape& shape, const Dense& a, const Dense& b, DType dtype, F
   });
 }
 
-// The sign is a's by fmod, else b's.
+// The sign is that of a for fmod, else that of b.
 std::int64_t remainder(std::int64_t a, std::int64_t b, bool is_fmod) {
   if (b == 0) fail_usage("mod: an integer of a is divided by 0");
   const std::int64_t r = b == -1 ? 0 : a % b;
@@ -46,7 +46,7 @@ Outputs mod(const Call& call) {
   });
 }
 
-// Bits that are shifted out are lost, and zeros come in.
+// Shifts in zeros, and drops bits shifted out.
 Outputs bit_shift(const Call& call) {
   call.attributes.check("bit-shift", {"direction"});
   const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();

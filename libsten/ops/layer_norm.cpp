@@ -11,8 +11,8 @@
 namespace sten {
 namespace {
 
-// Of a row, F64 by the formula: the mean first, since the variance of what is far from 0 has its
-// digits, too. F32 by kernels.
+// Statistics of a row. F64 by the formula, with the mean first, so that the variance of values far
+// from 0 keeps its digits; F32 by kernels.
 struct Statistics {
   double mean, by;  // 1 / deviation
 };
@@ -75,8 +75,8 @@ Outputs forward(const Call& call) {
   });
 }
 
-// The sums over rows that f(row, gamma, beta) adds one of, [2][n], in pieces of rows that do not
-// depend on threads().
+// Two sums over rows, [2][n], in segments of rows that do not depend on threads(). f(row, gamma,
+// beta) adds a row.
 template <class F>
 std::vector<double> sum_rows(Index rows, Index n, F f) {
   constexpr Index most = 64;

@@ -1,10 +1,10 @@
-// What implementations of layer norm share.
+// Checked calls of layer norm, for all implementations.
 #pragma once
 #include "libsten/ops/check.h"
 
 namespace sten {
 
-// What layer-norm and its gradient get, checked.
+// Operands and attributes of layer-norm or its gradient.
 struct LayerNormCall {
   const Dense &x, &gamma, &beta;
   Index n = 0;

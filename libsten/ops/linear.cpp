@@ -1,4 +1,4 @@
-// Linear layers of dense or masked x, w in any layout that has products.
+// Linear layers with dense or masked x, and w in any layout that has products.
 #include "libsten/ops/linear.h"
 #include "libsten/ops/bias.h"
 #include "libsten/ops/check.h"

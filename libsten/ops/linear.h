@@ -1,10 +1,10 @@
-// What the implementations of linear share.
+// Checked calls of linear, for all implementations.
 #pragma once
 #include "libsten/ops/product_output.h"
 
 namespace sten {
 
-// y[..., M] = x[..., K] * w[M, K]^T + b[M] of one call, checked.
+// Extents of y[..., M] = x[..., K] * w[M, K]^T + b[M].
 struct LinearExtents {
   Index tokens, in, out;  // N, K, M
   Shape y;
@@ -28,7 +28,7 @@ struct LinearExtents {
     for (std::size_t i = 0; i + 1 < y.size(); ++i) tokens *= y[i];
     y.back() = out;
   }
-  // Error (usage) unless dy is one of y.
+  // Error (usage) unless dy has the shape and dtype of y.
   void check_gradient(const Tensor& dy) const {
     if (dy.shape() != y)
       fail_usage("linear.grad: the gradient is {} but the output {}", to_string(dy.shape()),

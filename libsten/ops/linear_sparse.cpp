@@ -1,5 +1,5 @@
-// Linear layers of sparse activations, and of sparse gradients that come back. A w that is sparse
-// too is multiplied by what is unpacked of them, some tokens at a time.
+// Linear layers with sparse activations, and with sparse gradients. If w is also sparse, the
+// activations are unpacked, some tokens at a time.
 #include "libsten/dispatch/route.h"
 #include "libsten/layout/masked.h"
 #include "libsten/ops/bias.h"
@@ -19,7 +19,7 @@ bool is_same_pattern(const OutFormat& f) {
   return f.inline_by.name() == name;
 }
 
-// A matrix of tokens: dense values, or entries of csr.
+// A matrix of tokens: dense values, or csr entries.
 class TokenMatrix {
  public:
   explicit TokenMatrix(const Tensor& x)
@@ -37,7 +37,7 @@ class TokenMatrix {
   bool is_sparse() const { return is_sparse_; }
   const float* dense() const { return dense_; }
   const CsrEntries& entries() const { return entries_; }
-  // Rows [first, first + count), where they are or unpacked to `room`.
+  // Rows [first, first + count), in place or unpacked to `room`.
   const float* rows(Index first, Index count, std::vector<float>& room) const {
     if (!is_sparse_) return dense_ + first * features_;
     room.resize(count * features_);
@@ -57,7 +57,7 @@ class TokenMatrix {
   CsrEntries entries_{};
 };
 
-// f(first, count) for as many of the tokens at a time as have about a megabyte of features.
+// Calls f(first, count) for tiles of tokens with about a megabyte of features.
 template <class F>
 void each_tile(Index tokens, Index features, F&& f) {
   constexpr Index most = Index{1} << 18;
@@ -86,7 +86,7 @@ Outputs linear(const Call& call) {
   })};
 }
 
-// dx = dy w: at the positions of a csr x alone, or all of it.
+// dx = dy w: at the positions of a csr x, or all of it.
 Tensor gradient_of_x(const LinearExtents& l, const OutFormat& format, const Tensor& x,
                      const Tensor& w, const TokenMatrix& dy, const TokenMatrix& in) {
   const bool is_dense = has_dense_values(w);
@@ -126,7 +126,7 @@ Tensor gradient_of_x(const LinearExtents& l, const OutFormat& format, const Tens
                             [&](float* to) { all(0, l.tokens, to); });
 }
 
-// dw = dy^T x at w's positions, w being sparse: the sum over tiles of tokens.
+// dw = dy^T x at the positions of a sparse w: the sum over tiles of tokens.
 Tensor sampled_gradient(const LinearExtents& l, const Tensor& w, const TokenMatrix& dy,
                         const TokenMatrix& in) {
   Values sum(DType::F32, w.values()->size());
@@ -141,7 +141,8 @@ Tensor sampled_gradient(const LinearExtents& l, const Tensor& w, const TokenMatr
   return w.with_values(std::move(sum));
 }
 
-// dw = dy^T x: by the rows of dy^T where it is sparse and x is not, else turned by those of x^T.
+// dw = dy^T x: by the rows of a sparse dy^T if x is dense, otherwise transposed, by the rows of
+// x^T.
 Tensor gradient_of_w(const LinearExtents& l, const OutFormat& format, const Tensor& w,
                      const TokenMatrix& dy, const TokenMatrix& in) {
   if (is_same_pattern(format) && !has_dense_values(w)) {
@@ -161,7 +162,7 @@ Tensor gradient_of_w(const LinearExtents& l, const OutFormat& format, const Tens
       [&](float* to) { rows(0, l.out, to); });
 }
 
-// The sum of dy over the tokens.
+// The sum of dy over tokens.
 Tensor gradient_of_b(const LinearExtents& l, const OutFormat& format, const TokenMatrix& dy) {
   if (!dy.is_sparse()) return bias_gradient(format, l.tokens, l.out, dy.dense());
   std::vector<double> sums(l.out);
@@ -184,7 +185,7 @@ Outputs linear_grad(const Call& call) {
   return grads;
 }
 
-// The layouts that sparse or dense operands may have.
+// The supported layouts of sparse and dense operands.
 bool has_products(Name layout) {
   static const std::vector<Name> all = [] {
     std::vector<Name> names{Name("dense")};

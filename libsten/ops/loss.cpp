@@ -24,7 +24,8 @@ Outputs cross_entropy(const Call& call) {
   });
 }
 
-// softmax(x) less what is wanted: 1 at the target, or a little less, and the rest everywhere.
+// softmax(x) minus the wanted distribution: with smoothing, slightly less than 1 at the target and
+// the rest everywhere.
 Outputs cross_entropy_grad(const Call& call) {
   Outputs out(2);
   if (!call.wants(0)) return out;
@@ -53,7 +54,7 @@ Outputs cross_entropy_grad(const Call& call) {
 
 // ------------------------------------------------------------------------------ kl-divergence
 
-// A row of logits at a temperature: its softmax, and the logarithm of what that divided by.
+// A row of logits at a temperature: its softmax, and the log of the sum of exponentials.
 template <class T>
 struct Softened {
   std::vector<T> x, p;
@@ -124,7 +125,7 @@ Outputs kl_divergence_grad(const Call& call) {
         Softened<T> q(n), p(n);
         q.set(x + r * n, d.temperature);
         p.set(y + r * n, d.temperature);
-        // The mean of log p - log q.
+        // The mean of log p - log q under p.
         const double mean = k == 0 ? 0 : divergence(p, q) + p.log_sum - q.log_sum;
         for (std::size_t i = 0; i < p.p.size(); ++i) {
           const double g =

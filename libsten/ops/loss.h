@@ -1,4 +1,4 @@
-// What the losses share: scalars, and logits beside the class that each row has.
+// Helpers of losses: scalars, and logits with a class per row.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ Tensor scalar(double v) {
   y.values.mutate<T>()[0] = static_cast<T>(v);
   return y;
 }
-// Of a loss's gradient.
+// The scalar gradient of a loss.
 inline double scalar_of(std::string_view op, const Dense& dy) {
   check_gradient(op, dy, {});
   return with_real(op, dy.dtype(), [&]<class T>(T) { return double{dy.values.as<T>()[0]}; });
@@ -34,7 +34,7 @@ inline void check_classes(std::string_view op, const Dense& logits, const Dense&
 inline Index ignored_class(const Attributes& attributes) {
   return attributes.integer("ignore", -100);
 }
-// The classes, of n; error (usage) for one that is neither of them nor `ignore`.
+// The class indices, below n. Error (usage) for other values than these and `ignore`.
 inline std::vector<Index> named_classes(std::string_view op, const Dense& given, Index n,
                                         Index ignore) {
   std::vector<Index> targets = integers_of(op, "targets", given);
@@ -44,14 +44,14 @@ inline std::vector<Index> named_classes(std::string_view op, const Dense& given,
   return targets;
 }
 
-// Of cross-entropy.
+// The smoothing of cross-entropy.
 inline double smoothing_of(const char* op, const Call& call) {
   call.attributes.check(op, {"ignore", "smoothing"});
   const double e = call.attributes.number("smoothing", 0);
   if (!(e >= 0 && e < 1)) fail_usage("{}: smoothing {} is not within [0, 1)", op, e);
   return e;
 }
-// Of kl-divergence.
+// The temperature of kl-divergence.
 inline double temperature_of(const char* op, const Call& call) {
   call.attributes.check(op, {"ignore", "temperature"});
   const double t = call.attributes.number("temperature", 1);
@@ -59,8 +59,8 @@ inline double temperature_of(const char* op, const Call& call) {
   return t;
 }
 
-// Logits [..., C] and targets [...]. Targets that equal the attribute "ignore" (-100) do not
-// count. Error (usage) where they do not fit, or a target is none of C classes.
+// Logits [..., C] and targets [...]. Targets equal to the attribute "ignore" (-100) are not
+// counted. Error (usage) for shapes that do not fit, and for a target that is not one of C classes.
 struct Classified {
   const Dense& logits;
   std::vector<Index> targets;
@@ -77,7 +77,7 @@ struct Classified {
 
   bool counts(Index row) const { return targets[static_cast<std::size_t>(row)] != ignore; }
 
-  // The mean of row(r, target) over rows that count; 0 where none do.
+  // The mean of row(r, target) over counted rows; 0 if there are none.
   template <class T, class F>
   Tensor mean(const F& row) const {
     std::vector<double> losses(targets.size());
@@ -89,7 +89,7 @@ struct Classified {
     const double sum = sum_run(losses.data(), std::ssize(losses));
     return scalar<T>(counted ? sum / static_cast<double>(counted) : 0);
   }
-  // A gradient of that: row(r, target, to) writes the C elements of a row that counts, others are 0.
+  // The gradient: row(r, target, to) writes the C elements of a counted row; others are 0.
   template <class T, class F>
   Tensor gradient(const OutFormat& format, const F& row) const {
     return write_elements<T>(format, logits.extents, n, [&](Index begin, Index end, T* to) {

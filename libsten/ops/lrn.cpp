@@ -1,4 +1,4 @@
-// Local response normalisation over neighbouring channels (Krizhevsky et al. 2012).
+// Local response normalization over neighbouring channels (Krizhevsky et al. 2012).
 #include <cmath>
 
 #include "libsten/ops/check.h"
@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// y = x / s^beta with s = bias + alpha / size * the sum of x^2 over `size` channels around each.
+// y = x / s^beta with s = bias + alpha / size * sum of x^2 over `size` channels around each.
 struct Response {
   Index channels, before, after;
   double alpha, beta, bias;  // alpha: per channel
@@ -20,7 +20,7 @@ struct Response {
     if (size < 1 || size > Index{1} << 31)
       fail_usage("{}: size is {}, and has to be from 1 to 2^31", op, size);
     channels = x.back();
-    // More than there are change nothing.
+    // Larger windows have the same effect.
     before = std::min((size - 1) / 2, channels);
     after = std::min(size / 2, channels);
     alpha = a.number("alpha", 1e-4) / static_cast<double>(size);
@@ -28,7 +28,7 @@ struct Response {
     bias = a.number("bias", 1);
   }
 
-  // sums[c] of values[c - low] to values[c + high]; `padded` has room for all of these.
+  // sums[c]: the sum of values[c - low] to values[c + high]; `padded` has room for all of these.
   template <class T>
   void add_around(const T* values, Index low, Index high, std::vector<T>& padded, T* sums) const {
     padded.assign(static_cast<std::size_t>(low + channels + high), T{0});
@@ -41,7 +41,7 @@ struct Response {
   }
 };
 
-// What each thread computes a row with.
+// Scratch of a thread for a row.
 template <class T>
 struct ResponseRow {
   std::vector<T> values, padded, s, power;
@@ -65,7 +65,7 @@ struct ResponseRow {
   }
 };
 
-// f(row, where it begins, T* to)
+// Calls f(row, offset of the row, T* to).
 template <class T, class F>
 Tensor write_responses(const OutFormat& format, const Shape& shape, F f) {
   const Index n = shape.back();
@@ -88,7 +88,8 @@ Outputs lrn(const Call& call) {
   });
 }
 
-// dx = dy s^-beta - 2 alpha beta x * the sum of dy x s^(-beta - 1) over the channels whose s has x.
+// dx = dy s^-beta - 2 alpha beta x * sum of dy x s^(-beta - 1) over the channels whose s includes
+// x.
 Outputs lrn_grad(const Call& call) {
   if (!call.wants(0)) return {std::nullopt};
   const Dense &dy = call.in[0].as<Dense>(), &x = call.in[1].as<Dense>();

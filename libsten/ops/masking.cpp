@@ -1,4 +1,4 @@
-// Elements that are chosen by truth, and tensors that say what was chosen.
+// Selection of elements by conditions, and tensors of 0 and 1.
 #include <algorithm>
 
 #include "libsten/ops/check.h"
@@ -12,7 +12,7 @@
 namespace sten {
 namespace {
 
-// The indices of all elements that are not 0, one column each, in order; of any dtype.
+// The indices of nonzero elements of any dtype, in order, one per column.
 Tensor non_zero(const Call& call) {
   call.attributes.check("non-zero", {});
   check_inputs("non-zero", call, 1);
@@ -33,7 +33,7 @@ Tensor non_zero(const Call& call) {
   return y;
 }
 
-// Of an axis, or of all elements in order, those whose condition is true. The condition may be
+// The slices of an axis (without one, the elements) whose condition is true. The condition may be
 // shorter than the axis.
 GatheredSlices compressed_from(const char* op, const Call& call, const Shape& x) {
   call.attributes.check(op, {"axis"});
@@ -74,14 +74,14 @@ Tensor compress_grad(const Call& call) {
   return gather_slices_grad(op, call.in[0].as<Dense>(), x, compressed_from(op, call, x));
 }
 
-// The value of an input of one element, of any dtype.
+// The integer value of an input of one element, of any dtype.
 Index number_of(const char* op, const char* name, const Dense& x) {
   if (x.size() != 1) fail_usage("{}: {} is {}, not one number", op, name, to_string(x.extents));
   return as_dtype(op, x.values, DType::I64).as<std::int64_t>()[0];
 }
 
-// Inputs: indices of any dtype, the depth, and values [off, on] of any dtype. An index that is
-// outside of [-depth, depth) is off everywhere.
+// Inputs: indices, depth, and values [off, on], of any dtypes. An index outside of [-depth, depth)
+// gives a row of `off`.
 Tensor one_hot(const Call& call) {
   constexpr const char* op = "one-hot";
   call.attributes.check(op, {"axis"});
@@ -116,7 +116,7 @@ Tensor one_hot(const Call& call) {
   return y;
 }
 
-// Of x's shape, a matrix: 1 on diagonal k, else 0.
+// A matrix of x's shape: 1 on diagonal k, else 0.
 Tensor eye_like(const Call& call) {
   call.attributes.check("eye-like", {"dtype", "k"});
   check_inputs("eye-like", call, 1);

@@ -1,4 +1,4 @@
-// What the implementations of matmul share.
+// Checked calls of matmul, for all implementations.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace sten {
 
-// Extents of one call, checked. Batch extents are broadcast as numpy does.
+// Extents of a call. Batch extents are broadcast as in NumPy.
 struct Matmul {
   Index m, k, n;
   Shape batch;                    // of c
-  std::vector<Index> a_at, b_at;  // for each matrix of c the number of the one of a and of b
+  std::vector<Index> a_at, b_at;  // index of the matrix of a and of b for each matrix of c
 
   Matmul(const Shape& a, const Shape& b) {
     if (a.size() < 2 || b.size() < 2)
@@ -21,7 +21,7 @@ struct Matmul {
     k = a.back();
     n = b.back();
     const std::size_t rank = std::max(a.size(), b.size()) - 2;
-    // Extent d of the batch, aligned at the last one.
+    // Extent d of the batch, aligned at the last axis.
     const auto extent = [&](const Shape& s, std::size_t d) {
       return d + s.size() < rank + 2 ? 1 : s[d + s.size() - rank - 2];
     };
@@ -53,7 +53,7 @@ struct Matmul {
     s.push_back(n);
     return s;
   }
-  // Whether b is one matrix for all of a: then a is a taller matrix.
+  // Whether b is one matrix for all of a, so that a is one tall matrix.
   bool is_tall() const {
     for (Index i = 0; i < count(); ++i)
       if (a_at[i] != i || b_at[i] != 0) return false;
@@ -66,7 +66,8 @@ struct Matmul {
   }
 };
 
-// f(i) for all matrices of a batch: large ones on all threads, many small ones each on one.
+// Calls f(i) for all matrices of a batch: large ones on all threads, many small ones on a thread
+// each.
 template <class F>
 void for_each_matrix(Index count, Index flops, F&& f) {
   constexpr Index small = Index{1} << 22;
@@ -79,7 +80,7 @@ void for_each_matrix(Index count, Index flops, F&& f) {
   });
 }
 
-// dA = dC B^T or dB = A^T dC, summed over the batch where one matrix served several of c.
+// dA = dC B^T or dB = A^T dC, summed over the batch if the factor was broadcast.
 template <class T>
 Tensor factor_gradient(const OutFormat& format, const Matmul& mm, const Shape& shape, bool of_a,
                        const T* dc, const T* other) {

@@ -1,4 +1,4 @@
-// c[..., m, n] = a[..., m, k] * b[..., k, n] where one factor is a sparse matrix.
+// c[..., m, n] = a[..., m, k] * b[..., k, n] with one sparse matrix.
 #include "libsten/ops/check.h"
 #include "libsten/ops/matmul_extents.h"
 #include "libsten/ops/register.h"
@@ -94,7 +94,7 @@ Outputs sparse_right_grad(const Call& call) {
 
 void add_sparse_matmul(Operators& all) {
   for (const Name layout : sparse_product_layouts()) {
-    if (layout == Name(Masked::name)) continue;  // as dense, in matmul.cpp
+    if (layout == Name(Masked::name)) continue;  // like dense, in matmul.cpp
     add_streamed(all, "matmul", {layout, "dense"}, 1, sparse_left);
     add_product_grad(all, "matmul.grad", {"dense", layout, "dense"}, {0}, sparse_left_grad);
     add_streamed(all, "matmul", {"dense", layout}, 1, sparse_right);

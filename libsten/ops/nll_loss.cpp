@@ -1,5 +1,5 @@
-// The negative log likelihood of classes, from what log-softmax gives: of x[N, C, ...] and
-// targets[N, ...] with a weight for each class, or without.
+// Negative log likelihood of classes: x[N, C, ...] from log-softmax, targets[N, ...], and optional
+// weights [C].
 #include "libsten/ops/check.h"
 #include "libsten/ops/indices.h"
 #include "libsten/ops/output.h"
@@ -14,12 +14,12 @@ enum class LossSum { none, sum, mean };
 
 struct Likelihood {
   Shape shape;                  // of the targets
-  std::vector<Index> at;        // in x, for each target
-  std::vector<double> weights;  // 0 for targets that do not count
+  std::vector<Index> at;        // offset in x per target
+  std::vector<double> weights;  // 0 for ignored targets
   LossSum sum = LossSum::mean;
-  double total = 0;  // of the weights
+  double total = 0;  // sum of weights
 
-  // As both the operator and its gradient have them, the targets being input 1.
+  // For the operator and its gradient; targets are input 1.
   Likelihood(const char* op, const Call& call, const Shape& x) {
     call.attributes.check(op, {"ignore", "reduction"});
     check_inputs(op, call, 3);

@@ -1,7 +1,7 @@
-// The operators, one template each for values (inference) and for taped values (training).
+// Operators, as templates on values (inference) and variables of a tape (training).
 //
-// All compute in float32; dense F64 is there for checking gradients. Axes may be negative. Formats
-// say in which layout an output is written and what is kept of it, and the same of its gradient.
+// All compute in float32; dense F64 is for checking gradients. Axes may be negative. Formats give
+// the layouts and sparsifiers of an output and of its gradient.
 #pragma once
 #include "libsten/autograd/tape.h"
 
@@ -31,7 +31,7 @@ inline Attributes reduction(const Attributes::List& axes, bool keep) {
 
 }  // namespace ops_detail
 
-// By name, for a T that may be either: what a function like those below calls.
+// Calls an operator by name; the functions below use this.
 template <Operand T>
 T apply_to(Name op, std::initializer_list<T> in, const Attributes& attributes = {},
            const Formats& formats = Formats::dense()) {
@@ -45,7 +45,7 @@ T linear(const T& x, const std::type_identity_t<T>& w, const Formats& f = Format
   static const Name op("linear");
   return ops_detail::call(op, {x, w}, {}, f);
 }
-// The same, and + b[M].
+// The same with a bias b[M].
 template <Operand T>
 T linear(const T& x, const std::type_identity_t<T>& w, const std::type_identity_t<T>& b,
          const Formats& f = Formats::dense()) {
@@ -53,18 +53,18 @@ T linear(const T& x, const std::type_identity_t<T>& w, const std::type_identity_
   return ops_detail::call(op, {x, w, b}, {}, f);
 }
 
-// c[..., m, n] = a[..., m, k] * b[..., k, n], batch extents broadcast. One factor, of rank 2, may
-// be in one of linear()'s layouts.
+// c[..., m, n] = a[..., m, k] * b[..., k, n], with broadcast batch extents. One factor, of rank 2,
+// may be in one of linear()'s layouts.
 template <Operand T>
 T matmul(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::dense()) {
   static const Name op("matmul");
   return ops_detail::call(op, {a, b}, {}, f);
 }
 
-// Of channels-last activations x[N, S..., C] with w[O, C / groups, K...], which may be masked:
-// [N, S'..., O], + b[O]. Attributes, a number for each of 1 to 3 spatial axes: strides, dilations
-// (1s), pads (before the axes, then after; 0s); and groups (1). S' = (S + pads - (K - 1) *
-// dilation - 1) / stride + 1, rounded down.
+// Convolution of channels-last x[N, S..., C] with w[O, C / groups, K...], which may be masked, and
+// bias b[O]: [N, S'..., O]. Attributes: groups (1); and for each of 1 to 3 spatial axes strides,
+// dilations (1s) and pads (before all axes, then after; 0s). S' = (S + pads - (K - 1) * dilation -
+// 1) / stride + 1, rounded down.
 template <Operand T>
 T conv(const T& x, const std::type_identity_t<T>& w, const Attributes& a = {},
        const Formats& f = Formats::dense()) {
@@ -77,8 +77,8 @@ T conv(const T& x, const std::type_identity_t<T>& w, const std::type_identity_t<
   static const Name op("conv");
   return ops_detail::call(op, {x, w, b}, a, f);
 }
-// The transposed one, with w[C, O / groups, K...] and the attribute output-padding (0s) as well: S' =
-// (S - 1) * stride - pads + (K - 1) * dilation + 1 + output-padding.
+// Transposed convolution with w[C, O / groups, K...] and the further attribute output-padding (0s):
+// S' = (S - 1) * stride - pads + (K - 1) * dilation + 1 + output-padding.
 template <Operand T>
 T conv_transpose(const T& x, const std::type_identity_t<T>& w, const Attributes& a = {},
                  const Formats& f = Formats::dense()) {
@@ -86,7 +86,7 @@ T conv_transpose(const T& x, const std::type_identity_t<T>& w, const Attributes&
   return ops_detail::call(op, {x, w}, a, f);
 }
 
-// Elementwise, repeated as numpy does. A Tensor beside a Var is a constant.
+// Binary operators, broadcast as in NumPy. A Tensor beside a Var is a constant.
 template <Operand T>
 T add(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::dense()) {
   static const Name op("add");
@@ -110,7 +110,7 @@ T scale(const T& x, double by, const Formats& f = Formats::dense()) {
   return ops_detail::call(op, {x}, Attributes().set("by", by), f);
 }
 
-// x where it is positive, else 0; NaN stays.
+// x if positive, else 0; NaN passes through.
 template <Operand T>
 T relu(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("relu");
@@ -137,14 +137,14 @@ T sigmoid(const T& x, const Formats& f = Formats::dense()) {
   return ops_detail::call(op, {x}, {}, f);
 }
 
-// Each element is 0 with probability p, else x / (1 - p). Element i falls by number i of the
-// stream of random numbers that `seed` has.
+// Each element is 0 with probability p, else x / (1 - p). Element i depends on value i of the
+// stream of random numbers of `seed`.
 template <Operand T>
 T dropout(const T& x, double p, Index seed, const Formats& f = Formats::dense()) {
   static const Name op("dropout");
   return ops_detail::call(op, {x}, Attributes().set("p", p).set("seed", seed), f);
 }
-// With a stream for each value of `draw`, an I64, so that every step can drop others.
+// The same with a stream per value of `draw`, an I64, so that steps differ.
 template <Operand T>
 T dropout(const T& x, const std::type_identity_t<T>& draw, double p, Index seed,
           const Formats& f = Formats::dense()) {
@@ -158,7 +158,7 @@ T softmax(const T& x, Index axis = -1, const Formats& f = Formats::dense()) {
   static const Name op("softmax");
   return ops_detail::call(op, {x}, Attributes().set("axis", axis), f);
 }
-// The logarithm of that, with the digits that softmax loses.
+// The logarithm of softmax, with the digits that softmax loses.
 template <Operand T>
 T log_softmax(const T& x, Index axis = -1, const Formats& f = Formats::dense()) {
   static const Name op("log-softmax");
@@ -173,10 +173,10 @@ T layer_norm(const T& x, const std::type_identity_t<T>& gamma, const std::type_i
   return ops_detail::call(op, {x, gamma, beta}, Attributes().set("eps", eps), f);
 }
 
-// (x - mean) / sqrt(variance + eps) * gamma[C] + beta[C] of each channel, the last axis of x[..., C],
-// with the mean and the (biased) variance over all other axes. By name, relu=1 takes what is above 0
-// of it. The moments are computed once and kept with x: batch_moments(x) is [2, C], mean and variance,
-// a constant to a tape; sample=1 gives the (unbiased) variance as of a sample.
+// (x - mean) / sqrt(variance + eps) * gamma[C] + beta[C] per channel, the last axis of x[..., C],
+// with the mean and the biased variance over all other axes. By name, relu=1 applies a relu.
+// Moments are computed once and cached with x: batch_moments(x) is [2, C], mean and variance, a
+// constant on a tape; with sample=1, the variance is unbiased.
 template <Operand T>
 T batch_norm_train(const T& x, const std::type_identity_t<T>& gamma,
                    const std::type_identity_t<T>& beta, double eps = 1e-5,
@@ -189,7 +189,7 @@ T batch_moments(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("batch-moments");
   return ops_detail::call(op, {x}, {}, f);
 }
-// The same with a mean[C] and a variance[C] that are given.
+// The same with the given mean[C] and variance[C].
 template <Operand T>
 T batch_norm(const T& x, const std::type_identity_t<T>& gamma, const std::type_identity_t<T>& beta,
              const std::type_identity_t<T>& mean, const std::type_identity_t<T>& variance,
@@ -206,19 +206,19 @@ T embedding(const T& table, const std::type_identity_t<T>& ids,
   return ops_detail::call(op, {table, ids}, {}, f);
 }
 
-// softmax(q k^T / sqrt(D)) v in each of `heads` heads, which have D neighbouring channels each:
-// q[B, T, heads * D], k[B, S, heads * D] and v[B, S, heads * E] to [B, T, heads * E]. By name, the
-// attribute `scale` stands for 1 / sqrt(D), and causal=1 hides of query i the keys after S - T + i:
-// fewer queries than keys are the last ones.
+// softmax(q k^T / sqrt(D)) v in each of `heads` heads of D neighbouring channels: q[B, T, heads *
+// D], k[B, S, heads * D] and v[B, S, heads * E] to [B, T, heads * E]. By name, the attribute
+// `scale` replaces 1 / sqrt(D), and with causal=1 query i sees the keys up to S - T + i: fewer
+// queries than keys are the last ones.
 template <Operand T>
 T attention(const T& q, const std::type_identity_t<T>& k, const std::type_identity_t<T>& v,
             Index heads, const Formats& f = Formats::dense()) {
   static const Name op("attention");
   return ops_detail::call(op, {q, k, v}, Attributes().set("heads", heads), f);
 }
-// Key s of sequence b is not seen where the mask[B, S], I64 or I32, has 0. Where no key is, the
-// result is 0. A mask of q's dtype is added to the scores instead, repeated to [B, heads, T, S], and
-// has a gradient.
+// With a mask[B, S], I64 or I32, key s of sequence b is hidden where the mask is 0. Rows without
+// visible keys are 0. A mask of q's dtype is a bias of the scores, broadcast to [B, heads, T, S],
+// and has a gradient.
 template <Operand T>
 T attention(const T& q, const std::type_identity_t<T>& k, const std::type_identity_t<T>& v,
             const std::type_identity_t<T>& mask, Index heads, const Formats& f = Formats::dense()) {
@@ -226,22 +226,22 @@ T attention(const T& q, const std::type_identity_t<T>& k, const std::type_identi
   return ops_detail::call(op, {q, k, v, mask}, Attributes().set("heads", heads), f);
 }
 
-// x's elements in another shape. One of its extents may be -1. A dense one shares x's values. By
-// the attribute copy-zeros=1 an extent of 0 is x's own there.
+// x's elements in another shape. One extent may be -1. A dense result shares x's values. With the
+// attribute copy-zeros=1, an extent of 0 means x's own.
 template <Operand T>
 T reshape(const T& x, const Shape& shape, const Formats& f = Formats::dense()) {
   static const Name op("reshape");
   return ops_detail::call(op, {x}, Attributes().set("shape", shape), f);
 }
 
-// Axis d of the result is x's axis axes[d]; without, the last two are exchanged.
+// Axis d of the result is x's axis axes[d]; by default the last two axes are exchanged.
 template <Operand T>
 T transpose(const T& x, const Attributes::List& axes = {}, const Formats& f = Formats::dense()) {
   static const Name op("transpose");
   return ops_detail::call(op, {x}, axes.empty() ? Attributes() : Attributes().set("axes", axes), f);
 }
 
-// One after the other along the axis.
+// Joins tensors along the axis.
 template <Operand T>
 T concat(const std::vector<T>& all, Index axis = 0, const Formats& f = Formats::dense()) {
   static const Name op("concat");
@@ -256,7 +256,7 @@ T slice(const T& x, Index axis, Index begin, Index end, const Formats& f = Forma
                           Attributes().set("axis", axis).set("begin", begin).set("end", end), f);
 }
 
-// x with v in place of those indices, of any dtype.
+// x with the indices [begin, end) of the axis replaced by v; for any dtype.
 template <Operand T>
 T slice_scatter(const T& x, const std::type_identity_t<T>& v, Index axis, Index begin, Index end,
                 const Formats& f = Formats::dense()) {
@@ -265,7 +265,7 @@ T slice_scatter(const T& x, const std::type_identity_t<T>& v, Index axis, Index 
                           Attributes().set("axis", axis).set("begin", begin).set("end", end), f);
 }
 
-// Over the axes, all if none are given; `keep` leaves them, with extent 1.
+// Reduces the axes, or all if none are given; `keep` keeps them with extent 1.
 template <Operand T>
 T sum(const T& x, const Attributes::List& axes = {}, bool keep = false,
       const Formats& f = Formats::dense()) {
@@ -279,30 +279,29 @@ T mean(const T& x, const Attributes::List& axes = {}, bool keep = false,
   return ops_detail::call(op, {x}, ops_detail::reduction(axes, keep), f);
 }
 
-// Movement and reductions as ONNX (opset 21) has them. Movement takes any dtype. What is a list here
-// may come as integers in a further input instead, where the operator is called by name: see the
-// table in docs/operators.md.
+// Movement and reductions of ONNX (opset 21). Movement supports any dtype. Called by name, lists
+// can be a further input of integers instead: see the table in docs/operators.md.
 
-// Without those axes of extent 1, or without all such.
+// Removes these axes of extent 1, or all of them.
 template <Operand T>
 T squeeze(const T& x, const Attributes::List& axes = {}, const Formats& f = Formats::dense()) {
   static const Name op("squeeze");
   return ops_detail::call(op, {x}, Attributes().set("axes", axes), f);
 }
-// With axes of extent 1 at those places of the result.
+// Adds axes of extent 1 at these positions of the result.
 template <Operand T>
 T unsqueeze(const T& x, const Attributes::List& axes, const Formats& f = Formats::dense()) {
   static const Name op("unsqueeze");
   return ops_detail::call(op, {x}, Attributes().set("axes", axes), f);
 }
-// A matrix: rows are the axes before that one, columns those from it on.
+// A matrix: rows are the axes before `axis`, columns the others.
 template <Operand T>
 T flatten(const T& x, Index axis = 1, const Formats& f = Formats::dense()) {
   static const Name op("flatten");
   return ops_detail::call(op, {x}, Attributes().set("axis", axis), f);
 }
-// Of each of the axes, the first ones if none are named, the indices from begins to before ends by
-// steps, which may be negative. What is outside an axis is brought to its end.
+// For each of the axes (by default the first ones), the indices from begins to before ends by
+// steps, which may be negative. Indices outside of the axis are clamped.
 template <Operand T>
 T slice_axes(const T& x, const Attributes::List& begins, const Attributes::List& ends,
              const Attributes::List& axes = {}, const Attributes::List& steps = {},
@@ -313,19 +312,19 @@ T slice_axes(const T& x, const Attributes::List& begins, const Attributes::List&
       Attributes().set("begins", begins).set("ends", ends).set("axes", axes).set("steps", steps),
       f);
 }
-// Repeated to the shape that x and `shape` are both repeated to.
+// Broadcasts x and `shape` to their common shape.
 template <Operand T>
 T expand(const T& x, const Shape& shape, const Formats& f = Formats::dense()) {
   static const Name op("expand");
   return ops_detail::call(op, {x}, Attributes().set("shape", shape), f);
 }
-// repeats[d] copies one after the other along axis d.
+// Repeats the tensor repeats[d] times along axis d.
 template <Operand T>
 T tile(const T& x, const Attributes::List& repeats, const Formats& f = Formats::dense()) {
   static const Name op("tile");
   return ops_detail::call(op, {x}, Attributes().set("repeats", repeats), f);
 }
-// pads: how many elements go before each axis, then how many after each; a negative number cuts.
+// pads: number of elements to add before all axes, then after; negative numbers remove elements.
 // mode: constant, reflect, edge or wrap.
 template <Operand T>
 T pad(const T& x, const Attributes::List& pads, const std::string& mode = "constant",
@@ -334,14 +333,14 @@ T pad(const T& x, const Attributes::List& pads, const std::string& mode = "const
   return ops_detail::call(op, {x},
                           Attributes().set("pads", pads).set("mode", mode).set("value", value), f);
 }
-// x[..., ids, ...]: the axis is replaced by the axes of ids, I64 or I32; -1 is the last index.
+// x[..., ids, ...]: the axes of ids, I64 or I32, replace the axis; -1 is the last index.
 template <Operand T>
 T gather(const T& x, const std::type_identity_t<T>& ids, Index axis = 0,
          const Formats& f = Formats::dense()) {
   static const Name op("gather");
   return ops_detail::call(op, {x, ids}, Attributes().set("axis", axis), f);
 }
-// Element [k...] is x's, with ids[k...] in place of k at the axis.
+// Element [k...] is that of x with ids[k...] instead of k at the axis.
 template <Operand T>
 T gather_elements(const T& x, const std::type_identity_t<T>& ids, Index axis = 0,
                   const Formats& f = Formats::dense()) {
@@ -349,21 +348,21 @@ T gather_elements(const T& x, const std::type_identity_t<T>& ids, Index axis = 0
   return ops_detail::call(op, {x, ids}, Attributes().set("axis", axis), f);
 }
 
-// By name, as sum(): reduce-max, reduce-min, reduce-prod, reduce-l1 (sum of |x|), reduce-l2 (root of
-// the sum of x^2), reduce-sum-square, reduce-log-sum, reduce-log-sum-exp.
+// By name, as sum(): reduce-max, reduce-min, reduce-prod, reduce-l1 (sum of |x|), reduce-l2 (root
+// of the sum of x^2), reduce-sum-square, reduce-log-sum, reduce-log-sum-exp.
 template <Operand T>
 T reduce(Name op, const T& x, const Attributes::List& axes = {}, bool keep = false,
          const Formats& f = Formats::dense()) {
   return ops_detail::call(op, {x}, ops_detail::reduction(axes, keep), f);
 }
 
-// I64: the index of the first one that is largest; arg-min and last=1 by name.
+// I64 indices of the first maximum; arg-min and last=1 by name.
 template <Operand T>
 T arg_max(const T& x, Index axis = 0, bool keep = false, const Formats& f = Formats::dense()) {
   static const Name op("arg-max");
   return ops_detail::call(op, {x}, Attributes().set("axis", axis).set("keep", Index{keep}), f);
 }
-// The k largest along the axis, the largest first; and where they are, I64.
+// The k largest values along the axis in descending order, and their I64 indices.
 template <Operand T>
 T top_k(const T& x, Index k, Index axis = -1, const Formats& f = Formats::dense()) {
   static const Name op("top-k");
@@ -374,22 +373,23 @@ T top_k_indices(const T& x, Index k, Index axis = -1, const Formats& f = Formats
   static const Name op("top-k-indices");
   return ops_detail::call(op, {x}, Attributes().set("k", k).set("axis", axis), f);
 }
-// The sums of the elements up to each one along the axis.
+// Cumulative sums along the axis.
 template <Operand T>
 T cum_sum(const T& x, Index axis, const Formats& f = Formats::dense()) {
   static const Name op("cum-sum");
   return ops_detail::call(op, {x}, Attributes().set("axis", axis), f);
 }
-// Of each matrix of the last two axes what is on or above diagonal k, or on or below; else 0.
+// Keeps, in each matrix of the last two axes, the elements on or above diagonal k, or on or below
+// it; others are 0.
 template <Operand T>
 T trilu(const T& x, Index k = 0, bool upper = true, const Formats& f = Formats::dense()) {
   static const Name op("trilu");
   return ops_detail::call(op, {x}, Attributes().set("k", k).set("upper", Index{upper}), f);
 }
 
-// The mean of -log softmax(logits[..., C])[target] over the rows whose target of targets[...], I64
-// or I32, is not `ignore`; 0 without any. A scalar. Attribute smoothing, e, by name: as
-// PyTorch's label_smoothing, 1 - e of that and e of the mean over all classes in place of the target.
+// The mean of -log softmax(logits[..., C])[target] over the rows whose target (targets[...], I64 or
+// I32) is not `ignore`; 0 without rows. A scalar. By name, the attribute smoothing=e (PyTorch's
+// label_smoothing) weights this by 1 - e, and the mean over all classes by e.
 template <Operand T>
 T cross_entropy(const T& logits, const std::type_identity_t<T>& targets, Index ignore = -100,
                 const Formats& f = Formats::dense()) {
@@ -397,8 +397,8 @@ T cross_entropy(const T& logits, const std::type_identity_t<T>& targets, Index i
   return ops_detail::call(op, {logits, targets}, Attributes().set("ignore", ignore), f);
 }
 
-// The mean of T^2 KL(softmax(wanted / T) || softmax(logits / T)) over the same rows (Hinton, Vinyals,
-// Dean 2015); both are [..., C]. A scalar.
+// The mean of T^2 KL(softmax(wanted / T)
+// softmax(logits / T)) over rows (Hinton, Vinyals, Dean 2015); both are [..., C]. A scalar.
 template <Operand T>
 T kl_divergence(const T& logits, const std::type_identity_t<T>& wanted,
                 const std::type_identity_t<T>& targets, double temperature = 1, Index ignore = -100,

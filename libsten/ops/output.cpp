@@ -58,7 +58,8 @@ void OutputRows<T>::write(Index row0, Index rows, const T* values) {
   write(row0, rows, 0, cols_, values);
 }
 
-// Of a run from element `at` on: 64 at a time, since other threads write their neighbours.
+// Writes bits of a run from element `at` on: 64 at a time, since other threads write neighbouring
+// bits.
 template <class T>
 void OutputRows<T>::write_bits(const std::uint8_t* keep, Index count, Index at) {
   for (Index i = 0; i < count; i += 64) {
@@ -75,11 +76,11 @@ void OutputRows<T>::write(Index row0, Index rows, Index col0, Index cols, const 
   const Index count = rows * cols;
   std::vector<std::uint8_t> keep(count);
   if (is_keep_all_) {
-    // A value that is 0 is none to layouts that are not dense.
+    // Layouts other than dense do not store zeros.
     for (Index i = 0; i < count; ++i) keep[i] = values[i] != 0 || std::signbit(values[i]);
   } else if (cols == cols_) {
     format_.inline_by.select_rows(values, row0 * cols, rows, cols, keep.data());
-    // A blocking sparsifier may say yes by any number.
+    // A blocking sparsifier may keep any value.
     if (format_.inline_by.kind() != Kind::streaming)
       for (std::uint8_t& k : keep) k = k != 0;
   } else {
@@ -98,8 +99,8 @@ void OutputRows<T>::write(Index row0, Index rows, Index col0, Index cols, const 
     return;
   }
   RowSegment p{row0, col0, std::vector<std::int32_t>(rows), {}, {}};
-  // Every value is written, and the next one over it where it is not kept: what stays is not
-  // predictable, and a branch for each would cost several times as much.
+  // Writes every value and advances only past kept ones: kept values are unpredictable, and a
+  // branch each would be several times slower.
   thread_local std::vector<std::int32_t> index;
   thread_local std::vector<T> scratch;
   if (std::ssize(index) < count) {
@@ -137,7 +138,7 @@ Tensor OutputRows<T>::compressed() {
   out.values = Values::uninitialized(real_dtype<T>, nnz);
   std::int32_t* index = out.index.mutate();
   T* values = out.values.mutate<T>().data();
-  // Pieces of a row come by column; where the next one of it goes.
+  // The next position of each row, since blocks arrive by columns.
   std::vector<std::int64_t> next(ptr, ptr + rows_);
   for (RowSegment& p : pieces_) {
     Index from = 0;

@@ -1,4 +1,4 @@
-// Outputs of operators, written in their format as they are computed: nothing dense in between.
+// Outputs of operators, written in their format as they are computed, without a dense tensor.
 #pragma once
 #include <algorithm>
 #include <mutex>
@@ -9,7 +9,7 @@
 
 namespace sten {
 
-// T of a floating dtype that operators compute in: f(float{}) or f(double{}). Error for others.
+// Calls f(float{}) or f(double{}) for a floating dtype of computation. Error for others.
 template <class F>
 decltype(auto) with_real(std::string_view op, DType dtype, F&& f) {
   if (dtype == DType::F64) return f(double{});
@@ -20,31 +20,31 @@ decltype(auto) with_real(std::string_view op, DType dtype, F&& f) {
 template <class T>
 inline constexpr DType real_dtype = std::same_as<T, double> ? DType::F64 : DType::F32;
 
-// A dense output whose values the caller writes before anything reads them.
+// An uninitialized dense output.
 template <class T>
 Dense unwritten(Shape shape) {
   const Index n = size_of(shape);
   return {std::move(shape), Values::uninitialized(real_dtype<T>, n)};
 }
 
-// Whether OutputRows writes the layout: dense and masked, and what has a lossless way from csr and
-// holds_any_pattern, as csc, coo, bitmask and bcsr have.
+// Whether OutputRows writes the layout: dense and masked; and layouts with holds_any_pattern and a
+// lossless route from csr, as csc, coo, bitmask and bcsr have.
 bool writes_rows(Name layout);
 
-// Rows of an output on their way into the temporary layout of a format, with what its inline
-// sparsifier keeps. The output is the matrix [shape[0], rest]; of rank below 2 it is one row.
+// Writes rows of an output to the temporary layout of a format, by its inline sparsifier. The
+// output is the matrix [shape[0], rest]; of rank below 2, one row.
 template <class T>
 class OutputRows {
  public:
-  // The inline sparsifier is local, the layout one of writes_rows().
+  // The inline sparsifier must be local, and writes_rows() true for the layout.
   OutputRows(const OutFormat& format, Shape shape);
   Index rows() const { return rows_; }
   Index cols() const { return cols_; }
-  // Where rows can be written at once, all of them being kept, dense; else nullptr.
+  // Dense memory for direct writes if all values are kept; else nullptr.
   T* in_place() { return in_place_; }
-  // Each row once, from any thread.
+  // Writes rows, each once, from any thread.
   void write(Index row0, Index rows, const T* values);
-  // The same for a block of columns; the inline sparsifier is a streaming one.
+  // Writes a block of columns; the inline sparsifier must be streaming.
   void write(Index row0, Index rows, Index col0, Index cols, const T* values);
   Tensor take();
 
@@ -72,8 +72,8 @@ class OutputRows {
 extern template class OutputRows<float>;
 extern template class OutputRows<double>;
 
-// An output whose elements `fill(begin, end, T* to)` computes, in row-major order, on threads().
-// Always whole units of that many elements in a row: lines of an axis and all that is inside it.
+// An output whose elements `fill(begin, end, T* to)` computes in row-major order, on threads().
+// Ranges are multiples of `unit` neighbouring elements: lines of an axis with all inner axes.
 template <class T, class F>
 Tensor write_elements(const OutFormat& format, Shape shape, Index unit, F&& fill) {
   constexpr Index grain = Index{1} << 14;
@@ -103,7 +103,7 @@ Tensor write_elements(const OutFormat& format, Shape shape, F&& fill) {
   return write_elements<T>(format, std::move(shape), 1, std::forward<F>(fill));
 }
 
-// The same, element i being f(i).
+// The same with f(i) for element i.
 template <class T, class F>
 Tensor write_each(const OutFormat& format, Shape shape, F&& f) {
   return write_elements<T>(format, std::move(shape), [&](Index begin, Index end, T* to) {
@@ -111,11 +111,11 @@ Tensor write_each(const OutFormat& format, Shape shape, F&& f) {
   });
 }
 
-// For implementations that write each output with OutputRows (or leave unwanted ones out): serves
-// dense outputs, and all that it can write.
+// Registers an implementation that writes its outputs with OutputRows, or skips unwanted ones: for
+// dense outputs, and all layouts of writes_rows().
 void add_streamed(Operators& all, Name op, std::vector<Name> in, std::size_t outputs,
                   Implementation run);
-// Among operators(), for namespace scope: see add_operator().
+// Registers in operators(), for namespace scope: see add_operator().
 bool add_streamed(Name op, std::vector<Name> in, std::size_t outputs, Implementation run);
 
 }  // namespace sten

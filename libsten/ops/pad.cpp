@@ -1,4 +1,4 @@
-// Tensors of any dtype with more, or fewer, elements at the ends of their axes.
+// Padding and cropping of tensors of any dtype.
 #include <algorithm>
 #include <limits>
 
@@ -11,15 +11,15 @@
 namespace sten {
 namespace {
 
-// Indices [at, at + count) of an axis of the output are from, from + step, ... of x's.
+// Maps indices [at, at + count) of an output axis to indices from, from + step, ... of x.
 struct Stretch {
   Index at, count, from, step;
 };
 using Stretches = std::vector<Stretch>;
 
-// Element i of an axis that goes on in both directions, x's own being [0, extent).
+// Element i of a periodically extended axis; x's own elements are [0, extent).
 struct Source {
-  Index from, step, run;  // how many follow, with that step
+  Index from, step, run;  // index in x; number of following elements with this step
 };
 constexpr Index no_end = std::numeric_limits<Index>::max();
 Source source_of(const std::string& mode, Index extent, Index i) {
@@ -28,7 +28,7 @@ Source source_of(const std::string& mode, Index extent, Index i) {
     if (i >= extent) return {extent - 1, 0, no_end};
     return {i, 1, extent - i};
   }
-  // The period begins with x's elements in order.
+  // The period starts with x's elements in order.
   const bool is_wrap = mode == "wrap";
   if (extent == 1) return {0, 0, no_end};
   const Index period = is_wrap ? extent : 2 * (extent - 1);
@@ -39,8 +39,8 @@ Source source_of(const std::string& mode, Index extent, Index i) {
 
 struct Padding {
   Shape shape;                   // of the output
-  std::vector<Stretches> along;  // each axis
-  bool is_constant;              // where no stretch is, the value
+  std::vector<Stretches> along;  // per axis
+  bool is_constant;              // the value is used outside of stretches
 };
 
 Padding padding_of(const char* op, const Call& call, const Shape& x) {
@@ -88,7 +88,7 @@ Padding padding_of(const char* op, const Call& call, const Shape& x) {
   return p;
 }
 
-// f(extents, places in x, places in the output) for each block of them.
+// Calls f(extents, view of x, view of the output) for each block of stretches.
 template <class F>
 void each_block(const Padding& p, const Shape& x, F&& f) {
   const StridedView from = StridedView::of(x), to = StridedView::of(p.shape);
@@ -115,7 +115,7 @@ void each_block(const Padding& p, const Shape& x, F&& f) {
   }
 }
 
-// The value of what is added, of x's dtype.
+// The padding value, in x's dtype.
 Values value_of(const Call& call, const Dense& x) {
   if (call.in.size() > 2) {
     const Dense& v = call.in[2].as<Dense>();
@@ -144,7 +144,7 @@ Tensor pad(const Call& call) {
   return y;
 }
 
-// An element's gradient is the sum of those of its copies, in their order.
+// The gradient of an element is the sum of those of its copies, in order.
 Tensor pad_grad(const Call& call) {
   const Dense& dy = call.in[0].as<Dense>();
   const Shape& shape = input_shape("pad.grad", call, 0);

@@ -8,7 +8,7 @@ Dense permute(const Dense& x, const std::vector<Index>& axes) {
   const StridedView all = StridedView::of(x.extents);
   Shape shape(axes.size());
   StridedView from{0, std::vector<Index>(axes.size())};
-  // Those with more than one element stay in their order.
+  // Axes with more than one element keep their order.
   bool is_in_order = true;
   Index before = -1;
   for (std::size_t d = 0; d < axes.size(); ++d) {

@@ -24,8 +24,8 @@ void add_plain(Operators& all, Name op, SavedForBackward saves, PlainOperator fo
 
 namespace {
 
-// The operator's input i, also as its gradient has it: after dy, and without the first one where
-// only the others are kept. nullptr where there is none.
+// The operator's input i. In its gradient, inputs come after dy, without the first one if only the
+// others are saved. nullptr if missing.
 const Tensor* given(const Call& call, std::size_t i) {
   const bool has_dy_more = !call.shapes.empty() && call.in.size() > call.shapes.size();
   const std::size_t at = i + (has_dy_more ? 1 : 0);
@@ -54,7 +54,7 @@ Index integer_of(std::string_view op, const Call& call, std::size_t i, std::stri
 }
 
 void check_inputs(std::string_view op, const Call& call, std::size_t most) {
-  // Of a gradient, those of its operator.
+  // In a gradient, the number of the operator's inputs.
   const std::size_t n = call.shapes.empty() ? call.in.size() : call.shapes.size();
   if (n > most) fail_usage("{}: {} inputs, but it takes at most {}", op, n, most);
 }

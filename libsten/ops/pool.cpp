@@ -1,4 +1,4 @@
-// Pooling: the largest or the mean of each window, channel by channel.
+// Pooling: maximum or mean of each window, per channel.
 #include <limits>
 #include <type_traits>
 
@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// A window without anything of x has -infinity. NaN wins, of two the last one.
+// A window outside of x has -infinity. NaN wins; of two, the last one.
 template <class T>
 void pool_largest(const T* image, const std::vector<Index>& taps, Index channels, T* to) {
   std::fill(to, to + channels, -std::numeric_limits<T>::infinity());
@@ -20,8 +20,8 @@ void pool_largest(const T* image, const std::vector<Index>& taps, Index channels
   }
 }
 
-// Which tap of each channel that is, of equals the first one: an integer as wide as T, so that both are
-// compared at once.
+// The tap of each channel's maximum, the first of equals, as an integer of T's width, so that both
+// vectorize together.
 template <class T>
 struct LargestTaps {
   using Number = std::conditional_t<std::same_as<T, float>, std::int32_t, std::int64_t>;
@@ -45,7 +45,7 @@ struct LargestTaps {
   }
 };
 
-// In double, since the mean of a whole image is the sum of many.
+// In double, since a global mean has many summands.
 template <class T>
 void pool_mean(const T* image, const std::vector<Index>& taps, Index counted,
                std::vector<double>& sums, T* to) {
@@ -105,8 +105,8 @@ Outputs max_pool_grad(const Call& call) {
   });
 }
 
-// Where the largest ones are in x with its channels first, [N, C, spatial...], counted row by row, or
-// with column-major=1 along the first spatial axis.
+// Indices of the maxima in x with channels first, [N, C, spatial...], counted in row-major order,
+// or with column-major=1 along the first spatial axis.
 Tensor max_pool_indices(const Call& call) {
   constexpr const char* op = "max-pool-indices";
   const Dense& x = call.in[0].as<Dense>();

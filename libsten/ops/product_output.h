@@ -1,4 +1,4 @@
-// Outputs of products, in the formats that their gradients and activations have.
+// Outputs and gradients of products, in their formats.
 #pragma once
 #include <numeric>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace sten {
 
-// Tiles of outputs that are not dense: as many elements, or one row. Tokens of a product are an
-// eighth of all if that is more, since the other factor is read for each tile.
+// Tile size of outputs that are not dense, in elements; at least one row. Tiles of tokens are at
+// least an eighth of all, since the other factor is read for each tile.
 inline constexpr Index tile_elements = Index{1} << 16, most_tile_elements = Index{1} << 21;
 
-// An output of that shape, `width` values for each token. `fill(token, count, T* to)`
-// computes some, on threads().
+// An output of that shape with `width` values per token. `fill(token, count, T* to)` computes
+// tokens, on threads().
 template <class T, class F>
 Tensor write_tokens(const OutFormat& format, Shape shape, Index width, F&& fill) {
   Index tokens = 1;
@@ -44,12 +44,12 @@ Tensor write_tokens(const OutFormat& format, Shape shape, Index width, F&& fill)
   return out.take();
 }
 
-// An output of that shape, seen as matrices of its last two extents, of which
-// `fill(first, count, T* to)` computes some, on threads().
+// An output of that shape as matrices of its last two axes. `fill(first, count, T* to)` computes
+// matrices, on threads().
 template <class T, class F>
 Tensor write_matrices(const OutFormat& format, Shape shape, F&& fill) {
   if (shape.size() == 2) {
-    // Whole or not at all.
+    // A single matrix is computed as a whole.
     OutputRows<T> out(format, shape);
     if (T* to = out.in_place()) {
       fill(Index{0}, Index{1}, to);
@@ -80,7 +80,7 @@ Tensor write_matrices(const OutFormat& format, Shape shape, F&& fill) {
   return out.take();
 }
 
-// C[m,n] = A[k,m]^T * B[k,n]. `shape`: [m, n], or with ones before it.
+// C[m,n] = A[k,m]^T * B[k,n]. `shape`: [m, n], perhaps with leading 1s.
 template <class T>
 Tensor write_transposed_product(const OutFormat& format, Index m, Index n, Index k, const T* a,
                                 const T* b, Shape shape) {
@@ -93,8 +93,8 @@ Tensor write_transposed_product(const OutFormat& format, Index m, Index n, Index
   });
 }
 
-// c[..., m, n] of which `product(cols, in[k, cols], to[m, cols])` makes some columns of one matrix
-// from those of in[..., k, n].
+// c[..., m, n]: `product(cols, in[k, cols], to[m, cols])` computes columns of one matrix from those
+// of in[..., k, n].
 template <class F>
 Tensor write_by_columns(const OutFormat& format, const Shape& c, Index k, const float* in,
                         F&& product) {
@@ -106,7 +106,7 @@ Tensor write_by_columns(const OutFormat& format, const Shape& c, Index k, const 
     for (Index i = 0; i < count; ++i) product(n, in + i * k * n, to + i * size);
     return out.take();
   }
-  // Blocks of columns are rows to a streaming sparsifier; another one gets whole rows.
+  // A streaming sparsifier can process blocks of columns; others need whole rows.
   const bool is_streaming = format.inline_by.kind() == Kind::streaming;
   if (!is_streaming && c.size() > 2)
     return write_matrices<float>(format, c, [&](Index first, Index some, float* to) {
@@ -132,23 +132,22 @@ Tensor write_by_columns(const OutFormat& format, const Shape& c, Index k, const 
   return out.take();
 }
 
-// The values of a tensor that has them in the layout's order.
+// The values of a tensor, in the order of its layout.
 template <class T>
 const T* values_of(const Tensor& t) {
   return t.values()->as<T>().data();
 }
 
-// Sparse products are there in F32 only.
+// Sparse products support F32 only.
 [[noreturn]] inline void refuse_double(const Tensor& w) {
   fail_unsupported("product: the sparse matrix is {} {}, not an F32 matrix", name_of(w.dtype()),
                    to_string(w.shape()));
 }
 
-// The gradient of w in same-pattern, w's positions in w's layout: of a masked w `fill(T* to)`
-// computes it dense where it is to be, then what is masked out is 0; of others `sampled()` gives
-// it.
+// The gradient of w in same-pattern, in w's layout. For a masked w, `fill(T* to)` computes it dense
+// in place, and masked-out elements are set to 0; for other layouts, `sampled()` returns it.
 Tensor masked_gradient(const Tensor& w, const std::function<void(Values&)>& fill);
-// Error (usage) unless the format has w's numbers.
+// Error (usage) unless the format has the parameters of w's layout.
 void check_same_pattern(std::string_view op, const Tensor& w, const OutFormat& format);
 
 template <class T, class Sampled, class Fill>
@@ -159,11 +158,11 @@ Tensor gradient_at(std::string_view op, const Tensor& w, const OutFormat& format
   return masked_gradient(w, [&](Values& v) { fill(v.mutate<T>().data()); });
 }
 
-// The gradient of a product: serves all that add_streamed() does, and beside it same-pattern for
-// output i of `factors`, the gradient of in[i + 1], which is not dense.
+// Registers the gradient of a product for the formats of add_streamed(), and for output i of
+// `factors`, the gradient of a sparse in[i + 1], in same-pattern.
 void add_product_grad(Operators& all, Name op, std::vector<Name> in,
                       std::vector<std::size_t> factors, Implementation run);
-// Whether it has only outputs of those kinds.
+// Whether all outputs are of these kinds.
 bool has_product_grads(const Signature& s, const std::vector<std::size_t>& factors);
 
 }  // namespace sten

@@ -1,5 +1,5 @@
-// Reductions beside sums and means. Lines of what is reduced are brought together, and each makes
-// one number, in double.
+// Reductions other than sum and mean. Reduced axes are gathered to lines, each of which gives one
+// value, computed in double.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// The largest, or NaN where one is; by sign -1 the smallest.
+// The maximum, or NaN if there is one; with sign -1 the minimum.
 template <class T>
 double extreme(const T* x, Index n, double sign) {
   double most = -infinity;
@@ -51,7 +51,7 @@ double fold_row(Fold fold, const T* x, Index n) {
     case Fold::log_sum:
       return std::log(sum_run(x, n));
     default: {
-      // Less the largest, so that nothing overflows.
+      // Subtracts the maximum to avoid overflow.
       const double most = extreme(x, n, 1);
       if (std::isinf(most)) return most;
       return most + std::log(sum_of(n, [=](Index i) { return std::exp(x[i] - most); }));
@@ -59,7 +59,7 @@ double fold_row(Fold fold, const T* x, Index n) {
   }
 }
 
-// Equal ones share the gradient of the largest.
+// Equal maxima share the gradient.
 template <class T>
 void share(const T* x, Index n, double most, double dy, T* dx) {
   const auto count = std::count_if(x, x + n, [=](T v) { return v == most; });
@@ -67,7 +67,7 @@ void share(const T* x, Index n, double most, double dy, T* dx) {
     dx[i] = static_cast<T>(x[i] == most ? dy / static_cast<double>(count) : 0);
 }
 
-// Each factor's is the product of the others, also where one is 0.
+// The gradient of a factor is the product of the others, also if one is 0.
 template <class T>
 void product_grad(const T* x, Index n, double dy, T* dx) {
   double others = dy;

@@ -9,7 +9,7 @@
 namespace sten {
 namespace {
 
-// Sums and products modulo 2^64.
+// Sums and products wrap modulo 2^64.
 template <class T>
 std::int64_t fold_integers(Fold fold, const T* x, Index n) {
   using Bits = std::uint64_t;

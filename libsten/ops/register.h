@@ -1,4 +1,4 @@
-// What each file of operators registers.
+// Registration functions of the operator families.
 #pragma once
 namespace sten {
 
@@ -15,7 +15,7 @@ void add_embedding(Operators& all);  // embedding, gather
 void add_attention(Operators& all);
 void add_shapes(Operators& all);      // reshape, squeeze, unsqueeze, flatten, transpose
 void add_concat(Operators& all);      // concat
-void add_reductions(Operators& all);  // sum, mean, and add_folds()
+void add_reductions(Operators& all);  // sum, mean, and those of add_folds()
 void add_losses(Operators& all);      // cross-entropy, kl-divergence, mse
 
 void add_elementwise(Operators& all);  // abs, neg, sqrt, exp, clip and others
@@ -25,7 +25,7 @@ void add_casts(Operators& all);  // cast, identity
 void add_slices(Operators& all);
 void add_repeats(Operators& all);  // expand, tile
 void add_pads(Operators& all);
-void add_gather_elements(Operators& all);  // and gather-nd
+void add_gather_elements(Operators& all);  // also gather-nd
 void add_scatters(Operators& all);         // scatter-elements, scatter-nd
 void add_masking(Operators& all);          // non-zero, compress, one-hot, eye-like
 void add_reverses(Operators& all);         // reverse-sequence
@@ -50,11 +50,11 @@ void add_matmul(Operators& all);
 void add_sparse_matmul(Operators& all);
 void add_device_matmul(Operators& all);
 void add_device_linear(Operators& all);
-void add_device_maps(Operators& all);    // functions of each element, dropout
-void add_device_binary(Operators& all);  // of two tensors, comparisons, where
+void add_device_maps(Operators& all);    // elementwise functions, dropout
+void add_device_binary(Operators& all);  // binary operators, comparisons, where
 void add_device_sums(Operators& all);    // sum, mean
 void add_device_rows(Operators& all);
 void add_device_convolutions(Operators& all);  // conv, conv-transpose, conv-relu
-void add_sparse_signals(Operators& all);       // of matmul and relu
+void add_sparse_signals(Operators& all);       // sparse gradients of matmul and relu
 
 }  // namespace sten

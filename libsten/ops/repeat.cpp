@@ -1,4 +1,4 @@
-// Tensors of any dtype, repeated along axes.
+// Repetition of tensors of any dtype along axes.
 #include "libsten/ops/broadcast.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/device_walk.h"
@@ -11,10 +11,10 @@
 namespace sten {
 namespace {
 
-// A tensor whose axes are x's and others that repeat it.
+// x with further axes that repeat it.
 struct Repeated {
-  Shape extents;              // of what is walked
-  std::vector<bool> repeats;  // which of its axes repeat
+  Shape extents;              // of the iteration
+  std::vector<bool> repeats;  // axes that repeat
   Shape shape;                // of the output
 
   void add(Index extent, bool is_repeat) {
@@ -68,7 +68,7 @@ Tensor repeat(const Dense& x, const Repeated& r) {
   return y;
 }
 
-// An element's gradient is the sum of those of its copies.
+// The gradient of an element is the sum of those of its copies.
 Tensor repeat_grad(const std::string& op, const Dense& dy, const Shape& shape, const Repeated& r) {
   check_gradient(op, dy, r.shape);
   if (dy.device() == Device::cuda) return sum_on_device(op, dy, r.extents, r.repeats, shape);

@@ -1,5 +1,5 @@
-// Images of other extents, of the elements nearest to each place or of those around it: as ONNX's
-// Resize with `nearest` and `linear`.
+// Resizing of images by nearest elements or linear interpolation, as ONNX's Resize with `nearest`
+// and `linear`.
 #include "libsten/ops/resize.h"
 
 #include <cmath>
@@ -14,12 +14,12 @@
 namespace sten {
 namespace {
 
-// Where an element of the result is, along an axis of x.
+// The coordinate of an output element along an axis of x.
 enum class Coordinates {
   half_pixel,
   pytorch_half_pixel,
   half_pixel_symmetric,
-  tf_half_pixel,  // TensorFlow's, for the nearest: ONNX had it in opset 11
+  tf_half_pixel,  // TensorFlow's, for nearest; in ONNX opset 11
   asymmetric,
   align_corners
 };
@@ -34,8 +34,8 @@ E word_among(std::string_view op, const Attributes& a, const char* name,
   return at->second;
 }
 
-// The numbers that input `to` has for all axes of x, those of the spatial ones. Images and channels
-// stay as many as they are.
+// The values of input `to` for the spatial axes. Those of images and channels must keep their
+// extents.
 template <class T>
 std::vector<T> spatial_values(std::string_view op, const Dense& to, const Shape& x,
                               const std::vector<T>& all, bool are_scales) {
@@ -48,7 +48,7 @@ std::vector<T> spatial_values(std::string_view op, const Dense& to, const Shape&
   return {all.begin() + 1, all.end() - 1};
 }
 
-// What is asked for: `size` of the result or `scales`, as attributes or in the input `to`.
+// The requested `size` of the result or `scales`, from attributes or input `to`.
 struct ResizeTo {
   std::vector<Index> size;
   std::vector<double> scales;
@@ -70,7 +70,7 @@ struct ResizeTo {
 
 class Resize : public ImageMap {
  public:
-  // Where sizes and scales are both given, the scales say where the result's elements are.
+  // If sizes and scales are given, scales determine the coordinates.
   Resize(std::string_view op, const Shape& x, const Attributes& a, const Tensor* given)
       : ImageMap(op, x) {
     a.check(op, {"size", "scales", "mode", "coordinates", "nearest"});
@@ -103,7 +103,7 @@ class Resize : public ImageMap {
       if (!(wanted >= 1 && wanted <= most && scale > 0))
         fail_usage("{}: the extent {} of x would become {}", op, size[d], wanted);
       result[d] = static_cast<Index>(wanted);
-      // The same quotient, without an error of rounding where the sizes are given.
+      // The same quotient without rounding error if sizes are given.
       step_[d] = to.scales.empty() ? n : 1;
       per_[d] = to.scales.empty() ? wanted : scale;
       resized_[d] = to.scales.empty() ? wanted : scale * n;
@@ -131,12 +131,12 @@ class Resize : public ImageMap {
     return {s.low, s.high};
   }
 
-  // An element of an image, by its first channel, and its share.
+  // An element of an image, by its first channel, and its weight.
   struct Tap {
     Index at;
     double share;
   };
-  // Those of place o; no more than 8.
+  // The taps of output position o; at most 8.
   std::size_t taps(const std::array<Index, 3>& o, std::array<Tap, 8>& to) const {
     std::size_t count = 1;
     to[0] = {0, 1};
@@ -194,7 +194,7 @@ class Resize : public ImageMap {
   std::array<double, 3> step_{1, 1, 1}, per_{1, 1, 1}, resized_{1, 1, 1};
 };
 
-// The sum of the taps' channels by their shares; that of four, as of images, in one pass.
+// The weighted sum of the taps' channels; four taps, the common case of images, in one pass.
 template <class T>
 void add_taps(const T* image, const std::array<Resize::Tap, 8>& taps, std::size_t count,
               Index channels, T* to) {

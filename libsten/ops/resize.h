@@ -6,8 +6,8 @@
 
 namespace sten {
 
-// The attribute `scales` of a resize: one number for all axes, or a word of as many as there are, with
-// commas between them. None where it is not there.
+// The attribute `scales` of a resize: a number for all axes, or a comma-separated string of one per
+// axis. Empty if missing.
 std::vector<double> resize_scales(std::string_view op, const Attributes& a, std::size_t axes);
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-// Sequences of any dtype, each with its first elements in reverse order.
+// Reversal of the first elements of sequences, of any dtype.
 #include <algorithm>
 
 #include "libsten/ops/check.h"
@@ -11,7 +11,7 @@
 namespace sten {
 namespace {
 
-// Its gradient is the same. The lengths, one for each index of the batch axis, are the second input.
+// Also its own gradient. Input 1 has the length for each index of the batch axis.
 Tensor reverse(const char* op, const Call& call) {
   call.attributes.check(op, {"batch-axis", "time-axis"});
   if (call.in.size() != 2)

@@ -1,13 +1,13 @@
-// Lines along axes, one after the other: what reductions and other operators on lines compute on.
+// Rows along axes, gathered to be contiguous, for reductions and other row-wise operators.
 #pragma once
 #include "libsten/base/parallel.h"
 #include "libsten/ops/permute.h"
 
 namespace sten {
 
-// x with those axes last: `rows` lines of `length` elements each, in the order of the other axes.
+// x with these axes last: `rows` rows of `length` elements, in the order of the other axes.
 struct Rows {
-  std::vector<Index> axes;  // of the lines, in x
+  std::vector<Index> axes;  // of the rows, in x
   Dense x;
   Index rows = 1, length = 1;
 
@@ -16,7 +16,7 @@ struct Rows {
     for (std::size_t d = 0; d < along.size(); ++d) (along[d] ? length : rows) *= from.extents[d];
   }
   Rows(const Dense& from, Index axis) : Rows(from, only(from.extents.size(), axis)) {}
-  // f(row) on threads().
+  // Calls f(row) on threads().
   template <class F>
   void each(F&& f) const {
     parallel_for(rows, std::max<Index>(1, (Index{1} << 14) / std::max<Index>(1, length)),
@@ -24,7 +24,7 @@ struct Rows {
                    for (Index r = begin; r < end; ++r) f(r);
                  });
   }
-  // Lines of the same or, along one axis, of another length, as a tensor with x's axes.
+  // Rows of the same or, along one axis, of another length, as a tensor with the axes of x.
   Dense back(Values lines, Index count) const {
     Shape shape = x.extents;
     shape.back() = count;

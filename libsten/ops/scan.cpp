@@ -1,4 +1,4 @@
-// Sums up to each element of an axis, and triangles of matrices.
+// Cumulative sums along an axis, and triangles of matrices.
 #include <algorithm>
 #include <cstring>
 
@@ -22,7 +22,7 @@ void sum_up(const T* x, Index n, bool is_exclusive, bool is_reverse, T* y) {
   }
 }
 
-// Its gradient is the same in the other direction.
+// The gradient is the same in the opposite direction.
 Tensor cumulative(const char* op, bool is_gradient, const Call& call) {
   call.attributes.check(op, {"axis", "exclusive", "reverse"});
   const Dense& x = call.in[0].as<Dense>();
@@ -47,14 +47,14 @@ Tensor cumulative(const char* op, bool is_gradient, const Call& call) {
   return lines.back(std::move(v));
 }
 
-// Of each matrix the elements of a row from column row + k on, or up to there; else 0.
+// Keeps the elements of row r from column r + k on, or up to it; others are 0.
 Tensor triangle(const char* op, const Call& call) {
   call.attributes.check(op, {"upper", "k"});
   const Dense& x = call.in[0].as<Dense>();
   if (x.extents.size() < 2) fail_usage("{}: x is {}, not a matrix", op, to_string(x.extents));
   const bool is_upper = call.attributes.integer("upper", 1) != 0;
   const Index rows = x.extents[x.extents.size() - 2], cols = x.extents.back();
-  // More than the matrix has is as much as it has.
+  // Larger values have the same effect.
   const Index k = std::clamp(integer_of(op, call, 1, "k", 0), -rows, cols);
   Dense y = Dense::zeros(x.dtype(), x.extents);
   if (x.size() == 0) return y;

@@ -1,4 +1,4 @@
-// A tensor with elements put, or added and so on, where indices say.
+// Scatters: a tensor with elements replaced, or reduced with updates, at indices.
 #include <algorithm>
 #include <type_traits>
 
@@ -25,7 +25,7 @@ struct Scatter {
   }
 };
 
-// f(what is there, what comes) by the reduction's name.
+// Calls f(old value, update) by the reduction's name.
 template <class T, class F>
 void with_reduction(const char* op, const std::string& name, F&& f) {
   if (name == "add")
@@ -40,7 +40,7 @@ void with_reduction(const char* op, const std::string& name, F&& f) {
     fail_usage("{}: unknown reduction '{}' (expected none, add, mul, min or max)", op, name);
 }
 
-// In the order of the updates.
+// In the order of updates.
 template <class T, class F>
 void combine(const GatheredSlices& p, const T* updates, T* y, F f) {
   for (const Index at : p.at)
@@ -83,7 +83,8 @@ Outputs scatter(const Scatter& s, const Call& call) {
   return {Dense{y.extents, as_dtype(s.op, y.values, x.dtype())}};
 }
 
-// x keeps its own where nothing was put; of several updates of an element the last one stayed.
+// x keeps the gradient of elements without updates; of several updates, only the last has a
+// gradient.
 Outputs scatter_grad(const Scatter& s, const Call& call) {
   const Dense &dy = call.in[0].as<Dense>(), &ids = call.in[1].as<Dense>();
   const GatheredSlices p = s.slices(s.grad, call, dy.extents, ids);

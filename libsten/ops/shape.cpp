@@ -1,4 +1,4 @@
-// Shapes and axes of tensors of any dtype.
+// Changes of shape and axes, for any dtype.
 #include <algorithm>
 
 #include "libsten/ops/check.h"
@@ -82,7 +82,7 @@ Shape flattened(const Call& call, const Shape& x) {
   return {size_of(Shape(x.begin(), x.begin() + first)), size_of(Shape(x.begin() + first, x.end()))};
 }
 
-// An operator whose output is x's elements in another shape; nothing is copied.
+// Registers an operator that only changes the shape, without a copy.
 void add_reshaping(Operators& all, const char* op, Shape (*shape_of)(const Call&, const Shape&)) {
   add_plain(
       all, op, SavedForBackward::nothing,

@@ -1,4 +1,4 @@
-// Tensors of any dtype, cut by ranges of indices.
+// Slices of tensors of any dtype by ranges of indices.
 #include <algorithm>
 
 #include "libsten/ops/check.h"
@@ -10,13 +10,13 @@
 namespace sten {
 namespace {
 
-// What is left of x.
+// The selected part of x.
 struct Cut {
   Shape shape;
   StridedView places;  // in x
 
   explicit Cut(const Shape& x) : shape(x), places(StridedView::of(x)) {}
-  // Of an axis the indices begin, begin + step and so on.
+  // Selects the indices begin, begin + step, ... of an axis.
   void take(Index axis, Index begin, Index count, Index step) {
     places.first += begin * places.steps[axis];
     places.steps[axis] *= step;
@@ -37,7 +37,7 @@ Cut one_range(const char* op, const Call& call, const Shape& x) {
   return cut;
 }
 
-// ONNX: negative indices count from the end, and what is outside is brought to the nearest one.
+// ONNX: negative indices count from the end, and indices outside are clamped.
 Cut many_ranges(const char* op, const Call& call, const Shape& x) {
   call.attributes.check(op, {"begins", "ends", "axes", "steps"});
   check_inputs(op, call, 5);
@@ -55,7 +55,7 @@ Cut many_ranges(const char* op, const Call& call, const Shape& x) {
   Cut cut(x);
   for (std::size_t i = 0; i < n; ++i) {
     const Index axis = axis_of(op, axes[i], x), extent = x[axis];
-    // More than the axis has is as much as it has.
+    // Larger steps have the same effect.
     const Index step = std::clamp(steps[i], -extent - 1, extent + 1);
     if (steps[i] == 0) fail_usage("{}: the step along axis {} is 0", op, axes[i]);
     const bool is_back = step < 0;
@@ -63,7 +63,7 @@ Cut many_ranges(const char* op, const Call& call, const Shape& x) {
       return std::clamp<Index>(k < 0 ? k + extent : k, is_back ? -1 : 0,
                                is_back ? extent - 1 : extent);
     };
-    // A start before the first element is the first one, in either direction.
+    // A start before the first element means the first one, in either direction.
     const Index begin = std::max<Index>(within(begins[i]), 0), end = within(ends[i]);
     const Index length = is_back ? begin - end : end - begin;
     const bool is_empty = length <= 0 || extent == 0;

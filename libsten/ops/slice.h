@@ -1,12 +1,12 @@
-// Parts of tensors that are written in place.
+// Slices that are written in place.
 #pragma once
 #include "libsten/dispatch/attributes.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {
 
-// The indices [begin, end) of the axis, all of them attributes, of a dense x become v: where nobody
-// else holds x, in its memory. Error (usage) where v is not of that shape and x's dtype.
+// Replaces the indices [begin, end) of the axis (attributes) of a dense x by v, in place if x is
+// not shared. Error (usage) if v has not their shape and x's dtype.
 void put_slice(Tensor& x, const Tensor& v, const Attributes& attributes);
 
 }  // namespace sten

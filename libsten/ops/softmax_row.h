@@ -1,5 +1,4 @@
-// What softmax, attention and the losses of classes compute of one row: F32 by kernels, F64 by the
-// formula.
+// Softmax of a row, for softmax, attention and losses: F32 by kernels, F64 by the formula.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -10,7 +9,7 @@
 
 namespace sten {
 
-// The largest; NaN is not looked at. -inf without any.
+// The maximum, ignoring NaN; -inf if empty.
 inline float max_run(const float* x, Index n) { return kernels::rows().greatest(x, n); }
 inline double max_run(const double* x, Index n) {
   double most = -std::numeric_limits<double>::infinity();
@@ -18,7 +17,7 @@ inline double max_run(const double* x, Index n) {
   return most;
 }
 
-// y = exp(x - most), and the sum of these; y = nullptr: the sum alone. y may be x.
+// y = exp(x - most); returns the sum of y. nullptr: only the sum. y may be x.
 inline double exp_sum(const float* x, Index n, float most, float* y) {
   return kernels::rows().exp_sum(x, n, most, y);
 }
@@ -46,7 +45,7 @@ inline void softmax_row(const double* x, Index n, double by, double* y) {
   scale_row(y, n, 1 / exp_sum(y, n, max_run(y, n), y), y);
 }
 
-// Of that y: dx = by * y * (dy - sum(y * dy)). dx may be dy.
+// The gradient of softmax_row(): dx = by * y * (dy - sum(y * dy)). dx may be dy.
 inline void softmax_grad_row(const float* dy, const float* y, Index n, float by, float* dx) {
   kernels::rows().softmax_grad(dy, y, n, by, dx);
 }

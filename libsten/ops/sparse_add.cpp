@@ -1,4 +1,4 @@
-// Sums of sparse tensors, with nothing dense in between.
+// Sums of sparse tensors, without dense intermediates.
 #include <algorithm>
 
 #include "libsten/dispatch/route.h"
@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// Whether the two store the same positions: all that they are but `values` is equal.
+// Whether two tensors store the same positions: all parts but `values` are equal.
 bool have_same_positions(const Tensor& a, const Tensor& b) {
   if (&a.of_positions() == &b.of_positions()) return true;
   const Stored x = a.save(), y = b.save();
@@ -43,7 +43,7 @@ void add_values(const Tensor& b, Values& sum) {
   });
 }
 
-// Both in one layout, the same positions.
+// Operands of one layout with the same positions.
 Outputs add_same(const Call& call) {
   call.attributes.check("add", {});
   const Tensor &a = call.in[0], &b = call.in[1];
@@ -56,7 +56,7 @@ Outputs add_same(const Call& call) {
   });
 }
 
-// The union of the positions of each line, less what the inline sparsifier drops.
+// The union of the positions of each row, filtered by the inline sparsifier.
 template <class T, class AxisRows>
 AxisRows merge(const AxisRows& a, const AxisRows& b, const OutFormat& format) {
   static const Name keep_all(KeepAll::name);
@@ -118,7 +118,7 @@ Outputs add_rows(const Call& call) {
   });
 }
 
-// What comes back through a sum of sparse tensors, as it is.
+// The gradient of a sum of sparse tensors passes through.
 Outputs add_grad(const Call& call) {
   const Tensor& dy = call.in[0];
   Outputs grads(2);

@@ -1,4 +1,4 @@
-// What comes back where a gradient on its way, or what an operator keeps, is sparse.
+// Gradients of operators for a sparse dy or sparse saved tensors.
 #include <algorithm>
 
 #include "libsten/dispatch/route.h"
@@ -13,7 +13,8 @@
 namespace sten {
 namespace {
 
-// Of c[m, n] = a[m, k] b[k, n] from a sparse dc [m, n], which is used this once.
+// Gradients of c[m, n] = a[m, k] b[k, n] for a sparse dc [m, n], which is used once and so not
+// packed.
 Outputs matmul_grad(const Call& call) {
   const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
   check_factor(dc);
@@ -46,8 +47,8 @@ Outputs matmul_grad(const Call& call) {
   return grads;
 }
 
-// f(entry of a, offset in dense, entry of b or -1) for each entry of a, which and b are of one shape
-// and dims.
+// Calls f(entry of a, offset in dense, entry of b or -1) for each entry of a; both have the same
+// shape and dims.
 template <class F>
 void each_entry(const Csr& a, const Csr* b, F&& f) {
   const MatrixView view = a.view();
@@ -66,8 +67,8 @@ void each_entry(const Csr& a, const Csr* b, F&& f) {
   });
 }
 
-// From y = relu(x) that was kept as csr: dx is dy where y is not 0, in y's positions or dense. dy
-// is dense, or csr too.
+// From y = relu(x), saved as csr: dx is dy where y is nonzero, at y's positions or dense. dy is
+// dense or csr.
 Outputs relu_grad(const Call& call) {
   const Tensor &dy = call.in[0], &y = call.in[1];
   if (!call.wants(0)) return {std::nullopt};

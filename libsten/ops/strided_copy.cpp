@@ -9,14 +9,14 @@
 namespace sten {
 namespace {
 
-constexpr Index grain = Index{1} << 14;  // elements
+constexpr Index grain = Index{1} << 14;  // in elements
 
 struct Axis {
-  Index extent, to, from;  // steps
+  Index extent, to, from;  // strides
 };
 using Axes = std::vector<Axis>;
 
-// Those that are walked; neighbours that continue each other in both tensors are one.
+// The axes to iterate; neighbours that are contiguous in both tensors are merged.
 Axes copy_axes(const Shape& extents, const StridedView& from, const StridedView& to) {
   Axes walked;
   for (std::size_t d = extents.size(); d-- > 0;) {
@@ -47,7 +47,7 @@ AxisCursor place_of(const Axes& axes, Index i) {
   return at;
 }
 
-// Runs along the last axis.
+// Copies runs along the last axis.
 template <class U>
 void copy_runs(const U* x, U* y, Axes axes, Index n) {
   const Axis run = axes.back();
@@ -65,10 +65,10 @@ void copy_runs(const U* x, U* y, Axes axes, Index n) {
   });
 }
 
-// Matrices of the last axis and the one that x has last, columns of which are rows of the result.
+// Transposes matrices of the result's last axis and x's innermost axis.
 template <class U>
 void transpose_matrices(const U* x, U* y, Axes axes, std::size_t last, Index n) {
-  constexpr Index at_once = 32;  // columns
+  constexpr Index at_once = 32;  // in columns
   const Axis rows = axes.back(), cols = axes[last];
   axes.pop_back();
   axes.erase(axes.begin() + last);
@@ -103,7 +103,7 @@ void strided_copy(const Shape& extents, const Values& x, const StridedView& from
   if (n == 0) return;
   if (x.device() == Device::cuda) return strided_copy_on_device(extents, x, from, y, to);
   const Axes axes = copy_axes(extents, from, to);
-  // The last axis of the result is written in order, and x has another one in order.
+  // The last axis of the result is written in order; another axis of x is read in order.
   std::size_t last = axes.size() - 1;
   if (axes.back().to == 1 && axes.back().from != 1)
     for (std::size_t d = 0; d + 1 < axes.size(); ++d)

@@ -1,5 +1,5 @@
-// Elements of any dtype moved from places of one tensor to places of another. Every operator that
-// only moves elements is this, with its own steps.
+// Strided copy: moves elements of any dtype between two strided views. Every operator that only
+// moves elements uses it.
 #pragma once
 #include <vector>
 
@@ -7,19 +7,18 @@
 
 namespace sten {
 
-// Some elements of a row-major tensor, with axes of their own: element [k...] of them is element
-// first + sum of k[d] * steps[d] of the tensor. A step of 0 repeats, a negative one goes back.
+// A strided view of a row-major tensor: element [k...] is the tensor's element first + sum of k[d]
+// * steps[d]. A step of 0 repeats, a negative one reverses.
 struct StridedView {
   Index first = 0;
   std::vector<Index> steps;
 
-  // All elements of that shape, in order.
+  // The view of all elements of that shape, in order.
   static StridedView of(const Shape& shape);
 };
 
-// Element [k...] of the places `to` becomes element [k...] of the places `from`, for all k within
-// the extents; on threads(), or on the device where both are. Both have one dtype. No place is written
-// twice.
+// Copies element [k...] of view `from` of x to element [k...] of view `to`, for all k within the
+// extents; on threads(), or on the device of both. Dtypes are equal. No element is written twice.
 void strided_copy(const Shape& extents, const Values& x, const StridedView& from, Values& y,
                   const StridedView& to);
 

@@ -8,7 +8,7 @@ struct Axis {
 };
 using Axes = std::vector<Axis>;
 
-// Where the element begins that is number i along those axes, the last one innermost.
+// The offset of element i along these axes, the last one innermost.
 Index offset_of(const Axes& axes, Index i) {
   Index offset = 0;
   for (std::size_t d = axes.size(); d-- > 1;) {
@@ -24,7 +24,7 @@ Index count_of(const Axes& axes) {
   return n;
 }
 
-// Axes that are summed and others, neighbours of one kind being one.
+// Summed axes and others; neighbours of one kind are merged.
 struct Split {
   Axes remaining, summed;
   bool sums_last = false;

@@ -1,4 +1,4 @@
-// Sums over some axes of a tensor.
+// Sums over axes.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -7,14 +7,13 @@
 
 namespace sten {
 
-// x's sums over the axes that are true in `over`, in row-major order of the other axes. T is float
-// or double; added up in double, on threads(), in an order that does not depend on how many those
-// are.
+// Sums x over the axes that are true in `over`, in row-major order of the others. T is float or
+// double; sums are in double. Deterministic for every number of threads.
 template <class T>
 std::vector<double> sum_axes(const T* x, const Shape& shape, const std::vector<bool>& over);
 
-// The sum of term(i), a double, for i below n, in eight sums that take turns: vectors can be added,
-// and small terms count.
+// The sum of term(i), a double, for i < n, in eight alternating sums, for vectorization and
+// accuracy.
 template <class F>
 double sum_of(Index n, F&& term) {
   constexpr Index lanes = 8;
@@ -32,7 +31,7 @@ double sum_run(const T* x, Index n) {
   return sum_of(n, [x](Index i) { return double{x[i]}; });
 }
 
-// The same on threads(), in pieces that do not depend on how many those are.
+// The same on threads(), in segments that do not depend on their number.
 template <class F>
 double sum_on_threads(Index n, F&& term) {
   constexpr Index piece = Index{1} << 15;

@@ -1,4 +1,4 @@
-// Which elements of a line are the largest: arg-max, arg-min, hardmax, top-k.
+// Largest elements of rows: arg-max, arg-min, hardmax, top-k.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,7 @@
 namespace sten {
 namespace {
 
-// f(T{}) for the dtypes whose elements are ordered here.
+// Calls f(T{}) for ordered dtypes.
 template <class F>
 decltype(auto) with_ordered(std::string_view op, DType dtype, F&& f) {
   if (dtype == DType::I64) return f(std::int64_t{});
@@ -19,7 +19,7 @@ decltype(auto) with_ordered(std::string_view op, DType dtype, F&& f) {
   return with_real(op, dtype, f);
 }
 
-// Whether a goes before b; NaN before all.
+// Whether a precedes b; NaN precedes all.
 template <class T>
 bool goes_before(T a, T b, bool is_largest) {
   if (a != a || b != b) return a != a && b == b;
@@ -56,7 +56,7 @@ Tensor arg(const char* op, bool is_largest, const Call& call) {
   return y;
 }
 
-// 1 where a line's first largest element is, else 0.
+// 1 at the first maximum of each row, else 0.
 Tensor hardmax(const Call& call) {
   call.attributes.check("hardmax", {"axis"});
   check_inputs("hardmax", call, 1);
@@ -72,7 +72,7 @@ Tensor hardmax(const Call& call) {
   return lines.back(std::move(v));
 }
 
-// The places of the k first of each line, in the order of top-k.
+// The offsets of the first k of each row, in the order of top-k.
 struct Top {
   Index axis, k;
   Rows lines;

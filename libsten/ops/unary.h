@@ -1,4 +1,4 @@
-// Operators that make of each element one of the output.
+// Registration of elementwise operators of one input.
 #pragma once
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace sten {
 
 namespace unary_detail {
 
-// Elements from number `first` on, by f or by f.run().
+// Applies f, or f.run(), to elements from index `first` on.
 template <class T, class F>
 void run_forward(const F& f, const T* x, Index first, Index n, T* y) {
   if constexpr (requires { f.run(x, n, y); })
@@ -27,12 +27,11 @@ void run_backward(const G& g, const T* dy, const T* saved, Index first, Index n,
 
 }  // namespace unary_detail
 
-// y[i] = f(x[i], i) and dx[i] = g(dy[i], saved[i], i), saved being x, or y if the operator saves its
-// outputs, or dy if nothing. `make` is a template on float and double that reads the attributes:
-// make(T{}, call) gives a pair of both. Instead of one element by a call, f and g may have
-// f.run(x, n, y) and g.run(dy, kept, n, dx), in place too. Dense inputs give any output that
-// OutputRows writes. Where f(0) = 0 a sparse x, of any layout that has `values`, gives its own
-// layout and positions.
+// y[i] = f(x[i], i) and dx[i] = g(dy[i], saved[i], i); saved is x, y or dy (nothing), as the
+// operator saves for backward. make(T{}, call), for T float and double, reads the attributes and
+// returns {f, g}. Instead of one element per call, f and g may have f.run(x, n, y) and g.run(dy,
+// saved, n, dx), also in place. Dense inputs support all outputs of OutputRows. If f(0) = 0, a
+// sparse x in any layout with `values` gives its own layout and positions.
 template <class Make>
 void add_unary(Operators& all, Name op, SavedForBackward saves, bool zero_to_zero, Make make) {
   all.declare(op, {saves});
@@ -64,7 +63,7 @@ void add_unary(Operators& all, Name op, SavedForBackward saves, bool zero_to_zer
   const auto same_layout = [](const Signature& s) {
     return s.in[0] != Name("dense") && (s.out[0].is_none() || s.in[0] == s.out[0].tmp);
   };
-  // A sparse gradient, where nothing else is read.
+  // A sparse gradient, if nothing else is read.
   if (saves == SavedForBackward::nothing)
     all.add(
         {grad, {any::layout}, {{"keep-all", any::layout}}},
@@ -98,7 +97,7 @@ void add_unary(Operators& all, Name op, SavedForBackward saves, bool zero_to_zer
       same_layout);
 }
 
-// Among operators(), for namespace scope: see add_operator().
+// Registers in operators(), for namespace scope: see add_operator().
 template <class Make>
 bool add_unary(Name op, SavedForBackward saves, bool zero_to_zero, Make make) {
   add_unary(operators(), op, saves, zero_to_zero, std::move(make));

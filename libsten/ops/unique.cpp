@@ -1,5 +1,5 @@
-// Elements, or slices along an axis, without those that are there already: what they are, where the
-// first of each is, which of them each one was, and how many of each there were.
+// Distinct elements, or slices along an axis: values, index of the first occurrence, inverse
+// indices, and counts.
 #include <algorithm>
 #include <numeric>
 
@@ -12,17 +12,17 @@
 namespace sten {
 namespace {
 
-// NaN after all others, and equal to itself.
+// NaN is equal to itself, and last.
 template <class T>
 bool is_less(T a, T b) {
   return a < b || (a == a && b != b);
 }
 
 struct Distinct {
-  Rows lines;  // one for each slice
+  Rows lines;  // one row per slice
   std::vector<std::int64_t> first, inverse, counts;
 
-  // Without an axis, the elements in order.
+  // Without an axis, elements in order.
   static Rows rows_of(const char* op, const Call& call) {
     const Dense& x = call.in[0].as<Dense>();
     if (!call.attributes.has("axis"))
@@ -61,7 +61,7 @@ struct Distinct {
   }
 
  private:
-  // In the order in which they come first.
+  // Sorts by first occurrence.
   void sort_by_position() {
     std::vector<std::int64_t> order(first.size()), place(first.size());
     std::iota(order.begin(), order.end(), 0);

@@ -1,4 +1,4 @@
-// A choice between two tensors of any dtype, all three repeated to one shape.
+// Choice between two tensors of any dtype; all three operands are broadcast.
 #include <algorithm>
 
 #include "libsten/ops/broadcast.h"
@@ -30,7 +30,7 @@ Outputs where(const Call& call) {
   const Broadcast xs(shape, x.extents, x.extents), ys(shape, condition.extents, y.extents);
   return with_width(width_of(x.dtype()), [&]<class U>(U) -> Outputs {
     const U *px = x.values.as<U>().data(), *py = y.values.as<U>().data();
-    // x first, and y over it.
+    // Writes x, then y over it.
     return {dense_elements<U>(x.dtype(), shape, [&](Index begin, Index end, U* to) {
       xs.each_run(begin, end, [&](Index i, Index n, Index ix, Index step, Index, Index) {
         if (step == 1)
@@ -45,7 +45,7 @@ Outputs where(const Call& call) {
   });
 }
 
-// dy to what was chosen, 0 to the other.
+// The chosen operand gets dy, the other 0.
 Outputs where_grad(const Call& call) {
   const Dense &dy = call.in[0].as<Dense>(), &condition = call.in[1].as<Dense>();
   const std::uint8_t* c = condition_of(condition);

@@ -5,7 +5,7 @@
 namespace sten {
 namespace {
 
-constexpr Index longest_window = Index{1} << 31;  // so that products of two are numbers
+constexpr Index longest_window = Index{1} << 31;  // so that products of two do not overflow
 
 Attributes::List window_integers(std::string_view op, const Attributes& a, const char* name,
                                  std::size_t count, Index fallback, Index least) {
@@ -44,7 +44,7 @@ Windows Windows::sliding(std::string_view op, const Shape& x, const Attributes& 
                  to_string(x), to_string(kernel), to_string(pads), i + 1);
     Index& count = w.result[d];
     count = (ceil ? ceil_div(room, strides[i]) : room / strides[i]) + 1;
-    // None begins in the padding behind x.
+    // No window starts in the padding after x.
     if (ceil && (count - 1) * strides[i] >= w.size[d] + pads[i]) --count;
   }
   return w;
@@ -66,7 +66,7 @@ WindowRun Windows::along(std::size_t d, Index o) const {
     return {first, until - first, 1, until - first};
   }
   const Index start = o * stride_[d] - before_[d], step = dilation_[d];
-  // How many of them are below `end`, which is not negative.
+  // The number of elements below `end`, which is not negative.
   const auto below = [&](Index end) {
     return start >= end ? 0 : std::min(kernel_[d], ceil_div(end - start, step));
   };

@@ -1,18 +1,18 @@
-// Windows over the spatial axes of x [N, spatial..., C]. Each makes one place of the result.
+// Windows over the spatial axes of x [N, spatial..., C], one per output position.
 #pragma once
 #include "libsten/ops/image_map.h"
 
 namespace sten {
 
-// The elements of a window along one axis: first, first + step, ... Of those beyond x, which are
-// left out, `counted` has the ones in the padding.
+// The elements of a window along one axis: first, first + step, ..., within x; `counted` includes
+// those in the padding.
 struct WindowRun {
   Index first, count, step, counted;
 
   Index last() const { return first + (count - 1) * step; }
 };
 
-// Of one axis: adaptive ones have only `is_adaptive`.
+// A window along one axis; adaptive ones set only `is_adaptive`.
 struct WindowAxis {
   Index kernel, stride, dilation, before, after;
   bool is_adaptive;
@@ -26,8 +26,8 @@ constexpr const char* pool_name =
 
 class Windows : public ImageMap {
  public:
-  // By kernel, strides, pads, dilations and ceil; or, adaptive, by the size of the result. Error
-  // (usage) for what does not fit x. Attributes named `more` may be there too.
+  // Windows by kernel, strides, pads, dilations and ceil; or adaptive, by the size of the result.
+  // Error (usage) if they do not fit x. Attributes named `more` are also allowed.
   static Windows sliding(std::string_view op, const Shape& x, const Attributes& a,
                          std::initializer_list<std::string_view> more);
   static Windows adaptive(std::string_view op, const Shape& x, const Attributes& a);
@@ -35,10 +35,10 @@ class Windows : public ImageMap {
   WindowAxis axis(std::size_t d) const {
     return {kernel_[d], stride_[d], dilation_[d], before_[d], after_[d], is_adaptive_};
   }
-  // Of place o of the result along axis d. Where a window has nothing of x, its count is 0.
+  // The window of output position o along axis d. Its count is 0 if it has no element of x.
   WindowRun along(std::size_t d, Index o) const;
-  // What x has of the window at o, in row-major order: where its first channels are in the image.
-  // Gives how many elements count, with those of the padding or without.
+  // Collects the offsets in the image (of the first channel) of x's elements in the window at o, in
+  // row-major order. Returns the number of elements, with or without padding.
   Index taps(const std::array<Index, 3>& o, bool count_pads, std::vector<Index>& to) const;
   // For gather_positions().
   std::pair<Index, Index> reach(Index o) const {
@@ -53,7 +53,7 @@ class Windows : public ImageMap {
   bool is_adaptive_ = false;
 };
 
-// Of such a pool.
+// Windows of such a pool.
 template <bool is_adaptive, bool is_max>
 Windows pool_windows(std::string_view op, const Shape& x, const Attributes& a) {
   if (is_adaptive) return Windows::adaptive(op, x, a);
