@@ -1,4 +1,4 @@
-// libxsmm's product of a sparse matrix with a dense one, where it was there at build time.
+// Rival: libxsmm's product of a sparse matrix with a dense one, if libxsmm was found at build time.
 #include <libxsmm.h>
 
 #include <memory>
@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// Slices of 16-bit indices, about 128 columns wide, made of the dense matrix.
+// Slices of 16-bit indices, about 128 columns wide, built from the dense matrix.
 class Spmdm {
  public:
   Spmdm(const float* a, Index m, Index k, Index n, int threads) : threads_(threads) {

@@ -15,7 +15,8 @@
 namespace sten::app {
 namespace {
 
-// What bash cannot ask the library: tests/cli/completion.sh holds it against the programs' errors.
+// Values that the library cannot list; tests/cli/completion.sh compares them with the programs'
+// errors.
 const std::map<std::string, std::vector<std::string>>& known_values() {
   static const std::map<std::string, std::vector<std::string>> values = {
       {"BENCH", {"gemm", "convert"}},
@@ -49,7 +50,7 @@ std::vector<std::string> structure_words() {
   return words;
 }
 
-// The keys of --set, those of the first entry where there are several.
+// The keys of --set; of lists, those of the first entry.
 std::vector<std::string> recipe_words() {
   const std::vector<RecipeKey> keys = recipe_keys();
   std::vector<std::string> words;
@@ -107,7 +108,7 @@ ValueKind value_kind(const Program& program, const CLI::Option& o) {
   return {type == "DIR" ? ValueKind::directories : ValueKind::none};
 }
 
-// Of a positional argument: a word, a recipe, or a checkpoint.
+// Kind of a positional argument: a word, a recipe, or a checkpoint.
 ValueKind positional_kind(const CLI::Option& o) {
   const std::string name = o.get_name(true);
   if (const auto known = known_values().find(name); known != known_values().end())
@@ -116,7 +117,7 @@ ValueKind positional_kind(const CLI::Option& o) {
   return {ValueKind::files};
 }
 
-// The assignments of the script for bash.
+// Assignments of the bash script.
 std::string bash_kind(const ValueKind& v) {
   switch (v.kind) {
     case ValueKind::words:
@@ -139,13 +140,13 @@ std::vector<std::string> names_of(const CLI::Option& o) {
   return names;
 }
 
-// Positional arguments, and options that --help has.
+// Positional arguments, and the options of --help.
 std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
   return app.get_options(
       [](const CLI::Option* o) { return o->get_positional() || !o->get_group().empty(); });
 }
 
-// With a backslash before each of these characters.
+// Escapes these characters by backslashes.
 std::string escaped(std::string_view text, std::string_view characters) {
   std::string out;
   for (const char c : text) {
@@ -155,7 +156,7 @@ std::string escaped(std::string_view text, std::string_view characters) {
   return out;
 }
 
-// Within single quotes of zsh, where a colon separates.
+// Escapes for single quotes of zsh, where a colon separates.
 std::string zsh_text(std::string_view text) {
   std::string out;
   for (const char c : escaped(text, ":[]\\")) out += c == '\'' ? "'\\''" : std::string(1, c);

@@ -8,7 +8,7 @@ namespace sten::app {
 
 // A self-contained script for bash 4 or later.
 std::string bash_completion(const Program& program, const CLI::App& app);
-// For zsh (the file _PROGRAM of its fpath) and fish.
+// Scripts for zsh (the file _PROGRAM of its fpath) and fish.
 std::string zsh_completion(const Program& program, const CLI::App& app);
 std::string fish_completion(const Program& program, const CLI::App& app);
 

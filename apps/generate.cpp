@@ -1,4 +1,4 @@
-// Linked with a program's flags in place of main.cpp: writes its manual or completion to FILE.
+// Linked with a program's flags instead of main.cpp: writes its manual or completion to FILE.
 //   sten-prune-manual man|bash-completion|zsh-completion|fish-completion FILE
 #include <cstdio>
 #include <fstream>

@@ -54,7 +54,7 @@ namespace {
 
 constexpr std::size_t text_column = 24, width = 80;
 
-// In the column of texts, from the second line on; further lines of an item are indented.
+// Wraps from the second line on in the column of texts; further lines of an item are indented.
 std::string wrapped(const std::string& text, std::string line) {
   const std::size_t indent = text_column + (text.starts_with("- ") ? 2 : 0);
   std::string out;

@@ -14,8 +14,8 @@ std::string value_name(const CLI::Option& option);
 // False for a flag.
 bool takes_value(const CLI::Option& option);
 
-// A description is one line for --help, and further lines for --help-all and the manual: sentences,
-// or items of a list, which start with "- ".
+// Descriptions have one line for --help, and further lines for --help-all and the manual:
+// sentences, or items of a list, which start with "- ".
 std::string summary(const CLI::Option& option);
 std::vector<std::string> details(const CLI::Option& option);
 

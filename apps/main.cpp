@@ -37,13 +37,13 @@
 namespace sten::app {
 namespace {
 
-// Error if standard output does not take the whole text, as on a full disk.
+// Error if standard output does not accept the whole text, as on a full disk.
 void print_result(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     fail("standard output: {}", std::strerror(errno));
 }
 
-// --help, --help-all and --version.
+// Prints --help, --help-all and --version.
 int print_about(const Program& program, const CLI::App& app, const CLI::ParseError& e) {
   std::ostringstream text;
   app.exit(e, text, text);

@@ -12,7 +12,7 @@ namespace sten::app {
 struct Common {
   bool json = false, quiet = false, verbose = false, force = false, strict = false;
   bool summary = false;  // the total without the rows
-  int threads = 0;       // 0: all that are available
+  int threads = 0;       // 0: all available
   std::uint64_t seed = 0;
   std::string progress = "auto";
   std::vector<std::string> reports;  // files for the report
@@ -29,8 +29,8 @@ struct Program {
   const char* name;
   const char* purpose;                 // one line
   const char* example;                 // for the end of --help
-  std::vector<Example> examples = {};  // --help prints two of them, the manual all; each may read
-                                       // files that the examples before it wrote
+  std::vector<Example> examples = {};  // --help prints two, the manual all; each may read
+                                       // files that earlier ones wrote
   std::vector<const char*> rare = {};  // options that only --help-all prints
   const char* verbose_adds = "the selected and the skipped tensors";
   bool has_total = true;   // has --summary
@@ -63,9 +63,9 @@ inline constexpr const char* general = "General options";
 }  // namespace groups
 
 // Parses the command line and runs the program; returns its exit code. `define` adds the program's
-// own options and returns what to do once they are parsed.
+// options and returns the function to run after parsing.
 using Define = std::function<std::function<Outcome()>(CLI::App&, const Common&)>;
-// Gives `app` all of its options; returns what to do once they are parsed.
+// Adds all options to `app`; returns the function to run after parsing.
 std::function<Outcome()> define_app(const Program& program, const Define& define, CLI::App& app,
                                     Common& common);
 int run(const Program& program, int argc, char** argv, const Define& define);
@@ -74,7 +74,7 @@ int run(const Program& program, int argc, char** argv, const Define& define);
 void add_device(CLI::App& app, std::string& device, const std::string& details);
 // --include, --exclude.
 void add_patterns(CLI::App& app, Patterns& patterns);
-// Takes "90%" for 0.9 too.
+// Also accepts "90%" for 0.9.
 CLI::Option* allow_percent(CLI::Option* option);
 // -o and --dry-run.
 void add_output(CLI::App& app, OutputOptions& output);

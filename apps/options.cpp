@@ -1,4 +1,4 @@
-// The command line of a program: its options as --help, the manual and completion have them.
+// Command line of a program: the options in --help, the manual and completion.
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,14 +34,14 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
   if (program.has_total)
     app.add_flag("--summary", c.summary, "Print only the total, not every tensor")
         ->group(groups::outputs);
-  if (!app.get_option_no_throw("--threads"))  // a program may have its own
+  if (!app.get_option_no_throw("--threads"))  // a program can have its own
     app.add_option("--threads", c.threads, "Threads (default: all available processors)")
         ->type_name("N")
         ->check(CLI::Range(1, 4096))
         ->group(groups::general);
   app.add_option("--seed", c.seed, "Seed of all random choices (default 0)")
       ->type_name("N")
-      ->check([](const std::string& text) {  // which would wrap around
+      ->check([](const std::string& text) {  // negative numbers would wrap around
         if (text.starts_with('-')) return text + " is below 0";
         const bool is_number = text.find_first_not_of("0123456789") == text.npos;
         std::uint64_t seed = 0;
@@ -64,7 +64,7 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
       ->group(groups::general);
 }
 
-// Layouts and sparsifiers that were linked to the program.
+// Names of linked layouts and sparsifiers.
 std::string additions() {
   Registry builtin;
   add_builtin(builtin);

@@ -9,7 +9,7 @@
 namespace sten::app {
 namespace {
 
-// Of an option whose type is this, what stands behind the first '='.
+// Options of this type have their path after the first '='.
 constexpr const char* named_file = "[NAME=]FILE";
 
 std::string path_of(const CLI::Option& o, const std::string& value) {
@@ -25,7 +25,7 @@ void add(std::vector<NamedPath>& to, const CLI::App& app, const char* name, cons
     to.push_back({shown, path_of(*o, value), container, is_own_file});
 }
 
-// What a recipe reads.
+// Adds the files that a recipe reads.
 void add_read(std::vector<NamedPath>& to, const CLI::App& app) {
   for (const char* name : {"RECIPE", "--recipe"}) {
     const CLI::Option* o = app.get_option_no_throw(name);
@@ -36,7 +36,7 @@ void add_read(std::vector<NamedPath>& to, const CLI::App& app) {
   }
 }
 
-// As the program takes it: DIR/ for a file is that file in DIR.
+// As the program does: DIR/ for a file is that file in DIR.
 void add_output(std::vector<NamedPath>& to, const CLI::App& app) {
   const std::size_t before = to.size();
   add(to, app, "--output", "-o");
@@ -71,7 +71,7 @@ void check_paths(const CLI::App& app, bool prints_json) {
   if (prints_json) outputs.push_back({"--json", "-"});
   add_output(outputs, app);
   for (const char* name : other_files) add(outputs, app, name, name);
-  // --out-dir may be where the inputs are: each of its outputs is looked at for itself.
+  // --out-dir may contain the inputs: its outputs are checked one by one.
   add(outputs, app, "--out-dir", "--out-dir", true);
   add(outputs, app, "--state", "--state", true, StateDirectory::is_own_file);
   add(outputs, app, "--out", "--out", true, RunFiles::is_own_file);

@@ -1,14 +1,14 @@
-// The paths of a command line, and what must not be among them.
+// Checks of the paths on a command line.
 #pragma once
 #include <CLI/CLI.hpp>
 
 namespace sten::app {
 
-// Error (usage) where outputs are inputs, lie in each other or are one place, or where standard
-// output would carry two things: a JSON document (`prints_json`) is one.
+// Error (usage) if an output is an input, in an input or in another output, if two outputs are the
+// same, or if standard output gets two documents; `prints_json`: a JSON document goes there.
 void check_paths(const CLI::App& app, bool prints_json);
 
-// The files and directories that the command line says are to be written as a whole.
+// The output files and directories of the command line that are written as a whole.
 std::vector<std::string> output_files(const CLI::App& app);
 
 }  // namespace sten::app

@@ -1,4 +1,4 @@
-// sten-prune --schedule and what belongs to it.
+// sten-prune --schedule and its options.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -8,7 +8,7 @@ namespace sten::app {
 
 void add_stages(CLI::App& app, StagedOptions& options);
 
-// Error (usage) where a flag is given that only --schedule has a use for, and there is none.
+// Error (usage) for flags that require --schedule, without it.
 void refuse_stage_flags(const StagedOptions& options);
 
 }  // namespace sten::app

@@ -12,8 +12,8 @@
 namespace sten::app {
 namespace {
 
-// Ends all processes unless all of them come here. If they do, the line is out before the ranks end
-// MPI together: when one has ended with an error, mpirun ends the others by SIGTERM.
+// Ends all processes unless all of them arrive here. If they do, the message is printed before the
+// ranks end MPI together: once a rank has ended with an error, mpirun ends the others by SIGTERM.
 [[noreturn]] void fail_in_ranks(const char* program, Communicator& ranks, const char* what,
                                 Fault fault) {
   const bool all = ranks.all_fail();

@@ -1,11 +1,11 @@
-// What a program prints to.
+// Terminal of a program's output.
 #pragma once
 #include <cstddef>
 
 namespace sten::app {
 
-// How many characters a line of the terminal behind a descriptor has: $COLUMNS where that is a
-// number, else what the terminal says; 0 where it does not say, or there is none.
+// The width of the terminal behind a descriptor, in characters: $COLUMNS if it is a number, else as
+// the terminal reports; 0 if unknown or not a terminal.
 std::size_t terminal_width(int fd);
 
 }  // namespace sten::app
