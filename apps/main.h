@@ -1,4 +1,4 @@
-// What all programs share: common flags, one-line errors, exit codes.
+// Common parts of all programs: flags, one-line errors, exit codes.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <functional>

@@ -12,8 +12,8 @@ class Baseline {
   // or ISA, whose ratios are not comparable.
   static Baseline read(const std::string& path, const std::string& cpu, const std::string& isa);
 
-  // How many times slower a row is, and the allowed slowdown: the larger of `limit` and what the 95
-  // % spreads of both runs allow (errors are independent, so their logarithms add as squares).
+  // How many times slower a row is, and the allowed slowdown: the larger of `limit` and the 95 %
+  // spread of both runs (errors are independent, so their logarithms add as squares).
   struct Slowdown {
     double baseline, times, allowed;
     bool is_alarm() const { return times > allowed; }

@@ -220,7 +220,7 @@ std::vector<BenchRow> Variants::measure(DensePeak& best, std::vector<std::string
 
   std::vector<BenchRow> out{rows_[baseline]};
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    // Of the variants of a library in a low precision, only the fastest one.
+    // Keeps only the fastest variant of a library in a low precision.
     const bool is_low = is_dense(i) && rows_[i].precision != "float32";
     if (i == baseline || (is_low && fastest_dense(precision_from(rows_[i].precision)) != i))
       continue;

@@ -278,7 +278,7 @@ void OutputFile::replace(bool revocable) {
   const int at = directory_.get();
   const char *from = temporary_->c_str(), *to = target_.c_str();
   if (revocable) {
-    // Either keeps what the name refers to: nothing exists, or the files are exchanged.
+    // Either way no file is lost: none exists, or both are exchanged.
     if (detail::rename_with(at, from, to, RENAME_NOREPLACE) == 0) {
       published_ = created;
       temporary_->forget();

@@ -72,7 +72,7 @@ class Checkpoint {
   bool is_array() const { return is_array_; }
   // Whether it is an ONNX model; see onnx/weights.h for its tensors.
   bool is_onnx() const { return is_onnx_; }
-  // Of all files.
+  // Total size of all files.
   std::uint64_t file_bytes() const;
   // In the order of the shards and their headers.
   const std::vector<CheckpointTensor>& tensors() const { return tensors_; }

@@ -74,7 +74,7 @@ class CheckpointOutput {
   bool npy_ = false, onnx_ = false, writes_graph_ = true, sten_names_ = false;
   std::string path_;
   bool force_;
-  // Of an ONNX model: external data files, the end of the written data per shard, and tensors that
+  // For an ONNX model: external data files, the end of the written data per shard, and tensors that
   // share bytes.
   std::vector<std::unique_ptr<OutputFile>> external_;
   std::vector<std::uint64_t> written_;

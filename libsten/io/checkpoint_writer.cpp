@@ -28,8 +28,7 @@ std::vector<std::string> header_order(const std::vector<TensorInfo>& contents) {
 // tensors, otherwise with some margin. An underestimate costs a second copy of the data.
 std::uint64_t header_room(std::vector<std::pair<std::string, std::string>> metadata,
                           const std::vector<TensorInfo>& contents) {
-  constexpr std::size_t more_keys =
-      24;  // what a layout's own spec may have beyond those of the contents
+  constexpr std::size_t more_keys = 24;  // characters that a completed spec can add
   std::vector<SafetensorsEntry> entries;
   std::uint64_t end = 0;
   bool exact = true;

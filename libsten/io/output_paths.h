@@ -27,7 +27,7 @@ std::string output_for(const std::string& input, const std::string& output,
 struct NamedPath {
   std::string flag, path;
   bool container = false;  // a directory that outputs may be in
-  // Of the directory of a run: whether the run uses this name, which no other output may have.
+  // For the directory of a run: whether the run uses this name, which no other output may have.
   bool (*is_own_file)(const std::string& name) = nullptr;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 // The format has three fields; so many in an entry are an attack.
 constexpr std::size_t max_fields = 32;
-// Of the value of an unknown field.
+// Depth of the value of an unknown field.
 constexpr int max_depth = 32;
 
 // Receives the parser's events, to find duplicate keys and to refuse misplaced values before they

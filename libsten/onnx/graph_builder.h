@@ -23,7 +23,7 @@ struct BuilderValue {
   std::optional<DType> dtype{};
   std::optional<ExtentList> shape{};
   std::optional<Dense> constant{};
-  // Of integers and booleans of rank 0 or 1, if partly known.
+  // For integers and booleans of rank 0 or 1, if partly known.
   std::optional<ExtentList> elements{};
   bool is_weight = false;
   bool is_fixed = false;              // independent of the inputs' elements

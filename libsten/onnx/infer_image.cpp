@@ -49,7 +49,7 @@ class Windows {
 Index span_of(const Window& w) { return (w.size - 1) * w.dilation + 1; }
 
 // The number of windows along an axis of n; with `ceil` including one that extends beyond the
-// padding, unless it starts there.
+// padding but starts before the padding.
 Extent count_of(GraphBuilder& builder, Extent n, const Window& w, bool ceil) {
   const Index more = w.before + w.after - span_of(w);
   if (!n.is_known()) {

@@ -46,7 +46,7 @@ struct BatchNormCall {
   }
 };
 
-// Of batch-moments: the factor from the biased variance to the requested one.
+// For batch-moments: the factor from the biased variance to the requested one.
 inline double variance_factor(const Call& call, const Dense& x) {
   call.attributes.check("batch-moments", {"sample"});
   check_channels("batch-moments", x.extents);

@@ -7,7 +7,7 @@ namespace sten {
 
 // Maximum or mean of each window per channel: [N, S'..., C]. Attributes: kernel; strides, dilations
 // (1s); pads (before all axes, then after; 0s); ceil (0): with 1, the last window may extend beyond
-// the padding, if it starts before its end. S' = (S + pads - (kernel - 1) * dilation - 1) / stride
+// the padding, but not start in it. S' = (S + pads - (kernel - 1) * dilation - 1) / stride
 // + 1, rounded down, or up with ceil. A mean includes padding only with count-pads=1. The gradient
 // of a maximum goes to the first of equals in row-major order; NaN is the largest value.
 template <Operand T>

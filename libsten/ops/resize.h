@@ -1,3 +1,4 @@
+// Attributes of resize, for all its implementations.
 #pragma once
 #include <string_view>
 #include <vector>

@@ -35,7 +35,7 @@ void check_teacher(const JsonReader& at, const Recipe& r) {
   if (!d.states.empty() && d.hidden == 0) at["states"].fail("are compared where hidden is above 0");
 }
 
-// Of sums of decimal fractions.
+// Tolerance for sums of decimal fractions.
 constexpr double rounding = 1e-9;
 
 }  // namespace

@@ -190,7 +190,7 @@ struct ExchangeRecipe {
 };
 
 struct EvaluationRecipe {
-  Index every = 0;  // steps between evaluations; 0: at the end alone
+  Index every = 0;  // steps between evaluations; 0: only at the end
   Index batch = 64;
   bool keep_best = false;  // the final model is the one with the lowest validation loss
                            // after the full sparsity was reached

@@ -9,7 +9,7 @@ namespace sten {
 namespace {
 
 constexpr Index most_stages = 10000;
-// Of decimal fractions.
+// Tolerance for decimal fractions.
 constexpr double rounding = 1e-9;
 
 void check_ends(double from, double to) {

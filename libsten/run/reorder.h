@@ -55,7 +55,7 @@ class Reordering {
   void check_weight(std::size_t i, const std::string& what) const;
   void add(const std::string& what, std::size_t first, std::size_t next);
   void sort();
-  // Of a first weight; nullptr for the identity.
+  // The permutation of a first weight; nullptr for the identity.
   const std::vector<Index>* permutation_of(std::size_t first) const;
 
   const Checkpoint* in_ = nullptr;

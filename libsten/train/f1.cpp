@@ -67,8 +67,8 @@ std::vector<F1Counts> F1Scorer::count_classes(const std::vector<Index>& got,
   return all;
 }
 
-// [start, end, type] of each span. As in conlleval, an I- without a preceding tag of its type
-// starts a span.
+// [start, end, type] of each span. As in conlleval, an I- that continues no span of its type starts
+// one.
 std::vector<std::vector<Index>> F1Scorer::spans(const std::vector<Index>& tags) const {
   std::vector<std::vector<Index>> all;
   const Tag* open = nullptr;

@@ -18,7 +18,7 @@ using PruneWeight = std::function<Tensor(const std::string& name, const InputSta
 // Runs `graph` on `batches` of its inputs, and prunes each weight for which `is_wanted` at its
 // first `linear` node. Values of all batches are kept until their last use: those of the dense
 // model and, after the first pruned layer, those of the pruned model. Layers with the same input
-// share its statistics. Returns without pruning weights of other nodes.
+// share its statistics. Weights without such a node are not pruned.
 WalkResult prune_along(const Graph& graph, const NamedValues<Tensor>& weights,
                        const std::vector<NamedValues<Tensor>>& batches,
                        const std::function<bool(const std::string& name)>& is_wanted,

@@ -13,7 +13,7 @@
 namespace sten {
 namespace {
 
-// Of masked positions in evaluation, the same for every recipe.
+// Seed of masked positions in evaluation, the same for every recipe.
 constexpr std::uint64_t measured_seed = 1;
 
 BatchPart part_of(const MaskedBatch& b) {

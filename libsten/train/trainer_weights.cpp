@@ -159,7 +159,7 @@ Tensor Trainer::measured(std::size_t i) const {
   return stage ? registry().prune(value.as<Dense>(), stage->by, s.layout) : value;
 }
 
-// Counts new positions.
+// Counts the kept elements after a change of positions.
 void Trainer::count(std::size_t i) {
   sparse_[i].kept = measured(i).stored().count();
   has_new_positions_ = true;

@@ -14,9 +14,8 @@ Dense decode_jpeg(std::span<const std::byte> file, const std::string& name,
 void check_pixels(Index height, Index width, const std::string& name, const ImageLimits& limits,
                   std::size_t bytes, Index pixels_per_byte);
 
-// Checks that the memory for decoding is in proportion to the file: at most that of an image of
-// three channels with as many pixels as the limit, and 16 times the file. Reports the bytes to the
-// caller.
+// Checks the memory for decoding: at most that of an image of three channels with as many pixels as
+// the limit, plus 16 times the file. Reports the bytes to the caller.
 void check_decoding(Index takes, const std::string& name, const ImageLimits& limits,
                     std::size_t bytes);
 

@@ -104,7 +104,7 @@ enum class OnnxKind : std::uint8_t { unknown, tensor, sequence, map, sparse_tens
 struct OnnxValue {
   std::string_view name;
   OnnxKind kind = OnnxKind::unknown;
-  // Of dense and sparse tensors.
+  // For dense and sparse tensors.
   std::int32_t elem_type = 0;                       // TensorProto.DataType
   std::optional<std::vector<OnnxDimension>> shape;  // none: unknown rank
   ByteRange type;                                   // TypeProto, for elements of other kinds

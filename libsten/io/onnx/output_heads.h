@@ -24,8 +24,8 @@ OnnxNodes all_nodes(const OnnxGraph& graph, const WireFile& file);
 bool multiplies(const OnnxNode& n);
 
 // Returns for each node of nodes.all whether it is the last product before an output of `graph`.
-// Its result reaches an output without another product or residual sum in between; a residual sum
-// is an Add with a value that also reaches a product. Values that are indices, shapes or boxes of
+// Its result reaches an output, but no other product and no residual sum; a residual sum is an Add
+// with a value that also reaches a product. Values that are indices, shapes or boxes of
 // RoiAlign do not count as paths into a product. Products are multiplies(), attention, Einsum,
 // recurrent operators, and operators of other domains with an initializer of rank 2 or more.
 // `fixed`: initializers whose products are not layers. Linear time in the size of the graph.

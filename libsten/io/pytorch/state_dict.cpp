@@ -21,7 +21,7 @@ constexpr std::uint32_t uncounted = ~std::uint32_t{0};
 constexpr std::uint64_t free_name_bytes = 16'000'000;
 // Limits of the bytes of tied weights and views: a multiple of the file size, and a constant.
 constexpr std::uint64_t most_copies = 32, free_copy_bytes = 64'000'000;
-// Of a tensor's constructor; PyTorch's functions take 7 and 8.
+// Arguments of a tensor's constructor; PyTorch's functions take 7 and 8.
 constexpr std::size_t most_arguments = 16;
 
 class StateDictReader {

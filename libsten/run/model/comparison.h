@@ -19,7 +19,7 @@ struct OutputDifference {
 struct LogitsDifference {
   Index rows = 0;
   Index agreed = 0;  // rows with the same class of the largest logit (the first one of equals);
-                     // rows with a NaN do not count
+                     // a row with a NaN never agrees
   double divergence = 0;  // the sum of KL(softmax(reference) || softmax(logits)), in nats
 
   double agreement() const;

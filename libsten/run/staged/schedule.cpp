@@ -10,7 +10,7 @@
 namespace sten {
 namespace {
 
-// Of decimal fractions.
+// Tolerance for decimal fractions.
 constexpr double rounding = 1e-9;
 
 double fraction(const Spec& s, const char* key) {
