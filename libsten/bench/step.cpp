@@ -118,11 +118,11 @@ class Training {
       for (std::size_t i = gradients.size(); i-- > 0;)
         if (gradients[i]) send(i);
     exchange.finish();
-    const Update plain, anew = selected_by_ ? Update::resparsify(*selected_by_) : Update();
+    const Update plain, reselect = selected_by_ ? Update::resparsify(*selected_by_) : Update();
     std::vector<ParameterStep> steps;
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (gradients[i])  // skips running statistics
-        steps.push_back({parameters[i], &*gradients[i], is_selected[i] ? &anew : &plain});
+        steps.push_back({parameters[i], &*gradients[i], is_selected[i] ? &reselect : &plain});
     if (case_.uses_sgd)
       sgd_.step(steps);
     else

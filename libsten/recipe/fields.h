@@ -155,12 +155,12 @@ void fields_of(V& v, ScheduleRecipe& s) {
 
 template <class V>
 void fields_of(V& v, MaskRecipe& m) {
-  const Words anew{"refresh", "regrow"};
+  const Words reselect{"refresh", "regrow"};
   if constexpr (V::reads)
     if (m.kind == "fixed") m.kind = "refresh";  // unless the value is the word "fixed"
   v.kind(m.kind, {"refresh", "regrow", "straight-through"});
-  v("refresh", m.refresh, {.kinds = anew, .required = true, .low = 1, .high = most});
-  v("end", m.end, {.kinds = anew, .or_zero_absent = true, .low = 1, .high = most});
+  v("refresh", m.refresh, {.kinds = reselect, .required = true, .low = 1, .high = most});
+  v("end", m.end, {.kinds = reselect, .or_zero_absent = true, .low = 1, .high = most});
   v("share", m.share, {.kinds = {"regrow"}, .low = 0, .high = 1, .above = true});
   v("decay", m.decay, {.kinds = {"straight-through"}, .low = 0});
 }

@@ -303,11 +303,11 @@ void Trainer::update(const Gradients& gradients, double rate, double scale,
       const Sparsifier by = registry().sparsifier(stages->current(state_.step)->by);
       std::optional<Dense> scores;
       if (by.adds_scores()) scores = state_.scores.at(p.name).as<Dense>();
-      const Update anew = scaled(Update::resparsify(by, std::move(scores)));
+      const Update reselect = scaled(Update::resparsify(by, std::move(scores)));
       // The sparsifier needs all values; a format may have made the gradient sparse.
       const Tensor g =
           has_dense_values(*gradients[i]) ? *gradients[i] : Tensor(gradients[i]->to_dense());
-      std::visit([&](const auto& o) { o.step(p, g, anew); }, optimizer_);
+      std::visit([&](const auto& o) { o.step(p, g, reselect); }, optimizer_);
       count(i);
     } else {
       together.push_back({&p, &*gradients[i], &plain});

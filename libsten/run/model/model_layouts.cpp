@@ -31,15 +31,15 @@ void choose_fastest(const std::vector<std::string>& names, const NamedValues<Ten
   LayoutCache cache;
   FastestLayouts fastest = in_fastest_layouts(m.graph, values, names, cache.times, precision);
   for (auto& [name, w] : fastest.weights) m.weights.insert_or_assign(name, std::move(w));
-  const auto anew = std::ranges::count_if(fastest.choices, &LayoutChoice::measured);
+  const auto measured_now = std::ranges::count_if(fastest.choices, &LayoutChoice::measured);
   const auto all = std::ssize(fastest.choices);
-  if (anew > 0) cache.write();
+  if (measured_now > 0) cache.write();
   if (all == 0)
     result.notes.emplace_back("auto: no weight is sparse, all layouts stay");
-  else if (anew < all)
+  else if (measured_now < all)
     result.notes.push_back(
-        fmt::format("auto: {} of {} weights were measured, times of the others are from {}", anew,
-                    all, printable(cache.path())));
+        fmt::format("auto: {} of {} weights were measured, times of the others are from {}",
+                    measured_now, all, printable(cache.path())));
   else
     result.notes.push_back(fmt::format("auto: {} weights were measured", all));
   result.notes.insert(result.notes.end(), cache.notes.begin(), cache.notes.end());
