@@ -166,9 +166,10 @@ int main(int argc, char** argv) {
                    "A difference within the spread of both runs is always allowed.")
         ->type_name("X")
         ->group(groups::checks);
-    app.add_flag(
-           "--fail-if-slower", o->fail_if_slower,
-           "Exit with 3 if a layout is slower than dense by more than the spread (gemm, model)")
+    app.add_flag("--fail-if-slower", o->fail_if_slower,
+                 "Exit with 3 if a layout is measurably slower than dense (gemm, model)\n"
+                 "This means that the 95 % confidence interval of the ratio is below 1; with fewer "
+                 "than six repetitions, that all ratios are.")
         ->group(groups::checks);
     return [o, &common] {
       o->seed = common.seed;

@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
       "sten-train",
       "Train a model by a recipe, with sparse weights.",
       "sten-train recipe.json --out run",
-      {{"Print the resolved recipe and an estimate of the memory:",
+      {{"Print the sparsity schedule and an estimate of the memory:",
         "sten-train recipe.json --dry-run"},
        {"Continue an interrupted run:", "sten-train recipe.json --out run --resume"},
        {"Override values of the recipe, and print JSON:",
@@ -91,8 +91,8 @@ int main(int argc, char** argv) {
                           "device run on the CPU, with a warning.");
     auto dry_run = std::make_shared<bool>(false);
     app.add_flag("--dry-run", *dry_run,
-                 "Print the resolved recipe, and train nothing\n"
-                 "Prints the sparsity schedule, steps, parameters and an estimate of the memory.")
+                 "Print the sparsity schedule and an estimate of the memory; train nothing\n"
+                 "Also prints the steps, the parameters, and the implementation of each operator.")
         ->group(groups::common);
     return [o, dry_run, &app, &common] {
       if (*dry_run && o->resume) sten::fail_usage("--dry-run and --resume exclude each other");

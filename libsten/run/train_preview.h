@@ -1,4 +1,4 @@
-// sten-train --dry-run: the resolved recipe.
+// sten-train --dry-run: the report of what training would do.
 #pragma once
 #include "libsten/run/rewrite.h"
 #include "libsten/run/train.h"

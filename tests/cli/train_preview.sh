@@ -1,4 +1,4 @@
-# sten-train --dry-run prints the resolved recipe and leaves no files.
+# sten-train --dry-run prints the sparsity schedule and leaves no files.
 . "$(dirname "$0")/_lib.sh"
 recipes=$STEN_SOURCE/recipes
 digits=$recipes/digits-mlp-iterative.json
