@@ -6,8 +6,6 @@
 #include <sstream>
 #include <utility>
 
-#include "apps/main.h"
-
 namespace sten::app {
 
 std::string value_name(const CLI::Option& option) {

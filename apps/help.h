@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace sten::app {
+#include "apps/program.h"
 
-struct Program;
+namespace sten::app {
 
 // "FILE", without the text of validators.
 std::string value_name(const CLI::Option& option);

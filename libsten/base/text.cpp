@@ -228,4 +228,8 @@ std::string without_percent(std::string_view text) {
   return fmt::format("{}", value);
 }
 
+std::string recorded_text(std::string_view text) {
+  return is_utf8(text) ? std::string(text) : printable(text);
+}
+
 }  // namespace sten

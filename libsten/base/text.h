@@ -38,4 +38,8 @@ bool parse_integer(std::string_view text, std::int64_t& value);
 // Converts "90%" to "0.9", the nearest number; returns other texts unchanged.
 std::string without_percent(std::string_view text);
 
+// A command line or path for a JSON file: unchanged if it is UTF-8, else with invalid bytes as \x..
+// and control characters escaped (printable()).
+std::string recorded_text(std::string_view text);
+
 }  // namespace sten

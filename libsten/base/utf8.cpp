@@ -1,7 +1,5 @@
 #include "libsten/base/utf8.h"
 
-#include "libsten/base/text.h"
-
 namespace sten {
 
 std::int32_t next_code_point(std::string_view s, std::size_t& i) {
@@ -28,10 +26,6 @@ bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();)
     if (next_code_point(text, i) < 0) return false;
   return true;
-}
-
-std::string recorded_text(std::string_view text) {
-  return is_utf8(text) ? std::string(text) : printable(text);
 }
 
 }  // namespace sten

@@ -9,8 +9,5 @@ namespace sten {
 // Decodes the code point at `i` and advances `i`; an invalid byte returns -1 and advances by one.
 std::int32_t next_code_point(std::string_view text, std::size_t& i);
 bool is_utf8(std::string_view text);
-// A command line or path for a JSON file: unchanged if it is UTF-8, else with invalid bytes as \x..
-// and control characters escaped (printable()).
-std::string recorded_text(std::string_view text);
 
 }  // namespace sten

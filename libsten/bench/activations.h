@@ -1,6 +1,6 @@
 // Benchmark of training steps with sparse hidden activations.
 #pragma once
-#include "libsten/bench/bench.h"
+#include "libsten/bench/bench_options.h"
 
 namespace sten {
 

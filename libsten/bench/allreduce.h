@@ -1,6 +1,6 @@
 // Benchmark of all-reduces.
 #pragma once
-#include "libsten/bench/bench.h"
+#include "libsten/bench/bench_options.h"
 
 namespace sten {
 

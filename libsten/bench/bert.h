@@ -3,8 +3,8 @@
 #include <functional>
 #include <map>
 
-#include "libsten/bench/bench.h"
 #include "libsten/bench/bench_layout.h"
+#include "libsten/bench/bench_options.h"
 #include "libsten/io/checkpoint.h"
 #include "libsten/nn/bert.h"
 

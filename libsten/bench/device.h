@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "libsten/bench/bench.h"
+#include "libsten/bench/bench_options.h"
 
 namespace sten {
 

@@ -1,6 +1,6 @@
 // Benchmark of the overhead of dispatch and tape.
 #pragma once
-#include "libsten/bench/bench.h"
+#include "libsten/bench/bench_options.h"
 
 namespace sten {
 

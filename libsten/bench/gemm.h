@@ -1,6 +1,6 @@
 // Benchmark of products of a sparse or dense matrix with a dense one.
 #pragma once
-#include "libsten/bench/bench.h"
+#include "libsten/bench/bench_options.h"
 
 namespace sten {
 

@@ -1,6 +1,6 @@
 // Convolutional models of sten-bench step and sten-bench model, by name.
 #pragma once
-#include "libsten/bench/bench.h"
+#include "libsten/bench/bench_options.h"
 #include "libsten/graph/graph.h"
 
 namespace sten {

@@ -1,7 +1,7 @@
 // ONNX models of sten-bench model.
 #pragma once
-#include "libsten/bench/bench.h"
-#include "libsten/bench/model.h"
+#include "libsten/bench/bench_graph.h"
+#include "libsten/bench/bench_options.h"
 
 namespace sten {
 

@@ -1,18 +1,9 @@
 // Benchmark of the forward pass of a BERT or an ONNX model.
 #pragma once
-#include "libsten/bench/bench.h"
-#include "libsten/graph/graph.h"
+#include "libsten/bench/bench_graph.h"
+#include "libsten/bench/bench_options.h"
 
 namespace sten {
-
-struct BenchGraph {
-  Graph graph;
-  NamedValues<Tensor> values;       // weights as stored, inputs and constants
-  std::vector<std::string> sparse;  // weights that get layouts
-  Shape shape;                      // for reports
-  std::string name{};               // of rows; empty: a BERT
-  std::string file{};               // of weights; empty: random ones
-};
 
 // Rows for each model and number of threads, in float32: dense, with the linear weights in each
 // layout, or with all weights as in the file (stored_layout). There are rows for "forward", the

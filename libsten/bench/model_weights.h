@@ -1,7 +1,7 @@
 // Weights of a model of sten-bench model in a layout.
 #pragma once
+#include "libsten/bench/bench_graph.h"
 #include "libsten/bench/bench_layout.h"
-#include "libsten/bench/model.h"
 
 namespace sten {
 

@@ -1,6 +1,6 @@
 // Layouts that are slower than dense in sten-bench.
 #pragma once
-#include "libsten/bench/bench.h"
+#include "libsten/bench/bench_options.h"
 
 namespace sten {
 

@@ -1,6 +1,6 @@
 // Chooser: selects elements with a given structure by their ranks.
 #pragma once
-#include "libsten/calibrate/layer.h"
+#include "libsten/calibrate/calibrated_options.h"
 #include "libsten/calibrate/matrix.h"
 #include "libsten/sparsify/sparsifier.h"
 

@@ -1,6 +1,6 @@
 // The damped Gram matrix of a layer's inputs, for normal equations.
 #pragma once
-#include "libsten/calibrate/layer.h"
+#include "libsten/calibrate/input_statistics.h"
 #include "libsten/calibrate/matrix.h"
 
 namespace sten::calibrate {

@@ -1,12 +1,10 @@
 #include "libsten/calibrate/layer.h"
 
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "libsten/base/error.h"
 #include "libsten/base/floats.h"
-#include "libsten/base/hints.h"
 #include "libsten/base/text.h"
 #include "libsten/calibrate/admm.h"
 #include "libsten/calibrate/rank_choice.h"
@@ -20,11 +18,8 @@ namespace {
 
 using namespace calibrate;
 
-constexpr std::array methods = {"magnitude", "wanda", "ria", "sparsegpt", "admm"};
-
 constexpr double unknown_error = std::numeric_limits<double>::quiet_NaN();
 
-bool is_solved(const std::string& method) { return method == "sparsegpt" || method == "admm"; }
 bool keeps_values(const CalibratedOptions& o) { return !o.reconstruct && !is_solved(o.method); }
 
 void check(Index inputs_of_w, const InputStatistics& inputs, const CalibratedOptions& o) {
@@ -154,14 +149,6 @@ CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
 }
 
 }  // namespace
-
-void check_method(const std::string& method) {
-  const std::vector<std::string> known(methods.begin(), methods.end());
-  if (std::ranges::find(known, method) == known.end())
-    fail_usage("{}", unknown_name("method", method, known));
-}
-
-bool needs_gram(const CalibratedOptions& o) { return o.reconstruct || is_solved(o.method); }
 
 std::optional<Mask> choose_layer(const Dense& w, const InputStatistics& inputs,
                                  const CalibratedOptions& o) {

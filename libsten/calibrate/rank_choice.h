@@ -1,7 +1,8 @@
 // Selection by ranks that need only the norms of a layer's inputs, at the speed of reading the
 // weights.
 #pragma once
-#include "libsten/calibrate/layer.h"
+#include "libsten/calibrate/calibrated_options.h"
+#include "libsten/calibrate/input_statistics.h"
 
 namespace sten::calibrate {
 

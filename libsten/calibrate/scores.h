@@ -2,7 +2,7 @@
 #pragma once
 #include <span>
 
-#include "libsten/calibrate/layer.h"
+#include "libsten/calibrate/input_statistics.h"
 #include "libsten/calibrate/matrix.h"
 
 namespace sten::calibrate {

@@ -1,6 +1,6 @@
 // Accumulates statistics of a layer's inputs, batch by batch.
 #pragma once
-#include "libsten/calibrate/layer.h"
+#include "libsten/calibrate/input_statistics.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {

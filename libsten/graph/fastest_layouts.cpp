@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
 #include <set>
 
 #include "libsten/base/error.h"
@@ -185,17 +184,6 @@ void measure(const Graph& g, const NamedValues<Tensor>& values,
 }
 
 }  // namespace
-
-double share_of_nonzeros(const Tensor& w) {
-  const Dense d = widened(w).to_dense();
-  const auto v = d.values.as<float>();
-  if (v.empty()) return 0;
-  std::atomic<Index> zeros = 0;
-  parallel_for(std::ssize(v), Index{1} << 16, [&](Index begin, Index end) {
-    zeros += std::count(v.begin() + begin, v.begin() + end, 0.0F);
-  });
-  return 1 - static_cast<double>(zeros) / static_cast<double>(v.size());
-}
 
 std::vector<LayoutChoice> known_choices(const Graph& g, const NamedValues<Tensor>& values,
                                         const std::vector<std::string>& names,

@@ -1,14 +1,9 @@
 // Fastest layouts of a graph's weights on this machine.
 #pragma once
 #include "libsten/graph/executor.h"
+#include "libsten/graph/nonzeros.h"
 
 namespace sten {
-
-// A dense weight with a larger share of nonzeros does not count as sparse. 2:4 keeps more than half
-// of rows that 4 does not divide.
-inline constexpr double most_nonzeros = 0.6;
-// The share of nonzeros of a weight of F32 or BF16; 0 if empty.
-double share_of_nonzeros(const Tensor& w);
 
 // Seconds of the nodes of a weight, by layout.
 using SecondsByLayout = std::map<std::string, double>;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "libsten/graph/fastest_layouts.h"
+#include "libsten/graph/nonzeros.h"
 
 namespace sten {
 namespace {

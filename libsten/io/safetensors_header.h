@@ -1,11 +1,31 @@
 // Parser of the JSON text of a safetensors file.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "libsten/io/safetensors.h"
+#include "libsten/base/dtype.h"
+#include "libsten/base/shape.h"
 
 namespace sten {
+
+struct SafetensorsEntry {
+  std::string name;
+  DType dtype = DType::F32;
+  Shape shape;
+  std::uint64_t begin = 0, end = 0;  // range in the data section
+};
+
+struct SafetensorsHeader {
+  std::vector<std::pair<std::string, std::string>> metadata;
+  std::vector<SafetensorsEntry> entries;  // in the header's order
+  std::uint64_t data_offset = 0;          // of the data section in the file
+};
+
+// NumPy and PyTorch allow 32 and 64 dimensions.
+inline constexpr std::size_t max_rank = 32;
 
 // Parses the text. Checks its form, names and dtypes, but not offsets. `file`: printable; starts
 // messages.

@@ -4,7 +4,8 @@
 #include <string_view>
 
 #include "kernels/block/map_functions.h"
-#include "libsten/ops/strided_copy.h"
+#include "libsten/ops/strided_view.h"
+#include "libsten/tensor/dense.h"
 
 namespace sten {
 

@@ -87,16 +87,6 @@ void transpose_matrices(const U* x, U* y, Axes axes, std::size_t last, Index n) 
 
 }  // namespace
 
-StridedView StridedView::of(const Shape& shape) {
-  StridedView all{0, std::vector<Index>(shape.size())};
-  Index step = 1;
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    all.steps[d] = step;
-    step *= shape[d];
-  }
-  return all;
-}
-
 void strided_copy(const Shape& extents, const Values& x, const StridedView& from, Values& y,
                   const StridedView& to) {
   const Index n = size_of(extents);

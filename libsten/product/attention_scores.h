@@ -1,7 +1,7 @@
 // Hidden keys and bias of the scores of one head and sequence.
 #pragma once
 #include "libsten/base/scratch.h"
-#include "libsten/product/attention_product.h"
+#include "libsten/product/attention_extents.h"
 #include "libsten/product/tiles.h"
 
 namespace sten {

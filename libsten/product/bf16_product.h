@@ -7,15 +7,6 @@
 
 namespace sten {
 
-template <class Y>
-struct EpilogueFor {
-  using Type = Epilogue;
-};
-template <>
-struct EpilogueFor<InterleavedOut> {
-  using Type = InterleavedEpilogue;
-};
-
 // Computes y[M, N] = A[M, K] * x[K, N] with float32 sums and applies the epilogue before y is
 // rounded. X: Interleaved, used in place, or Activations (rounded) or Activations16, which are
 // interleaved first. Y: InterleavedOut or ActivationsOut. A: rank 2, any layout, BF16 or F32

@@ -7,7 +7,7 @@
 #include "libsten/base/scratch.h"
 #include "libsten/product/bf16_kernel.h"
 #include "libsten/product/bf16_packed.h"
-#include "libsten/product/bf16_product.h"
+#include "libsten/product/interleaved.h"
 #include "libsten/product/panel_shares.h"
 
 namespace sten {

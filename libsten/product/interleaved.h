@@ -76,4 +76,13 @@ void read_interleaved(const Activations16& x, Index k0, Index count, Index token
 void write_interleaved(float* tile, Index k0, Index count, Index token, const InterleavedOut& y,
                        const InterleavedEpilogue& epilogue);
 
+template <class Y>
+struct EpilogueFor {
+  using Type = Epilogue;
+};
+template <>
+struct EpilogueFor<InterleavedOut> {
+  using Type = InterleavedEpilogue;
+};
+
 }  // namespace sten

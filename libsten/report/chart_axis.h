@@ -1,11 +1,22 @@
 // Axis of a chart: its scale and ticks.
 #pragma once
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "libsten/report/svg_chart.h"
-
 namespace sten {
+
+// Formats of an axis' numbers: 0.25, "25 %", "250 kB".
+enum class ChartNumberFormat { plain, percent, bytes };
+
+struct ChartAxis {
+  std::string label = {};
+  std::string unit = {};                                // in parentheses after the label
+  std::optional<std::pair<double, double>> range = {};  // (low, high); absent: from the data
+  bool log = false;                                     // omits values that are not positive
+  ChartNumberFormat numbers = ChartNumberFormat::plain;
+};
 
 struct ChartTick {
   double value;

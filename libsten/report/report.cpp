@@ -10,7 +10,6 @@
 #include "libsten/base/text.h"
 #include "libsten/base/version.h"
 #include "libsten/report/report_html.h"
-#include "libsten/report/table.h"
 
 namespace sten {
 namespace {
@@ -62,62 +61,7 @@ std::string markdown_text(std::string_view text) {
   return out;
 }
 
-std::string three_digits(double v) {
-  if (v == 0 || !std::isfinite(v)) return fmt::format("{:.0f}", v);
-  const int before = static_cast<int>(std::floor(std::log10(std::abs(v)))) + 1;
-  if (before < -5 || before > 15) return fmt::format("{:.2e}", v);
-  return fmt::format("{:.{}f}", v, std::clamp(3 - before, 0, 9));
-}
-
 }  // namespace
-
-Cell& Report::at(std::vector<Cell>& row, std::string_view key) const {
-  row.resize(columns.size());
-  const auto column =
-      std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.key == key; });
-  return row.at(column - columns.begin());
-}
-
-std::string shown_cell(const Cell& cell, Unit unit) {
-  if (const auto* s = std::get_if<std::string>(&cell)) return printable(*s);
-  if (const auto* s = std::get_if<Shape>(&cell)) return fmt::format("{}", fmt::join(*s, "x"));
-  if (const auto* n = std::get_if<Index>(&cell))
-    return unit == Unit::bytes ? human_bytes(static_cast<std::uint64_t>(*n)) : fmt::to_string(*n);
-  const auto* v = std::get_if<double>(&cell);
-  if (!v) return "";
-  if (unit == Unit::measured) return three_digits(*v);
-  return unit == Unit::fraction ? fmt::format("{:.2f} %", 100 * *v) : fmt::format("{:.4f}", *v);
-}
-
-std::string exact_cell(const Cell& cell) {
-  if (const auto* s = std::get_if<std::string>(&cell)) return *s;
-  if (const auto* s = std::get_if<Shape>(&cell)) return fmt::format("{}", fmt::join(*s, "x"));
-  if (const auto* n = std::get_if<Index>(&cell)) return fmt::to_string(*n);
-  if (const auto* v = std::get_if<double>(&cell)) return fmt::format("{}", *v);
-  return "";
-}
-
-std::vector<std::size_t> filled_columns(const Report& r) {
-  std::vector<std::size_t> out;
-  for (std::size_t c = 0; c < r.columns.size(); ++c) {
-    if (r.columns[c].detail) continue;
-    const auto filled = [&](const std::vector<Cell>& row) {
-      return !row.empty() && !std::holds_alternative<std::monostate>(row[c]);
-    };
-    if (filled(r.total) || std::any_of(r.rows.begin(), r.rows.end(), filled)) out.push_back(c);
-  }
-  return out;
-}
-
-std::vector<std::string> notes_of(const Report& r) {
-  std::vector<std::string> notes = r.notes;
-  const std::vector<std::size_t> filled = filled_columns(r);
-  for (const auto& [key, legend] : r.legends)
-    if (std::ranges::any_of(filled,
-                            [&, &key = key](std::size_t c) { return r.columns[c].key == key; }))
-      notes.push_back(legend);
-  return notes;
-}
 
 std::string to_json(const Report& r) {
   nlohmann::ordered_json j;

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "libsten/report/report.h"
+#include "libsten/report/report_data.h"
 
 namespace sten {
 

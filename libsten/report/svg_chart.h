@@ -1,23 +1,12 @@
 // Charts as self-contained SVG: no scripts, external fonts or files; for light and dark mode; the
 // same bytes for the same data.
 #pragma once
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "libsten/report/chart_axis.h"
+
 namespace sten {
-
-// Formats of an axis' numbers: 0.25, "25 %", "250 kB".
-enum class ChartNumberFormat { plain, percent, bytes };
-
-struct ChartAxis {
-  std::string label = {};
-  std::string unit = {};                                // in parentheses after the label
-  std::optional<std::pair<double, double>> range = {};  // (low, high); absent: from the data
-  bool log = false;                                     // omits values that are not positive
-  ChartNumberFormat numbers = ChartNumberFormat::plain;
-};
 
 struct ChartPoint {
   double x = 0, y = 0;     // not finite: a gap in the line

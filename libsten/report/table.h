@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "libsten/report/report.h"
+#include "libsten/report/report_data.h"
 
 namespace sten {
 
@@ -20,5 +20,9 @@ Table table_of(const Report& r);
 // columns. Numbers are never cut, so the table may stay wider.
 std::vector<std::string> fit_to(Table& table, const std::vector<std::string>& optional_columns,
                                 std::size_t width);
+
+// A table, then the notes. `terminal`: width in characters to fit the table to (table.h), 0:
+// unlimited. Says which columns were left out.
+std::string to_text(const Report& r, std::size_t terminal = 0);
 
 }  // namespace sten

@@ -14,6 +14,7 @@
 #include "libsten/io/shards.h"
 #include "libsten/run/batch_companions.h"
 #include "libsten/run/batch_manifest.h"
+#include "libsten/run/prune_report.h"
 #include "libsten/run/prune_request.h"
 #include "libsten/run/selection.h"
 

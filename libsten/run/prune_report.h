@@ -11,6 +11,9 @@
 
 namespace sten {
 
+// The report without rows.
+Report prune_report();
+
 class PruneSummary {
  public:
   // Keeps references to all arguments, which must not change.

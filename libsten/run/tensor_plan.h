@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "libsten/run/prune.h"
+#include "libsten/run/prune_options.h"
 #include "libsten/run/rules.h"
 
 namespace sten {

@@ -1,7 +1,7 @@
 // The data of a recipe as batches of a task.
 #pragma once
 #include "libsten/train/imported.h"
-#include "libsten/train/task.h"
+#include "libsten/train/task_data.h"
 
 namespace sten {
 

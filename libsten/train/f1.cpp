@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "libsten/train/predictions.h"
-
 namespace sten {
 
 F1Counts& F1Counts::operator+=(const F1Counts& more) {

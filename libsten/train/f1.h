@@ -8,6 +8,8 @@
 
 namespace sten {
 
+inline constexpr Index ignored_label = -100;  // as in cross-entropy
+
 // Counts of a class, or of all entities.
 struct F1Counts {
   Index hits = 0, predicted = 0, labelled = 0;

@@ -4,8 +4,6 @@
 
 namespace sten {
 
-inline constexpr Index ignored_label = -100;  // as in cross-entropy
-
 // The loss is a mean over predictions: rows, or predicted tokens.
 struct Measured {
   double loss = 0, accuracy = 0;

@@ -2,46 +2,11 @@
 #pragma once
 #include <memory>
 
-#include "libsten/graph/graph.h"
 #include "libsten/train/imported.h"
 #include "libsten/train/predictions.h"
+#include "libsten/train/task_data.h"
 
 namespace sten {
-
-// A part of a batch, computed at once.
-struct BatchPart {
-  NamedValues<Tensor> inputs;  // of the graph
-  Index predictions = 0;
-  Index number = 0;  // index among the parts of the batch
-};
-
-// Copies the inputs to a device.
-BatchPart on_device(const BatchPart& part, Device device);
-// The number of rows, windows or images.
-Index rows_of(const BatchPart& part);
-
-// Parts [begin, end) of a batch.
-struct PartRange {
-  Index begin = 0, end = 0;
-  bool operator==(const PartRange&) const = default;
-};
-
-enum class DataSplit { train, validation, test };
-std::string_view name_of(DataSplit s);
-
-// The data of a task.
-class TaskData {
- public:
-  virtual ~TaskData() = default;
-  virtual Index steps_per_epoch() const = 0;
-  // Returns the parts that have predictions.
-  virtual std::vector<BatchPart> batch(Index step, PartRange parts) const = 0;
-  // The split in parts of evaluation.batch, each row once.
-  virtual Index parts(DataSplit s) const = 0;
-  virtual BatchPart part(DataSplit s, Index i) const = 0;
-  // Hash of all rows.
-  virtual std::uint64_t content() const = 0;
-};
 
 struct TaskUse {
   // No training, which needs less memory.

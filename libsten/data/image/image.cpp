@@ -31,25 +31,6 @@ std::string_view other_format(std::string_view file) {
 
 }  // namespace
 
-void image_detail::check_pixels(Index height, Index width, const std::string& name,
-                                const ImageLimits& limits, std::size_t bytes,
-                                Index pixels_per_byte) {
-  // No overflow: both are below 2^31 in every format.
-  if (height * width > limits.pixels)
-    fail("{}: is {} x {} pixels, more than {}", name, width, height, limits.pixels);
-  if (height * width / pixels_per_byte > static_cast<Index>(bytes))
-    fail("{}: claims {} x {} pixels, and has {} bytes, which cannot hold them", name, width, height,
-         bytes);
-}
-
-void image_detail::check_decoding(Index takes, const std::string& name, const ImageLimits& limits,
-                                  std::size_t bytes) {
-  if (takes > 3 * limits.pixels + 16 * static_cast<Index>(bytes))
-    fail("{}: takes {} to decode, too much for a file of {} bytes", name,
-         human_bytes(static_cast<std::uint64_t>(takes)), bytes);
-  if (limits.before_decoding) limits.before_decoding(takes);
-}
-
 Dense decode_image(std::span<const std::byte> file, const std::string& file_name,
                    const ImageLimits& limits) {
   const std::string name = printable(file_name);

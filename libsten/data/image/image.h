@@ -1,19 +1,12 @@
 // Images in PNG and JPEG files.
 #pragma once
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <string>
 
-#include "libsten/tensor/dense.h"
+#include "libsten/data/image/image_limits.h"
 
 namespace sten {
-
-struct ImageLimits {
-  Index pixels = Index{1} << 26;  // height x width
-  // Called once before an image is decoded, with the bytes that decoding needs; may block.
-  std::function<void(Index bytes)> before_decoding = {};
-};
 
 // Decodes an image to U8 [height, width, channels] with 1 channel (grey) or 3 (red, green, blue).
 // The first bytes tell the format, not the name.
@@ -30,10 +23,5 @@ Dense read_image(const std::string& path, const ImageLimits& limits = {});
 
 // Converts to 1 or 3 channels. Grey is 0.299 R + 0.587 G + 0.114 B, rounded.
 Dense with_channels(const Dense& image, Index channels);
-
-// An uninitialized image.
-inline Dense unwritten_image(Index height, Index width, Index channels) {
-  return {{height, width, channels}, Values::uninitialized(DType::U8, height * width * channels)};
-}
 
 }  // namespace sten

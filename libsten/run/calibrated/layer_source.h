@@ -4,18 +4,11 @@
 #include <functional>
 #include <memory>
 
-#include "libsten/calibrate/layer.h"
-#include "libsten/io/checkpoint.h"
-#include "libsten/run/prune.h"
+#include "libsten/run/calibrated/calibrated_weight.h"
+#include "libsten/run/prune_options.h"
 #include "libsten/run/reorder.h"
 
 namespace sten {
-
-// A weight that is pruned by statistics.
-struct CalibratedWeight {
-  const CheckpointTensor* tensor = nullptr;
-  CalibratedOptions how;
-};
 
 class LayerSource {
  public:

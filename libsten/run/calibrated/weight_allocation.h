@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "libsten/calibrate/allocation.h"
-#include "libsten/run/calibrated/layer_source.h"
+#include "libsten/run/calibrated/calibrated_weight.h"
+#include "libsten/run/prune_options.h"
 
 namespace sten {
 

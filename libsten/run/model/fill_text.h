@@ -1,6 +1,6 @@
 // sten-run --fill: predictions of a masked language model.
 #pragma once
-#include "libsten/run/model/run_model.h"
+#include "libsten/run/model/run_options.h"
 
 namespace sten {
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "libsten/run/model/model_source.h"
-#include "libsten/run/model/run_model.h"
+#include "libsten/run/model/run_options.h"
 
 namespace sten {
 

@@ -383,15 +383,6 @@ Outcome ModelRun::finish() {
 
 }  // namespace
 
-const char* check_of(const RunOptions& o) {
-  return o.min_accuracy     ? "--min-accuracy"
-         : o.max_loss       ? "--max-loss"
-         : o.max_difference ? "--max-difference"
-         : o.min_agreement  ? "--min-agreement"
-         : o.fail_if_slower ? "--fail-if-slower"
-                            : nullptr;
-}
-
 Outcome run_model(const RunOptions& options) {
   check_device_options(options);
   if (options.generate > 0) return generate_text(options);

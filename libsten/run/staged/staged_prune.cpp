@@ -12,6 +12,7 @@
 #include "libsten/io/other_weights.h"
 #include "libsten/io/shards.h"
 #include "libsten/run/measure.h"
+#include "libsten/run/prune.h"
 #include "libsten/run/prune_request.h"
 #include "libsten/run/staged/command_trainer.h"
 #include "libsten/run/staged/recipe_trainer.h"

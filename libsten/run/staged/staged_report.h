@@ -3,7 +3,7 @@
 #include "libsten/io/other_weights.h"
 #include "libsten/run/staged/schedule.h"
 #include "libsten/run/staged/stage_report.h"
-#include "libsten/run/staged/staged_prune.h"
+#include "libsten/run/staged/staged_options.h"
 
 namespace sten {
 
