@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "libsten/base/json_reader.h"
+#include "libsten/base/text.h"
 #include "libsten/base/utf8.h"
 
 using namespace sten;

@@ -101,7 +101,7 @@ def main():
 
     wanted = np.load(reference)
     best = None
-    for note, version, run in globals()[f"{name}_ways"](path, np.load(ids), int(threads), precision):
+    for note, version, run in globals()[f"{name}_variants"](path, np.load(ids), int(threads), precision):
         off, largest = float(np.abs(run() - wanted).max()), float(np.abs(wanted).max())
         if precision == "float32" and not off <= model_plan.FURTHEST * largest:
             sys.exit(f"its output is off by {off:.2g}, with elements of up to {largest:.2g}")
