@@ -96,8 +96,7 @@ int main(int argc, char** argv) {
         ->group(groups::common);
     return [o, dry_run, &app, &common] {
       if (*dry_run && o->resume) sten::fail_usage("--dry-run and --resume exclude each other");
-      if (o->out.empty() && !*dry_run)
-        sten::fail_usage("--out is missing: the directory that keeps the run");
+      if (o->out.empty() && !*dry_run) sten::fail_usage("--out: missing output directory");
       // Precedes the overrides of --set, so that --set seed=N wins.
       if (app.get_option("--seed")->count())
         o->set.insert(o->set.begin(), "seed=" + std::to_string(common.seed));

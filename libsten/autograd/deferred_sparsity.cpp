@@ -10,7 +10,8 @@ DeferredSparsity::DeferredSparsity(const Var& x, Sparsifier by, Spec layout)
 bool DeferredSparsity::is_ready() const { return x_.grad().has_value(); }
 
 Tensor DeferredSparsity::get() const {
-  if (!is_ready()) fail_usage("{} waits for the gradient that backward() gives", by_.name().text());
+  if (!is_ready())
+    fail_usage("{} needs the gradient of its input (call backward() first)", by_.name().text());
   const Dense scores =
       by_.scores_of(x_.value().to_dense().to(Device::cpu), x_.grad()->to_dense().to(Device::cpu));
   return sparsify(x_.value(), by_, layout_,

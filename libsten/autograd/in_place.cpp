@@ -9,7 +9,7 @@ void Tape::apply_in_place(Name op, Var& x, std::span<const Var> others,
                           const Attributes& attributes, const std::function<void(Tensor&)>& write) {
   const SavedForBackward saves = operators().what(op).saves;
   if (saves == SavedForBackward::inputs)
-    fail_usage("{0}_: {0}.grad needs the old value; {0}() makes a new one", op.text());
+    fail_usage("{0}_: {0}.grad needs the old value (use {0}())", op.text());
   check_unneeded(op, x);
   std::vector<Var> in{x};
   in.insert(in.end(), others.begin(), others.end());
@@ -36,7 +36,7 @@ void Tape::apply_in_place(Name op, Var& x, std::span<const Var> others,
 
 void Tape::check_unneeded(Name op, const Var& x) const {
   if (x.slot_ && x.slot_->is_leaf)
-    fail_usage("{0}_: the value is a parameter of the tape; {0}() makes a new one", op.text());
+    fail_usage("{0}_: the value is a parameter of the tape (use {0}())", op.text());
   const Values* values = x.value_.values();
   if (!values || values->size() == 0) return;
   const auto is_needed = [&](const Tensor& t) {
@@ -45,7 +45,7 @@ void Tape::check_unneeded(Name op, const Var& x) const {
   for (const Step& s : steps_)
     if (std::ranges::any_of(s.saved_values, is_needed) ||
         std::ranges::any_of(s.saved, is_needed, &SavedTensors::value_type::second))
-      fail_usage("{0}_: {1} needs the old value; {0}() makes a new one", op.text(), s.op.text());
+      fail_usage("{0}_: {1} needs the old value (use {0}())", op.text(), s.op.text());
 }
 
 void apply_in_place(Name op, Var& x, std::span<const Var> others, const Attributes& attributes,

@@ -77,13 +77,13 @@ const std::optional<Tensor>& Var::grad() const {
 }
 
 const Var& Var::retain_grad() const {
-  if (!slot_) fail_usage("a constant has no gradient to be kept");
+  if (!slot_) fail_usage("retain_grad: a constant has no gradient");
   slot_->is_kept = true;
   return *this;
 }
 
 Tape& Tape::of(const Var& v) {
-  if (!v.slot_ || !v.slot_->tape) fail_usage("the tape of a value is gone");
+  if (!v.slot_ || !v.slot_->tape) fail_usage("the tape of the value no longer exists");
   return *v.slot_->tape;
 }
 
@@ -170,7 +170,7 @@ Tape::Step Tape::step_of(Name op, std::span<const Var> in, const Attributes& att
   Step step{grad_of(op), attributes, {}, {}, {}, {}};
   for (const Var& v : in) {
     if (v.slot_ && v.slot_->tape != this)
-      fail_usage("{}: its inputs are of different tapes, or of one that is gone", op.text());
+      fail_usage("{}: the inputs are on different tapes or on a destroyed tape", op.text());
     step.in.push_back(v.slot_);
     step.shapes.push_back(v.slot_ ? v.slot_->shape : v.value_.shape());
   }
@@ -201,7 +201,7 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool retain_graph
   const Shape& shape = y.slot_->shape;
   if (!seed) {
     if (size_of(shape) != 1)
-      fail_usage("backward: a value of shape {} needs a gradient to begin with", to_string(shape));
+      fail_usage("backward: a value of shape {} needs a gradient argument", to_string(shape));
     seed = filled(shape, y.value_.dtype(), 1, y.value_.device());
   }
   if (seed->shape() != shape)

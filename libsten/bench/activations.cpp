@@ -29,7 +29,8 @@ struct Activation {
 
   explicit Activation(const std::string& text) : layout(BenchLayout::parse(text)) {
     if (!layout.pruned || !writes_rows(Name(layout.layout.name())))
-      fail_usage("--activations {}: operators do not write {}", text, layout.layout.name());
+      fail_usage("--activations {}: operators have no sparse output in {}", text,
+                 layout.layout.name());
     sparsity = layout.pruned->number("sparsity");
   }
 };

@@ -25,14 +25,14 @@ double half_width(const Spread& s) {
 
 Baseline Baseline::read(const std::string& path, const std::string& cpu, const std::string& isa) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) fail("{}: cannot be read", printable(path));
+  if (!in) fail("{}: cannot read the file", printable(path));
   Baseline out;
   out.path_ = path;
   std::string its_cpu, its_isa;
   try {
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     const Json j = parse_json(text, printable(path), Fault::input);
-    if (j.at("schema") != 1) fail("{}: schema is not 1", printable(path));
+    if (j.at("schema") != 1) fail("{}: expected \"schema\": 1", printable(path));
     its_cpu = j.at("machine").at("cpu").get<std::string>();
     its_isa = j.at("machine").at("isa").get<std::string>();
     for (const Json& r : j.at("results")) {
@@ -48,7 +48,7 @@ Baseline Baseline::read(const std::string& path, const std::string& cpu, const s
               .threads = r.at("threads").get<int>(),
               .ratio = {r.at("ratio").get<double>(), r.at("ratio_low").get<double>(),
                         r.at("ratio_high").get<double>()}};
-      if (!(row.ratio.median > 0)) fail("{}: a ratio is not above 0", printable(path));
+      if (!(row.ratio.median > 0)) fail("{}: ratio must be > 0", printable(path));
       out.rows_.push_back(std::move(row));
     }
   } catch (const Json::exception& e) {
@@ -57,10 +57,11 @@ Baseline Baseline::read(const std::string& path, const std::string& cpu, const s
     fail("{}: not results of sten-bench: {}", printable(path), what);
   }
   if (its_cpu != cpu)
-    fail("{}: was measured on another CPU, {}; this is {}", printable(path), quote(its_cpu),
+    fail("{}: measured on a different CPU: expected {}, got {}", printable(path), quote(its_cpu),
          quote(cpu));
   if (its_isa != isa)
-    fail("{}: was measured with another ISA, {}; this is {}", printable(path), quote(its_isa), isa);
+    fail("{}: measured with a different ISA: expected {}, got {}", printable(path), quote(its_isa),
+         isa);
   return out;
 }
 

@@ -43,7 +43,7 @@ void check(const BenchOptions& o) {
   if (std::ranges::find(known, o.bench) == known.end())
     fail_usage("{}", unknown_name("BENCH", o.bench, known));
   if (!is_of_ranks(o) && o.ranks->size() > 1)
-    fail_usage("{} is measured in one process: step and allreduce in several", o.bench);
+    fail_usage("{} runs in one process (step and allreduce run in several)", o.bench);
   if (!is_of_ranks(o) && o.transport != "float32")
     fail_usage("--transport belongs to step and allreduce");
   if (o.bench == "allreduce" && (o.batch || o.window))
@@ -55,19 +55,19 @@ void check(const BenchOptions& o) {
   if (o.bench != "step" && !o.activations.empty()) fail_usage("--activations belongs to step");
   if (!o.activations.empty()) {
     if (!o.layouts.empty() || !o.configs.empty() || o.window || o.refresh)
-      fail_usage("--activations is of an MLP with dense weights: without --{}",
+      fail_usage("--activations measures an MLP with dense weights and excludes --{}",
                  !o.layouts.empty()   ? "layouts"
                  : !o.configs.empty() ? "config"
                  : o.window           ? "window"
                                       : "refresh");
-    if (o.ranks->size() > 1) fail_usage("--activations is measured in one process");
+    if (o.ranks->size() > 1) fail_usage("--activations runs in one process");
   }
   if (o.bench != "model" && !o.weights.empty()) fail_usage("--weights belongs to model");
   if (o.bench != "model" && !o.model.empty()) fail_usage("--model belongs to model");
   if (!o.model.empty() && !(o.configs.empty() && o.shapes.empty() && o.weights.empty()))
-    fail_usage("--model takes the place of --shape, --config and --weights");
+    fail_usage("--model excludes --shape, --config and --weights");
   if (!o.weights.empty() && o.configs.size() + o.shapes.size() > 1)
-    fail_usage("--weights belongs to one --config");
+    fail_usage("--weights needs at most one --config or --shape");
   if (o.bench != "gemm" && !o.forms.empty()) fail_usage("--form belongs to gemm");
   const bool is_device_step = o.bench == "step" && o.device != "cpu";
   if (o.bench != "gemm" && o.bench != "model" && !is_device_step && !o.precisions.empty())
@@ -78,13 +78,13 @@ void check(const BenchOptions& o) {
     for (const std::string& name : o.precisions) precision_from(name);
   if (o.bench != "convert" && !o.inputs.empty()) fail_usage("--input belongs to convert");
   if (o.device != "cpu" && o.bench != "gemm" && o.bench != "convert" && o.bench != "step")
-    fail_usage("--device {} is for gemm, convert and step", o.device);
+    fail_usage("--device {} belongs to gemm, convert and step", o.device);
   if (o.device != "cpu" && !o.activations.empty())
     fail_usage("--activations belongs to --device cpu");
   if (o.device != "cpu" && o.ranks->size() > 1)
-    fail_usage("--device {} is measured in one process", o.device);
+    fail_usage("--device {} runs in one process", o.device);
   if (o.device != "cpu" && o.bench != "step" && !o.precisions.empty())
-    fail_usage("--precision belongs to --device cpu, but for step");
+    fail_usage("--precision belongs to --device cpu, except for step");
   for (const std::string& form : o.forms)
     if (o.device != "cpu" && form != "gemm" && form != "linear" && form != "transposed" &&
         form != "sampled")
@@ -94,7 +94,7 @@ void check(const BenchOptions& o) {
     fail_usage("--fail-if-slower belongs to gemm and model");
   if (o.max_slowdown && o.against.empty()) fail_usage("--max-slowdown belongs to --against");
   if (o.max_slowdown && !(*o.max_slowdown >= 1))
-    fail_usage("--max-slowdown {} is below 1", *o.max_slowdown);
+    fail_usage("--max-slowdown must be >= 1, got {}", *o.max_slowdown);
 }
 
 // The config beside the weights, as in Hugging Face directories.
@@ -103,7 +103,7 @@ std::string config_of(const std::string& weights) {
   const fs::path path = weights;
   const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
   if (!fs::exists(folder / "config.json", error))
-    fail_usage("--weights {}: no config.json beside the file (name one with --config)",
+    fail_usage("--weights {}: config.json not found beside the file (use --config)",
                quote(weights));
   return folder / "config.json";
 }
@@ -218,7 +218,7 @@ std::optional<Error> compare(const Baseline& baseline, const BenchOptions& o,
       first = fmt::format("{}: {:.2f} times slower than in {}, of {:.2f} allowed",
                           describe(rows[i]), s.times, printable(baseline.path()), s.allowed);
   }
-  if (compared == 0) fail("{}: has no ratio of what was measured", printable(baseline.path()));
+  if (compared == 0) fail("{}: none of the measured rows found", printable(baseline.path()));
   report.notes.push_back(fmt::format("{} of {} rows compared with {}", compared, rows.size(),
                                      printable(baseline.path())));
   if (slower == 0) return std::nullopt;

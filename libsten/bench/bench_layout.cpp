@@ -32,7 +32,7 @@ BenchLayout BenchLayout::parse(std::string_view text, BenchZeros numbers) {
   const bool prunes = numbers == BenchZeros::pruned || all.has("sparsity");
   const double sparsity = all.number("sparsity", usual_sparsity);
   if (!(sparsity >= 0 && sparsity <= 1))
-    fail_usage("{}: sparsity={} is not within 0 and 1", text, sparsity);
+    fail_usage("{}: sparsity must be in [0, 1], got {}", text, sparsity);
   const Spec given = as_structure(without);
   const Spec layout = registry().canonical(is_structure(given) ? layout_alone(given) : given);
   if (!prunes || layout.is(Dense::name))
@@ -41,8 +41,7 @@ BenchLayout BenchLayout::parse(std::string_view text, BenchZeros numbers) {
     const Spec own = own_sparsifier(given);
     const double exact = sparsity_of(own).value_or(sparsity);
     if (all.has("sparsity") && std::abs(sparsity - exact) > rounding)
-      fail_usage("{}: expected sparsity={:.4g}, which is that of the layout, got {}", text, exact,
-                 sparsity);
+      fail_usage("{}: expected the layout's own sparsity {:.4g}, got {}", text, exact, sparsity);
     Spec name = layout;
     for (const auto& [key, value] : given.args())
       if (!layout.has(key)) name.set(key, value);
@@ -92,9 +91,10 @@ Shape parse_bench_shape(const std::string& text, std::size_t rank) {
     begin = end + 1;
   }
   if (shape.size() != rank)
-    fail_usage("--shape {} is not of the form {}{}", quote(text),
-               rank == 2 ? "RxK, as 768x3072" : "MxKxN, as 768x3072x4096", suggestion(text, names));
-  if (checked_size(shape) == 0) fail_usage("--shape {} has nothing to measure", text);
+    fail_usage("--shape {}: expected {}{}", quote(text),
+               rank == 2 ? "RxK, such as 768x3072" : "MxKxN, such as 768x3072x4096",
+               suggestion(text, names));
+  if (checked_size(shape) == 0) fail_usage("--shape {}: extents must be >= 1", text);
   return shape;
 }
 

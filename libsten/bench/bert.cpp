@@ -32,8 +32,8 @@ Shape parse_extents(const std::string& text) {
 BertConfig parse_shape(const std::string& text) {
   const Shape s = text == "bert-base" ? Shape{12, 768, 30522} : parse_extents(text);
   if (s.size() != 3)
-    fail_usage("--shape {} is not of the form LAYERSxHIDDENxVOCABULARY, as 2x768x30522{}",
-               quote(text), suggestion(text, {"bert-base"}));
+    fail_usage("--shape {}: expected LAYERSxHIDDENxVOCABULARY, such as 2x768x30522{}", quote(text),
+               suggestion(text, {"bert-base"}));
   BertConfig c;
   c.num_hidden_layers = s[0];
   c.hidden_size = s[1];
@@ -47,7 +47,7 @@ BertConfig parse_shape(const std::string& text) {
 
 BertConfig read_config(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) fail("{}: cannot be read", printable(path));
+  if (!in) fail("{}: cannot read the file", printable(path));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   return BertConfig::parse(text, printable(path));
 }
@@ -63,7 +63,7 @@ std::vector<BenchBert> berts(const BenchOptions& o) {
     const Index usual = o.bench == "model" ? long_window : usual_window;
     const Index window = o.window.value_or(std::min(usual, c.max_position_embeddings));
     if (window > c.max_position_embeddings)
-      fail_usage("--window {} is above the model's max_position_embeddings, {}", window,
+      fail_usage("--window {} is above max_position_embeddings {} of the model", window,
                  c.max_position_embeddings);
     all.push_back({c, o.batch.value_or(c.hidden_size < 512 ? 32 : 8), window});
   }
@@ -86,7 +86,7 @@ std::vector<BenchLayout> sparse_layouts(const BenchOptions& o) {
     BenchLayout layout = BenchLayout::parse(text, zeros);
     if (layout.layout.is(Dense::name)) continue;
     if (!has_sparse_product(layout.layout.name()))
-      fail_usage("{}: no product of {} with dense", o.bench, layout.layout.name());
+      fail_usage("{}: no product found for {} with dense", o.bench, layout.layout.name());
     all.push_back(std::move(layout));
   }
   return all;

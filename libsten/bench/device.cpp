@@ -193,7 +193,7 @@ void gemm_rows(const std::string& form, const Shape& shape, const std::vector<Be
     found.back().gflops = 2e-9 * static_cast<double>(m) * static_cast<double>(k * n);
     variants.push_back([&](std::size_t repeat) { product.run(left[repeat % count], repeat); });
   } else {
-    warn("no dense product on this device: ratios are left out");
+    warn("dense product not found on the device: no ratios are reported");
   }
   std::vector<std::vector<Tensor>> sparse;
   sparse.reserve(layouts.size());

@@ -104,7 +104,7 @@ void Variants::add_rival(const BenchLayout& layout, const SparseRival& rival) {
   try {
     add_sparse(layout, rival.name, product_.sparse(layout, rival, group_.threads));
   } catch (const Error& e) {
-    warn("{} {}: {}; it is not measured", group_.form, layout.name, e.what());
+    warn("{} {}: not measured: {}", group_.form, layout.name, e.what());
   }
 }
 
@@ -213,8 +213,8 @@ std::vector<BenchRow> Variants::measure(DensePeak& best, std::vector<std::string
   const double reached = *rows_[baseline].gflops, peak = peaks.at("float32");
   if (reached < good * peak)
     warn(
-        "{}: {} reaches {:.1f} of {:.1f} GFLOP/s: a faster dense product may be possible, to "
-        "which the ratios would be smaller",
+        "{}: {} reaches {:.1f} of {:.1f} GFLOP/s: with a faster dense product, the ratios would be "
+        "smaller",
         group_.text(), rows_[baseline].library, reached, peak);
   if (reached > best.gflops) best = {peak, rows_[baseline].library, reached};
 
@@ -245,7 +245,7 @@ std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best,
     if (name == "dense")  // always measured
       layouts.pop_back();
     else if (!has_sparse_product(name))
-      fail_usage("gemm: no product of {} with dense (expected one of {})", name,
+      fail_usage("gemm: no product found for {} with dense (expected one of {})", name,
                  fmt::join(sparse_product_layouts(), ", "));
   }
   for (const std::string& form : o.forms) BenchProduct(form, {1, 1, 1}, 0);

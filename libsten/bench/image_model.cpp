@@ -34,8 +34,8 @@ std::optional<BenchImages> bench_images(const std::string& text, const BenchOpti
   if (!is_wide && !text.starts_with("resnet-")) return {};
   const std::vector<Index> n = numbers_in(text);
   if (n.size() != (is_wide ? 2 : 1))
-    fail_usage("--shape {} is not of the form {}", quote(text),
-               is_wide ? "wrn-DEPTH-WIDTH, as wrn-16-8" : "resnet-DEPTH, as resnet-50");
+    fail_usage("--shape {}: expected {}", quote(text),
+               is_wide ? "wrn-DEPTH-WIDTH, such as wrn-16-8" : "resnet-DEPTH, such as resnet-50");
   const Index pixels = o.window.value_or(usual_pixels);
   const bool is_small = pixels < least_large;
   const Index classes = is_wide || is_small ? 10 : 1000;

@@ -100,7 +100,7 @@ Dense input_value(const OnnxPort& p, const Shape& shape, const Graph& g, std::ui
     case DType::BOOL:
       return made<std::uint8_t>(dtype, shape, [](std::uint64_t) { return 1; });
     default:
-      fail("the input {} is {}, which is not measured", quote(p.name), name_of(dtype));
+      fail("input {} is {}, which sten-bench cannot fill", quote(p.name), name_of(dtype));
   }
 }
 
@@ -147,7 +147,7 @@ BenchGraph imported_graph(const BenchOptions& o, std::vector<std::string>& notes
   OpenExtents open{any_batch, batch, window};
   std::string text;
   for (const OnnxPort& p : model.inputs) {
-    if (!p.shape) fail("{}: says no shape of its input {}", file.name(), quote(p.name));
+    if (!p.shape) fail("{}: input {} has no shape", file.name(), quote(p.name));
     std::string what;
     Dense x = input_value(p, open.filled(p), model.graph, o.seed, what);
     text += fmt::format("{}{} {} {} {}", text.empty() ? "" : ", ", printable(p.name),
@@ -157,12 +157,10 @@ BenchGraph imported_graph(const BenchOptions& o, std::vector<std::string>& notes
   for (const auto& [flag, given, is_present] :
        {std::tuple("--batch", o.batch, open.has_batch), {"--window", o.window, open.has_window}})
     if (given && !is_present)
-      warn("{} {} counts for nothing: {} leaves no such extent open", flag, *given, file.name());
+      warn("{} {} ignored: {} has no such symbolic extent", flag, *given, file.name());
   for (const Constant& c : model.graph.constants()) values.emplace(c.name, c.value);
   std::vector<std::string> sparse = matrix_weights(model.graph);
-  if (sparse.empty())
-    fail("{}: has no linear layer and no convolution of one pixel, whose weights could be sparse",
-         file.name());
+  if (sparse.empty()) fail("{}: no linear layer or 1x1 convolution found", file.name());
   notes.push_back("inputs: " + text);
   Shape shape;
   if (!model.inputs.empty()) {

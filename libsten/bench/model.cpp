@@ -258,7 +258,7 @@ std::vector<BenchRow> bench_model(const BenchOptions& o, std::vector<std::string
   const AskedPrecisions asked(o.precisions, notes);
   for (const DType p : asked.dense)
     if (p != DType::F32 && p != DType::BF16)
-      fail_usage("--precision {}: models run in float32 and bf16", precision_name(p));
+      fail_usage("--precision {}: expected float32 or bf16 for model", precision_name(p));
   std::vector<BenchRow> rows;
   if (o.model.empty()) {
     BenchOptions berts = o;

@@ -58,12 +58,12 @@ std::vector<std::string> put_into_layout(const BenchLayout& layout, const BenchG
   const std::size_t all = model.sparse.size();
   if (done.empty() && full > 0 && unfit == 0)
     fail_usage(
-        "--layouts {}: the weights of {} that could be sparse have no zeros "
-        "(--layouts {} prunes them before they are measured)",
+        "--layouts {}: the weights of {} have no zeros (--layouts {} prunes the weights first)",
         layout.name, printable(model.file), layout.pruning());
   if (done.empty() && unfit > 0 && layout.zeros == BenchZeros::file)
-    fail_usage("--layouts {}: the zeros of {} do not fit: {} (--layouts {} prunes them first)",
-               layout.name, printable(model.file), why, layout.pruning());
+    fail_usage(
+        "--layouts {}: the zeros of {} do not fit: {} (--layouts {} prunes the weights first)",
+        layout.name, printable(model.file), why, layout.pruning());
   if (done.empty() && all > 0) fail_usage("{}", why);
   if (full > 0)
     notes.push_back(

@@ -29,7 +29,7 @@ void check_product(const std::string& name, const float* a, Index m, Index k, In
     }
     const double got = linear ? out[c * m + r] : out[r * n + c];
     if (!(std::abs(got - sum) <= 1e-4 * size))
-      fail("{}: element [{}, {}] of a product is {}, not {}", name, r, c, got, sum);
+      fail("{}: element [{}, {}] of a product is {}, expected {}", name, r, c, got, sum);
   }
 }
 

@@ -65,7 +65,7 @@ std::vector<double> allocate_by_error(const std::vector<LayerCurve>& layers, dou
   }
   constexpr double most = 1 - 1.0 / allocation_steps;
   if (sparsity > most)
-    fail_usage("--allocate shares out at most a sparsity of {}, not {}", most, sparsity);
+    fail_usage("--allocate: sparsity must be at most {}, got {}", most, sparsity);
   std::ranges::stable_sort(steps, {}, &Step::slope);
   std::vector<double> at(layers.size());
   double left = sparsity * all;
@@ -109,8 +109,7 @@ std::vector<double> allocate_by_outliers(const std::vector<LayerOutliers>& layer
     s += sparsity - mean;
     if (s < 0 || s >= 1)
       fail_usage(
-          "--allocate owl: a layer would have a sparsity of {:.3f}; --sparsity {} is too "
-          "close to {}",
+          "--allocate owl: a layer would have sparsity {:.3f} (--sparsity {} is too close to {})",
           s, sparsity, s < 0 ? 0 : 1);
   }
   return at;

@@ -32,8 +32,7 @@ Chooser::Chooser(const CalibratedOptions& options)
   const Spec by = as_sparsifier(options.structure);
   if (options.by_row) {
     if (!by.is("magnitude"))
-      fail_usage("a share of each row is for unstructured pruning: {} has one of its own",
-                 by.str());
+      fail_usage("row-wise sparsity needs the sparsifier magnitude, got {}", by.str());
     row_sparsity_ = by.number("sparsity", 0.5);
   }
   step_ = step_of(by, options.transposed);

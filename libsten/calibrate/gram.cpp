@@ -78,7 +78,7 @@ void Gram<T>::targets(const Matrix<T>& w, Index begin, Index end, T* to) const {
 }
 
 void fail_not_positive() {
-  fail("the Gram matrix is not positive definite; a larger damping makes it so");
+  fail("the Gram matrix is not positive definite (increase the damping)");
 }
 
 void multiply_rows(const float* a, Index rows, Index cols, const float* b, Index b_cols, float* y) {

@@ -96,7 +96,7 @@ void check_finite(const Dense& w) {
     const auto bits = w.values.as<typename E::Bits>();
     for (Index i = 0; i < w.size(); ++i)
       if (!std::isfinite(E::decode(bits[i])))
-        fail("element {} of the solved weights is not finite in {}", i, name_of(w.dtype()));
+        fail("element {} of the reconstructed weights is not finite in {}", i, name_of(w.dtype()));
   });
 }
 

@@ -60,7 +60,7 @@ std::shared_ptr<Communicator> comm_mpi() {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const std::string why = dlerror();
-    fail("MPI cannot be loaded, and this process is one of several ranks: {}", printable(why));
+    fail("MPI cannot be loaded for a run of several ranks: {}", printable(why));
   }
   const auto version = symbol<mpi_plugin::Version>(library, mpi_plugin::version_name);
   const auto make = symbol<mpi_plugin::Make>(library, mpi_plugin::make_name);

@@ -30,8 +30,8 @@ Dense read_array(const std::string& path) {
   const auto bytes = file.bytes();
   if (!is_npy(bytes) && !is_idx(bytes)) {
     const std::string_view kind = foreign_kind(bytes);
-    if (!kind.empty()) fail("{}: is {}, neither .npy nor idx", file.name(), kind);
-    fail("{}: is neither a .npy file nor an idx file, which begins with 00 00", file.name());
+    if (!kind.empty()) fail("{}: expected a .npy or idx file, got {}", file.name(), kind);
+    fail("{}: expected a .npy or idx file (an idx file starts with 00 00)", file.name());
   }
   Dense x = is_npy(bytes) ? npy_array(file) : parse_idx(bytes, file.name());
   file.check_unchanged();

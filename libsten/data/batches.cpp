@@ -21,8 +21,8 @@ std::vector<Index> all_rows(Index n) {
 
 RowBatches::RowBatches(std::vector<Index> rows, Index size, std::uint64_t seed, bool shuffle)
     : rows_(std::move(rows)), size_(size), seed_(seed), shuffle_(shuffle) {
-  if (size < 1) fail_usage("a batch of {} rows: at least 1 is needed", size);
-  if (rows_.empty()) fail_usage("batches of no rows at all");
+  if (size < 1) fail_usage("batches: batch size must be >= 1, got {}", size);
+  if (rows_.empty()) fail_usage("batches: no rows given");
 }
 
 const std::vector<Index>& RowBatches::order(Index epoch) {
@@ -38,7 +38,8 @@ const std::vector<Index>& RowBatches::order(Index epoch) {
 
 std::vector<Index> RowBatches::at(Index epoch, Index i) {
   if (epoch < 0 || i < 0 || i >= per_epoch())
-    fail_usage("no batch {} in epoch {}: an epoch has {}", i, epoch, per_epoch());
+    fail_usage("batches: batch {} of epoch {} is out of range: an epoch has {} batches", i, epoch,
+               per_epoch());
   const Index first = i * size_;
   std::vector<Index> chosen(static_cast<std::size_t>(std::min(size_, rows() - first)));
   const Index* from = order(epoch).data() + first;
@@ -69,7 +70,7 @@ Dense numbers_of(const Dense& x, std::span<const Index> rows, Shape shape, float
       for (Index k = 0; k < n; ++k)
         *to++ = static_cast<float>(number(from[r * n + k])) * scale + shift;
   });
-  if (!known) fail_usage("batches: features are {}", name_of(x.dtype()));
+  if (!known) fail_usage("batches: unsupported dtype {} of features", name_of(x.dtype()));
   return y;
 }
 

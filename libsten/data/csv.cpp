@@ -142,16 +142,15 @@ class Reader {
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // byte-order mark of Excel
     // Empty lines at the end are ignored.
     text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-    if (text.empty()) fail("{}: has no rows", name_);
+    if (text.empty()) fail("{}: no rows found", name_);
     std::string_view rest = text;
     const std::vector<std::string_view> first = fields_of(take_line(rest));
     columns_ = std::ssize(first);
     const bool has_labels = columns_ != options.features;
     if (has_labels && columns_ < 2)
-      fail("{}: line 1 has one column; features and a label are expected, with commas between them",
-           name_);
+      fail("{}: line 1 has one column: expected features and a label, separated by commas", name_);
     const bool header = is_header(first, options.header);
-    if (header && rest.empty()) fail("{}: has a header and no rows", name_);
+    if (header && rest.empty()) fail("{}: no rows found after the header", name_);
     first_line_ = header ? 2 : 1;
     label_ = has_labels ? label_column(options.label, first, header) : columns_;
     body_ = header ? rest : text;
@@ -180,15 +179,15 @@ class Reader {
     if (header) {
       const auto at = std::find(first.begin(), first.end(), label);
       if (at != first.end() && std::find(at + 1, first.end(), label) != first.end())
-        fail("{}: line 1: two columns are called {}", name_, shown(label));
+        fail("{}: line 1: column name {} occurs twice", name_, shown(label));
       if (at != first.end()) return at - first.begin();
     }
     std::int64_t number = 0;
     if (parse_integer(label, number) && number >= 1 && number <= columns_) return number - 1;
     if (header)
-      fail_usage("{}: no column is called {}{}", name_, shown(label),
+      fail_usage("{}: unknown column {}{}", name_, shown(label),
                  suggestion(label, {first.begin(), first.end()}));
-    fail_usage("{}: no column {} among {}, and no header with names", name_, shown(label),
+    fail_usage("{}: column {} not found among {} columns without a header", name_, shown(label),
                columns_);
   }
 
@@ -216,7 +215,7 @@ class Reader {
   [[noreturn]] void refuse_length(Index row, std::string_view line) const {
     if (trimmed(line).empty()) fail("{}: line {} is empty", name_, first_line_ + row);
     const auto n = std::count(line.begin(), line.end(), ',') + 1;
-    fail("{}: line {} has {} column{}, line 1 has {}", name_, first_line_ + row, n,
+    fail("{}: line {} has {} column{}, expected {} as in line 1", name_, first_line_ + row, n,
          n == 1 ? "" : "s", columns_);
   }
 
@@ -255,7 +254,7 @@ Examples parse_csv(std::span<const std::byte> file, const std::string& file_name
                    const CsvOptions& options) {
   const std::string name = printable(file_name);
   if (const std::string_view kind = foreign_kind(file); !kind.empty())
-    fail("{}: is {}, not comma-separated values", name, kind);
+    fail("{}: expected comma-separated values, got {}", name, kind);
   return Reader(text_of(file), name, options).read();
 }
 

@@ -22,11 +22,11 @@ void check_features(const Dense& x, const std::string& name) {
         return !std::isfinite(static_cast<float>(number(bits)));
       });
       if (bad != v.end())
-        fail("{}: element {} is {}, not a number that float32 has", name,
+        fail("{}: element {} must be a finite float32 value, got {}", name,
              index_text(bad - v.begin(), x.extents), number(*bad));
     }
   });
-  if (!known) fail("{}: elements are {}, which features cannot be", name, name_of(x.dtype()));
+  if (!known) fail("{}: unsupported dtype {} of features", name, name_of(x.dtype()));
 }
 
 Dense labels_of(const Dense& labels, const std::string& name, std::optional<Index> ignored) {
@@ -34,7 +34,7 @@ Dense labels_of(const Dense& labels, const std::string& name, std::optional<Inde
   const auto out = y.values.mutate<std::int64_t>();
   const bool known = with_scalar(labels.dtype(), [&]<class U>(U, auto number) {
     if constexpr (!std::is_integral_v<decltype(number(U{}))>) {
-      fail("{}: elements are {}; labels are integers", name, name_of(labels.dtype()));
+      fail("{}: labels must be integers, got {}", name, name_of(labels.dtype()));
     } else {
       const auto v = labels.values.as<U>();
       for (std::size_t i = 0; i < v.size(); ++i) {
@@ -48,7 +48,7 @@ Dense labels_of(const Dense& labels, const std::string& name, std::optional<Inde
       }
     }
   });
-  if (!known) fail("{}: elements are {}; labels are integers", name, name_of(labels.dtype()));
+  if (!known) fail("{}: labels must be integers, got {}", name, name_of(labels.dtype()));
   return y;
 }
 
@@ -61,13 +61,12 @@ Examples make_examples(Dense features, const Dense& labels, const std::string& f
                        const std::string& labels_name) {
   const std::string x = printable(features_name), y = printable(labels_name);
   if (features.extents.size() < 2)
-    fail("{}: is {}; features have a row for each example and at least one axis more", x,
-         to_string(features.extents));
+    fail("{}: features must be [examples, ...], got {}", x, to_string(features.extents));
   if (labels.extents.size() != 1)
-    fail("{}: is {}; labels are one number for each example", y, to_string(labels.extents));
+    fail("{}: labels must be [examples], got {}", y, to_string(labels.extents));
   if (features.extents[0] != labels.extents[0])
-    fail("{}: has {} rows, but {} has {} labels", x, features.extents[0], y, labels.extents[0]);
-  if (features.size() == 0) fail("{}: is {}, with nothing in it", x, to_string(features.extents));
+    fail("{}: {} rows, but {} has {} labels", x, features.extents[0], y, labels.extents[0]);
+  if (features.size() == 0) fail("{}: shape {} has no elements", x, to_string(features.extents));
   check_features(features, x);
   return {std::move(features), labels_of(labels, y)};
 }
@@ -84,8 +83,8 @@ std::vector<Index> shuffled(Index n, std::uint64_t seed) {
 Shares shares_of(Index n, double train, double validation) {
   constexpr double noise = 1e-9;  // 0.7 + 0.1 is below 0.8
   if (!(train >= 0) || !(validation >= 0) || !(train + validation <= 1 + noise))
-    fail_usage("a split into {} to train on and {} to validate: shares are from 0 to 1 in all",
-               train, validation);
+    fail_usage("train and validation must be >= 0 with a sum <= 1, got {} and {}", train,
+               validation);
   const auto part = [&](double share) {
     return std::min(n, static_cast<Index>(std::floor(share * static_cast<double>(n) + noise)));
   };

@@ -12,12 +12,12 @@ namespace sten {
 MappedFile open_data(const std::string& path) {
   std::error_code ignored;  // opening the file reports it
   if (std::filesystem::is_directory(path, ignored))
-    fail("{}: is a directory, not a file of data", printable(path));
+    fail("{}: expected a data file, got a directory", printable(path));
   MappedFile file = MappedFile::open(path);
-  if (file.bytes().empty()) fail("{}: is empty", file.name());
+  if (file.bytes().empty()) fail("{}: the file is empty", file.name());
   // Any other file may be text.
   if (const std::string_view kind = foreign_kind(file.bytes()); kind.starts_with("a Git LFS"))
-    fail("{}: is {}", file.name(), kind);
+    fail("{}: expected a data file, got {}", file.name(), kind);
   return file;
 }
 

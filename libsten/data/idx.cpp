@@ -29,7 +29,7 @@ DType dtype_of(unsigned type, const std::string& name) {
     case 0x0e:
       return DType::F64;
     default:
-      fail("{}: type {:#04x} is none that idx files have", name, type);
+      fail("{}: unknown idx type {:#04x}", name, type);
   }
 }
 
@@ -56,20 +56,19 @@ bool is_idx(std::span<const std::byte> file) {
 
 Dense parse_idx(std::span<const std::byte> file, const std::string& file_name) {
   const std::string name = printable(file_name);
-  if (file.size() < 4) fail("{}: has {} bytes, too few for an idx file", name, file.size());
+  if (file.size() < 4) fail("{}: {} bytes are too few for an idx file", name, file.size());
   const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(file[i]); };
   if (!is_idx(file)) {
     const std::string_view kind = foreign_kind(file);
-    if (!kind.empty()) fail("{}: is {}, not an idx file", name, kind);
-    fail("{}: begins with the bytes {:02x} {:02x}, not with 00 00 as idx files do", name, byte(0),
+    if (!kind.empty()) fail("{}: expected an idx file, got {}", name, kind);
+    fail("{}: not an idx file: expected the first bytes 00 00, got {:02x} {:02x}", name, byte(0),
          byte(1));
   }
   const DType dtype = dtype_of(byte(2), name);
   const std::size_t rank = byte(3), start = 4 + 4 * rank;
-  if (rank > max_rank) fail("{}: has {} dimensions, more than {}", name, rank, max_rank);
+  if (rank > max_rank) fail("{}: {} axes are more than {}", name, rank, max_rank);
   if (file.size() < start)
-    fail("{}: has {} bytes, too few for the extents of {} dimensions; is it truncated?", name,
-         file.size(), rank);
+    fail("{}: truncated: {} bytes are too few for the extents of {} axes", name, file.size(), rank);
   Dense x;
   for (std::size_t d = 0; d < rank; ++d)
     x.extents.push_back(big_endian<std::uint32_t>(&file[4 + 4 * d]));
@@ -81,10 +80,10 @@ Dense parse_idx(std::span<const std::byte> file, const std::string& file_name) {
   }
   const std::uint64_t data = file.size() - start;
   if (bytes > data)
-    fail("{}: shape {} of {} needs {} bytes, the file has {} for them; is it truncated?", name,
-         to_string(x.extents), name_of(dtype), bytes, data);
+    fail("{}: truncated: shape {} of {} needs {} bytes, got {}", name, to_string(x.extents),
+         name_of(dtype), bytes, data);
   if (bytes < data)
-    fail("{}: {} bytes follow the {} that shape {} of {} needs", name, data - bytes, bytes,
+    fail("{}: {} extra bytes after the {} bytes of shape {} of {}", name, data - bytes, bytes,
          to_string(x.extents), name_of(dtype));
   x.values = Values::uninitialized(dtype, size_of(x.extents));
   with_width(x.values.width(), [&]<class U>(U) {

@@ -56,7 +56,7 @@ class CsvRows {
     text_.remove_prefix(1);
     for (;;) {
       const std::size_t end = text_.find('"');
-      if (end == text_.npos) fail("{}: line {}: a quote does not end", name_, line_);
+      if (end == text_.npos) fail("{}: line {}: unterminated quote", name_, line_);
       next_line_ += std::ranges::count(text_.substr(0, end), '\n');
       field += text_.substr(0, end);
       text_.remove_prefix(end + 1);
@@ -83,10 +83,10 @@ void each_csv_row(std::string_view text, char separator, const std::string& name
                   const TakeRow& take) {
   CsvRows rows(text, separator, name);
   std::vector<std::string> columns, row;
-  if (!rows.next(columns)) fail("{}: has no rows", name);
+  if (!rows.next(columns)) fail("{}: no rows found", name);
   while (rows.next(row)) {
     if (row.size() != columns.size())
-      fail("{}: line {} has {} fields, and the header {}", name, rows.line(), row.size(),
+      fail("{}: line {} has {} fields, expected {} as in the header", name, rows.line(), row.size(),
            columns.size());
     take(rows.line(), [&](const std::string& column) -> Json {
       const auto at = std::ranges::find(columns, column);
@@ -104,7 +104,7 @@ void each_json_row(std::string_view text, const std::string& name, const TakeRow
     if (one.find_first_not_of(" \t\r") == one.npos) continue;
     const std::string here = fmt::format("{}: line {}", name, line);
     const Json row = parse_json(one, here, Fault::input);
-    if (!row.is_object()) fail("{}: is not an object", here);
+    if (!row.is_object()) fail("{}: expected a JSON object", here);
     take(line, [&](const std::string& column) -> Json {
       const auto at = row.find(column);
       if (at != row.end()) return *at;
@@ -124,7 +124,7 @@ void each_row(const std::string& path, const TakeRow& take) {
   else if (path.ends_with(".jsonl") || path.ends_with(".json"))
     each_json_row(text, name, take);
   else
-    fail_usage("{}: its name does not end in .csv, .tsv, .jsonl or .json", name);
+    fail_usage("{}: expected a name that ends in .csv, .tsv, .jsonl or .json", name);
 }
 
 // The text of a label, or of a column that must be text.
@@ -133,8 +133,8 @@ std::string text_in(const Json& v, const std::string& column, const std::string&
   if (v.is_string()) return v.get<std::string>();
   if (is_label && v.is_boolean()) return v.get<bool>() ? "true" : "false";
   if (is_label && v.is_number_integer()) return v.dump();
-  fail("{}: {} is not a text{}", here, quote(column),
-       is_label ? ", a whole number or a truth" : "");
+  fail("{}: {} must be a string{}", here, quote(column),
+       is_label ? ", an integer or a boolean" : "");
 }
 
 std::vector<std::string> texts_in(const Json& v, const std::string& column, const std::string& here,
@@ -163,12 +163,12 @@ std::vector<Row> rows_in(const std::string& path,
     row.line = line;
     fill(row, field, fmt::format("{}: line {}", printable(path), line));
   });
-  if (rows.empty()) fail("{}: has no rows", printable(path));
+  if (rows.empty()) fail("{}: no rows found", printable(path));
   return rows;
 }
 
 void check_label(const std::string& label, const std::string& here) {
-  if (label.empty()) fail("{}: has an empty label", here);
+  if (label.empty()) fail("{}: empty label", here);
 }
 
 }  // namespace
@@ -192,8 +192,8 @@ std::vector<LabelledWords> read_labelled_words(const std::string& path, const Te
         else
           row.labels = texts_in(field(c.label), c.label, here, true);
         if (row.words.size() != row.labels.size())
-          fail("{}: has {} words and {} labels", here, row.words.size(), row.labels.size());
-        if (row.words.empty()) fail("{}: has no words", here);
+          fail("{}: {} words do not fit {} labels", here, row.words.size(), row.labels.size());
+        if (row.words.empty()) fail("{}: no words found", here);
         for (const std::string& label : row.labels) check_label(label, here);
       });
 }

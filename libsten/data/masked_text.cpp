@@ -19,7 +19,7 @@ Index index_below(std::uint64_t seed, std::uint64_t i, Index n) {
 
 void check_share(const char* name, double share) {
   if (!(share >= 0 && share <= 1))
-    fail_usage("masked text: {} {} is not within 0 to 1", name, share);
+    fail_usage("masked text: {} must be in [0, 1], got {}", name, share);
 }
 
 Dense integers(Shape shape, const std::vector<std::int64_t>& v) {
@@ -41,8 +41,7 @@ MaskedText::MaskedText(Array<TokenId> text, Index begin, Index end, const Tokeni
       start_seed_(seed_for(options.seed, "starts")),
       mask_seed_(seed_for(options.seed, "masks")) {
   if (begin < 0 || end < begin || end > static_cast<Index>(text_.size()))
-    fail_usage("masked text: the part from {} to {} is not within {} tokens", begin, end,
-               text_.size());
+    fail_usage("masked text: the range [{}, {}) is not within {} tokens", begin, end, text_.size());
   const TokenId text_here = -1;
   const std::vector<TokenId> around =
       tokenizer.sequence(std::span(&text_here, 1), nullptr, max_token_id).ids;
@@ -50,15 +49,15 @@ MaskedText::MaskedText(Array<TokenId> text, Index begin, Index end, const Tokeni
   before_.assign(around.begin(), at);
   after_.assign(at + 1, around.end());
   if (length() < 1 || options.batch < 1)
-    fail_usage("masked text: expected 1 or more windows of {} or more tokens, got {} of {}",
+    fail_usage("masked text: expected batch >= 1 and window >= {}, got {} and {}",
                before_.size() + after_.size() + 1, options.batch, options.window);
   if (end - begin < length())
-    fail_usage("masked text: a part of {} tokens has no window of {}", end - begin, length());
+    fail_usage("masked text: {} tokens are too few for a window of {}", end - begin, length());
   check_share("predicted", options.predicted);
   check_share("masked", options.masked);
   check_share("random", options.random);
   if (options.masked + options.random > 1 + 1e-9)
-    fail_usage("masked text: masked {} and random {} are more than 1 together", options.masked,
+    fail_usage("masked text: masked {} and random {} must have a sum <= 1", options.masked,
                options.random);
 }
 
@@ -75,7 +74,7 @@ Index MaskedText::start_of(Index sequence) const {
 
 MaskedBatch MaskedText::at(Index i) const {
   if (i < 0 || (!options_.draw && i >= per_epoch()))
-    fail_usage("masked text: batch {} is out of range: an epoch has {}", i, per_epoch());
+    fail_usage("masked text: batch {} is out of range: an epoch has {} batches", i, per_epoch());
   const Index first = i * options_.batch, window = options_.window;
   const Index head = std::ssize(before_), text = length();
   const Index rows = options_.draw ? options_.batch : std::min(options_.batch, windows() - first);

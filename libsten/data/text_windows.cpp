@@ -16,12 +16,12 @@ TextWindows::TextWindows(Array<TokenId> text, Index begin, Index end,
       options_(options),
       start_seed_(seed_for(options.seed, "starts")) {
   if (begin < 0 || end < begin || end > static_cast<Index>(text_.size()))
-    fail_usage("text: the part from {} to {} is not within {} tokens", begin, end, text_.size());
+    fail_usage("text: the range [{}, {}) is not within {} tokens", begin, end, text_.size());
   if (options.window < 1 || options.batch < 1)
-    fail_usage("text: expected 1 or more windows of 1 or more tokens, got {} of {}", options.batch,
+    fail_usage("text: expected batch >= 1 and window >= 1, got {} and {}", options.batch,
                options.window);
   if (end - begin <= options.window)
-    fail_usage("text: a part of {} tokens has no window of {} and a token after it", end - begin,
+    fail_usage("text: {} tokens are too few for a window of {} and the next token", end - begin,
                options.window);
 }
 
@@ -38,7 +38,7 @@ Index TextWindows::start_of(Index window) const {
 
 TextBatch TextWindows::at(Index i) const {
   if (i < 0 || (!options_.draw && i >= per_epoch()))
-    fail_usage("text: batch {} is out of range: an epoch has {}", i, per_epoch());
+    fail_usage("text: batch {} is out of range: an epoch has {} batches", i, per_epoch());
   const Index first = i * options_.batch, length = options_.window;
   const Index rows = options_.draw ? options_.batch : std::min(options_.batch, windows() - first);
   TextBatch b{Dense::zeros(DType::I64, {rows, length}), Dense::zeros(DType::I64, {rows, length})};

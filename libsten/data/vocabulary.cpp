@@ -42,21 +42,19 @@ Vocabulary Vocabulary::parse(std::span<const std::byte> file, const std::string&
   Vocabulary v;
   v.name_ = printable(file_name);
   if (file.size() > max_vocabulary_bytes)
-    fail("{}: has {} bytes, more than the {} of any vocabulary", v.name_, file.size(),
-         max_vocabulary_bytes);
+    fail("{}: {} bytes are more than {}", v.name_, file.size(), max_vocabulary_bytes);
   const TokenId max_id = max_id_of(file.size());
   std::unordered_map<TokenId, std::string> tokens;
   const auto object = parse_json(text_of(file), v.name_, Fault::input);
-  if (!object.is_object()) fail("{}: is not a JSON object of numbers", v.name_);
+  if (!object.is_object()) fail("{}: expected a JSON object of token ids", v.name_);
   for (const auto& [token, id] : object.items()) {
-    if (id.is_structured()) fail("{}: is not a JSON object of numbers", v.name_);
+    if (id.is_structured()) fail("{}: expected a JSON object of token ids", v.name_);
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() > static_cast<std::uint64_t>(max_id))
-      fail("{}: {} has no id from 0 to {}", v.name_, shown(token), max_id);
+      fail("{}: the id of {} must be from 0 to {}", v.name_, shown(token), max_id);
     const auto number = id.get<TokenId>();
     const bool special = is_special(token);
     if (!special && (token.empty() || character_bytes(token) != token.size()))
-      fail("{}: {} is neither one character nor a special token such as [MASK]", v.name_,
-           shown(token));
+      fail("{}: {} is not one character or a special token such as [MASK]", v.name_, shown(token));
     if (const auto [other, fresh] = tokens.emplace(number, token); !fresh)
       fail("{}: {} and {} both have the id {}", v.name_, shown(other->second), shown(token),
            number);
@@ -64,7 +62,7 @@ Vocabulary Vocabulary::parse(std::span<const std::byte> file, const std::string&
     v.ids_.emplace(token, number);
     v.size_ = std::max<Index>(v.size_, number + 1);
   }
-  if (v.characters_.empty()) fail("{}: has no characters", v.name_);
+  if (v.characters_.empty()) fail("{}: no characters found", v.name_);
   std::sort(v.characters_.begin(), v.characters_.end());
   return v;
 }
@@ -104,7 +102,7 @@ Array<TokenId> Vocabulary::encode(std::string_view text, const std::string& text
   TokenId* to = out.mutate();
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t bytes = character_bytes(text.substr(i, 4));
-    if (bytes == 0) fail("{}: {}: is not UTF-8", printable(text_name), place_of(text, i));
+    if (bytes == 0) fail("{}: {}: invalid UTF-8", printable(text_name), place_of(text, i));
     TokenId id = none;
     if (bytes == 1) {
       id = ascii[static_cast<unsigned char>(text[i])];
@@ -113,8 +111,8 @@ Array<TokenId> Vocabulary::encode(std::string_view text, const std::string& text
     }
     if (id == none) id = unknown;
     if (id == none)
-      fail("{}: {}: {} is not in {}, which has no [UNK]", printable(text_name), place_of(text, i),
-           shown(text.substr(i, bytes)), name_);
+      fail("{}: {}: {} is not in {} (and [UNK] is missing)", printable(text_name),
+           place_of(text, i), shown(text.substr(i, bytes)), name_);
     *to++ = id;
     i += bytes;
   }

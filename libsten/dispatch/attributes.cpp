@@ -9,7 +9,7 @@ namespace sten {
 namespace {
 
 [[noreturn]] void refuse(std::string_view name, const char* what) {
-  fail_usage("attribute {} is not {}", quote(name), what);
+  fail_usage("attribute {} must be {}", quote(name), what);
 }
 
 std::string text_of(const Attributes::Value& v) {
@@ -69,7 +69,7 @@ const Attributes::List& Attributes::list(std::string_view name, const List& fall
 void Attributes::check(std::string_view op, std::initializer_list<std::string_view> known) const {
   for (const auto& [name, value] : all_)
     if (std::find(known.begin(), known.end(), name) == known.end())
-      fail_usage("{} has no attribute {}{}", op, quote(name),
+      fail_usage("{}: unknown attribute {}{}", op, quote(name),
                  suggestion(name, std::vector<std::string>(known.begin(), known.end())));
 }
 

@@ -52,7 +52,8 @@ bool fits(const NmMagnitude& fit, const Spec& layout) {
 Nm fit_nm(const NmMagnitude& fit, const Dense& x, const SparsifyCall& call) {
   auto packed = fit.fit(x, call.kept);
   if (!packed)
-    fail_unsupported("{}: blocks of {} are not ranked at once", NmMagnitude::name, fit.m);
+    fail_unsupported("{}: blocks of {} elements are not ranked in one pass", NmMagnitude::name,
+                     fit.m);
   return *std::move(packed);
 }
 

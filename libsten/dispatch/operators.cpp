@@ -59,7 +59,7 @@ Device device_of(Name op, const Call& call) {
   const Device first = call.in[0].device();
   for (const Tensor& t : call.in.subspan(1))
     if (t.device() != first)
-      fail_usage("{}: inputs are on {} and on {}; move them to one of them", op.text(),
+      fail_usage("{}: inputs are on {} and on {} (move all inputs to one device)", op.text(),
                  name_of(first), name_of(t.device()));
   return first;
 }
@@ -255,13 +255,14 @@ Outputs Operators::carry_out(Name op, const Plan& plan, const Call& call) const 
     out = (*plan.run)({in, formats, call.attributes, call.shapes, call.hints, call.ctx});
   }
   if (out.size() != call.formats.size())
-    fail("{}: {} outputs instead of {}", op.text(), out.size(), call.formats.size());
+    fail("{}: the implementation returned {} outputs, expected {}", op.text(), out.size(),
+         call.formats.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (!call.wants(i) || !out[i]) continue;
     const OutFormat& f = call.out(i);
     if (!plan.after[i] && &f != &OutFormat::dense() && out[i]->layout() != f.tmp.name())
-      fail("{}: its implementation gave {} where {} was asked for", op.text(), out[i]->layout(),
-           f.tmp.name());
+      fail("{}: the implementation returned the layout {}, expected {}", op.text(),
+           out[i]->layout(), f.tmp.name());
     if (plan.after[i] || !changes_nothing(f))
       out[i] = finish(*std::move(out[i]), f, plan.after[i],
                       call.hints.empty() ? OutHints{} : call.hints[i]);

@@ -148,7 +148,7 @@ Plan Operators::dense_plan(const Signature& wanted, const std::string& why) cons
                suggestion(wanted.op.text(), known));
   }
   if (wanted.in.empty()) fail_usage("{}: expected inputs, got none", wanted.op.text());
-  fail_usage("{}: no implementation found, not for dense tensors either", wanted.str());
+  fail_usage("{}: no implementation found, including dense tensors", wanted.str());
 }
 
 }  // namespace sten

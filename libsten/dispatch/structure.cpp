@@ -82,7 +82,7 @@ Spec transposed_structure(Spec structure) {
 Spec own_sparsifier(const Spec& layout) {
   const Spec numbers = registry().canonical(layout_alone(layout));  // errors name the layout
   const std::string name = registry().own_sparsifier(layout.name());
-  if (name.empty()) fail_usage("{} has no sparsifier of its own", layout.name());
+  if (name.empty()) fail_usage("layout {} has no own sparsifier", layout.name());
   Spec s(name);
   for (const auto& [key, value] : numbers.args()) s.set(key, value);
   for (const std::string& key : own_keys_of(layout))

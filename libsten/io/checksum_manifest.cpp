@@ -58,7 +58,7 @@ Json read_manifest(const std::string& path) {
   if (sum == object.end()) fail("{}: is not a record: it has no checksum", file.name());
   const Json written = *sum;
   object.erase(checksum_key);
-  if (written != checksum_of(object)) fail("{}: was changed since it was written", file.name());
+  if (written != checksum_of(object)) fail("{}: changed since the file was written", file.name());
   return object;
 }
 
@@ -89,7 +89,7 @@ void check_files(const std::string& directory, const JsonReader& list,
     std::error_code none;
     if (!fs::exists(path(name), none)) fail("{}: is missing", printable(path(name)));
     if (!has_facts(path(name), facts.json()))
-      fail("{}: was changed since it was written", printable(path(name)));
+      fail("{}: changed since the file was written", printable(path(name)));
   }
   for (const std::string& name : files_below(directory))
     if (name != manifest && !list.has(name))

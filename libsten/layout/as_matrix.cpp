@@ -22,13 +22,13 @@ Tensor with_extents(const Tensor& t, const Shape& shape) {
     made = Tensor(std::move(other));
   };
   (take(std::type_identity<L>()), ...);
-  if (!made) fail_unsupported("{} of {} is not seen as a matrix", t.layout(), to_string(t.shape()));
+  if (!made)
+    fail_unsupported("{}: the shape {} has no matrix view", t.layout(), to_string(t.shape()));
   return *std::move(made);
 }
 
 Tensor reshaped(const Tensor& t, const Shape& shape) {
-  if (t.spec().has("dims"))
-    fail_unsupported("{} with dims is not seen as another matrix", t.layout());
+  if (t.spec().has("dims")) fail_unsupported("{} with dims= has no other matrix view", t.layout());
   return with_extents<Dense, Masked, Csr, Csc, Coo, Ell, Bitmask, Bcsr, Nm, Nmg, Nmgv>(t, shape);
 }
 

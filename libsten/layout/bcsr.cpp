@@ -15,9 +15,9 @@ namespace {
 // Limits the zeros that are stored for a single kept element.
 constexpr Index max_block = Index{1} << 16;
 void check_block(Index h, Index w) {
-  if (h < 1 || w < 1) fail_usage("h={},w={}: a block has at least 1 row and 1 column", h, w);
+  if (h < 1 || w < 1) fail_usage("h={},w={}: expected h >= 1 and w >= 1", h, w);
   if (h > max_block / w)
-    fail_usage("h={},w={}: a block has more than {} elements", h, w, max_block);
+    fail_usage("h={},w={}: a block must have at most {} elements", h, w, max_block);
 }
 
 // The matrices as blocks. A "line" is a block row of a batch.
@@ -30,7 +30,7 @@ struct Grid {
     rows = ceil_div(view.rows, h);
     cols = ceil_div(view.cols, w);
     if (cols > std::numeric_limits<std::int32_t>::max())
-      fail("bcsr: {} block columns do not fit its 32-bit column numbers", cols);
+      fail("bcsr: {} block columns do not fit 32-bit column indices", cols);
   }
   explicit Grid(const Bcsr& x) : Grid(x.extents, x.dims, x.h, x.w) {}
 
@@ -70,7 +70,8 @@ template <class Each>
 Bcsr build(Bcsr out, const Grid& grid, const Values& from, Each&& each) {
   const Index lines = grid.lines(), h = grid.h, w = grid.w;
   // Rows of length 0 take no memory in a dense tensor, but a pointer each in bcsr.
-  if (grid.cols == 0 && lines > max_empty_rows) fail("bcsr: {} block rows without columns", lines);
+  if (grid.cols == 0 && lines > max_empty_rows)
+    fail("bcsr: too many block rows without columns: {}", lines);
   const auto columns_of = [&](Index l, Index& kept) {
     std::vector<std::int32_t> cols;
     each(l, [&](Index, Index c, Index) {
@@ -209,18 +210,19 @@ void Bcsr::loaded() const {
   const Index lines = grid.lines(), blocks = static_cast<Index>(col.size());
   if (static_cast<Index>(ptr.size()) != lines + 1)
     fail("{} block-row pointers do not fit {} block rows", ptr.size(), lines);
-  if (ptr[0] != 0) fail("the block-row pointers start at {}, not 0", ptr[0]);
+  if (ptr[0] != 0) fail("the block-row pointers start at {}, expected 0", ptr[0]);
   for (Index l = 0; l < lines; ++l)
     if (ptr[l + 1] < ptr[l]) fail("the block-row pointers decrease at block row {}", l);
   if (ptr[lines] != blocks)
-    fail("the block-row pointers end at {}, {} blocks are stored", ptr[lines], blocks);
+    fail("the block-row pointers end at {}, but {} blocks are stored", ptr[lines], blocks);
   if (mask) check_mask_bits(*mask, values.size());
   grid.for_each_row([&](Index l) {
     for (Index b = ptr[l]; b < ptr[l + 1]; ++b) {
       if (col[b] < 0 || col[b] >= grid.cols)
-        fail("block row {} has block column {} of {}", l, col[b], grid.cols);
+        fail("block row {}: block column {} is out of range for {} block columns", l, col[b],
+             grid.cols);
       if (b > ptr[l] && col[b] <= col[b - 1])
-        fail("block row {} has block column {} after block column {}", l, col[b], col[b - 1]);
+        fail("block row {}: block column {} follows block column {}", l, col[b], col[b - 1]);
     }
   });
   with_width(values.width(), [&]<class U>(U) {
@@ -231,8 +233,8 @@ void Bcsr::loaded() const {
         if (j >= inside && mask && keeps)
           fail("block {}: the mask keeps ({}, {}), which is padding", b, r, j);
         if (stored[first + j] == U{0}) continue;
-        if (j >= inside) fail("block {}: ({}, {}) is padding, but its bits are not all 0", b, r, j);
-        if (!keeps) fail("block {}: ({}, {}) is masked out, but its bits are not all 0", b, r, j);
+        if (j >= inside) fail("block {}: ({}, {}) is padding but not 0", b, r, j);
+        if (!keeps) fail("block {}: ({}, {}) is masked out but not 0", b, r, j);
       }
     });
   });
@@ -242,7 +244,7 @@ Bcsr to_bcsr(const Csr& x, const Spec& spec) {
   Bcsr::check(spec);
   Bcsr out{x.extents, spec.integer("h"), spec.integer("w"), dims_of(spec), {}, {}, {}, {}};
   if (out.dims.str() != x.dims.str())
-    fail_usage("bcsr: {} has other dims= than the csr tensor", spec.str());
+    fail_usage("bcsr: dims= of {} differs from dims= of the csr tensor", spec.str());
   const Grid grid(out);
   return build(std::move(out), grid, x.values, [&](Index l, auto&& f) {
     for (Index r = 0; r < grid.height(l); ++r) {
@@ -255,7 +257,7 @@ Bcsr to_bcsr(const Csr& x, const Spec& spec) {
 Csr to_csr(const Bcsr& x) {
   const Grid grid(x);
   if (grid.view.cols > std::numeric_limits<std::int32_t>::max())
-    fail("csr: {} columns do not fit its 32-bit column numbers", grid.view.cols);
+    fail("csr: {} columns do not fit 32-bit column indices", grid.view.cols);
   const Index rows = grid.view.batches * grid.view.rows;
   // Calls f(row, column, index of the value) for the stored elements of line l, by ascending row,
   // then column.

@@ -75,7 +75,8 @@ void Bitmask::loaded() const {
   const Index n = size_of(extents);
   check_mask_bits(mask, n);
   const Index kept = count_bits(mask.data(), 0, n);
-  if (kept != values.size()) fail("the mask keeps {} elements, {} are stored", kept, values.size());
+  if (kept != values.size())
+    fail("the mask keeps {} elements, but {} values are stored", kept, values.size());
 }
 
 }  // namespace sten

@@ -19,17 +19,17 @@ bool are_packed(const MatrixView& view) {
 void check_columns(const MatrixView& view, std::string_view layout) {
   const char* place = layout == Csc::name ? "row" : "column";
   if (view.cols > std::numeric_limits<std::int32_t>::max())
-    fail("{}: {} {}s do not fit its 32-bit {} numbers", layout, view.cols, place, place);
+    fail("{}: {} {}s do not fit 32-bit {} indices", layout, view.cols, place, place);
 }
 
 void check_pointers(const Array<std::int64_t>& ptr, Index lines, Index nnz, const char* line) {
   if (static_cast<Index>(ptr.size()) != lines + 1)
     fail("{} {} pointers do not fit {} {}s", ptr.size(), line, lines, line);
-  if (ptr[0] != 0) fail("the {} pointers start at {}, not 0", line, ptr[0]);
+  if (ptr[0] != 0) fail("the {} pointers start at {}, expected 0", line, ptr[0]);
   for (Index l = 0; l < lines; ++l)
     if (ptr[l + 1] < ptr[l]) fail("the {} pointers decrease at {} {}", line, line, l);
   if (ptr[lines] != nnz)
-    fail("the {} pointers end at {}, {} values are stored", line, ptr[lines], nnz);
+    fail("the {} pointers end at {}, but {} values are stored", line, ptr[lines], nnz);
 }
 
 }  // namespace layout_detail
@@ -125,8 +125,8 @@ Compressed<by_column> Compressed<by_column>::pack(const Dense& x, const Mask& ke
   layout_detail::check_columns(view, name);
   // Lines of length 0 take no memory in a dense tensor, but a pointer each in `ptr`.
   if (view.cols == 0 && view.batches * view.rows > max_empty_rows)
-    fail("{}: {} {} without {}", name, view.batches * view.rows, by_column ? "columns" : "rows",
-         by_column ? "rows" : "columns");
+    fail("{0}: too many {2} without {3}: {1}", name, view.batches * view.rows,
+         by_column ? "columns" : "rows", by_column ? "rows" : "columns");
   // Packing csc directly would read the dense tensor across its rows.
   if constexpr (by_column)
     return to_csc(Csr::pack(x, keep, Spec(spec)));
@@ -179,15 +179,15 @@ void Compressed<by_column>::loaded() const {
   layout_detail::check_columns(v, name);
   const Index lines = v.batches * v.rows, nnz = values.size();
   if (static_cast<Index>(index.size()) != nnz)
-    fail("{} {} numbers do not fit {} values", index.size(), place, nnz);
+    fail("{} {} indices do not fit {} values", index.size(), place, nnz);
   layout_detail::check_pointers(ptr, lines, nnz, line);
   parallel_for(lines, row_grain(v.cols), [&](Index begin, Index end) {
     for (Index l = begin; l < end; ++l)
       for (Index at = ptr[l]; at < ptr[l + 1]; ++at) {
         if (index[at] < 0 || index[at] >= v.cols)
-          fail("{} {} has {} {} of {}", line, l, place, index[at], v.cols);
+          fail("{} {}: {} {} is out of range for {} {}s", line, l, place, index[at], v.cols, place);
         if (at > ptr[l] && index[at] <= index[at - 1])
-          fail("{} {} has {} {} after {} {}", line, l, place, index[at], place, index[at - 1]);
+          fail("{} {}: {} {} follows {} {}", line, l, place, index[at], place, index[at - 1]);
       }
   });
 }

@@ -74,7 +74,7 @@ Bitmask to_bitmask(const Csr& x) { return {x.extents, x.stored().bits, x.values}
 Coo to_coo(const Csc& x) {
   const MatrixView v = x.view();  // its rows are the columns of x
   if (v.batches * v.cols > std::numeric_limits<std::int32_t>::max())
-    fail("coo: {} rows do not fit its 32-bit row numbers", v.batches * v.cols);
+    fail("coo: {} rows do not fit 32-bit row indices", v.batches * v.cols);
   layout_detail::check_columns(MatrixView::of(x.extents, x.dims), Coo::name);
   struct Entry {
     std::int32_t row, col;

@@ -14,7 +14,7 @@ MatrixView checked_view(const Shape& extents, Dims dims) {
   layout_detail::check_columns(v, "coo");
   const Index lines = v.batches * v.rows;
   if (lines > std::numeric_limits<std::int32_t>::max())
-    fail("coo: {} rows do not fit its 32-bit row numbers", lines);
+    fail("coo: {} rows do not fit 32-bit row indices", lines);
   return v;
 }
 
@@ -76,12 +76,14 @@ void Coo::loaded() const {
   const MatrixView v = checked_view(extents, dims);
   const Index nnz = values.size(), lines = v.batches * v.rows;
   if (static_cast<Index>(row.size()) != nnz || static_cast<Index>(col.size()) != nnz)
-    fail("{} row and {} column numbers do not fit {} values", row.size(), col.size(), nnz);
+    fail("{} row indices and {} column indices do not fit {} values", row.size(), col.size(), nnz);
   for (Index k = 0; k < nnz; ++k) {
-    if (row[k] < 0 || row[k] >= lines) fail("entry {} has row {} of {}", k, row[k], lines);
-    if (col[k] < 0 || col[k] >= v.cols) fail("entry {} has column {} of {}", k, col[k], v.cols);
+    if (row[k] < 0 || row[k] >= lines)
+      fail("entry {}: row {} is out of range for {} rows", k, row[k], lines);
+    if (col[k] < 0 || col[k] >= v.cols)
+      fail("entry {}: column {} is out of range for {} columns", k, col[k], v.cols);
     if (k > 0 && (row[k] < row[k - 1] || (row[k] == row[k - 1] && col[k] <= col[k - 1])))
-      fail("entry {}, at ({}, {}), comes after ({}, {})", k, row[k], col[k], row[k - 1],
+      fail("entry {}: position ({}, {}) follows position ({}, {})", k, row[k], col[k], row[k - 1],
            col[k - 1]);
   }
 }

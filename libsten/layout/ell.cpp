@@ -12,10 +12,8 @@ bool is_too_wide(Index lines, Index width, Index nnz) {
 
 void check_width(Index lines, Index width, Index nnz) {
   if (is_too_wide(lines, width, nnz))
-    fail(
-        "ell: the longest of {} rows has {} entries, of {} in all, and all rows would be padded to "
-        "it; csr holds them as they are",
-        lines, width, nnz);
+    fail("ell: {} rows would be padded to {} entries each for {} entries in all (use csr)", lines,
+         width, nnz);
 }
 
 }  // namespace
@@ -123,7 +121,7 @@ void Ell::loaded() {
   layout_detail::check_columns(v, name);
   const Index lines = v.batches * v.rows, slots = values.size();
   if (static_cast<Index>(index.size()) != slots)
-    fail("{} column numbers do not fit {} values", index.size(), slots);
+    fail("{} column indices do not fit {} values", index.size(), slots);
   width = lines ? slots / lines : 0;
   Index entries = 0, longest = 0;
   with_width(values.width(), [&]<class U>(U) {
@@ -132,21 +130,23 @@ void Ell::loaded() {
       Index n = 0;
       for (Index k = 0; k < width; ++k) {
         const Index slot = l * width + k, c = index[slot];
-        if (c < -1 || c >= v.cols) fail("row {} has column {} of {}", l, c, v.cols);
+        if (c < -1 || c >= v.cols)
+          fail("row {}: column {} is out of range for {} columns", l, c, v.cols);
         if (c < 0) {
           if (stored[slot] != U{0}) fail("row {}: entry {} is padding but not 0", l, k);
           continue;
         }
         if (k > n) fail("row {}: entry {} follows padding", l, k);
         if (n > 0 && c <= index[slot - 1])
-          fail("row {} has column {} after column {}", l, c, index[slot - 1]);
+          fail("row {}: column {} follows column {}", l, c, index[slot - 1]);
         ++n;
       }
       longest = std::max(longest, n);
       entries += n;
     }
   });
-  if (longest != width) fail("rows have room for {} entries, the longest has {}", width, longest);
+  if (longest != width)
+    fail("rows have {} slots, but the longest row has {} entries", width, longest);
   check_width(lines, width, entries);
 }
 

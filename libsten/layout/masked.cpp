@@ -20,15 +20,14 @@ void Masked::loaded() const {
     const auto v = values.as<U>();
     parallel_for(values.size(), mask_grain, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)
-        if (v[i] != U{0} && !bit_at(mask.data(), i))
-          fail("element {} is masked out, but its bits are not all 0", i);
+        if (v[i] != U{0} && !bit_at(mask.data(), i)) fail("element {} is masked out but not 0", i);
     });
   });
 }
 
 void check_mask_bits(const Array<std::uint8_t>& bits, Index n) {
   if (static_cast<Index>(bits.size()) != ceil_div(n, 8))
-    fail("a mask of {} bytes does not cover {} elements", bits.size(), n);
+    fail("a mask of {} bytes does not fit {} elements", bits.size(), n);
   if (n % 8 && bits[n / 8] >> n % 8) fail("the mask has bits set beyond element {}", n - 1);
 }
 

@@ -31,15 +31,14 @@ Index bytes_of_row(const MatrixView& v, Index n, Index m) {
 }  // namespace
 
 void check_n_of_m(Index n, Index m, Index axis) {
-  if (n < 1 || m < 1 || n > m)
-    fail_usage("n={},m={}: n of m are kept, so 1 <= n <= m must hold", n, m);
-  if (axis != 0 && axis != 1) fail_usage("axis={} is neither 0 nor 1", axis);
+  if (n < 1 || m < 1 || n > m) fail_usage("n={},m={}: expected 1 <= n <= m", n, m);
+  if (axis != 0 && axis != 1) fail_usage("axis must be 0 or 1, got {}", axis);
 }
 
 void Nm::check(const Spec& spec) {
   const Index m = spec.integer("m");
   check_n_of_m(spec.integer("n"), m, spec.integer("axis", 1));
-  if (m > max_block) fail_usage("m={} is more than {}", m, max_block);
+  if (m > max_block) fail_usage("m={} is above {}", m, max_block);
   dims_of(spec);
 }
 
@@ -160,8 +159,8 @@ void Nm::refuse(const std::uint8_t* bits, const Spec& spec) const {
       for (Index i = c; i < std::min(c + m, v.cols); ++i)
         kept += bit_at(bits, start + i * v.col_stride);
       if (kept > n)
-        fail("{} keeps {} of the {} positions of {} {} from {} {} on", spec.str(), kept, m,
-             axis == 1 ? "row" : "column", l, axis == 1 ? "column" : "row", c);
+        fail("{} cannot hold {} kept positions in the block of {} elements of {} {} from {} {}",
+             spec.str(), kept, m, axis == 1 ? "row" : "column", l, axis == 1 ? "column" : "row", c);
     }
   }
 }
@@ -307,16 +306,18 @@ void Nm::loaded() const {
     const auto stored = values.as<U>();
     for_each_slot([&](const Slot& s) {
       if (s.position >= m)
-        fail("line {}, block {}: position {} of {}", s.line, s.block, s.position, m);
+        fail("row {}, block {}: position {} is out of range for m={}", s.line, s.block, s.position,
+             m);
       if (s.position <= s.before)
-        fail("line {}, block {}: position {} after {}", s.line, s.block, s.position, s.before);
+        fail("row {}, block {}: position {} follows position {}", s.line, s.block, s.position,
+             s.before);
       if (s.at < 0 && stored[s.index] != U{0})
-        fail("line {}, block {}: position {} is padding but not 0", s.line, s.block, s.position);
+        fail("row {}, block {}: position {} is padding but not 0", s.line, s.block, s.position);
     });
   });
   const Index used = blocks * n * width;
   for (Index l = 0; used % 8 && l < v.batches * v.rows; ++l)
-    if (pos[l * stride + stride - 1] >> used % 8) fail("line {}: spare position bits are set", l);
+    if (pos[l * stride + stride - 1] >> used % 8) fail("row {}: spare position bits are not 0", l);
 }
 
 }  // namespace sten

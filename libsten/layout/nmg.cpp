@@ -18,10 +18,10 @@ constexpr Index max_strips = 65536;  // column indices have 16 bits
 
 void check_nmg(Index n, Index m, Index g, Index axis) {
   check_n_of_m(n, m, axis);
-  if (g < 1) fail_usage("g={}: every pattern is used by at least one strip", g);
+  if (g < 1) fail_usage("g must be >= 1, got {}", g);
   const Index c = pattern_count(n, m, max_strips);
   if (c > max_strips || c > max_strips / g)
-    fail_usage("n={},m={},g={}: a chunk has more than {} columns", n, m, g, max_strips);
+    fail_usage("n={},m={},g={}: a chunk would have more than {} strips", n, m, g, max_strips);
 }
 
 }  // namespace
@@ -194,16 +194,17 @@ double Nmg::padding() const {
 void check_nmg_index(const NmgGeometry& geo, const Values& index) {
   const DType expected = geo.index_dtype();
   if (index.dtype() != expected)
-    fail("part 'index' is {}, a chunk of {} columns needs {}", name_of(index.dtype()), geo.strips,
-         name_of(expected));
+    fail("part 'index' is {}, but a chunk of {} strips needs {}", name_of(index.dtype()),
+         geo.strips, name_of(expected));
   parallel_for(geo.units(), nmg_grain(geo), [&](Index begin, Index end) {
     std::vector<bool> seen(geo.strips);
     for (Index u = begin; u < end; ++u) {
       seen.assign(geo.strips, false);
       for (Index slot = u * geo.strips; slot < (u + 1) * geo.strips; ++slot) {
         const Index s = strip_at(index, slot);
-        if (s >= geo.strips) fail("chunk {}: index {} of {} columns", u, s, geo.strips);
-        if (seen[s]) fail("chunk {}: column {} is used twice", u, s);
+        if (s >= geo.strips)
+          fail("chunk {}: index {} is out of range for {} strips", u, s, geo.strips);
+        if (seen[s]) fail("chunk {}: strip {} occurs twice", u, s);
         seen[s] = true;
       }
     }

@@ -13,7 +13,7 @@ std::string text_of(const NmgUnit& unit, Index axis) {
 }
 
 void refuse_strip(std::string_view nmg, const NmgUnit& unit, Index axis, Index n, Index strip) {
-  fail("{} cannot hold {} {}: more than {} positions are kept among {}", nmg,
+  fail("{} cannot hold {} {}: more than {} positions are kept in {}", nmg,
        axis == 0 ? "column" : "row", unit.col0 + strip, n, text_of(unit, axis));
 }
 

@@ -26,12 +26,11 @@ Index pattern_count(Index n, Index m, Index limit) {
 std::shared_ptr<const PatternTable> PatternTable::get(Index n, Index m) {
   constexpr Index most = 65536, entries = Index{1} << 25;  // pattern indices have 16 bits
   // Positions in a strip and their count have 16 bits, too.
-  if (m > most || n == most) fail_usage("n={},m={}: more than 16 bits hold", n, m);
+  if (m > most || n == most) fail_usage("n={0},m={1}: expected m <= {2} and n < {2}", n, m, most);
   const Index count = pattern_count(n, m, most);
-  if (count > most) fail_usage("n={},m={}: more than {} patterns", n, m, most);
+  if (count > most) fail_usage("n={},m={}: C(m, n) must be at most {} patterns", n, m, most);
   if (count > entries / n)
-    fail_usage("n={},m={}: {} patterns of {} positions are more than the table holds", n, m, count,
-               n);
+    fail_usage("n={},m={}: {} patterns of {} positions exceed the pattern table", n, m, count, n);
   static std::mutex lock;
   static std::map<std::pair<Index, Index>, std::shared_ptr<const PatternTable>> tables;
   const std::lock_guard hold(lock);

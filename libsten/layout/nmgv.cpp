@@ -13,8 +13,9 @@ namespace {
 // Limits the zeros that are stored for a single kept element.
 constexpr Index max_tile = Index{1} << 16;
 void check_tile(Index v, Index w) {
-  if (v < 1 || w < 1) fail_usage("v={},w={}: a tile has at least 1 row and 1 column", v, w);
-  if (v > max_tile / w) fail_usage("v={},w={}: a tile has more than {} elements", v, w, max_tile);
+  if (v < 1 || w < 1) fail_usage("v={},w={}: expected v >= 1 and w >= 1", v, w);
+  if (v > max_tile / w)
+    fail_usage("v={},w={}: a tile must have at most {} elements", v, w, max_tile);
 }
 
 // Whether the parts are large and far larger than the tensor.
@@ -92,8 +93,8 @@ Mask NmgvGeometry::elements_of(const Shape& shape, const Mask& stored_tiles) con
 void NmgvGeometry::check_padding(const Shape& shape) const {
   const Index slots = checked_size({tiles.units(), tiles.strips, tiles.n, v * w});
   if (size_of(shape) > 0 && is_far_larger(slots, size_of(shape)))
-    fail("n={},m={},g={} of tiles of {} x {}: {} values are far more than a tensor of shape {} has",
-         tiles.n, tiles.m, tiles.g, v, w, slots, to_string(shape));
+    fail("n={},m={},g={} of tiles of {} x {}: {} values are far too many for shape {}", tiles.n,
+         tiles.m, tiles.g, v, w, slots, to_string(shape));
 }
 
 void Nmgv::check(const Spec& spec) {
@@ -226,7 +227,7 @@ void Nmgv::loaded() const {
     for_each_kept([&](Index slot, const NmgvTile& t) {
       for (Index i = 0; i < v * w; ++i)
         if ((i / w >= t.rows || i % w >= t.cols) && stored[slot + i] != U{0})
-          fail("tile {} of the kept ones: a value in padding is not 0", slot / (v * w));
+          fail("stored tile {}: a value in padding is not 0", slot / (v * w));
     });
   });
 }

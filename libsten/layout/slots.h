@@ -81,7 +81,7 @@ L Slots<L>::pack(const Dense& x, const Mask& keep, const Spec& spec) {
   const Index slots = checked_size(l.slots());
   constexpr Index most_empty = Index{1} << 24;
   if (x.size() == 0 && slots > most_empty)
-    fail("{}: {} slots for a tensor without elements", spec.str(), slots);
+    fail("{}: an empty tensor would need {} slots", spec.str(), slots);
   l.values = Values(x.dtype(), slots);
   Index held = 0;
   with_width(x.values.width(), [&]<class U>(U) {
@@ -107,7 +107,7 @@ void Slots<L>::loaded() const {
     const auto v = values.as<U>();
     for (Index slot = 0; slot < values.size(); ++slot)
       if (v[slot] != U{0} && !bit_at(bits, slot))
-        fail("slot {} is beyond the tensor, but its bits are not all 0", slot);
+        fail("slot {} is beyond the tensor but not 0", slot);
   });
 }
 

@@ -98,7 +98,7 @@ void solve_cholesky(Index n, const double* l, Index count, double* b) {
   const int size = static_cast<int>(n), columns = static_cast<int>(count);
   int info = 0;
   by->potrs("U", &size, &columns, l, &size, b, &size, &info);
-  if (info != 0) fail("LAPACK's potrs: argument {} is invalid", -info);
+  if (info != 0) fail("LAPACK potrs: invalid argument {}", -info);
 }
 
 }  // namespace sten

@@ -155,7 +155,7 @@ Graph bert(const BertConfig& config, const BertParts& parts) {
 
 NamedValues<Tensor> bert_inputs(const Tensor& ids) {
   const Shape shape = ids.shape();
-  if (shape.size() != 2) fail_usage("ids are {}, not [sequences, tokens]", to_string(shape));
+  if (shape.size() != 2) fail_usage("ids must be [sequences, tokens], got {}", to_string(shape));
   Dense positions = Dense::zeros(DType::I64, {shape[1]});
   const std::span<std::int64_t> p = positions.values.mutate<std::int64_t>();
   std::iota(p.begin(), p.end(), std::int64_t{0});

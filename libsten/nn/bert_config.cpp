@@ -28,7 +28,8 @@ std::vector<std::string> labels_by_id(const JsonReader& in) {
   std::vector<std::string> labels(members.size());
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::string id = std::to_string(i);
-    if (!in.has(id)) in.fail(fmt::format("has {} labels, and none of id {}", members.size(), id));
+    if (!in.has(id))
+      in.fail(fmt::format("has {} labels but no label for the id {}", members.size(), id));
     labels[i] = in[id].text();
   }
   return labels;
@@ -45,7 +46,8 @@ BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
   c.hidden_size = size_at(in, "hidden_size");
   c.num_hidden_layers = size_at(in, "num_hidden_layers");
   if (c.num_hidden_layers > most_layers)
-    in["num_hidden_layers"].fail(fmt::format("is {}, above {}", c.num_hidden_layers, most_layers));
+    in["num_hidden_layers"].fail(
+        fmt::format("expected at most {1}, got {0}", c.num_hidden_layers, most_layers));
   c.num_attention_heads = size_at(in, "num_attention_heads");
   c.intermediate_size = size_at(in, "intermediate_size");
   c.max_position_embeddings = size_at(in, "max_position_embeddings");
@@ -57,7 +59,7 @@ BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
     in["hidden_act"].fail(
         fmt::format("unknown activation {} (expected gelu or relu)", quote(c.hidden_act)));
   if (c.hidden_size % c.num_attention_heads != 0)
-    in["num_attention_heads"].fail(fmt::format("is {}, which does not divide the hidden_size {}",
+    in["num_attention_heads"].fail(fmt::format("expected a divisor of hidden_size {1}, got {0}",
                                                c.num_attention_heads, c.hidden_size));
   if (in.has("architectures") && in["architectures"].json().is_array())
     for (const auto& [head, name] : architectures)

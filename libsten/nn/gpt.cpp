@@ -129,7 +129,7 @@ Graph gpt(const GptConfig& config, const GptParts& parts) {
 
 NamedValues<Tensor> gpt_inputs(const Tensor& ids, Index first) {
   const Shape shape = ids.shape();
-  if (shape.size() != 2) fail_usage("ids are {}, not [sequences, tokens]", to_string(shape));
+  if (shape.size() != 2) fail_usage("ids must be [sequences, tokens], got {}", to_string(shape));
   Dense positions = Dense::zeros(DType::I64, {shape[1]});
   const std::span<std::int64_t> p = positions.values.mutate<std::int64_t>();
   std::iota(p.begin(), p.end(), std::int64_t{first});

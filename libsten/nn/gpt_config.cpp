@@ -30,7 +30,7 @@ GptConfig GptConfig::parse(std::string_view json, const std::string& what) {
   c.n_embd = size_at(in, "n_embd");
   c.n_layer = size_at(in, "n_layer");
   if (c.n_layer > most_layers)
-    in["n_layer"].fail(fmt::format("is {}, above {}", c.n_layer, most_layers));
+    in["n_layer"].fail(fmt::format("expected at most {1}, got {0}", c.n_layer, most_layers));
   c.n_head = size_at(in, "n_head");
   const bool has_inner = in.has("n_inner") && !in["n_inner"].json().is_null();
   c.n_inner = has_inner ? size_at(in, "n_inner") : 4 * c.n_embd;
@@ -46,8 +46,7 @@ GptConfig GptConfig::parse(std::string_view json, const std::string& what) {
                     "silu, tanh)",
                     quote(c.activation_function)));
   if (c.n_embd % c.n_head != 0)
-    in["n_head"].fail(
-        fmt::format("is {}, which does not divide the n_embd {}", c.n_head, c.n_embd));
+    in["n_head"].fail(fmt::format("expected a divisor of n_embd {1}, got {0}", c.n_head, c.n_embd));
   return c;
 }
 

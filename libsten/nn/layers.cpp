@@ -34,7 +34,7 @@ Embedding::Embedding(Index count, Index size)
 Var Embedding::forward(const Var& ids) const { return embedding(weight_.var(), ids); }
 
 Dropout::Dropout(double p) : p_(p) {
-  if (!(p >= 0 && p < 1)) fail_usage("dropout: p is {}, and has to be within [0, 1)", p);
+  if (!(p >= 0 && p < 1)) fail_usage("dropout: p must be in [0, 1), got {}", p);
 }
 
 Var Dropout::forward(const Var& x) const {

@@ -45,7 +45,7 @@ void Module::set_values(const NamedValues<Tensor>& values) {
   each("", [&](const std::string& name, ModuleWeight& w) {
     const Shape shape = values.find(name)->second.shape();
     if (shape != w.what_.shape)
-      problem += fmt::format("\n  weight {} is {}, not {}", quote(name), to_string(shape),
+      problem += fmt::format("\n  weight {} is {}, expected {}", quote(name), to_string(shape),
                              to_string(w.what_.shape));
   });
   if (!problem.empty()) fail_usage("the values do not fit the module:{}", problem);

@@ -46,8 +46,8 @@ ImageValue residual_block(ImageGraph& g, const std::string& name, const ImageVal
 Graph resnet(const ResNetConfig& c) {
   const ResNetPlan& plan = plan_of(c.depth);
   if (c.classes < 1 || c.channels < 1 || c.width < 1)
-    fail_usage("resnet: {} classes, {} channels and a width of {}: all have to be 1 or more",
-               c.classes, c.channels, c.width);
+    fail_usage("resnet: classes, channels and width must be >= 1, got {}, {} and {}", c.classes,
+               c.channels, c.width);
   ImageGraph g(c.channels);
   ImageValue x =
       g.conv("conv1", g.input(), c.width, c.small_images ? 3 : 7, c.small_images ? 1 : 2);

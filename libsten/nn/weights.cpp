@@ -23,7 +23,7 @@ class Misfits {
   }
   std::string text() const {
     return fmt::format(
-        "does not fit the model; {} tensor{}{}{}", count_, count_ == 1 ? "" : "s", text_,
+        "{} tensor{} not fit the model{}{}", count_, count_ == 1 ? " does" : "s do", text_,
         count_ > most_named ? fmt::format("; and {} more", count_ - most_named) : "");
   }
   bool any() const { return count_ > 0; }
@@ -35,7 +35,7 @@ class Misfits {
 };
 
 std::string shape_misfit(const Shape& got, const Shape& wanted) {
-  return fmt::format("is {}, not {}", to_string(got), to_string(wanted));
+  return fmt::format("is {}, expected {}", to_string(got), to_string(wanted));
 }
 
 bool is_transposed(const Checkpoint& file) {
@@ -60,7 +60,8 @@ Tensor transposed_weight(const Tensor& x, const std::string& name) {
   try {
     return registry().pack(y.as<Dense>(), keep, transposed_structure(x.spec()));
   } catch (const Error& e) {
-    warn("{}: is dense in the model, whose matrices are [out, in]: {}", printable(name), e.what());
+    warn("{}: stored dense in the model, which has [out, in] matrices: {}", printable(name),
+         e.what());
     return y;
   }
 }
@@ -107,7 +108,7 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
         misfits.add(t->name, shape_misfit(t->shape, wanted));
       } else if (t->dtype != DType::F32 &&
                  !(low != LowWeights::refused && is_low_float(t->dtype))) {
-        misfits.add(t->name, fmt::format("is {}, not F32", name_of(t->dtype)));
+        misfits.add(t->name, fmt::format("is {}, expected F32", name_of(t->dtype)));
       } else if (const auto [at, is_new] =
                      all.emplace(w.name, load_weight(file, transposed, w, *t, low));
                  !is_new && !is_same(at->second, load_weight(file, transposed, w, *t, low))) {
@@ -155,7 +156,7 @@ void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std:
     else
       contents.push_back({w.name, at->second.dtype(), shape_in(in_by_out, w), at->second.spec()});
   }
-  if (misfits.any()) fail_usage("{}: what is to be saved {}", quote(path), misfits.text());
+  if (misfits.any()) fail_usage("{}: {}", quote(path), misfits.text());
   for (const auto& [name, x] : others) contents.push_back({name, x.dtype(), x.shape(), x.spec()});
   const SparsityBuilder sparsity = SparsityBuilder::of(g);
   std::erase_if(metadata,

@@ -23,7 +23,7 @@ Graph wide_resnet(const WideResNetConfig& c) {
   if (c.depth < 10 || (c.depth - 4) % 6 != 0)
     fail_usage("wide-resnet: expected a depth of 6n + 4 (10, 16, 28, 40), got {}", c.depth);
   if (c.classes < 1 || c.channels < 1 || c.width < 1)
-    fail_usage("wide-resnet: {} classes, {} channels and a width of {}: all have to be 1 or more",
+    fail_usage("wide-resnet: classes, channels and width must be >= 1, got {}, {} and {}",
                c.classes, c.channels, c.width);
   ImageGraph g(c.channels);
   ImageValue x = g.conv("conv1", g.input(), 16, 3, 1);

@@ -236,7 +236,7 @@ DropoutCall::DropoutCall(const Call& call, std::size_t first) {
   if (call.in.size() <= first) return;
   draw = &call.in[first].as<Dense>();
   if (draw->dtype() != DType::I64 || draw->size() != 1)
-    fail_usage("dropout: 'draw' is {} {}, not one I64", name_of(draw->dtype()),
+    fail_usage("dropout: 'draw' must be one I64 value, got {} {}", name_of(draw->dtype()),
                to_string(draw->extents));
 }
 

@@ -26,7 +26,7 @@ struct AttentionCall {
     call.attributes.check(op, {"heads", "scale", "causal"});
     heads = call.attributes.integer("heads", 1);
     if (q.extents.size() != 3 || k.extents.size() != 3)
-      fail_usage("{}: q is {} and k is {}; both are [batch, tokens, channels]", op,
+      fail_usage("{}: q and k must be [batch, tokens, channels], got {} and {}", op,
                  to_string(q.extents), to_string(k.extents));
     check_dtypes(op, "q", q.dtype(), "k", k.dtype());
     check_dtypes(op, "k", k.dtype(), "v", v.dtype());
@@ -36,7 +36,7 @@ struct AttentionCall {
       fail_usage("{}: q is {} but k is {}", op, to_string(q.extents), to_string(k.extents));
     for (const Dense* x : {&q, &v})
       if (heads < 1 || x->extents[2] % heads != 0)
-        fail_usage("{}: {} channels are not {} heads", op, x->extents[2], heads);
+        fail_usage("{}: {} channels are not divisible by {} heads", op, x->extents[2], heads);
     batch = q.extents[0];
     tokens = q.extents[1];
     keys = k.extents[1];
@@ -52,7 +52,7 @@ struct AttentionCall {
     }
     mask = &fourth;
     if (fourth.extents != Shape{batch, keys})
-      fail_usage("{}: k is {} but the mask {}", op, to_string(k.extents),
+      fail_usage("{}: k is {} but the mask is {}", op, to_string(k.extents),
                  to_string(fourth.extents));
   }
 
@@ -64,7 +64,7 @@ struct AttentionCall {
     check_dtypes(op, "q", q.dtype(), "the bias", x.dtype());
     const auto found = bias_steps(x.extents, scores());
     if (!found)
-      fail_usage("{}: the bias is {}, which cannot be repeated to the scores' {}", op,
+      fail_usage("{}: the bias is {}, which cannot be broadcast to the scores {}", op,
                  to_string(x.extents), to_string(scores()));
     steps = *found;
     bias = &x;

@@ -15,7 +15,7 @@ inline constexpr const char* batch_norm_grad_name =
     trains ? "batch-norm-train.grad" : "batch-norm.grad";
 
 inline void check_channels(std::string_view op, const Shape& x) {
-  if (x.size() < 2) fail_usage("{}: x is {}, not [..., channels]", op, to_string(x));
+  if (x.size() < 2) fail_usage("{}: x must be [..., channels], got {}", op, to_string(x));
 }
 
 // Operands and attributes of batch norm or its gradient.
@@ -31,7 +31,7 @@ struct BatchNormCall {
     call.attributes.check(op, {"eps", "relu"});
     eps = call.attributes.number("eps", 1e-5);
     relu = call.attributes.integer("relu", 0) != 0;
-    if (!(eps >= 0)) fail_usage("{}: eps is {}; it has to be 0 or more", op, eps);
+    if (!(eps >= 0)) fail_usage("{}: eps must be >= 0, got {}", op, eps);
     check_channels(op, x.extents);
     n = x.extents.back();
     rows = n == 0 ? 0 : x.size() / n;
@@ -40,7 +40,7 @@ struct BatchNormCall {
       given.push_back(&call.in[first + 1 + i].as<Dense>());
       check_dtypes(op, "x", x.dtype(), names[i], given[i]->dtype());
       if (given[i]->extents != Shape{n})
-        fail_usage("{}: x is {} but {} has {}", op, to_string(x.extents), names[i],
+        fail_usage("{}: x is {} but {} is {}", op, to_string(x.extents), names[i],
                    to_string(given[i]->extents));
     }
   }
@@ -53,7 +53,7 @@ inline double variance_factor(const Call& call, const Dense& x) {
   if (call.attributes.integer("sample", 0) == 0) return 1;
   const Index n = x.extents.back(), rows = n == 0 ? 0 : x.size() / n;
   if (rows < 2)
-    fail_usage("batch-moments: x is {}, and one value of a channel has no variance as a sample",
+    fail_usage("batch-moments: a sample variance needs 2 or more values per channel, x is {}",
                to_string(x.extents));
   return static_cast<double>(rows) / static_cast<double>(rows - 1);
 }

@@ -68,7 +68,7 @@ constexpr BinaryRow binary_row(const char* name, F f, A a, B b) {
 
 // Rounds towards zero; overflow wraps.
 std::int64_t quotient(std::int64_t a, std::int64_t b) {
-  if (b == 0) fail_usage("div: an integer of a is divided by 0");
+  if (b == 0) fail_usage("div: integer division by 0");
   return b == -1 ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a)) : a / b;
 }
 template <std::floating_point T>
@@ -78,7 +78,7 @@ T quotient(T a, T b) {
 
 // The lowest 64 bits; fractions round towards zero.
 std::int64_t power(std::int64_t a, std::int64_t b) {
-  if (b < 0 && a == 0) fail_usage("pow: an integer of a is 0, and its exponent {}", b);
+  if (b < 0 && a == 0) fail_usage("pow: integer 0 raised to the negative exponent {}", b);
   if (b < 0) return a == 1 || (a == -1 && b % 2 == 0) ? 1 : a == -1 ? -1 : 0;
   std::uint64_t y = 1, x = static_cast<std::uint64_t>(a);
   for (; b > 0; b /= 2, x *= x)
@@ -173,13 +173,13 @@ Outputs binary_forward(const BinaryRow& row, const Call& call) {
   const bool is_power = row.name == std::string_view("pow");
   if (!is_power) check_dtypes(row.name, "a", dtype, "b", b.dtype());
   for (const DType t : {dtype, b.dtype()})
-    if (t == DType::BOOL) fail_usage("{}: BOOL elements, which have no arithmetic", row.name);
+    if (t == DType::BOOL) fail_usage("{}: BOOL elements do not support arithmetic", row.name);
   const Shape shape = broadcast_shape(row.name, a.extents, b.extents);
   DType in = computed_in(row.name, dtype);
   if (in == DType::I64 && is_prunable(b.dtype())) in = DType::F64;
   const bool is_as_stored = in == dtype && in != DType::I64;
   if (!is_as_stored && !is_plain(call.out()))
-    fail_unsupported("{}: {} elements are written dense first", row.name, name_of(dtype));
+    fail_unsupported("{}: {} results are computed densely", row.name, name_of(dtype));
   const Dense x = to_compute(row.name, a, in), y = to_compute(row.name, b, in);
   return with_computed(in, [&]<class T>(T) -> Outputs {
     const Tensor all = write_interleaved<T>(is_as_stored ? call.out() : OutFormat::dense(), shape,
@@ -252,12 +252,13 @@ Outputs sparse_by_scalar(const BinaryRow& row, const Call& call) {
   const Dense& b = call.in[1].as<Dense>();
   check_dtypes(row.name, "a", a.dtype(), "b", b.dtype());
   if (b.size() != 1 || b.extents.size() > a.shape().size())
-    fail_unsupported("{}: a of {} is sparse, and b is {}, not one number", row.name,
+    fail_unsupported("{}: a sparse a of shape {} needs a scalar b, got {}", row.name,
                      to_string(a.shape()), to_string(b.extents));
   return with_real(row.name, a.dtype(), [&]<class T>(T) -> Outputs {
     const T by = b.values.as<T>()[0];
     const T of_zero = row.name == std::string_view("mul") ? 0 * by : 0 / by;
-    if (!(of_zero == 0)) fail_unsupported("{}: 0 does not stay 0 by {}", row.name, by);
+    if (!(of_zero == 0))
+      fail_unsupported("{}: zeros do not stay 0 with the operand {}", row.name, by);
     return {Tensor::update(a, [&](Values& v) {
       const Dense x{{v.size()}, v};
       v = *write_interleaved<T>(OutFormat::dense(), x.extents, row.value, nullptr, x,

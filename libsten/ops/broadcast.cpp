@@ -21,8 +21,8 @@ Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b, std::
   for (std::size_t d = 0; d < rank; ++d) {
     const Index ea = extent_at(a, rank, d), eb = extent_at(b, rank, d);
     if (ea != eb && ea != 1 && eb != 1)
-      fail_usage("{}: {} is {} but {} is {}, and neither can be repeated to fit the other", op,
-                 a_name, to_string(a), b_name, to_string(b));
+      fail_usage("{}: {} is {} but {} is {}, which cannot be broadcast together", op, a_name,
+                 to_string(a), b_name, to_string(b));
     shape[d] = ea == 1 ? eb : ea;
   }
   checked_size(shape);

@@ -10,7 +10,7 @@ bool has_same_layout(const Signature& s) { return s.out[0].is_none() || s.in[0] 
 
 // Casts in the tensor's layout, with the same positions.
 Tensor cast_to(std::string_view op, const Tensor& x, DType to) {
-  if (!x.values()) fail_unsupported("{}: {} has no values of its own", op, x.layout());
+  if (!x.values()) fail_unsupported("{}: the layout {} has no field `values`", op, x.layout());
   return x.dtype() == to ? x : x.with_values(as_dtype(op, *x.values(), to));
 }
 
@@ -18,7 +18,7 @@ DType wanted_dtype(const Call& call) {
   call.attributes.check("cast", {"to"});
   const std::string name = call.attributes.word("to", "");  // copied: the default is a temporary
   const std::optional<DType> to = dtype_from(name);
-  if (!to) fail_usage("cast: the attribute 'to' has the unknown value '{}'", name);
+  if (!to) fail_usage("cast: unknown dtype '{}' of the attribute 'to'", name);
   return *to;
 }
 

@@ -23,13 +23,13 @@ void check_alike(std::string_view op, std::string_view a_name, const Dense& a,
 }
 
 const Shape& input_shape(std::string_view op, const Call& call, std::size_t i) {
-  if (i >= call.shapes.size()) fail_usage("{} needs the shapes of the operator's inputs", op);
+  if (i >= call.shapes.size()) fail_usage("{}: missing shapes of the operator's inputs", op);
   return call.shapes[i];
 }
 
 void check_gradient(std::string_view op, const Dense& dy, const Shape& shape) {
   if (dy.extents != shape)
-    fail_usage("{}: the gradient is {} but the output {}", op, to_string(dy.extents),
+    fail_usage("{}: the gradient is {} but the output is {}", op, to_string(dy.extents),
                to_string(shape));
 }
 

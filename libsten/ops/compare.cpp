@@ -60,7 +60,8 @@ Tensor truths(const Shape& shape, const Dense& a, const Dense& b, TruthKernel<T>
 }
 
 void check_truth(const char* op, std::string_view name, const Dense& x) {
-  if (x.dtype() != DType::BOOL) fail_usage("{}: {} is {}, not BOOL", op, name, name_of(x.dtype()));
+  if (x.dtype() != DType::BOOL)
+    fail_usage("{}: {} must be BOOL, got {}", op, name, name_of(x.dtype()));
 }
 
 void add_compare(Operators& all, const CompareRow& row, const char* op, bool is_swapped) {

@@ -15,8 +15,8 @@ Shape joined(const char* op, const Shapes& shapes, Index axis) {
     bool fits = s.size() == all.size();
     for (Index d = 0; fits && d < std::ssize(s); ++d) fits = d == axis || s[d] == all[d];
     if (!fits)
-      fail_usage("{}: {} and {} cannot be joined along axis {}", op, to_string(shapes[0]),
-                 to_string(s), axis);
+      fail_usage("{}: shapes {} and {} cannot be concatenated along axis {}", op,
+                 to_string(shapes[0]), to_string(s), axis);
     all[axis] += s[axis];
   }
   checked_size(all);
@@ -53,7 +53,7 @@ Outputs concat(const Call& call) {
 Outputs concat_grad(const Call& call) {
   const Dense& dy = call.in[0].as<Dense>();
   if (call.shapes.empty() || call.shapes.size() != call.formats.size())
-    fail_usage("concat.grad needs the shapes of the operator's inputs");
+    fail_usage("concat.grad: missing shapes of the operator's inputs");
   const Index axis = axis_of("concat.grad", call.attributes.integer("axis", 0), call.shapes[0]);
   check_gradient("concat.grad", dy, joined("concat.grad", call.shapes, axis));
   Outputs out(call.shapes.size());

@@ -16,11 +16,11 @@ namespace {
 Tensor range(const Call& call) {
   call.attributes.check("range", {});
   if (call.in.size() != 3)
-    fail_usage("range: {} inputs; it takes a start, a limit and a step", call.in.size());
+    fail_usage("range: expected 3 inputs (start, limit, step), got {}", call.in.size());
   for (const Tensor& t : call.in) {
     check_dtypes("range", "the start", call.in[0].dtype(), "another input", t.dtype());
     if (t.as<Dense>().size() != 1)
-      fail_usage("range: an input is {}, not one number", to_string(t.shape()));
+      fail_usage("range: inputs must be scalars, got shape {}", to_string(t.shape()));
   }
   const auto numbers = [&]<class T>(T) -> Tensor {
     const auto of = [&](std::size_t i) { return call.in[i].as<Dense>().values.as<T>()[0]; };
@@ -29,7 +29,7 @@ Tensor range(const Call& call) {
                                    static_cast<double>(step));
     constexpr double most = 1e15;
     if (step == 0 || !(steps < most))
-      fail_usage("range: from {} to {} with steps of {} has no end", start, limit, step);
+      fail_usage("range: a range from {} to {} with the step {} is not finite", start, limit, step);
     const Index n = std::max<Index>(0, static_cast<Index>(std::max(steps, -1.0)));
     Dense y{{n}, Values::uninitialized(call.in[0].dtype(), n)};
     T* to = y.values.mutate<T>().data();
@@ -55,7 +55,7 @@ Tensor constant_of_shape(const Call& call) {
   if (call.in.size() < 2) return Dense::zeros(DType::F32, shape);
   const Dense& value = call.in[1].as<Dense>();
   if (value.size() != 1)
-    fail_usage("{}: the value is {}, not one number", op, to_string(value.extents));
+    fail_usage("{}: the value must be a scalar, got shape {}", op, to_string(value.extents));
   Dense y{shape, Values::uninitialized(value.dtype(), size_of(shape))};
   strided_copy(shape, value.values, {0, std::vector<Index>(shape.size())}, y.values,
                StridedView::of(shape));

@@ -18,7 +18,8 @@ ConvCall::ConvCall(std::string_view op, bool transposed, const Call& call, std::
     a.check(op, {"strides", "dilations", "pads", "groups"});
   const std::size_t axes = from.size() < 2 ? 0 : from.size() - 2;
   if (axes < 1 || axes > 3)
-    fail_usage("{}: x is {}, not [N, spatial..., C] with 1 to 3 spatial axes", op, to_string(from));
+    fail_usage("{}: x must be [N, spatial..., C] with 1 to 3 spatial axes, got {}", op,
+               to_string(from));
   if (weight.size() != from.size())
     fail_usage("{}: x is {} but w is {}", op, to_string(from), to_string(weight));
   c.groups = a.integer("groups", 1);
@@ -28,7 +29,7 @@ ConvCall::ConvCall(std::string_view op, bool transposed, const Call& call, std::
       from.back() != channels)
     fail_usage("{}: x is {}, channels last, and w is {} of {} groups: {}", op, to_string(from),
                to_string(weight), c.groups,
-               from.back() != channels ? "it expects " + std::to_string(channels) + " channels"
+               from.back() != channels ? "w expects " + std::to_string(channels) + " channels"
                                        : "the groups do not divide its channels");
   c.out = weight[0];
   c.in = weight[1] * c.groups;
@@ -44,8 +45,8 @@ ConvCall::ConvCall(std::string_view op, bool transposed, const Call& call, std::
     const Attributes::List all = a.list(name, Attributes::List(count, fallback));
     if (all.size() != count ||
         std::ranges::any_of(all, [=](Index i) { return i < least || i > (Index{1} << 31); }))
-      fail_usage("{}: {} is {}; x is {}, so that it takes {} numbers from {} on", op, name,
-                 to_string(all), to_string(from), count, least);
+      fail_usage("{}: {} is {} and x is {}: expected {} integers >= {}", op, name, to_string(all),
+                 to_string(from), count, least);
     return all;
   };
   const Attributes::List strides = list("strides", axes, 1, 1),
@@ -59,7 +60,8 @@ ConvCall::ConvCall(std::string_view op, bool transposed, const Call& call, std::
     const std::size_t to = 3 - axes + d;
     const Index kernel = weight[d + 2], size = from[d + 1];
     const Index span = (kernel - 1) * spread[d] + 1, pad = pads[d] + pads[axes + d];
-    if (kernel < 1) fail_usage("{}: w is {}", op, to_string(weight));
+    if (kernel < 1)
+      fail_usage("{}: the kernel of w must be 1 or larger, got {}", op, to_string(weight));
     const Index other = transposed ? (size - 1) * strides[d] + span - pad + more[d]
                                    : (size + pad - span) / strides[d] + 1;
     if (size < 1 || other < 1 || (!transposed && size + pad < span))
@@ -77,11 +79,11 @@ ConvCall::ConvCall(std::string_view op, bool transposed, const Call& call, std::
   checked_size(result);
   if (op == "conv-relu" &&
       call.in.size() != first + 2 + (has_bias ? 1 : 0) + (has_residual ? 1 : 0))
-    fail_usage("{}: {} inputs, and residual is {}", op, call.in.size(), has_residual ? 1 : 0);
+    fail_usage("{}: {} inputs do not fit residual={}", op, call.in.size(), has_residual ? 1 : 0);
   if (has_residual) {
     if (call.in.back().shape() != result)
-      fail_usage("{}: the residual is {}, and the result {}", op, to_string(call.in.back().shape()),
-                 to_string(result));
+      fail_usage("{}: the residual is {} but the result is {}", op,
+                 to_string(call.in.back().shape()), to_string(result));
     check_dtypes(op, "x", x.dtype(), "the residual", call.in.back().dtype());
   }
 }

@@ -5,7 +5,7 @@ namespace {
 
 const std::byte* bytes_on_device(std::string_view op, const Tensor& x, DType dtype) {
   if (x.dtype() != dtype)
-    fail_unsupported("{} on a device is of {}, not of {}", op, name_of(dtype), name_of(x.dtype()));
+    fail_unsupported("{} on a device supports {}, got {}", op, name_of(dtype), name_of(x.dtype()));
   return x.as<Dense>().values.bytes().data();
 }
 
@@ -22,7 +22,7 @@ kernels::ElementKind kind_on_device(std::string_view op, DType dtype) {
   if (dtype == DType::F32) return kernels::ElementKind::f32;
   if (dtype == DType::I64) return kernels::ElementKind::i64;
   if (dtype == DType::BOOL) return kernels::ElementKind::truth;
-  fail_unsupported("{} on a device is of F32, I64 and BOOL, not of {}", op, name_of(dtype));
+  fail_unsupported("{} on a device supports F32, I64 and BOOL, got {}", op, name_of(dtype));
 }
 
 Values cast_on_device(std::string_view op, const Values& x, DType to) {

@@ -23,7 +23,7 @@ struct DeviceAttention : AttentionCall {
     if (mask) a.seen = integers_on_device(op, call.in[first + 3]);
     if (bias) a.bias = floats_on_device(op, call.in[first + 3]);
     for (std::size_t d = 0; d < 4; ++d) a.steps[d] = steps[d];
-    if (width == 0) fail_unsupported("{} on a device is of heads of 1 channel or more", op);
+    if (width == 0) fail_unsupported("{} on a device needs heads of 1 or more channels", op);
   }
   bool is_empty() const { return batch * tokens * keys * v_width == 0; }
 };

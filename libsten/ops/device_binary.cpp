@@ -113,7 +113,7 @@ Outputs test_on_device(const TestRow& row, const Call& call) {
   const Tensor &a = call.in[row.is_swapped ? 1 : 0], &b = call.in[row.is_swapped ? 0 : 1];
   const ElementKind kind = kind_on_device(row.op, a.dtype());
   if (a.dtype() != b.dtype() || row.is_logic != (kind == ElementKind::truth))
-    fail_unsupported("{} on a device is not of {} and {}", row.op, name_of(a.dtype()),
+    fail_unsupported("{} on a device does not support {} and {}", row.op, name_of(a.dtype()),
                      name_of(b.dtype()));
   const Shape p = a.shape(), q = b.shape();
   const Shape shape = broadcast_shape(row.op, call.in[0].shape(), call.in[1].shape());
@@ -130,7 +130,7 @@ Outputs test_on_device(const TestRow& row, const Call& call) {
 Outputs test_one_on_device(const char* op, kernels::UnaryTest test, DType dtype, const Call& call) {
   const Tensor& x = call.in[0];
   if (x.dtype() != dtype)
-    fail_unsupported("{} on a device is of {}, not of {}", op, name_of(dtype), name_of(x.dtype()));
+    fail_unsupported("{} on a device supports {}, got {}", op, name_of(dtype), name_of(x.dtype()));
   Dense y = output_on_device(x.shape(), DType::BOOL);
   auto* to = reinterpret_cast<std::uint8_t*>(y.values.mutate_bytes());
   on_maps([&](const auto& maps, auto stream) {
@@ -144,7 +144,8 @@ Outputs is_inf_on_device(const Call& call) {
   const bool negative = call.attributes.integer("detect-negative", 1) != 0,
              positive = call.attributes.integer("detect-positive", 1) != 0;
   using enum kernels::UnaryTest;
-  if (!negative && !positive) fail_unsupported("is-inf of no sign is not done on a device");
+  if (!negative && !positive)
+    fail_unsupported("is-inf of neither sign is not supported on a device");
   return test_one_on_device("is-inf",
                             !negative   ? is_plus_inf
                             : !positive ? is_minus_inf
@@ -154,7 +155,7 @@ Outputs is_inf_on_device(const Call& call) {
 
 const std::uint8_t* condition_on_device(const Tensor& condition) {
   if (condition.dtype() != DType::BOOL)
-    fail_usage("where: the condition is {}, not BOOL", name_of(condition.dtype()));
+    fail_usage("where: the condition must be BOOL, got {}", name_of(condition.dtype()));
   return truth_on_device(condition);
 }
 Shape chosen_shape(const Shape& condition, const Shape& x, const Shape& y) {

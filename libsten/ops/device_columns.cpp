@@ -16,7 +16,7 @@ void check_column_indices(const Convolution& c) {
     const Index last = (c.result[d] - 1) * c.stride[d] + (c.kernel[d] - 1) * c.dilation[d];
     fits = fits && std::max(c.size[d] + c.before[d], last) < index_limit / 2;
   }
-  if (!fits) fail_unsupported("conv on a device is of images of less than 2^31 elements");
+  if (!fits) fail_unsupported("conv on a device supports images of fewer than 2^31 elements");
 }
 
 bool is_own_columns(const Convolution& c) {
@@ -54,7 +54,7 @@ void DeviceColumns::sum_segment(const kernels::ColumnSegment& p, float* dx) cons
 
 void transpose_weights(const Convolution& c, bool back, const float* from, float* to) {
   if (c.out * c.group_in() * c.taps() >= index_limit)
-    fail_unsupported("conv on a device is of weights of less than 2^31 elements");
+    fail_unsupported("conv on a device supports weights of fewer than 2^31 elements");
   const Index a = back ? c.taps() : c.group_in(), b = back ? c.group_in() : c.taps();
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
     cuda.windows.transpose(c.out, a, b, from, nullptr, to, stream);

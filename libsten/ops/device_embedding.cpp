@@ -16,7 +16,7 @@ void with_ids_on_device(const std::string& op, bool is_gather, const RowsCall& g
                         const std::function<void(const RowIds&)>& f) {
   RowIds r{integers_on_device(op, ids), g.ids.size(), g.outer, g.extent, g.n, is_gather, nullptr};
   if (r.count >= Index{1} << 31 || r.extent >= Index{1} << 31)
-    fail_unsupported("{} on a device is of less than 2^31 numbers and rows", op);
+    fail_unsupported("{} on a device supports fewer than 2^31 elements and rows", op);
   const std::string what = fmt::format("{} {}", is_gather, g.extent);
   counting_invalid_indices(
       ids, what,
@@ -36,7 +36,7 @@ Outputs take_rows_on_device(bool is_gather, const Call& call) {
   constexpr int word = 4;
   const Index bytes = g.n * width_of(g.table.dtype());
   if (bytes % word != 0)
-    fail_unsupported("{} on a device is of rows of whole 4 bytes, not of {} of {}", op, g.n,
+    fail_unsupported("{} on a device needs rows of whole 4 bytes, got {} x {}", op, g.n,
                      name_of(g.table.dtype()));
   Dense y = output_on_device(g.shape, g.table.dtype());
   with_ids_on_device(op, is_gather, g, call.in[1], [&](RowIds r) {

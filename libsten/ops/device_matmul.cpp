@@ -147,7 +147,7 @@ Outputs matmul_grad_on_device(const Call& call) {
 
 void check_matrix(const Tensor& x) {
   if (x.shape().size() != 2)
-    fail_unsupported("products on a device are of one sparse matrix, not of batches of them");
+    fail_unsupported("products on a device support one sparse matrix, not a batch");
 }
 
 // A sparse a[m, k].

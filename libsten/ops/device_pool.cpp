@@ -16,7 +16,7 @@ using kernels::Stream;
 Pools pools_on_device(std::string_view op, const Windows& w, bool is_max, const Attributes& a) {
   constexpr Index most = (Index{1} << 30) - 1;
   const auto check = [&](Index n) {
-    if (n > most) fail_unsupported("{} on a device is of images of less than 2^30 pixels", op);
+    if (n > most) fail_unsupported("{} on a device supports images of fewer than 2^30 pixels", op);
   };
   Pools p{w.batch, w.channels, {}, is_max, a.integer("count-pads", 0) != 0};
   Index pixels = w.batch, output_positions = w.batch;

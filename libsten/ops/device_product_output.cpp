@@ -9,7 +9,7 @@ namespace sten {
 
 const float* elements_on_device(std::string_view op, const Tensor& x) {
   if (x.dtype() != DType::F32)
-    fail_unsupported("{} on a device is of F32, not of {}", op, name_of(x.dtype()));
+    fail_unsupported("{} on a device supports F32, got {}", op, name_of(x.dtype()));
   return reinterpret_cast<const float*>(x.values()->bytes().data());
 }
 

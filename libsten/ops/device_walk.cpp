@@ -28,7 +28,7 @@ MapAxes map_axes_on_device(std::string_view op, const Shape& extents,
   }
   if (walked.empty()) walked.push_back({1, {1, 1, 1}});
   if (std::ssize(walked) > most_map_axes)
-    fail_unsupported("{} on a device walks along up to {} axes, not {}", op, most_map_axes,
+    fail_unsupported("{} on a device supports up to {} axes, got {}", op, most_map_axes,
                      walked.size());
   MapAxes axes;
   axes.count = static_cast<int>(walked.size());
@@ -68,7 +68,7 @@ Dense sum_on_device(std::string_view op, const Dense& x, const Shape& extents,
                     const std::vector<bool>& over, Shape shape, double count) {
   const float* from = floats_on_device(op, x);
   if (std::ssize(extents) > kernels::most_sum_axes)
-    fail_unsupported("{} on a device is of up to {} axes, not {}", op, kernels::most_sum_axes,
+    fail_unsupported("{} on a device supports up to {} axes, got {}", op, kernels::most_sum_axes,
                      extents.size());
   kernels::SumAxes axes;
   for (std::size_t d = 0; d < extents.size(); ++d) {

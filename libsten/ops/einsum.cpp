@@ -32,7 +32,7 @@ Labels labels_of(const char* op, const std::string& equation, const std::string&
       for (Index n = open; n-- > 0;) all.push_back(axis_label + static_cast<Label>(n));
       i += 2;
     } else {
-      fail_usage("{}: the equation '{}' has a '{}' where there may be letters and one '...'", op,
+      fail_usage("{}: the equation '{}' has a '{}': expected letters and at most one '...'", op,
                  equation, c);
     }
   }
@@ -69,7 +69,7 @@ struct Equation {
       else
         parts.back() += c;
     if (parts.size() != call.in.size() - first)
-      fail_usage("{}: the equation '{}' takes {} operands, got {}", op, text, parts.size(),
+      fail_usage("{}: the equation '{}' needs {} operands, got {}", op, text, parts.size(),
                  call.in.size() - first);
     std::vector<Labels> names;
     Index widest = 0;  // number of axes of "..."
@@ -80,14 +80,14 @@ struct Equation {
       const Index open = is_open ? std::ssize(shape) - letters : 0;
       names.push_back(labels_of(op, text, parts[i], std::max<Index>(open, 0)));
       if (names.back().size() != shape.size())
-        fail_usage("{}: an operand of '{}' is {}, which does not fit '{}'", op, text,
+        fail_usage("{}: an operand of '{}' is {}, which does not match '{}'", op, text,
                    to_string(shape), parts[i]);
       widest = std::max(widest, open);
       for (std::size_t d = 0; d < shape.size(); ++d) {
         Index& extent = extents.try_emplace(names[i][d], 1).first->second;
         if (extent != shape[d] && extent != 1 && shape[d] != 1)
-          fail_usage("{}: the operands of '{}' differ where they have one name: {} and {}", op,
-                     text, extent, shape[d]);
+          fail_usage("{}: the operands of '{}' have different extents for one letter: {} and {}",
+                     op, text, extent, shape[d]);
         if (shape[d] != 1) extent = shape[d];
       }
     }
@@ -105,7 +105,7 @@ struct Equation {
     }
     for (const Label l : out)
       if (!extents.contains(l) || std::ranges::count(out, l) != 1)
-        fail_usage("{}: the result of '{}' has a name twice, or one that no operand has", op, text);
+        fail_usage("{}: the result of '{}' repeats a letter or has an unknown letter", op, text);
   }
 
   Shape shape_of(const Labels& labels) const {

@@ -54,7 +54,7 @@ void with_element(std::string_view op, DType dtype, F&& f) {
     case DType::F64:
       return f(double{});
     default:
-      fail_usage("{}: {} elements, which have no arithmetic", op, name_of(dtype));
+      fail_usage("{}: {} elements do not support arithmetic", op, name_of(dtype));
   }
 }
 
@@ -157,7 +157,7 @@ DType computed_in(std::string_view op, DType dtype) {
 Dense to_compute(std::string_view op, const Dense& x, DType in) {
   if (x.dtype() == DType::U64 && in == DType::I64)
     for (const std::uint64_t v : x.values.as<std::uint64_t>())
-      if (v >> 63) fail_usage("{}: a U64 element is {}; operators compute in I64", op, v);
+      if (v >> 63) fail_usage("{}: the U64 element {} is above the largest I64 value", op, v);
   return {x.extents, as_dtype(op, x.values, in)};
 }
 

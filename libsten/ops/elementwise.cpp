@@ -266,7 +266,7 @@ Outputs run_row(const UnaryRow& row, const Call& call) {
   const Dense& given = call.in[0].as<Dense>();
   const DType in = computed_in(row.name, given.dtype());
   if (in == DType::I64 && !row.kernels.i64.f)
-    fail_usage("{}: {} elements; it computes in F32, and in F64", row.name, name_of(given.dtype()));
+    fail_usage("{}: elements must be F32 or F64, got {}", row.name, name_of(given.dtype()));
   const Dense x = to_compute(row.name, given, in);
   return with_computed(in, [&]<class T>(T) -> Outputs {
     const T* from = x.values.as<T>().data();

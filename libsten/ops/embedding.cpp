@@ -16,7 +16,7 @@ RowsCall::RowsCall(const char* op, bool is_gather, const Call& call, std::size_t
     axis = axis_of(op, call.attributes.integer("axis", 0), x);
   } else {
     call.attributes.check(op, {});
-    if (x.size() != 2) fail_usage("{}: the table is {}, not a matrix", op, to_string(x));
+    if (x.size() != 2) fail_usage("{}: the table must be a matrix, got {}", op, to_string(x));
   }
   extent = x[axis];
   for (Index d = 0; d < axis; ++d) outer *= x[d];

@@ -26,8 +26,8 @@ GatheredSlices gather_elements_slices(std::string_view op, Index axis, const Sha
   bool fits = ids.extents.size() == x.size();
   for (Index d = 0; fits && d < std::ssize(x); ++d) fits = d == axis || ids.extents[d] <= x[d];
   if (!fits)
-    fail_usage("{}: x is {} and ids are {}, which does not fit beside axis {}", op, to_string(x),
-               to_string(ids.extents), axis);
+    fail_usage("{}: x is {} but ids are {}: extents other than axis {} do not match", op,
+               to_string(x), to_string(ids.extents), axis);
   const StridedView all = StridedView::of(x);
   GatheredSlices p{integers_of(op, "ids", ids), 1, ids.extents};
   parallel_for(std::ssize(p.at), Index{1} << 12, [&](Index begin, Index end) {
@@ -48,8 +48,8 @@ GatheredSlices gather_nd_slices(std::string_view op, Index batch, const Shape& x
   bool fits = batch >= 0 && batch < rank && batch + depth <= std::ssize(x);
   for (Index d = 0; fits && d < batch; ++d) fits = ids.extents[d] == x[d];
   if (!fits)
-    fail_usage("{}: x is {} and ids are {}, which does not fit beside {} axes of both", op,
-               to_string(x), to_string(ids.extents), batch);
+    fail_usage("{}: x is {} but ids are {}, which do not fit with {} batch axes", op, to_string(x),
+               to_string(ids.extents), batch);
   const StridedView all = StridedView::of(x);
   const std::vector<Index> given = integers_of(op, "ids", ids);
   GatheredSlices p{{}, 1, {ids.extents.begin(), ids.extents.end() - 1}};

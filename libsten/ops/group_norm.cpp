@@ -25,22 +25,22 @@ struct GroupNorm {
     else
       call.attributes.check(op, {"eps"});
     eps = call.attributes.number("eps", 1e-5);
-    if (!(eps >= 0)) fail_usage("{}: eps is {}; it has to be 0 or more", op, eps);
+    if (!(eps >= 0)) fail_usage("{}: eps must be >= 0, got {}", op, eps);
     const Shape& s = x.extents;
-    if (s.size() < 2) fail_usage("{}: x is {}, not [N, spatial..., C]", op, to_string(s));
+    if (s.size() < 2) fail_usage("{}: x must be [N, spatial..., C], got {}", op, to_string(s));
     images = s.front();
     channels = s.back();
     const Index image = images * channels == 0 ? 0 : x.size() / images;
     rows = image == 0 ? 0 : image / channels;
     groups = is_grouped ? call.attributes.integer("groups", 1) : channels;
     if (is_grouped && (groups < 1 || channels % groups != 0))
-      fail_usage("{}: x is {}, of whose channels there cannot be {} groups", op, to_string(s),
+      fail_usage("{}: the channels of x {} are not divisible by {} groups", op, to_string(s),
                  groups);
     width = groups == 0 ? 0 : channels / groups;
     for (const auto& [name, p] : {std::pair("gamma", &gamma), std::pair("beta", &beta)}) {
       check_dtypes(op, "x", x.dtype(), name, p->dtype());
       if (p->extents != Shape{channels})
-        fail_usage("{}: x is {} but {} has {}", op, to_string(s), name, to_string(p->extents));
+        fail_usage("{}: x is {} but {} is {}", op, to_string(s), name, to_string(p->extents));
     }
   }
   Index group(Index c) const { return c / width; }

@@ -74,8 +74,8 @@ void scale_(Tensor& x, double by) {
 void add_(Tensor& x, const Tensor& y) {
   if (!x.is<Dense>()) {
     if (y.shape() != x.shape())
-      fail_usage("add_: x is {} and y is {}; sparse ones are not broadcast", to_string(x.shape()),
-                 to_string(y.shape()));
+      fail_usage("add_: x is {} but y is {} (sparse tensors are not broadcast)",
+                 to_string(x.shape()), to_string(y.shape()));
     const Tensor terms[] = {x, at_positions_of(x, y)};
     x = in_format_of(x, "add", terms);
     return;
@@ -84,7 +84,7 @@ void add_(Tensor& x, const Tensor& y) {
   if (!is_here || !repeats_rows(y.shape(), x.shape()) || y.values()->size() == 0) {
     Tensor sum = add(x, y);
     if (sum.shape() != x.shape())
-      fail_usage("add_: y is {}, and is not repeated to x, which is {}", to_string(y.shape()),
+      fail_usage("add_: y is {}, which cannot be broadcast to x {}", to_string(y.shape()),
                  to_string(x.shape()));
     x = std::move(sum);
     return;

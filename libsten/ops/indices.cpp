@@ -14,7 +14,7 @@ std::vector<Index> integers_of(std::string_view op, std::string_view name, const
     const auto v = x.values.as<std::int32_t>();
     return {v.begin(), v.end()};
   }
-  fail_usage("{}: {} are {}, not I64 or I32", op, name, sten::name_of(x.dtype()));
+  fail_usage("{}: {} must be I64 or I32, got {}", op, name, sten::name_of(x.dtype()));
 }
 
 std::string index_text(Index i, const Shape& shape) {

@@ -21,7 +21,7 @@ Dense each_of(const Shape& shape, const Dense& a, const Dense& b, DType dtype, F
 
 // The sign is that of a for fmod, else that of b.
 std::int64_t remainder(std::int64_t a, std::int64_t b, bool is_fmod) {
-  if (b == 0) fail_usage("mod: an integer of a is divided by 0");
+  if (b == 0) fail_usage("mod: integer division by 0");
   const std::int64_t r = b == -1 ? 0 : a % b;
   return !is_fmod && r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
@@ -53,10 +53,10 @@ Outputs bit_shift(const Call& call) {
   check_dtypes("bit-shift", "a", a.dtype(), "b", b.dtype());
   const DType t = a.dtype();
   if (t != DType::U8 && t != DType::U16 && t != DType::U32 && t != DType::U64)
-    fail_usage("bit-shift: {} elements; it shifts U8, U16, U32 and U64", name_of(t));
+    fail_usage("bit-shift: elements must be U8, U16, U32 or U64, got {}", name_of(t));
   const std::string direction = call.attributes.word("direction", "");
   if (direction != "left" && direction != "right")
-    fail_usage("bit-shift: the direction '{}' is neither left nor right", direction);
+    fail_usage("bit-shift: unknown direction '{}' (expected left or right)", direction);
   const bool is_left = direction == "left";
   const Shape shape = broadcast_shape("bit-shift", a.extents, b.extents);
   return with_width(width_of(t), [&]<class U>(U) -> Outputs {

@@ -18,13 +18,13 @@ struct LayerNormCall {
         beta(call.in[first + 2].as<Dense>()) {
     call.attributes.check(op, {"eps"});
     eps = call.attributes.number("eps", 1e-5);
-    if (!(eps >= 0)) fail_usage("{}: eps is {}; it has to be 0 or more", op, eps);
-    if (x.extents.empty()) fail_usage("{}: x is [] and has no last axis", op);
+    if (!(eps >= 0)) fail_usage("{}: eps must be >= 0, got {}", op, eps);
+    if (x.extents.empty()) fail_usage("{}: x must have 1 or more axes, got []", op);
     n = x.extents.back();
     for (const auto& [name, p] : {std::pair("gamma", &gamma), std::pair("beta", &beta)}) {
       check_dtypes(op, "x", x.dtype(), name, p->dtype());
       if (p->extents != Shape{n})
-        fail_usage("{}: x is {} but {} has {}", op, to_string(x.extents), name,
+        fail_usage("{}: x is {} but {} is {}", op, to_string(x.extents), name,
                    to_string(p->extents));
     }
   }

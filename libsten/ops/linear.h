@@ -13,9 +13,9 @@ struct LinearExtents {
   LinearExtents(const Tensor& x, const Tensor& w, const Tensor* b) : has_bias(b) {
     y = x.shape();
     const Shape weight = w.shape();
-    if (weight.size() != 2) fail_usage("linear: w is {}, not [out, in]", to_string(weight));
+    if (weight.size() != 2) fail_usage("linear: w must be [out, in], got {}", to_string(weight));
     if (y.empty() || y.back() != weight[1])
-      fail_usage("linear: x is {} but w expects {} columns", to_string(y), weight[1]);
+      fail_usage("linear: x is {} but w has {} columns", to_string(y), weight[1]);
     if (b && b->shape() != Shape{weight[0]})
       fail_usage("linear: b is {} but w has {} rows", to_string(b->shape()), weight[0]);
     for (const Tensor* t : {&w, b})
@@ -31,7 +31,7 @@ struct LinearExtents {
   // Error (usage) unless dy has the shape and dtype of y.
   void check_gradient(const Tensor& dy) const {
     if (dy.shape() != y)
-      fail_usage("linear.grad: the gradient is {} but the output {}", to_string(dy.shape()),
+      fail_usage("linear.grad: the gradient is {} but the output is {}", to_string(dy.shape()),
                  to_string(y));
   }
 };

@@ -25,7 +25,7 @@ class TokenMatrix {
   explicit TokenMatrix(const Tensor& x)
       : features_(x.shape().back()), is_sparse_(!has_dense_values(x)) {
     if (x.dtype() != DType::F32 || !x.values() || x.spec().has("dims"))
-      fail_unsupported("linear: no product of {} {}", name_of(x.dtype()), x.spec().str());
+      fail_unsupported("linear: no product found for {} {}", name_of(x.dtype()), x.spec().str());
     if (!is_sparse_) {
       dense_ = values_of<float>(x);
       return;

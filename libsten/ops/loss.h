@@ -28,7 +28,7 @@ inline void check_classes(std::string_view op, const Dense& logits, const Dense&
   Shape rows = logits.extents;
   if (!rows.empty()) rows.pop_back();
   if (logits.extents.empty() || targets.extents != rows)
-    fail_usage("{}: logits are {} but targets {}; they have to be [..., C] and [...]", op,
+    fail_usage("{}: logits and targets must be [..., C] and [...], got {} and {}", op,
                to_string(logits.extents), to_string(targets.extents));
 }
 inline Index ignored_class(const Attributes& attributes) {
@@ -48,14 +48,14 @@ inline std::vector<Index> named_classes(std::string_view op, const Dense& given,
 inline double smoothing_of(const char* op, const Call& call) {
   call.attributes.check(op, {"ignore", "smoothing"});
   const double e = call.attributes.number("smoothing", 0);
-  if (!(e >= 0 && e < 1)) fail_usage("{}: smoothing {} is not within [0, 1)", op, e);
+  if (!(e >= 0 && e < 1)) fail_usage("{}: smoothing must be in [0, 1), got {}", op, e);
   return e;
 }
 // The temperature of kl-divergence.
 inline double temperature_of(const char* op, const Call& call) {
   call.attributes.check(op, {"ignore", "temperature"});
   const double t = call.attributes.number("temperature", 1);
-  if (!(t > 0)) fail_usage("{}: temperature {} is not above 0", op, t);
+  if (!(t > 0)) fail_usage("{}: temperature must be > 0, got {}", op, t);
   return t;
 }
 

@@ -15,10 +15,10 @@ struct Response {
 
   Response(std::string_view op, const Shape& x, const Attributes& a) {
     a.check(op, {"size", "alpha", "beta", "bias"});
-    if (x.size() < 2) fail_usage("{}: x is {}, not [..., channels]", op, to_string(x));
+    if (x.size() < 2) fail_usage("{}: x must be [..., channels], got {}", op, to_string(x));
     const Index size = a.integer("size", 0);
     if (size < 1 || size > Index{1} << 31)
-      fail_usage("{}: size is {}, and has to be from 1 to 2^31", op, size);
+      fail_usage("{}: size must be in [1, 2^31], got {}", op, size);
     channels = x.back();
     // Larger windows have the same effect.
     before = std::min((size - 1) / 2, channels);

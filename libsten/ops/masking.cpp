@@ -39,13 +39,13 @@ GatheredSlices compressed_from(const char* op, const Call& call, const Shape& x)
   call.attributes.check(op, {"axis"});
   const Dense& condition = call.in[1].as<Dense>();
   if (condition.dtype() != DType::BOOL || condition.extents.size() != 1)
-    fail_usage("{}: the condition is {} {}, not BOOL with one axis", op, name_of(condition.dtype()),
-               to_string(condition.extents));
+    fail_usage("{}: the condition must be BOOL with one axis, got {} {}", op,
+               name_of(condition.dtype()), to_string(condition.extents));
   const bool has_axis = call.attributes.has("axis");
   const Index axis = has_axis ? axis_of(op, call.attributes.integer("axis", 0), x) : 0;
   const Shape from = has_axis ? x : Shape{size_of(x)};
   if (condition.size() > from[axis])
-    fail_usage("{}: the condition has {} elements, more than axis {} of {}", op, condition.size(),
+    fail_usage("{}: the condition has {} elements, more than axis {} of x {}", op, condition.size(),
                axis, to_string(from));
   GatheredSlices p{{}, StridedView::of(from).steps[axis], from};
   p.shape[axis] = 0;
@@ -64,7 +64,7 @@ GatheredSlices compressed_from(const char* op, const Call& call, const Shape& x)
 
 Tensor compress(const Call& call) {
   if (call.in.size() != 2)
-    fail_usage("compress: {} inputs; it takes x and a condition", call.in.size());
+    fail_usage("compress: expected 2 inputs (x, condition), got {}", call.in.size());
   const Dense& x = call.in[0].as<Dense>();
   return gather_slices(x, compressed_from("compress", call, x.extents));
 }
@@ -76,7 +76,8 @@ Tensor compress_grad(const Call& call) {
 
 // The integer value of an input of one element, of any dtype.
 Index number_of(const char* op, const char* name, const Dense& x) {
-  if (x.size() != 1) fail_usage("{}: {} is {}, not one number", op, name, to_string(x.extents));
+  if (x.size() != 1)
+    fail_usage("{}: {} must be a scalar, got shape {}", op, name, to_string(x.extents));
   return as_dtype(op, x.values, DType::I64).as<std::int64_t>()[0];
 }
 
@@ -86,12 +87,12 @@ Tensor one_hot(const Call& call) {
   constexpr const char* op = "one-hot";
   call.attributes.check(op, {"axis"});
   if (call.in.size() != 3)
-    fail_usage("{}: {} inputs; it takes indices, a depth and two values", op, call.in.size());
+    fail_usage("{}: expected 3 inputs (indices, depth, values), got {}", op, call.in.size());
   const Dense &ids = call.in[0].as<Dense>(), &values = call.in[2].as<Dense>();
   const Index depth = number_of(op, "the depth", call.in[1].as<Dense>());
-  if (depth < 0) fail_usage("{}: the depth is {}", op, depth);
+  if (depth < 0) fail_usage("{}: the depth must be >= 0, got {}", op, depth);
   if (values.extents != Shape{2})
-    fail_usage("{}: the values are {}, and have to be [2]", op, to_string(values.extents));
+    fail_usage("{}: the values must be of shape [2], got {}", op, to_string(values.extents));
   Shape shape = ids.extents;
   shape.push_back(depth);
   const Index axis = axis_of(op, call.attributes.integer("axis", -1), shape);
@@ -121,12 +122,13 @@ Tensor eye_like(const Call& call) {
   call.attributes.check("eye-like", {"dtype", "k"});
   check_inputs("eye-like", call, 1);
   const Dense& x = call.in[0].as<Dense>();
-  if (x.extents.size() != 2) fail_usage("eye-like: x is {}, not a matrix", to_string(x.extents));
+  if (x.extents.size() != 2)
+    fail_usage("eye-like: x must be a matrix, got {}", to_string(x.extents));
   DType dtype = x.dtype();
   if (call.attributes.has("dtype")) {
     const std::string name = call.attributes.word("dtype", "");
     const std::optional<DType> wanted = dtype_from(name);
-    if (!wanted) fail_usage("eye-like: the attribute 'dtype' has the unknown value '{}'", name);
+    if (!wanted) fail_usage("eye-like: unknown dtype '{}' of the attribute 'dtype'", name);
     dtype = *wanted;
   }
   Values truth(DType::BOOL, 1);

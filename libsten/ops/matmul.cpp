@@ -43,7 +43,7 @@ Outputs matmul_grad(const Call& call) {
       if (f.inline_by.name() != same_pattern)
         return factor_gradient(f, mm, of.shape(), i == 0, g, values_of<T>(other));
       return gradient_at<T>(
-          "matmul.grad", of, f, []() -> Tensor { fail_usage("matmul.grad: no such factor"); },
+          "matmul.grad", of, f, []() -> Tensor { fail_usage("matmul.grad: unknown factor"); },
           [&](T* to) {
             const Tensor dense =
                 factor_gradient(OutFormat::dense(), mm, of.shape(), i == 0, g, values_of<T>(other));

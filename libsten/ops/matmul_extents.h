@@ -15,7 +15,7 @@ struct Matmul {
 
   Matmul(const Shape& a, const Shape& b) {
     if (a.size() < 2 || b.size() < 2)
-      fail_usage("matmul: a is {} and b is {}; both have rows and columns", to_string(a),
+      fail_usage("matmul: a and b must have 2 or more axes, got {} and {}", to_string(a),
                  to_string(b));
     m = a[a.size() - 2];
     k = a.back();
@@ -62,7 +62,8 @@ struct Matmul {
 
  private:
   [[noreturn]] static void refuse(const Shape& a, const Shape& b) {
-    fail_usage("matmul: a is {} and b is {}, which do not fit", to_string(a), to_string(b));
+    fail_usage("matmul: a is {} but b is {}, which cannot be multiplied", to_string(a),
+               to_string(b));
   }
 };
 

@@ -23,7 +23,7 @@ struct Likelihood {
   Likelihood(const char* op, const Call& call, const Shape& x) {
     call.attributes.check(op, {"ignore", "reduction"});
     check_inputs(op, call, 3);
-    if (call.in.size() < 2) fail_usage("{}: missing input: targets", op);
+    if (call.in.size() < 2) fail_usage("{}: missing input \"targets\"", op);
     const std::string reduction = call.attributes.word("reduction", "mean");
     if (reduction != "none" && reduction != "sum" && reduction != "mean")
       fail_usage("{}: unknown reduction '{}' (expected none, sum or mean)", op, reduction);
@@ -32,14 +32,14 @@ struct Likelihood {
     shape = x;
     if (x.size() >= 2) shape.erase(shape.begin() + 1);
     if (x.size() < 2 || given.extents != shape)
-      fail_usage("{}: x is {} but targets {}; they have to be [N, C, ...] and [N, ...]", op,
+      fail_usage("{}: x and targets must be [N, C, ...] and [N, ...], got {} and {}", op,
                  to_string(x), to_string(given.extents));
     const std::vector<Index> targets = integers_of(op, "targets", given);
     const Dense* weight = call.in.size() > 2 ? &call.in[2].as<Dense>() : nullptr;
     const Index classes = x[1], n = std::ssize(targets);
     if (weight && weight->extents != Shape{classes})
-      fail_usage("{}: x is {} but the weight {}; it has one element for each of {} classes", op,
-                 to_string(x), to_string(weight->extents), classes);
+      fail_usage("{}: x is {} but the weight is {}: expected one element for each of {} classes",
+                 op, to_string(x), to_string(weight->extents), classes);
     if (weight) check_dtypes(op, "x", call.in[0].dtype(), "the weight", weight->dtype());
     Index inner = 1;
     for (std::size_t d = 2; d < x.size(); ++d) inner *= x[d];

@@ -40,7 +40,7 @@ OutputRows<T>::OutputRows(const OutFormat& format, Shape shape)
     registry().check_layout(format.tmp);
     MatrixView::of(shape_);
     if (cols_ > std::numeric_limits<std::int32_t>::max())
-      fail("{}: {} columns are too many", format.tmp.name(), cols_);
+      fail("{}: {} columns do not fit 32-bit indices", format.tmp.name(), cols_);
     return;
   }
   values_ = Values::uninitialized(real_dtype<T>, n);

@@ -14,7 +14,7 @@ template <class F>
 decltype(auto) with_real(std::string_view op, DType dtype, F&& f) {
   if (dtype == DType::F64) return f(double{});
   if (dtype != DType::F32)
-    fail_usage("{}: {} elements; operators compute in F32, and in F64", op, name_of(dtype));
+    fail_usage("{}: elements must be F32 or F64, got {}", op, name_of(dtype));
   return f(float{});
 }
 template <class T>

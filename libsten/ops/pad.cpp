@@ -56,7 +56,7 @@ Padding padding_of(const char* op, const Call& call, const Shape& x) {
     for (Index d = 0; d < std::ssize(x); ++d) axes.push_back(d);
   axes_named(op, axes, x);
   if (pads.size() != 2 * axes.size())
-    fail_usage("{}: x is {}, and the pads {} have not two numbers for each of the axes {}", op,
+    fail_usage("{}: x is {}: the pads {} must have two values for each of the axes {}", op,
                to_string(x), to_string(pads), to_string(axes));
   Padding p{x, {}, mode == "constant"};
   for (const Index extent : x) p.along.push_back({{0, extent, 0, 1}});
@@ -76,7 +76,7 @@ Padding padding_of(const char* op, const Call& call, const Shape& x) {
       continue;
     }
     if (extent > 0 && x[d] == 0)
-      fail_usage("{}: axis {} of {} has no element to repeat", op, d, to_string(x));
+      fail_usage("{}: axis {} of x {} is empty and cannot be repeated", op, d, to_string(x));
     for (Index at = 0; at < extent;) {
       const Source s = source_of(mode, x[d], at - before);
       const Index count = std::min(s.run, extent - at);
@@ -120,7 +120,8 @@ Values value_of(const Call& call, const Dense& x) {
   if (call.in.size() > 2) {
     const Dense& v = call.in[2].as<Dense>();
     check_dtypes("pad", "x", x.dtype(), "the value", v.dtype());
-    if (v.size() != 1) fail_usage("pad: the value is {}, not one number", to_string(v.extents));
+    if (v.size() != 1)
+      fail_usage("pad: the value must be a scalar, got shape {}", to_string(v.extents));
     return v.values;
   }
   Values one(x.dtype(), 1);
@@ -158,7 +159,7 @@ Tensor pad_grad(const Call& call) {
     return dx;
   }
   if (dy.device() != Device::cpu)
-    fail_unsupported("pad.grad on a device is of constants, not of repeated elements");
+    fail_unsupported("pad.grad on a device supports the mode constant only");
   return with_real("pad.grad", dy.dtype(), [&]<class T>(T) -> Tensor {
     std::vector<double> sums(size_of(shape));
     const T* g = dy.values.as<T>().data();

@@ -38,10 +38,11 @@ std::vector<Index> list_of(std::string_view op, const Call& call, std::size_t i,
                            std::string_view name, const std::vector<Index>& fallback) {
   const Tensor* input = given(call, i);
   if (!input) return call.attributes.list(name, fallback);
-  if (call.attributes.has(name)) fail_usage("{}: '{}' is an attribute and an input", op, name);
+  if (call.attributes.has(name))
+    fail_usage("{}: '{}' is given both as an attribute and as an input", op, name);
   const Dense& x = input->as<Dense>();
   if (x.extents.size() > 1)
-    fail_usage("{}: '{}' is {}, and has to have one axis", op, name, to_string(x.extents));
+    fail_usage("{}: '{}' must have one axis, got shape {}", op, name, to_string(x.extents));
   return integers_of(op, name, x);
 }
 
@@ -49,21 +50,21 @@ Index integer_of(std::string_view op, const Call& call, std::size_t i, std::stri
                  Index fallback) {
   if (!given(call, i)) return call.attributes.integer(name, fallback);
   const std::vector<Index> all = list_of(op, call, i, name);
-  if (all.size() != 1) fail_usage("{}: '{}' is {}, not one number", op, name, to_string(all));
+  if (all.size() != 1) fail_usage("{}: '{}' must be one integer, got {}", op, name, to_string(all));
   return all[0];
 }
 
 void check_inputs(std::string_view op, const Call& call, std::size_t most) {
   // In a gradient, the number of the operator's inputs.
   const std::size_t n = call.shapes.empty() ? call.in.size() : call.shapes.size();
-  if (n > most) fail_usage("{}: {} inputs, but it takes at most {}", op, n, most);
+  if (n > most) fail_usage("{}: {} inputs, expected at most {}", op, n, most);
 }
 
 std::vector<bool> axes_named(std::string_view op, const std::vector<Index>& axes, const Shape& x) {
   std::vector<bool> named(x.size());
   for (const Index a : axes) {
     const Index d = axis_of(op, a, x);
-    if (named[d]) fail_usage("{}: axis {} is named twice in {}", op, a, to_string(axes));
+    if (named[d]) fail_usage("{}: axis {} occurs twice in {}", op, a, to_string(axes));
     named[d] = true;
   }
   return named;

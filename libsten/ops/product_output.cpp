@@ -24,8 +24,7 @@ Tensor masked_gradient(const Tensor& w, const std::function<void(Values&)>& fill
 
 void check_same_pattern(std::string_view op, const Tensor& w, const OutFormat& format) {
   if (format.tmp != w.spec())
-    fail_usage("{}: same-pattern into {} of a tensor that is {}", op, format.tmp.str(),
-               w.spec().str());
+    fail_usage("{}: same-pattern into {} of a tensor in {}", op, format.tmp.str(), w.spec().str());
 }
 
 bool has_product_grads(const Signature& s, const std::vector<std::size_t>& factors) {

@@ -140,8 +140,8 @@ const T* values_of(const Tensor& t) {
 
 // Sparse products support F32 only.
 [[noreturn]] inline void refuse_double(const Tensor& w) {
-  fail_unsupported("product: the sparse matrix is {} {}, not an F32 matrix", name_of(w.dtype()),
-                   to_string(w.shape()));
+  fail_unsupported("product: the sparse matrix must be an F32 matrix, got {} {}",
+                   name_of(w.dtype()), to_string(w.shape()));
 }
 
 // The gradient of w in same-pattern, in w's layout. For a masked w, `fill(T* to)` computes it dense

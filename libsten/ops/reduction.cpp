@@ -52,7 +52,7 @@ template <class T>
 Tensor fold_rows(std::string_view op, Fold fold, const Dense& x, Reduction r) {
   const Rows lines(x, r.over);
   if (fold == Fold::mean && lines.length == 0)
-    fail_usage("{}: {} has no integers to take the mean of", op, to_string(x.extents));
+    fail_usage("{}: the mean of no integers is undefined (x is {})", op, to_string(x.extents));
   Dense y{std::move(r.result), Values::uninitialized(x.dtype(), lines.rows)};
   const T* from = lines.x.values.as<T>().data();
   T* to = y.values.mutate<T>().data();
@@ -90,7 +90,7 @@ Tensor reduce_integers(std::string_view op, Fold fold, const Dense& x, Reduction
   if (is_extreme && t == DType::I8) return fold_rows<std::int8_t>(op, fold, x, std::move(r));
   if (is_extreme && (t == DType::U8 || t == DType::BOOL))
     return fold_rows<std::uint8_t>(op, fold, x, std::move(r));
-  fail_usage("{}: {} elements; operators compute in F32, and in F64", op, sten::name_of(t));
+  fail_usage("{}: elements must be F32 or F64, got {}", op, sten::name_of(t));
 }
 
 }  // namespace sten

@@ -41,11 +41,10 @@ Repeated tiled(const std::string& op, const Call& call, const Shape& x) {
   check_inputs(op, call, 2);
   const std::vector<Index> repeats = list_of(op, call, 1, "repeats");
   if (repeats.size() != x.size())
-    fail_usage("{}: x is {}, but the repeats are {}", op, to_string(x), to_string(repeats));
+    fail_usage("{}: x is {} but the repeats are {}", op, to_string(x), to_string(repeats));
   Repeated r;
   for (std::size_t d = 0; d < x.size(); ++d) {
-    if (repeats[d] < 0)
-      fail_usage("{}: the repeats {} have a negative number", op, to_string(repeats));
+    if (repeats[d] < 0) fail_usage("{}: repeats must be >= 0, got {}", op, to_string(repeats));
     r.add(repeats[d], true);
     r.add(x[d], false);
   }

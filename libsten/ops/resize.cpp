@@ -30,7 +30,7 @@ E word_among(std::string_view op, const Attributes& a, const char* name,
              const std::map<std::string, E>& all, const std::string& fallback) {
   const std::string& word = a.word(name, fallback);
   const auto at = all.find(word);
-  if (at == all.end()) fail_usage("{}: {} is {}", op, name, quote(word));
+  if (at == all.end()) fail_usage("{}: unknown {} {}", op, name, quote(word));
   return at->second;
 }
 
@@ -43,8 +43,8 @@ std::vector<T> spatial_values(std::string_view op, const Dense& to, const Shape&
     return all[d] == static_cast<T>(are_scales ? Index{1} : x[d]);
   };
   if (to.extents.size() != 1 || all.size() != x.size() || !saves(0) || !saves(x.size() - 1))
-    fail_usage("{}: x is {}, and cannot be resized by {} {}", op, to_string(x),
-               to_string(to.extents), are_scales ? "scales" : "sizes");
+    fail_usage("{}: x {} cannot be resized by {} {}", op, to_string(x), to_string(to.extents),
+               are_scales ? "scales" : "sizes");
   return {all.begin() + 1, all.end() - 1};
 }
 
@@ -57,7 +57,7 @@ struct ResizeTo {
       : size(a.list("size", {})), scales(resize_scales(op, a, x.size() < 2 ? 0 : x.size() - 2)) {
     if (!to) return;
     if (!size.empty() || !scales.empty() || x.size() < 2)
-      fail_usage("{}: sizes or scales are given both as attributes and as an input", op);
+      fail_usage("{}: sizes or scales are given as attributes and as an input", op);
     const Dense& t = to->as<Dense>();
     if (t.dtype() == DType::F32) {
       const auto v = t.values.as<float>();
@@ -92,7 +92,7 @@ class Resize : public ImageMap {
                                    "round-prefer-floor");
     const ResizeTo to(op, x, a, given);
     if (to.size.empty() ? to.scales.empty() : to.size.size() != axes)
-      fail_usage("{}: size is {}, and x {}", op, to_string(to.size), to_string(x));
+      fail_usage("{}: size {} does not fit x {}", op, to_string(to.size), to_string(x));
     for (std::size_t i = 0; i < axes; ++i) {
       constexpr double most = 0x1p31;
       const std::size_t d = first() + i;
@@ -101,7 +101,7 @@ class Resize : public ImageMap {
       const double wanted =
           to.size.empty() ? std::floor(n * scale) : static_cast<double>(to.size[i]);
       if (!(wanted >= 1 && wanted <= most && scale > 0))
-        fail_usage("{}: the extent {} of x would become {}", op, size[d], wanted);
+        fail_usage("{}: the extent {} of x cannot become {}", op, size[d], wanted);
       result[d] = static_cast<Index>(wanted);
       // The same quotient without rounding error if sizes are given.
       step_[d] = to.scales.empty() ? n : 1;
@@ -266,10 +266,12 @@ std::vector<double> resize_scales(std::string_view op, const Attributes& a, std:
     for (const char* at = word->c_str(); *at != 0; at += *at == ',') {
       char* end = nullptr;
       all.push_back(std::strtod(at, &end));
-      if (end == at || (*end != 0 && *end != ',')) fail_usage("{}: scales is {}", op, quote(*word));
+      if (end == at || (*end != 0 && *end != ','))
+        fail_usage("{}: scales must be numbers separated by commas, got {}", op, quote(*word));
       at = end;
     }
-    if (all.size() != axes) fail_usage("{}: scales is {}, not {} numbers", op, quote(*word), axes);
+    if (all.size() != axes)
+      fail_usage("{}: scales {} must have {} numbers", op, quote(*word), axes);
     return all;
   }
   return {};

@@ -15,17 +15,17 @@ namespace {
 Tensor reverse(const char* op, const Call& call) {
   call.attributes.check(op, {"batch-axis", "time-axis"});
   if (call.in.size() != 2)
-    fail_usage("{}: {} inputs; it takes x and the lengths", op, call.in.size());
+    fail_usage("{}: expected 2 inputs (x, lengths), got {}", op, call.in.size());
   const Dense& x = call.in[0].as<Dense>();
   const Index time = axis_of(op, call.attributes.integer("time-axis", 0), x.extents),
               batch = axis_of(op, call.attributes.integer("batch-axis", 1), x.extents);
   if (time == batch) fail_usage("{}: the time axis and the batch axis are both {}", op, time);
   const std::vector<Index> lengths = list_of(op, call, 1, "lengths");
   if (std::ssize(lengths) != x.extents[batch])
-    fail_usage("{}: {} lengths, but x is {}", op, lengths.size(), to_string(x.extents));
+    fail_usage("{}: {} lengths do not fit x {}", op, lengths.size(), to_string(x.extents));
   for (const Index n : lengths)
     if (n < 0 || n > x.extents[time])
-      fail_usage("{}: a length is {}, but x is {}", op, n, to_string(x.extents));
+      fail_usage("{}: the length {} does not fit x {}", op, n, to_string(x.extents));
   const Index last = std::max(time, batch);
   const std::vector<Index> steps = StridedView::of(x.extents).steps;
   GatheredSlices p{{}, steps[last], x.extents};

@@ -51,7 +51,8 @@ Tensor cumulative(const char* op, bool is_gradient, const Call& call) {
 Tensor triangle(const char* op, const Call& call) {
   call.attributes.check(op, {"upper", "k"});
   const Dense& x = call.in[0].as<Dense>();
-  if (x.extents.size() < 2) fail_usage("{}: x is {}, not a matrix", op, to_string(x.extents));
+  if (x.extents.size() < 2)
+    fail_usage("{}: x must have 2 or more axes, got {}", op, to_string(x.extents));
   const bool is_upper = call.attributes.integer("upper", 1) != 0;
   const Index rows = x.extents[x.extents.size() - 2], cols = x.extents.back();
   // Larger values have the same effect.

@@ -52,7 +52,7 @@ Outputs scatter(const Scatter& s, const Call& call) {
   const GatheredSlices p = s.slices(s.op, call, x.extents, call.in[1].as<Dense>());
   check_dtypes(s.op, "x", x.dtype(), "updates", updates.dtype());
   if (updates.extents != p.shape)
-    fail_usage("{}: updates are {}, and have to be {}", s.op, to_string(updates.extents),
+    fail_usage("{}: updates are {}, expected {}", s.op, to_string(updates.extents),
                to_string(p.shape));
   const std::string reduction = call.attributes.word("reduction", "none");
   if (reduction == "none") {
@@ -92,7 +92,7 @@ Outputs scatter_grad(const Scatter& s, const Call& call) {
   const std::string reduction = call.attributes.word("reduction", "none");
   const bool is_sum = reduction == "add";
   if (!is_sum && reduction != "none")
-    fail_usage("{}: no gradient for the reduction '{}'", s.grad, reduction);
+    fail_usage("{}: the reduction '{}' has no gradient", s.grad, reduction);
   Outputs out(3);
   if (call.wants(0)) out[0] = dy;
   if (is_sum) {

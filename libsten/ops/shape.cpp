@@ -16,7 +16,7 @@ Shape resolved(const Shape& from, Shape to) {
   for (std::size_t d = 0; d < to.size(); ++d) {
     if (to[d] >= 0) continue;
     if (to[d] != -1 || open >= 0)
-      fail_usage("reshape: the shape {} has more than one extent to be found, or a negative one",
+      fail_usage("reshape: the shape {} has more than one -1, or another negative extent",
                  to_string(wanted));
     open = static_cast<std::ptrdiff_t>(d);
     to[d] = 1;
@@ -25,8 +25,7 @@ Shape resolved(const Shape& from, Shape to) {
   const Index n = size_of(from);
   if (open >= 0 && known > 0) to[open] = n / known;
   if ((open >= 0 && known == 0) || size_of(to) != n)
-    fail_usage("reshape: x is {}, which does not fit the shape {}", to_string(from),
-               to_string(wanted));
+    fail_usage("reshape: x {} does not fit the shape {}", to_string(from), to_string(wanted));
   return to;
 }
 
@@ -34,14 +33,14 @@ Shape reshaped(const Call& call, const Shape& x) {
   call.attributes.check("reshape", {"shape", "copy-zeros"});
   check_inputs("reshape", call, 2);
   if (!call.attributes.has("shape") && call.in.size() < 2)
-    fail_usage("reshape needs the attribute 'shape'");
+    fail_usage("reshape: missing attribute 'shape'");
   Shape to = list_of("reshape", call, 1, "shape");
   if (call.attributes.integer("copy-zeros", 0))
     for (std::size_t d = 0; d < to.size(); ++d) {
       if (to[d] != 0) continue;
       if (d >= x.size())
-        fail_usage("reshape: x is {} and has no extent for the 0 at axis {} of the shape {}",
-                   to_string(x), d, to_string(to));
+        fail_usage("reshape: x {} has no extent for the 0 at axis {} of the shape {}", to_string(x),
+                   d, to_string(to));
       to[d] = x[d];
     }
   return resolved(x, std::move(to));
@@ -55,7 +54,7 @@ Shape squeezed(const Call& call, const Shape& x) {
   Shape y;
   for (std::size_t d = 0; d < x.size(); ++d) {
     if (named[d] && x[d] != 1)
-      fail_usage("squeeze: axis {} of {} has more or less than one element", d, to_string(x));
+      fail_usage("squeeze: axis {} of x {} must have extent 1", d, to_string(x));
     if (axes.empty() ? x[d] != 1 : !named[d]) y.push_back(x[d]);
   }
   return y;
@@ -77,8 +76,7 @@ Shape flattened(const Call& call, const Shape& x) {
   check_inputs("flatten", call, 1);
   const Index rank = std::ssize(x), axis = call.attributes.integer("axis", 1);
   const Index first = axis < 0 ? axis + rank : axis;
-  if (first < 0 || first > rank)
-    fail_usage("flatten: {} cannot be parted before axis {}", to_string(x), axis);
+  if (first < 0 || first > rank) fail_usage("flatten: x {} has no axis {}", to_string(x), axis);
   return {size_of(Shape(x.begin(), x.begin() + first)), size_of(Shape(x.begin() + first, x.end()))};
 }
 
@@ -94,7 +92,7 @@ void add_reshaping(Operators& all, const char* op, Shape (*shape_of)(const Call&
         const Dense& dy = call.in[0].as<Dense>();
         const Shape& shape = input_shape(grad, call, 0);
         if (dy.size() != size_of(shape))
-          fail_usage("{}: the gradient is {} but the input {}", grad, to_string(dy.extents),
+          fail_usage("{}: the gradient is {} but the input is {}", grad, to_string(dy.extents),
                      to_string(shape));
         return Dense{shape, dy.values};
       },
@@ -107,7 +105,7 @@ std::vector<Index> axes_of(const char* op, const Call& call, const Shape& x) {
   std::vector<Index> axes(rank);
   for (Index d = 0; d < rank; ++d) axes[d] = d;
   if (!call.attributes.has("axes")) {
-    if (rank < 2) fail_usage("{}: x is {} and has no two axes to exchange", op, to_string(x));
+    if (rank < 2) fail_usage("{}: x must have 2 or more axes, got {}", op, to_string(x));
     std::swap(axes[rank - 2], axes[rank - 1]);
     return axes;
   }
@@ -120,7 +118,7 @@ std::vector<Index> axes_of(const char* op, const Call& call, const Shape& x) {
     seen[axes[d]] = true;
   }
   if (!is_permutation)
-    fail_usage("{}: axes must be a permutation of those of {}, got {}", op, to_string(x),
+    fail_usage("{}: axes must be a permutation of the axes of x {}, got {}", op, to_string(x),
                to_string(wanted));
   return axes;
 }

@@ -30,8 +30,7 @@ Cut one_range(const char* op, const Call& call, const Shape& x) {
   const Index begin = call.attributes.integer("begin", 0);
   const Index end = call.attributes.integer("end", x[axis]);
   if (begin < 0 || begin > end || end > x[axis])
-    fail_usage("{}: x is {}, which has no range {} to {} along axis {}", op, to_string(x), begin,
-               end, axis);
+    fail_usage("{}: x {} has no range [{}, {}) along axis {}", op, to_string(x), begin, end, axis);
   Cut cut(x);
   cut.take(axis, begin, end - begin, 1);
   return cut;
@@ -49,7 +48,7 @@ Cut many_ranges(const char* op, const Call& call, const Shape& x) {
   if (steps.empty()) steps.assign(begins.size(), 1);
   const std::size_t n = begins.size();
   if (ends.size() != n || axes.size() != n || steps.size() != n)
-    fail_usage("{}: begins {}, ends {}, axes {} and steps {} are not of one length", op,
+    fail_usage("{}: begins {}, ends {}, axes {} and steps {} differ in length", op,
                to_string(begins), to_string(ends), to_string(axes), to_string(steps));
   axes_named(op, axes, x);
   Cut cut(x);
@@ -57,7 +56,7 @@ Cut many_ranges(const char* op, const Call& call, const Shape& x) {
     const Index axis = axis_of(op, axes[i], x), extent = x[axis];
     // Larger steps have the same effect.
     const Index step = std::clamp(steps[i], -extent - 1, extent + 1);
-    if (steps[i] == 0) fail_usage("{}: the step along axis {} is 0", op, axes[i]);
+    if (steps[i] == 0) fail_usage("{}: the step along axis {} must not be 0", op, axes[i]);
     const bool is_back = step < 0;
     const auto within = [&](Index k) {
       return std::clamp<Index>(k < 0 ? k + extent : k, is_back ? -1 : 0,
@@ -134,7 +133,7 @@ void put_slice(Tensor& x, const Tensor& v, const Attributes& attributes) {
   const Cut cut = one_range(op, {{}, {}, attributes}, shape);
   check_dtypes(op, "x", x.dtype(), "v", part.dtype());
   if (part.extents != cut.shape)
-    fail_usage("{}: v is {}, and takes the place of {}", op, to_string(part.extents),
+    fail_usage("{}: v is {} but the slice of x is {}", op, to_string(part.extents),
                to_string(cut.shape));
   const auto write = [&](Values& to) {
     strided_copy(cut.shape, part.values, StridedView::of(cut.shape), to, cut.places);

@@ -27,10 +27,10 @@ bool have_same_positions(const Tensor& a, const Tensor& b) {
 
 void check_terms(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape())
-    fail_unsupported("add: a is {} and b is {}; sparse ones are not broadcast",
+    fail_unsupported("add: a is {} but b is {} (sparse tensors are not broadcast)",
                      to_string(a.shape()), to_string(b.shape()));
   if (a.dtype() != b.dtype())
-    fail_usage("add: a is {} and b is {}", name_of(a.dtype()), name_of(b.dtype()));
+    fail_usage("add: a is {} but b is {}", name_of(a.dtype()), name_of(b.dtype()));
 }
 
 template <class T>
@@ -49,7 +49,7 @@ Outputs add_same(const Call& call) {
   const Tensor &a = call.in[0], &b = call.in[1];
   check_terms(a, b);
   if (call.out().tmp != a.spec() || !have_same_positions(a, b))
-    fail_usage("add: same-pattern into {} of {} and {} that do not store the same positions",
+    fail_usage("add: same-pattern into {} needs equal stored positions of {} and {}",
                call.out().tmp.str(), a.spec().str(), b.spec().str());
   return with_real("add", a.dtype(), [&]<class T>(T) -> Outputs {
     return {Tensor::update(a, [&](Values& v) { add_values<T>(b, v); })};
@@ -112,7 +112,7 @@ Outputs add_rows(const Call& call) {
   check_terms(a, b);
   const AxisRows &x = a.as<AxisRows>(), &y = b.as<AxisRows>();
   if (x.dims.row != y.dims.row || x.dims.col != y.dims.col)
-    fail_usage("add: {} and {} have other lines", a.spec().str(), b.spec().str());
+    fail_usage("add: {} and {} have different rows", a.spec().str(), b.spec().str());
   return with_real("add", a.dtype(), [&]<class T>(T) -> Outputs {
     return {convert(merge<T>(x, y, call.out()), call.out().tmp)};
   });
@@ -125,7 +125,7 @@ Outputs add_grad(const Call& call) {
   for (std::size_t i = 0; i < 2; ++i)
     if (call.wants(i)) {
       if (call.shapes[i] != dy.shape())
-        fail_usage("add.grad: {} of shape {} was broadcast from {}", dy.layout(),
+        fail_usage("add.grad: the {} gradient is {} but the operand was {}", dy.layout(),
                    to_string(dy.shape()), to_string(call.shapes[i]));
       grads[i] = dy;
     }

@@ -20,10 +20,10 @@ Outputs matmul_grad(const Call& call) {
   check_factor(dc);
   const Shape left = a.shape(), right = b.shape();
   if (left.size() != 2 || right.size() != 2)
-    fail_unsupported("matmul.grad: a sparse gradient of stacks of matrices");
+    fail_unsupported("matmul.grad: batches of matrices do not support a sparse gradient");
   const Index m = left[0], k = left[1], n = right[1];
   if (dc.shape() != Shape{m, n} || right[0] != k)
-    fail_usage("matmul.grad: a gradient of {} does not fit a {} and b {}", to_string(dc.shape()),
+    fail_usage("matmul.grad: the gradient {} does not fit a {} and b {}", to_string(dc.shape()),
                to_string(left), to_string(right));
   check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
   const Tensor rows = convert(dc, Spec(Csr::name));
@@ -74,7 +74,7 @@ Outputs relu_grad(const Call& call) {
   if (!call.wants(0)) return {std::nullopt};
   const Csr& kept = y.as<Csr>();
   if (dy.shape() != y.shape())
-    fail_usage("relu.grad: the gradient is {} but the output was {}", to_string(dy.shape()),
+    fail_usage("relu.grad: the gradient is {} but the output is {}", to_string(dy.shape()),
                to_string(y.shape()));
   check_dtypes("relu.grad", "the gradient", dy.dtype(), "the output", y.dtype());
   const Csr* sparse = dy.is<Csr>() ? &dy.as<Csr>() : nullptr;

@@ -43,7 +43,7 @@ Tensor arg(const char* op, bool is_largest, const Call& call) {
   const bool takes_last = call.attributes.integer("last", 0) != 0;
   const Rows lines(x, axis);
   const Index n = lines.length;
-  if (n == 0) fail_usage("{}: axis {} of {} has no element", op, axis, to_string(x.extents));
+  if (n == 0) fail_usage("{}: axis {} of x {} is empty", op, axis, to_string(x.extents));
   Shape shape = x.extents;
   shape[axis] = 1;
   if (!call.attributes.integer("keep", 0)) shape.erase(shape.begin() + axis);
@@ -85,7 +85,8 @@ struct Top {
     call.attributes.check(op, {"axis", "k", "largest"});
     const Index n = lines.length;
     if (k < 0 || k > n)
-      fail_usage("{}: axis {} of {} has no {} elements", op, axis, to_string(x.extents), k);
+      fail_usage("{}: axis {} of x {} does not have k={} elements", op, axis, to_string(x.extents),
+                 k);
     const bool is_largest = call.attributes.integer("largest", 1) != 0;
     at.resize(lines.rows * k);
     with_ordered(op, x.dtype(), [&]<class T>(T) {

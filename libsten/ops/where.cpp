@@ -12,7 +12,7 @@ namespace {
 
 const std::uint8_t* condition_of(const Dense& condition) {
   if (condition.dtype() != DType::BOOL)
-    fail_usage("where: the condition is {}, not BOOL", name_of(condition.dtype()));
+    fail_usage("where: the condition must be BOOL, got {}", name_of(condition.dtype()));
   return condition.values.as<std::uint8_t>().data();
 }
 Shape shape_of(const Dense& condition, const Shape& x, const Shape& y) {

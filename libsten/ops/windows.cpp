@@ -12,8 +12,7 @@ Attributes::List window_integers(std::string_view op, const Attributes& a, const
   const Attributes::List all = a.list(name, Attributes::List(count, fallback));
   if (all.size() != count ||
       std::ranges::any_of(all, [=](Index i) { return i < least || i > longest_window; }))
-    fail_usage("{}: {} is {}, and has to be {} numbers from {} on", op, name, to_string(all), count,
-               least);
+    fail_usage("{}: {} is {}: expected {} integers >= {}", op, name, to_string(all), count, least);
   return all;
 }
 

@@ -9,11 +9,12 @@ namespace sten {
 namespace {
 
 void check(const AdamWOptions& o) {
-  if (!(o.rate >= 0)) fail_usage("adamw: a rate of {}", o.rate);
+  if (!(o.rate >= 0)) fail_usage("adamw: rate must be >= 0, got {}", o.rate);
   for (const double beta : {o.beta1, o.beta2})
     if (!(beta >= 0 && beta < 1)) fail_usage("adamw: beta must be in [0, 1), got {}", beta);
-  if (!(o.eps > 0)) fail_usage("adamw: eps has to be above 0, not {}", o.eps);
-  if (!(o.weight_decay >= 0)) fail_usage("adamw: a weight decay of {}", o.weight_decay);
+  if (!(o.eps > 0)) fail_usage("adamw: eps must be > 0, got {}", o.eps);
+  if (!(o.weight_decay >= 0))
+    fail_usage("adamw: weight_decay must be >= 0, got {}", o.weight_decay);
 }
 
 std::int64_t steps_of(const Parameter& p) {

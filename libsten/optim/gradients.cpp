@@ -77,9 +77,9 @@ Index grains(Index n) { return ceil_div(n, kernels::squares_grain); }
 void check_summands(const Tensor& sum, const Tensor& g) {
   if (sum.layout_name() != g.layout_name() || !g.values() ||
       sum.values()->size() != g.values()->size() || sum.dtype() != g.dtype())
-    fail_usage("gradients to be added up are {} and {}", sum.spec().str(), g.spec().str());
+    fail_usage("gradients to be summed differ: {} and {}", sum.spec().str(), g.spec().str());
   if (sum.device() != g.device())
-    fail_usage("gradients to be added up are on {} and on {}", name_of(sum.device()),
+    fail_usage("gradients to be summed are on {} and on {}", name_of(sum.device()),
                name_of(g.device()));
 }
 
@@ -135,7 +135,7 @@ DeviceNorm norm_on_device(std::span<const GradientOf> gradients, double clip, do
   Index sums = 0;
   for (const GradientOf& g : gradients) {
     if (g.gradient->dtype() != DType::F32)
-      fail_usage("gradients on a device are F32, not {}", name_of(g.gradient->dtype()));
+      fail_usage("gradients on a device must be F32, got {}", name_of(g.gradient->dtype()));
     Counted c(*g.gradient, *g.weight);
     const Index n = c.values.size();
     if (n == 0) continue;

@@ -91,8 +91,7 @@ void select_dense(Parameter& p, const Sparsifier& by, const Spec& layout, const 
 
 void select_positions(Parameter& p, const Sparsifier& by, const Spec& layout, const Dense* scores) {
   if (!p.value.values())
-    fail_usage("{} is in the layout {}, which has no field `values`", quote(p.name),
-               p.value.layout());
+    fail_usage("{}: the layout {} has no field `values`", quote(p.name), p.value.layout());
   const Mask had = p.value.stored();
   Parameter next = p;  // so that p is unchanged after an exception
   optim_detail::make_dense(next);

@@ -6,10 +6,10 @@ namespace sten {
 namespace {
 
 void check(const SgdOptions& o) {
-  if (!(o.rate >= 0)) fail_usage("sgd: a rate of {}", o.rate);
-  if (!(o.momentum >= 0)) fail_usage("sgd: a momentum of {}", o.momentum);
-  if (!(o.weight_decay >= 0)) fail_usage("sgd: a weight decay of {}", o.weight_decay);
-  if (o.nesterov && o.momentum == 0) fail_usage("sgd: Nesterov's needs a momentum");
+  if (!(o.rate >= 0)) fail_usage("sgd: rate must be >= 0, got {}", o.rate);
+  if (!(o.momentum >= 0)) fail_usage("sgd: momentum must be >= 0, got {}", o.momentum);
+  if (!(o.weight_decay >= 0)) fail_usage("sgd: weight_decay must be >= 0, got {}", o.weight_decay);
+  if (o.nesterov && o.momentum == 0) fail_usage("sgd: nesterov needs a momentum > 0");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ std::shared_ptr<const Array<std::uint32_t>> slot_indices(const Tensor& x) {
   return x.of_positions().get<Array<std::uint32_t>>([&] {
     const Index n = x.values()->size();
     if (std::max(n, size_of(x.shape())) >= std::numeric_limits<std::uint32_t>::max())
-      fail_usage("a weight of {} values is too large for its slots to be found on a device", n);
+      fail_usage("a weight of {} values does not fit 32-bit slots on a device", n);
     Values numbers = Values::uninitialized(DType::U32, n, x.device());
     on_cuda([&](const auto& cuda, kernels::Stream stream) {
       cuda.steps.number(numbers.mutate<std::uint32_t>().data(), n, stream);

@@ -43,20 +43,20 @@ bool same_shape(const Tensor& a, const Tensor& b) {
 void check_fit(const Parameter& p, const Tensor& g, const StepRule& rule) {
   const Values* values = p.value.values();
   if (!values)
-    fail_usage("{}: {} is in the layout {}, which has no field `values`", rule.op, quote(p.name),
+    fail_usage("{}: the layout of {}, {}, has no field `values`", rule.op, quote(p.name),
                p.value.layout());
   if (values->dtype() != DType::F32 && values->dtype() != DType::F64)
-    fail_usage("{}: {} is {}; weights that are trained are F32, or F64", rule.op, quote(p.name),
+    fail_usage("{}: {} is {}, expected F32 or F64", rule.op, quote(p.name),
                name_of(values->dtype()));
   if (!same_shape(g, p.value))
-    fail_usage("{}: {} is {}, its gradient {}", rule.op, quote(p.name), to_string(p.value.shape()),
-               to_string(g.shape()));
+    fail_usage("{}: {} is {} but the gradient is {}", rule.op, quote(p.name),
+               to_string(p.value.shape()), to_string(g.shape()));
   if (g.device() != values->device())
-    fail_usage("{}: {} is on {}, its gradient on {}", rule.op, quote(p.name),
+    fail_usage("{}: {} is on {} but the gradient is on {}", rule.op, quote(p.name),
                name_of(values->device()), name_of(g.device()));
   if (g.dtype() != values->dtype())
-    fail_usage("{}: {} is {}, its gradient {}", rule.op, quote(p.name), name_of(values->dtype()),
-               name_of(g.dtype()));
+    fail_usage("{}: {} is {} but the gradient is {}", rule.op, quote(p.name),
+               name_of(values->dtype()), name_of(g.dtype()));
 }
 
 // The state of this name; zeros at the first step.
@@ -74,12 +74,12 @@ Tensor& state_of(Parameter& p, std::string_view name, const StepRule& rule) {
   }
   const Tensor& s = at->second;
   if (s.device() != p.value.device())
-    fail_usage("{}: {} is on {}, its state {} on {}", rule.op, quote(p.name),
+    fail_usage("{}: {} is on {} but the state {} is on {}", rule.op, quote(p.name),
                name_of(p.value.device()), quote(name), name_of(s.device()));
   if (!s.is<Dense>() || s.dtype() != dtype || s.shape() != shape)
-    fail_usage("{}: the state {} of {} is {} {} {}, and has to be dense {} {}", rule.op,
-               quote(name), quote(p.name), s.layout(), name_of(s.dtype()), to_string(s.shape()),
-               name_of(dtype), to_string(shape));
+    fail_usage("{}: the state {} of {} is {} {} {}, expected dense {} {}", rule.op, quote(name),
+               quote(p.name), s.layout(), name_of(s.dtype()), to_string(s.shape()), name_of(dtype),
+               to_string(shape));
   return at->second;
 }
 
@@ -237,8 +237,8 @@ void step_resparsify(Parameter& p, const Tensor& gradient, const Update& update,
                      const StepRule& rule) {
   const Sparsifier& by = *update.sparsifier();
   if (!has_dense_values(gradient))
-    fail_usage("{}: to select the positions of {} anew takes a dense gradient, not {}", rule.op,
-               quote(p.name), gradient.spec().str());
+    fail_usage("{}: resparsifying {} needs a dense gradient, got {}", rule.op, quote(p.name),
+               gradient.spec().str());
   const Spec layout = p.value.spec();
   const Mask had = p.value.stored();
   const Dense g = gradient.to_dense();

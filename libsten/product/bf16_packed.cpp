@@ -151,7 +151,7 @@ Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
 
 Bf16Packed pack_bf16(const Tensor& a) {
   if (a.shape().size() != 2 || (a.dtype() != DType::F32 && a.dtype() != DType::BF16))
-    fail_usage("product: the weight is {} {}, not a matrix of F32 or BF16", name_of(a.dtype()),
+    fail_usage("product: the weight must be a matrix of F32 or BF16, got {} {}", name_of(a.dtype()),
                to_string(a.shape()));
   const Dense dense = a.to_dense();
   if (a.is<Dense>()) return pack_bf16_dense(dense);

@@ -12,7 +12,7 @@ template <class X, class Y>
 void Bf16Factor::multiply(const X& x, const Y& y,
                           const typename EpilogueFor<Y>::Type& epilogue) const {
   if (x.features != packed_->cols || y.features != packed_->rows || x.tokens != y.tokens)
-    fail_usage("product: {} times {} features of {} tokens is not {} features of {} tokens",
+    fail_usage("product: {} times {} features of {} tokens does not give {} features of {} tokens",
                to_string({packed_->rows, packed_->cols}), x.features, x.tokens, y.features,
                y.tokens);
   bf16_tiles_product(*packed_, x, y, epilogue);

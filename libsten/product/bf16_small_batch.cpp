@@ -144,7 +144,8 @@ void Bf16SmallBatchFactor::multiply_blocks(const Interleaved& x, Write&& write) 
 void Bf16SmallBatchFactor::check(const Interleaved& x, Index features, Index tokens) const {
   if (x.features != cols_ || features != rows_ || x.tokens != tokens)
     fail_usage(
-        "bfloat16 product: {} times {} features of {} tokens is not {} features of {} tokens",
+        "bfloat16 product: {} times {} features of {} tokens does not give {} features of {} "
+        "tokens",
         to_string({rows_, cols_}), x.features, x.tokens, features, tokens);
   if (x.tokens > bf16_max_small_batch)
     fail_usage("bfloat16 product: expected at most {} tokens, got {}", bf16_max_small_batch,

@@ -22,10 +22,11 @@ using kernels::bf16_far_window, kernels::bf16_narrow_window, kernels::bf16_colum
 void check_bf16_weight(const Tensor& a) {
   const DType dtype = a.dtype();
   if (a.shape().size() != 2 || a.spec().has("dims"))
-    fail_unsupported("bfloat16 product: the weight is {} {}, not a matrix", a.layout(),
+    fail_unsupported("bfloat16 product: the weight must be a matrix, got {} {}", a.layout(),
                      to_string(a.shape()));
   if (dtype != DType::F32 && dtype != DType::BF16 && dtype != DType::F16)
-    fail_unsupported("bfloat16 product: the weight is {}, not F32, BF16 or F16", name_of(dtype));
+    fail_unsupported("bfloat16 product: the weight must be F32, BF16 or F16, got {}",
+                     name_of(dtype));
 }
 
 // Values of these dtypes, rounded to bfloat16.

@@ -120,7 +120,8 @@ CsrEntries CsrTokens::with(const Tensor& x) const {
 
 std::shared_ptr<const CsrTokens> tokens_of(const Tensor& x) {
   if (x.dtype() != DType::F32 || !x.is<Csr>() || x.as<Csr>().dims.given())
-    fail_unsupported("product: no product of {} {} with dense", name_of(x.dtype()), x.spec().str());
+    fail_unsupported("product: no product found for {} {} with dense", name_of(x.dtype()),
+                     x.spec().str());
   return x.of_positions().get<CsrTokens>([&] {
     const Csr& m = x.as<Csr>();
     CsrTokens out{0, m.extents.back(), m.ptr, m.index};

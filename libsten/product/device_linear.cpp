@@ -57,13 +57,13 @@ template <bool by_column>
 std::shared_ptr<const DeviceSparseLists<by_column>> lists_of(const Tensor& w) {
   const bool is_csr = w.is<Csr>();
   if (!is_csr && !w.is<Nmg>())
-    fail_unsupported("no product of tokens with {} on a device", w.layout());
+    fail_unsupported("linear: no product found for {} on a device", w.layout());
   if (w.dtype() != DType::F32)
-    fail_unsupported("products on a device are of F32, not of {}", name_of(w.dtype()));
+    fail_unsupported("linear on a device supports F32, got {}", name_of(w.dtype()));
   if (w.shape().size() != 2 || (is_csr ? w.as<Csr>().dims : w.as<Nmg>().dims).given())
-    fail_unsupported("products of tokens on a device are with whole matrices");
+    fail_unsupported("linear on a device supports matrices without dims= only");
   if (w.values()->size() > std::numeric_limits<std::int32_t>::max())
-    fail_unsupported("products of tokens on a device are with fewer than 2^31 values");
+    fail_unsupported("linear on a device supports weights of fewer than 2^31 values");
   return w.of_positions().get<DeviceSparseLists<by_column>>(
       [&] { return make_lists<by_column>(w); });
 }

@@ -28,7 +28,8 @@ void dense_product(const Dense& a, const ProductOperands& o, const ProductFuncti
 
 void nmg_product(const Nmg& a, const ProductOperands& o, const ProductFunctions& functions,
                  Stream stream) {
-  if (a.dims.given()) fail_unsupported("products of n:m:g on a device are of whole matrices");
+  if (a.dims.given())
+    fail_unsupported("n:m:g products on a device support matrices without dims= only");
   const DeviceNmgPatterns patterns(a.n, a.m, a.values.device());
   functions.nmg(patterns.format(a.g), floats_of(a.values), a.index.bytes().data(), o, stream);
 }
@@ -37,13 +38,14 @@ void nmg_product(const Nmg& a, const ProductOperands& o, const ProductFunctions&
 void csr_product(const Tensor& tensor, const ProductOperands& o, const ProductFunctions& functions,
                  Stream stream) {
   const Csr& a = tensor.as<Csr>();
-  if (a.dims.given()) fail_unsupported("products of csr on a device are of whole matrices");
+  if (a.dims.given())
+    fail_unsupported("csr products on a device support matrices without dims= only");
   const auto& cached = *tensor.derived().get<std::shared_ptr<PreparedProduct>>([&] {
     return std::shared_ptr<PreparedProduct>(functions.csr(o.rows, o.cols, a.values.size(),
                                                           a.ptr.data(), a.index.data(),
                                                           floats_of(a.values), stream));
   });
-  if (!cached) fail_unsupported("the device's library does not take this matrix");
+  if (!cached) fail_unsupported("cuSPARSE does not support this matrix");
   cached->run(o, stream);
 }
 
@@ -52,8 +54,8 @@ void csr_product(const Tensor& tensor, const ProductOperands& o, const ProductFu
 void device_product(const Tensor& a, Index n, const float* b, float* c) {
   const Shape shape = a.shape();
   if (a.dtype() != DType::F32)
-    fail_unsupported("products on a device are of F32, not of {}", name_of(a.dtype()));
-  if (shape.size() != 2) fail_unsupported("products on a device are of matrices, not of batches");
+    fail_unsupported("products on a device support F32, got {}", name_of(a.dtype()));
+  if (shape.size() != 2) fail_unsupported("products on a device support matrices, not batches");
   const ProductOperands o{shape[0], shape[1], n, b, n, c, n};
   const bool has_lists =
       (a.is<Nmg>() && a.as<Nmg>().axis == 1) || (a.is<Csr>() && !cuda().products.csr_library());
@@ -73,7 +75,7 @@ void device_product(const Tensor& a, Index n, const float* b, float* c) {
     else if (a.is<Csr>())
       csr_product(a, o, cuda.products, stream);
     else
-      fail_unsupported("no product of {} on a device", a.layout());
+      fail_unsupported("no product found for {} on a device", a.layout());
   });
 }
 

@@ -82,7 +82,7 @@ Values nm_sampled(const Tensor& a, const Activations& dy, const Activations& x) 
   const auto packed = a.of_positions().get<NmPositionsPacked>([&] {
     const Index count = a.values()->size();
     if (count >= std::numeric_limits<std::uint32_t>::max())
-      fail_usage("product: {} values are too many", count);
+      fail_usage("product: {} values do not fit 32-bit indices", count);
     return a.is<Nmg>() ? NmPositionsPacked(a.as<Nmg>()) : NmPositionsPacked(a.as<Nm>());
   });
   const Index count = std::ssize(packed->slots);

@@ -16,7 +16,7 @@ namespace sten {
 inline Tensor numbered(const Tensor& a) {
   const Index count = a.values()->size();
   if (count >= std::numeric_limits<std::uint32_t>::max())
-    fail_usage("product: {} values are too many", count);
+    fail_usage("product: {} values do not fit 32-bit indices", count);
   Values numbers = Values::uninitialized(DType::U32, count);
   const auto to = numbers.mutate<std::uint32_t>();
   for (Index i = 0; i < count; ++i) to[i] = static_cast<std::uint32_t>(i + 1);

@@ -160,7 +160,7 @@ PackedStrips pack_csr(const CsrEntries& a) {
 PackedStrips pack_bcsr(const Bcsr& a) {
   const Index h = a.h, w = a.w, rows = a.extents[0], cols = a.extents[1];
   if (cols > std::numeric_limits<std::int32_t>::max())
-    fail_usage("product: {} columns are too many", cols);
+    fail_usage("product: {} columns do not fit 32-bit indices", cols);
   PackedStrips out = begin(rows, cols, band_of(h));
   // Divides the rows of a block into parts of almost equal height.
   const Index parts = ceil_div(h, most_run_height);

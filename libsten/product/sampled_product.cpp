@@ -83,8 +83,9 @@ Tensor sampled_product(const Tensor& a, const Activations& dy, const Activations
   check_factor(a);
   const Shape shape = a.shape();
   if (dy.features != shape[0] || x.features != shape[1] || dy.tokens != x.tokens)
-    fail_usage("sampled product: {} features of {} tokens times {} of {} is not {}", dy.features,
-               dy.tokens, x.features, x.tokens, to_string(shape));
+    fail_usage(
+        "sampled product: {} features of {} tokens times {} features of {} tokens do not give {}",
+        dy.features, dy.tokens, x.features, x.tokens, to_string(shape));
   return a.with_values(has_nm_sampled(a) ? nm_sampled(a, dy, x) : sampled_runs(a, dy, x));
 }
 

@@ -51,7 +51,7 @@ Transposed<Packed> pack_transposed(const Tensor& a, Packed (*pack)(const CsrEntr
 // factor: [rows, columns] of the matrix that is multiplied with x.
 void check_activations(const Shape& factor, const Activations& x, const ActivationsOut& y) {
   if (x.features != factor[1] || y.features != factor[0] || x.tokens != y.tokens)
-    fail_usage("product: {} times {} features of {} tokens is not {} features of {} tokens",
+    fail_usage("product: {} times {} features of {} tokens does not give {} features of {} tokens",
                to_string(factor), x.features, x.tokens, y.features, y.tokens);
 }
 
@@ -144,18 +144,18 @@ void check_factor(const Tensor& a) {
   a.of_positions().get<Checked>([&] {
     const Shape shape = a.shape();
     if (shape.size() != 2)
-      fail_unsupported("product: the sparse matrix is {} {}, not an F32 matrix", name_of(a.dtype()),
-                       to_string(shape));
+      fail_unsupported("product: the sparse matrix must be an F32 matrix, got {} {}",
+                       name_of(a.dtype()), to_string(shape));
     if (a.spec().has("dims"))
-      fail_unsupported("product: {} with dims has no product with dense", a.layout());
+      fail_unsupported("product: no product found for {} with dims= and dense", a.layout());
     if (!has_sparse_product(std::string(a.layout())) || !a.values())
-      fail_unsupported("product: no product of {} with dense; convert the matrix first",
+      fail_unsupported("product: no product found for {} with dense (convert the matrix first)",
                        a.layout());
     return Checked{};
   });
   if (a.dtype() != DType::F32)
-    fail_unsupported("product: the sparse matrix is {} {}, not an F32 matrix", name_of(a.dtype()),
-                     to_string(a.shape()));
+    fail_unsupported("product: the sparse matrix must be an F32 matrix, got {} {}",
+                     name_of(a.dtype()), to_string(a.shape()));
 }
 
 void pack_anew(const Tensor& a, Index tokens) {

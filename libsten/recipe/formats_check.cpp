@@ -14,10 +14,13 @@ Spec checked_sparsifier(const FormatRecipe& f, const Spec& given) {
   Spec spec = as_sparsifier(given);
   if (is_structure(spec)) spec = own_sparsifier(spec);
   const Sparsifier by = registry().sparsifier(spec);
-  if (by.needs_scores()) fail_usage("{} chooses by scores, and those are of weights", spec.name());
-  if (by.needs_own()) fail_usage("{} chooses nothing by itself", spec.name());
+  if (by.needs_scores()) fail_usage("{} needs scores, which formats do not have", spec.name());
+  if (by.needs_own())
+    fail_usage("{} selects nothing on its own (expected a sparsifier such as magnitude)",
+               spec.name());
   if (by.needs_pattern() && f.of == "intermediate")
-    fail_usage("{} takes the positions of another tensor, and a value has none", spec.name());
+    fail_usage("{} needs the positions of a weight, which an intermediate does not have",
+               spec.name());
   return spec;
 }
 
@@ -28,13 +31,13 @@ void check_holds(const Spec& layout, std::initializer_list<const Spec*> kept_by)
     return by->is("same-pattern") || holds(layout, as_sparsifier(*by));
   };
   if (std::ranges::any_of(kept_by, fits)) return;
-  fail_usage("{} cannot hold whatever {} keeps", layout.str(), (*kept_by.begin())->str());
+  fail_usage("layout {} cannot hold every pattern of {}", layout.str(), (*kept_by.begin())->str());
 }
 
 }  // namespace
 
 void check(const JsonReader& at, FormatRecipe& f) {
-  if (f.target.empty()) at["target"].fail("is empty");
+  if (f.target.empty()) at["target"].fail("expected a non-empty value");
   if (!at.has("layout")) f.layout = f.temporary;
   place(at, "inline").read([&] { f.inline_by = checked_sparsifier(f, f.inline_by); });
   place(at, "external").read([&] { f.external = checked_sparsifier(f, f.external); });
@@ -48,9 +51,9 @@ void check(const JsonReader& at, FormatRecipe& f) {
   });
   const Spec nothing("keep-all"), dense("dense");
   if (f.inline_by == nothing && f.external == nothing && f.temporary == dense && f.layout == dense)
-    at.fail("changes nothing: give it a sparsifier or a layout");
+    at.fail("format without a sparsifier or layout has no effect");
   if (f.end > 0 && f.end <= f.begin)
-    at["end"].fail(fmt::format("{} is not after the begin, {}", f.end, f.begin));
+    at["end"].fail(fmt::format("end {} must be after begin {}", f.end, f.begin));
 }
 
 }  // namespace sten::recipe_detail

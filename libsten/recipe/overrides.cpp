@@ -35,7 +35,7 @@ Steps steps_of(std::string_view path) {
 }
 
 Json value_of(std::string_view text) {
-  if (!is_utf8(text)) fail_usage("the value is not UTF-8");
+  if (!is_utf8(text)) fail_usage("value is not valid UTF-8");
   if (is_json(text) || text.starts_with('{') || text.starts_with('['))
     return parse_json(text, "the value");
   return std::string(text);
@@ -48,7 +48,7 @@ Json* child(Json& at, const std::string& step, const std::string& where, bool ad
     return &at[step];
   }
   if (at.is_null()) return nullptr;
-  if (!at.is_array()) fail_usage("{}: is neither an object nor a list", printable(where));
+  if (!at.is_array()) fail_usage("{}: expected an object or a list", printable(where));
   Index i = 0;
   if (!parse_integer(step, i) || i < 0)
     fail_usage("{}: expected the index of a list element, got {}", printable(where), quote(step));
@@ -56,7 +56,8 @@ Json* child(Json& at, const std::string& step, const std::string& where, bool ad
   if (i < size) return &at[static_cast<std::size_t>(i)];
   if (!add) return nullptr;
   if (i > size)
-    fail_usage("{}: the list has {} elements; the next one is {}", printable(where), size, size);
+    fail_usage("{}: index is out of range: the list has {} elements (append with index {})",
+               printable(where), size, size);
   at.push_back(nullptr);
   return &at.back();
 }
@@ -98,12 +99,12 @@ void apply_overrides(Json& document, const Overrides& overrides, JsonOrigins& or
   for (const std::string& o : overrides) {
     const std::size_t equals = o.find('=');
     if (equals == std::string::npos || equals == 0)
-      fail_usage("{} {}: is not key=value", override_origin, quote(o));
+      fail_usage("{} {}: expected key=value", override_origin, quote(o));
     const Steps steps = steps_of(std::string_view(o).substr(0, equals));
     try {
-      if (steps.size() > most_steps) fail_usage("the key has more than {} steps", most_steps);
+      if (steps.size() > most_steps) fail_usage("key has more than {} parts", most_steps);
       for (const std::string& s : steps)
-        if (s.empty()) fail_usage("the key has an empty step");
+        if (s.empty()) fail_usage("key has an empty part");
       Json value = value_of(std::string_view(o).substr(equals + 1));
       const bool removes = value.is_null();
       const std::string pointer = set(document, steps, std::move(value));

@@ -33,7 +33,7 @@ Recipe parse_recipe(std::string_view json, const std::string& file, const Overri
 Recipe read_recipe(const std::string& path, const Overrides& overrides) {
   const MappedFile file = open_data(path);
   if (file.bytes().size() > most_bytes)
-    fail("{}: not a recipe: it has {}", printable(path), human_bytes(file.bytes().size()));
+    fail("{}: {} are too much for a recipe", printable(path), human_bytes(file.bytes().size()));
   return parse_recipe(text_of(file.bytes()), path, overrides);
 }
 

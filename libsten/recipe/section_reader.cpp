@@ -41,12 +41,13 @@ void check_choice(const JsonReader& at, const std::string& v, const Words& choic
 void check_range(const JsonReader& at, double v, const Rule& r) {
   const bool low = r.above ? v > r.low : v >= r.low, high = r.below ? v < r.high : v <= r.high;
   if (low && high) return;
-  if (r.low == r.high) at.fail(fmt::format("{} is not {}", v, r.low));
+  if (r.low == r.high) at.fail(fmt::format("expected {1}, got {0}", v, r.low));
   if (r.high < most)
-    at.fail(fmt::format("{} is not within {}{}, {}{}", v, r.above ? '(' : '[', r.low, r.high,
-                        r.below ? ')' : ']'));
-  if (!low) at.fail(fmt::format("{} is not {} {}", v, r.above ? "above" : "at least", r.low));
-  at.fail(fmt::format("{} is above {:.0f}", v, r.high));
+    at.fail(fmt::format("expected a value in {1}{2}, {3}{4}, got {0}", v, r.above ? '(' : '[',
+                        r.low, r.high, r.below ? ')' : ']'));
+  if (!low)
+    at.fail(fmt::format("expected a value {1} {2}, got {0}", v, r.above ? ">" : ">=", r.low));
+  at.fail(fmt::format("expected a value <= {1:.0f}, got {0}", v, r.high));
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ void SectionReader::check_keys() const {
     const auto other =
         std::ranges::find(keys_, "/" + key, [](const RecipeKey& k) { return k.pointer; });
     if (other == keys_.end()) value.fail("is unknown" + suggested_key(key, ours));
-    value.fail(fmt::format("is for the kind {}, and this is {}, which has {}", joined(other->kinds),
+    value.fail(fmt::format("key belongs to {}, not to {} (expected {})", joined(other->kinds),
                            kind_, joined(ours)));
   }
 }
@@ -85,7 +86,7 @@ void SectionReader::mask(MaskRecipe& m) {
   const JsonReader at = at_["mask"];
   if (at.json().is_object()) return inner(at).read(m);
   if (!at.json().is_string() || at.text() != "fixed")
-    at.fail(R"(is neither "fixed" nor {"refresh": steps between new masks})");
+    at.fail(R"(expected "fixed" or {"refresh": steps between new masks})");
   m = {};
 }
 
@@ -94,9 +95,9 @@ void SectionReader::get(const JsonReader& at, std::string& v, const Rule& rule) 
   // Numbers on a command line need no quotes.
   v = !from_file && at.json().is_number() ? dump_json(at.json()) : at.text();
   if (!rule.choices.empty()) check_choice(at, v, rule.choices);
-  if (v.empty() && (rule.required || rule.path)) at.fail("is empty");
+  if (v.empty() && (rule.required || rule.path)) at.fail("expected a non-empty value");
   if (!rule.path) return;
-  if (v.find('\0') != std::string::npos) at.fail("a path cannot contain a null character");
+  if (v.find('\0') != std::string::npos) at.fail("path contains a null character");
   const std::filesystem::path given(v);
   v = (from_file ? directory_ / given : std::filesystem::absolute(given)).lexically_normal();
 }
@@ -124,7 +125,7 @@ void SectionReader::get(const JsonReader& at, Spec& v, const Rule&) const {
 
 void SectionReader::get(const JsonReader& at, std::pair<Index, double>& v, const Rule& rule) const {
   const auto both = at.elements();
-  if (both.size() != 2) at.fail("is not [step, factor]");
+  if (both.size() != 2) at.fail("expected [step, factor]");
   get(both[0], v.first, rule);
   get(both[1], v.second, rule);
 }
@@ -133,7 +134,7 @@ void SectionReader::get(const JsonReader& at, std::map<std::string, std::string>
                         const Rule& rule) const {
   v.clear();
   for (const auto& [key, value] : at.members()) get(value, v[key], rule);
-  if (v.empty()) at.fail("is empty");
+  if (v.empty()) at.fail("expected a non-empty value");
 }
 
 }  // namespace sten::recipe_detail

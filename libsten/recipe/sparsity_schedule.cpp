@@ -13,7 +13,7 @@ constexpr Index most_stages = 10000;
 constexpr double rounding = 1e-9;
 
 void check_ends(double from, double to) {
-  if (to < from) fail_usage("it ends at {}, below its start {}", to, from);
+  if (to < from) fail_usage("final sparsity {} is below the first sparsity {}", to, from);
 }
 
 double at_time(std::string_view kind, double a, double b, double t) {
@@ -46,9 +46,9 @@ std::vector<Spec> sparsifiers_of(const SparsityRecipe& s, Index layers) {
 
 std::vector<double> iterative_sparsities(double from, double to, double step) {
   check_ends(from, to);
-  if (!(step > 0 && step <= 1)) fail_usage("step: {} is not within (0, 1]", step);
+  if (!(step > 0 && step <= 1)) fail_usage("step: expected a value in (0, 1], got {}", step);
   if ((to - from) / step > static_cast<double>(most_stages))
-    fail_usage("step: {} makes more than {} stages", step, most_stages);
+    fail_usage("step: {} gives more than {} stages", step, most_stages);
   std::vector<double> at;
   for (Index i = 0;; ++i) {
     const double s = from + static_cast<double>(i) * step;
@@ -63,9 +63,9 @@ std::vector<double> gradual_sparsities(std::string_view kind, double from, doubl
                                        Index stages) {
   check_ends(from, to);
   if (stages < 1 || stages > most_stages)
-    fail_usage("stages: {} is not within [1, {}]", stages, most_stages);
+    fail_usage("stages: expected an integer in [1, {1}], got {0}", stages, most_stages);
   if (kind == "exponential" && to == 1)
-    fail_usage("to: an exponential schedule never comes to 1; it keeps a share of what is left");
+    fail_usage("to: an exponential schedule does not reach 1 (use a value < 1)");
   std::vector<double> at;
   for (Index t = 1; t < stages; ++t)
     at.push_back(at_time(kind, from, to, static_cast<double>(t) / static_cast<double>(stages)));
@@ -76,7 +76,7 @@ std::vector<double> gradual_sparsities(std::string_view kind, double from, doubl
 std::string sparsity_key(const Spec& sparsifier) {
   for (const char* key : {"sparsity", "fraction"})
     if (sparsifier.has(key)) return key;
-  fail_usage("{} has no sparsity that could rise in stages", quote(sparsifier.str()));
+  fail_usage("{} has no sparsity that can rise in stages", quote(sparsifier.str()));
 }
 
 std::vector<SparsityStage> sparsity_stages(const SparsityRecipe& entry, Index k, Index n,
@@ -85,10 +85,10 @@ std::vector<SparsityStage> sparsity_stages(const SparsityRecipe& entry, Index k,
   const Index begin = entry.schedule.begin;
   const Index end = entry.schedule.end == 0 || one ? steps : entry.schedule.end;
   if (begin < 0 || begin >= end || end > steps)
-    fail_usage("steps {} to {} are not within the {} of the run", begin, end, steps);
+    fail_usage("steps {} to {} are not within the {} steps of the run", begin, end, steps);
   const std::vector<Spec> all = sparsifiers_of(entry, n);
   const Index count = std::ssize(all), length = end - begin;
-  if (count > length) fail_usage("{} stages do not fit in {} steps", count, length);
+  if (count > length) fail_usage("{} stages do not fit into {} steps", count, length);
   std::vector<SparsityStage> stages;
   for (Index i = 0; i < count; ++i)
     if (entry.schedule.kind != "layer-wise" || i == k)

@@ -12,10 +12,10 @@ class Conflicts {
  public:
   explicit Conflicts(Index steps) : steps_(steps) {}
   void check_begin(const std::string& place, Index begin) {
-    if (begin >= steps_) add("{}: {} is after the last of {} steps", place, begin, steps_);
+    if (begin >= steps_) add("{}: step {} is after the last of {} steps", place, begin, steps_);
   }
   void check_end(const std::string& place, Index end) {
-    if (end > steps_) add("{}: {} is after the last of {} steps", place, end, steps_);
+    if (end > steps_) add("{}: step {} is after the last of {} steps", place, end, steps_);
   }
   template <class... Args>
   void add(fmt::format_string<Args...> text, Args&&... args) {
@@ -23,7 +23,7 @@ class Conflicts {
   }
   std::size_t count() const { return all_.size(); }
   void fail_if_any() const {
-    if (!all_.empty()) fail_usage("{}; 'scale' multiplies all steps", fmt::join(all_, "; "));
+    if (!all_.empty()) fail_usage("{} (the key scale multiplies all steps)", fmt::join(all_, "; "));
   }
 
  private:
@@ -94,11 +94,11 @@ void scale_steps(Recipe& r) {
 }  // namespace
 
 Recipe in_steps(Recipe r, Index steps) {
-  if (steps < 1) fail_usage("/epochs: make {} steps", steps);
+  if (steps < 1) fail_usage("/epochs: expected 1 or more steps, got {}", steps);
   if (r.scale > 0) {
     const double scaled = std::round(static_cast<double>(steps) * r.scale);
     if (scaled < 1 || scaled > 0x1p53)
-      fail_usage("/scale: {} times {} steps makes {} steps", r.scale, steps, scaled);
+      fail_usage("/scale: {} times {} steps gives {} steps", r.scale, steps, scaled);
     steps = static_cast<Index>(scaled);
     scale_steps(r);
     r.scale = 0;
@@ -107,9 +107,10 @@ Recipe in_steps(Recipe r, Index steps) {
   r.epochs = 0;
   Conflicts conflicts(steps);
   if (r.rate.warmup > steps)
-    conflicts.add("/rate/warmup: {} is more than all {} steps", r.rate.warmup, steps);
+    conflicts.add("/rate/warmup: {} steps are more than the {} steps of the run", r.rate.warmup,
+                  steps);
   if (r.rate.rewind && r.sparsity.empty())
-    conflicts.add("/rate/rewind: no sparsity has stages at which it restarts");
+    conflicts.add("/rate/rewind: rewind needs sparsity with stages");
   for (std::size_t i = 0; i < r.sparsity.size(); ++i)
     fill_in(r.sparsity[i], steps, fmt::format("/sparsity/{}", i), conflicts);
   for (std::size_t i = 0; i < r.formats.size(); ++i)

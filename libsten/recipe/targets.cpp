@@ -22,8 +22,7 @@ std::vector<std::string> matches_of_one(const std::string& target,
     if (fits) found.push_back(w.name);
   }
   if (!found.empty()) return found;
-  if (any)
-    fail_usage("{} names weights of rank below 2 alone, and those stay dense", quote(target));
+  if (any) fail_usage("{} matches only weights of rank 0 or 1, which stay dense", quote(target));
   std::string near = suggestion(target, matrices);
   if (near.empty())
     for (const std::string& name : nearest(target, matrices, 3))
@@ -52,7 +51,7 @@ std::vector<std::vector<std::string>> match_targets(const std::vector<SparsityRe
       std::ranges::sort(found, natural_less);
       for (const std::string& name : found)
         if (const auto [at, is_new] = entry_of.emplace(name, e); !is_new)
-          fail_usage("{} is a weight of /sparsity/{}, too", quote(name), at->second);
+          fail_usage("weight {} also matches /sparsity/{}", quote(name), at->second);
       all.push_back(std::move(found));
     } catch (const Error& error) {
       throw Error(error.fault(), fmt::format("/sparsity/{}/target: {}", e, error.what()));

@@ -81,7 +81,7 @@ std::string to_json(const Recipe& r) {
   try {
     return recipe_detail::Writer::written(copy).dump(1) + "\n";
   } catch (const Json::type_error&) {
-    fail_usage("the recipe {} has a text that is not UTF-8", quote(r.name));
+    fail_usage("recipe {}: invalid UTF-8", quote(r.name));
   }
 }
 

@@ -128,7 +128,7 @@ void check_report_path(const std::string& path, bool has_chart) {
   for (const char* ending : {".json", ".csv", ".md", ".html"})
     if (path.ends_with(ending)) return;
   if (has_chart && path.ends_with(".svg")) return;
-  fail_usage("--report {}: the name has to end in .json, .csv, .md{}", quote(path),
+  fail_usage("--report {}: expected a name that ends in .json, .csv, .md{}", quote(path),
              has_chart ? ", .html or .svg" : " or .html");
 }
 

@@ -127,7 +127,7 @@ Mask BlockMagnitude::select_stored(const Entries& x, const Hints&) const {
 BlockMagnitude BlockMagnitude::make(const Spec& spec) {
   spec.check_keys({"sparsity", "h", "w", "dims"});
   BlockMagnitude s{fraction_of(spec, "sparsity"), spec.integer("h"), spec.integer("w"), {}};
-  if (s.h < 1 || s.w < 1) fail_usage("{}: a block has at least one row and column", spec.str());
+  if (s.h < 1 || s.w < 1) fail_usage("{}: expected h >= 1 and w >= 1", spec.str());
   if (spec.has("dims")) s.dims = Dims::parse(spec.word("dims", ""));
   return s;
 }

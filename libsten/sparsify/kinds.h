@@ -53,7 +53,8 @@ MatrixView rows_for(const S& s, const Shape& shape) {
   Dims dims;
   if constexpr (requires { s.axis; }) axis = s.axis;
   if constexpr (requires { s.dims; }) dims = s.dims;
-  if (s.block() < 1) fail_usage("{}: blocks of {} values", S::name, s.block());
+  if (s.block() < 1)
+    fail_usage("{}: expected a block of 1 or more values, got {}", S::name, s.block());
   return rows_of(shape, axis, dims);
 }
 template <class S, class T>

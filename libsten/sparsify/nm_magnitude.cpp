@@ -131,9 +131,9 @@ std::optional<Nm> NmMagnitude::fit(const Dense& x, Mask* kept) const {
 NmMagnitude NmMagnitude::make(const Spec& spec) {
   spec.check_keys({"n", "m", "axis", "dims"});
   NmMagnitude s{spec.integer("n"), spec.integer("m"), spec.integer("axis", 1), {}};
-  if (s.n < 1 || s.n > s.m) fail_usage("{}: n of m are kept, so 1 <= n <= m must hold", spec.str());
-  if (s.m > Index{1} << 16) fail_usage("{}: m is more than 65536", spec.str());
-  if (s.axis != 0 && s.axis != 1) fail_usage("{}: axis is neither 0 nor 1", spec.str());
+  if (s.n < 1 || s.n > s.m) fail_usage("{}: expected 1 <= n <= m", spec.str());
+  if (s.m > Index{1} << 16) fail_usage("{}: m must be at most 65536", spec.str());
+  if (s.axis != 0 && s.axis != 1) fail_usage("{}: axis must be 0 or 1", spec.str());
   if (spec.has("dims")) s.dims = Dims::parse(spec.word("dims", ""));
   return s;
 }

@@ -205,14 +205,14 @@ NmgFit NmgFit::make(const Spec& spec) {
   const bool small = patterns <= kernels::most_exact_patterns;
   const std::string_view method = spec.word("fit", small ? "exact" : "heuristic");
   if (method == "exact" && !small)
-    fail_usage("{}: fit=exact is for up to {} patterns, got {}", spec.str(),
+    fail_usage("{}: fit=exact supports up to {} patterns, got {}", spec.str(),
                kernels::most_exact_patterns, patterns);
   for (const FitMethod m :
        {FitMethod::exact, FitMethod::swaps, FitMethod::heuristic, FitMethod::greedy}) {
     f.method = m;
     if (method == f.fit_name()) return f;
   }
-  fail_usage("{}: fit={} is unknown{}", spec.str(), method,
+  fail_usage("{}: unknown fit={}{}", spec.str(), method,
              suggestion(method, {"exact", "swaps", "heuristic", "greedy"}));
 }
 

@@ -28,9 +28,9 @@ std::vector<double> magnitudes(const Dense& x) {
 
 Mask Regrow::select(const Dense& x, const Hints& h) const {
   if (!h.pattern || !h.scores || h.pattern->extents != x.extents || h.scores->extents != x.extents)
-    fail_usage("regrow: needs a pattern and scores of the shape {}", to_string(x.extents));
+    fail_usage("regrow: expected a pattern and scores of shape {}", to_string(x.extents));
   if (!(fraction >= 0 && fraction <= 1))
-    fail_usage("regrow: fraction {} is not within [0, 1]", fraction);
+    fail_usage("regrow: fraction must be in [0, 1], got {}", fraction);
   Mask mask = *h.pattern;
   std::vector<Index> kept, open;
   for (Index i = 0; i < x.size(); ++i)

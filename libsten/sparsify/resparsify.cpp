@@ -3,7 +3,7 @@
 namespace sten {
 
 const Sparsifier& Resparsify::own(const Hints& hints) {
-  if (!hints.own) fail_usage("resparsify needs the sparsifier that the tensor has");
+  if (!hints.own) fail_usage("resparsify: the tensor has no own sparsifier");
   return *hints.own;
 }
 

@@ -14,13 +14,13 @@ namespace {
 
 const Dense& scores_in(const char* name, const Shape& extents, DType dtype, const Hints& hints) {
   sparsify_detail::check_prunable(dtype);
-  if (!hints.scores) fail_usage("{} needs scores: one for each element", name);
+  if (!hints.scores) fail_usage("{} needs one score per element", name);
   const Dense& s = *hints.scores;
   if (s.extents != extents)
     fail_usage("scores of shape {} do not fit a tensor of shape {}", to_string(s.extents),
                to_string(extents));
   if (!is_prunable(s.dtype()))
-    fail("scores are {}; F64 F32 F16 BF16 F8_E4M3 F8_E5M2 can be ranked", name_of(s.dtype()));
+    fail("scores must be F64, F32, F16, BF16, F8_E4M3 or F8_E5M2, got {}", name_of(s.dtype()));
   return s;
 }
 

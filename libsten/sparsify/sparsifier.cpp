@@ -15,7 +15,8 @@ namespace sparsify_detail {
 
 void check_prunable(DType dtype) {
   if (!is_prunable(dtype))
-    fail("{} elements cannot be pruned; F64 F32 F16 BF16 F8_E4M3 F8_E5M2 can", name_of(dtype));
+    fail("{} elements cannot be pruned (expected F64, F32, F16, BF16, F8_E4M3 or F8_E5M2)",
+         name_of(dtype));
 }
 
 MatrixView rows_of(const Shape& shape, Index axis, Dims dims) {

@@ -216,7 +216,7 @@ struct Sparsifier::Model final : Concept {
     if constexpr (requires { S::add_scores(scores, x, gradient); })
       S::add_scores(scores, x, gradient);
     else
-      fail_usage("{} has no scores that add up", S::name);
+      fail_usage("{} has no additive scores", S::name);
   }
   std::optional<Share> share() const override {
     if constexpr (requires { sparsifier.share(); })
@@ -242,7 +242,7 @@ struct Sparsifier::Model final : Concept {
     if constexpr (requires { sparsifier.select_stored(x, h); })
       return sparsifier.select_stored(x, h);
     else if constexpr (Materializing<S>)
-      fail_usage("{} has to see the whole tensor", S::name);
+      fail_usage("{} needs the whole tensor", S::name);
     else if constexpr (Streaming<S>)
       return sparsify_detail::stream(sparsifier, {x.size()}, x.values,
                                      [&](Index k) { return x.at[k]; });
@@ -284,7 +284,7 @@ struct Sparsifier::Model final : Concept {
           sparsifier.select(std::span<const In>(in.data(), width), std::span(keep + at, width));
         }
     } else {
-      fail_usage("{} has to see the whole tensor", S::name);
+      fail_usage("{} needs the whole tensor", S::name);
     }
   }
 };

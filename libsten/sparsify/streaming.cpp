@@ -21,7 +21,7 @@ RandomFraction RandomFraction::make(const Spec& spec) {
 Threshold Threshold::make(const Spec& spec) {
   spec.check_keys({"at"});
   const double at = spec.number("at");
-  if (at < 0) fail_usage("{}: at is {}, but magnitudes are not negative", quote(spec.str()), at);
+  if (at < 0) fail_usage("{}: at must be >= 0, got {}", quote(spec.str()), at);
   return {at};
 }
 

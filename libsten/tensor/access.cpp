@@ -9,7 +9,7 @@ namespace sten {
 
 Tensor tensor_of(Shape shape, DType dtype, std::span<const std::byte> bytes) {
   const Index n = checked_size(shape), width = width_of(dtype);
-  if (width == 0) fail_usage("{} elements have no address of their own", name_of(dtype));
+  if (width == 0) fail_usage("{} elements are smaller than a byte", name_of(dtype));
   const Index size = static_cast<Index>(bytes.size());
   if (size % width != 0)
     fail_usage("expected {} elements of {} bytes, got {} bytes", name_of(dtype), width, size);
@@ -25,7 +25,7 @@ namespace {
 
 void check_dtype(const Tensor& x, DType asked) {
   if (x.dtype() != asked)
-    fail_usage("the tensor is {}, not {} (the operator cast converts it)", name_of(x.dtype()),
+    fail_usage("the tensor is {}, expected {} (convert with the operator cast)", name_of(x.dtype()),
                name_of(asked));
 }
 
@@ -68,7 +68,7 @@ const Dense& check_dense(const Tensor& x, DType asked) {
   const Dense& dense = x.as<Dense>();
   check_dtype(x, asked);
   if (x.device() != Device::cpu)
-    fail_usage("the tensor is on {}, not on the CPU", name_of(x.device()));
+    fail_usage("the tensor is on {}, expected cpu", name_of(x.device()));
   return dense;
 }
 

@@ -15,7 +15,7 @@ Dense Dense::zeros(DType dtype, Shape extents) {
 
 Dense Dense::of(Shape extents, std::initializer_list<float> values) {
   if (size_of(extents) != static_cast<Index>(values.size()))
-    fail_usage("shape {} does not hold {} values", to_string(extents), values.size());
+    fail_usage("shape {} does not fit {} values", to_string(extents), values.size());
   return {std::move(extents), Values(DType::F32, Array<float>(values).bytes())};
 }
 
@@ -69,7 +69,7 @@ void check_same_shape(const Dense& x, const Mask& keep) {
     fail_usage("a mask of shape {} does not fit a tensor of shape {}", to_string(keep.extents),
                to_string(x.extents));
   const Index n = size_of(x.extents);
-  if (x.size() != n) fail_usage("shape {} does not hold {} values", to_string(x.extents), x.size());
+  if (x.size() != n) fail_usage("shape {} does not fit {} values", to_string(x.extents), x.size());
   if (x.device() != keep.device())
     fail_usage("a mask on {} does not fit a tensor on {}", name_of(keep.device()),
                name_of(x.device()));

@@ -179,7 +179,7 @@ class Reader {
   template <class T>
   static void read(const Part& p, Array<T>& v) {
     if (p.dtype != dtype_for<T>())
-      fail("part {} is {}, not {}", quote(p.name), name_of(p.dtype), name_of(dtype_for<T>()));
+      fail("part {} is {}, expected {}", quote(p.name), name_of(p.dtype), name_of(dtype_for<T>()));
     v = Array<T>::borrow(std::make_shared<Array<std::byte>>(p.bytes),
                          reinterpret_cast<const T*>(p.bytes.data()), p.bytes.size() / sizeof(T));
   }

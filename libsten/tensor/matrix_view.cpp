@@ -12,7 +12,7 @@ Dims Dims::parse(std::string_view text) {
   Dims d;
   if (dot == std::string_view::npos || !parse_integer(text.substr(0, dot), d.row) ||
       !parse_integer(text.substr(dot + 1), d.col) || d.row < 0 || d.col < 0 || d.row == d.col)
-    fail_usage("dims={}: two different dimensions are expected, such as dims=1.2", printable(text));
+    fail_usage("dims={}: expected two different axes, such as dims=1.2", printable(text));
   return d;
 }
 
@@ -24,11 +24,13 @@ Dims dims_of(const Spec& spec) {
 
 MatrixView MatrixView::of(const Shape& shape, Dims dims, bool transposed) {
   const auto rank = static_cast<Index>(shape.size());
-  if (rank < 2) fail("a tensor of rank {} ({}) has no rows and columns", rank, to_string(shape));
+  if (rank < 2)
+    fail("a tensor of rank {} ({}) has no rows and columns (expected rank >= 2)", rank,
+         to_string(shape));
   MatrixView v;
   if (dims.given()) {
     if (dims.row >= rank || dims.col >= rank)
-      fail("dims={} is beyond the dimensions of shape {}", dims.str(), to_string(shape));
+      fail("dims={} is beyond the axes of shape {}", dims.str(), to_string(shape));
     Shape strides(shape.size(), 1);
     for (Index d = rank - 2; d >= 0; --d) strides[d] = strides[d + 1] * shape[d + 1];
     for (Index d = 0; d < rank; ++d) {

@@ -27,14 +27,14 @@ Mask Tensor::stored() const {
 }
 
 Tensor Tensor::with_values(Values v) const {
-  if (!values()) fail_usage("{} has no field `values` to be replaced", layout());
+  if (!values()) fail_usage("layout {} has no field `values` to replace", layout());
   Tensor t(self_->with_values(std::move(v)));
   t.derived().get<std::shared_ptr<Derived>>([&] { return shared_positions(); });
   return t;
 }
 
 Values Tensor::take_values() {
-  if (!values()) fail_usage("{} has no field `values` to be updated", layout());
+  if (!values()) fail_usage("layout {} has no field `values` to update", layout());
   return self_.use_count() == 1 ? self_->take_values() : *values();
 }
 

@@ -78,8 +78,9 @@ class Tensor {
   template <Layout L>
   const L& as() const {
     if (!is<L>()) {
-      if (layout() != L::name) fail_usage("the tensor is {}, not {}", layout(), L::name);
-      fail_usage("the tensor's layout {} is another type of that name", layout());
+      if (layout() != L::name)
+        fail_usage("the tensor has layout {}, expected {}", layout(), L::name);
+      fail_usage("the tensor's layout {} is another type of the same name", layout());
     }
     return static_cast<const Model<L>&>(*self_).value;
   }

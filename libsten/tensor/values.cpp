@@ -9,9 +9,9 @@ namespace {
 
 std::size_t byte_count(DType dtype, Index n) {
   const int width = width_of(dtype);
-  if (width == 0) fail("{} elements have no address of their own", name_of(dtype));
+  if (width == 0) fail("{} elements are smaller than a byte", name_of(dtype));
   if (n > std::numeric_limits<Index>::max() / width)
-    fail("{} elements of {} are more than memory can hold", n, name_of(dtype));
+    fail("{} elements of {} do not fit in memory", n, name_of(dtype));
   return static_cast<std::size_t>(n) * width;
 }
 
@@ -29,7 +29,7 @@ Values::Values(DType dtype, Array<std::byte> bytes) : dtype_(dtype), bytes_(std:
 }
 
 void Values::fail_width(std::size_t expected) const {
-  fail_usage("expected elements of width {}, got {} (width {})", expected, name_of(dtype_),
+  fail_usage("expected elements of {} bytes, got {} ({} bytes)", expected, name_of(dtype_),
              width());
 }
 

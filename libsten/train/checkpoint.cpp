@@ -72,8 +72,8 @@ Measured measured_of(const JsonReader& in) {
   m.accuracy = in["accuracy"].number();
   m.count = static_cast<Index>(in["count"].natural());
   if (in.has("f1")) m.f1 = in["f1"].number();
-  if (!(m.accuracy >= 0 && m.accuracy <= 1)) in["accuracy"].fail("is not within [0, 1]");
-  if (m.f1 && !(*m.f1 >= 0 && *m.f1 <= 1)) in["f1"].fail("is not within [0, 1]");
+  if (!(m.accuracy >= 0 && m.accuracy <= 1)) in["accuracy"].fail("expected a value in [0, 1]");
+  if (m.f1 && !(*m.f1 >= 0 && *m.f1 <= 1)) in["f1"].fail("expected a value in [0, 1]");
   return m;
 }
 
@@ -175,7 +175,8 @@ void read_state_json(const fs::path& at, TrainCheckpoint& c) {
   if (!in.has("best")) return;
   c.manifest.best_step = natural(in["best"]["step"]);
   c.manifest.best_loss = in["best"]["loss"].real();
-  if (*c.manifest.best_step > c.state.step) in["best"]["step"].fail("is yet to come");
+  if (*c.manifest.best_step > c.state.step)
+    in["best"]["step"].fail("expected a step that the run has reached");
 }
 
 }  // namespace
@@ -197,8 +198,7 @@ TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
     c.state.parameters.emplace_back(w.name, std::move(value));
   }
   for (const CheckpointTensor& m : masks.tensors())
-    if (!numbers.contains(m.name))
-      fail("{}: {} is of no weight of the model", masks.name(), quote(m.name));
+    if (!numbers.contains(m.name)) fail("{}: unknown weight in {}", masks.name(), quote(m.name));
   for (const CheckpointTensor& t : rest.tensors()) {
     const bool is_score = t.name.starts_with(score_prefix);
     const std::size_t dot =
@@ -206,7 +206,7 @@ TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
     if ((!is_score && !t.name.starts_with(optimizer_prefix)) || dot == std::string::npos)
       fail("{}: unknown tensor {} in a training state", rest.name(), quote(t.name));
     const auto p = numbers.find(t.name.substr(dot + 1));
-    if (p == numbers.end()) fail("{}: {} is of no weight of the model", rest.name(), quote(t.name));
+    if (p == numbers.end()) fail("{}: unknown weight in {}", rest.name(), quote(t.name));
     if (is_score) {
       c.state.scores.emplace(p->first, rest.load(t));
       continue;
@@ -218,7 +218,7 @@ TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
     c.manifest.best_weights = load_weights(g, Checkpoint::open(at / best_file));
   } else if (c.manifest.best_step) {
     if (*c.manifest.best_step != c.state.step)
-      fail("{}: lacks {}", printable(directory), best_file);
+      fail("{}: missing {}", printable(directory), best_file);
     for (const Parameter& p : c.state.parameters) c.manifest.best_weights.emplace(p.name, p.value);
   }
   return c;

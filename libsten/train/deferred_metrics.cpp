@@ -14,16 +14,14 @@ double unsigned_nan(double v) { return std::isnan(v) ? std::abs(v) : v; }
 
 void check_loss(Index step, double loss) {
   if (!std::isfinite(loss))
-    fail("step {}: the loss is {}; a lower optimizer.rate, a longer rate.warmup or clip may help",
-         step, unsigned_nan(loss));
+    fail("step {}: the loss is {} (try a lower optimizer.rate, a longer rate.warmup or clip)", step,
+         unsigned_nan(loss));
 }
 
 void check_norm(Index step, double norm) {
   if (!std::isfinite(norm))
-    fail(
-        "step {}: the norm of the gradients is {}; a lower optimizer.rate or a longer "
-        "rate.warmup may help",
-        step, unsigned_nan(norm));
+    fail("step {}: the gradient norm is {} (try a lower optimizer.rate or a longer rate.warmup)",
+         step, unsigned_nan(norm));
 }
 
 DeferredMetrics::DeferredMetrics(Index steps, Index parts)

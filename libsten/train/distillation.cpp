@@ -30,12 +30,12 @@ std::vector<std::string> states_of(const Task& task) {
   for (const Node& n : task.graph().nodes()) {
     if (!pattern.matches(n.name)) continue;
     if (!task.evaluation_graph().find_node(n.name))
-      fail_usage("/distillation/states: {} is not computed by the model after training",
+      fail_usage("/distillation/states: {} is not a value of the model in evaluation mode",
                  quote(n.name));
     states.push_back(n.name);
   }
   if (states.empty())
-    fail_usage("/distillation/states: {} names no value of the model", quote(d.states));
+    fail_usage("/distillation/states: {} matches no value of the model", quote(d.states));
   return states;
 }
 

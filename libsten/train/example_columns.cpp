@@ -30,8 +30,8 @@ Shape shape_for(const OnnxPort& to, const NamedArray& a) {
   for (std::size_t d = 1; d < wanted.size(); ++d) shape.push_back(wanted[d].size.value_or(-1));
   const bool is_known = std::ranges::count(shape, -1) == 0;
   if (wanted.empty() || !is_known || size_of(shape) != size_of(given))
-    fail("{}: is {}, and the model's input {} takes {}", a.file, to_string(given), quote(to.name),
-         shape_text(wanted));
+    fail("{}: shape {} does not fit input {} of the model, {}", a.file, to_string(given),
+         quote(to.name), shape_text(wanted));
   return shape;
 }
 
@@ -41,13 +41,13 @@ Dense integers_as(DType dtype, const NamedArray& a, const OnnxPort& to) {
   const auto out = y.values.mutate<To>();
   const bool known = with_scalar(a.x.dtype(), [&]<class U>(U, auto number) {
     if constexpr (!std::is_integral_v<decltype(number(U{}))>) {
-      fail("{}: elements are {}, and the model's input {} takes {}", a.file, name_of(a.x.dtype()),
+      fail("{}: elements are {}, but input {} of the model is {}", a.file, name_of(a.x.dtype()),
            quote(to.name), name_of(dtype));
     } else {
       const auto v = a.x.values.as<U>();
       for (std::size_t i = 0; i < v.size(); ++i) {
         if (!std::in_range<To>(v[i]))
-          fail("{}: element {} is {}, which {} does not have", a.file,
+          fail("{}: element {} is {}, which does not fit {}", a.file,
                index_text(static_cast<Index>(i), a.x.extents), v[i], name_of(dtype));
         out[i] = static_cast<To>(v[i]);
       }
@@ -61,13 +61,12 @@ ExampleColumn column_for(const OnnxPort& to, const NamedArray& a, ExampleScale s
                          const ImportedModel& m, Index rows) {
   check_open_batch(to, m.name);
   if (a.x.extents.empty() || a.x.extents[0] != rows)
-    fail("{}: has shape {}: expected {} rows, as many as labels", a.file, to_string(a.x.extents),
-         rows);
+    fail("{}: shape {} does not fit the {} labels", a.file, to_string(a.x.extents), rows);
   ExampleColumn c{to.name, a.x, shape_for(to, a), std::nullopt};
   const bool is_integer = a.x.dtype() == DType::I64 || a.x.dtype() == DType::I32;
   const DType wanted = to.dtype.value_or(is_integer ? a.x.dtype() : DType::F32);
   if (wanted != DType::F32 && (scale.scale != 1 || scale.shift != 0))
-    fail_usage("data.scale and data.shift are for F32, and the model's input {} takes {}",
+    fail_usage("data.scale and data.shift need an F32 input, but input {} of the model is {}",
                quote(to.name), name_of(wanted));
   switch (wanted) {
     case DType::F32:
@@ -82,7 +81,7 @@ ExampleColumn column_for(const OnnxPort& to, const NamedArray& a, ExampleScale s
       break;
     default:
       if (a.x.dtype() != wanted)
-        fail("{}: elements are {}, and the model's input {} takes {}", a.file, name_of(a.x.dtype()),
+        fail("{}: elements are {}, but input {} of the model is {}", a.file, name_of(a.x.dtype()),
              quote(to.name), name_of(wanted));
   }
   return c;
@@ -111,26 +110,29 @@ const OnnxPort& input_of_features(const DataRecipe& d, const ImportedModel& m) {
   for (const OnnxPort& p : m.inputs) {
     if (d.inputs.contains(p.name)) continue;
     if (only)
-      fail_usage("{}: has inputs {} and {}, and more than one is not given; see data.input", m.name,
+      fail_usage("{}: inputs {} and {} have no data (see data.input, data.inputs)", m.name,
                  quote(only->name), quote(p.name));
     only = &p;
   }
-  if (!only) fail_usage("{}: has no input for features that is not given", m.name);
+  if (!only) fail_usage("{}: no input left for data.features", m.name);
   return *only;
 }
 
 void check_labels(const Dense& labels, const std::string& file, const ImportedModel& m) {
   if (labels.extents.empty() || labels.size() == 0)
-    fail("{}: is {}; labels are a row for each example", file, to_string(labels.extents));
+    fail("{}: labels must be [examples, ...], got {}", file, to_string(labels.extents));
   const auto y = labels.values.as<std::int64_t>();
   const Index most = std::ranges::max(y);
-  if (most == ignored_label) fail("{}: all labels are {}, which do not count", file, ignored_label);
+  if (most == ignored_label)
+    fail("{}: all labels are {}, which the loss ignores", file, ignored_label);
   if (m.classes() && most >= *m.classes())
     fail("{}: label {} is out of range: the model's output {} has {} classes", file, most,
          quote(m.logits.name), *m.classes());
   if (m.logits.shape && m.logits.shape->size() != labels.extents.size() + 1)
-    fail("{}: is {}, and the model's output {} is {}: labels have its shape but for the last axis",
-         file, to_string(labels.extents), quote(m.logits.name), shape_text(*m.logits.shape));
+    fail(
+        "{}: labels of shape {} do not fit output {} of the model, {} (expected the shape without "
+        "the last axis)",
+        file, to_string(labels.extents), quote(m.logits.name), shape_text(*m.logits.shape));
 }
 
 }  // namespace
@@ -182,7 +184,7 @@ ExampleColumn images_for(const OnnxPort& to, const NamedArray& a, const Recipe& 
   const Shape shape = m.channels_first ? Shape{s[0], s[3], s[1], s[2]} : s;
   const auto fits = [](const OnnxPort::Extent& e, Index n) { return !e.size || *e.size == n; };
   if (to.shape && !std::ranges::equal(*to.shape, shape, fits))
-    fail("{}: has images {}, channels first, and the model's input {} takes {}", a.file,
+    fail("{}: images {} (channels first) do not fit input {} of the model, {}", a.file,
          to_string(shape), quote(to.name), shape_text(*to.shape));
   ExampleColumn c{to.name, a.x, shape, std::nullopt, ImageInput::of(r, s[3])};
   c.image->channels_first = m.channels_first;
@@ -221,8 +223,7 @@ ExampleColumns imported_columns(const Recipe& r, const ImportedModel& m, const D
   }
   for (const OnnxPort& p : m.inputs)
     if (std::ranges::find(all.inputs, p.name, &ExampleColumn::input) == all.inputs.end())
-      fail_usage("{}: has an input {}, and nothing is given for it; see data.inputs", m.name,
-                 quote(p.name));
+      fail_usage("{}: input {} has no data (see data.inputs)", m.name, quote(p.name));
   return all;
 }
 

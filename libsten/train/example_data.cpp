@@ -25,7 +25,7 @@ class ExampleData final : public TaskData {
     }
     const Index n = columns_.labels.extents.front();
     Split split = split_rows(n, r.data.train, r.data.validation, r.data.split_seed);
-    if (split.train.empty()) fail_usage("the train split of {} rows is empty; see data.train", n);
+    if (split.train.empty()) fail_usage("data.train: the train split of {} rows is empty", n);
     if (test_) {
       split.test.resize(test_->labels.extents.front());
       std::iota(split.test.begin(), split.test.end(), Index{0});
@@ -96,11 +96,11 @@ std::shared_ptr<TaskData> read_example_data(const Recipe& r) {
   const Dense& all = read.all.features;
   const Index width = all.size() / read.all.count();
   if (width != r.model.sizes.front())
-    fail("{}: a row has {} features, and the model takes {}; see model.sizes", read.features_name,
-         width, r.model.sizes.front());
+    fail("{}: rows have {} features, but the model expects {} (see model.sizes)",
+         read.features_name, width, r.model.sizes.front());
   check_classes(read, r.model.sizes.back(), "model.sizes");
   if (are_images(r.data) && all.extents.size() != 4)
-    fail("{}: is {}, and images are [N, H, W, C]", read.features_name, to_string(all.extents));
+    fail("{}: images must be [N, H, W, C], got {}", read.features_name, to_string(all.extents));
   return data_of(r, read, [&](const Examples& e) {
     ExampleColumn c{"x", e.features, {0, width}, ExampleScale::of(r.data)};
     if (are_images(r.data)) c.image = ImageInput::of(r, all.extents[3]);
@@ -121,7 +121,7 @@ std::shared_ptr<TaskData> read_image_data(const Recipe& r, Index channels, Index
     }
     if (of.size() == 3) of.push_back(1);
     if (of.size() != 4 || of[3] != channels)
-      fail("{}: is {}, and the model takes images [N, H, W, {}]; see data.shape, model.channels",
+      fail("{}: shape {} does not fit images [N, H, W, {}] (see data.shape, model.channels)",
            read.features_name, shape, channels);
   }
   check_classes(read, classes, "model.classes");

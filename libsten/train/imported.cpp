@@ -16,7 +16,7 @@ namespace {
 
 const OnnxPort& output_of(const std::vector<OnnxPort>& outputs, const std::string& name,
                           const std::string& file) {
-  if (outputs.empty()) fail("{}: has no output", file);
+  if (outputs.empty()) fail("{}: the model has no output", file);
   if (name.empty()) return outputs.front();
   std::vector<std::string> names;
   for (const OnnxPort& o : outputs) {
@@ -48,8 +48,8 @@ void warn_of_copies(const Graph& g, const Checkpoint& file) {
       if (t && t->dtype == DType::F32 && transposed->dtype == DType::F32 &&
           is_transposed_copy(load(*transposed), load(*t)))
         warn(
-            "{}: {} is a copy of {}, and the two are trained apart; an export without folded "
-            "constants (do_constant_folding=False) shares them",
+            "{}: {} is a copy of {}, and both are trained separately (export with "
+            "do_constant_folding=False to share the weight)",
             file.name(), quote(w.name), quote(v.name));
     }
   }
@@ -136,7 +136,7 @@ std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool on
   OnnxImport model = import_onnx(file);
   const OnnxPort logits = output_of(model.outputs, m.output, file.name());
   if (logits.dtype && *logits.dtype != DType::F32)
-    fail("{}: its output {} is {}, and logits are F32; see model.output", file.name(),
+    fail("{}: output {} is {}, but logits must be F32 (see model.output)", file.name(),
          quote(logits.name), name_of(*logits.dtype));
   warn_of_copies(model.graph, file);
   GraphParts g = model.graph.parts();
@@ -163,7 +163,7 @@ NamedValues<Tensor> load_imported(const Graph& g, const Checkpoint& file, const 
       if (g.is_statistic(w.name) && weight_entries(w, file).empty()) lacked.push_back(w.name);
   NamedValues<Tensor> weights = load_weights(g, file, not_weights, lacked, low);
   if (lacked.empty()) return weights;
-  warn("{}: has no running statistics, such as {}; those of {} are used", file.name(),
+  warn("{}: missing running statistics, such as {}: taken from {}", file.name(),
        quote(lacked.front()), model->name());
   for (const std::string& name : lacked) weights.emplace(name, model->load(*model->find(name)));
   return weights;
@@ -171,10 +171,8 @@ NamedValues<Tensor> load_imported(const Graph& g, const Checkpoint& file, const 
 
 void check_open_batch(const OnnxPort& input, const std::string& file) {
   if (input.shape && !input.shape->empty() && input.shape->front().size)
-    fail(
-        "{}: its input {} takes a batch of {} and no other; export it with an open first axis "
-        "(dynamic_axes, or dynamic_shapes)",
-        file, quote(input.name), *input.shape->front().size);
+    fail("{}: input {} has the fixed batch size {} (export with dynamic_axes or dynamic_shapes)",
+         file, quote(input.name), *input.shape->front().size);
 }
 
 }  // namespace sten

@@ -85,7 +85,7 @@ class Encoder {
     const auto around = tokenizer.sequence(std::span(&text_here, 1), nullptr, max_token_id).ids;
     before_ = std::ranges::find(around, text_here) - around.begin();
     if (window < std::ssize(around))
-      fail_usage("data.window is {}, and {} tokens of it are special ones", window,
+      fail_usage("data.window {} is too short for {} special tokens", window,
                  std::ssize(around) - 1);
   }
 
@@ -173,7 +173,7 @@ class LabelledRows final : public TaskData {
     }
     Split split = split_rows(rows_.count(), r.data.train, r.data.validation, r.data.split_seed);
     if (split.train.empty())
-      fail_usage("the train split of {} rows is empty; see data.train", rows_.count());
+      fail_usage("data.train: the train split of {} rows is empty", rows_.count());
     if (test_) {
       split.test.resize(static_cast<std::size_t>(test_->count()));
       std::iota(split.test.begin(), split.test.end(), Index{0});
@@ -271,7 +271,7 @@ LabelledData labelled_data(const Recipe& r, const Tokenizer& tokenizer,
   const LabelIndices numbers(labels.empty() ? LabelIndices::names_of(of_file) : labels,
                              printable(r.model.config));
   if (numbers.names().size() < 2)
-    fail("{}: has one label alone, {}", files.front().name, quote(*seen_labels.begin()));
+    fail("{}: expected 2 or more labels, got {}", files.front().name, quote(*seen_labels.begin()));
   const Encoder encoder(tokenizer, d.window);
   TokenRows rows = encoded(files.front(), encoder, numbers, !d.pair_column.empty());
   std::optional<TokenRows> test;
@@ -287,7 +287,7 @@ LabelledData read_labelled_data(const Recipe& r, Index vocabulary, Index positio
                                 const std::vector<std::string>& labels) {
   const auto tokenizer = recipe_tokenizer(r, vocabulary, "the model's vocab_size is");
   if (r.data.window > positions)
-    fail_usage("data.window is {}, and the model's max_position_embeddings {}", r.data.window,
+    fail_usage("data.window {} is above max_position_embeddings {} of the model", r.data.window,
                positions);
   return r.data.kind == "labelled-words" ? labelled_data<LabelledWords>(r, *tokenizer, labels)
                                          : labelled_data<LabelledText>(r, *tokenizer, labels);

@@ -134,7 +134,7 @@ const LearnedScores& learned_scores(const Spec& sparsifier) {
   if (sparsifier.is("soft-movement")) return soft_movement;
   static const ByElement<VariationalNoise> noise;
   if (sparsifier.is("variational-dropout")) return noise;
-  fail_usage("{} has no scores that are learned in training", sparsifier.name());
+  fail_usage("{} has no learned scores", sparsifier.name());
 }
 
 }  // namespace sten

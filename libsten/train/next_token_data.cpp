@@ -61,7 +61,7 @@ class NextTokenData final : public TaskData {
 std::shared_ptr<TaskData> read_next_token_data(const Recipe& r, Index vocabulary, Index positions) {
   const auto ids = recipe_tokenizer(r, vocabulary, "the model's vocab_size is");
   if (r.data.window > positions)
-    fail_usage("data.window is {}, and the model's n_positions {}", r.data.window, positions);
+    fail_usage("data.window {} is above n_positions {} of the model", r.data.window, positions);
   return std::make_shared<NextTokenData>(r, read_text(r.data.text, *ids));
 }
 

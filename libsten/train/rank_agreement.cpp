@@ -12,7 +12,7 @@ namespace {
 // For contents that are too long for a message.
 void check_same_content(Communicator& ranks, const std::string& what, const std::string& hash) {
   if (const auto d = rank_difference(ranks, hash))
-    fail_usage("ranks differ in {}: rank {} has others than rank 0", what, d->rank);
+    fail_usage("ranks differ in {}: rank {} differs from rank 0", what, d->rank);
 }
 
 void check_same_recipe(Communicator& ranks, const std::string& json) {
@@ -45,7 +45,7 @@ const DenseLibrary& agreed_products(Communicator& ranks, const Recipe& recipe,
   const std::string name = broadcast_text(ranks, taken ? taken->name : "");
   if (!taken) taken = find_dense_library(name);
   if (!taken || taken->name != name)
-    fail("rank 0 multiplies dense matrices by {}, which does not load here", printable(name));
+    fail("dense library {} of rank 0 cannot be loaded", printable(name));
   return *taken;
 }
 

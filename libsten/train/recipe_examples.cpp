@@ -51,7 +51,7 @@ Dense read_features(const std::string& path, const std::string& name) {
   if (!name.empty())
     fail("{}: unknown tensor {}{} (expected one of {})", file.name(), quote(name),
          suggestion(name, names), name_list(names));
-  fail("{}: expected one tensor, got {} ({}); see data.inputs", file.name(), names.size(),
+  fail("{}: expected one tensor, got {} ({}) (see data.inputs)", file.name(), names.size(),
        name_list(names));
 }
 
@@ -65,7 +65,7 @@ RecipeExamples read_examples(const DataRecipe& d, Index features) {
   if (d.kind == "shapes")
     return {draw_shapes({d.count, d.size, d.noise, d.split_seed}), std::nullopt, "shapes",
             "shapes"};
-  if (d.kind != "cifar") fail_usage("data of the kind {} have no examples", quote(d.kind));
+  if (d.kind != "cifar") fail_usage("data of the kind {} has no examples", quote(d.kind));
   const CifarFiles files = cifar_files(d.folder, d.classes);
   return {read_cifar(files.train, d.classes), read_cifar(files.test, d.classes),
           printable(d.folder), printable(d.folder)};

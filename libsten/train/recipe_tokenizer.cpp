@@ -9,14 +9,16 @@ std::shared_ptr<const Tokenizer> recipe_tokenizer(const Recipe& r, Index vocabul
                                                   const std::string& model) {
   auto t = read_tokenizer(r.data.vocabulary);
   if (t->size() > vocabulary)
-    fail("{}: has ids up to {}, and {} {}", t->name(), t->size() - 1, model, vocabulary);
+    fail("{}: ids up to {} are out of range: {} {}", t->name(), t->size() - 1, model, vocabulary);
   return t;
 }
 
 void check_train_split(const DataRecipe& d, Index tokens, Index least) {
   if (tokens < least)
-    fail_usage("{}: the train split of {} tokens has no window of {}; see data.train, data.window",
-               printable(d.text), tokens, d.window);
+    fail_usage(
+        "{}: the train split of {} tokens is shorter than a window of {} (see data.train, "
+        "data.window)",
+        printable(d.text), tokens, d.window);
 }
 
 }  // namespace sten

@@ -65,7 +65,7 @@ MetricsLine metrics_line(const std::string& text, const std::string& what) {
 RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode,
                            std::vector<std::string> data)
     : path_(path), data_(std::move(data)) {
-  if (path.empty()) fail_usage("--out is missing: the directory that keeps the run");
+  if (path.empty()) fail_usage("--out: missing output directory");
   check(path, recipe, mode, data_);
   lock_ = locked_directory(path);
   begin(recipe, mode);
@@ -90,18 +90,18 @@ void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode 
   const RunFiles files(path, data);
   const std::string recipe_path = fs::path(path) / recipe_file;
   if (files.has_run() && mode == RunMode::fresh)
-    fail_usage("{}: contains a run; --resume continues it, {} replaces it", printable(path),
-               overwrite_option);
+    fail_usage("{}: contains a run (--resume continues the run, {} replaces the run)",
+               printable(path), overwrite_option);
   if (files.has_run() && mode == RunMode::resume && fs::exists(recipe_path)) {
     const MappedFile before = open_data(recipe_path);
     if (const auto d = recipe_difference(text_of(before.bytes()), before.name(), text))
       fail_usage(
-          "{}: contains a run of a different recipe: {} was {}, now is {}; {} replaces the run",
+          "{}: contains a run of a different recipe: {} was {}, now is {} ({} replaces the run)",
           printable(path), d->key, d->before, d->now, overwrite_option);
   }
   if (!files.has_run() && mode != RunMode::replace && !fs::is_empty(path))
-    fail_usage("{}: contains other files and no run; {} adds a run beside them", printable(path),
-               overwrite_option);
+    fail_usage("{}: contains other files and no run ({} adds a run beside the files)",
+               printable(path), overwrite_option);
   files.check_inputs(recipe);
   files.check_output_files(recipe, mode == RunMode::replace);
 }
@@ -178,7 +178,7 @@ void RunDirectory::cut_metrics(const RunManifest* checkpoint) {
     const MappedFile file = MappedFile::open(path(metrics_file));
     if (file.bytes().size() < keep ||
         hash_text(file.bytes().first(keep)) != checkpoint->metrics_hash)
-      fail("{}: was changed since it was written", file.name());
+      fail("{}: changed since the file was written", file.name());
   }
   if (ftruncate(metrics_.get(), static_cast<off_t>(keep)) != 0)
     fail("{}: {}", printable(path(metrics_file)), errno_text(errno));

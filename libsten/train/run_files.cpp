@@ -85,13 +85,13 @@ RunFiles::RunFiles(std::string directory, std::vector<std::string> data)
     : directory_(std::move(directory)), output_files_(output_files()), data_(std::move(data)) {
   for (const std::string& name : data_) {
     if (is_own_file(name))
-      fail_usage("the model's external data are called {}, as a file of the run's", quote(name));
+      fail_usage("the name {} of the model's external data is a file name of a run", quote(name));
     output_files_.push_back(name);
   }
   if (!path_exists(path(manifest_file))) return;
   const auto manifest = read_manifest(path(manifest_file));
   const JsonReader in(manifest, printable(path(manifest_file)), Fault::input);
-  if (in["program"].text() != "sten-train") in["program"].fail("is not sten-train");
+  if (in["program"].text() != "sten-train") in["program"].fail("expected \"sten-train\"");
   for (const auto& [name, facts] : in["files"].members()) {
     if (std::ranges::count(output_files_, name) == 0) facts.fail("unknown file of a run");
     files_[name] = facts.json();
@@ -124,7 +124,8 @@ bool RunFiles::has_own_state(Index step) const {
 }
 
 void RunFiles::check_checkpoint(Index step) const {
-  if (!has_own_state(step)) fail("{}: was changed since it was written", printable(state_of(step)));
+  if (!has_own_state(step))
+    fail("{}: changed since the file was written", printable(state_of(step)));
 }
 
 // Foreign files in a checkpoint of the run, by the checkpoint's manifest.
@@ -185,8 +186,7 @@ void RunFiles::check_output_files(const Recipe& recipe, bool anew) const {
   for (std::size_t i = 0; i < std::min(foreign.size(), most); ++i)
     names += (i ? ", " : "") + quote(foreign[i]);
   if (foreign.size() > most) names += fmt::format(" and {} more", foreign.size() - most);
-  fail_usage("{}: has {}, which no run left there so, where a run keeps its files",
-             printable(directory_), names);
+  fail_usage("{}: contains files that the run did not write: {}", printable(directory_), names);
 }
 
 void RunFiles::check_inputs(const Recipe& recipe) const {
@@ -208,7 +208,7 @@ void RunFiles::check_inputs(const Recipe& recipe) const {
     for (const fs::path& place : written)
       if (read == place || lies_in(read, place) ||
           (fs::is_directory(read, none) && lies_in(place, read)))
-        fail_usage("{}: {}, {}, lies where the run writes; what is read is not written over",
+        fail_usage("{}: {} {} is inside the run's output and would be overwritten",
                    printable(directory_), key, quote(input));
   }
 }
@@ -235,7 +235,7 @@ void RunFiles::remove_checkpoint(Index step) {
   for (const std::string& name : checkpoint_files()) unlink((fs::path(folder) / name).c_str());
   rmdir(folder.c_str());
   if (path_exists(folder)) {
-    warn("{}: has files that the run did not write, and stays", printable(folder));
+    warn("{}: not removed: contains files that the run did not write", printable(folder));
     return;
   }
   checkpoints_.erase(step);

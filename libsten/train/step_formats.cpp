@@ -116,7 +116,7 @@ void check_formats(const Recipe& r, const Graph& g) {
       for (const std::string& name : names_meant(f, g)) {
         for (const std::size_t before : entries[f.of + ":" + name])
           if (overlap(f, r.formats[before]))
-            fail_usage("{} is meant by /formats/{}, too, for some of the same steps", quote(name),
+            fail_usage("{} also matches /formats/{} in some of the same steps", quote(name),
                        before);
         entries[f.of + ":" + name].push_back(i);
         if (!is_of_weight(f)) continue;
@@ -124,8 +124,8 @@ void check_formats(const Recipe& r, const Graph& g) {
         if (at == sparse.end()) continue;
         if (at->second->scores || at->second->mask.kind == "straight-through")
           fail_usage(
-              "all of the gradient of {} is needed: {}", quote(name),
-              at->second->scores ? "its scores are learned" : "its mask is straight-through");
+              "{} needs the dense gradient: {}", quote(name),
+              at->second->scores ? "the scores are learned" : "the mask is straight-through");
       }
     } catch (const Error& e) {
       throw Error(e.fault(), fmt::format("/formats/{}/target: {}", i, e.what()));

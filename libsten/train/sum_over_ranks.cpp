@@ -52,7 +52,7 @@ SumOverRanks sum_over_ranks(Communicator& ranks, const Tensor& mine, Transport b
     fail_usage("ranks sum different tensors: {} on rank 0, {} on rank {}", d->first, d->theirs,
                d->rank);
   if (mine.dtype() != DType::F32)
-    fail_usage("ranks sum float32 alone, not {}", name_of(mine.dtype()));
+    fail_usage("sum over ranks: expected F32, got {}", name_of(mine.dtype()));
   const std::string layout = mine.spec().str();
   const Index elements = size_of(mine.shape());
   const auto all_values = [&](std::string why) {
@@ -79,9 +79,9 @@ SumOverRanks sum_over_ranks(Communicator& ranks, const Tensor& mine, Transport b
   const Tensor here = Masked{mine.shape(), mine.to_dense().values, mask.bits};
   Tensor sum = summed_kept(ranks, here, by);
   if (registry().holds_any_pattern(mine.layout())) sum = convert(sum, mine.spec());
-  return {std::move(sum),
-          fmt::format("{} values at the union of positions: rank {} has others than rank 0", kept,
-                      other)};
+  return {
+      std::move(sum),
+      fmt::format("{} values at the union of positions: rank {} differs from rank 0", kept, other)};
 }
 
 }  // namespace sten

@@ -87,8 +87,7 @@ void Task::check_ranks() const {
                          : nullptr;
   if (what)
     fail_usage(
-        "/accumulate: {} one part of a batch at a time, so that {} ranks need a multiple of {} "
-        "parts, and it is {}",
+        "/accumulate: {} one part of a batch at a time: {} ranks need a multiple of {}, got {}",
         what, ranks_, ranks_, recipe_.accumulate);
 }
 
@@ -103,22 +102,21 @@ Task::Task(const Recipe& given, const TaskUse& use)
   if (recipe.loss != "cross-entropy")
     fail_usage("{}", unknown_name("loss", recipe.loss, {"cross-entropy"}));
   if (recipe.batch < 1 || recipe.accumulate < 1 || recipe.batch % recipe.accumulate != 0)
-    fail_usage("a batch of {} in {} parts: parts have to be whole, and as large as each other",
-               recipe.batch, recipe.accumulate);
+    fail_usage("batch {} is not divisible by {} parts", recipe.batch, recipe.accumulate);
   const DataRecipe& d = recipe.data;
   if (d.kind == "arrays" && d.features.empty() && d.inputs.empty())
-    fail_usage("data.features is missing: expected a file of one array");
+    fail_usage("data.features: missing file of one array");
   if (d.kind == "arrays" && d.has_labels && d.labels.empty())
-    fail_usage("{}: labels are missing: expected a recipe with data.labels",
+    fail_usage("{}: missing labels (see data.labels)",
                printable(d.features.empty() ? d.inputs.begin()->second : d.features));
   parts_ = std::lcm(recipe.accumulate, ranks_);
   if (recipe.batch % parts_ != 0)
-    fail_usage("/batch: {} is not divisible by {}, the parts in which {} ranks compute it",
-               recipe.batch, parts_, ranks_);
+    fail_usage("/batch: {} is not divisible by the {} parts of {} ranks", recipe.batch, parts_,
+               ranks_);
   recipe.accumulate = parts_;  // for readers of the data
   if (recipe.model.kind == "mlp" || is_for_images(recipe.model)) {
     if (is_text || recipe.data.kind == "text")
-      fail_usage("the model {} is trained on rows or images, not on {}", recipe.model.kind,
+      fail_usage("model {} needs data of rows or images, got {}", recipe.model.kind,
                  recipe.data.kind);
     if (recipe.model.kind == "mlp") check_size(parameters_of(recipe.model), "model.sizes");
     graph_ = classifier(recipe.model);
@@ -128,7 +126,7 @@ Task::Task(const Recipe& given, const TaskUse& use)
                 : read_image_data(recipe, recipe.model.channels, recipe.model.classes);
   } else if (recipe.model.kind == "bert") {
     if (!is_text && !is_labelled(recipe.data))
-      fail_usage("a bert is trained on masked-text, labelled-text or labelled-words, not on {}",
+      fail_usage("model bert needs masked-text, labelled-text or labelled-words, got {}",
                  recipe.data.kind);
     const MappedFile file = open_data(recipe.model.config);
     const BertConfig config =
@@ -151,8 +149,7 @@ Task::Task(const Recipe& given, const TaskUse& use)
     }
     graph_ = bert(config, parts);
   } else if (recipe.model.kind == "gpt") {
-    if (recipe.data.kind != "text")
-      fail_usage("a gpt is trained on text, not on {}", recipe.data.kind);
+    if (recipe.data.kind != "text") fail_usage("model gpt needs text, got {}", recipe.data.kind);
     const MappedFile file = open_data(recipe.model.config);
     const GptConfig config =
         GptConfig::parse(text_of(file.bytes()), printable(recipe.model.config));
@@ -161,8 +158,7 @@ Task::Task(const Recipe& given, const TaskUse& use)
     data_ = read_next_token_data(recipe, config.vocab_size, config.n_positions);
   } else if (is_from_file(recipe.model)) {
     if (recipe.data.kind == "text")
-      fail_usage("the model {} is trained on rows, images or masked-text, not on text",
-                 recipe.model.kind);
+      fail_usage("model {} needs rows, images or masked-text, got text", recipe.model.kind);
     imported_ = read_imported(recipe.model, only_measures_,
                               weights_ && weights_->is_onnx() ? weights_.get() : nullptr);
     graph_ = imported_->graph;
@@ -203,7 +199,7 @@ NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew
   for (const Weight& w : graph_->weights())
     if (!all.contains(w.name)) lacked += (lacked.empty() ? "" : ", ") + w.name;
   if (!lacked.empty())
-    warn("{}: has no {}, which begin with random values, by the seed", file.name(), lacked);
+    warn("{}: missing {} (initialized randomly from the seed)", file.name(), lacked);
   return all;
 }
 
@@ -218,7 +214,7 @@ NamedValues<Tensor> Task::stored_weights() const { return stored_weights(false);
 NamedValues<Tensor> Task::teacher_weights() const {
   const std::string &named = recipe_.distillation->teacher, &own = recipe_.model.weights;
   if (named.empty() && own.empty() && !onnx())
-    fail_usage("/distillation: needs a teacher: the model begins with random weights");
+    fail_usage("/distillation: missing teacher (the model starts with random weights)");
   NamedValues<Tensor> weights = named.empty() && own.empty()
                                     ? weights_of(*onnx())
                                     : weights_of(Checkpoint::open(named.empty() ? own : named));
@@ -263,11 +259,11 @@ std::vector<BatchPart> Task::batch(Index step, PartRange range) const {
 
 void Task::check_validation() const {
   if (recipe_.evaluation.keep_best && !has(DataSplit::validation))
-    fail_usage("/evaluation/keep_best: the validation split is empty; see /data/validation");
+    fail_usage("/evaluation/keep_best: the validation split is empty (see /data/validation)");
   if (recipe_.evaluation.every > 0 && !has(DataSplit::validation))
     warn(
-        "/evaluation/every: the validation split is empty, and nothing is measured before the end; "
-        "see /data/validation");
+        "/evaluation/every: the validation split is empty: evaluated only at the end (see "
+        "/data/validation)");
 }
 
 void Task::warn_of_low_weights() const {
@@ -278,8 +274,8 @@ void Task::warn_of_low_weights() const {
     for (const CheckpointTensor* t : weight_entries(w, file))
       if (is_low_float(t->dtype)) ++counts[t->dtype];
   for (const auto& [dtype, n] : counts)
-    warn("{}: {} tensor{} of {} become{} F32, in which models are trained and written", file.name(),
-         n, n == 1 ? "" : "s", name_of(dtype), n == 1 ? "s" : "");
+    warn("{}: {} tensor{} of {} converted to F32 for training", file.name(), n, n == 1 ? "" : "s",
+         name_of(dtype));
 }
 
 void Task::warn_of_unmasked_zeros() const {

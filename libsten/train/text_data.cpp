@@ -72,27 +72,27 @@ TextInput text_input(const OnnxPort& p, Index window, const std::string& file) {
   const auto known = kinds.find(p.name);
   if (known == kinds.end())
     fail_usage(
-        "{}: has an input {}, and masked-text gives input_ids, attention_mask, token_type_ids and "
-        "position_ids alone",
+        "{}: unsupported input {} for masked-text (expected input_ids, attention_mask, "
+        "token_type_ids and position_ids)",
         file, quote(p.name));
   TextInput in{p.name, known->second, p.dtype.value_or(DType::I64)};
   const bool is_integer = in.dtype == DType::I64 || in.dtype == DType::I32;
   const bool is_mask = in.kind == TextInput::ones;
   if (!is_integer && !(is_mask && (in.dtype == DType::F32 || in.dtype == DType::BOOL)))
-    fail("{}: its input {} is {}", file, quote(p.name), name_of(in.dtype));
+    fail("{}: input {} has the unsupported dtype {}", file, quote(p.name), name_of(in.dtype));
   if (!p.shape) return in;
   const auto& shape = *p.shape;
   in.has_rows = shape.size() == 2;
   // Positions, and types that are all 0, can be one row for all windows.
   const bool may_be_one = in.kind == TextInput::positions || in.kind == TextInput::zeros;
   if (!in.has_rows && !(shape.size() == 1 && in.kind == TextInput::positions))
-    fail("{}: its input {} has {} axes, not sequences and tokens", file, quote(p.name),
+    fail("{}: input {} has {} axes, expected [sequences, tokens]", file, quote(p.name),
          shape.size());
   in.has_batch = in.has_rows && !(may_be_one && shape[0].size == 1);
   if (in.has_batch) check_open_batch(p, file);
   if (shape.back().size && *shape.back().size != window)
-    fail("{}: its input {} takes {} tokens and no other number; see data.window", file,
-         quote(p.name), *shape.back().size);
+    fail("{}: input {} has the fixed length {} (see data.window)", file, quote(p.name),
+         *shape.back().size);
   return in;
 }
 
@@ -160,7 +160,7 @@ class TextData final : public TaskData {
 std::shared_ptr<TaskData> read_text_data(const Recipe& r, Index vocabulary, Index positions) {
   const auto ids = recipe_tokenizer(r, vocabulary, "the model's vocab_size is");
   if (r.data.window > positions)
-    fail_usage("data.window is {}, and the model's max_position_embeddings {}", r.data.window,
+    fail_usage("data.window {} is above max_position_embeddings {} of the model", r.data.window,
                positions);
   return std::make_shared<TextData>(r, read_text(r.data.text, *ids), *ids, part_of);
 }
@@ -169,7 +169,7 @@ std::shared_ptr<TaskData> read_text_data(const Recipe& r, const ImportedModel& m
   std::vector<TextInput> inputs;
   for (const OnnxPort& p : m.inputs) inputs.push_back(text_input(p, r.data.window, m.name));
   if (std::ranges::find(inputs, TextInput::ids, &TextInput::kind) == inputs.end())
-    fail_usage("{}: has no input input_ids, and learns from no text", m.name);
+    fail_usage("{}: missing input \"input_ids\" for text data", m.name);
   const auto ids =
       recipe_tokenizer(r, vocabulary_of(m).value_or(max_token_id + 1), m.name + " has");
   return std::make_shared<TextData>(

@@ -325,7 +325,7 @@ double Trainer::rate() const {
 }
 
 TrainStep Trainer::step() {
-  if (is_done()) fail_usage("all {} steps are done", task_->steps());
+  if (is_done()) fail_usage("training: all {} steps are done", task_->steps());
   const Recipe& recipe = task_->recipe();
   if (deferred_ && deferred_->is_full()) last_read_ = deferred_->read();  // reports its error again
   begin_formats();

@@ -120,7 +120,7 @@ void Trainer::check_positions() {
     const Parameter& p = state_.parameters[i];
     if (!sparse_[i].stages || p.value.is<Dense>()) continue;
     if (const int other = differing_rank(*ranks_, hash_of_positions(p.value)))
-      fail("step {}: {} has other positions on rank {} than on rank 0", state_.step, quote(p.name),
+      fail("step {}: positions of {} on rank {} differ from rank 0", state_.step, quote(p.name),
            other);
   }
 }
@@ -131,10 +131,8 @@ void Trainer::check_ranks() const {
   for (const Parameter& p : state_.parameters)
     hash = hash_bytes(hash, p.value.values()->to(Device::cpu).bytes());
   if (const int other = differing_rank(*ranks_, hash))
-    fail(
-        "after step {}: rank {} has other weights than rank 0: its processor or memory may be at "
-        "fault",
-        state_.step, other);
+    fail("step {}: weights of rank {} differ from rank 0 (the processor or memory may be faulty)",
+         state_.step, other);
 }
 
 }  // namespace sten

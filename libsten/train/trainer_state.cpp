@@ -36,17 +36,17 @@ void check_remembered(const Parameter& p, const OptimizerRecipe& o, bool is_aver
   std::ranges::sort(wanted);
   const bool is_all =
       std::ranges::equal(p.state, wanted, {}, [](const auto& s) { return s.first; });
-  if (!is_all) fail("a state of {} is not what {} remembers of it", quote(p.name), o.kind);
+  if (!is_all) fail("state of {}: not the state of optimizer {}", quote(p.name), o.kind);
   for (const auto& [key, s] : p.state) {
     if (key == "step" || key == std::string(score_state) + "step") {
       if (!is_dense(s, DType::I64, {}) || s.as<Dense>().values.as<std::int64_t>()[0] < 1)
-        fail("a state of {} counts no steps", quote(p.name));
+        fail("state of {}: \"step\" must be an I64 scalar >= 1", quote(p.name));
       continue;
     }
     const Shape shape =
         has_dense_values(p.value) ? p.value.shape() : Shape{p.value.values()->size()};
     if (!is_dense(s, DType::F32, shape))
-      fail("a state of {} has {} {} {}, not a number for each of its values", quote(p.name), key,
+      fail("state of {}: {} is {} {}, expected one F32 value per stored value", quote(p.name), key,
            name_of(s.dtype()), to_string(s.shape()));
   }
 }
@@ -56,43 +56,44 @@ void check_remembered(const Parameter& p, const OptimizerRecipe& o, bool is_aver
 void Trainer::check_state(const TrainState& state) const {
   const std::vector<Weight>& weights = task_->graph().weights();
   if (state.step < 0 || state.step > task_->steps())
-    fail("a state of step {} is not of a run of {} steps", state.step, task_->steps());
+    fail("state of step {} does not fit a run of {} steps", state.step, task_->steps());
   if (state.parameters.size() != weights.size())
-    fail("a state of {} weights is not of a model of {}", state.parameters.size(), weights.size());
+    fail("state of {} weights does not fit a model of {} weights", state.parameters.size(),
+         weights.size());
   std::size_t scores = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const Parameter& p = state.parameters[i];
     if (p.name != weights[i].name || p.value.shape() != weights[i].shape)
-      fail("a state of {} {} is not of a model with {} {}", quote(p.name),
+      fail("state of {} {} does not fit weight {} {} of the model", quote(p.name),
            to_string(p.value.shape()), quote(weights[i].name), to_string(weights[i].shape));
     if (!p.value.values() || p.value.values()->dtype() != DType::F32)
-      fail("a state of {} is {}, which is not trained", quote(p.name), p.value.spec().str());
+      fail("state of {}: {} weights cannot be trained", quote(p.name), p.value.spec().str());
     const Sparse& s = sparse_[i];
     // Scores end at the start of their last step.
     const bool has_scores = s.learned && s.stages->has_scores(state.step - 1);
     check_remembered(p, task_->recipe().optimizer, task_->recipe().ema > 0, has_scores);
     if (!p.state.empty() && task_->graph().is_statistic(p.name))
-      fail("a state of {} is of an optimizer, and it is a running statistic", quote(p.name));
+      fail("state of {}: a running statistic has no optimizer state", quote(p.name));
     if (s.stages && is_straight_through(i) && !p.value.is<Dense>())
-      fail("a state of {} is {}, and a mask that is straight-through goes with dense",
-           quote(p.name), p.value.spec().str());
+      fail("state of {}: a straight-through mask needs a dense weight, got {}", quote(p.name),
+           p.value.spec().str());
     if (has_scores && !p.value.is<Dense>())
-      fail("a state of {} is {}, and scores go with dense", quote(p.name), p.value.spec().str());
+      fail("state of {}: scores need a dense weight, got {}", quote(p.name), p.value.spec().str());
     if (s.stages && !is_straight_through(i) && !has_scores && s.stages->current(state.step - 1) &&
         p.value.layout_name() != Name(s.stages->layout.name()))
-      fail("a state of {} is {}, and after step {} it has to be {}", quote(p.name),
-           p.value.spec().str(), state.step, s.stages->layout.str());
+      fail("state of {}: got {} after step {}, expected {}", quote(p.name), p.value.spec().str(),
+           state.step, s.stages->layout.str());
     const auto at = state.scores.find(p.name);
     if (at == state.scores.end()) {
-      if (s.accumulating || has_scores) fail("a state of {} has no scores", quote(p.name));
+      if (s.accumulating || has_scores) fail("state of {}: missing scores", quote(p.name));
       continue;
     }
     ++scores;
     if (!(s.accumulating || s.ranks_by_gradient || has_scores) ||
         !is_dense(at->second, DType::F32, weights[i].shape))
-      fail("a state of {} has scores that are none of its own", quote(p.name));
+      fail("state of {}: unexpected scores", quote(p.name));
   }
-  if (scores != state.scores.size()) fail("a state has scores of weights that are not there");
+  if (scores != state.scores.size()) fail("state has scores of unknown weights");
 }
 
 }  // namespace sten

@@ -27,7 +27,7 @@ void Trainer::select(std::size_t i, const Spec& by) {
   if (s.needs_scores()) {
     const auto at = state_.scores.find(p.name);
     if (at == state_.scores.end())
-      fail_usage("{}: {} ranks by gradients, which are missing", quote(p.name), by.name());
+      fail_usage("{}: missing gradients for {}", quote(p.name), by.name());
     scores = at->second.as<Dense>();
   }
   select_positions(p, s, sparse_[i].stages->layout, scores ? &*scores : nullptr);

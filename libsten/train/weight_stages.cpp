@@ -94,7 +94,7 @@ std::vector<WeightStages> weight_stages(const Recipe& r, const Graph& g) {
       p.calibration = entry.calibration;
       p.scores = entry.scores;
       if (p.scores && p.stages.back().step >= p.scores->end)
-        fail_usage("/sparsity/{}/scores/end: {} is not after the last stage, of step {}", e,
+        fail_usage("/sparsity/{}/scores/end: {} must be after the last stage, at step {}", e,
                    p.scores->end, p.stages.back().step);
       if (p.calibration && !is_of_linear(p.weight, g))
         fail_usage("/sparsity/{}/calibration: {} is not the weight of a linear layer", e,

@@ -295,7 +295,7 @@ TEST_CASE("a first-order sparsifier waits for the gradient") {
   const DeferredSparsity deferred(w, by("gradient:sparsity=0.5"), Spec("csr"));
   CHECK(!deferred.is_ready());
   CHECK(has(error_of([&] { deferred.get(); }),
-            "gradient waits for the gradient that backward() gives"));
+            "gradient needs the gradient of its input (call backward() first)"));
   tape.backward(scale(w, 1), row({9, 4, 1, 1}));
   // |w g| = 9, 8, 3, 4
   CHECK(deferred.get().layout() == "csr");
@@ -315,7 +315,7 @@ TEST_CASE("a first-order sparsifier waits for the gradient") {
 TEST_CASE("what cannot be walked is said") {
   Tape tape, other;
   const Var x = tape.parameter(row({1, 2})), y = other.parameter(row({1, 2}));
-  CHECK(has(error_of([&] { linear(x, y); }), "linear: its inputs are of different tapes"));
+  CHECK(has(error_of([&] { linear(x, y); }), "linear: the inputs are on different tapes"));
   CHECK(has(error_of([&] { tape.backward(scale(x, 2)); }), "of shape [1, 2] needs a gradient"));
   CHECK(
       has(error_of([&] { tape.backward(scale(x, 2), row({1})); }), "of shape [1, 1] does not fit"));
@@ -324,5 +324,5 @@ TEST_CASE("what cannot be walked is said") {
     Tape gone;
     left = gone.parameter(row({1, 2}));
   }
-  CHECK(has(error_of([&] { scale(*left, 2); }), "the tape of a value is gone"));
+  CHECK(has(error_of([&] { scale(*left, 2); }), "the tape of the value no longer exists"));
 }

@@ -35,7 +35,7 @@ TEST_CASE("what is lost goes where it costs least, and is as much as asked for")
   LayerCurve step{1000, std::vector<double>(allocation_steps, 0)};
   step.errors.back() = 1;
   CHECK(allocate_by_error({step, square_curve(1000, 1)}, 0.45)[0] == doctest::Approx(0.9));
-  CHECK(has(error_of([&] { allocate_by_error(layers, 0.96); }), "at most a sparsity of 0.95"));
+  CHECK(has(error_of([&] { allocate_by_error(layers, 0.96); }), "sparsity must be at most 0.95"));
 }
 
 TEST_CASE("owl keeps more where more is an outlier, within its bounds") {

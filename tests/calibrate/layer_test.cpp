@@ -343,7 +343,7 @@ TEST_CASE("a solved weight that leaves the range of its dtype is refused") {
   s.gram = Dense::of({2, 2}, {1, 0.9F, 0.9F, 1});
   const Dense w = Dense::of({1, 2}, {3e38F, 3.1e38F});
   CHECK_THROWS_WITH(prune_layer(w, s, options("magnitude", "magnitude:sparsity=0.5", true)),
-                    "element 1 of the solved weights is not finite in F32");
+                    "element 1 of the reconstructed weights is not finite in F32");
   s.gram = Dense::of({2, 2}, {1, INFINITY, INFINITY, 1});
   CHECK_THROWS_WITH(prune_layer(w, s, options("admm", "magnitude:sparsity=0.5")),
                     "the sums of products of the layer's inputs are not finite");

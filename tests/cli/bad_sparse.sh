@@ -24,9 +24,9 @@ masked() { printf '%s,%s' "$(part values F32 2,3 0 24)" "$(part mask U8 1 24 25)
 sparse $BAD masked 2,3 "$(masked)" "$elements"'\x26'
 read_as "$elements"
 damaged "the mask has bits set beyond element 5" masked 2,3 "$(masked)" "$elements"'\x66'
-damaged "element 2 is masked out, but its bits are not all 0" masked 2,3 "$(masked)" \
+damaged "element 2 is masked out but not 0" masked 2,3 "$(masked)" \
   "$elements"'\x22'
-damaged "a mask of 1 bytes does not cover 9 elements" \
+damaged "a mask of 1 bytes does not fit 9 elements" \
   masked 3,3 "$(part values F32 3,3 0 36),$(part mask U8 1 36 37)" "$elements$F0$F0$F0"'\x26'
 damaged "part 'values'" masked 2,4 "$(masked)" "$elements"'\x26'
 damaged "part 'mask'" \
@@ -37,15 +37,15 @@ damaged "part 'mask'" \
 bitmask() { printf '%s,%s' "$(part mask U8 1 0 1)" "$(part values F32 3 1 13)"; }
 sparse $BAD bitmask 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 read_as "$elements"
-held 52 damaged "the mask keeps 2 elements, 3 are stored" bitmask 2,3 "$(bitmask)" '\x06'"$F1$F2$F3"
-damaged "the mask keeps 4 elements, 3 are stored" bitmask 2,3 "$(bitmask)" '\x36'"$F1$F2$F3"
+held 52 damaged "the mask keeps 2 elements, but 3 values are stored" bitmask 2,3 "$(bitmask)" '\x06'"$F1$F2$F3"
+damaged "the mask keeps 4 elements, but 3 values are stored" bitmask 2,3 "$(bitmask)" '\x36'"$F1$F2$F3"
 damaged "the mask has bits set beyond element 5" bitmask 2,3 "$(bitmask)" '\xa2'"$F1$F2$F3"
-damaged "a mask of 1 bytes does not cover 9 elements" bitmask 3,3 "$(bitmask)" '\x26'"$F1$F2$F3"
-damaged "a mask of 1 bytes does not cover 100000000000000000 elements" \
+damaged "a mask of 1 bytes does not fit 9 elements" bitmask 3,3 "$(bitmask)" '\x26'"$F1$F2$F3"
+damaged "a mask of 1 bytes does not fit 100000000000000000 elements" \
   bitmask 100000000,1000000000 "$(bitmask)" '\x26'"$F1$F2$F3"
 damaged "shape [1000000000, 1000000000] of F32 has more bits than 2^62" \
   bitmask 1000000000,1000000000 "$(bitmask)" '\x26'"$F1$F2$F3"
-damaged "part 'values' is U8, the tensor F32" \
+damaged "part 'values' is U8 but the tensor is F32" \
   bitmask 2,3 "$(part mask U8 1 0 1),$(part values U8 3 1 4)" '\x26\x01\x02\x03'
 
 csr() {
@@ -59,21 +59,21 @@ csr_data() { # PTR... INDEX...: three of each
 }
 sparse $BAD csr 2,3 "$(csr)" "$(csr_data 0 2 3 1 2 2)"
 read_as "$elements"
-damaged "row 1 has column 3 of 3" csr 2,3 "$(csr)" "$(csr_data 0 2 3 1 2 3)"
-damaged "row 0 has column 2 after column 2" csr 2,3 "$(csr)" "$(csr_data 0 2 3 2 2 2)"
-damaged "row 0 has column 1 after column 2" csr 2,3 "$(csr)" "$(csr_data 0 2 3 2 1 2)"
-damaged "row 1 has column -1 of 3" csr 2,3 "$(csr)" \
+damaged "row 1: column 3 is out of range for 3 columns" csr 2,3 "$(csr)" "$(csr_data 0 2 3 1 2 3)"
+damaged "row 0: column 2 follows column 2" csr 2,3 "$(csr)" "$(csr_data 0 2 3 2 2 2)"
+damaged "row 0: column 1 follows column 2" csr 2,3 "$(csr)" "$(csr_data 0 2 3 2 1 2)"
+damaged "row 1: column -1 is out of range for 3 columns" csr 2,3 "$(csr)" \
   "$(csr_data 0 2 3 1 2 2 | sed 's/\(.*\)\\x02\\x00\\x00\\x00/\1\\xff\\xff\\xff\\xff/')"
-damaged "the row pointers start at 1, not 0" csr 2,3 "$(csr)" "$(csr_data 1 2 3 1 2 2)"
-damaged "the row pointers start at -1, not 0" csr 2,3 "$(csr)" "$(csr_data -1 2 3 1 2 2)"
+damaged "the row pointers start at 1, expected 0" csr 2,3 "$(csr)" "$(csr_data 1 2 3 1 2 2)"
+damaged "the row pointers start at -1, expected 0" csr 2,3 "$(csr)" "$(csr_data -1 2 3 1 2 2)"
 damaged "the row pointers decrease at row 1" csr 2,3 "$(csr)" "$(csr_data 0 4 3 1 2 2)"
 damaged "the row pointers decrease at row 0" csr 2,3 "$(csr)" "$(csr_data 0 -2 3 1 2 2)"
-damaged "the row pointers end at 2, 3 values are stored" csr 2,3 "$(csr)" "$(csr_data 0 2 2 1 2 2)"
-damaged "the row pointers end at 4611686018427387904, 3 values are stored" \
+damaged "the row pointers end at 2, but 3 values are stored" csr 2,3 "$(csr)" "$(csr_data 0 2 2 1 2 2)"
+damaged "the row pointers end at 4611686018427387904, but 3 values are stored" \
   csr 2,3 "$(csr)" "$(csr_data 0 2 4611686018427387904 1 2 2)"
 damaged "3 row pointers do not fit 3 rows" csr 3,3 "$(csr)" "$(csr_data 0 2 3 1 2 2)"
 damaged "3 row pointers do not fit" csr 100000000000000000,0 "$(csr)" "$(csr_data 0 2 3 1 2 2)"
-damaged "3 column numbers do not fit 2 values" csr 2,3 \
+damaged "3 column indices do not fit 2 values" csr 2,3 \
   "$(part ptr I64 3 0 24),$(part index I32 3 24 36),$(part values F32 2 36 44)" \
   "$(csr_data 0 2 3 1 2 2 | sed 's/.\{16\}$//')"
 damaged "part 'ptr'" csr 2,3 \
@@ -101,24 +101,24 @@ read_as "$elements"
 damaged_bcsr() { # TEXT PTR... COL... [VALUES]
   damaged "$1" bcsr:h=1,w=2 2,3 "$(bcsr 0)" "$(bcsr_data "${@:2:6}" "${8-$blocks}")"
 }
-damaged_bcsr "the block-row pointers start at 1, not 0" 1 2 3 0 1 1
+damaged_bcsr "the block-row pointers start at 1, expected 0" 1 2 3 0 1 1
 damaged_bcsr "the block-row pointers decrease at block row 1" 0 4 3 0 1 1
-damaged_bcsr "the block-row pointers end at 2, 3 blocks are stored" 0 2 2 0 1 1
-damaged_bcsr "block row 1 has block column 2 of 2" 0 2 3 0 1 2
-damaged_bcsr "block row 0 has block column 1 after block column 1" 0 2 3 1 1 1
-damaged_bcsr "block row 0 has block column 0 after block column 1" 0 2 3 1 0 1
-damaged_bcsr "block 2: (0, 1) is padding, but its bits are not all 0" 0 2 3 0 1 1 "$F0$F1$F2$F0$F0$F3"
+damaged_bcsr "the block-row pointers end at 2, but 3 blocks are stored" 0 2 2 0 1 1
+damaged_bcsr "block row 1: block column 2 is out of range for 2 block columns" 0 2 3 0 1 2
+damaged_bcsr "block row 0: block column 1 follows block column 1" 0 2 3 1 1 1
+damaged_bcsr "block row 0: block column 0 follows block column 1" 0 2 3 1 0 1
+damaged_bcsr "block 2: (0, 1) is padding but not 0" 0 2 3 0 1 1 "$F0$F1$F2$F0$F0$F3"
 damaged "3 block-row pointers do not fit 3 block rows" \
   bcsr:h=1,w=2 3,3 "$(bcsr 0)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"
-damaged "part 'values' has shape [3, 1, 2], the layout needs [3, 2, 1]" \
+damaged "part 'values' has shape [3, 1, 2], expected [3, 2, 1]" \
   bcsr:h=2,w=1 2,3 "$(bcsr 0)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"
-damaged "block 0: (0, 1) is masked out, but its bits are not all 0" \
+damaged "block 0: (0, 1) is masked out but not 0" \
   bcsr:h=1,w=2 2,3 "$(bcsr 1)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"'\x15'
 damaged "block 1: the mask keeps (0, 1), which is padding" \
   bcsr:h=1,w=2 2,3 "$(bcsr 1)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"'\x1e'
 damaged "the mask has bits set beyond element 5" \
   bcsr:h=1,w=2 2,3 "$(bcsr 1)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"'\x56'
-damaged "a mask of 2 bytes does not cover 6 elements" \
+damaged "a mask of 2 bytes does not fit 6 elements" \
   bcsr:h=1,w=2 2,3 "$(bcsr 2)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"'\x16\x00'
 for block in h=0,w=2 h=-1,w=2 h=65537,w=1 h=4294967296,w=4294967296; do
   damaged "h=" bcsr:$block 2,3 "$(bcsr 0)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"
@@ -130,16 +130,16 @@ damaged "block columns do not fit" \
 nm() { printf '%s,%s' "$(part values F32 2,2,1 0 16)" "$(part pos U8 2,1 16 18)"; }
 sparse $BAD nm:n=1,m=2 2,3 "$(nm)" "$F1$F2$F0$F3"'\x01\x00'
 read_as "$elements"
-damaged "line 0, block 1: position 1 is padding but not 0" \
+damaged "row 0, block 1: position 1 is padding but not 0" \
   nm:n=1,m=2 2,3 "$(nm)" "$F1$F2$F0$F3"'\x03\x00'
-damaged "line 1: spare position bits are set" nm:n=1,m=2 2,3 "$(nm)" "$F1$F2$F0$F3"'\x01\x04'
-damaged "line 0, block 0: position 3 of 3" nm:n=1,m=3 1,3 \
+damaged "row 1: spare position bits are not 0" nm:n=1,m=2 2,3 "$(nm)" "$F1$F2$F0$F3"'\x01\x04'
+damaged "row 0, block 0: position 3 is out of range for m=3" nm:n=1,m=3 1,3 \
   "$(part values F32 1,1,1 0 4),$(part pos U8 1,1 4 5)" "$F1"'\x03'
 two_of_four() { printf '%s,%s' "$(part values F32 1,1,2 0 8)" "$(part pos U8 1,1 8 9)"; }
 sparse $BAD nm:n=2,m=4 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
 read_as "$F0$F1$F0$F2"
-damaged "line 0, block 0: position 1 after 1" nm:n=2,m=4 1,4 "$(two_of_four)" "$F1$F2"'\x05'
-damaged "line 0, block 0: position 1 after 3" nm:n=2,m=4 1,4 "$(two_of_four)" "$F1$F2"'\x07'
+damaged "row 0, block 0: position 1 follows position 1" nm:n=2,m=4 1,4 "$(two_of_four)" "$F1$F2"'\x05'
+damaged "row 0, block 0: position 1 follows position 3" nm:n=2,m=4 1,4 "$(two_of_four)" "$F1$F2"'\x07'
 damaged "part 'values'" nm:n=1,m=4 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
 damaged "part 'values'" nm:n=2,m=4 1,5 "$(two_of_four)" "$F1$F2"'\x0d'
 damaged "part 'pos'" nm:n=2,m=4 1,4 \
@@ -150,8 +150,8 @@ damaged "part 'pos'" nm:n=2,m=4 1,4 \
 nmg() { printf '%s,%s' "$(part values F32 1,1,2,1,1 0 8)" "$(part index U8 1,1,2,1 8 10)"; }
 sparse $BAD nmg:n=1,m=2,g=1 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 read_as "$F0$F1$F2$F0"
-damaged "chunk 0: index 2 of 2 columns" nmg:n=1,m=2,g=1 2,2 "$(nmg)" "$F1$F2"'\x02\x00'
-held 49 damaged "chunk 0: column 1 is used twice" nmg:n=1,m=2,g=1 2,2 "$(nmg)" "$F1$F2"'\x01\x01'
+damaged "chunk 0: index 2 is out of range for 2 strips" nmg:n=1,m=2,g=1 2,2 "$(nmg)" "$F1$F2"'\x02\x00'
+held 49 damaged "chunk 0: strip 1 occurs twice" nmg:n=1,m=2,g=1 2,2 "$(nmg)" "$F1$F2"'\x01\x01'
 held 53 damaged "rows 0 to 0, columns 0 to 1: a value in padding is not 0" \
   nmg:n=1,m=2,g=1 1,2 "$(nmg)" "$F1$F2"'\x01\x00'
 damaged "part 'values'" nmg:n=1,m=2,g=1 3,2 "$(nmg)" "$F1$F2"'\x01\x00'
@@ -166,11 +166,11 @@ for layout in nm:n=3,m=2 nm:n=0,m=2 nm:n=1,m=0 nm:n=-1,m=2 nmg:n=3,m=2,g=1 nmg:n
 done
 held 50 damaged "g=0" nmg:n=1,m=2,g=0 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 for spec in n=300,m=600,g=1 n=8,m=40,g=1 n=1,m=2,g=9223372036854775807; do
-  held 51 damaged "$spec: a chunk has more than 65536 columns" nmg:$spec 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
+  held 51 damaged "$spec: a chunk would have more than 65536 strips" nmg:$spec 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 done
 damaged "'m' is missing" nm:n=2 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
 damaged "'m' is not an integer" nm:n=2,m=4.5 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
-damaged "axis=2 is neither 0 nor 1" nm:n=2,m=4,axis=2 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
+damaged "axis must be 0 or 1, got 2" nm:n=2,m=4,axis=2 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
 damaged "'bitmask' takes no keys" bitmask:x=1 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 held 55 damaged "unknown layout 'bitmsk', did you mean 'bitmask'?" bitmsk 2,3 "$(bitmask)" \
   '\x26'"$F1$F2$F3"
@@ -203,8 +203,8 @@ described "the layout's dtype 'F33' is unknown" '{"layout":"bitmask","shape":[2,
 described 'the layout is described in' "{\"layout\":\"bitmask$(repeat 5000 ' ')\"}"
 
 # Parts that are missing or too many.
-damaged "part 'values' is missing" bitmask 2,3 "$(part mask U8 1 0 1)" '\x26'
-damaged "part 'mask' is missing" bitmask 2,3 "$(part values F32 3 0 12)" "$F1$F2$F3"
+damaged "missing part 'values'" bitmask 2,3 "$(part mask U8 1 0 1)" '\x26'
+damaged "missing part 'mask'" bitmask 2,3 "$(part values F32 3 0 12)" "$F1$F2$F3"
 damaged "its parts are missing" bitmask 2,3 "$(entry v.weight F32 3 0 12)" "$F1$F2$F3"
 sparse $BAD bitmask 2,3 "$(bitmask),$(part index U8 1 13 14)" '\x26'"$F1$F2$F3"'\x00'
 refused "'w.weight::index': the layout bitmask has no such part"
@@ -218,7 +218,7 @@ for command in "sten-prune $BAD -o out.safetensors --sparsity 0.5 --exclude w.we
   "sten-convert $BAD -o out.safetensors --to csr --include b.weight"; do
   expect_exit 1 $command
   expect_one_line_err
-  expect_err "$BAD: 'w.weight': the mask keeps 2 elements, 3 are stored"
+  expect_err "$BAD: 'w.weight': the mask keeps 2 elements, but 3 values are stored"
   [ ! -e out.safetensors ] || fail "'$command' left an output"
 done
 

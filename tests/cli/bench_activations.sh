@@ -13,8 +13,8 @@ expect_out 'compared with b.json'
 expect_out ' 64x24x80x12 '
 grep -qE 'csr:sparsity=0.95: 9[3-7]\.[0-9] % of 5120 hidden activations are 0' out || fail 'the share of zeros is not said'
 expect_exit 2 sten-bench step --activations nmg:n=1,m=4,g=4
-expect_err '--activations nmg:n=1,m=4,g=4: operators do not write nmg'
+expect_err '--activations nmg:n=1,m=4,g=4: operators have no sparse output in nmg'
 expect_exit 2 sten-bench step --activations csr --layouts csr
-expect_err '--activations is of an MLP with dense weights: without --layouts'
+expect_err '--activations measures an MLP with dense weights and excludes --layouts'
 expect_exit 2 sten-bench gemm --activations csr
 expect_err '--activations belongs to step'

@@ -31,12 +31,12 @@ sed 's/"isa": ".*"/"isa": "mmx"/' base.json >isa.json
 for wrong in cpu isa; do
   expect_exit 1 bench --against $wrong.json
   expect_one_line_err
-  expect_err "$wrong.json: was measured"
+  expect_err "$wrong.json: measured"
   [ ! -s out ] || fail 'a result was printed'
 done
 # Rows that were not measured are no matter; no row at all is.
 expect_exit 1 sten-bench convert --shape 40x61 --layouts nmg:n=1,m=10,g=2 --repeats 1 --against base.json
-expect_err 'base.json: has no ratio of what was measured'
+expect_err 'base.json: none of the measured rows found'
 
 for text in '' '{' '[]' '{"schema": 2}' '{"schema": 1, "machine": {"cpu": 3}}' '{"schema": 1, "results": 5}'; do
   printf '%s' "$text" >bad.json
@@ -45,4 +45,4 @@ for text in '' '{' '[]' '{"schema": 2}' '{"schema": 1, "machine": {"cpu": 3}}' '
   expect_err 'bad.json: '
 done
 expect_exit 1 bench --against missing.json
-expect_err 'missing.json: cannot be read'
+expect_err 'missing.json: cannot read the file'

@@ -13,4 +13,4 @@ done
 # Only the call has nothing to be compared with.
 [ "$(grep -c '"ratio": null' out)" = 1 ] || fail 'a product has no ratio'
 expect_exit 2 sten-bench dispatch --shape 16x24
-expect_err "'16x24' is not of the form MxKxN"
+expect_err "--shape '16x24': expected MxKxN"

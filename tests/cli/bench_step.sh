@@ -24,6 +24,6 @@ JSON
 expect_exit 0 sten-bench step --config config.json --batch 3 --repeats 1 --layouts nm:n=2,m=4
 expect_out ' 1x24x3x16 '
 expect_exit 2 sten-bench step --config config.json --window 17
-expect_err "--window 17 is above the model's max_position_embeddings, 16"
+expect_err "--window 17 is above max_position_embeddings 16 of the model"
 expect_exit 1 sten-bench step --config missing.json
-expect_err 'missing.json: cannot be read'
+expect_err 'missing.json: cannot read the file'

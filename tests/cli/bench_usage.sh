@@ -17,15 +17,15 @@ wrong '--precision belongs to gemm and model' convert --precision bf16
 wrong "--precision: unknown precision 'bf15', did you mean 'bf16'? (expected one of float32, bf16, float16, int8)" gemm --precision bf15
 wrong '--input belongs to convert' gemm --input laplace
 wrong '--form' gemm --form linaer
-wrong "'768x3072' is not of the form MxKxN" gemm --shape 768x3072
+wrong "--shape '768x3072': expected MxKxN" gemm --shape 768x3072
 wrong '--max-slowdown belongs to --against' gemm --max-slowdown 1.2
-wrong '--max-slowdown 0.5 is below 1' gemm --against x.json --max-slowdown 0.5
-wrong "'768x' is not of the form RxK" convert --shape 768x
+wrong '--max-slowdown must be >= 1, got 0.5' gemm --against x.json --max-slowdown 0.5
+wrong "--shape '768x': expected RxK" convert --shape 768x
 wrong "did you mean 'bert-ffn-in'" convert --shape bert-ffn-im
 wrong "did you mean 'csr'" convert --layouts csrr
-wrong 'sparsity=1.5 is not within 0 and 1' convert --layouts csr:sparsity=1.5
+wrong 'sparsity must be in [0, 1], got 1.5' convert --layouts csr:sparsity=1.5
 wrong 'input' convert --input gaussian
-wrong 'has to end in .json, .csv, .md, .html or .svg' convert -o result.txt
+wrong 'expected a name that ends in .json, .csv, .md, .html or .svg' convert -o result.txt
 wrong '--repeats' convert --repeats 0
 wrong '--threads' convert --threads 0
 wrong "unknown option '--layout', did you mean '--layouts'" convert --layout csr
@@ -33,8 +33,8 @@ wrong '--config belongs to step and model' gemm --config config.json
 wrong '--batch belongs to step and model' convert --batch 2
 wrong '--refresh belongs to step' model --refresh 10
 wrong '--weights belongs to model' step --weights x.safetensors
-wrong "--weights 'x.safetensors': no config.json beside the file (name one with --config)" model --weights x.safetensors
-wrong '--weights belongs to one --config' model --weights x.safetensors --config a.json --config b.json
+wrong "--weights 'x.safetensors': config.json not found beside the file (use --config)" model --weights x.safetensors
+wrong '--weights needs at most one --config or --shape' model --weights x.safetensors --config a.json --config b.json
 wrong '--layouts stored belongs to --weights' model --layouts stored
-wrong "'2x768' is not of the form LAYERSxHIDDENxVOCABULARY" step --shape 2x768
+wrong "--shape '2x768': expected LAYERSxHIDDENxVOCABULARY" step --shape 2x768
 wrong "did you mean 'bert-base'" model --shape bert-bas

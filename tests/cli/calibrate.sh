@@ -34,7 +34,7 @@ largest='\xff\xff\x7f\x7f'
 safetensors far.safetensors "{$w}" "$largest$largest$F3$F4"
 rm -f o.safetensors
 expect_exit 1 sten-prune far.safetensors -o o.safetensors --sparsity 0.5 --scope row --reconstruct --statistics s.safetensors
-expect_err "far.safetensors: 'a.weight': element 0 of the solved weights is not finite in F32"
+expect_err "far.safetensors: 'a.weight': element 0 of the reconstructed weights is not finite in F32"
 [ ! -e o.safetensors ] || fail "a file with infinities was written"
 
 # The second tensor is small, and has next to nothing to lose.
@@ -203,10 +203,10 @@ expect_exit 1 sten-prune rows-run --dry-run --sparsity 0.5 --method wanda --cali
 expect_err '/empty.safetensors: expected tensors, got none'
 # What needs a loss needs labels.
 expect_exit 2 sten-train rows.json --dry-run
-expect_err "/rows.npy: labels are missing: expected a recipe with data.labels"
+expect_err "/rows.npy: missing labels (see data.labels)"
 for needs in "sten-run rows-run --data rows.npy" "sten-prune rows-run --dry-run --sparsity 0.5 --method wanda --allocate sensitivity --calibrate rows.npy"; do
   expect_exit 2 $needs
-  expect_err "/rows.npy: labels are missing: expected a recipe with data.labels"
+  expect_err "/rows.npy: missing labels (see data.labels)"
 done
 sed 's/"kind": "csv".*/"kind": "images", "folder": "flat", "size": 8, "channels": 1}}/' cnn.json >flat.json
 expect_exit 0 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate flat.json

@@ -27,7 +27,7 @@ grep -qF warning err && fail 'a loop that was named is warned about'
 cmp "$(model slow)" "$(model named)" || fail 'the same loop gives other bytes'
 expect_exit 1 without both sten-train "$RECIPE" --out x --set products=openblas
 expect_one_line_err
-expect_err '/products: openblas cannot be loaded here'
+expect_err '/products: cannot load openblas'
 [ ! -e x ] || fail 'a run without its library leaves something behind'
 expect_exit 2 sten-train "$RECIPE" --out x --set products=openblass
 expect_err "did you mean 'openblas'?"
@@ -58,7 +58,7 @@ for other in onednn openblas; do
 done
 
 # What is for a device is not followed here, which is said once, and refused where that was asked for.
-rounds='/device_products: tf32 is for a device; the CPU multiplies in float32'
+rounds='/device_products: tf32 needs a device (the CPU multiplies in float32)'
 expect_exit 0 sten-train "$RECIPE" --out float32 --set products=own
 expect_exit 0 sten-train "$RECIPE" --out rounded --set products=own --set device_products=tf32
 [ "$(grep -cF "sten-train: warning: $rounds" err)" = 1 ] || fail 'products of a device are not said once'

@@ -44,23 +44,23 @@ changed() { # FILE TEXT COMMAND, which changes $f
 step=checkpoints/step-000160
 changed recipe.json 'recipe.json: is nested too deeply' 'deep "{\"model\": " "}" >$f'
 changed recipe.json 'recipe.json: is not JSON' 'echo "{" >$f'
-changed recipe.json "'recipe.json', which no run left there so" 'echo >>$f'
+changed recipe.json "contains files that the run did not write: 'recipe.json'" 'echo >>$f'
 changed recipe.json 'recipe.json: is missing' 'rm $f'
 changed run.json 'run.json: is nested too deeply' 'deep "{\"files\": " "}" >$f'
 changed run.json 'run.json: was changed' 'sed -i s/sten-train/sten-prune/ $f'
 for change in '1s/.*/damaged/' '2s/"loss":[^,]*/"loss":[]/' '3s/.*/{}/' '3s/"step":[0-9]*/"step":1.5/' 4d; do
-  changed metrics.jsonl 'metrics.jsonl: was changed since it was written' "sed -i '$change' \$f"
+  changed metrics.jsonl 'metrics.jsonl: changed since the file was written' "sed -i '$change' \$f"
 done
-changed metrics.jsonl 'metrics.jsonl: was changed since it was written' 'rm $f'
+changed metrics.jsonl 'metrics.jsonl: changed since the file was written' 'rm $f'
 # Case 82: parts removed, added, changed.
 for change in 's/"step": 160/"step": 1.5/' 's/"step": 160/"step": 150/' 's/"count": [0-9]*/"count": -1/' 's/"threads": 1/"threads": "x"/'; do
-  changed $step/state.json 'state.json: was changed since it was written' "sed -i '$change' \$f"
+  changed $step/state.json 'state.json: changed since the file was written' "sed -i '$change' \$f"
 done
 changed $step/state.json 'state.json: is nested too deeply' 'deep "{\"step\": " "}" >$f'
 held 82 changed $step/masks.safetensors 'masks.safetensors: is missing' 'rm $f'
 changed $step/masks.safetensors 'masks.safetensors: was changed' 'cp '"$T"'/shallow.safetensors $f'
 changed $step/state.safetensors 'state.safetensors: was changed' 'cp run/'$step'/masks.safetensors $f'
-changed $step/more.safetensors "'$step/more.safetensors', which no run left there so" 'cp run/'$step'/masks.safetensors $f'
+changed $step/more.safetensors "contains files that the run did not write: '$step/more.safetensors'" 'cp run/'$step'/masks.safetensors $f'
 
 # The same of a staged run.
 stages() { sten-prune "$MODEL" -o out.safetensors --include 'bert.encoder.layer.0.*weight' --exclude '*Norm*' -q -f \
@@ -100,7 +100,7 @@ done
 # Of recipes it is refused in values; a file's own name is recorded readably.
 for how in --dry-run "--out bytes-run"; do
   refused sten-train "$RECIPE" $how --set "name=$byte"
-  expect_err "the value is not UTF-8"
+  expect_err "value is not valid UTF-8"
   [ ! -e bytes-run ] || fail "a refused run left a directory"
 done
 cp "$RECIPE" "bytes$byte.json"

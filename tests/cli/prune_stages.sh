@@ -121,9 +121,9 @@ expect_err "out.safetensors: exists; --force replaces it"
 for more in --dry-run ""; do
   expect_exit 1 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state x --to csr:dims=2.1 $more
   expect_one_line_err
-  expect_err "dims=2.1 is beyond the dimensions of shape [160, 160]"
+  expect_err "dims=2.1 is beyond the axes of shape [160, 160]"
   expect_exit 1 stages -q -o x.safetensors --schedule iterative --structure nm:n=3,m=4,dims=2.1 --structure nm:n=2,m=4 --finetune "$TRAIN" --state x $more
-  expect_err "dims=2.1 is beyond the dimensions of shape [160, 160]"
+  expect_err "dims=2.1 is beyond the axes of shape [160, 160]"
   [ ! -e x ] || fail "a refused run made its state directory"
 done
 [ ! -s log ] || fail "the command ran"

@@ -45,7 +45,7 @@ grep -qa elsewhere out.safetensors && fail "the output names a folder of this ru
 for more in "" --dry-run; do
   expect_exit 1 sten-prune "$MODEL" -o x3.safetensors --recipe $RECIPE --schedule $ITERATIVE --state other $more
   expect_one_line_err
-  expect_err "sten-prune: $MODEL: does not fit the model; 78 tensors: layers.0.weight is missing; "
+  expect_err "sten-prune: $MODEL: 78 tensors do not fit the model: layers.0.weight is missing; "
   [ ! -e other ] || fail "a refused run made its state directory"
 done
 
@@ -65,8 +65,8 @@ for how in "" --dry-run; do
     --set epochs=null --set steps=5 --set 'rate={"kind": "cosine", "warmup": 10}' \
     --set 'formats=[{"of": "intermediate", "target": "layers.0.relu", "layout": "csr", "begin": 6, "end": 9}]'
   expect_one_line_err
-  expect_err "/rate/warmup: 10 is more than all 5 steps; /formats/0/begin: 6 is after the last of 5 steps; \
-/formats/0/end: 9 is after the last of 5 steps; 'scale' multiplies all steps"
+  expect_err "/rate/warmup: 10 steps are more than the 5 steps of the run; /formats/0/begin: step 6 is after the last of 5 steps; \
+/formats/0/end: step 9 is after the last of 5 steps (the key scale multiplies all steps)"
   [ ! -e unfit ] || fail 'a refused run made its state directory'
 done
 
@@ -122,5 +122,5 @@ expect_exit 2 sten-prune "$DENSE" -o x3.safetensors --sparsity 0.5 --recipe $REC
 expect_err "--recipe belongs to --schedule"
 # Another model than the recipe's.
 expect_exit 1 sten-prune "$DENSE" -o x3.safetensors --schedule $ITERATIVE --state x --recipe $RECIPE --set 'model.sizes=[64, 25, 10]'
-expect_err "layers.0.weight is [24, 64], not [25, 64]"
+expect_err "layers.0.weight is [24, 64], expected [25, 64]"
 [ ! -e x3.safetensors ] || fail "a refused run left an output"

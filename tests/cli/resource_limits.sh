@@ -102,10 +102,10 @@ line() { # LAYOUT SHAPE
     "$(part ptr I64 2 0 16),$(part index I32 1 16 20),$(part values F32 1 20 24)" "$ptr_one$(i32 5)$F1"
 }
 line csc 2147483648,1
-refused_by 'csc: 2147483648 rows do not fit its 32-bit row numbers' sten-energy in.safetensors
+refused_by 'csc: 2147483648 rows do not fit 32-bit row indices' sten-energy in.safetensors
 refused_by 'csc: 2147483648 rows do not fit' sten-convert in.safetensors -o new --to csr
 line csr 1,2147483648
-refused_by 'csr: 2147483648 columns do not fit its 32-bit column numbers' sten-energy in.safetensors
+refused_by 'csr: 2147483648 columns do not fit 32-bit column indices' sten-energy in.safetensors
 line csc 2147483647,1
 ok sten-energy in.safetensors
 ok sten-convert in.safetensors -o new --to coo

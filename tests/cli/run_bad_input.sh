@@ -52,9 +52,9 @@ refused 115 1 'cut.json: ' $weights --input x.npy --config cut.json
 mkdir graph && cp $weights graph/model.safetensors && printf '{"nodes": 3}' >graph/graph.json
 refused 115 1 'graph/graph.json: ' graph --input x.npy
 
-refused 116 1 'does not fit the model' $weights --input ids.npy --config "$bert/config.json"
+refused 116 1 'not fit the model: ' $weights --input ids.npy --config "$bert/config.json"
 sed 's/\[3, 4, 2\]/[3, 5, 2]/' recipe.json >other.json
-refused 116 1 "layers.0.weight is [4, 3], not [5, 3]" $weights --data other.json
+refused 116 1 "layers.0.weight is [4, 3], expected [5, 3]" $weights --data other.json
 
 refused 117 2 "unknown input 'idz' of" "$bert" --input idz=ids.npy
 refused 117 2 "'input_ids' is given twice" "$bert" --input input_ids=ids.npy --input input_ids=ids.npy
@@ -151,7 +151,7 @@ generates 125 "--generate needs --text" gpt --generate 5 --text ''
 generates 125 "the character 'x' has no id in gpt/vocab.json" gpt --generate 5 --text 'abx'
 generates 125 "the character 'ü' has no id" gpt --generate 5 --text 'aübc'
 expect_exit 1 sten-run gpt --generate 5 --text "$(printf 'a\377')"
-held 125 expect_err 'is not UTF-8'
+held 125 expect_err 'invalid UTF-8'
 generates 126 '3 tokens and 6 more are beyond the 8 positions of gpt' gpt --generate 6 --text abc
 generates 126 '--generate' gpt --generate 0 --text abc
 generates 126 '--generate' gpt --generate -3 --text abc

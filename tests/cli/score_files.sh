@@ -90,7 +90,7 @@ wrong '--method movement exists for' $S --method movement --structure block:h=1,
 wrong '--method l0 exists for' $S --method l0 --structure nmg:n=1,m=2,g=1
 wrong '--sparsity is missing' --structure block:h=2,w=2
 wrong "'w' is missing" --structure block:h=2 --sparsity 0.5
-wrong 'a block has at least one row and column' --structure block:h=2,w=0 --sparsity 0.5
+wrong 'expected h >= 1 and w >= 1' --structure block:h=2,w=0 --sparsity 0.5
 wrong "has no key 'n'" --structure block:h=2,w=2,n=1 --sparsity 0.5
 wrong 'no sparsifier of their own' --rule '*=resparsify'
 wrong 'leave out what else chooses them' --mask s.safetensors $S

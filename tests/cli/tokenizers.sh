@@ -33,4 +33,4 @@ expect_out ' the h the'
 sed -i 's/"vocab_size": 17/"vocab_size": 16/' bert/config.json
 expect_exit 1 sten-train words.json --out no
 expect_one_line_err
-expect_err 'vocab.txt: has ids up to 16, and '
+expect_err 'vocab.txt: ids up to 16 are out of range: '

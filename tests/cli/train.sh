@@ -49,8 +49,8 @@ done
 for how in --dry-run '--out unfit'; do
   expect_exit 2 sten-train "$RECIPE" $how --set steps=8
   expect_one_line_err
-  expect_err "/rate/warmup: 10 is more than all 8 steps; /sparsity/0/schedule/end: 80 is after the last of 8 steps; \
-'scale' multiplies all steps"
+  expect_err "/rate/warmup: 10 steps are more than the 8 steps of the run; /sparsity/0/schedule/end: step 80 is after the last of 8 steps \
+(the key scale multiplies all steps)"
   [ ! -e unfit ] || fail 'a refused run left a directory'
 done
 
@@ -61,10 +61,10 @@ grep -qE 'step [0-9]+/160  loss [0-9.]+  sparsity 80.0 %  rate [0-9.e-]+  .* s l
 # The directory of a run is another run's only if that is said.
 expect_exit 2 train run
 expect_one_line_err
-expect_err 'run: contains a run; --resume continues it, --force replaces it'
+expect_err 'run: contains a run (--resume continues the run, --force replaces the run)'
 expect_exit 2 train run --resume --set optimizer.rate=0.002
 expect_one_line_err
-expect_err 'run: contains a run of a different recipe: /optimizer/rate was 0.004, now is 0.002; --force replaces the run'
+expect_err 'run: contains a run of a different recipe: /optimizer/rate was 0.004, now is 0.002 (--force replaces the run)'
 cp run/model.sten.safetensors wanted
 cp digits.csv data.csv
 sed -i '2s/,0,/,1,/' digits.csv
@@ -100,9 +100,9 @@ grep -q warning err && fail 'it warns of what nobody asked for'
 
 mkdir other && touch other/notes
 expect_exit 2 train other
-expect_err 'other: contains other files and no run; --force adds a run beside them'
+expect_err 'other: contains other files and no run (--force adds a run beside the files)'
 expect_exit 2 sten-train "$RECIPE"
-expect_err '--out is missing'
+expect_err '--out: missing'
 
 # Partial output after the last checkpoint is written again.
 echo '{"step":170,"loss":1}' >>run/metrics.jsonl

@@ -14,7 +14,7 @@ expect_exit 1 sten-train missing.json --out run
 expect_err 'missing.json'
 refused 2 'optimizer' --set optimizer.rat=1
 refused 2 'did you mean' --set sparsity.0.target=layer.0.weight
-refused 1 'a row has 64 features, and the model takes 63' --set 'model.sizes=[63, 10]'
+refused 1 'rows have 64 features, but the model expects 63' --set 'model.sizes=[63, 10]'
 refused 1 'label 9 is out of range: the model has 9 classes' --set 'model.sizes=[64, 9]' --set sparsity=null
 refused 1 'nowhere.csv' --set data.file=nowhere.csv
 
@@ -36,8 +36,8 @@ arrays 'object.npy: ' object.npy
 # Case 65: a checkpoint of another model, all of it at once.
 safetensors other.safetensors "{$(entry layers.0.weight F32 2,2 0 16),$(entry more F32 1 16 20)}" "$F1$F2$F3$F4$F4"
 expect_exit 1 train run --set model.weights=other.safetensors
-expect_err 'layers.0.weight is [2, 2], not [48, 64]'
-expect_err 'does not fit the model; 7 tensors: '
+expect_err 'layers.0.weight is [2, 2], expected [48, 64]'
+expect_err '7 tensors do not fit the model: '
 expect_err 'layers.1.weight is missing; layers.1.bias is missing; and 3 more'
 [ ! -e run ] || fail 'a directory was left'
 
@@ -58,7 +58,7 @@ cat >row.json <<'EOT'
 EOT
 expect_exit 1 sten-train row.json --out row -q
 expect_one_line_err
-expect_err "'layers.0.weight': ell: the longest of 8 rows has 16 entries"
+expect_err "'layers.0.weight': ell: 8 rows would be padded to 16 entries"
 expect_err '; what was trained is in row/checkpoints/step-000002'
 [ -s row/checkpoints/step-000002/model.safetensors ] || fail 'what was trained is gone'
 # A damaged checkpoint is said, not passed over.

@@ -22,7 +22,7 @@ for mode in "" --force --resume --dry-run "--dry-run --force"; do
   tree theirs | diff - before || fail "files of others changed with '$mode'"
 done
 expect_exit 2 short theirs --force
-expect_err "theirs: has 'checkpoints/step-000010', 'model.safetensors', 'recipe.json', which no run left there so"
+expect_err "theirs: contains files that the run did not write: 'checkpoints/step-000010', 'model.safetensors', 'recipe.json'"
 
 # A run starts, and starts again, beside files that it does not need to replace.
 mkdir beside
@@ -40,7 +40,7 @@ more" ] || fail 'notes of others are gone'
 short long --set checkpoints.every=1 --set checkpoints.keep=9 >/dev/null
 echo mine >long/checkpoints/step-000018/mine
 expect_exit 2 short long --force
-expect_err "long: has 'checkpoints/step-000018/mine', which no run left there so"
+expect_err "long: contains files that the run did not write: 'checkpoints/step-000018/mine'"
 mv long/checkpoints/step-000018/mine long
 expect_exit 0 short long --force
 [ "$(ls long/checkpoints | tr '\n' ' ')" = 'step-000010 step-000020 ' ] || fail "checkpoints are $(ls long/checkpoints)"
@@ -56,7 +56,7 @@ for part in . model.safetensors state.json; do
   held 93 expect_err "long: has 'checkpoints/step-000020/"
   tree long | diff - before || fail "files of another run changed with its $part"
   expect_exit 1 short long --resume
-  expect_err 'was changed since it was written'
+  expect_err 'changed since the file was written'
   rm -r long/checkpoints
   mv kept-checkpoints long/checkpoints
 done
@@ -68,7 +68,7 @@ cp run/model.safetensors kept
 echo another >run/model.safetensors
 for mode in --force --resume; do
   expect_exit 2 short run $mode
-  expect_err "run: has 'model.safetensors', which no run left there so"
+  expect_err "run: contains files that the run did not write: 'model.safetensors'"
   [ "$(cat run/model.safetensors)" = another ] || fail "the model of others is gone with $mode"
 done
 cp kept run/model.safetensors
@@ -84,7 +84,7 @@ expect_exit 0 short new --dry-run
 expect_exit 2 short run --force --set model.weights=run/model.safetensors
 expect_one_line_err
 expect_err "run: model.weights, "
-expect_err "lies where the run writes"
+expect_err "is inside the run's output"
 ln -s run alias
 expect_exit 2 short alias --force --set model.weights=run/../run/model.safetensors
 expect_exit 2 short run --force --set model.weights=run/checkpoints/step-000020/model.safetensors

@@ -92,7 +92,7 @@ format='formats=[{"of": "intermediate", "target": "products", "layout": "csr:dim
 for how in --dry-run "--out none"; do
   expect_exit 1 sten-train recipe.json $how --set model.file=einsum.json --set "$format"
   expect_one_line_err
-  expect_err "/formats/0/target: 'products': dims=2.1 is beyond the dimensions of shape ["
+  expect_err "/formats/0/target: 'products': dims=2.1 is beyond the axes of shape ["
   [ ! -e none ] || fail 'a refused run left a directory'
 done
 expect_exit 0 sten-train recipe.json --dry-run --set model.file=einsum.json --set "${format/dims=2.1/dims=0.1}"

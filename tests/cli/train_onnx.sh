@@ -98,7 +98,7 @@ expect_exit 0 sten-train data/recipe.json --out run2 --threads 1 --force
 cmp run2/w.bin wanted.bin || fail 'the same run again gives other external data'
 echo mine >run2/w.bin
 expect_exit 2 sten-train data/recipe.json --out run2 --threads 1 --force
-expect_err "'w.bin', which no run left there so"
+expect_err "contains files that the run did not write: 'w.bin'"
 expect_exit 2 sten-train data/recipe.json --out data --threads 1 --force
 expect_err "data: "
 cmp -s data/w.bin wanted.bin && fail 'external data that are read were written over'

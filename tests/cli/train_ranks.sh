@@ -9,7 +9,7 @@ mkdir lib
 cp -L "$STEN_BIN"/../lib/libsten.so.0 lib/
 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 LD_LIBRARY_PATH=$T/lib expect_exit 1 train alone
 expect_one_line_err
-expect_err 'MPI cannot be loaded, and this process is one of several ranks'
+expect_err 'MPI cannot be loaded for a run of several ranks'
 [ ! -e alone ] || fail 'it trained alone'
 
 # As root, with more ranks than processors, and without what containers do not allow.
@@ -89,7 +89,7 @@ for form in dense 'dense apart' 'dense alone' masked refreshed sparse 'sparse ap
   grep -q "^step .* $form " out || fail "no row of $form"
 done
 expect_exit 2 ranks 2 sten-bench gemm --shape 96x96x64
-expect_err 'gemm is measured in one process'
+expect_err 'gemm runs in one process'
 
 # A few steps of a BERT, with weights stored as n:m:g.
 bert() {
@@ -157,8 +157,8 @@ refused() { # CODE TEXT COMMAND...
   [ ! -e refused ] || fail 'it began'
 }
 one() { echo "-n 1 sten-train $RECIPE --out refused -q --threads 1 $*"; }
-refused 2 '/batch: 32 is not divisible by 3, the parts in which 3 ranks compute it' ranks_train 3 refused
-refused 2 'run: contains a run; --resume continues it, --force replaces it' ranks_train 2 run $long
+refused 2 '/batch: 32 is not divisible by the 3 parts of 3 ranks' ranks_train 3 refused
+refused 2 'run: contains a run (--resume continues the run, --force replaces the run)' ranks_train 2 run $long
 refused 2 'ranks differ in the recipe: /optimizer/rate is 0.004 on rank 0, 0.002 on rank 1' \
   mpirun -q $(one) : $(one --set optimizer.rate=0.002)
 refused 2 'ranks differ in threads: 1 on rank 0, 2 on rank 1' mpirun -q $(one) : $(one --threads 2 | sed 's/--threads 1//')

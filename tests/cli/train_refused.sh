@@ -10,22 +10,22 @@ refused() { # CODE TEXT FLAG...
     [ ! -e run ] || fail "'${*:3}' left a directory"
   done
 }
-refused 1 "'layers.0.weight': dims=2.1 is beyond the dimensions of shape [48, 64]" --set sparsity.0.save=csr:dims=2.1
+refused 1 "'layers.0.weight': dims=2.1 is beyond the axes of shape [48, 64]" --set sparsity.0.save=csr:dims=2.1
 # What holds weights as they are is not refused for what would be kept of equal ones.
 for layout in save layout; do
   expect_exit 0 sten-train "$RECIPE" --dry-run --set sparsity.0.schedule=null --set "sparsity.0.$layout=ell"
 done
 expect_exit 0 train ell --set sparsity.0.schedule=null --set sparsity.0.save=ell --set steps=20
 rm -r ell
-refused 1 "'layers.0.weight': dims=0.3 is beyond the dimensions" --set sparsity.0.layout=csr:dims=0.3
-refused 1 "'layers.0.weight': dims=2.1 is beyond the dimensions" --set sparsity.0.sparsifier=nm:n=2,m=4,dims=2.1
-refused 2 "/sparsity/0/sparsifier: axis=3 is neither 0 nor 1" --set sparsity.0.sparsifier=nmg:n=1,m=4,g=4,axis=3
+refused 1 "'layers.0.weight': dims=0.3 is beyond the axes" --set sparsity.0.layout=csr:dims=0.3
+refused 1 "'layers.0.weight': dims=2.1 is beyond the axes" --set sparsity.0.sparsifier=nm:n=2,m=4,dims=2.1
+refused 2 "/sparsity/0/sparsifier: axis must be 0 or 1, got 3" --set sparsity.0.sparsifier=nmg:n=1,m=4,g=4,axis=3
 
 # Formats are traced against the shapes of values, as training and evaluation have them.
 format() { echo "formats=[{\"of\":\"$1\",\"target\":\"$2\",\"inline\":\"$3\",\"temporary\":\"$3\"}]"; }
 refused 1 "/formats/0/target: 'loss': a tensor of rank 0" --set "$(format intermediate '*' nm:n=2,m=4)"
 # So is what only the end of a run needs.
-refused 2 '/evaluation/keep_best: the validation split is empty; see /data/validation' --set data.validation=0.0001
+refused 2 '/evaluation/keep_best: the validation split is empty (see /data/validation)' --set data.validation=0.0001
 
 # Case 90: configs that describe more than there is.
 bert() { # LAYERS HIDDEN

@@ -94,8 +94,8 @@ prune 'so 1 <= n <= m must hold' --structure nmg:n=0,m=4,g=1
 prune 'so 1 <= n <= m must hold' --structure nm:n=0,m=0
 prune 'so 1 <= n <= m must hold' --structure nm:n=-1,m=4
 prune 'g=0' --structure nmg:n=1,m=4,g=0
-prune 'a chunk has more than 65536 columns' --structure nmg:n=300,m=600,g=1
-prune 'a chunk has more than 65536 columns' --structure nmg:n=1,m=2,g=9223372036854775807
+prune 'a chunk would have more than 65536 strips' --structure nmg:n=300,m=600,g=1
+prune 'a chunk would have more than 65536 strips' --structure nmg:n=1,m=2,g=9223372036854775807
 prune "'nm:n=2': 'm' is missing" --structure nm:n=2
 prune "'nmg:n=1,m=4': 'g' is missing" --structure nmg:n=1,m=4
 held 58 prune "'nm' has no key 'axsi', did you mean 'axis'?" --structure nm:n=2,m=4,axsi=0
@@ -105,7 +105,7 @@ prune "'m' is not an integer" --structure nm:n=2,m=99999999999999999999
 prune "'n' is given twice" --structure nm:n=2,n=2,m=4
 prune "'n' is not key=value" --structure nm:n,m=4
 prune 'it ends in a comma' --structure nm:n=2,m=4,
-prune 'axis=2 is neither 0 nor 1' --structure nm:n=2,m=4,axis=2
+prune 'axis must be 0 or 1, got 2' --structure nm:n=2,m=4,axis=2
 prune 'dims=1.1' --structure nm:n=2,m=4,dims=1.1
 prune "'unstructured' takes no keys" --structure unstructured:n=1 --sparsity 0.9
 prune "unknown layout 'bitmsk', did you mean 'bitmask'?" --to bitmsk --sparsity 0.9
@@ -125,9 +125,9 @@ wrong '--json and -o - both want standard output' sten-prune in.safetensors -o -
   --json
 wrong '--json and -o - both want standard output' sten-convert in.safetensors -o - --to csr --json
 wrong 'both want standard output' sten-convert in.safetensors -o /dev/stdout --to csr --json
-prune "the name has to end in .json, .csv, .md or .html" --sparsity 0.9 --report report.txt
-prune "the name has to end in .json, .csv, .md or .html" --sparsity 0.9 --report json
-energy "the name has to end in .json, .csv, .md or .html" --report report.htm
+prune "expected a name that ends in .json, .csv, .md or .html" --sparsity 0.9 --report report.txt
+prune "expected a name that ends in .json, .csv, .md or .html" --sparsity 0.9 --report json
+energy "expected a name that ends in .json, .csv, .md or .html" --report report.htm
 for report in report.txt json report.html; do
   [ ! -e $report ] || fail "$report was written"
 done

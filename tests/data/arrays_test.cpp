@@ -52,24 +52,21 @@ TEST_CASE("idx files with a wrong magic or a ragged end are refused") {
   const struct {
     std::string file, message;
   } cases[] = {
-      {"\0\0\x08"s, "has 3 bytes, too few for an idx file"},
-      {"\1\0\x08\1"s, "begins with the bytes 01 00, not with 00 00 as idx files do"},
-      {"\x1f\x8b\x08\0"s, "is gzip-compressed data, not an idx file"},
-      {"\0\0\x0a\1\0\0\0\0"s, "type 0x0a is none that idx files have"},
-      {"\0\0\x08\x21\0\0\0\0"s, "has 33 dimensions, more than 32"},
-      {"\0\0\x08\2\0\0\0\2\0\0"s,
-       "has 10 bytes, too few for the extents of 2 dimensions; is it truncated?"},
-      {labels.substr(0, 9),
-       "shape [2] of U8 needs 2 bytes, the file has 1 for them; is it truncated?"},
+      {"\0\0\x08"s, "3 bytes are too few for an idx file"},
+      {"\1\0\x08\1"s, "not an idx file: expected the first bytes 00 00, got 01 00"},
+      {"\x1f\x8b\x08\0"s, "expected an idx file, got gzip-compressed data"},
+      {"\0\0\x0a\1\0\0\0\0"s, "unknown idx type 0x0a"},
+      {"\0\0\x08\x21\0\0\0\0"s, "33 axes are more than 32"},
+      {"\0\0\x08\2\0\0\0\2\0\0"s, "truncated: 10 bytes are too few for the extents of 2 axes"},
+      {labels.substr(0, 9), "truncated: shape [2] of U8 needs 2 bytes, got 1"},
   };
   for (const auto& c : cases) CHECK(refusal(c.file) == c.message);
-  CHECK(held(68, refusal(labels + "x") == "1 bytes follow the 2 that shape [2] of U8 needs"));
+  CHECK(held(68, refusal(labels + "x") == "1 extra bytes after the 2 bytes of shape [2] of U8"));
 }
 
 TEST_CASE("a small idx file that claims gigabytes costs no memory") {
   CHECK(refusal("\0\0\x0e\2\0\1\0\0\0\1\0\0x"s) ==
-        "shape [65536, 65536] of F64 needs 34359738368 bytes, the file has 1 for them; is it "
-        "truncated?");
+        "truncated: shape [65536, 65536] of F64 needs 34359738368 bytes, got 1");
   CHECK(has(refusal("\0\0\x08\3\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0"s),
             "[4294967295, 4294967295, 0]"));
 }
@@ -103,12 +100,12 @@ TEST_CASE("array files that are damaged or something else are refused by name") 
     CHECK(message.starts_with(dir / "x" + ": "));
     return message.substr(std::min(message.size(), (dir / "x").size() + 2));
   };
-  CHECK(refused("") == "is empty");
-  CHECK(refused("abcd") == "is neither a .npy file nor an idx file, which begins with 00 00");
-  CHECK(refused("\x1f\x8b\x08\0"s) == "is gzip-compressed data, neither .npy nor idx");
+  CHECK(refused("") == "the file is empty");
+  CHECK(refused("abcd") == "expected a .npy or idx file (an idx file starts with 00 00)");
+  CHECK(refused("\x1f\x8b\x08\0"s) == "expected a .npy or idx file, got gzip-compressed data");
   CHECK(refused(npy_header(DType::F32, {1000, 1000, 1000, 1000}) + "1234") ==
-        "shape [1000, 1000, 1000, 1000] of F32 needs 4000000000000 bytes, the file has 4 for "
-        "them; is it truncated?");
+        "shape [1000, 1000, 1000, 1000] of F32 needs 4000000000000 bytes, the file has 4 for them; "
+        "is it truncated?");
   std::string header = npy_header(DType::F32, {1}) + "1234";
   header[header.find('<')] = '>';
   CHECK(refused(header) == "dtype '>f4' is big-endian; save it as little-endian, x.astype('<f4')");

@@ -70,6 +70,6 @@ TEST_CASE("views depend on the seed and the number alone, and reach every place"
 
 TEST_CASE("lists of another length than channels, and deviations of 0, are refused") {
   CHECK_THROWS_WITH_AS(channel_scale(3, 1, 0, {0.5}, {}),
-                       "mean has 1 numbers: expected one for each of 3 channels", Error);
+                       "mean has 1 values: expected one for each of 3 channels", Error);
   CHECK_THROWS_AS(channel_scale(1, 1, 0, {}, {0}), Error);
 }

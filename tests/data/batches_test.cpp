@@ -92,12 +92,14 @@ TEST_CASE("features of any dtype become float32, scaled and shifted") {
 
 TEST_CASE("batches of nothing, of rows that are not there or beyond an epoch are refused") {
   const auto usage = [](auto f) { return fault_of(f) == Fault::usage ? error_of(f) : ""; };
-  CHECK(usage([] { Batches(rows(3), {.size = 0}); }) == "a batch of 0 rows: at least 1 is needed");
-  CHECK(usage([] { Batches(rows(3), std::vector<Index>{}, {}); }) == "batches of no rows at all");
+  CHECK(usage([] { Batches(rows(3), {.size = 0}); }) == "batches: batch size must be >= 1, got 0");
+  CHECK(usage([] { Batches(rows(3), std::vector<Index>{}, {}); }) == "batches: no rows given");
   CHECK(usage([] {
           Batches(rows(3), std::vector<Index>{0, 3}, {});
         }) == "batches: row 3 is out of range: the examples have 3 rows");
   Batches batches(rows(3), {.size = 2});
-  CHECK(usage([&] { batches.at(0, 2); }) == "no batch 2 in epoch 0: an epoch has 2");
-  CHECK(usage([&] { batches.at(-1); }) == "no batch -1 in epoch 0: an epoch has 2");
+  CHECK(usage([&] { batches.at(0, 2); }) ==
+        "batches: batch 2 of epoch 0 is out of range: an epoch has 2 batches");
+  CHECK(usage([&] { batches.at(-1); }) ==
+        "batches: batch -1 of epoch 0 is out of range: an epoch has 2 batches");
 }

@@ -69,25 +69,26 @@ TEST_CASE("several files are one data set, in their order") {
 TEST_CASE("CIFAR files with a ragged end, or labels that are not a class, are refused") {
   const std::string record = cifar_record("\x01", 1);
   CHECK(held(113, not_cifar(record.substr(1), 10) ==
-                      "expected a multiple of 3073 bytes, the records of CIFAR-10, got 3072 bytes "
-                      "(is the file truncated?)"));
+                      "expected a multiple of 3073 bytes, the record size of CIFAR-10, got 3072 "
+                      "bytes (is the file truncated?)"));
   CHECK(not_cifar(record + "x", 100).empty());
   CHECK(not_cifar(record + "x", 10) ==
-        "expected a multiple of 3073 bytes, the records of CIFAR-10, got 3074 bytes (is the file "
-        "CIFAR-100?)");
+        "expected a multiple of 3073 bytes, the record size of CIFAR-10, got 3074 bytes (is the "
+        "file CIFAR-100?)");
   CHECK(not_cifar(record, 100) ==
-        "expected a multiple of 3074 bytes, the records of CIFAR-100, got 3073 bytes (is the file "
-        "CIFAR-10?)");
+        "expected a multiple of 3074 bytes, the record size of CIFAR-100, got 3073 bytes (is the "
+        "file CIFAR-10?)");
   CHECK(has(not_cifar("", 10), "got 0 bytes"));
-  CHECK(not_cifar("\x1f\x8b\x08", 10) == "is gzip-compressed data, not a binary file of CIFAR-10");
+  CHECK(not_cifar("\x1f\x8b\x08", 10) ==
+        "got gzip-compressed data, expected a binary file of CIFAR-10");
   CHECK(held(113, not_cifar(record + cifar_record("\x0a", 1), 10) ==
-                      "record 1 has the label 10, and CIFAR-10 has 10 classes"));
+                      "record 1: label 10 is out of range: CIFAR-10 has 10 classes"));
   CHECK(not_cifar(cifar_record("\x14\x01", 1), 20) ==
-        "record 0 has the label 20, and CIFAR-100 has 20 classes");
+        "record 0: label 20 is out of range: CIFAR-100 has 20 classes");
   CHECK(not_cifar(cifar_record("\x01\x64", 1), 100) ==
-        "record 0 has the label 100, and CIFAR-100 has 100 classes");
+        "record 0: label 100 is out of range: CIFAR-100 has 100 classes");
   CHECK(error_of([&] { cifar_in(record, 11); }) ==
-        "no CIFAR has 11 classes (expected 10, 100, or 20 coarse ones)");
+        "cifar: classes must be 10, 100 or 20 (coarse), got 11");
 }
 
 TEST_CASE("a folder of CIFAR's files is known by their names") {
@@ -96,13 +97,12 @@ TEST_CASE("a folder of CIFAR's files is known by their names") {
     return error_of([&] { cifar_files(dir.path(), classes); });
   };
   CHECK(error(10) ==
-        dir.path() + ": has no data_batch_1.bin, as the folder of CIFAR-10's binary files has");
+        dir.path() + ": data_batch_1.bin not found (expected the binary files of CIFAR-10)");
   for (const char* name : {"data_batch_10.bin", "data_batch_2.bin", "readme.html", "train.bin"})
     dir.write(name, "x");
   CHECK(error(10) ==
-        dir.path() + ": has no test_batch.bin, as the folder of CIFAR-10's binary files has");
-  CHECK(error(100) ==
-        dir.path() + ": has no test.bin, as the folder of CIFAR-100's binary files has");
+        dir.path() + ": test_batch.bin not found (expected the binary files of CIFAR-10)");
+  CHECK(error(100) == dir.path() + ": test.bin not found (expected the binary files of CIFAR-100)");
   dir.write("test_batch.bin", "x");
   const CifarFiles found = cifar_files(dir.path(), 10);
   CHECK(found.train == std::vector{dir / "data_batch_2.bin", dir / "data_batch_10.bin"});

@@ -54,11 +54,11 @@ TEST_CASE("any column may be the label, by name or by number") {
     CHECK(floats(e.features) == std::vector<float>{1, 3, 4, 6});
     CHECK(classes(e) == std::vector<Index>{2, 5});
   }
-  CHECK(refusal(text, {Header::guess, "kin"}) == "no column is called 'kin', did you mean 'kind'?");
-  CHECK(refusal(text, {Header::guess, "4"}) == "no column is called '4'");
+  CHECK(refusal(text, {Header::guess, "kin"}) == "unknown column 'kin', did you mean 'kind'?");
+  CHECK(refusal(text, {Header::guess, "4"}) == "unknown column '4'");
   CHECK(refusal("1,2\n", {Header::guess, "0"}) ==
-        "no column '0' among 2, and no header with names");
-  CHECK(refusal("x,x,y\n1,2,3\n", {Header::guess, "x"}) == "line 1: two columns are called 'x'");
+        "column '0' not found among 2 columns without a header");
+  CHECK(refusal("x,x,y\n1,2,3\n", {Header::guess, "x"}) == "line 1: column name 'x' occurs twice");
 }
 
 TEST_CASE("columns called by numbers are a header only where that is said") {
@@ -100,9 +100,9 @@ TEST_CASE("rows that are ragged or not numeric are refused with line and column"
   const struct {
     std::string text, message;
   } cases[] = {
-      {"a,b,c\n1,2,3\n1,2,3,4\n", "line 3 has 4 columns, line 1 has 3"},
+      {"a,b,c\n1,2,3\n1,2,3,4\n", "line 3 has 4 columns, expected 3 as in line 1"},
       {"1,2\n\n3,4\n", "line 2 is empty"},
-      {"1,2\n3;4\n", "line 2 has 1 column, line 1 has 2"},
+      {"1,2\n3;4\n", "line 2 has 1 column, expected 2 as in line 1"},
       {"1,2\n3,\n", "line 2, column 2: '' is not a number that float32 has"},
       {"1,2\n,3\n", "line 2, column 1: '' is not a number that float32 has"},
       {"a,b\n1,2\nx3,4\n", "line 3, column 1: 'x3' is not a number that float32 has"},
@@ -114,16 +114,16 @@ TEST_CASE("rows that are ragged or not numeric are refused with line and column"
       {"1,2\n3,-1\n", "line 2, column 2: '-1' is not a class index (expected an integer >= 0)"},
       {"1,2\n3,1.5\n", "line 2, column 2: '1.5' is not a class index (expected an integer >= 0)"},
       {"1,2\n3,1e17\n", "line 2, column 2: '1e17' is not a class index (expected an integer >= 0)"},
-      {"1\n2\n",
-       "line 1 has one column; features and a label are expected, with commas between them"},
-      {" \n\n", "has no rows"},
-      {"a,b\n", "has a header and no rows"},
+      {"1\n2\n", "line 1 has one column: expected features and a label, separated by commas"},
+      {" \n\n", "no rows found"},
+      {"a,b\n", "no rows found after the header"},
       {"1,2\n\x1b[2J,4\n", "line 2, column 1: '\\x1b[2J' is not a number that float32 has"},
       {"<html><body>",
-       "is an HTML or XML page, such as a failed download leaves, not comma-separated values"},
+       "expected comma-separated values, got an HTML or XML page, such as a failed download "
+       "leaves"},
   };
   for (const auto& c : cases) CHECK(refusal(c.text) == c.message);
-  CHECK(held(69, refusal("1,2,3\n4,5\n") == "line 2 has 2 columns, line 1 has 3"));
+  CHECK(held(69, refusal("1,2,3\n4,5\n") == "line 2 has 2 columns, expected 3 as in line 1"));
 }
 
 TEST_CASE("a file of many blocks is read alike at any number of threads, its errors too") {
@@ -162,7 +162,8 @@ TEST_CASE("the digits are 1797 rows of 64 values from 0 to 16 in 10 classes") {
 TEST_CASE("what is not a file with something in it is refused by name") {
   const TempDir dir;
   CHECK(error_of([&] { read_csv(dir.path()); }) ==
-        dir.path() + ": is a directory, not a file of data");
+        dir.path() + ": expected a data file, got a directory");
   CHECK(error_of([&] { read_csv(dir / "none"); }) == dir / "none" + ": No such file or directory");
-  CHECK(error_of([&] { read_csv(dir.write("empty", "")); }) == dir / "empty" + ": is empty");
+  CHECK(error_of([&] { read_csv(dir.write("empty", "")); }) ==
+        dir / "empty" + ": the file is empty");
 }

@@ -73,13 +73,12 @@ TEST_CASE("folders without classes or images, and files that are damaged, are re
   const auto error = [&](const std::vector<std::string>* classes = nullptr) {
     return error_of([&] { read_image_folder(f.dir.path(), {.size = 2}, classes); });
   };
-  CHECK(error() == f.dir.path() + ": has no folder of images; each folder in it is a class");
+  CHECK(error() == f.dir.path() + ": no folders of images found (each folder is a class)");
   f.add("a/1.png", grey_png(1));
   f.add("b/notes.txt", "");
-  CHECK(held(114, error() == f.dir / "b" + ": has no PNG or JPEG image"));
+  CHECK(held(114, error() == f.dir / "b" + ": no PNG or JPEG image found"));
   f.add("b/x.gif", "GIF89a");
-  CHECK(error() ==
-        f.dir / "b/x.gif" + ": is an image of a format that is not read; PNG and JPEG are");
+  CHECK(error() == f.dir / "b/x.gif" + ": unsupported image format (expected PNG or JPEG)");
   std::filesystem::remove(f.dir / "b/x.gif");
   f.add("b/3.png", "x");
   f.add("b/2.png", grey_png(1).substr(0, 60));
@@ -88,12 +87,12 @@ TEST_CASE("folders without classes or images, and files that are damaged, are re
   // The first one, however many look at once.
   for (const int team : {1, 3}) {
     const Threads several(team);
-    CHECK(held(114, error() == f.dir / "b/2.png" + ": is a damaged PNG image: it is cut off"));
+    CHECK(held(114, error() == f.dir / "b/2.png" + ": damaged PNG image: truncated"));
   }
   CHECK(has(error_of([&] { read_image_folder(f.dir / "none", {.size = 2}); }),
             "none: No such file or directory"));
   CHECK(error_of([&] { read_image_folder(f.dir.path(), {.size = 9, .resize = 8}); }) ==
-        "images of 9 x 9 pixels cannot be cut out of images whose shorter side is 8");
+        "images: a crop of 9 x 9 pixels does not fit a shorter side of 8");
 }
 
 TEST_CASE("a link to a folder above is not followed for ever") {

@@ -188,14 +188,13 @@ TEST_CASE("images that are cut off anywhere are refused") {
   const std::string png = small_png.bytes();
   bool are_refused = true;
   for (std::size_t n = 8; n < png.size(); ++n)
-    are_refused &= has(not_decoded(png.substr(0, n)), "is a damaged PNG image: ");
+    are_refused &= has(not_decoded(png.substr(0, n)), "damaged PNG image: ");
   for (const std::string& file : {grey_jpeg, colour_jpeg, progressive_jpeg, inks_jpeg})
     for (std::size_t n = 3; n < file.size(); ++n)
-      are_refused &= has(not_decoded(file.substr(0, n)), "is a damaged JPEG image: ");
+      are_refused &= has(not_decoded(file.substr(0, n)), "damaged JPEG image: ");
   CHECK(held(111, are_refused));
-  CHECK(not_decoded(png.substr(0, 40)) == "is a damaged PNG image: it is cut off");
-  CHECK(not_decoded(grey_jpeg.substr(0, 170)) ==
-        "is a damaged JPEG image: Premature end of JPEG file");
+  CHECK(not_decoded(png.substr(0, 40)) == "damaged PNG image: truncated");
+  CHECK(not_decoded(grey_jpeg.substr(0, 170)) == "damaged JPEG image: Premature end of JPEG file");
 }
 
 TEST_CASE("damaged images are refused, or read as something") {
@@ -224,18 +223,16 @@ TEST_CASE(
     claims.width = claims.height = side;
     return claims.header() + small_png.bytes().substr(small_png.header().size());
   };
-  CHECK(not_decoded(png(1 << 30)).starts_with("is a damaged PNG image: "));  // libpng's own limit
-  CHECK(held(112, not_decoded(png(100000)) == "is 100000 x 100000 pixels, more than 67108864"));
-  CHECK(held(112, not_decoded(png(8000)) ==
-                      "claims 8000 x 8000 pixels, and has 82 bytes, which cannot hold them"));
+  CHECK(not_decoded(png(1 << 30)).starts_with("damaged PNG image: "));  // libpng's own limit
+  CHECK(held(112, not_decoded(png(100000)) == "100000 x 100000 pixels are more than 67108864"));
+  CHECK(held(112, not_decoded(png(8000)) == "8000 x 8000 pixels do not fit 82 bytes"));
   std::string jpeg = grey_jpeg;
   const std::size_t size = jpeg.find("\xff\xc0") + 5;
   jpeg.replace(size, 4, "\x1f\x00\x1f\x00"s);
-  CHECK(not_decoded(jpeg) ==
-        "claims 7936 x 7936 pixels, and has 177 bytes, which cannot hold them");
+  CHECK(not_decoded(jpeg) == "7936 x 7936 pixels do not fit 177 bytes");
   jpeg.replace(size, 4, "\xff\xdc\xff\xdc"s);
-  CHECK(not_decoded(jpeg) == "is 65500 x 65500 pixels, more than 67108864");
-  CHECK(not_decoded(small_png.bytes(), {.pixels = 3}) == "is 2 x 2 pixels, more than 3");
+  CHECK(not_decoded(jpeg) == "65500 x 65500 pixels are more than 67108864");
+  CHECK(not_decoded(small_png.bytes(), {.pixels = 3}) == "2 x 2 pixels are more than 3");
 }
 
 TEST_CASE("scans, coefficients and texts are bounded") {
@@ -243,13 +240,13 @@ TEST_CASE("scans, coefficients and texts are bounded") {
   CHECK(not_decoded(scans_jpeg(1024, 1, 900)) == "");
   CHECK(not_decoded(scans_jpeg(4096, 1, 12)) == "");
   CHECK(not_decoded(scans_jpeg(4096, 1, 70)) ==
-        "is a damaged JPEG image: it has more than 64 scans of 4096 x 4096 pixels");
+        "damaged JPEG image: more than 64 scans of 4096 x 4096 pixels");
   Index taken = 0;
   const ImageLimits limits{.pixels = 1 << 16, .before_decoding = [&](Index n) { taken += n; }};
   CHECK(not_decoded(scans_jpeg(240, 1, 2), limits) == "");
   CHECK(taken == 240 * 240 * 3);
   CHECK(not_decoded(scans_jpeg(240, 3, 2), limits) ==
-        "takes 518 kB to decode, too much for a file of 501 bytes");
+        "decoding needs 518 kB, too much for a file of 501 bytes");
   CHECK(taken == 240 * 240 * 3);
   // A text that is damaged is not looked at.
   PngFile text = small_png;
@@ -261,15 +258,17 @@ TEST_CASE("files that are not images, or images of another kind, are refused by 
   const struct {
     std::string file, message;
   } cases[] = {
-      {"abc", "is neither a PNG nor a JPEG image"},
-      {"GIF89a"s, "is a GIF image, not PNG or JPEG"},
-      {"BM\1\2"s, "is a BMP image, not PNG or JPEG"},
-      {"RIFF\1\2\3\4WEBPVP8 "s, "is a WebP image, not PNG or JPEG"},
-      {"<html>", "is an HTML or XML page, such as a failed download leaves, not PNG or JPEG"},
+      {"abc", "not a PNG or JPEG image"},
+      {"GIF89a"s, "expected a PNG or JPEG image, got a GIF image"},
+      {"BM\1\2"s, "expected a PNG or JPEG image, got a BMP image"},
+      {"RIFF\1\2\3\4WEBPVP8 "s, "expected a PNG or JPEG image, got a WebP image"},
+      {"<html>",
+       "expected a PNG or JPEG image, got an HTML or XML page, such as a failed download leaves"},
   };
   for (const auto& c : cases) CHECK(not_decoded(c.file) == c.message);
   const TempDir dir;
-  CHECK(error_of([&] { read_image(dir.write("x.png", "")); }) == dir / "x.png" + ": is empty");
+  CHECK(error_of([&] { read_image(dir.write("x.png", "")); }) ==
+        dir / "x.png" + ": the file is empty");
   CHECK(has(error_of([&] { read_image(dir / "none.png"); }), "none.png"));
 }
 

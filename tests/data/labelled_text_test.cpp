@@ -83,25 +83,26 @@ TEST_CASE("what is no such file is refused with its line") {
   const auto of_texts = [](const char* name, const std::string& bytes) {
     return problem([&] { texts(name, bytes); });
   };
-  CHECK(of_texts("r.txt", "x") == "r.txt: its name does not end in .csv, .tsv, .jsonl or .json");
-  CHECK(of_texts("r.csv", "text,label\n") == "r.csv: has no rows");
+  CHECK(of_texts("r.txt", "x") ==
+        "r.txt: expected a name that ends in .csv, .tsv, .jsonl or .json");
+  CHECK(of_texts("r.csv", "text,label\n") == "r.csv: no rows found");
   CHECK(of_texts("r.csv", "text,lable\na,b\n") ==
         "r.csv: unknown column 'label' (expected one of text, lable)");
   CHECK(of_texts("r.csv", "text,label\na,b\na,b,c\n") ==
-        "r.csv: line 3 has 3 fields, and the header 2");
-  CHECK(of_texts("r.csv", "text,label\n\"a,b\n") == "r.csv: line 2: a quote does not end");
-  CHECK(of_texts("r.csv", "text,label\na,\n") == "r.csv: line 2: has an empty label");
+        "r.csv: line 3 has 3 fields, expected 2 as in the header");
+  CHECK(of_texts("r.csv", "text,label\n\"a,b\n") == "r.csv: line 2: unterminated quote");
+  CHECK(of_texts("r.csv", "text,label\na,\n") == "r.csv: line 2: empty label");
   CHECK(of_texts("r.jsonl", "{\"text\": \"a\", \"label\": 1}\n[1]\n") ==
-        "r.jsonl: line 2: is not an object");
+        "r.jsonl: line 2: expected a JSON object");
   CHECK(of_texts("r.jsonl", "{\"text\": \"a\"") ==
         "r.jsonl: line 1: is not JSON, at line 1, column 13");
   CHECK(of_texts("r.jsonl", "{\"text\": \"a\", \"lable\": 1}") ==
         "r.jsonl: line 1: unknown column 'label' (expected one of text, lable)");
   CHECK(of_texts("r.jsonl", "{\"text\": \"a\", \"label\": 1.5}") ==
-        "r.jsonl: line 1: 'label' is not a text, a whole number or a truth");
+        "r.jsonl: line 1: 'label' must be a string, an integer or a boolean");
   CHECK(of_texts("r.jsonl", "{\"text\": 3, \"label\": 1}") ==
-        "r.jsonl: line 1: 'text' is not a text");
+        "r.jsonl: line 1: 'text' must be a string");
   CHECK(problem([] { words("r.csv", "tokens,labels\na b,O\n"); }) ==
-        "r.csv: line 2: has 2 words and 1 labels");
-  CHECK(problem([] { words("r.csv", "tokens,labels\n,\n"); }) == "r.csv: line 2: has no words");
+        "r.csv: line 2: 2 words do not fit 1 labels");
+  CHECK(problem([] { words("r.csv", "tokens,labels\n,\n"); }) == "r.csv: line 2: no words found");
 }

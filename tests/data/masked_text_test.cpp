@@ -133,7 +133,8 @@ TEST_CASE("windows in turn cover their part of the text once, the last batch wit
   std::vector<Index> all = original(part.at(0));
   for (const Index id : original(part.at(1))) all.push_back(id);
   CHECK(all == std::vector<Index>(ids.begin() + 10, ids.begin() + 90));
-  CHECK(error_of([&] { part.at(2); }) == "masked text: batch 2 is out of range: an epoch has 2");
+  CHECK(error_of([&] { part.at(2); }) ==
+        "masked text: batch 2 is out of range: an epoch has 2 batches");
 }
 
 TEST_CASE("windows are drawn from all of their part, and from nothing else") {
@@ -155,19 +156,19 @@ TEST_CASE("options without a meaning and texts too short for a window are refuse
     CHECK(fault_of([&] { masked(n, options); }) == Fault::usage);
     return error_of([&] { masked(n, options); });
   };
-  CHECK(refused(10, {.window = 11}) == "masked text: a part of 10 tokens has no window of 11");
+  CHECK(refused(10, {.window = 11}) == "masked text: 10 tokens are too few for a window of 11");
   CHECK(refused(10, {.window = 0}) ==
-        "masked text: expected 1 or more windows of 1 or more tokens, got 32 of 0");
+        "masked text: expected batch >= 1 and window >= 1, got 32 and 0");
   CHECK(refused(10, {.window = 5, .batch = 0}) ==
-        "masked text: expected 1 or more windows of 1 or more tokens, got 0 of 5");
+        "masked text: expected batch >= 1 and window >= 1, got 0 and 5");
   CHECK(refused(10, {.window = 5, .predicted = 1.5}) ==
-        "masked text: predicted 1.5 is not within 0 to 1");
+        "masked text: predicted must be in [0, 1], got 1.5");
   CHECK(refused(10, {.window = 5, .masked = NAN}) ==
-        "masked text: masked nan is not within 0 to 1");
+        "masked text: masked must be in [0, 1], got nan");
   CHECK(refused(10, {.window = 5, .masked = 0.9, .random = 0.2}) ==
-        "masked text: masked 0.9 and random 0.2 are more than 1 together");
+        "masked text: masked 0.9 and random 0.2 must have a sum <= 1");
   CHECK(fault_of([] { MaskedText(text(10), 5, 11, vocabulary(), {.window = 2}); }) == Fault::usage);
   const Vocabulary plain = Vocabulary::parse(as_bytes(R"({"a": 0})"), "vocab.json");
   CHECK(error_of([&] { MaskedText(text(10), 0, 10, plain, {.window = 2}); }) ==
-        "vocab.json: has no [MASK]");
+        "vocab.json: missing [MASK]");
 }

@@ -63,7 +63,7 @@ TEST_CASE("shapes of a class cover what its form does, wherever they are and in 
 
 TEST_CASE("shapes that cannot be drawn are refused") {
   CHECK(error_of([] { draw_shapes({.count = 0}); }) ==
-        "0 shapes of 16 x 16 pixels with a noise of 48 cannot be drawn");
+        "shapes: cannot draw 0 images of 16 x 16 pixels with noise 48");
   CHECK_FALSE(error_of([] { draw_shapes({.size = 7}); }).empty());
   CHECK_FALSE(error_of([] { draw_shapes({.noise = 256}); }).empty());
 }

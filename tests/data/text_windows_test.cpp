@@ -57,9 +57,9 @@ TEST_CASE("windows to train on are drawn from all of the part, the same in any b
 
 TEST_CASE("a part without a window and a token after it is refused") {
   CHECK(error_of([] { TextWindows(counted(9), 0, 4, {.window = 4}); }) ==
-        "text: a part of 4 tokens has no window of 4 and a token after it");
+        "text: 4 tokens are too few for a window of 4 and the next token");
   CHECK(error_of([] { TextWindows(counted(9), 0, 10, {.window = 4}); }) ==
-        "text: the part from 0 to 10 is not within 9 tokens");
+        "text: the range [0, 10) is not within 9 tokens");
   CHECK(error_of([] { TextWindows(counted(9), 0, 9, {.window = 4, .draw = false}).at(1); }) ==
-        "text: batch 1 is out of range: an epoch has 1");
+        "text: batch 1 is out of range: an epoch has 1 batches");
 }

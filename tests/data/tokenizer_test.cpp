@@ -126,19 +126,19 @@ TEST_CASE("what a tokenizer asks for is bounded by its file") {
     return all;
   };
   CHECK(error_with("[2]", "[2]") == "");
-  CHECK(has(error_with(R"("a": 1)", R"("a": 16777215)"), "'a' has the id 16777215"));
+  CHECK(has(error_with(R"("a": 1)", R"("a": 16777215)"), "id of 'a' is 16777215: expected 0 to 6"));
   CHECK(error_with(R"("a": 1)", R"("a": 60000)") == "");
-  CHECK(has(error_with(R"("a": 1)", R"("a": 70000)"), "a file of its size has ids from 0 to 65"));
-  CHECK(
-      has(error_with("[2]", "[" + repeated("2", 3000) + "]"), "single: has more than 256 tokens"));
+  CHECK(has(error_with(R"("a": 1)", R"("a": 70000)"), "is 70000: expected 0 to 65"));
+  CHECK(has(error_with("[2]", "[" + repeated("2", 3000) + "]"),
+            "single: expected at most 256 tokens"));
   CHECK(has(error_with(R"({"Sequence": {"id": "A", "type_id": 0}})",
                        repeated(R"({"SpecialToken": {"id": "[CLS]", "type_id": 0}})", 300)),
-            "single: has more than 256 tokens"));
+            "single: expected at most 256 tokens"));
   CHECK(has(error_with(": 100", ": 40000"),
-            "max_input_chars_per_word: must be from 0 to 1000, got 40000"));
+            "max_input_chars_per_word: expected an integer from 0 to 1000, got 40000"));
   CHECK(error_with("[]", R"([{"id": 3, "content": "<m>"}])") == "");
   CHECK(has(error_with("[]", R"([{"id": 3, "content": ")" + std::string(1001, 'm') + R"("}])"),
-            "content: has 1001 bytes, more than 1000"));
+            "content: 1001 bytes are more than 1000"));
 }
 
 TEST_CASE("a vocabulary that is damaged is refused with its file") {

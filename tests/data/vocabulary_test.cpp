@@ -42,7 +42,7 @@ TEST_CASE("characters of any length in UTF-8 have one id each") {
 
 TEST_CASE("what has no id needs an [UNK] to become") {
   CHECK(error_of([] { parse(R"({"a": 0, "\n": 1})").encode("a\naöb", "in.txt"); }) ==
-        "in.txt: line 2, byte 4 of the file: 'ö' is not in vocab.json, which has no [UNK]");
+        "in.txt: line 2, byte 4 of the file: 'ö' is not in vocab.json (and [UNK] is missing)");
 }
 
 TEST_CASE("a text that is not UTF-8 is refused with the place") {
@@ -51,7 +51,7 @@ TEST_CASE("a text that is not UTF-8 is refused with the place") {
                                 "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xe2\x82"})
     for (const std::string after : {"", "a"})
       CHECK(error_of([&] { v.encode("a\n" + bad + after, "in.txt"); }) ==
-            "in.txt: line 2, byte 3 of the file: is not UTF-8");
+            "in.txt: line 2, byte 3 of the file: invalid UTF-8");
 }
 
 TEST_CASE("vocabularies that are damaged or not of characters are refused") {
@@ -59,21 +59,21 @@ TEST_CASE("vocabularies that are damaged or not of characters are refused") {
     std::string json, message;
   } cases[] = {
       {"{", "is not JSON, at line 1, column 2"},
-      {"[1]", "is not a JSON object of numbers"},
-      {"3", "is not a JSON object of numbers"},
-      {R"({"a": {"b": 1}})", "is not a JSON object of numbers"},
+      {"[1]", "expected a JSON object of token ids"},
+      {"3", "expected a JSON object of token ids"},
+      {R"({"a": {"b": 1}})", "expected a JSON object of token ids"},
       {std::string(100'000, '['), "is nested too deeply"},
       {R"({"a": 1, "\u0061": 2})", "has the key 'a' twice"},
       {R"({"a": 1, "b": 1})", "'a' and 'b' both have the id 1"},
-      {R"({"a": -1})", "'a' has no id from 0 to 65537"},
-      {R"({"a": 1.0})", "'a' has no id from 0 to 65537"},
-      {R"({"a": 16777216})", "'a' has no id from 0 to 65538"},
-      {R"({"a": "1"})", "'a' has no id from 0 to 65537"},
+      {R"({"a": -1})", "the id of 'a' must be from 0 to 65537"},
+      {R"({"a": 1.0})", "the id of 'a' must be from 0 to 65537"},
+      {R"({"a": 16777216})", "the id of 'a' must be from 0 to 65538"},
+      {R"({"a": "1"})", "the id of 'a' must be from 0 to 65537"},
       {R"({"a": 1e999})", "has a number beyond all that a double holds"},
-      {R"({"the": 1})", "'the' is neither one character nor a special token such as [MASK]"},
-      {R"({"": 1})", "'' is neither one character nor a special token such as [MASK]"},
-      {R"({"[PAD]": 0})", "has no characters"},
-      {"{}", "has no characters"},
+      {R"({"the": 1})", "'the' is not one character or a special token such as [MASK]"},
+      {R"({"": 1})", "'' is not one character or a special token such as [MASK]"},
+      {R"({"[PAD]": 0})", "no characters found"},
+      {"{}", "no characters found"},
   };
   for (const auto& c : cases) CHECK(refusal(c.json) == c.message);
 }
@@ -98,6 +98,6 @@ TEST_CASE("a text that was never fetched is refused, any other beginning is text
   const Vocabulary v = parse(R"({"a": 0, "[UNK]": 1})");
   CHECK(error_of([&] {
           read_text(dir.write("x", "version https://git-lfs.github.com/spec/v1"), v);
-        }).starts_with(dir / "x" + ": is a Git LFS pointer"));
+        }).starts_with(dir / "x" + ": expected a data file, got a Git LFS pointer"));
   CHECK(ids(read_text(dir.write("x", "<a>"), v)) == std::vector<int>{1, 0, 1});
 }

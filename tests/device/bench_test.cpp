@@ -90,7 +90,7 @@ TEST_CASE(
 
 TEST_CASE("what a device does not measure is refused") {
   BenchOptions o = options("dispatch", "2x64x70");
-  CHECK(error_of([&] { run_bench(o); }) == "--device cuda is for gemm, convert and step");
+  CHECK(error_of([&] { run_bench(o); }) == "--device cuda belongs to gemm, convert and step");
   o = options("gemm", "16x32x8");
   o.forms = {"chain"};
   CHECK(fault_of([&] { run_bench(o); }) == Fault::usage);

@@ -36,7 +36,7 @@ TEST_CASE("inputs on two devices are refused, not moved") {
   const Tensor x = normals(dice, {8, 8});
   CHECK(error_of([&] {
           apply("add", {x, x.to(Device::cuda)});
-        }) == "add: inputs are on cpu and on cuda; move them to one of them");
+        }) == "add: inputs are on cpu and on cuda (move all inputs to one device)");
 }
 
 TEST_CASE("products on a device are those of the CPU, of 2:4 by the CPU") {

@@ -152,8 +152,8 @@ TEST_CASE("device_products on the CPU are float32, which is said") {
     CHECK(losses_of(*trainer_on_device(r, "bfloat16", Device::cpu)) == exact);
     REQUIRE(warnings.all.size() == 1);
     CHECK(has(warnings.all[0],
-              "/device_products: bfloat16 is for a device; the CPU multiplies in float32"));
+              "/device_products: bfloat16 needs a device (the CPU multiplies in float32)"));
   }
   CHECK(has(error_of([&] { trainer_on_device(r, "bf16", Device::cpu); }),
-            "/device_products: 'bf16' is not float32, tf32 or bfloat16"));
+            "/device_products: expected float32, tf32 or bfloat16, got 'bf16'"));
 }

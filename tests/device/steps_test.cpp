@@ -277,7 +277,7 @@ TEST_CASE("steps at once of which one is refused have stepped those before it") 
     steps[50].gradient = steps[60].gradient;  // of another shape
     return error_of([&] { sgd.step(steps); });
   };
-  CHECK(has(refused(false), "its gradient [200, 129]"));
+  CHECK(has(refused(false), "but the gradient is [200, 129]"));
   CHECK(refused(true) == refused(false));
   for (std::size_t i = 0; i < 50; ++i) sgd.step(all.device_copy[i], all.gradients_on_device[i]);
   all.check_same();

@@ -92,5 +92,6 @@ TEST_CASE("converting keeps stored zeros where the layout can hold them") {
     CHECK(ones_of(b.stored()) == std::vector<int>{1, 1, 0, 0});
     CHECK(same_bits(b.to_dense(), x));
   }
-  CHECK(has(error_of([&] { convert(a, Spec::parse("nm:n=1,m=4")); }), "keeps 2 of the 4"));
+  CHECK(has(error_of([&] { convert(a, Spec::parse("nm:n=1,m=4")); }),
+            "cannot hold 2 kept positions in the block of 4"));
 }

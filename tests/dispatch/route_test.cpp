@@ -159,7 +159,7 @@ TEST_CASE("where a layout on the way cannot hold a tensor it goes through dense,
   // Too many columns for csr, which is on the way.
   const Tensor t = packed(Dense::zeros(DType::F32, {0, Index{1} << 32}), "bitmask");
   Route route;
-  CHECK(has(error_of([&] { convert(t, Spec("csr"), &route); }), "32-bit column numbers"));
+  CHECK(has(error_of([&] { convert(t, Spec("csr"), &route); }), "32-bit column indices"));
   CHECK(convert(t, Spec::parse("bcsr:h=1,w=4"), &route).shape() == t.shape());
   CHECK(route.str() == "bitmask -> dense -> bcsr");
   CHECK(has(route.reason, "csr on the way cannot hold it: csr: 4294967296 columns"));
@@ -173,5 +173,5 @@ TEST_CASE("ell says that a row is too long before anything is made dense") {
   coo.col = Array<std::int32_t>(100);
   for (std::int32_t k = 0; k < 100; ++k) coo.col.mutate()[k] = k;
   coo.values = Values(DType::F32, 100);
-  CHECK(has(error_of([&] { convert(Tensor(coo), Spec("ell")); }), "csr holds them"));
+  CHECK(has(error_of([&] { convert(Tensor(coo), Spec("ell")); }), "use csr"));
 }

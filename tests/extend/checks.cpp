@@ -63,7 +63,8 @@ TEST_CASE("what the band has no slot for is refused, and so is a band that there
   CHECK(has(why("banded", x()), "'k' is missing"));
   CHECK(has(why("banded:k=1", Dense::zeros(DType::F32, {4})), "shape [4] has no band"));
   CHECK(why("banded:k=0", Dense::zeros(DType::F32, {0, 4})) == "");
-  CHECK(has(why("banded:k=0", Dense::zeros(DType::F32, {1 << 30, 0})), "without elements"));
+  CHECK(
+      has(why("banded:k=0", Dense::zeros(DType::F32, {1 << 30, 0})), "an empty tensor would need"));
 }
 
 TEST_CASE("every dtype goes through the band bit for bit, zeros that were kept too") {
@@ -104,7 +105,8 @@ TEST_CASE("the band becomes csr, and what csr becomes, over the edge that was ad
   const Tensor wide = convert(registry().load(huge), Spec("csr"));
   CHECK(numbers<std::int32_t>(wide.save(), "index") == std::vector<int>{0, 1, 0, 1, 2, 1, 2, 3});
   huge.shape = {3, Index{1} << 40};
-  CHECK(has(error_of([&] { convert(registry().load(huge), Spec("csr")); }), "too many"));
+  CHECK(has(error_of([&] { convert(registry().load(huge), Spec("csr")); }),
+            "do not fit 32-bit indices"));
 }
 
 TEST_CASE("files that claim a band and have none are refused") {
@@ -112,7 +114,7 @@ TEST_CASE("files that claim a band and have none are refused") {
   const auto with = [](const char* spec) {
     return after([&](Stored& s) { s.layout = Spec::parse(spec); });
   };
-  CHECK(has(with("banded:k=2"), "shape [3, 3], the layout needs [3, 5]"));
+  CHECK(has(with("banded:k=2"), "shape [3, 3], expected [3, 5]"));
   CHECK(has(with("banded:k=4611686018427387904"), "no band"));
   CHECK(has(with("banded:k=-1"), "no band"));
   CHECK(has(with("banded"), "'k' is missing"));
@@ -121,7 +123,7 @@ TEST_CASE("files that claim a band and have none are refused") {
     if (shaped(wrong) == "") FAIL_CHECK("a shape of " << to_string(wrong) << " is taken");
   CHECK(has(after([](Stored& s) { set_number(part(s, "values"), 0, 1.0f); }),
             "slot 0 is beyond the tensor"));
-  CHECK(has(after([](Stored& s) { part(s, "values").name = "diagonals"; }), "is missing"));
+  CHECK(has(after([](Stored& s) { part(s, "values").name = "diagonals"; }), "missing part"));
   CHECK(after([](Stored& s) { part(s, "values").dtype = DType::I32; }) != "");
 }
 

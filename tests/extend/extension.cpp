@@ -50,7 +50,8 @@ const bool has_band = add_sparsifier<Band>("band:k=1");
 // Converts a band to csr without its dense form.
 Csr to_csr(const Banded& x, const Spec&) {
   const Index rows = x.extents[0], cols = x.extents[1];
-  if (cols > std::numeric_limits<std::int32_t>::max()) fail("csr: {} columns are too many", cols);
+  if (cols > std::numeric_limits<std::int32_t>::max())
+    fail("csr: {} columns do not fit 32-bit indices", cols);
   Index nnz = 0;
   x.each([&](Index, Index) { ++nnz; });
   Array<std::int64_t> ptr(rows + 1);

@@ -117,6 +117,6 @@ TEST_CASE("added operators refuse what does not fit") {
   CHECK(has(error_of([&] { apply("squareplus", {x}, Attributes().set("b", 0)); }),
             "squareplus: b is 0"));
   CHECK(has(error_of([&] { apply("squareplus", {x}, Attributes().set("c", 1)); }),
-            "squareplus has no attribute 'c'"));
+            "squareplus: unknown attribute 'c'"));
   CHECK(has(error_of([&] { apply("squarplus", {x}); }), "did you mean 'squareplus'?"));
 }

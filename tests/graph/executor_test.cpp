@@ -77,7 +77,7 @@ TEST_CASE("an executor says what is missing, and which node fails") {
     Dice dice(1);
     CHECK(error_of([&] {
             executor.run({{"x", normals(dice, {2, 5})}});
-          }) == "node 'up': linear: x is [2, 5] but w expects 4 columns");
+          }) == "node 'up': linear: x is [2, 5] but w has 4 columns");
     CHECK(executor.run({{"x", some_input(3)}}).at("down").shape() == Shape{3, 3});
   }
 }

@@ -92,7 +92,7 @@ TEST_CASE("a sparsifier that ranks by scores is given them, or the weight is nam
                       .sparse_graph(dense_graph());
   const NamedValues<Tensor> w = initial_weights(g, 4);
   CHECK(error_of([&] { sparse_weights(g, w); }) ==
-        "weight 'up.weight': gradient needs scores: one for each element");
+        "weight 'up.weight': gradient needs one score per element");
   Dense scores = Dense::zeros(DType::F32, {6, 8});
   for (Index i = 0; i < 24; ++i) scores.values.mutate<float>()[2 * i] = 1;
   const Mask kept = sparse_weights(g, w, {{"up.weight", scores}}).at("up.weight").stored();

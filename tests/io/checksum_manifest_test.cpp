@@ -57,7 +57,7 @@ TEST_CASE("files that are gone, changed or new are named") {
   dir.write("d/record", "passed over");
   CHECK(check().empty());
   dir.write("d/a", "Text");
-  CHECK(check() == dir / "d/a: was changed since it was written");
+  CHECK(check() == dir / "d/a: changed since the file was written");
   dir.write("d/a", "text");
   std::filesystem::remove(dir / "d/below/b");
   CHECK(check() == dir / "d/below/b: is missing");

@@ -144,14 +144,14 @@ TEST_CASE("what a layout's products do not take goes the dense way, and the reas
   const Log log;
   check_near(matmul(stack, x), wanted);
   CHECK(log.plans.at(1) ==
-        "matmul(csr, dense) -> keep-all/dense: product: the sparse matrix is F32 [2, 3, 5], not an "
-        "F32 matrix; dense with masks, matmul(dense, dense) -> keep-all/dense");
+        "matmul(csr, dense) -> keep-all/dense: product: the sparse matrix must be an F32 matrix, "
+        "got F32 [2, 3, 5]; dense with masks, matmul(dense, dense) -> keep-all/dense");
   // Sparse products are there in F32 only.
   const Tensor wide = Dense::zeros(DType::F64, {3, 5});
   const Tensor narrow = registry().pack(wide.to_dense(), Mask::none({3, 5}), Spec("csr"));
   CHECK(linear(wide, narrow).shape() == Shape{3, 3});
   CHECK(has(log.plans.back(),
-            "the sparse matrix is F64 [3, 5], not an F32 matrix; dense with masks"));
+            "the sparse matrix must be an F32 matrix, got F64 [3, 5]; dense with masks"));
 }
 
 TEST_CASE("where the shapes of outputs allow it, elementwise operators keep a sparse layout") {

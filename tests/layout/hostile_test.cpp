@@ -60,11 +60,12 @@ TEST_CASE("csr row pointers that do not start at 0, decrease or do not end at nn
 
 TEST_CASE("csr columns that are out of range, repeated or unordered are refused") {
   // 1 2 | | 0 3
-  CHECK(has(after(csr(), put<I32>("index", 1, 4)), "row 0 has column 4 of 4"));
+  CHECK(
+      has(after(csr(), put<I32>("index", 1, 4)), "row 0: column 4 is out of range for 4 columns"));
   CHECK(has(after(csr(), put<I32>("index", 0, -1)), "column -1"));
   CHECK(has(after(csr(), put<I32>("index", 3, INT32_MAX)), "row 2"));
-  CHECK(has(after(csr(), put<I32>("index", 1, 1)), "column 1 after column 1"));
-  CHECK(has(after(csr(), put<I32>("index", 0, 3)), "column 2 after column 3"));
+  CHECK(has(after(csr(), put<I32>("index", 1, 1)), "column 1 follows column 1"));
+  CHECK(has(after(csr(), put<I32>("index", 0, 3)), "column 2 follows column 3"));
 }
 
 TEST_CASE("csr parts whose counts do not match are refused") {
@@ -73,7 +74,7 @@ TEST_CASE("csr parts whose counts do not match are refused") {
                     part(s, "index").shape = {3};
                     part(s, "index").bytes = bytes_from<I32>({1, 2, 0});
                   }),
-            "3 column numbers do not fit 4 values"));
+            "3 column indices do not fit 4 values"));
   for (const std::vector<I64>& ptr : {std::vector<I64>{0, 2, 4}, {0, 2, 2, 2, 4}, {}}) {
     CHECK(has(after(csr(),
                     [&](Stored& s) {
@@ -102,15 +103,15 @@ TEST_CASE("a mask of the wrong size, with spare bits or another count of values 
   };
   for (const Stored& good : {bitmask(), masked()}) {
     CAPTURE(good.layout.str());
-    CHECK(has(after(good, shorten), "1 bytes does not cover 10"));
-    CHECK(has(after(good, lengthen), "3 bytes does not cover 10"));
+    CHECK(has(after(good, shorten), "1 bytes does not fit 10"));
+    CHECK(has(after(good, lengthen), "3 bytes does not fit 10"));
     CHECK(has(after(good, put<std::uint8_t>("mask", 1, 0x06)), "beyond element 9"));
-    CHECK(has(after(good, [](Stored& s) { part(s, "mask").shape = {2, 1}; }), "one dimension"));
+    CHECK(has(after(good, [](Stored& s) { part(s, "mask").shape = {2, 1}; }), "one axis"));
     CHECK(has(after(good, [](Stored& s) { part(s, "mask").dtype = DType::BOOL; }), "BOOL"));
     CHECK(after(good, [](Stored& s) { s.shape = {2, 9}; }) != "");
   }
-  CHECK(
-      has(after(bitmask(), put<std::uint8_t>("mask", 0, 0x64)), "keeps 4 elements, 5 are stored"));
+  CHECK(has(after(bitmask(), put<std::uint8_t>("mask", 0, 0x64)),
+            "keeps 4 elements, but 5 values are stored"));
   CHECK(has(after(bitmask(), put<std::uint8_t>("mask", 0, 0x67)), "keeps 6 elements"));
 }
 
@@ -127,10 +128,10 @@ TEST_CASE("nm positions that are out of range, repeated or unordered are refused
     return put<std::uint8_t>("pos", 0, static_cast<std::uint8_t>(a | b << 2 | c << 4 | d << 6));
   };
   CHECK(bytes_of(nm(), "pos") == std::vector<int>{0 | 2 << 2 | 0 << 4 | 1 << 6});
-  CHECK(has(after(nm(), pos(0, 3, 0, 1)), "block 0: position 3 of 3"));
-  CHECK(has(after(nm(), pos(0, 2, 3, 3)), "block 1: position 3 of 3"));
-  CHECK(has(after(nm(), pos(1, 1, 0, 1)), "position 1 after 1"));
-  CHECK(has(after(nm(), pos(2, 0, 0, 1)), "position 0 after 2"));
+  CHECK(has(after(nm(), pos(0, 3, 0, 1)), "block 0: position 3 is out of range for m=3"));
+  CHECK(has(after(nm(), pos(0, 2, 3, 3)), "block 1: position 3 is out of range for m=3"));
+  CHECK(has(after(nm(), pos(1, 1, 0, 1)), "position 1 follows position 1"));
+  CHECK(has(after(nm(), pos(2, 0, 0, 1)), "position 0 follows position 2"));
   CHECK(has(after(nm(), pos(0, 2, 2, 1)), "block 1"));
   CHECK(after(nm(), pos(0, 1, 0, 1)) == "");
 }
@@ -149,18 +150,20 @@ TEST_CASE("a nonzero nm value in padding and spare position bits are refused") {
                   }),
             "position 2 is padding but not 0"));
   const Stored spare = packed(Dense::of({2, 4}, {1, 2, 0, 0, 1, 2, 0, 0}), "nm:n=2,m=4").save();
-  CHECK(has(after(spare, put<std::uint8_t>("pos", 1, 0x14)), "line 1: spare position bits"));
+  CHECK(has(after(spare, put<std::uint8_t>("pos", 1, 0x14)), "row 1: spare position bits"));
 }
 
 TEST_CASE("an n:m:g column that is out of range or repeated in its chunk is refused") {
   // Two row blocks, two chunks of two columns: 0 1 | 0 1 | 0 1 | 0 1.
-  CHECK(held(48, has(after(nmg(), put<std::uint8_t>("index", 1, 2)), "index 2 of 2 columns")));
-  CHECK(has(after(nmg(), put<std::uint8_t>("index", 7, 255)), "index 255 of 2"));
-  CHECK(has(after(nmg(), put<std::uint8_t>("index", 5, 0)), "chunk 2: column 0 is used twice"));
+  CHECK(held(48, has(after(nmg(), put<std::uint8_t>("index", 1, 2)),
+                     "index 2 is out of range for 2 strips")));
+  CHECK(has(after(nmg(), put<std::uint8_t>("index", 7, 255)), "index 255 is out of range for 2"));
+  CHECK(has(after(nmg(), put<std::uint8_t>("index", 5, 0)), "chunk 2: strip 0 occurs twice"));
   const Stored wide = packed(Dense::zeros(DType::F32, {4, 260}), "nmg:n=1,m=4,g=65").save();
-  CHECK(has(after(wide, put<std::uint16_t>("index", 0, 260)), "index 260 of 260"));
-  CHECK(has(after(wide, put<std::uint16_t>("index", 0, 65535)), "index 65535 of 260"));
-  CHECK(has(after(wide, put<std::uint16_t>("index", 0, 259)), "column 259 is used twice"));
+  CHECK(has(after(wide, put<std::uint16_t>("index", 0, 260)), "index 260 is out of range for 260"));
+  CHECK(has(after(wide, put<std::uint16_t>("index", 0, 65535)),
+            "index 65535 is out of range for 260"));
+  CHECK(has(after(wide, put<std::uint16_t>("index", 0, 259)), "strip 259 occurs twice"));
 }
 
 TEST_CASE("a nonzero n:m:g value in a padded row or column is refused") {

@@ -106,8 +106,9 @@ TEST_CASE("dims names rows and columns, and batches lead in every part") {
 
 TEST_CASE("a block that keeps more than n is refused, with its place") {
   const Dense x = Dense::of({2, 8}, {1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0});
-  CHECK(has(error_of([&] { packed(x, "nm:n=2,m=4"); }), "keeps 3 of the 4 positions of row 1"));
-  CHECK(has(error_of([&] { packed(x, "nm:n=2,m=4"); }), "from column 4 on"));
+  CHECK(has(error_of([&] { packed(x, "nm:n=2,m=4"); }),
+            "cannot hold 3 kept positions in the block of 4 elements of row 1"));
+  CHECK(has(error_of([&] { packed(x, "nm:n=2,m=4"); }), "from column 4"));
   CHECK(error_of([&] { packed(x, "nm:n=3,m=4"); }) == "");
 }
 

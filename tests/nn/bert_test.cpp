@@ -159,7 +159,7 @@ TEST_CASE("a config says what the logits are of, and what classes are called") {
   CHECK(c.hidden_size == config().hidden_size);
   CHECK(config().classes() == 2);
   CHECK(error_with("id2label", Json{{"0", "a"}, {"2", "b"}}) ==
-        "config: /id2label: has 2 labels, and none of id 1");
+        "config: /id2label: has 2 labels but no label for the id 1");
   // The logits of each head; weights of other models that a head does not use are ignored.
   for (const auto& [head, shape] :
        {std::pair(BertHead::sequence, Shape{2, 3}), {BertHead::tokens, Shape{2, 5, 3}}}) {
@@ -182,21 +182,22 @@ TEST_CASE("a config that says too little, or another model, is refused by the ke
   CHECK(error_with("hidden_size", Json(Json::value_t::discarded)) ==
         "config: has no 'hidden_size'");
   CHECK(error_with("hidden_size", "160") == "config: /hidden_size: is not an integer");
-  CHECK(error_with("vocab_size", 0) == "config: /vocab_size: is 0, not 1 or more");
+  CHECK(error_with("vocab_size", 0) == "config: /vocab_size: expected an integer >= 1, got 0");
   CHECK(error_with("num_hidden_layers", 1000000) ==
-        "config: /num_hidden_layers: is 1000000, above 10000");
+        "config: /num_hidden_layers: expected at most 10000, got 1000000");
   CHECK(error_with("num_attention_heads", 7) ==
-        "config: /num_attention_heads: is 7, which does not divide the hidden_size 160");
+        "config: /num_attention_heads: expected a divisor of hidden_size 160, got 7");
   CHECK(error_with("hidden_act", "gelu_new") ==
         "config: /hidden_act: unknown activation 'gelu_new' (expected gelu or relu)");
   CHECK(error_with("model_type", "roberta") ==
-        "config: /model_type: is \"roberta\" (expected \"bert\" or \"gpt2\")");
+        "config: /model_type: expected \"bert\" or \"gpt2\", got \"roberta\"");
   // The error is about the model type, not about missing keys.
   CHECK_THROWS_WITH(BertConfig::parse(R"({"model_type": "distilbert", "dim": 768})"),
-                    "config: /model_type: is \"distilbert\" (expected \"bert\" or \"gpt2\")");
+                    "config: /model_type: expected \"bert\" or \"gpt2\", got \"distilbert\"");
   CHECK(error_with("position_embedding_type", "relative_key") ==
-        "config: /position_embedding_type: is \"relative_key\" (expected \"absolute\")");
+        "config: /position_embedding_type: expected \"absolute\", got \"relative_key\"");
   CHECK(error_with("tie_word_embeddings", false) ==
-        "config: /tie_word_embeddings: is false (expected true)");
-  CHECK(error_with("layer_norm_eps", -1) == "config: /layer_norm_eps: is -1, not above 0");
+        "config: /tie_word_embeddings: expected true, got false");
+  CHECK(error_with("layer_norm_eps", -1) ==
+        "config: /layer_norm_eps: expected a number > 0, got -1");
 }

@@ -215,16 +215,16 @@ TEST_CASE("a GPT's config that says too little, or another model, is refused by 
   };
   CHECK(GptConfig::parse(usual).n_inner == 48);
   CHECK(GptConfig::parse(with("n_inner", 7)).n_inner == 7);
-  CHECK(error("n_embd", 13) == "config: /n_head: is 3, which does not divide the n_embd 13");
-  CHECK(error("n_layer", 0) == "config: /n_layer: is 0, not 1 or more");
-  CHECK(error("n_inner", -1) == "config: /n_inner: is -1, not 1 or more");
+  CHECK(error("n_embd", 13) == "config: /n_head: expected a divisor of n_embd 13, got 3");
+  CHECK(error("n_layer", 0) == "config: /n_layer: expected an integer >= 1, got 0");
+  CHECK(error("n_inner", -1) == "config: /n_inner: expected an integer >= 1, got -1");
   CHECK(error("activation_function", "swish") ==
         "config: /activation_function: unknown activation 'swish' (expected one of gelu_new, "
         "gelu_pytorch_tanh, gelu_fast, gelu, relu, silu, tanh)");
   CHECK(error("scale_attn_by_inverse_layer_idx", true) ==
-        "config: /scale_attn_by_inverse_layer_idx: is true (expected false)");
+        "config: /scale_attn_by_inverse_layer_idx: expected false, got true");
   CHECK(error("model_type", "bert") ==
-        "config: /model_type: is \"bert\" (expected \"bert\" or \"gpt2\")");
+        "config: /model_type: expected \"bert\" or \"gpt2\", got \"bert\"");
   CHECK(is_gpt_config(usual));
   CHECK(is_gpt_config(R"({"n_embd": 4})"));
   CHECK(!is_gpt_config(with("model_type", "bert")));

@@ -110,7 +110,7 @@ TEST_CASE("dropouts drop in training alone, and are in a trace of training alone
   CHECK(to_json(inference_graph(trains)) == to_json(runs));
   net.train();
   CHECK(net.a->drop->is_training());
-  CHECK(error_of([] { Dropout d(1); }) == "dropout: p is 1, and has to be within [0, 1)");
+  CHECK(error_of([] { Dropout d(1); }) == "dropout: p must be in [0, 1), got 1");
 }
 
 TEST_CASE("a module learns, in place, and its sparse weight stays where it was") {
@@ -164,7 +164,8 @@ TEST_CASE("a module is saved and loaded with its layouts and formats") {
   CHECK(has(error_of([&] { words.load(path); }), "the sparsity does not fit the graph"));
   auto values = net.values();
   values.at("layers.1.bias") = Dense::of({2}, {1, 2});
-  CHECK(has(error_of([&] { net.set_values(values); }), "weight 'layers.1.bias' is [2], not [3]"));
+  CHECK(has(error_of([&] { net.set_values(values); }),
+            "weight 'layers.1.bias' is [2], expected [3]"));
   values.erase("layers.1.bias");
   CHECK(has(error_of([&] { net.set_values(values); }), "weight 'layers.1.bias' is missing"));
 }

@@ -97,5 +97,5 @@ TEST_CASE("models of images that there are not are refused") {
         "resnet: unknown depth 20 (expected 18, 34, 50, 101 or 152)");
   CHECK(error_of([] { wide_resnet({.depth = 18}); }) ==
         "wide-resnet: expected a depth of 6n + 4 (10, 16, 28, 40), got 18");
-  CHECK(has(error_of([] { resnet({.classes = 0}); }), "all have to be 1 or more"));
+  CHECK(has(error_of([] { resnet({.classes = 0}); }), "must be >= 1"));
 }

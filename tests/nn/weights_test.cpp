@@ -56,7 +56,7 @@ TEST_CASE("where a model only runs, weights of F16 become F32 in their layout, a
                 {"sparse", registry().pack(half, nonzero_mask(half), Spec("csr"))}},
                dir / "m.safetensors");
   const Checkpoint file = Checkpoint::open(dir / "m.safetensors");
-  CHECK(has(error_of([&] { load_weights(g, file); }), "half is F16, not F32"));
+  CHECK(has(error_of([&] { load_weights(g, file); }), "half is F16, expected F32"));
   const NamedValues<Tensor> w = load_weights(g, file, {}, {}, LowWeights::unchanged);
   CHECK(same_bits(w.at("half").to_dense(), Dense::of({2, 2}, {1, 0, -2, 0x1p-24f})));
   CHECK(w.at("sparse").layout() == "csr");
@@ -88,11 +88,11 @@ TEST_CASE("a line counts what in a checkpoint does not fit the model, and names 
   const Checkpoint file = Checkpoint::open(path);
   const std::string why = error_of([&] { load_weights(mlp({8, 6, 3, 4}), file, {"unused.*"}); });
   CAPTURE(why);
-  CHECK(held(65, why == path + ": does not fit the model; 5 tensors: "
-                               "layers.0.weight is [6, 9], not [6, 8]; "
+  CHECK(held(65, why == path + ": 5 tensors do not fit the model: "
+                               "layers.0.weight is [6, 9], expected [6, 8]; "
                                "layers.0.bias is missing; "
                                "layers.2.weight is missing; "
-                               "layers.2.bias is F64, not F32; and 1 more"));
+                               "layers.2.bias is F64, expected F32; and 1 more"));
   const std::string unlisted = error_of([&] { load_weights(mlp({8, 6, 4}), file); });
   CAPTURE(unlisted);
   CHECK(!has(unlisted, "\n"));
@@ -103,8 +103,8 @@ TEST_CASE("what is to be saved has to fit the model, too") {
   CHECK(error_of([&] {
           save_weights(tied(), {{"table", Dense::zeros(DType::F32, {2, 3})}}, dir / "x");
         }) == "'" + dir / "x" +
-                  "': what is to be saved does not fit the model; 2 tensors: "
-                  "table is [2, 3], not [3, 2]; bias is missing");
+                  "': 2 tensors do not fit the model: table is "
+                  "[2, 3], expected [3, 2]; bias is missing");
 }
 
 TEST_CASE("a shared weight may have another name, and where it has several, one value") {
@@ -123,5 +123,5 @@ TEST_CASE("a shared weight may have another name, and where it has several, one 
   CHECK(has(error_of([&] {
               load({{"table", table}, {"decoder", another}, {"bias", bias}});
             }),
-            "; 1 tensor: decoder differs from table, whose values it shares"));
+            "1 tensor does not fit the model: decoder differs from table, whose values it shares"));
 }

@@ -262,21 +262,21 @@ TEST_CASE("attention says what does not fit") {
   const auto zeros = [](Shape s) { return Tensor(Dense::zeros(DType::F32, std::move(s))); };
   const auto error = [](auto&&... in) { return error_of([&] { attention(in...); }); };
   const Tensor q = zeros({2, 3, 8});
-  CHECK(error(q, q, q, 3) == "attention: 8 channels are not 3 heads");
-  CHECK(error(q, q, q, 0) == "attention: 8 channels are not 0 heads");
+  CHECK(error(q, q, q, 3) == "attention: 8 channels are not divisible by 3 heads");
+  CHECK(error(q, q, q, 0) == "attention: 8 channels are not divisible by 0 heads");
   CHECK(error(q, zeros({1, 3, 8}), zeros({1, 3, 8}), 2) ==
         "attention: q is [2, 3, 8] but k is [1, 3, 8]");
   CHECK(error(q, q, zeros({2, 4, 8}), 2) == "attention: k is [2, 3, 8] but v is [2, 4, 8]");
   CHECK(error(zeros({3, 8}), q, q, 2) ==
-        "attention: q is [3, 8] and k is [2, 3, 8]; both are [batch, tokens, channels]");
+        "attention: q and k must be [batch, tokens, channels], got [3, 8] and [2, 3, 8]");
   CHECK(error(q, q, q, Tensor(Dense::zeros(DType::I64, {2, 4})), 2) ==
-        "attention: k is [2, 3, 8] but the mask [2, 4]");
+        "attention: k is [2, 3, 8] but the mask is [2, 4]");
   CHECK(error(q, q, q, Tensor(Dense::zeros(DType::U8, {2, 3})), 2) ==
-        "attention: the mask's elements are U8, not I64 or I32");
+        "attention: the mask's elements must be I64 or I32, got U8");
   CHECK(
       error(q, q, q, zeros({2, 3, 1, 3}), 2) ==
-      "attention: the bias is [2, 3, 1, 3], which cannot be repeated to the scores' [2, 2, 3, 3]");
+      "attention: the bias is [2, 3, 1, 3], which cannot be broadcast to the scores [2, 2, 3, 3]");
   CHECK(error(q, q, q, Tensor(Dense::zeros(DType::F64, {3, 3})), 2) ==
         "attention: q is F32 but the bias is F64");
-  CHECK(error(q, q, zeros({2, 3, 9}), 2) == "attention: 9 channels are not 2 heads");
+  CHECK(error(q, q, zeros({2, 3, 9}), 2) == "attention: 9 channels are not divisible by 2 heads");
 }

@@ -99,14 +99,14 @@ TEST_CASE("integers are divided towards zero, and wrap") {
   CHECK(integers(max(of_integers({-3, 4}, DType::I32), of_integers({-4, 5}, DType::I32))) ==
         Integers{-3, 5});
   CHECK(min(of_integers({1}, DType::U16), of_integers({2}, DType::U16)).dtype() == DType::U16);
-  CHECK(error_of([&] { div(a, of_integers({0})); }) == "div: an integer of a is divided by 0");
+  CHECK(error_of([&] { div(a, of_integers({0})); }) == "div: integer division by 0");
 }
 
 TEST_CASE("powers have the dtype of the base") {
   CHECK(integers(pow(of_integers({2, -3, 0, 1, -1, 5}), of_integers({10, 3, 0, -4, -3, -1}))) ==
         Integers{1024, -27, 1, 1, -1, 0});
   CHECK(error_of([] { pow(of_integers({0}), of_integers({-1})); }) ==
-        "pow: an integer of a is 0, and its exponent -1");
+        "pow: integer 0 raised to the negative exponent -1");
   const Tensor of_float = pow(floats_of({1, 2, 3}), of_integers({4, 5, 2}, DType::I32));
   CHECK(of_float.dtype() == DType::F32);
   CHECK(numbers(of_float) == std::vector<float>{1, 32, 9});
@@ -146,7 +146,7 @@ TEST_CASE("comparisons are BOOL, of every dtype, and NaN is neither more nor les
   CHECK(error_of([&] { less(a, p); }) == "less: a is F32 but b is BOOL");
   CHECK(error_of([&] {
           less(a, Tensor(f32({2}, {1, 2})));
-        }) == "less: a is [5] but b is [2], and neither can be repeated to fit the other");
+        }) == "less: a is [5] but b is [2], which cannot be broadcast together");
 }
 
 TEST_CASE("logic takes BOOL tensors and repeats them") {
@@ -157,9 +157,9 @@ TEST_CASE("logic takes BOOL tensors and repeats them") {
   CHECK(integers(logical_xor(p, q)) == Integers{0, 1, 1, 0});
   CHECK(integers(logical_not(p)) == Integers{1, 1, 0, 0});
   CHECK(logical_and(reshape(p, {4, 1}), q).shape() == Shape{4, 4});
-  CHECK(error_of([&] { logical_or(p, of_integers({1})); }) == "or: b is I64, not BOOL");
-  CHECK(error_of([&] { logical_not(floats_of({1})); }) == "not: x is F32, not BOOL");
-  CHECK(error_of([&] { add(p, q); }) == "add: BOOL elements, which have no arithmetic");
+  CHECK(error_of([&] { logical_or(p, of_integers({1})); }) == "or: b must be BOOL, got I64");
+  CHECK(error_of([&] { logical_not(floats_of({1})); }) == "not: x must be BOOL, got F32");
+  CHECK(error_of([&] { add(p, q); }) == "add: BOOL elements do not support arithmetic");
 }
 
 TEST_CASE("where chooses elements of any dtype, all three repeated") {
@@ -174,15 +174,14 @@ TEST_CASE("where chooses elements of any dtype, all three repeated") {
   for (const DType t : {DType::BOOL, DType::F16, DType::F64})
     CHECK(where(c, cast(floats_of({1}), t), cast(floats_of({0}), t)).dtype() == t);
   CHECK(error_of([&] { where(of_integers({1}), c, c); }) ==
-        "where: the condition is I64, not BOOL");
+        "where: the condition must be BOOL, got I64");
   CHECK(error_of([&] {
           where(c, floats_of({1, 2}), floats_of({1, 2, 3}));
-        }) == "where: x is [2] but y is [3], and neither can be repeated to fit the other");
+        }) == "where: x is [2] but y is [3], which cannot be broadcast together");
   CHECK(error_of([&] {
           where(of_integers({1, 0}, DType::BOOL), floats_of({1, 2, 3}), floats_of({1}));
         }) ==
-        "where: the condition is [2] but the choice is [3], and neither can be repeated to fit the "
-        "other");
+        "where: the condition is [2] but the choice is [3], which cannot be broadcast together");
 }
 
 TEST_CASE("a cast rounds to the nearest float, and truncates to integers") {
@@ -227,9 +226,9 @@ TEST_CASE("a cast rounds to the nearest float, and truncates to integers") {
     CHECK(other == 0);
   }
   CHECK(error_of([] { cast(floats_of({1}), DType::F8_E4M3); }) ==
-        "cast: F8_E4M3 elements, which have no arithmetic");
+        "cast: F8_E4M3 elements do not support arithmetic");
   CHECK(error_of([] { apply("cast", {floats_of({1})}); }) ==
-        "cast: the attribute 'to' has the unknown value ''");
+        "cast: unknown dtype '' of the attribute 'to'");
 }
 
 TEST_CASE("the gradient of a cast has the dtype of what was cast, and integers have none") {
@@ -284,7 +283,7 @@ TEST_CASE(
   const Tensor over = div(sparse, floats_of({0}), csr),
                rows = mul(sparse, floats_of({1, 2, 3}), csr);
   Operators::log_plans(nullptr);
-  CHECK(has(plans.back(), "mul: a of [2, 3] is sparse, and b is [3], not one number"));
+  CHECK(has(plans.back(), "mul: a sparse a of shape [2, 3] needs a scalar b, got [3]"));
   CHECK(same_mask(half.stored(), sparse.stored()));
   check_same(half.to_dense(), {0, 1, 0, 1.5f, 0.5f, 0});
   check_same(twice.to_dense(), {0, 4, 0, 6, 2, 0});
@@ -302,7 +301,7 @@ TEST_CASE("is-nan and is-inf tell what floats are") {
         Integers{0, 0, 1, 0});
   CHECK(apply("is-nan", {x}).dtype() == DType::BOOL);
   CHECK(error_of([] { apply("is-nan", {of_integers({1})}); }) ==
-        "is-nan: I64 elements; operators compute in F32, and in F64");
+        "is-nan: elements must be F32 or F64, got I64");
 }
 
 TEST_CASE("mod has the divisor's sign, by fmod the dividend's") {
@@ -318,13 +317,13 @@ TEST_CASE("mod has the divisor's sign, by fmod the dividend's") {
   };
   CHECK(mod_u64(200) == Integers{4});
   CHECK(error_of([&] { mod_u64(-1); }) ==
-        "mod: a U64 element is 18446744073709551615; operators compute in I64");
+        "mod: the U64 element 18446744073709551615 is above the largest I64 value");
   const Tensor x = floats_of({-4.25f, 7, 5.5f, 1}), y = floats_of({2, -3, 8, 0});
   check_same(apply("mod", {x, y}, fmod), {-0.25f, 1, 5.5f, nan_value});
   check_same(apply("mod", {x, y}), {1.75f, -2, 5.5f, nan_value});
   CHECK(error_of([] {
           apply("mod", {of_integers({1}), of_integers({0})});
-        }) == "mod: an integer of a is divided by 0");
+        }) == "mod: integer division by 0");
 }
 
 TEST_CASE("bit-shift loses what is shifted out") {
@@ -337,9 +336,9 @@ TEST_CASE("bit-shift loses what is shifted out") {
   CHECK(shifted({-1}, {63}, "right", DType::U64) == Integers{1});
   CHECK(shifted({-1, 1}, {64, 63}, "left", DType::U64) == Integers{0, INT64_MIN});
   CHECK(error_of([&] { shifted({1}, {1}, "left", DType::I32); }) ==
-        "bit-shift: I32 elements; it shifts U8, U16, U32 and U64");
+        "bit-shift: elements must be U8, U16, U32 or U64, got I32");
   CHECK(error_of([&] { shifted({1}, {1}, "up", DType::U8); }) ==
-        "bit-shift: the direction 'up' is neither left nor right");
+        "bit-shift: unknown direction 'up' (expected left or right)");
 }
 
 TEST_CASE("p-relu repeats its slope, of integers too") {

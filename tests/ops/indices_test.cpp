@@ -51,8 +51,7 @@ TEST_CASE("gather-nd takes what tuples of indices name") {
         }) == "gather-nd: ids[0, 1] is 2, but x is [2, 2, 3]");
   CHECK(error_of([&] {
           apply("gather-nd", {x, numbers({1, 4}, {0, 0, 0, 0})});
-        }) ==
-        "gather-nd: x is [2, 2, 3] and ids are [1, 4], which does not fit beside 0 axes of both");
+        }) == "gather-nd: x is [2, 2, 3] but ids are [1, 4], which do not fit with 0 batch axes");
 }
 
 TEST_CASE("scatters put updates in their order, or reduce them with what is there") {
@@ -82,7 +81,7 @@ TEST_CASE("scatters put updates in their order, or reduce them with what is ther
         "scatter-elements: unknown reduction 'last' (expected none, add, mul, min or max)");
   CHECK(error_of([&] {
           apply("scatter-nd", {x, rows, rising({2, 2})});
-        }) == "scatter-nd: updates are [2, 2], and have to be [2, 3]");
+        }) == "scatter-nd: updates are [2, 2], expected [2, 3]");
 }
 
 TEST_CASE("of updates that another one replaces there is no gradient, nor by other reductions") {
@@ -94,7 +93,7 @@ TEST_CASE("of updates that another one replaces there is no gradient, nor by oth
   CHECK(is(*u.grad(), {3}, {0, 7, 6}));
   const Var y = apply("scatter-nd", {x, ids, u}, word("reduction", "max"));
   CHECK(error_of([&] { tape.backward(y, rising({3})); }) ==
-        "scatter-nd.grad: no gradient for the reduction 'max'");
+        "scatter-nd.grad: the reduction 'max' has no gradient");
 }
 
 TEST_CASE("one-hot, eye-like and hardmax mark one place of each line") {
@@ -106,7 +105,7 @@ TEST_CASE("one-hot, eye-like and hardmax mark one place of each line") {
            numbers({3, 4}, {9, 3, 3, 3, 3, 3, 3, 3, 3, 9, 9, 3}, DType::U8)));
   CHECK(error_of([&] {
           apply("one-hot", {ids, depth, ids});
-        }) == "one-hot: the values are [4], and have to be [2]");
+        }) == "one-hot: the values must be of shape [2], got [4]");
   const Attributes eye = word("dtype", "F16").set("k", -1);
   CHECK(is(apply("eye-like", {rising({3, 2})}, eye),
            numbers({3, 2}, {0, 0, 1, 0, 0, 1}, DType::F16)));
@@ -130,7 +129,7 @@ TEST_CASE("non-zero and compress choose by truth") {
            {3, 1}, {1, 3, 5}));
   CHECK(error_of([&] {
           apply("compress", {x, truths}, Attributes().set("axis", 1));
-        }) == "compress: the condition has 3 elements, more than axis 1 of [3, 2]");
+        }) == "compress: the condition has 3 elements, more than axis 1 of x [3, 2]");
 }
 
 TEST_CASE("unique says what there is, where it is first, and how often") {
@@ -164,7 +163,7 @@ TEST_CASE("reverse-sequence turns the first elements of each sequence") {
            {1, 0, 2, 3, 4, 5, 7, 6}));
   CHECK(error_of([&] {
           apply("reverse-sequence", {x, numbers({5, 1})});
-        }) == "reverse-sequence: a length is 5, but x is [4, 2]");
+        }) == "reverse-sequence: the length 5 does not fit x [4, 2]");
 }
 
 TEST_CASE("nll-loss weighs classes, and leaves out what is ignored") {
@@ -187,7 +186,7 @@ TEST_CASE("nll-loss weighs classes, and leaves out what is ignored") {
         }) == "nll-loss: targets[1] must be in [0, 2), got 2");
   CHECK(error_of([&] {
           apply("nll-loss", {x, numbers({2}, {1, 0})});
-        }) == "nll-loss: x is [3, 2] but targets [2]; they have to be [N, C, ...] and [N, ...]");
+        }) == "nll-loss: x and targets must be [N, C, ...] and [N, ...], got [3, 2] and [2]");
 }
 
 TEST_CASE("einsum reads diagonals, dots and what is said of the result") {
@@ -208,13 +207,13 @@ TEST_CASE("einsum reads diagonals, dots and what is said of the result") {
   CHECK(is(e("ij,ij->j", {x, f32({1, 3}, {1, 2, 3})}), {3}, {3, 10, 21}));  // an extent of 1
   CHECK(error_of([&] {
           e("ij,jk->ik", {x, x});
-        }) == "einsum: the operands of 'ij,jk->ik' differ where they have one name: 3 and 2");
+        }) == "einsum: the operands of 'ij,jk->ik' have different extents for one letter: 3 and 2");
   CHECK(error_of([&] { e("ij->ik", {x}); }) ==
-        "einsum: the result of 'ij->ik' has a name twice, or one that no operand has");
+        "einsum: the result of 'ij->ik' repeats a letter or has an unknown letter");
   CHECK(error_of([&] { e("ijk->i", {x}); }) ==
-        "einsum: an operand of 'ijk->i' is [2, 3], which does not fit 'ijk'");
+        "einsum: an operand of 'ijk->i' is [2, 3], which does not match 'ijk'");
   CHECK(error_of([&] { e("i.j", {x}); }) ==
-        "einsum: the equation 'i.j' has a '.' where there may be letters and one '...'");
+        "einsum: the equation 'i.j' has a '.': expected letters and at most one '...'");
   CHECK(error_of([&] { e("ij,jk", {x}); }) ==
-        "einsum: the equation 'ij,jk' takes 2 operands, got 1");
+        "einsum: the equation 'ij,jk' needs 2 operands, got 1");
 }

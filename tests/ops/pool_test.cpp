@@ -100,9 +100,9 @@ TEST_CASE("pools of no images are empty, and so are their gradients") {
 TEST_CASE("a pool says what does not fit") {
   const Tensor x = Dense::zeros(DType::F32, {1, 4, 4, 2});
   const auto error = [&](const Attributes& a) { return error_of([&] { max_pool(x, a); }); };
-  CHECK(error({}) == "max-pool: kernel is [0, 0], and has to be 2 numbers from 1 on");
+  CHECK(error({}) == "max-pool: kernel is [0, 0]: expected 2 integers >= 1");
   CHECK(error(Attributes().set("kernel", List{2})) ==
-        "max-pool: kernel is [2], and has to be 2 numbers from 1 on");
+        "max-pool: kernel is [2]: expected 2 integers >= 1");
   CHECK(error(Attributes().set("kernel", List{5, 1})) ==
         "max-pool: x is [1, 4, 4, 2], the kernel [5, 1], padding [0, 0, 0, 0]: the window does not "
         "fit axis 1");
@@ -111,7 +111,7 @@ TEST_CASE("a pool says what does not fit") {
   CHECK(has(error_of([&] { adaptive_max_pool(line({1}), {Index{1} << 40}); }), "size is"));
   CHECK(error_of([&] {
           max_pool(Tensor(Dense::zeros(DType::F32, {4, 4})), window(1, 1));
-        }) == "max-pool: x is [4, 4], not [N, spatial..., C] with 1 to 3 spatial axes");
+        }) == "max-pool: x must be [N, spatial..., C] with 1 to 3 spatial axes, got [4, 4]");
 }
 
 TEST_CASE("resize takes sizes or scales, and places elements as its attributes say") {
@@ -128,13 +128,15 @@ TEST_CASE("resize takes sizes or scales, and places elements as its attributes s
                .set("mode", "linear")
                .set("coordinates", "align-corners")) == Numbers{1, 1.5, 2, 2.5, 3, 3.5, 4});
   const auto error = [&](const Attributes& a) { return error_of([&] { resize(x, a); }); };
-  CHECK(error({}) == "resize: size is [], and x [1, 4, 1]");
-  CHECK(error(Attributes().set("scales", "2,2")) == "resize: scales is '2,2', not 1 numbers");
-  CHECK(error(Attributes().set("scales", "two")) == "resize: scales is 'two'");
-  CHECK(error(Attributes().set("scales", 0.1)) == "resize: the extent 4 of x would become 0");
+  CHECK(error({}) == "resize: size [] does not fit x [1, 4, 1]");
+  CHECK(error(Attributes().set("scales", "2,2")) == "resize: scales '2,2' must have 1 numbers");
+  CHECK(error(Attributes().set("scales", "two")) ==
+        "resize: scales must be numbers separated by commas, got 'two'");
+  CHECK(error(Attributes().set("scales", 0.1)) == "resize: the extent 4 of x cannot become 0");
   CHECK(error(Attributes().set("scales", not_a_number)) ==
-        "resize: the extent 4 of x would become nan");
-  CHECK(error(Attributes().set("scales", 1).set("mode", "cubic")) == "resize: mode is 'cubic'");
+        "resize: the extent 4 of x cannot become nan");
+  CHECK(error(Attributes().set("scales", 1).set("mode", "cubic")) ==
+        "resize: unknown mode 'cubic'");
 }
 
 TEST_CASE("groups of channels that do not vary are normalised to beta") {

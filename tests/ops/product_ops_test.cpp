@@ -230,11 +230,11 @@ TEST_CASE("products refuse operands that do not fit, and say how") {
   const auto why = [](auto&& f) { return error_of(f); };
   const Tensor x = Dense::zeros(DType::F32, {8, 768}), w = Dense::zeros(DType::F32, {10, 1024}),
                d = Dense::zeros(DType::F64, {10, 768});
-  CHECK(why([&] { linear(x, w); }) == "linear: x is [8, 768] but w expects 1024 columns");
+  CHECK(why([&] { linear(x, w); }) == "linear: x is [8, 768] but w has 1024 columns");
   CHECK(why([&] { linear(x, d); }) == "linear: x is F32 but w is F64");
   CHECK(why([&] { linear(w, w, x); }) == "linear: b is [8, 768] but w has 10 rows");
   CHECK(why([&] { matmul(x, w); }) ==
-        "matmul: a is [8, 768] and b is [10, 1024], which do not fit");
+        "matmul: a is [8, 768] but b is [10, 1024], which cannot be multiplied");
   // And gradients that do not fit the output.
   const Attributes none;
   const OutFormat* both[] = {&OutFormat::dense(), &OutFormat::dense()};

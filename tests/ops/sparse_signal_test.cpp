@@ -106,7 +106,7 @@ TEST_CASE("gradients that do not fit are refused, and stacks go the dense way") 
   const OutFormat* formats[] = {&OutFormat::dense(), &OutFormat::dense()};
   CHECK(error_of([&] {
           run("linear.grad", {in, formats, none});
-        }) == "linear.grad: the gradient is [4, 5] but the output [4, 3]");
+        }) == "linear.grad: the gradient is [4, 5] but the output is [4, 3]");
   std::vector<std::string> log;
   Tape tape;
   const Var v = tape.parameter(normals(dice, {2, 4, 6}));
@@ -114,5 +114,6 @@ TEST_CASE("gradients that do not fit are refused, and stacks go the dense way") 
   Operators::log_plans(&log);
   tape.backward(y, sparse(dice, {2, 4, 3}, "csr"));
   Operators::log_plans(nullptr);
-  CHECK(has(log.back(), "the sparse matrix is F32 [2, 4, 3], not an F32 matrix; dense with masks"));
+  CHECK(has(log.back(),
+            "the sparse matrix must be an F32 matrix, got F32 [2, 4, 3]; dense with masks"));
 }

@@ -189,7 +189,7 @@ TEST_CASE("backward products refuse what forward ones refuse") {
   Dice dice(4);
   const Tensor dense = normals(dice, {4, 4});
   std::vector<float> in(16), out(16);
-  const char* text = "product: no product of dense with dense; convert the matrix first";
+  const char* text = "product: no product found for dense with dense (convert the matrix first)";
   CHECK_THROWS_WITH_AS(sparse_transposed_gemm(dense, 4, in.data(), out.data()), text, Error);
   CHECK_THROWS_WITH_AS(sampled_gemm(dense, 4, in.data(), in.data()), text, Error);
 }

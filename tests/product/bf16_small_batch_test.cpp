@@ -434,6 +434,7 @@ TEST_CASE("few tokens in bfloat16: matrices without rows, columns or tokens, and
   };
   CHECK(has(error(a, many, 5, 33), "expected at most 32 tokens, got 33"));
   CHECK(has(error(a, other, 5, 1), "[5, 6] times 7 features"));
-  CHECK(has(error(a, right, 4, 1), "is not 4 features of 1 tokens"));
-  CHECK(has(error(Tensor(Dense::zeros(DType::I32, {5, 6})), right, 5, 1), "not F32, BF16 or F16"));
+  CHECK(has(error(a, right, 4, 1), "does not give 4 features of 1 tokens"));
+  CHECK(has(error(Tensor(Dense::zeros(DType::I32, {5, 6})), right, 5, 1),
+            "must be F32, BF16 or F16"));
 }

@@ -47,13 +47,13 @@ TEST_CASE("a product of a layout that has none is refused, and of what is not an
   const auto refused = [&](const Tensor& t, const char* text) {
     CHECK_THROWS_WITH_AS(sparse_gemm(t, 4, in.data(), out.data()), text, Error);
   };
-  refused(a, "product: no product of dense with dense; convert the matrix first");
+  refused(a, "product: no product found for dense with dense (convert the matrix first)");
   refused(registry().pack(a, nonzero_mask(a), Spec::parse("csr:dims=1.0")),
-          "product: csr with dims has no product with dense");
+          "product: no product found for csr with dims= and dense");
   const Dense cube = Dense::zeros(DType::F32, {2, 2, 2});
   refused(registry().pack(cube, Mask::none({2, 2, 2}), Spec("csr")),
-          "product: the sparse matrix is F32 [2, 2, 2], not an F32 matrix");
+          "product: the sparse matrix must be an F32 matrix, got F32 [2, 2, 2]");
   const Dense wide = Dense::zeros(DType::F64, {4, 4});
   refused(registry().pack(wide, Mask::none({4, 4}), Spec("bitmask")),
-          "product: the sparse matrix is F64 [4, 4], not an F32 matrix");
+          "product: the sparse matrix must be an F32 matrix, got F64 [4, 4]");
 }

@@ -221,52 +221,58 @@ TEST_CASE("scale multiplies all numbers of steps") {
   const Recipe epochs = in_steps(parse(json, {"steps=null", "epochs=2", "scale=0.1"}), 400);
   CHECK(epochs.steps == 40);
   CHECK(epochs.rate.warmup == 4);
-  CHECK(error(json, {"scale=0"}) == "--set: /scale: 0 is not within (0, 1000]");
-  CHECK(error(json, {"scale=0.001"}).starts_with("/scale: 0.001 times 400 steps makes 0 steps"));
+  CHECK(error(json, {"scale=0"}) == "--set: /scale: expected a value in (0, 1000], got 0");
+  CHECK(error(json, {"scale=0.001"}).starts_with("/scale: 0.001 times 400 steps gives 0 steps"));
 }
 
 TEST_CASE("all that does not fit into the steps is named at once") {
   const std::string json = with(R"("rate": {"kind": "cosine", "warmup": 40},
     "sparsity": [{"target": "*", "sparsifier": "magnitude:sparsity=0.5",
       "schedule": {"kind": "linear", "stages": 2, "begin": 100, "end": 300}}])");
-  CHECK(error(json, {"steps=30"}) ==
-        "/rate/warmup: 40 is more than all 30 steps; /sparsity/0/schedule/begin: 100 is after the "
-        "last of 30 steps; /sparsity/0/schedule/end: 300 is after the last of 30 steps; 'scale' "
-        "multiplies all steps");
+  CHECK(
+      error(json, {"steps=30"}) ==
+      "/rate/warmup: 40 steps are more than the 30 steps of the run; /sparsity/0/schedule/begin: "
+      "step 100 is after the "
+      "last of 30 steps; /sparsity/0/schedule/end: step 300 is after the last of 30 steps (the key "
+      "scale multiplies all steps)");
 }
 
 TEST_CASE("errors of a recipe name the file and the place") {
   CHECK(error_of([&] { parse_recipe("{", "digits.json"); }) ==
         "digits.json: is not JSON, at line 1, column 2");
-  CHECK(error("{}") == R"(has no 'schema'; add "schema": 1)");
-  CHECK(error(R"({"schema": 2})") == "/schema: 2 is not 1");
-  CHECK(error(R"({"schema": 1})") == R"(has no 'model'; add "model": {...})");
+  CHECK(error("{}") == R"(missing key 'schema' (add "schema": 1))");
+  CHECK(error(R"({"schema": 2})") == "/schema: expected 1, got 2");
+  CHECK(error(R"({"schema": 1})") == R"(missing key 'model' (add "model": {...}))");
   CHECK(error(with(R"("stpes": 3)")) == "/stpes: is unknown, did you mean 'steps'?");
   CHECK(
       error(with(""), {"model.kind=mpl"}) ==
       "--set: /model/kind: unknown value 'mpl', did you mean 'mlp'? (expected one of mlp, resnet, "
       "wide-resnet, bert, gpt, onnx, graph)");
   CHECK(error(with(""), {"model.config=c.json"}) ==
-        "--set: /model/config: is for the kind bert, gpt, and this is mlp, which has kind, sizes, "
-        "activation, weights");
-  CHECK(error(with(""), {"model.sizes=null"}) == R"(/model: has no 'sizes'; add "sizes": [...])");
-  CHECK(error(with(""), {"model.sizes=[3]"}).starts_with("--set: /model/sizes: has no layer"));
+        "--set: /model/config: key belongs to bert, gpt, not to mlp (expected kind, sizes, "
+        "activation, weights)");
+  CHECK(error(with(""), {"model.sizes=null"}) ==
+        R"(/model: missing key 'sizes' (add "sizes": [...]))");
+  CHECK(error(with(""), {"model.sizes=[3]"})
+            .starts_with("--set: /model/sizes: expected the size of the input"));
   std::string layers = "model.sizes=[3";
   for (int i = 0; i < 10000; ++i) layers += ",1";
-  CHECK(error(with(""), {layers + "]"}) == "--set: /model/sizes: has 10001 sizes, more than 10000");
-  CHECK(error(with(""), {"model.sizes.1=0"}) == "--set: /model/sizes/1: 0 is not at least 1");
+  CHECK(error(with(""), {layers + "]"}) == "--set: /model/sizes: 10001 sizes are more than 10000");
+  CHECK(error(with(""), {"model.sizes.1=0"}) ==
+        "--set: /model/sizes/1: expected a value >= 1, got 0");
   CHECK(error(with(""), {"model.sizes.1=1.5"}) == "--set: /model/sizes/1: is not an integer");
   CHECK(
       error(with(""), {"model.activation=relo"}) ==
       "--set: /model/activation: unknown value 'relo', did you mean 'relu'? (expected one of relu, "
       "gelu, tanh, sigmoid)");
   CHECK(error(with(""), {R"(model={"kind":"bert","config":"c"})"}) ==
-        "/data/kind: csv is for another model: bert learns from masked-text, labelled-text or "
-        "labelled-words");
+        "/data/kind: csv does not fit the model bert (expected "
+        "masked-text, labelled-text or labelled-words)");
   CHECK(error(with(""), {"data.train=0.9", "data.validation=0.2"}) ==
-        "--set: /data/validation: train and validation are 0.9 and 0.2, more than all");
-  CHECK(error(with(""), {"data.train=0"}) == "--set: /data/train: 0 is not within (0, 1]");
-  CHECK(error(with(""), {"data.file="}) == "--set: /data/file: is empty");
+        "--set: /data/validation: train 0.9 and validation 0.2 must have a sum <= 1");
+  CHECK(error(with(""), {"data.train=0"}) ==
+        "--set: /data/train: expected a value in (0, 1], got 0");
+  CHECK(error(with(""), {"data.file="}) == "--set: /data/file: expected a non-empty value");
 }
 
 TEST_CASE("an ONNX model takes any data, by the names of its inputs") {
@@ -282,41 +288,45 @@ TEST_CASE("an ONNX model takes any data, by the names of its inputs") {
   CHECK(error(with(""), {model, R"(data={"kind":"masked-text","text":"t","vocabulary":"v"})"})
             .empty());
   CHECK(error(with(""), {data}) ==
-        "--set: /data/inputs: is for the inputs of an onnx model or a graph, and this is mlp");
+        "--set: /data/inputs: needs a model of the kind onnx or graph, got mlp");
   CHECK(error(with(""), {"data.input=x"}) ==
-        "--set: /data/input: is for the inputs of an onnx model or a graph, and this is mlp");
+        "--set: /data/input: needs a model of the kind onnx or graph, got mlp");
   CHECK(error(with(""), {model, data, "data.inputs=null"}) ==
-        R"(--set: /data: has no 'features'; add "features": "PATH")");
+        R"(--set: /data: missing key 'features' (add "features": "PATH"))");
   CHECK(error(with(""), {model, data, "data.input=ids"}) ==
-        "--set: /data/input: belongs to features, which are missing");
+        "--set: /data/input: input needs the key features");
   CHECK(error(with(""), {model, data, "data.features=x.npy", "data.input=ids"}) ==
-        "--set: /data/inputs/ids: is the input that features are for, too; see input");
+        "--set: /data/inputs/ids: input is already given by the key input");
 }
 
 TEST_CASE("training that has no meaning is refused") {
-  CHECK(error(with(R"("epochs": 3)")) == "/epochs: contradicts steps; leave one out");
-  CHECK(error(with(""), {"steps=null"}) == "needs steps, or epochs");
-  CHECK(error(with(R"("accumulate": 3)")) == "/accumulate: 3 parts do not divide a batch of 32");
-  CHECK(error(with(R"("clip": -1)")) == "/clip: -1 is not at least 0");
+  CHECK(error(with(R"("epochs": 3)")) == "/epochs: steps and epochs exclude each other");
+  CHECK(error(with(""), {"steps=null"}) == "missing key steps or epochs");
+  CHECK(error(with(R"("accumulate": 3)")) == "/accumulate: batch 32 is not divisible by 3 parts");
+  CHECK(error(with(R"("clip": -1)")) == "/clip: expected a value >= 0, got -1");
   CHECK(error(with(R"("seed": -1)")) == "/seed: is not an integer from 0 to 2^63 - 1");
   CHECK(error(with(R"("optimizer": {"momentum": 0.9})"))
-            .starts_with("/optimizer/momentum: is for the kind sgd, and this is adamw"));
+            .starts_with("/optimizer/momentum: key belongs to sgd, not to adamw"));
   CHECK(error(with(R"("optimizer": {"kind": "sgd", "nesterov": true})")) ==
-        "/optimizer/nesterov: needs a momentum above 0");
-  CHECK(error(with(R"("optimizer": {"beta1": 1})")) == "/optimizer/beta1: 1 is not within [0, 1)");
-  CHECK(error(with(R"("optimizer": {"rate": 0})")) == "/optimizer/rate: 0 is not above 0");
-  CHECK(error(with(R"("rate": {"kind": "step"})")) == R"(/rate: has no 'every'; add "every": 1)");
+        "/optimizer/nesterov: nesterov needs a momentum > 0");
+  CHECK(error(with(R"("optimizer": {"beta1": 1})")) ==
+        "/optimizer/beta1: expected a value in [0, 1), got 1");
+  CHECK(error(with(R"("optimizer": {"rate": 0})")) ==
+        "/optimizer/rate: expected a value > 0, got 0");
+  CHECK(error(with(R"("rate": {"kind": "step"})")) ==
+        R"(/rate: missing key 'every' (add "every": 1))");
   CHECK(error(with(R"("rate": {"kind": "piecewise", "points": [[5, 1], [5, 0.1]]})")) ==
-        "/rate/points/1: step 5 does not come after step 5");
+        "/rate/points/1: step 5 must be after step 5");
   CHECK(error(with(R"("rate": {"kind": "cosine", "warmup": 500})")) ==
-        "/rate/warmup: 500 is more than all 400 steps; 'scale' multiplies all steps");
+        "/rate/warmup: 500 steps are more than the 400 steps of the run (the key scale multiplies "
+        "all steps)");
   CHECK(error(with(R"("evaluation": {"keep_best": true})"), {"data.validation=0"}) ==
-        "/evaluation/keep_best: needs a share of data for validation");
+        "/evaluation/keep_best: keep_best needs data/validation > 0");
 }
 
 TEST_CASE("sparsity that has no meaning is refused") {
   CHECK(entry_error(R"("mask": "fixed")") ==
-        R"(/sparsity/0: has no 'sparsifier'; add "sparsifier": "magnitude:sparsity=0.9")");
+        R"(/sparsity/0: missing key 'sparsifier' (add "sparsifier": "magnitude:sparsity=0.9"))");
   CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=1.4")") ==
         "/sparsity/0/sparsifier: 'magnitude:sparsity=1.4': sparsity 1.4 is not within [0, 1]");
   CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=nan")")
@@ -325,21 +335,22 @@ TEST_CASE("sparsity that has no meaning is refused") {
             .starts_with("/sparsity/0/sparsifier: unknown sparsifier 'magnitud', did you mean "
                          "'magnitude'? (expected one of "));
   CHECK(entry_error(R"("sparsifier": "nmg:n=1,m=4,g=4,sparsity=0.8")") ==
-        "/sparsity/0/sparsifier: sparsity 0.8 contradicts nmg:n=1,m=4,g=4, which makes 0.75; "
-        "leave it out");
+        "/sparsity/0/sparsifier: sparsity 0.8 contradicts the sparsity of nmg:n=1,m=4,g=4, 0.75 "
+        "(omit the key)");
   CHECK(entry_of(R"("sparsifier": "nmg:n=1,m=4,g=4,sparsity=0.75")").sparsifier.str() ==
         "nmg:n=1,m=4,g=4");
   CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=0.5", "layout": "cs")")
             .starts_with("/sparsity/0/layout: unknown layout 'cs', did you mean 'csc'?"));
   CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=0.75", "save": "nmg:n=1,m=4,g=4")") ==
-        "/sparsity/0/save: nmg:n=1,m=4,g=4 cannot hold whatever magnitude:sparsity=0.75 keeps");
+        "/sparsity/0/save: layout nmg:n=1,m=4,g=4 cannot hold every pattern of "
+        "magnitude:sparsity=0.75");
   CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=0.5", "mask": "refreshed")") ==
-        R"(/sparsity/0/mask: is neither "fixed" nor {"refresh": steps between new masks})");
+        R"(/sparsity/0/mask: expected "fixed" or {"refresh": steps between new masks})");
   CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=0.5", "mask": {"refresh": 0})") ==
-        "/sparsity/0/mask/refresh: 0 is not at least 1");
+        "/sparsity/0/mask/refresh: expected a value >= 1, got 0");
   CHECK(entry_error(R"("sparsifier": "movement:sparsity=0.5")") ==
-        "/sparsity/0/sparsifier: movement ranks by gradients, which do not exist before step 0: "
-        "set schedule/begin above 0");
+        "/sparsity/0/sparsifier: movement needs gradients, which are missing at step 0 (set "
+        "schedule/begin > 0)");
 }
 
 TEST_CASE("schedules of a recipe without a meaning are refused") {
@@ -348,46 +359,49 @@ TEST_CASE("schedules of a recipe without a meaning are refused") {
                        set);
   };
   CHECK(of(R"("kind": "linear", "stages": 4, "to": 1.4)") ==
-        "/sparsity/0/schedule/to: 1.4 is not within [0, 1]");
+        "/sparsity/0/schedule/to: expected a value in [0, 1], got 1.4");
   CHECK(of(R"("kind": "linear", "stages": 4, "to": 0.4)") ==
-        "/sparsity/0/schedule/to: 0.4 contradicts the sparsifier's 0.5; leave it out");
+        "/sparsity/0/schedule/to: 0.4 contradicts the sparsifier's sparsity 0.5 (omit the key)");
   CHECK(of(R"("kind": "linear", "stages": 4, "from": 0.6)") ==
-        "/sparsity/0/schedule/from: 0.6 is above the sparsity of the end, 0.5");
-  CHECK(of(R"("kind": "linear")") == R"(/sparsity/0/schedule: has no 'stages'; add "stages": 1)");
+        "/sparsity/0/schedule/from: 0.6 is above the final sparsity 0.5");
+  CHECK(of(R"("kind": "linear")") ==
+        R"(/sparsity/0/schedule: missing key 'stages' (add "stages": 1))");
   CHECK(of(R"("kind": "iterative", "step": 0.1)") ==
-        R"(/sparsity/0/schedule: has no 'from'; add "from": 0.5)");
+        R"(/sparsity/0/schedule: missing key 'from' (add "from": 0.5))");
   CHECK(of(R"("kind": "iterative", "from": 0.1)") ==
-        R"(/sparsity/0/schedule: has no 'step'; add "step": 0.1)");
+        R"(/sparsity/0/schedule: missing key 'step' (add "step": 0.1))");
   CHECK(of(R"("kind": "layerwise", "end": 500)") == of(R"("kind": "layer-wise", "end": 500)"));
   CHECK(
       of(R"("kind": "layer-wize")") ==
       "/sparsity/0/schedule/kind: unknown value 'layer-wize', did you mean 'layer-wise'? (expected "
       "one of one-shot, iterative, layer-wise, linear, cubic, exponential)");
   CHECK(of(R"("kind": "one-shot", "end": 5)")
-            .starts_with("/sparsity/0/schedule/end: is for the kind linear, cubic, exponential"));
+            .starts_with("/sparsity/0/schedule/end: key belongs to linear, cubic, exponential"));
   CHECK(of(R"("kind": "layer-wise", "begin": 300, "end": 200)") ==
-        "/sparsity/0/schedule/end: 200 is not after the schedule's begin, 300");
+        "/sparsity/0/schedule/end: end 200 must be after schedule/begin 300");
   CHECK(
       of(R"("kind": "layer-wise", "end": 500)") ==
-      "/sparsity/0/schedule/end: 500 is after the last of 400 steps; 'scale' multiplies all steps");
+      "/sparsity/0/schedule/end: step 500 is after the last of 400 steps (the key scale multiplies "
+      "all steps)");
   CHECK(of(R"("kind": "one-shot", "begin": 400)") ==
-        "/sparsity/0/schedule/begin: 400 is after the last of 400 steps; 'scale' multiplies all "
-        "steps");
+        "/sparsity/0/schedule/begin: step 400 is after the last of 400 steps (the key scale "
+        "multiplies "
+        "all steps)");
   CHECK(of(R"("kind": "linear", "stages": 30, "end": 20)") ==
-        "/sparsity/0/schedule: 30 stages do not fit in 20 steps; 'scale' multiplies all steps");
+        "/sparsity/0/schedule: 30 stages do not fit into 20 steps (the key scale multiplies all "
+        "steps)");
   CHECK(of(R"("kind": "iterative", "sparsifiers": [])") ==
-        "/sparsity/0/schedule/sparsifiers: is empty");
+        "/sparsity/0/schedule/sparsifiers: expected a non-empty value");
   CHECK(of(R"("kind": "iterative", "sparsifiers": ["nm:n=2,m=4"])") ==
-        "/sparsity/0/sparsifier: magnitude:sparsity=0.5 is not the last one of the schedule, "
-        "nm:n=2,m=4");
+        "/sparsity/0/sparsifier: magnitude:sparsity=0.5 differs from the last sparsifier of the "
+        "schedule, nm:n=2,m=4");
   CHECK(entry_error(R"("sparsifier": "nmg:n=1,m=4,g=4",
                        "schedule": {"kind": "cubic", "stages": 3})")
-            .starts_with("/sparsity/0/schedule/kind: nmg:n=1,m=4,g=4 keeps as much as"));
-  CHECK(
-      entry_error(R"("schedule": {"kind": "iterative", "begin": 5, "sparsifiers":
+            .starts_with("/sparsity/0/schedule/kind: nmg:n=1,m=4,g=4 has a fixed sparsity"));
+  CHECK(entry_error(R"("schedule": {"kind": "iterative", "begin": 5, "sparsifiers":
                          ["movement:sparsity=0.2", "gradient:sparsity=0.5"]})") ==
-      "/sparsity/0/schedule/sparsifiers: some rank by scores that add up over steps, others by the "
-      "last gradient alone");
+        "/sparsity/0/schedule/sparsifiers: sparsifiers with additive scores and sparsifiers with "
+        "the last gradient exclude each other");
 }
 
 TEST_CASE("--set changes, adds and takes away") {
@@ -417,19 +431,20 @@ TEST_CASE("--set changes, adds and takes away") {
 }
 
 TEST_CASE("errors of --set name it") {
-  CHECK(error(with(""), {"clip"}) == "--set 'clip': is not key=value");
-  CHECK(error(with(""), {"=3"}) == "--set '=3': is not key=value");
-  CHECK(error(with(""), {"a..b=3"}) == "--set 'a..b=3': the key has an empty step");
+  CHECK(error(with(""), {"clip"}) == "--set 'clip': expected key=value");
+  CHECK(error(with(""), {"=3"}) == "--set '=3': expected key=value");
+  CHECK(error(with(""), {"a..b=3"}) == "--set 'a..b=3': key has an empty part");
   CHECK(error(with(""), {"clip=[1"}) ==
         "--set 'clip=[1': the value: is not JSON, at line 1, column 3");
   CHECK(error(with(""), {"clpi=1"}) == "--set: /clpi: is unknown, did you mean 'clip'?");
   CHECK(error(with(""), {"clip=nan"}) == "--set: /clip: is not a number");
   CHECK(error(with(""), {"optimizer={\"rate\":-1}"}) ==
-        "--set: /optimizer/rate: -1 is not above 0");
+        "--set: /optimizer/rate: expected a value > 0, got -1");
   CHECK(error(with(""), {"steps.a=1"}) ==
-        "--set 'steps.a=1': /steps: is neither an object nor a list");
+        "--set 'steps.a=1': /steps: expected an object or a list");
   CHECK(error(with_entry(R"("sparsifier": "relu")"), {"sparsity.7.target=a"}) ==
-        "--set 'sparsity.7.target=a': /sparsity: the list has 1 elements; the next one is 1");
+        "--set 'sparsity.7.target=a': /sparsity: index is out of range: the list has 1 elements "
+        "(append with index 1)");
   CHECK(error(with_entry(R"("sparsifier": "relu")"), {"sparsity.first.target=a"}) ==
         "--set 'sparsity.first.target=a': /sparsity: expected the index of a list element, got "
         "'first'");
@@ -446,25 +461,24 @@ TEST_CASE("a recipe's file is read, and what is none is refused") {
 
 TEST_CASE("what brings accuracy back is refused where it could do nothing") {
   CHECK(error(whole, {"distillation.logits=0", "distillation.hidden=0"}) ==
-        "/distillation: learns nothing: neither logits nor hidden is above 0");
-  CHECK(has(error(whole, {"distillation.hidden=0"}), "compared where hidden is above 0"));
-  CHECK(has(error(whole, {"sparsity=[]"}),
-            "/rate/rewind: no sparsity has stages at which it restarts"));
+        "/distillation: logits or hidden must be > 0");
+  CHECK(has(error(whole, {"distillation.hidden=0"}), "states need hidden > 0"));
+  CHECK(has(error(whole, {"sparsity=[]"}), "/rate/rewind: rewind needs sparsity with stages"));
   CHECK(entry_error(R"("sparsifier": "2:4", "mask": {"kind": "regrow", "refresh": 5})") ==
-        "/sparsity/0/mask/kind: regrow is for magnitude, and this is "
-        "nm:n=2,m=4; structures can come back by refresh and by straight-through");
+        "/sparsity/0/mask/kind: regrow needs the sparsifier magnitude, got nm:n=2,m=4 (use refresh "
+        "or straight-through)");
   CHECK(entry_error(R"("sparsifier": "relu", "calibration": {"method": "admm"})") ==
-        "/sparsity/0/calibration: is for sparsifiers that rank magnitudes, and this is relu");
+        "/sparsity/0/calibration: calibration needs a sparsifier that ranks magnitudes, got relu");
   CHECK(has(entry_error(R"("sparsifier": "2:4", "calibration": {"method": "magnitude"})"),
-            "/sparsity/0/calibration/method: magnitude needs no calibration without reconstruct"));
+            "/sparsity/0/calibration/method: magnitude without reconstruct needs no calibration"));
   CHECK(has(entry_error(R"("sparsifier": "2:4", "calibration": {"method": "ria", "scope": "row"})"),
-            "/sparsity/0/calibration/scope: row is for magnitude"));
+            "/sparsity/0/calibration/scope: scope row needs the sparsifier magnitude"));
   CHECK(has(entry_error(R"("sparsifier": "2:4", "calibration": {"method": "admm"},
                            "mask": {"kind": "straight-through"})"),
-            "a straight-through mask changes every step"));
+            "exclude each other"));
   CHECK(has(entry_error(R"("sparsifier": "movement:sparsity=0.5", "schedule": {"begin": 5},
                            "mask": {"kind": "straight-through"})"),
-            "straight-through is for sparsifiers that rank by values"));
+            "straight-through needs a sparsifier without scores"));
 }
 
 TEST_CASE("scores that are learned are read, and refused where nothing learns them") {
@@ -481,57 +495,62 @@ TEST_CASE("scores that are learned are read, and refused where nothing learns th
   CHECK(open.scores->initial == 2);
   CHECK(open.scores->end == 400);
   CHECK(entry_error(R"("sparsifier": "l0")") ==
-        "/sparsity/0/sparsifier: l0 takes scores that are learned: see the key scores");
+        "/sparsity/0/sparsifier: l0 needs learned scores (add the key scores)");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {})") ==
-        "/sparsity/0/scores: nothing would be pruned: l0 needs a penalty above 0");
+        "/sparsity/0/scores: l0 needs a penalty > 0");
   CHECK(entry_error(R"("sparsifier": "movement:sparsity=0.5", "schedule": {"begin": 5},
                        "scores": {"penalty": 1})") ==
-        "/sparsity/0/scores/penalty: movement:sparsity=0.5 has none");
+        "/sparsity/0/scores/penalty: movement:sparsity=0.5 has no penalty");
   CHECK(entry_error(R"("sparsifier": "2:4", "scores": {})") ==
-        "/sparsity/0/scores: nm has no scores that are learned");
+        "/sparsity/0/scores: nm has no learned scores");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1, "end": 401})") ==
-        "/sparsity/0/scores/end: 401 is after the last of 400 steps; 'scale' multiplies all steps");
+        "/sparsity/0/scores/end: step 401 is after the last of 400 steps (the key scale multiplies "
+        "all "
+        "steps)");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1, "end": 4},
                        "schedule": {"begin": 5})") ==
-        "/sparsity/0/scores/end: 4 is not after the schedule's begin, 5");
+        "/sparsity/0/scores/end: end 4 must be after schedule/begin 5");
   CHECK(has(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1}, "mask": {"refresh": 5})"),
-            "/sparsity/0/mask: and scores exclude each other"));
+            "/sparsity/0/mask: mask and scores exclude each other"));
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1},
                        "calibration": {"method": "admm"})") ==
-        "/sparsity/0/calibration: and scores exclude each other");
+        "/sparsity/0/calibration: calibration and scores exclude each other");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1})", {"ema=0.9"}) ==
-        "--set: /ema: and scores that are learned exclude each other");
+        "--set: /ema: ema and learned scores exclude each other");
 }
 
 TEST_CASE("formats of values and gradients without a meaning are refused") {
   const auto refused = [](const std::string& entry) {
     return error(with(R"("formats": [{"of": "intermediate", "target": "x")" + entry + "}]"));
   };
-  CHECK(refused("") == "/formats/0: changes nothing: give it a sparsifier or a layout");
+  CHECK(refused("") == "/formats/0: format without a sparsifier or layout has no effect");
   CHECK(refused(R"(, "layout": "crs")").starts_with("/formats/0/layout: "));
   CHECK(refused(R"(, "layout": "nm:n=2,m=4")") ==
-        "/formats/0/layout: nm:n=2,m=4 cannot hold whatever keep-all keeps");
+        "/formats/0/layout: layout nm:n=2,m=4 cannot hold every pattern of keep-all");
   CHECK(refused(R"(, "temporary": "nm:n=2,m=4")") ==
-        "/formats/0/temporary: nm:n=2,m=4 cannot hold whatever keep-all keeps");
+        "/formats/0/temporary: layout nm:n=2,m=4 cannot hold every pattern of keep-all");
   CHECK(refused(R"(, "external": "magnitude:sparsity=0.5", "temporary": "csr",
                      "layout": "nm:n=2,m=4")") ==
-        "/formats/0/layout: nm:n=2,m=4 cannot hold whatever magnitude:sparsity=0.5 keeps");
+        "/formats/0/layout: layout nm:n=2,m=4 cannot hold every pattern of magnitude:sparsity=0.5");
   CHECK(refused(R"(, "inline": "nm:n=2,m=4", "temporary": "nm:n=2,m=4",
                      "external": "magnitude:sparsity=0.5")")
             .empty());
   CHECK(refused(R"(, "external": "nm:n=2,m=4", "layout": "nm:n=2,m=4")").empty());
   CHECK(refused(R"(, "inline": "treshold:at=1")").starts_with("/formats/0/inline: "));
   CHECK(refused(R"(, "external": "movement:sparsity=0.5")") ==
-        "/formats/0/external: movement chooses by scores, and those are of weights");
+        "/formats/0/external: movement needs scores, which formats do not have");
   CHECK(refused(R"(, "external": "resparsify")") ==
-        "/formats/0/external: resparsify chooses nothing by itself");
+        "/formats/0/external: resparsify selects nothing on its own (expected a sparsifier such as "
+        "magnitude)");
   CHECK(refused(R"(, "inline": "same-pattern")") ==
-        "/formats/0/inline: same-pattern takes the positions of another tensor, and a value has "
-        "none");
+        "/formats/0/inline: same-pattern needs the positions of a weight, which an intermediate "
+        "does not have");
   CHECK(refused(R"(, "layout": "csr", "begin": 5, "end": 5)") ==
-        "/formats/0/end: 5 is not after the begin, 5");
+        "/formats/0/end: end 5 must be after begin 5");
   CHECK(refused(R"(, "layout": "csr", "end": 401)") ==
-        "/formats/0/end: 401 is after the last of 400 steps; 'scale' multiplies all steps");
+        "/formats/0/end: step 401 is after the last of 400 steps (the key scale multiplies all "
+        "steps)");
   CHECK(refused(R"(, "layout": "csr", "begin": 400)") ==
-        "/formats/0/begin: 400 is after the last of 400 steps; 'scale' multiplies all steps");
+        "/formats/0/begin: step 400 is after the last of 400 steps (the key scale multiplies all "
+        "steps)");
 }

@@ -58,15 +58,15 @@ TEST_CASE("layer-wise every weight has a stage of its own, in their order") {
   CHECK(text(s, 1, 3) == "33 magnitude:sparsity=0.9");
   CHECK(text(s, 2, 3) == "66 magnitude:sparsity=0.9");
   CHECK(error_of([] { text(entry("layer-wise", 0, 2), 0, 3); }) ==
-        "3 stages do not fit in 2 steps");
+        "3 stages do not fit into 2 steps");
 }
 
 TEST_CASE("stages are within the steps") {
   CHECK(text(entry("layer-wise", 0, 0), 1, 2, 10) == "5 magnitude:sparsity=0.9");
   CHECK(error_of([] { text(entry("one-shot", 10, 0), 0, 1, 10); }) ==
-        "steps 10 to 10 are not within the 10 of the run");
+        "steps 10 to 10 are not within the 10 steps of the run");
   CHECK(error_of([] { text(entry("layer-wise", 0, 11), 0, 1, 10); }) ==
-        "steps 0 to 11 are not within the 10 of the run");
+        "steps 0 to 11 are not within the 10 steps of the run");
 }
 
 TEST_CASE("gradual stages follow their formulas") {

@@ -46,8 +46,7 @@ TEST_CASE("targets that name nothing, or a weight twice, are refused") {
         "decoder.weight, layer.2.weight, layer.10.weight");
   CHECK(error({"layer.*,decoder.weigth"}) == error({"decoder.weigth"}));
   CHECK(error({"norm.weight"}) ==
-        "/sparsity/0/target: 'norm.weight' names weights of rank below 2 alone, and those stay "
-        "dense");
+        "/sparsity/0/target: 'norm.weight' matches only weights of rank 0 or 1, which stay dense");
   CHECK(error({"decoder.*", "*"}) ==
-        "/sparsity/1/target: 'decoder.weight' is a weight of /sparsity/0, too");
+        "/sparsity/1/target: weight 'decoder.weight' also matches /sparsity/0");
 }

@@ -63,13 +63,15 @@ TEST_CASE("the end may be that of --sparsity, and must not contradict it") {
 }
 
 TEST_CASE("schedules without a meaning are refused, with what is near") {
-  CHECK(held(57, check_refused("iterative:from=0.5,to=0.1,step=0.1", "below its start")));
+  CHECK(
+      held(57, check_refused("iterative:from=0.5,to=0.1,step=0.1", "is below the first sparsity")));
   check_refused("iterative:from=0.1,to=1.4,step=0.1", "to: 1.4 is not within [0, 1]");
-  check_refused("iterative:from=0.1,to=0.5,step=0", "step: 0 is not within");
+  check_refused("iterative:from=0.1,to=0.5,step=0", "step: expected a value in (0, 1], got 0");
   check_refused("iterative:from=0.1,to=0.5,step=1e-9", "more than 10000 stages");
   check_refused("iterative:from=0.1,to=0.5,stpe=0.1", "step");
-  check_refused("linear:from=0.1,to=0.5,stages=0", "stages: 0");
-  check_refused("exponential:from=0.1,to=1,stages=3", "never comes to 1");
+  check_refused("linear:from=0.1,to=0.5,stages=0",
+                "stages: expected an integer in [1, 10000], got 0");
+  check_refused("exponential:from=0.1,to=1,stages=3", "does not reach 1");
   check_refused("cubci:from=0.1,to=1,stages=3", "did you mean 'cubic'");
   check_refused("layerwise:from=0", "from");
 }

@@ -153,10 +153,13 @@ TEST_CASE("the first block that keeps too many is named, at any number of thread
   for (const int threads : {1, 3}) {
     const Threads scope(threads);
     CHECK(error_of([&] { Nm::pack(x, keep, Spec::parse("nm:n=1,m=4")); }) ==
-          "nm:n=1,m=4 keeps 2 of the 4 positions of row 2 from column 600 on");
+          "nm:n=1,m=4 cannot hold 2 kept positions in the block of 4 elements of row 2 from column "
+          "600");
     CHECK(error_of([&] { Nm::pack(x, keep, Spec::parse("nm:n=1,m=4,axis=0")); }) ==
-          "nm:n=1,m=4,axis=0 keeps 2 of the 4 positions of column 3 from row 280 on");
+          "nm:n=1,m=4,axis=0 cannot hold 2 kept positions in the block of 4 elements of column 3 "
+          "from row 280");
     CHECK(error_of([&] { Nm::pack(x, keep, Spec::parse("nm:n=1,m=70")); }) ==
-          "nm:n=1,m=70 keeps 2 of the 70 positions of row 2 from column 560 on");
+          "nm:n=1,m=70 cannot hold 2 kept positions in the block of 70 elements of row 2 from "
+          "column 560");
   }
 }

@@ -77,7 +77,7 @@ TEST_CASE("scores that are missing, of another shape or NaN are refused") {
     const Sparsifier s = registry().sparsifier(Spec::parse(spec));
     CHECK(s.needs_scores());
     CHECK(fault_of([&] { s.select(x); }) == Fault::usage);
-    CHECK(has(error_of([&] { s.select(x); }), "needs scores"));
+    CHECK(has(error_of([&] { s.select(x); }), "needs one score per element"));
     CHECK(has(error_of([&] { select(x, Dense::of({1, 3}, {1, 1, 1}), spec); }), "[1, 3]"));
     CHECK(has(error_of([&] { select(x, Dense::zeros(DType::I32, {3}), spec); }), "I32"));
     CHECK(has(error_of([&] { select(x, Dense::of({3}, {1, 2, NAN}), spec); }), "element 2 is NaN"));

@@ -109,7 +109,8 @@ TEST_CASE("a blocking sparsifier of floats gets F64 values as float") {
 
 TEST_CASE("blocks without values are refused") {
   const Dense x = Dense::zeros(DType::F32, {2, 2});
-  CHECK(has(error_of([&] { Sparsifier(FirstAndLarger{0}).select(x); }), "blocks of 0 values"));
+  CHECK(has(error_of([&] { Sparsifier(FirstAndLarger{0}).select(x); }),
+            "expected a block of 1 or more values, got 0"));
   CHECK(fault_of([&] { Sparsifier(FirstAndLarger{-1}).select(x); }) == Fault::usage);
 }
 

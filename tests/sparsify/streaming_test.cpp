@@ -92,7 +92,7 @@ TEST_CASE("same-pattern keeps the pattern the tensor had") {
   const Mask had = mask_of({2, 2}, {1, 0, 1, 0});
   const Sparsifier s = registry().sparsifier(Spec("same-pattern"));
   CHECK(same_mask(s.select(x, {&had}), had));
-  CHECK(has(error_of([&] { s.select(x); }), "needs the pattern"));
+  CHECK(has(error_of([&] { s.select(x); }), "missing pattern"));
   const Mask other = Mask::all({4});
   CHECK(has(error_of([&] { s.select(x, {&other}); }), "[4]"));
   CHECK(fault_of([&] { s.select(x); }) == Fault::usage);
@@ -104,7 +104,7 @@ TEST_CASE("specs of streaming sparsifiers that have no meaning are refused") {
   CHECK(has(why("random"), "'fraction' is missing"));
   CHECK(has(why("random:fractoin=0.5"), "did you mean 'fraction'?"));
   CHECK(has(why("random:fraction=0.5,seed=x"), "'seed' is not an integer"));
-  CHECK(has(why("threshold:at=-1"), "not negative"));
+  CHECK(has(why("threshold:at=-1"), "at must be >= 0, got -1"));
   CHECK(has(why("threshold:at=nan"), "not a number"));
   CHECK(has(why("threshold"), "'at' is missing"));
   CHECK(has(why("keep-all:at=1"), "takes no keys"));

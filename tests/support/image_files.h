@@ -74,8 +74,7 @@ inline bool has_library(const std::string& file) {
     decode_image(std::as_bytes(std::span(file)), "");
   } catch (const Error& e) {
     const std::string_view what = e.what();
-    return what.find("is not there to read it") == what.npos &&
-           what.find("was built without") == what.npos;
+    return what.find("cannot read ") == what.npos && what.find("built without") == what.npos;
   }
   return true;
 }

@@ -35,12 +35,13 @@ TEST_CASE("tensors are made from vectors and spans, in the dtype of their elemen
 TEST_CASE("elements are read in their own dtype, and in no other") {
   const Tensor x = tensor_of({2}, std::vector<double>{1, 2});
   CHECK(data<double>(x)[1] == 2);
-  CHECK(has(error_of([&] { (void)data<float>(x); }), "the tensor is F64, not F32"));
-  CHECK(has(error_of([&] { (void)data<std::int64_t>(x); }), "the tensor is F64, not I64"));
-  CHECK(has(error_of([&] { (void)to_vector<float>(x); }), "the tensor is F64, not F32"));
+  CHECK(has(error_of([&] { (void)data<float>(x); }), "the tensor is F64, expected F32"));
+  CHECK(has(error_of([&] { (void)data<std::int64_t>(x); }), "the tensor is F64, expected I64"));
+  CHECK(has(error_of([&] { (void)to_vector<float>(x); }), "the tensor is F64, expected F32"));
   const Dense d = Dense::of({2, 2}, {0, 3, 0, 4});
   const Tensor sparse = Csr::pack(d, nonzero_mask(d), Spec("csr"));
-  CHECK(has(error_of([&] { (void)data<float>(sparse); }), "the tensor is csr, not dense"));
+  CHECK(has(error_of([&] { (void)data<float>(sparse); }),
+            "the tensor has layout csr, expected dense"));
   CHECK(to_vector<float>(sparse) == std::vector<float>{0, 3, 0, 4});
 }
 
@@ -54,7 +55,7 @@ TEST_CASE("values are viewed as their own type or as bits of their width, and as
   CHECK(error_of([&] { (void)v.as<std::int64_t>(); }) == "expected I64 elements, got F64");
   CHECK(error_of([&] { (void)v.mutate<float>(); }) == "expected F32 elements, got F64");
   CHECK(error_of([&] { (void)v.as<std::uint32_t>(); }) ==
-        "expected elements of width 4, got F64 (width 8)");
+        "expected elements of 4 bytes, got F64 (8 bytes)");
   CHECK(fault_of([&] { (void)v.mutate<std::uint16_t>(); }) == Fault::usage);
   CHECK(fault_of([&] { (void)Values(DType::F16, 1).as<std::int16_t>(); }) == Fault::usage);
   CHECK(Values(DType::BOOL, 1).as<std::uint8_t>().size() == 1);

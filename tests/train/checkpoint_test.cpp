@@ -209,23 +209,23 @@ TEST_CASE("a state that lacks what it has to have, or has what is none of its ow
   };
   CHECK(restored([](TrainState&) {}).empty());
   CHECK(restored([&](TrainState& s) { s.scores.erase(name); }) ==
-        "a state of '" + name + "' has no scores");
+        "state of '" + name + "': missing scores");
   CHECK(restored([&](TrainState& s) { s.scores.at(name) = Dense::zeros(DType::F32, {3}); }) ==
-        "a state of '" + name + "' has scores that are none of its own");
+        "state of '" + name + "': unexpected scores");
   CHECK(restored([&](TrainState& s) { s.scores.emplace("x", Dense::zeros(DType::F32, {3})); }) ==
-        "a state has scores of weights that are not there");
+        "state has scores of unknown weights");
   CHECK(restored([&](TrainState& s) { at(s).value = at(s).value.to_dense(); }) ==
-        "a state of '" + name + "' is dense, and after step 5 it has to be masked");
+        "state of '" + name + "': got dense after step 5, expected masked");
   CHECK(restored([&](TrainState& s) { at(s).state.erase("m"); }) ==
-        "a state of '" + name + "' is not what adamw remembers of it");
+        "state of '" + name + "': not the state of optimizer adamw");
   CHECK(restored([&](TrainState& s) {
           at(s).state.find("step")->second = Dense::zeros(DType::I64, {});
-        }) == "a state of '" + name + "' counts no steps");
+        }) == "state of '" + name + "': \"step\" must be an I64 scalar >= 1");
   CHECK(restored([&](TrainState& s) {
           at(s).state.find("v")->second = Dense::zeros(DType::F32, {2});
-        }).starts_with("a state of '" + name + "' has v F32 [2]"));
+        }).starts_with("state of '" + name + "': v is F32 [2]"));
   CHECK(restored([](TrainState& s) { s.step = -1; }) ==
-        "a state of step -1 is not of a run of 12 steps");
+        "state of step -1 does not fit a run of 12 steps");
 }
 
 TEST_CASE("a state that is none of learned scores' is refused") {
@@ -242,17 +242,17 @@ TEST_CASE("a state that is none of learned scores' is refused") {
   };
   CHECK(restored([](TrainState&, Parameter&) {}) == "");
   CHECK(restored([](TrainState& s, Parameter&) { s.scores.clear(); }) ==
-        "a state of 'layers.1.weight' has no scores");
+        "state of 'layers.1.weight': missing scores");
   CHECK(restored([](TrainState&, Parameter& p) { p.state.erase("score-v"); }) ==
-        "a state of 'layers.1.weight' is not what adamw remembers of it");
+        "state of 'layers.1.weight': not the state of optimizer adamw");
   CHECK(restored([](TrainState& s, Parameter&) { s.step = 7; }) ==
-        "a state of 'layers.1.weight' is not what adamw remembers of it");
+        "state of 'layers.1.weight': not the state of optimizer adamw");
   CHECK(restored([](TrainState&, Parameter& p) {
           p.state.find("score-step")->second = Dense::zeros(DType::I64, {});
-        }) == "a state of 'layers.1.weight' counts no steps");
+        }) == "state of 'layers.1.weight': \"step\" must be an I64 scalar >= 1");
   CHECK(restored([](TrainState&, Parameter& p) {
           p.value = registry().pack(p.value.to_dense(), p.value.stored(), Spec("masked"));
-        }) == "a state of 'layers.1.weight' is masked, and scores go with dense");
+        }) == "state of 'layers.1.weight': scores need a dense weight, got masked");
 }
 
 TEST_CASE("losses that are not numbers are kept as they are") {

@@ -238,9 +238,8 @@ TEST_CASE("formats that do not fit the model are refused with their place") {
   r.formats = {format("weight-gradient", "layers.0")};
   CHECK(has(error_of_formats(r), "'layers.0' matches none of the 6 weights of the model"));
   r.formats = {format("intermediate", "layers.*"), format("intermediate", "layers.0", 11, 12)};
-  CHECK(
-      has(error_of_formats(r),
-          "/formats/1/target: 'layers.0' is meant by /formats/0, too, for some of the same steps"));
+  CHECK(has(error_of_formats(r),
+            "/formats/1/target: 'layers.0' also matches /formats/0 in some of the same steps"));
   r.formats = {format("intermediate", "layers.*", 0, 11),
                format("intermediate", "layers.0", 11, 12)};
   CHECK(error_of_formats(r).empty());
@@ -252,7 +251,7 @@ TEST_CASE("formats that do not fit the model are refused with their place") {
   r.sparsity = {s};
   r.formats = {format("weight-gradient", "layers.0.weight")};
   CHECK(has(error_of_formats(r),
-            "all of the gradient of 'layers.0.weight' is needed: its mask is straight-through"));
+            "'layers.0.weight' needs the dense gradient: the mask is straight-through"));
 }
 
 TEST_CASE("the routes of a step are those that it takes") {

@@ -181,10 +181,9 @@ TEST_CASE("what is computed of a part as a whole is of the same part in any numb
   r.accumulate = 2;
   const auto error = [&](int ranks) { return error_of([&] { Task(r, {.ranks = ranks}); }); };
   CHECK(error(2).empty());
-  CHECK(
-      error(4) ==
-      "/accumulate: model.dropout draws for one part of a batch at a time, so that 4 ranks need a "
-      "multiple of 4 parts, and it is 2");
+  CHECK(error(4) ==
+        "/accumulate: model.dropout draws for one part of a batch at a time: 4 ranks need a "
+        "multiple of 4, got 2");
   r.model.dropout = 0;
   CHECK(error(4).find("batch norms normalise over one part") != std::string::npos);
 }
@@ -203,10 +202,9 @@ TEST_CASE("so it is where a sparsifier chooses from all values of a part") {
   };
   for (const char* by : {"threshold:at=0.1", "nm:n=2,m=4"}) CHECK(error_by(by).empty());
   for (const char* by : {"magnitude:sparsity=0.5", "random:fraction=0.5"})
-    CHECK(
-        error_by(by) ==
-        "/accumulate: a sparsifier of formats chooses from one part of a batch at a time, so that "
-        "2 ranks need a multiple of 2 parts, and it is 1");
+    CHECK(error_by(by) ==
+          "/accumulate: a sparsifier of formats chooses from one part of a batch at a time: 2 "
+          "ranks need a multiple of 2, got 1");
   r.accumulate = 4;
   check_ranks_compute(r);
 }
@@ -215,7 +213,7 @@ TEST_CASE("a batch has to be divisible by its parts") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   CHECK(error_of([&] { Task(r, {.ranks = 3}); }) ==
-        "/batch: 16 is not divisible by 3, the parts in which 3 ranks compute it");
+        "/batch: 16 is not divisible by the 3 parts of 3 ranks");
   CHECK(fault_of([&] { Task(r, {.ranks = 3}); }) == Fault::usage);
 }
 
@@ -317,6 +315,6 @@ TEST_CASE("ranks whose weights are no longer the same say so") {
     }
     CHECK(error_of([&] {
             trainer.check_ranks();
-          }).starts_with("after step 1: rank 1 has other weights than rank 0"));
+          }).starts_with("step 1: weights of rank 1 differ from rank 0"));
   });
 }

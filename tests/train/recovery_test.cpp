@@ -149,14 +149,14 @@ TEST_CASE("a teacher is a checkpoint, and its states are values of the model") {
   Recipe r = small_mlp(dir);
   r.distillation.emplace();
   CHECK(error_of([&] { trainer_of(r); }) ==
-        "/distillation: needs a teacher: the model begins with random weights");
+        "/distillation: missing teacher (the model starts with random weights)");
   r.distillation->teacher = from_file(dir, small_mlp(dir)).model.weights;
   r.seed = 1;  // another beginning
   CHECK(trainer_of(r)->step().loss > 0.1);
   r.distillation->hidden = 1;
   r.distillation->states = "layers.*.gelu";
   CHECK(error_of([&] { trainer_of(r); }) ==
-        "/distillation/states: 'layers.*.gelu' names no value of the model");
+        "/distillation/states: 'layers.*.gelu' matches no value of the model");
   r.distillation->states = "layers.2";  // the logits, which are compared already
   CHECK(trainer_of(r)->step().loss > 0.1);
 }

@@ -93,7 +93,7 @@ TEST_CASE("an optimizer's state of a running statistic is refused") {
   };
   at("bn1.running_mean").state = at("bn1.bias").state;
   CHECK(error_of([&] { trainer_of(r)->restore(state); }) ==
-        "a state of 'bn1.running_mean' is of an optimizer, and it is a running statistic");
+        "state of 'bn1.running_mean': a running statistic has no optimizer state");
 }
 
 TEST_CASE("every part of every step has a draw of its own, the same each time") {

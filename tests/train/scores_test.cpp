@@ -238,5 +238,5 @@ TEST_CASE("the last stage has to come before scores end") {
   r.sparsity[0].schedule.begin = 8;
   r.sparsity[0].scores->end = 8;
   CHECK(error_of([&] { trainer_of(r); }) ==
-        "/sparsity/0/scores/end: 8 is not after the last stage, of step 8");
+        "/sparsity/0/scores/end: 8 must be after the last stage, at step 8");
 }

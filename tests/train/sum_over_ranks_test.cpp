@@ -76,7 +76,7 @@ TEST_CASE("of other positions values at the union travel, in the layout if that 
         sum_of(2, [&](int r) { return given(r, "magnitude:sparsity=0.9", layout, true); });
     CHECK(got.sums[0].sum.spec().str() == layout);
     CHECK(got.bytes < 4 * elements / 4);
-    CHECK(got.sums[0].plan.find("union of positions: rank 1 has others than rank 0") !=
+    CHECK(got.sums[0].plan.find("union of positions: rank 1 differs from rank 0") !=
           std::string::npos);
   }
   const Got got =

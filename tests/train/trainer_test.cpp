@@ -107,7 +107,8 @@ TEST_CASE("weights of 16 bits are trained as float32, which a line says") {
       const auto t = trainer_of(r);
       t->task().warn_of_low_weights();
       CHECK(warnings.all.size() == (is_low ? 1 : 0));
-      if (is_low) CHECK(has(warnings.all.front(), fmt::format("of {} become F32", name_of(low))));
+      if (is_low)
+        CHECK(has(warnings.all.front(), fmt::format("of {} converted to F32", name_of(low))));
       for (int i = 0; i < 3; ++i) losses[is_low].push_back(t->step().loss);
       for (const auto& [name, w] : t->weights()) CHECK(w.dtype() == DType::F32);
     }
@@ -392,8 +393,8 @@ TEST_CASE("a text whose train split has no window is refused by its name") {
     r.data.train = 0.007;
     const bool is_gpt = r.model.kind == "gpt";
     CHECK(error_of([&] { Task{r}; }) ==
-          fmt::format("{}: the train split of {} tokens has no window of {}; see data.train, "
-                      "data.window",
+          fmt::format("{}: the train split of {} tokens is shorter than a window of {} (see "
+                      "data.train, data.window)",
                       r.data.text, is_gpt ? 14 : 21, r.data.window));
   }
 }

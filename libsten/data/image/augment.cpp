@@ -12,12 +12,12 @@ ChannelScale channel_scale(Index channels, double scale, double shift,
                            const std::vector<double>& mean, const std::vector<double>& std) {
   for (const auto* list : {&mean, &std})
     if (!list->empty() && std::ssize(*list) != channels)
-      fail_usage("{} has {} numbers: expected one for each of {} channels",
+      fail_usage("{} has {} values: expected one for each of {} channels",
                  list == &mean ? "mean" : "std", list->size(), channels);
   ChannelScale all;
   for (Index c = 0; c < channels; ++c) {
     const double middle = mean.empty() ? 0 : mean[c], deviation = std.empty() ? 1 : std[c];
-    if (!(deviation > 0)) fail_usage("a standard deviation is {}", deviation);
+    if (!(deviation > 0)) fail_usage("std must be > 0, got {}", deviation);
     all.scale.push_back(static_cast<float>(scale / deviation));
     all.shift.push_back(static_cast<float>((shift - middle) / deviation));
   }
@@ -67,12 +67,12 @@ void write_image(const U* from, const ImageShape& s, const ImageView& view, cons
 Dense images_of(const Dense& images, std::span<const Index> rows, const ChannelScale& by,
                 std::span<const ImageView> views, bool channels_first) {
   if (images.extents.size() != 4)
-    fail_usage("images are [N, H, W, C], and these are {}", to_string(images.extents));
+    fail_usage("images must be [N, H, W, C], got {}", to_string(images.extents));
   const ImageShape s{images.extents[1], images.extents[2], images.extents[3]};
   const Index n = std::ssize(rows);
   if (std::ssize(by.scale) != s.channels || (!views.empty() && std::ssize(views) != n))
-    fail_usage("images of {} channels, scales for {}; {} images, {} views", s.channels,
-               by.scale.size(), n, views.size());
+    fail_usage("images of {} channels do not fit {} scales, or {} images do not fit {} views",
+               s.channels, by.scale.size(), n, views.size());
   Dense y{channels_first ? Shape{n, s.channels, s.height, s.width}
                          : Shape{n, s.height, s.width, s.channels},
           Values::uninitialized(DType::F32, n * s.size())};
@@ -83,7 +83,7 @@ Dense images_of(const Dense& images, std::span<const Index> rows, const ChannelS
       write_image(from + rows[i] * s.size(), s, views.empty() ? ImageView{} : views[i], by,
                   channels_first, number, to + i * s.size());
   });
-  if (!known) fail_usage("images are {}", name_of(images.dtype()));
+  if (!known) fail_usage("images: unsupported dtype {}", name_of(images.dtype()));
   return y;
 }
 

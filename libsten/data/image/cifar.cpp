@@ -33,9 +33,9 @@ Index cifar_count(std::span<const std::byte> file, const std::string& name, Inde
   const auto bytes = static_cast<Index>(file.size());
   if (bytes > 0 && bytes % record.size == 0) return bytes / record.size;
   if (const std::string_view kind = foreign_kind(file); !kind.empty())
-    fail("{}: is {}, not a binary file of {}", name, kind, record.name);
+    fail("{}: got {}, expected a binary file of {}", name, kind, record.name);
   const CifarRecord other = record_of(classes == 10 ? 100 : 10);
-  fail("{}: expected a multiple of {} bytes, the records of {}, got {} bytes (is the file {}?)",
+  fail("{}: expected a multiple of {} bytes, the record size of {}, got {} bytes (is the file {}?)",
        name, record.size, record.name, bytes,
        bytes > 0 && bytes % other.size == 0 ? std::string(other.name) : "truncated");
 }
@@ -57,8 +57,8 @@ void put_cifar(std::span<const std::byte> file, const std::string& name, Index c
   for (Index i = 0; i < n; ++i, in += record.size) {
     label[i] = in[record.label];
     if (label[i] >= classes)
-      fail("{}: record {} has the label {}, and {} has {} classes", name, i, label[i], record.name,
-           classes);
+      fail("{}: record {}: label {} is out of range: {} has {} classes", name, i, label[i],
+           record.name, classes);
     const std::uint8_t* red = in + record.size - pixels;
     for (Index p = 0; p < plane; ++p)
       for (Index c = 0; c < 3; ++c) *out++ = red[c * plane + p];
@@ -69,7 +69,7 @@ void put_cifar(std::span<const std::byte> file, const std::string& name, Index c
 
 void check_cifar_classes(Index classes) {
   if (classes != 10 && classes != 20 && classes != 100)
-    fail_usage("no CIFAR has {} classes (expected 10, 100, or 20 coarse ones)", classes);
+    fail_usage("cifar: classes must be 10, 100 or 20 (coarse), got {}", classes);
 }
 
 Examples parse_cifar(std::span<const std::byte> file, const std::string& file_name, Index classes) {
@@ -88,7 +88,7 @@ Examples read_cifar(const std::vector<std::string>& files, Index classes) {
     const MappedFile& map = maps.emplace_back(open_data(path));
     first.push_back(first.back() + cifar_count(map.bytes(), map.name(), classes));
   }
-  if (first.back() == 0) fail_usage("cifar: no file to read");
+  if (first.back() == 0) fail_usage("cifar: no files given");
   Examples all = unwritten_cifar(first.back());
   for (std::size_t i = 0; i < maps.size(); ++i) {
     put_cifar(maps[i].bytes(), maps[i].name(), classes, first[i], all);
@@ -110,7 +110,7 @@ CifarFiles cifar_files(const std::string& folder, Index classes) {
   if (error) fail("{}: {}", printable(folder), error.message());
   const auto check = [&](const std::vector<std::string>& files, const char* names) {
     if (files.empty())
-      fail("{}: has no {}, as the folder of {}'s binary files has", printable(folder), names,
+      fail("{}: {} not found (expected the binary files of {})", printable(folder), names,
            record_of(classes).name);
   };
   check(found.train, classes == 10 ? "data_batch_1.bin" : "train.bin");

@@ -40,8 +40,7 @@ bool is_image(const fs::path& path) {
   if (std::ranges::count(read, e)) return true;
   constexpr std::array other{".bmp", ".gif", ".pgm", ".ppm", ".tif", ".tiff", ".webp"};
   if (std::ranges::count(other, e))
-    fail("{}: is an image of a format that is not read; PNG and JPEG are",
-         printable(path.string()));
+    fail("{}: unsupported image format (expected PNG or JPEG)", printable(path.string()));
   return false;
 }
 
@@ -67,7 +66,7 @@ constexpr int most_depth = 16;
 // Adds the images of a class and its subfolders. Skips links to folders, which may be circular.
 void add_images(const std::string& folder, Index label, int depth, std::vector<ImagePath>& to) {
   if (depth > most_depth)
-    fail("{}: lies more than {} folders deep in its class", printable(folder), most_depth);
+    fail("{}: nested more than {} folders deep in a class", printable(folder), most_depth);
   each_in(folder, [&](const fs::directory_entry& e) {
     std::error_code none;
     if (is_folder(e)) {
@@ -166,10 +165,10 @@ FolderImages read_image_folder(const std::string& folder, const ImageFolderOptio
                                const std::vector<std::string>* classes) {
   const Index shorter = options.resize ? options.resize : options.size;
   if (options.size < 1 || shorter < options.size || shorter > most_image_side)
-    fail_usage("images of {0} x {0} pixels cannot be cut out of images whose shorter side is {1}",
+    fail_usage("images: a crop of {0} x {0} pixels does not fit a shorter side of {1}",
                options.size, shorter);
   if (options.channels != 1 && options.channels != 3)
-    fail_usage("images have 1 channel or 3, not {}", options.channels);
+    fail_usage("images: channels must be 1 or 3, got {}", options.channels);
   std::vector<ImagePath> paths;
   std::map<std::string, Index> labels;
   if (classes)
@@ -183,11 +182,11 @@ FolderImages read_image_folder(const std::string& folder, const ImageFolderOptio
     const Index label = labels.emplace(name, std::ssize(labels)).first->second;
     const auto before = paths.size();
     add_images(path, label, 0, paths);
-    if (paths.size() == before) fail("{}: has no PNG or JPEG image", printable(path));
+    if (paths.size() == before) fail("{}: no PNG or JPEG image found", printable(path));
   });
   if (!options.has_classes && paths.empty()) add_images(folder, 0, 0, paths);
   if (paths.empty())
-    fail("{}: has no folder of images; each folder in it is a class", printable(folder));
+    fail("{}: no folders of images found (each folder is a class)", printable(folder));
   FolderImages all{read_images(paths, options), std::vector<std::string>(labels.size())};
   for (const auto& [name, label] : labels) all.classes[static_cast<std::size_t>(label)] = name;
   return all;

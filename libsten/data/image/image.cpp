@@ -39,8 +39,8 @@ Dense decode_image(std::span<const std::byte> file, const std::string& file_name
   if (text.starts_with(jpeg_start)) return image_detail::decode_jpeg(file, name, limits);
   std::string_view kind = other_format(text);
   if (kind.empty()) kind = foreign_kind(file);
-  if (!kind.empty()) fail("{}: is {}, not PNG or JPEG", name, kind);
-  fail("{}: is neither a PNG nor a JPEG image", name);
+  if (!kind.empty()) fail("{}: expected a PNG or JPEG image, got {}", name, kind);
+  fail("{}: not a PNG or JPEG image", name);
 }
 
 Dense read_image(const std::string& path, const ImageLimits& limits) {

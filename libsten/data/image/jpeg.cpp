@@ -58,7 +58,7 @@ void on_jpeg_progress(j_common_ptr from) {
   const Index most = most_scans(jpeg);
   if (jpeg.input_scan_number <= most) return;
   auto& r = *static_cast<JpegReading*>(from->client_data);
-  std::snprintf(r.error, sizeof r.error, "it has more than %d scans of %u x %u pixels",
+  std::snprintf(r.error, sizeof r.error, "more than %d scans of %u x %u pixels",
                 static_cast<int>(most), jpeg.image_width, jpeg.image_height);
   std::longjmp(r.jump, 1);
 }
@@ -97,7 +97,7 @@ Dense decode_jpeg(std::span<const std::byte> file, const std::string& name,
                   const ImageLimits& limits) {
   JpegReading r;
   const auto check = [&](bool ok) {
-    if (!ok) fail("{}: is a damaged JPEG image: {}", name, printable(r.error));
+    if (!ok) fail("{}: damaged JPEG image: {}", name, printable(r.error));
   };
   r.jpeg.err = jpeg_std_error(&r.errors);
   r.errors.error_exit = on_jpeg_error;
@@ -116,7 +116,7 @@ Dense decode_jpeg(std::span<const std::byte> file, const std::string& name,
   check_pixels(height, width, name, limits, file.size(), r.jpeg.arith_code ? limits.pixels : 512);
   const bool has_inks = r.jpeg.jpeg_color_space == JCS_CMYK || r.jpeg.jpeg_color_space == JCS_YCCK;
   if (r.jpeg.jpeg_color_space == JCS_UNKNOWN)
-    fail("{}: unknown colours of a JPEG image with {} channels", name, r.jpeg.num_components);
+    fail("{}: unknown color space of a JPEG image with {} channels", name, r.jpeg.num_components);
   const Index channels = r.jpeg.jpeg_color_space == JCS_GRAYSCALE ? 1 : 3;
   r.jpeg.out_color_space = has_inks ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   check_decoding(height * width * channels + coefficient_bytes(r.jpeg), name, limits, file.size());

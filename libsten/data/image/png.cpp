@@ -37,7 +37,7 @@ void on_png_warning(png_structp, png_const_charp) {}
 
 void give_png(png_structp to, png_bytep bytes, std::size_t count) {
   auto& r = *static_cast<PngReading*>(png_get_io_ptr(to));
-  if (count > r.left) png_error(to, "it is cut off");
+  if (count > r.left) png_error(to, "truncated");
   std::memcpy(bytes, r.at, count);
   r.at += count;
   r.left -= count;
@@ -57,7 +57,7 @@ Dense decode_png(std::span<const std::byte> file, const std::string& name,
                  const ImageLimits& limits) {
   PngReading r{file.data(), file.size()};
   const auto check = [&](bool ok) {
-    if (!ok) fail("{}: is a damaged PNG image: {}", name, printable(r.error));
+    if (!ok) fail("{}: damaged PNG image: {}", name, printable(r.error));
   };
   check(succeeds(r, [&r] {
     r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, on_png_error, on_png_warning);
@@ -68,7 +68,7 @@ Dense decode_png(std::span<const std::byte> file, const std::string& name,
     png_set_chunk_cache_max(r.png, 1);  // skips texts: 8 kB can inflate to 8 MB
     png_read_info(r.png, r.info);
   }));
-  if (!r.info) fail("{}: libpng has another version than {}", name, PNG_LIBPNG_VER_STRING);
+  if (!r.info) fail("{}: unsupported libpng version (expected {})", name, PNG_LIBPNG_VER_STRING);
   const Index height = png_get_image_height(r.png, r.info);
   const Index width = png_get_image_width(r.png, r.info);
   // Deflate expands a byte to at most 1032 bytes, and a pixel has at least an eighth of a byte.
@@ -83,7 +83,7 @@ Dense decode_png(std::span<const std::byte> file, const std::string& name,
   const Index channels = png_get_channels(r.png, r.info);
   if ((channels != 1 && channels != 3) ||
       std::cmp_not_equal(png_get_rowbytes(r.png, r.info), width * channels))
-    fail("{}: unknown colours of a PNG image with {} channels", name, channels);
+    fail("{}: unknown color space of a PNG image with {} channels", name, channels);
   check_decoding(height * width * channels, name, limits, file.size());
   Dense image = unwritten_image(height, width, channels);
   png_bytep to = image.values.mutate<std::uint8_t>().data();

@@ -90,8 +90,8 @@ void draw_shape(Index shape, std::uint64_t seed, const ShapesOptions& o, std::ui
 
 Examples draw_shapes(const ShapesOptions& o) {
   if (o.count < 1 || o.size < 8 || o.size > 256 || o.noise < 0 || o.noise > 255)
-    fail_usage("{0} shapes of {1} x {1} pixels with a noise of {2} cannot be drawn", o.count,
-               o.size, o.noise);
+    fail_usage("shapes: cannot draw {0} images of {1} x {1} pixels with noise {2}", o.count, o.size,
+               o.noise);
   const Index bytes = 3 * o.size * o.size;
   check_memory(static_cast<double>(o.count) * static_cast<double>(bytes),
                fmt::format("{0} images of {1} x {1} pixels", o.count, o.size));

@@ -80,10 +80,10 @@ void BytePairEncoding::add_merge(const SubwordVocabulary& subwords, std::string_
   const std::string both = std::string(a) + std::string(b);
   for (const std::string_view subword : {a, b, std::string_view(both)})
     if (!subwords.find(subword))
-      fail("{}: merges {}, and {} is not in {}", place,
-           quote(std::string(a) + " " + std::string(b)), quote(subword), subwords.file());
+      fail("{}: merge {}: {} is not in {}", place, quote(std::string(a) + " " + std::string(b)),
+           quote(subword), subwords.file());
   if (!ranks.add(*subwords.find(a), *subwords.find(b), {rank, *subwords.find(both)}))
-    fail("{}: merges {} once more", place, quote(std::string(a) + " " + std::string(b)));
+    fail("{}: merge {} occurs twice", place, quote(std::string(a) + " " + std::string(b)));
 }
 
 void BytePairEncoding::append(std::string_view text, SubwordCache& cache,
@@ -102,7 +102,7 @@ void BytePairEncoding::append_word(std::string_view word, std::vector<TokenId>& 
   for (const char c : word) {
     const auto byte = static_cast<unsigned char>(c);
     const auto at = static_cast<std::int32_t>(symbols.size());
-    if (byte_ids_[byte] < 0) fail("{} has no piece for the byte {:#04x}", name(), byte);
+    if (byte_ids_[byte] < 0) fail("{}: missing subword for the byte {:#04x}", name(), byte);
     symbols.push_back({byte_ids_[byte], at - 1, at + 1});
   }
   symbols.back().next = -1;

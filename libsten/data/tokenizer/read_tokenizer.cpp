@@ -49,7 +49,7 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path) {
   if (fs::is_directory(path, error)) {
     file = tokenizer_file(path);
     if (file.empty())
-      fail("{}: has no tokenizer.json, no vocab.txt and no vocab.json", printable(path));
+      fail("{}: tokenizer.json, vocab.txt or vocab.json not found", printable(path));
   }
   const TextFile main(file);
   const std::string_view all = main.text().text;

@@ -31,10 +31,10 @@ std::vector<std::size_t> part_begins(std::string_view text) {
 
 void SubwordVocabulary::add(std::string subword, TokenId id, const std::string& place) {
   if (id < 0 || id > max_id_)
-    fail("{}: {}{} has the id {}, and a file of its size has ids from 0 to {}", file_, place,
+    fail("{}: {}id of {} is {}: expected 0 to {} for a file of this size", file_, place,
          quote(subword), id, max_id_);
   if (const auto old = find(subword))
-    fail("{}: {}{} is there twice, with the ids {} and {}", file_, place, quote(subword), *old, id);
+    fail("{}: {}{} occurs twice, with the ids {} and {}", file_, place, quote(subword), *old, id);
   if (has(id))
     fail("{}: {}{} and {} both have the id {}", file_, place, quote(entry(id)), quote(subword), id);
   const auto at = static_cast<std::size_t>(id);
@@ -78,7 +78,7 @@ SubwordTokenizer::SubwordTokenizer(SubwordVocabulary subwords, SubwordOptions op
     if (id) is_special_[static_cast<std::size_t>(*id)] = true;
   for (TokenId id = 0; id < size(); ++id)
     if (subwords_.has(id) && !is_special_[static_cast<std::size_t>(id)]) ordinary_.push_back(id);
-  if (ordinary_.empty()) fail("{}: has no pieces of words", name_);
+  if (ordinary_.empty()) fail("{}: no subwords found", name_);
 }
 
 void SubwordTokenizer::take_added() {
@@ -114,7 +114,7 @@ Array<TokenId> SubwordTokenizer::encode(std::string_view text, const std::string
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t at = i;
     if (next_code_point(text, i) < 0)
-      fail("{}: {}: is not UTF-8", printable(text_name), place_of(text, at));
+      fail("{}: {}: invalid UTF-8", printable(text_name), place_of(text, at));
   }
   std::vector<std::size_t> begins{0};
   if (raw_.end_with_lines() && normalized_.end_with_lines()) begins = part_begins(text);

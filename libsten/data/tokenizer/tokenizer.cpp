@@ -12,7 +12,7 @@ TokenId max_id_of(std::size_t bytes) {
 }
 
 TokenId Tokenizer::need(const std::optional<TokenId>& id, std::string_view token) const {
-  if (!id) fail("{}: has no {}", name_, token);
+  if (!id) fail("{}: missing {}", name_, token);
   return *id;
 }
 

@@ -21,14 +21,14 @@ std::string type_of(const JsonReader& in, std::string_view key) {
   return is_absent(in, key) ? "" : in[key]["type"].text();
 }
 [[noreturn]] void fail_type(const JsonReader& in, std::string_view key, std::string_view wanted) {
-  if (is_absent(in, key)) in.fail(fmt::format("has no {}, and {} is needed", quote(key), wanted));
-  in[key]["type"].fail(fmt::format("is {}, and not {}", quote(type_of(in, key)), wanted));
+  if (is_absent(in, key)) in.fail(fmt::format("missing {}: expected {}", quote(key), wanted));
+  in[key]["type"].fail(fmt::format("expected {1}, got {0}", quote(type_of(in, key)), wanted));
 }
 // Error for options that would change the ids.
 void check_only(const JsonReader& in, std::string_view key, const nlohmann::ordered_json& value) {
   if (is_absent(in, key) || in[key].json() == value) return;
   in[key].fail(
-      fmt::format("is {}, and not {}", printable(dump_json(in[key].json())), dump_json(value)));
+      fmt::format("expected {1}, got {0}", printable(dump_json(in[key].json())), dump_json(value)));
 }
 
 // Far above the special tokens of any model.
@@ -47,7 +47,7 @@ Template template_of(const JsonReader& in, const JsonReader& specials) {
   Template parts;
   const auto add = [&](const TemplatePart& p) {
     if (parts.size() == max_template_parts)
-      in.fail(fmt::format("has more than {} tokens and texts", max_template_parts));
+      in.fail(fmt::format("expected at most {} tokens and sequences", max_template_parts));
     parts.push_back(p);
   };
   for (const JsonReader& part : in.elements()) {
@@ -65,7 +65,7 @@ Template template_of(const JsonReader& in, const JsonReader& specials) {
       }
       continue;
     }
-    if (id != "A" && id != "B") one["id"].fail("is neither 'A' nor 'B'");
+    if (id != "A" && id != "B") one["id"].fail("expected 'A' or 'B'");
     p.kind = id == "A" ? TemplatePart::first : TemplatePart::second;
     add(p);
   }
@@ -76,7 +76,7 @@ Template template_of(const JsonReader& in, const JsonReader& specials) {
 void check_texts(const JsonReader& in, const Template& parts, bool is_pair) {
   if (std::ranges::count(parts, TemplatePart::first, &TemplatePart::kind) != 1 ||
       std::ranges::count(parts, TemplatePart::second, &TemplatePart::kind) != (is_pair ? 1 : 0))
-    in.fail("does not have each text once");
+    in.fail("expected each sequence once");
 }
 
 SequenceTemplate around_of(const JsonReader& in) {
@@ -95,7 +95,7 @@ SequenceTemplate around_of(const JsonReader& in) {
     fail_type(in, "post_processor", "TemplateProcessing, BertProcessing or ByteLevel");
   const auto id = [&](const char* key) {
     const std::vector<JsonReader> pair = p[key].elements();
-    if (pair.size() != 2) p[key].fail("is not a token and its id");
+    if (pair.size() != 2) p[key].fail("expected [token, id]");
     return token_id(pair[1]);
   };
   const bool is_bert = type == "BertProcessing";
@@ -125,7 +125,7 @@ SubwordOptions options_of(const JsonReader& in, const TokenizerConfig& config, b
   for (const Template& t : {o.around.one, o.around.two})
     for (const TemplatePart& p : t)
       if (p.kind == TemplatePart::token && !subwords.has(p.id))
-        in["post_processor"].fail(fmt::format("has the id {}, which no piece has", p.id));
+        in["post_processor"].fail(fmt::format("unknown token id {}", p.id));
   return o;
 }
 
@@ -149,16 +149,17 @@ std::shared_ptr<Tokenizer> word_piece(const JsonReader& in, std::size_t bytes,
     fail_type(in, "pre_tokenizer", "BertPreTokenizer");
   if (!is_absent(model, "continuing_subword_prefix"))
     own.continuation = model["continuing_subword_prefix"].text();
-  if (own.continuation.empty()) model["continuing_subword_prefix"].fail("is empty");
+  if (own.continuation.empty())
+    model["continuing_subword_prefix"].fail("expected a non-empty string");
   if (!is_absent(model, "max_input_chars_per_word"))
     own.longest = model["max_input_chars_per_word"].integer();
   if (own.longest < 0 || own.longest > max_word_characters)
     model["max_input_chars_per_word"].fail(
-        fmt::format("must be from 0 to {}, got {}", max_word_characters, own.longest));
+        fmt::format("expected an integer from 0 to {}, got {}", max_word_characters, own.longest));
   if (type_of(in, "decoder") == "WordPiece") own.cleanup = flag(in["decoder"], "cleanup", true);
   config.unk = is_absent(model, "unk_token") ? "[UNK]" : model["unk_token"].text();
   SubwordOptions options = options_of(in, config, true, subwords);
-  if (!options.special.unk) fail("{}: has no {}", in.origin(), printable(*config.unk));
+  if (!options.special.unk) fail("{}: missing {}", in.origin(), printable(*config.unk));
   own.unknown = *options.special.unk;
   return std::make_shared<WordPiece>(std::move(subwords), std::move(options), std::move(own));
 }
@@ -187,7 +188,7 @@ std::shared_ptr<Tokenizer> byte_pair_encoding(const JsonReader& in, std::size_t 
       const std::size_t blank = text.find(' ');
       if (blank != std::string::npos) two = {text.substr(0, blank), text.substr(blank + 1)};
     }
-    if (two.size() != 2) m.fail("is not two pieces");
+    if (two.size() != 2) m.fail("expected two subwords");
     BytePairEncoding::add_merge(subwords, two[0], two[1], static_cast<std::int32_t>(i),
                                 fmt::format("{}: /model/merges/{}", in.origin(), i), ranks);
   }

@@ -18,7 +18,7 @@ void for_lines(const NamedText& file, F&& f) {
   for (std::size_t i = 0; i < file.text.size();) {
     const std::size_t at = i;
     if (next_code_point(file.text, i) < 0)
-      fail("{}: {}: is not UTF-8", file.name, place_of(file.text, at));
+      fail("{}: {}: invalid UTF-8", file.name, place_of(file.text, at));
   }
   Index number = 1;
   for (std::size_t at = 0; at < file.text.size(); ++number) {
@@ -41,19 +41,18 @@ std::optional<std::string> token_text(const JsonReader& in, std::string_view key
 TokenId tokenizer_detail::token_id(const JsonReader& in) {
   const Index id = in.integer();
   if (id < 0 || id > max_token_id)
-    in.fail(fmt::format("is {}, and ids are from 0 to {}", id, max_token_id));
+    in.fail(fmt::format("expected a token id from 0 to {1}, got {0}", id, max_token_id));
   return static_cast<TokenId>(id);
 }
 
 AddedToken tokenizer_detail::added_token(const JsonReader& in, TokenId id) {
   const auto flag = [&](const char* key) { return in.has(key) && in[key].truth(); };
-  if (flag("single_word")) in["single_word"].fail("is true; tokens are found within words, too");
+  if (flag("single_word")) in["single_word"].fail("single_word tokens are not supported");
   AddedToken t{in["content"].text(), id, flag("special"), flag("normalized"), flag("lstrip"),
                flag("rstrip")};
-  if (t.content.empty()) in["content"].fail("is empty");
+  if (t.content.empty()) in["content"].fail("expected a non-empty string");
   if (t.content.size() > max_added_bytes)
-    in["content"].fail(
-        fmt::format("has {} bytes, more than {}", t.content.size(), max_added_bytes));
+    in["content"].fail(fmt::format("{} bytes are more than {}", t.content.size(), max_added_bytes));
   return t;
 }
 
@@ -108,7 +107,7 @@ std::shared_ptr<Tokenizer> parse_word_piece(const NamedText& vocabulary,
   SubwordVocabulary subwords(vocabulary.name,
                              4 * vocabulary.text.size());  // a line can have one byte
   for_lines(vocabulary, [&](std::string_view line, Index number) {
-    if (number > max_token_id) fail("{}: has more than {} lines", vocabulary.name, max_token_id);
+    if (number > max_token_id) fail("{}: more than {} lines", vocabulary.name, max_token_id);
     subwords.add(std::string(line), static_cast<TokenId>(number - 1),
                  fmt::format("line {}: ", number));
   });
@@ -117,7 +116,7 @@ std::shared_ptr<Tokenizer> parse_word_piece(const NamedText& vocabulary,
   for (const AddedToken& t : options.added) subwords.ensure(t.content, t.id, "");
   options.special = special_ids(subwords, config, true, options.added);
   if (!options.special.unk)
-    fail("{}: has no {}", vocabulary.name, printable(config.unk.value_or("[UNK]")));
+    fail("{}: missing {}", vocabulary.name, printable(config.unk.value_or("[UNK]")));
   if (const auto cls = options.special.cls, sep = options.special.sep; cls && sep) {
     const TemplatePart first{TemplatePart::first}, second{TemplatePart::second, 0, 1};
     const TemplatePart begin{TemplatePart::token, *cls, 0}, end{TemplatePart::token, *sep, 0};
@@ -145,7 +144,7 @@ std::shared_ptr<Tokenizer> parse_byte_pair_encoding(const NamedText& vocabulary,
     const std::string place = fmt::format("{}: line {}", merges.name, number);
     const std::size_t blank = line.find(' ');
     if (blank == std::string_view::npos || line.find(' ', blank + 1) != std::string_view::npos)
-      fail("{}: {} is not two pieces with a blank between them", place, quote(line));
+      fail("{}: expected two subwords separated by a space, got {}", place, quote(line));
     BytePairEncoding::add_merge(subwords, line.substr(0, blank), line.substr(blank + 1), rank++,
                                 place, ranks);
   });

@@ -5,7 +5,7 @@
 namespace sten::image_detail {
 
 Dense decode_jpeg(std::span<const std::byte>, const std::string& name, const ImageLimits&) {
-  fail("{}: is a JPEG image, and this program was built without libjpeg", name);
+  fail("{}: built without JPEG support (rebuild with libjpeg)", name);
 }
 
 }  // namespace sten::image_detail

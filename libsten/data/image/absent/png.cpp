@@ -5,7 +5,7 @@
 namespace sten::image_detail {
 
 Dense decode_png(std::span<const std::byte>, const std::string& name, const ImageLimits&) {
-  fail("{}: is a PNG image, and this program was built without libpng", name);
+  fail("{}: built without PNG support (rebuild with libpng)", name);
 }
 
 }  // namespace sten::image_detail
