@@ -230,7 +230,7 @@ class Reader {
       double v = 0;
       if (!more || !take_digits(line, more, v)) {
         if (!take_field(line, more, field) || !number_of(field, v))
-          refuse("is not a number that float32 has");
+          refuse("is not a finite float32 value");
       }
       if (c != label_) {
         *to++ = static_cast<float>(v);

@@ -57,5 +57,5 @@ refused 2 '--dry-run and --resume exclude each other' --resume
 expect_exit 1 sten-train "$digits" --dry-run --set "model.weights=$MODEL"
 expect_err 'layers.1.bias is missing; and 76 more'
 expect_exit 2 sten-train "$digits"
-expect_err '--out is missing'
+expect_err '--out: missing'
 [ -z "$(ls -A)" ] || fail "--dry-run leaves $(ls -A)"

@@ -66,13 +66,13 @@ TEST_CASE("columns called by numbers are a header only where that is said") {
   CHECK(parse(text).count() == 2);
   CHECK(parse(text, {Header::present, ""}).count() == 1);
   CHECK(refusal("a,1\n2,3\n", {Header::absent, ""}) ==
-        "line 1, column 1: 'a' is not a number that float32 has");
+        "line 1, column 1: 'a' is not a finite float32 value");
 }
 
 TEST_CASE("a first line with a missing value is not a header") {
   for (const std::string word : {"nan", "NA", "-inf", "?", "null"})
     CHECK(refusal("1," + word + ",3\n1,2,3\n") ==
-          "line 1, column 2: '" + word + "' is not a number that float32 has");
+          "line 1, column 2: '" + word + "' is not a finite float32 value");
 }
 
 TEST_CASE("csv as other programs write it is read") {
@@ -103,21 +103,21 @@ TEST_CASE("rows that are ragged or not numeric are refused with line and column"
       {"a,b,c\n1,2,3\n1,2,3,4\n", "line 3 has 4 columns, expected 3 as in line 1"},
       {"1,2\n\n3,4\n", "line 2 is empty"},
       {"1,2\n3;4\n", "line 2 has 1 column, expected 2 as in line 1"},
-      {"1,2\n3,\n", "line 2, column 2: '' is not a number that float32 has"},
-      {"1,2\n,3\n", "line 2, column 1: '' is not a number that float32 has"},
-      {"a,b\n1,2\nx3,4\n", "line 3, column 1: 'x3' is not a number that float32 has"},
-      {"1,2\n0x10,4\n", "line 2, column 1: '0x10' is not a number that float32 has"},
-      {"1,2\nnan,4\n", "line 2, column 1: 'nan' is not a number that float32 has"},
-      {"1,2\n1e39,4\n", "line 2, column 1: '1e39' is not a number that float32 has"},
-      {"1,2\n1e999,4\n", "line 2, column 1: '1e999' is not a number that float32 has"},
-      {"1,2\n1 2,4\n", "line 2, column 1: '1 2' is not a number that float32 has"},
+      {"1,2\n3,\n", "line 2, column 2: '' is not a finite float32 value"},
+      {"1,2\n,3\n", "line 2, column 1: '' is not a finite float32 value"},
+      {"a,b\n1,2\nx3,4\n", "line 3, column 1: 'x3' is not a finite float32 value"},
+      {"1,2\n0x10,4\n", "line 2, column 1: '0x10' is not a finite float32 value"},
+      {"1,2\nnan,4\n", "line 2, column 1: 'nan' is not a finite float32 value"},
+      {"1,2\n1e39,4\n", "line 2, column 1: '1e39' is not a finite float32 value"},
+      {"1,2\n1e999,4\n", "line 2, column 1: '1e999' is not a finite float32 value"},
+      {"1,2\n1 2,4\n", "line 2, column 1: '1 2' is not a finite float32 value"},
       {"1,2\n3,-1\n", "line 2, column 2: '-1' is not a class index (expected an integer >= 0)"},
       {"1,2\n3,1.5\n", "line 2, column 2: '1.5' is not a class index (expected an integer >= 0)"},
       {"1,2\n3,1e17\n", "line 2, column 2: '1e17' is not a class index (expected an integer >= 0)"},
       {"1\n2\n", "line 1 has one column: expected features and a label, separated by commas"},
       {" \n\n", "no rows found"},
       {"a,b\n", "no rows found after the header"},
-      {"1,2\n\x1b[2J,4\n", "line 2, column 1: '\\x1b[2J' is not a number that float32 has"},
+      {"1,2\n\x1b[2J,4\n", "line 2, column 1: '\\x1b[2J' is not a finite float32 value"},
       {"<html><body>",
        "expected comma-separated values, got an HTML or XML page, such as a failed download "
        "leaves"},
@@ -143,7 +143,7 @@ TEST_CASE("a file of many blocks is read alike at any number of threads, its err
     const Examples e = parse(text);
     CHECK(floats(e.features) == expected);
     CHECK(classes(e)[59'999] == 9);
-    CHECK(refusal(bad) == "line 30001, column 1: '3000x' is not a number that float32 has");
+    CHECK(refusal(bad) == "line 30001, column 1: '3000x' is not a finite float32 value");
   }
 }
 

@@ -115,7 +115,7 @@ TEST_CASE("added operators refuse what does not fit") {
   const Tensor x = Dense::of({2, 2}, {1, 2, 3, 4}), y = Dense::of({4}, {1, 2, 3, 4});
   CHECK(has(error_of([&] { apply("gate", {x, y}); }), "gate: a is [2, 2] but b is [4]"));
   CHECK(has(error_of([&] { apply("squareplus", {x}, Attributes().set("b", 0)); }),
-            "squareplus: b is 0"));
+            "squareplus: b must be > 0, got 0"));
   CHECK(has(error_of([&] { apply("squareplus", {x}, Attributes().set("c", 1)); }),
             "squareplus: unknown attribute 'c'"));
   CHECK(has(error_of([&] { apply("squarplus", {x}); }), "did you mean 'squareplus'?"));

@@ -16,7 +16,7 @@ const bool has_squareplus =
     add_unary("squareplus", SavedForBackward::inputs, false, []<class T>(T, const Call& call) {
       call.attributes.check("squareplus", {"b"});
       const T b = static_cast<T>(call.attributes.number("b", 1));
-      if (!(b > 0)) fail_usage("squareplus: b is {}, and has to be above 0", b);
+      if (!(b > 0)) fail_usage("squareplus: b must be > 0, got {}", b);
       return std::pair([=](T x, Index) { return (x + std::sqrt(x * x + b)) / 2; },
                        [=](T dy, T x, Index) { return dy * (1 + x / std::sqrt(x * x + b)) / 2; });
     });
