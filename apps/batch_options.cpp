@@ -47,12 +47,12 @@ bool is_batch(const ManyInputs& many, const OutputOptions& output) {
   if (many.inputs.size() > 1)
     fail_usage("{} inputs need --out-dir{}", many.inputs.size(),
                many.inputs.size() == 2 && output.path.empty()
-                   ? "; an output follows -o: -o " + quote(many.inputs.back())
+                   ? " (or -o before the output: -o " + quote(many.inputs.back()) + ")"
                    : "");
   if (many.keep_going || many.skip_existing != SkipExisting::no)
     fail_usage("--keep-going and --skip-existing belong to --out-dir");
   if (output.path.empty() && !output.dry_run)
-    fail_usage("-o is missing: the file to write, or --dry-run");
+    fail_usage("missing -o FILE, the output (or --dry-run)");
   return false;
 }
 

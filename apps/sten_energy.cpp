@@ -94,10 +94,9 @@ int main(int argc, char** argv) {
       if (!*sweeps && (!sweep->plot.empty() || *axis))
         sten::fail_usage("--plot and --axis belong to --sweep");
       if (*sweeps && inputs.size() > 1)
-        sten::fail_usage("--sweep takes one input, got {}", inputs.size());
+        sten::fail_usage("--sweep: expected 1 input, got {}", inputs.size());
       if (*diff && inputs.size() != 2)
-        sten::fail_usage("--diff takes two inputs, and there {} {}",
-                         inputs.size() == 1 ? "is" : "are", inputs.size());
+        sten::fail_usage("--diff: expected 2 inputs, got {}", inputs.size());
       o->input = inputs.front();
       if (*sweeps) {
         sweep->input = o->input;

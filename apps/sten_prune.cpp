@@ -189,11 +189,12 @@ int main(int argc, char** argv) {
     return [many, staged, &common] {
       sten::PruneOptions& o = staged->prune;
       if (staged->structures.size() > 1 && staged->schedule.empty())
-        sten::fail_usage("several --structure belong to --schedule iterative");
+        sten::fail_usage("--structure: expected one without --schedule iterative");
       if (staged->structures.size() == 1) o.structure = staged->structures.front();
       if (staged->schedule.empty()) sten::app::refuse_stage_flags(*staged);
       if (o.sparsity == 1.0 && !common.force && !o.output.dry_run)
-        sten::fail_usage("--sparsity 1 leaves nothing of the selected tensors; --force does it");
+        sten::fail_usage(
+            "--sparsity 1 removes every weight of the selected tensors (--force allows this)");
       o.output.force = common.force;
       o.seed = common.seed;
       o.show_progress = common.show_progress();

@@ -13,7 +13,7 @@ bin=${2-}
 jobs=${STEN_JOBS:-$(nproc)}
 
 if ! command -v nvidia-smi >/dev/null || ! nvidia-smi -L | grep -q GPU; then
-  echo "gpu_check: no CUDA device answers (nvidia-smi)" >&2
+  echo "gpu_check: no CUDA device found (nvidia-smi)" >&2
   exit 77
 fi
 mkdir -p "$out"

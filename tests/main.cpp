@@ -12,7 +12,7 @@
 int main(int argc, char** argv) {
   using namespace sten;
   if (testing::SerialDevice::is_replaced() && !kernels::cuda::true_backend()) {
-    std::puts(kernels::cuda::is_built() ? "skipped: no CUDA device answers"
+    std::puts(kernels::cuda::is_built() ? "skipped: no CUDA device found"
                                         : "skipped: CUDA is not built");
     return 77;
   }

@@ -168,7 +168,7 @@ Session& session() {
   thread_local Session* mine = nullptr;
   const Backend* backend = kernels::cuda::backend();
   if (!backend)
-    fail("{}", kernels::cuda::is_built() ? "no CUDA device answers" : "built without CUDA support");
+    fail("{}", kernels::cuda::is_built() ? "no CUDA device found" : "built without CUDA support");
   const int device = chosen;
   if (mine && mine->backend == backend && mine->device == device) return *mine;
   backend->memory.use(device);
@@ -245,12 +245,11 @@ Device use_device(std::string_view text) {
                    : suggestion(text, {"cpu", "cuda"}));
   const Backend* backend = kernels::cuda::backend();
   if (!backend)
-    fail("--device {}: {}; see --device cpu", text,
-         kernels::cuda::is_built() ? "no CUDA device answers"
+    fail("--device {}: {}; use --device cpu", text,
+         kernels::cuda::is_built() ? "no CUDA device found"
                                    : "built without CUDA support (rebuild with nvcc on the PATH)");
   if (number >= backend->devices)
-    fail("--device {}: there {} {} CUDA device{}, numbered from 0", text,
-         backend->devices == 1 ? "is" : "are", backend->devices, backend->devices == 1 ? "" : "s");
+    fail("--device {}: expected a device from 0 to {}", text, backend->devices - 1);
   chosen = static_cast<int>(number);
   on_cuda([](const Backend&, Stream) {});
   return Device::cuda;
@@ -277,7 +276,7 @@ void throw_cuda_error() {
     throw;
   } catch (const std::bad_alloc&) {
     session().empty_pool();
-    fail("the CUDA device has no memory left for this: {} MB are free; see --device cpu",
+    fail("CUDA device out of memory: {} MB are free (use --device cpu)",
          cuda().memory.unused() / 1'000'000);
   } catch (const std::exception& e) {
     fail("{}", e.what());

@@ -16,11 +16,11 @@ inline std::string unknown_name(std::string_view what, std::string_view word,
                      example.empty() ? "" : "; example: ", example);
 }
 
-// Returns "90 is not within [0, 1], did you mean 0.9 or 90%?".
+// Returns "must be in [0, 1], got 90 (did you mean 0.9 or 90%?)".
 inline std::string not_a_fraction(double value) {
-  return fmt::format("{} is not within [0, 1]{}", value,
+  return fmt::format("must be in [0, 1], got {}{}", value,
                      value >= 2 && value <= 100
-                         ? fmt::format(", did you mean {} or {}%?", value / 100, value)
+                         ? fmt::format(" (did you mean {} or {}%?)", value / 100, value)
                          : "");
 }
 

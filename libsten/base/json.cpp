@@ -34,16 +34,16 @@ class Builder {
   bool end_array() { return close(); }
   bool key(std::string& name) {
     if (!open_.back().keys.insert(name).second)
-      return refuse(fmt::format("has the key {} twice", quote(name.substr(0, 200))));
+      return refuse(fmt::format("duplicate key {}", quote(name.substr(0, 200))));
     members().emplace_back(std::move(name), Json());
     return true;
   }
   bool parse_error(std::size_t byte, const std::string&, const Json::exception& e) {
     constexpr int out_of_range = 406;
-    if (e.id == out_of_range) return refuse("has a number beyond all that a double holds");
+    if (e.id == out_of_range) return refuse("number beyond the range of a double");
     const std::string_view before = text_.substr(0, std::max(byte, std::size_t{1}) - 1);
     return refuse(fmt::format(
-        "is not JSON, at line {}, column {}{}", 1 + std::count(before.begin(), before.end(), '\n'),
+        "not JSON at line {}, column {}{}", 1 + std::count(before.begin(), before.end(), '\n'),
         before.size() - (before.rfind('\n') + 1) + 1, trailing_comma(before)));
   }
 
@@ -53,8 +53,7 @@ class Builder {
     const std::size_t last = before.find_last_not_of(" \t\r\n");
     if (last == before.npos || before[last] != ',' || before.size() == text_.size()) return "";
     const char next = text_[before.size()];
-    return next == '}' || next == ']' ? fmt::format(": the comma before {} is one too many", next)
-                                      : "";
+    return next == '}' || next == ']' ? fmt::format(": unexpected comma before {}", next) : "";
   }
 
   struct Open {
@@ -83,7 +82,7 @@ class Builder {
     return true;
   }
   bool open(Json value) {
-    if (static_cast<int>(open_.size()) == max_json_depth) return refuse("is nested too deeply");
+    if (static_cast<int>(open_.size()) == max_json_depth) return refuse("nested too deeply");
     open_.push_back({next(std::move(value)), {}});
     return true;
   }

@@ -9,6 +9,24 @@ namespace sten {
 
 using Json = nlohmann::ordered_json;
 
+namespace {
+
+// "expected an integer, got '160'".
+std::string mismatch(const char* expected, const Json& value) {
+  std::string got;
+  if (value.is_object())
+    got = "an object";
+  else if (value.is_array())
+    got = "a list";
+  else if (value.is_string())
+    got = quote(std::string_view(value.get_ref<const std::string&>()).substr(0, 200));
+  else
+    got = value.dump();
+  return fmt::format("expected {}, got {}", expected, got);
+}
+
+}  // namespace
+
 std::string pointer_step(std::string_view key) {
   std::string escaped = "/";
   for (const char c : key) {
@@ -51,7 +69,7 @@ void JsonReader::fail(const std::string& problem) const {
 void JsonReader::check_keys(std::initializer_list<std::string_view> known) const {
   for (const auto& [key, value] : members())
     if (std::ranges::find(known, key) == known.end())
-      value.fail("is unknown" + suggestion(key, {known.begin(), known.end()}));
+      value.fail("unknown key" + suggestion(key, {known.begin(), known.end()}));
 }
 
 bool JsonReader::has(std::string_view key) const {
@@ -59,14 +77,14 @@ bool JsonReader::has(std::string_view key) const {
 }
 
 JsonReader JsonReader::operator[](std::string_view key) const {
-  if (!at_.is_object()) fail("is not an object");
+  if (!at_.is_object()) fail(mismatch("an object", at_));
   const auto found = at_.find(std::string(key));
-  if (found == at_.end()) fail("has no " + quote(key));
+  if (found == at_.end()) fail("missing " + quote(key));
   return {*found, *this, {std::make_shared<const Step>(step_), &found.key(), 0}};
 }
 
 std::vector<JsonReader> JsonReader::elements() const {
-  if (!at_.is_array()) fail("is not a list");
+  if (!at_.is_array()) fail(mismatch("a list", at_));
   const auto here = std::make_shared<const Step>(step_);
   std::vector<JsonReader> all;
   all.reserve(at_.size());
@@ -76,7 +94,7 @@ std::vector<JsonReader> JsonReader::elements() const {
 }
 
 std::vector<std::pair<std::string, JsonReader>> JsonReader::members() const {
-  if (!at_.is_object()) fail("is not an object");
+  if (!at_.is_object()) fail(mismatch("an object", at_));
   const auto here = std::make_shared<const Step>(step_);
   std::vector<std::pair<std::string, JsonReader>> all;
   all.reserve(at_.size());
@@ -86,25 +104,25 @@ std::vector<std::pair<std::string, JsonReader>> JsonReader::members() const {
 }
 
 std::string JsonReader::text() const {
-  if (!at_.is_string()) fail("is not a text");
+  if (!at_.is_string()) fail(mismatch("a string", at_));
   return at_.get<std::string>();
 }
 
 Index JsonReader::integer() const {
   if (!at_.is_number_integer() ||
       (at_.is_number_unsigned() && at_.get<std::uint64_t>() > std::uint64_t{INT64_MAX}))
-    fail("is not an integer");
+    fail(mismatch("an integer", at_));
   return at_.get<Index>();
 }
 
 std::uint64_t JsonReader::natural() const {
   if (!at_.is_number_unsigned() || at_.get<std::uint64_t>() > std::uint64_t{INT64_MAX})
-    fail("is not an integer from 0 to 2^63 - 1");
+    fail(mismatch("an integer from 0 to 2^63 - 1", at_));
   return at_.get<std::uint64_t>();
 }
 
 double JsonReader::number() const {
-  if (!at_.is_number()) fail("is not a number");
+  if (!at_.is_number()) fail(mismatch("a number", at_));
   return at_.get<double>();
 }
 
@@ -115,11 +133,11 @@ double JsonReader::real() const {
   const double infinity = std::numeric_limits<double>::infinity();
   if (word == "Infinity") return infinity;
   if (word == "-Infinity") return -infinity;
-  fail("is not a number");
+  fail(mismatch("a number", at_));
 }
 
 bool JsonReader::truth() const {
-  if (!at_.is_boolean()) fail("is not true or false");
+  if (!at_.is_boolean()) fail(mismatch("true or false", at_));
   return at_.get<bool>();
 }
 

@@ -83,7 +83,7 @@ std::uint64_t memory_left() {
 void check_memory(double bytes, const std::string& what) {
   const auto has = static_cast<double>(memory_left());
   if (bytes > has)
-    fail("{} takes {:.3g} GB, but {:.3g} GB are available", what, bytes / 1e9, has / 1e9);
+    fail("{}: {:.3g} GB of memory needed, {:.3g} GB available", what, bytes / 1e9, has / 1e9);
 }
 
 }  // namespace sten

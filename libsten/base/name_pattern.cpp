@@ -50,14 +50,14 @@ void expand(const std::string& head, std::string_view text, std::vector<std::str
   const std::size_t open = find_outside(text, '{', 0);
   if (open == std::string_view::npos) {
     if (find_outside(text, '}', 0) != std::string_view::npos)
-      fail_usage("has a '}}' without '{{'; the character itself is [}}]");
+      fail_usage("'}}' without '{{' (write [}}] for the character)");
     all.push_back(head + std::string(text));
-    if (all.size() > most_patterns) fail_usage("stands for more than {} patterns", most_patterns);
+    if (all.size() > most_patterns) fail_usage("expected at most {} patterns", most_patterns);
     return;
   }
   const std::size_t close = find_outside(text, '}', open + 1);
   if (close == std::string_view::npos)
-    fail_usage("has a '{{' without '}}'; the character itself is [{{]");
+    fail_usage("'{{' without '}}' (write [{{] for the character)");
   expand_list(head + std::string(text.substr(0, open)), text.substr(open + 1, close - open - 1),
               text.substr(close + 1), all);
 }
@@ -71,14 +71,14 @@ std::vector<std::string> pattern_list(const std::string& text) {
     // Unclosed brackets take time quadratic in their number.
     const bool is_list = text.find_first_of("{},[") != std::string::npos;
     if (is_list && text.size() > most_bytes)
-      fail_usage("is a list or has brackets, in over {} bytes", most_bytes);
+      fail_usage("expected at most {} bytes in a pattern with braces or brackets", most_bytes);
     if (static_cast<std::size_t>(std::count(text.begin(), text.end(), '{')) > most_braces)
-      fail_usage("has more than {} braces", most_braces);
+      fail_usage("expected at most {} braces", most_braces);
     expand_list("", text, "", all);
     for (const std::string& pattern : all)
-      if (pattern.empty()) fail_usage("has an empty pattern");
+      if (pattern.empty()) fail_usage("empty pattern");
   } catch (const Error& e) {
-    fail_usage("{} {}", quote(std::string_view(text).substr(0, 200)), e.what());
+    fail_usage("{}: {}", quote(std::string_view(text).substr(0, 200)), e.what());
   }
   return all;
 }

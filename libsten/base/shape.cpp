@@ -17,11 +17,11 @@ Index checked_size(const Shape& shape) {
   Index product = 1;
   bool empty = false;
   for (Index e : shape) {
-    if (e < 0) fail("shape {} has a negative extent", to_string(shape));
+    if (e < 0) fail("shape {}: expected extents >= 0", to_string(shape));
     if (e == 0) {
       empty = true;
     } else if (e > limit / product) {
-      fail("shape {} has more elements than 2^62", to_string(shape));
+      fail("shape {}: expected at most 2^62 elements", to_string(shape));
     } else {
       product *= e;
     }

@@ -60,22 +60,24 @@ Spec Spec::parse(std::string_view text) {
   if (auto spec = parse_short(text)) return *std::move(spec);
   const std::size_t colon = text.find(':');
   Spec spec{std::string(text.substr(0, colon))};
-  if (!is_word(spec.name_)) wrong("the name is missing or has other characters than letters");
+  if (!is_word(spec.name_)) wrong("expected a name of letters, digits, '-', '_', '.' and '+'");
   if (colon == std::string_view::npos) return spec;
   std::string_view rest = text.substr(colon + 1);
   while (!rest.empty()) {
     const std::size_t comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);
     const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos) wrong(fmt::format("{} is not key=value", quote(item)));
+    if (equals == std::string_view::npos)
+      wrong(fmt::format("expected key=value, got {}", quote(item)));
     const std::string_view key = item.substr(0, equals);
     const std::string value = without_percent(item.substr(equals + 1));
-    if (!is_word(key) || !is_word(value)) wrong(fmt::format("{} is not key=value", quote(item)));
-    if (spec.has(key)) wrong(fmt::format("{} is given twice", quote(key)));
+    if (!is_word(key) || !is_word(value))
+      wrong(fmt::format("expected key=value, got {}", quote(item)));
+    if (spec.has(key)) wrong(fmt::format("duplicate key {}", quote(key)));
     spec.args_.emplace_back(key, value);
     if (comma == std::string_view::npos) break;
     rest = rest.substr(comma + 1);
-    if (rest.empty()) wrong("it ends in a comma");
+    if (rest.empty()) wrong("comma at the end");
   }
   return spec;
 }
@@ -88,14 +90,14 @@ const std::string* Spec::find(std::string_view key) const {
 
 const std::string& Spec::required(std::string_view key) const {
   const std::string* v = find(key);
-  if (!v) fail_usage("{}: {} is missing", quote(str()), quote(key));
+  if (!v) fail_usage("{}: missing {}", quote(str()), quote(key));
   return *v;
 }
 
 double Spec::number(std::string_view key) const {
   double value = 0;
   if (!parse_number(required(key), value))
-    fail_usage("{}: {} is not a number", quote(str()), quote(key));
+    fail_usage("{}: expected a number as {}", quote(str()), quote(key));
   return value;
 }
 double Spec::number(std::string_view key, double fallback) const {
@@ -105,7 +107,7 @@ double Spec::number(std::string_view key, double fallback) const {
 Index Spec::integer(std::string_view key) const {
   Index value = 0;
   if (!parse_integer(required(key), value))
-    fail_usage("{}: {} is not an integer", quote(str()), quote(key));
+    fail_usage("{}: expected an integer as {}", quote(str()), quote(key));
   return value;
 }
 Index Spec::integer(std::string_view key, Index fallback) const {

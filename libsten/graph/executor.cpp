@@ -65,9 +65,7 @@ bool is_taken_in_float32(const PlanContext& plan, std::size_t weight) {
 
 ExecutorOptions as_on_device(ExecutorOptions o) {
   if (o.device == Device::cpu) return o;
-  if (o.caches)
-    fail_usage("caches of attention are on the CPU, and the model is to run on {}",
-               name_of(o.device));
+  if (o.caches) fail_usage("KV caches: expected a model on the CPU, got {}", name_of(o.device));
   o.fuse = false;
   return o;
 }

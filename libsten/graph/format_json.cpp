@@ -10,7 +10,7 @@ using Json = nlohmann::ordered_json;
 void put_sparsifier(Json& to, const char* key, const Sparsifier& s, const std::string& whose) {
   if (is_keep_all(s)) return;
   if (!s.has_spec())
-    fail_usage("{}: its sparsifier {} has no text, as it was not made by the registry", whose,
+    fail_usage("{}: sparsifier {} has no text: expected one of the registry", whose,
                s.name().text());
   to[key] = s.spec().str();
 }

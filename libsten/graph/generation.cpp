@@ -25,26 +25,26 @@ class TokenWalk {
   void check() {
     for (const Node& n : g_.nodes())
       if (n.op.text() == "attention" && n.attributes.integer("causal", 0) == 0)
-        fail_at(n, "is not causal: tokens see those after them");
+        fail_at(n, "is not causal");
     for (const std::string& name : g_.inputs())
       if (name == ids_input)
         values_.emplace(name, TokenAxis{2, 1});
       else if (name == positions_input)
         values_.emplace(name, TokenAxis{1, 0});
       else
-        fail_usage("the graph has an input {}: expected only {} and {} for running token by token",
-                   quote(name), ids_input, positions_input);
+        fail_usage("unexpected input {}: text generation takes only {} and {}", quote(name),
+                   ids_input, positions_input);
     for (const Node& n : g_.nodes())
       if (std::ranges::any_of(n.inputs, [&](const std::string& in) { return of(in) != nullptr; }))
         values_.emplace(n.name, result(n));
     const TokenAxis* logits = of(g_.outputs().front());
     if (!logits || logits->rank != 3 || logits->axis != 1)
-      fail_usage("the output {} has no logits of each token", quote(g_.outputs().front()));
+      fail_usage("output {}: expected the logits of each token", quote(g_.outputs().front()));
   }
 
  private:
   [[noreturn]] static void fail_at(const Node& n, const std::string& why) {
-    fail_usage("node {}: {} {}, so the graph cannot run token by token", quote(n.name), n.op.text(),
+    fail_usage("node {}: {} {}, so the graph cannot generate text", quote(n.name), n.op.text(),
                why);
   }
   const TokenAxis* of(const std::string& value) const {
@@ -72,11 +72,11 @@ class TokenWalk {
     if (n.op.text() == "slice") return sliced(n);
     if (is_one_of(binary_operators)) return joined(n);
     if (is_one_of(lookups)) {
-      if (of(n.inputs[0])) fail_at(n, "looks up tokens");
+      if (of(n.inputs[0])) fail_at(n, "looks up computed tokens");
       const TokenAxis ids = *of(n.inputs[1]);
       return {ids.rank + 1, ids.axis, ids.is_last};
     }
-    if (!is_one_of(rows) && !is_one_of(maps)) fail_at(n, "is not known to keep tokens apart");
+    if (!is_one_of(rows) && !is_one_of(maps)) fail_at(n, "may mix tokens");
     const TokenAxis* x = of(n.inputs[0]);
     for (std::size_t i = 1; i < n.inputs.size(); ++i)
       if (of(n.inputs[i])) fail_at(n, "has tokens for parameters");
@@ -100,14 +100,14 @@ class TokenWalk {
       const TokenAxis* x = of(in);
       if (!x) continue;
       if (wide && (wide->from_right() != x->from_right() || wide->is_last != x->is_last))
-        fail_at(n, "brings different tokens together");
+        fail_at(n, "mixes tokens");
       if (!wide || x->rank > wide->rank) wide = x;
     }
     Index rank = wide->rank;
     for (const std::string& in : n.inputs) {
       if (of(in)) continue;
       const Shape* shape = fixed_shape(in);
-      if (!shape) fail_at(n, "takes a shape that is not known");
+      if (!shape) fail_at(n, "takes an unknown shape");
       const Index count = std::ssize(*shape), axis = count - 1 - wide->from_right();
       if (axis >= 0 && (*shape)[axis] != 1) fail_at(n, "has other parameters for each token");
       rank = std::max(rank, count);
@@ -119,7 +119,7 @@ class TokenWalk {
   TokenAxis sliced(const Node& n) const {
     TokenAxis x = *of(n.inputs[0]);
     const auto is_tokens = [&](Index axis) { return (axis < 0 ? axis + x.rank : axis) == x.axis; };
-    if (n.inputs.size() > 1) fail_at(n, "takes ranges that are computed");
+    if (n.inputs.size() > 1) fail_at(n, "takes computed ranges");
     if (!n.attributes.has("begins")) {
       if (is_tokens(n.attributes.integer("axis", 0))) fail_at(n, "takes some of the tokens");
       return x;
@@ -150,9 +150,9 @@ Dense row_of(std::span<const std::int64_t> values, Shape shape) {
 
 Graph checked(Graph g, Index most) {
   check_generates(g);
-  if (most < 1) fail_usage("{} tokens are none", most);
+  if (most < 1) fail_usage("expected at least 1 token, got {}", most);
   if (const auto n = positions_of(g); n && most > *n)
-    fail_usage("{} tokens are more than the {} positions that the model has", most, *n);
+    fail_usage("{} tokens exceed the model's {} positions", most, *n);
   return g;
 }
 
@@ -183,7 +183,8 @@ Generation::Generation(Graph graph, NamedValues<Tensor> weights, Index most,
 std::span<const float> Generation::run(std::span<const std::int64_t> ids) {
   const Index n = std::ssize(ids);
   if (n == 0) fail_usage("expected at least one token");
-  if (n > most() - tokens()) fail_usage("{} tokens after {} are more than {}", n, tokens(), most());
+  if (n > most() - tokens())
+    fail_usage("{} tokens after {} exceed the limit of {}", n, tokens(), most());
   NamedValues<Tensor> in{{ids_input, row_of(ids, {1, n})}};
   if (has_positions_) {
     std::vector<std::int64_t> positions(ids.size());
@@ -196,7 +197,8 @@ std::span<const float> Generation::run(std::span<const std::int64_t> ids) {
          name_of(y.dtype()), y.layout());
   const Dense& logits = y.as<Dense>();
   if (logits.extents.size() != 3 || logits.extents[0] != 1 || logits.size() == 0)
-    fail("the output {} is {}, and no logits of tokens", quote(logits_), to_string(logits.extents));
+    fail("output {}: expected logits of shape [1, tokens, ids], got {}", quote(logits_),
+         to_string(logits.extents));
   caches_->first += n;
   return logits.values.as<float>().last(static_cast<std::size_t>(logits.extents[2]));
 }

@@ -21,8 +21,7 @@ void check_weight(const Weight& w) {
           "{}", unknown_name("initializer", w.init.name(), {"zeros", "ones", "normal", "uniform"}));
     const char* key = w.init.is("normal") ? "std" : "bound";
     w.init.check_keys({key});
-    if (!(w.init.number(key) >= 0))
-      fail_usage("{}: {} has to be 0 or more", quote(w.init.str()), key);
+    if (!(w.init.number(key) >= 0)) fail_usage("{}: {} must be >= 0", quote(w.init.str()), key);
   } catch (const Error& e) {
     fail_usage("weight {}: {}", quote(w.name), e.what());
   }
@@ -60,7 +59,7 @@ void compare(const char* what, const std::vector<std::string>& wanted, const Nam
     if (given.contains(name))
       ++found;
     else
-      problem += fmt::format("\n  {} {} is missing", what, quote(name));
+      problem += fmt::format("\n  missing {} {}", what, quote(name));
   }
   if (found == given.size()) return;
   for (const auto& [name, value] : given)
@@ -86,14 +85,14 @@ std::vector<std::string> names_of(const std::vector<Weight>& weights) {
 }
 
 void check_given(const std::string& problem) {
-  if (!problem.empty()) fail_usage("the graph is not given what it takes:{}", problem);
+  if (!problem.empty()) fail_usage("the graph's inputs do not match:{}", problem);
 }
 
 }  // namespace
 
 Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
   const auto enter = [&](const std::string& name) {
-    if (name.empty()) fail_usage("a name of the graph is empty");
+    if (name.empty()) fail_usage("the graph has an empty name");
     if (!numbers_.emplace(name, numbers_.size()).second)
       fail_usage("the graph has the name {} twice", quote(name));
   };
@@ -108,7 +107,7 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
   for (const Weight& w : parts_.weights)
     for (const std::string& alias : w.aliases)
       if (numbers_.contains(alias) || !aliases.insert(alias).second)
-        fail_usage("weight {}: another has the name {}, too", quote(w.name), quote(alias));
+        fail_usage("weight {}: duplicate name {}", quote(w.name), quote(alias));
   for (const Node& n : parts_.nodes) {
     check_operator(n);
     std::vector<std::size_t>& from = arguments_.emplace_back();
@@ -159,7 +158,7 @@ void Graph::check_statistics() const {
       fail_usage("statistics of {}: expected a node of the operator batch-moments",
                  quote(s.moments));
     if (!(s.momentum >= 0 && s.momentum <= 1))
-      fail_usage("statistics of {}: the momentum {} is not within [0, 1]", quote(s.moments),
+      fail_usage("statistics of {}: momentum must be in [0, 1], got {}", quote(s.moments),
                  s.momentum);
     for (const std::string& name : {s.mean, s.variance}) {
       const Weight* w = find_weight(name);
@@ -167,7 +166,7 @@ void Graph::check_statistics() const {
         fail_usage("statistics of {}: {} must be a weight with one axis", quote(s.moments),
                    quote(name));
       if (!taken.insert(w->name).second)
-        fail_usage("statistics of {}: {} follows something else, too", quote(s.moments),
+        fail_usage("statistics of {}: {} has other statistics already", quote(s.moments),
                    quote(name));
     }
   }

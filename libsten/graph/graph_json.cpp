@@ -19,7 +19,7 @@ Json attributes_json(const Node& n) {
     const auto put = [&](const auto& v) {
       if constexpr (std::is_same_v<std::decay_t<decltype(v)>, double>)
         if (!std::isfinite(v))
-          fail_usage("node {}: attribute {} is {}, which JSON does not have", quote(n.name),
+          fail_usage("node {}: attribute {} is {}, unsupported by JSON", quote(n.name),
                      quote(attribute.first), v);
       j[attribute.first] = v;
     };
@@ -86,15 +86,15 @@ Constant read_constant(const JsonReader& in) {
   const Index n = bytes.read([&] { return checked_size(shape); });
   const std::size_t width = width_of(*dtype);
   if (digits.size() % (2 * width) != 0 || static_cast<Index>(digits.size() / (2 * width)) != n)
-    bytes.fail(
-        fmt::format("has {} digits, not two for each byte of {}", digits.size(), to_string(shape)));
+    bytes.fail(fmt::format("expected two digits for each byte of {}, got {} digits",
+                           to_string(shape), digits.size()));
   Dense x = Dense::zeros(*dtype, shape);
   std::byte* to = x.values.mutate_bytes();
   for (std::size_t i = 0; i < digits.size(); i += 2) {
     unsigned value = 0;
     const char* end = digits.data() + i + 2;
     if (std::from_chars(digits.data() + i, end, value, 16).ptr != end)
-      bytes.fail("is not hexadecimal");
+      bytes.fail("expected hexadecimal digits");
     to[i / 2] = static_cast<std::byte>(value);
   }
   return {in["name"].text(), std::move(x)};

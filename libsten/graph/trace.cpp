@@ -76,8 +76,7 @@ std::size_t Tracer::number_of(const Var& v) {
 
 void Tracer::see(const Tape::Applied& a) {
   if (a.out.size() != 1)
-    fail_usage("trace: {} has {} results, and a node of a graph has one", a.op.text(),
-               a.out.size());
+    fail_usage("trace: {}: expected one result, got {}", a.op.text(), a.out.size());
   Made made{{in_scope(a.op.text()), a.op, {}, a.attributes, a.formats.front()}, {}};
   for (const Var& v : a.in) made.from.push_back(number_of(v));
   numbers_.insert_or_assign(a.out.front().identity(), values_.size());

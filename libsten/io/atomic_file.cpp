@@ -65,7 +65,7 @@ int give_name(const Fd& file, const Fd& directory, const char* name) {
 OutputFile::OutputFile(const std::string& path, bool force, const std::string& shown,
                        FinalLink link)
     : name_(shown.empty() ? name_of_output(path) : printable(shown)), force_(force), link_(link) {
-  if (path.empty()) fail_usage("the name of an output is empty");
+  if (path.empty()) fail_usage("empty output name");
   const std::optional<int> descriptor = path == "-" ? STDOUT_FILENO : descriptor_named(path);
   struct stat s = {};
   if (descriptor) {
@@ -78,7 +78,7 @@ OutputFile::OutputFile(const std::string& path, bool force, const std::string& s
   } else if (S_ISDIR(s.st_mode)) {
     fail("{}: is a directory", name_);
   } else if (!S_ISREG(s.st_mode)) {
-    fail("{}: is neither a file nor a pipe", name_);
+    fail("{}: expected a file or a pipe", name_);
   } else if (!force_) {
     fail_exists("exists");
   } else {
@@ -88,9 +88,8 @@ OutputFile::OutputFile(const std::string& path, bool force, const std::string& s
 
 void OutputFile::send_to(Fd to) {
   if (!to) fail_with(errno);
-  if ((fcntl(to.get(), F_GETFL) & O_ACCMODE) == O_RDONLY)
-    fail("{}: is not open for writing", name_);
-  if (isatty(to.get())) fail_usage("{}: binary output to a terminal is refused", name_);
+  if ((fcntl(to.get(), F_GETFL) & O_ACCMODE) == O_RDONLY) fail("{}: not open for writing", name_);
+  if (isatty(to.get())) fail_usage("{}: binary output cannot be written to a terminal", name_);
   through_ = std::move(to);
   data_ = nameless_file(name_);
 }
@@ -107,7 +106,7 @@ void OutputFile::open_temporary(const std::string& path, std::optional<unsigned>
   const std::filesystem::path target =
       link_ == FinalLink::follow ? follow_links(path) : std::filesystem::path(path);
   target_ = target.filename();
-  if (target_.empty()) fail("{}: is a directory's name", name_);
+  if (target_.empty()) fail("{}: expected a file name, got a directory name", name_);
   const std::string parent = target.parent_path().empty() ? "." : target.parent_path();
   directory_ = Fd(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // A directory that may be written but not read can be used, though not synced.
@@ -138,12 +137,12 @@ void OutputFile::open_temporary(const std::string& path, std::optional<unsigned>
 
 void OutputFile::fail_with(int error) const {
   // Mapped pages of the input are gone.
-  if (error == EFAULT) fail("{}: the input shrank while it was being read", name_);
+  if (error == EFAULT) fail("{}: the input shrank during the run", name_);
   fail("{}: {}", name_, errno_text(error));
 }
 
 void OutputFile::fail_exists(const char* when) const {
-  fail_usage("{}: {}; {} replaces it", name_, when, overwrite_option);
+  fail_usage("{}: {} (use {} to overwrite)", name_, when, overwrite_option);
 }
 
 void OutputFile::write(std::span<const std::byte> data) { write_at(size_, data); }
@@ -152,7 +151,7 @@ void OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> data)
   assert(!committed_);
   if (const int error = write_data(offset, data)) {
     if (through_ && error != EFAULT)
-      fail("{}: temporary copy in {}: {} (TMPDIR names another directory)", name_,
+      fail("{}: temporary copy in {}: {} (set TMPDIR to another directory)", name_,
            printable(temporary_directory()), errno_text(error));
     fail_with(error);
   }
@@ -251,7 +250,7 @@ void OutputFile::create() {
     }
   }
   if (result != 0) {
-    if (errno == EEXIST) fail_exists("was created by another process meanwhile");
+    if (errno == EEXIST) fail_exists("created by another process meanwhile");
     fail_with(errno);
   }
   published_ = created;
@@ -271,7 +270,7 @@ void OutputFile::name_data() {
     temporary_.reset();
     if (error != EEXIST) fail_with(error);
   }
-  if (!temporary_) fail("{}: {} other runs are writing it", name_, hidden_names);
+  if (!temporary_) fail("{}: {} other runs are writing this file", name_, hidden_names);
 }
 
 void OutputFile::replace(bool revocable) {
@@ -308,7 +307,7 @@ void refuse_same_file(const std::string& output, const MappedFile& input) {
   struct stat s;
   if ((descriptor ? fstat(*descriptor, &s) : stat(output.c_str(), &s)) != 0) return;
   if (S_ISREG(s.st_mode) && s.st_dev == input.device() && s.st_ino == input.inode())
-    fail_usage("{}: is the input, which is never written", name_of_output(output));
+    fail_usage("{}: the output is the input, and inputs are never written", name_of_output(output));
 }
 
 }  // namespace sten

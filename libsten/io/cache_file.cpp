@@ -49,7 +49,8 @@ Fd open_file(const Fd& directory, const std::string& path) {
   Fd file(openat(directory.get(), fs::path(path).filename().c_str(),
                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   const auto refuse = [&](const std::string& got) {
-    fail("{}: expected a cache of sten, got {} (remove it, or {})", printable(path), got, remedy);
+    fail("{}: expected a cache of sten, got {} (remove the file, or {})", printable(path), got,
+         remedy);
   };
   if (!file) {
     if (errno == ENOENT) return file;
@@ -72,7 +73,7 @@ std::optional<nlohmann::ordered_json> CacheFile::read() const {
   if (!open) return {};
   const MappedFile file = MappedFile::adopt_fd(open.release(), printable(path_));
   if (file.bytes().size() > most_bytes)
-    fail("{}: expected at most {} bytes, got {} (remove it, or {})", file.name(), most_bytes,
+    fail("{}: expected at most {} bytes, got {} (remove the file, or {})", file.name(), most_bytes,
          file.bytes().size(), remedy);
   std::optional<nlohmann::ordered_json> document;
   try {
@@ -81,7 +82,7 @@ std::optional<nlohmann::ordered_json> CacheFile::read() const {
   } catch (const Error&) {
   }
   if (!document || !is_ours(*document))
-    fail("{}: expected a cache of sten, got a file without \"{}\": 1 (remove it, or {})",
+    fail("{}: expected a cache of sten, got a file without \"{}\": 1 (remove the file, or {})",
          file.name(), key, remedy);
   return document;
 }

@@ -47,7 +47,7 @@ void check_known(const Spec& layout) {
   if (std::ranges::find(known, layout.name()) != known.end()) return;
   const std::string name = quote(layout.name());
   fail(
-      "unknown layout {}{} (a layout that is not built in needs a program with the extension that "
+      "unknown layout {}{} (a layout of an extension needs a program that "
       "registers {}: docs/extending.md)",
       name, suggestion(layout.name(), known), name);
 }
@@ -71,27 +71,29 @@ std::string layout_text(const TensorInfo& t) {
 
 TensorInfo parse_layout_text(const std::string& name, const std::string& text) {
   constexpr std::size_t longest = 4096;  // far above any layout, shape and dtype
-  if (text.size() > longest) fail("the layout is described in {} bytes", text.size());
+  if (text.size() > longest)
+    fail("layout description: expected at most 4096 bytes, got {}", text.size());
   const auto j = is_json(text) ? parse_json(text, "the layout") : nlohmann::ordered_json();
-  if (!j.is_object()) fail("the layout is not described by a JSON object");
+  if (!j.is_object()) fail("layout description: expected a JSON object");
   for (const char* key : {"layout", "shape", "dtype"})
-    if (!j.contains(key)) fail("the layout's description has no {}", quote(key));
+    if (!j.contains(key)) fail("layout description: missing {}", quote(key));
   if (!j["layout"].is_string() || !j["dtype"].is_string() || !j["shape"].is_array())
-    fail("the layout's description has a field of the wrong kind");
+    fail("layout description: a field has the wrong type");
   TensorInfo t;
   t.name = name;
   t.layout = Spec::parse(j["layout"].get<std::string>());
   for (const auto& extent : j["shape"]) {
     if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() >> 62)
-      fail("the layout's shape has an extent that is none");
+      fail("layout description: expected extents from 0 to 2^62");
     t.shape.push_back(extent.get<Index>());
   }
-  if (t.shape.size() > max_rank) fail("the layout's shape has {} dimensions", t.shape.size());
+  if (t.shape.size() > max_rank)
+    fail("layout description: shape has {} dimensions", t.shape.size());
   const auto dtype = dtype_from(j["dtype"].get<std::string>());
-  if (!dtype) fail("the layout's dtype {} is unknown", quote(j["dtype"].get<std::string>()));
+  if (!dtype) fail("layout description: unknown dtype {}", quote(j["dtype"].get<std::string>()));
   t.dtype = *dtype;
   byte_size(t.dtype, t.shape);  // Error for an invalid size
-  if (!t.is_sparse()) fail("the layout is described as dense, but stored as parts");
+  if (!t.is_sparse()) fail("layout description: dense, but stored as parts");
   check_known(t.layout);
   registry().check_layout(t.layout);
   return t;
@@ -218,10 +220,10 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
     if (at == part_of.end()) {
       const std::size_t cut = e.name.rfind(part_separator);
       if (cut != std::string::npos && sparse_by_name.contains(e.name.substr(0, cut)))
-        fail("{}: {}: the layout {} has no such part", name, quote(e.name),
+        fail("{}: {}: unknown part of the layout {}", name, quote(e.name),
              sparse[sparse_by_name[e.name.substr(0, cut)]].info.layout.str());
       if (sparse_by_name.contains(e.name))
-        fail("{}: {} is there both dense and in parts", name, quote(e.name));
+        fail("{}: {} is stored both dense and in parts", name, quote(e.name));
       CheckpointTensor t{{e.name, e.dtype, e.shape, Spec("dense")}, number, {}, "", {}};
       t.entries.push_back(std::move(e));
       tensors_.push_back(std::move(t));
@@ -236,12 +238,12 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
       if (s.parts[p])
         t.entries.push_back(*s.parts[p]);
       else if (!registry().is_optional_part(t.layout.name(), part_names[p]))
-        fail("{}: {}: part {} is missing", name, quote(t.name), quote(part_names[p]));
+        fail("{}: {}: missing part {}", name, quote(t.name), quote(part_names[p]));
     }
     tensors_.push_back(std::move(t));
   }
   for (const Sparse& s : sparse)
-    if (!s.placed) fail("{}: {}: its parts are missing", name, quote(s.info.name));
+    if (!s.placed) fail("{}: {}: missing parts", name, quote(s.info.name));
   shards_.push_back(std::move(shard));
 }
 
@@ -268,7 +270,7 @@ void Checkpoint::check_index() const {
     fail("{}: {} of shard {} is not in the index", index, quote(entries.begin()->first),
          quote(shards_[entries.begin()->second->shard].file_name));
   if (index_->total_size && *index_->total_size != total)
-    warn("{}: total_size is {}, the tensors have {} bytes", index, *index_->total_size, total);
+    warn("{}: total_size is {}, but the tensors have {} bytes", index, *index_->total_size, total);
 }
 
 void Checkpoint::put_in_order() {
@@ -283,7 +285,7 @@ void Checkpoint::put_in_order() {
             [&](std::size_t a, std::size_t b) { return tensors_[a].name < tensors_[b].name; });
   for (std::size_t i = 1; i < by_name_.size(); ++i)
     if (tensors_[by_name_[i - 1]].name == tensors_[by_name_[i]].name)
-      fail("{}: two tensors are called {}", name_, quote(tensors_[by_name_[i]].name));
+      fail("{}: duplicate tensor name {}", name_, quote(tensors_[by_name_[i]].name));
 }
 
 std::uint64_t Checkpoint::file_bytes() const {
@@ -325,8 +327,7 @@ Tensor Checkpoint::load(const CheckpointTensor& t) const {
   };
   return blame(file.name(), t.name, [&]() -> Tensor {
     if (!t.is_sparse()) {
-      if (width_of(t.dtype) == 0)
-        fail("{} elements have no address of their own", name_of(t.dtype));
+      if (width_of(t.dtype) == 0) fail("{} elements are smaller than one byte", name_of(t.dtype));
       const Values values(t.dtype, borrowed(t.entries.front()));
       return Dense{t.shape, t.strides.empty() ? values : row_major(values, t.shape, t.strides)};
     }

@@ -25,7 +25,7 @@ class DecodedElements {
   std::pair<std::uint64_t, std::uint64_t> add(std::size_t i, const std::vector<std::byte>& data) {
     if (!file_) file_ = nameless_file(name_);
     if (const int error = write_all(file_.get(), data))
-      fail("temporary copy in {}: {} (TMPDIR names another directory)",
+      fail("temporary copy in {}: {} (set TMPDIR to another directory)",
            printable(temporary_directory()), errno_text(error));
     tensors_.push_back(i);
     end_ += data.size();
@@ -52,18 +52,17 @@ class ExternalFiles {
     const std::string file(location);
     if (const auto at = numbers_.find(file); at != numbers_.end()) return at->second;
     if (directory_.empty())
-      fail("its data are in {}, beside a model that has no directory: name the model's file",
-           quote(file));
+      fail("external data in {} need a model file, got a stream", quote(file));
     if (const std::string why = why_no_name(file); !why.empty())
-      fail("its data are in {}: {}", quote(file), why);
+      fail("external data in {}: {}", quote(file), why);
     check_inside(directory_, file);
     const std::string path = fs::path(directory_) / file;
     std::error_code none;
-    if (!fs::exists(path, none)) fail("its data are in {}, which is missing", quote(file));
+    if (!fs::exists(path, none)) fail("external data in {}: file not found", quote(file));
     MappedFile mapped = MappedFile::open(path);
     const MappedFile& model = shards_.front().file;
     if (mapped.device() == model.device() && mapped.inode() == model.inode())
-      fail("its external data are in the model itself");
+      fail("external data must be in another file than the model");
     shards_.push_back({std::move(mapped), file, 0, {}});
     return numbers_[file] = shards_.size() - 1;
   }
@@ -87,7 +86,7 @@ void Checkpoint::add_onnx(MappedFile file, std::string file_name, const std::str
   const OnnxWeights found = find_onnx_weights(model.graph, WireFile{bytes, printable(name)});
   for (const std::string& note : found.notes) warn("{}: {}", name, note);
   if (found.tensors.size() > max_entries)
-    fail("{}: has {} initializers, more than {}", name, found.tensors.size(), max_entries);
+    fail("{}: expected at most {} initializers, got {}", name, max_entries, found.tensors.size());
   shards_.push_back({std::move(file), std::move(file_name), 0, {}});
   is_onnx_ = true;
   ExternalFiles external(directory, shards_);
@@ -97,7 +96,7 @@ void Checkpoint::add_onnx(MappedFile file, std::string file_name, const std::str
     const OnnxTensor& from = *w.tensor;
     check_onnx_name(w.name);
     if (from.dims.size() > max_rank)
-      fail("it has {} dimensions, more than {}", from.dims.size(), max_rank);
+      fail("expected at most {} dimensions, got {}", max_rank, from.dims.size());
     CheckpointTensor t{
         {w.name, w.dtype, from.dims, Spec("dense"), w.use, w.in_by_out, w.module}, 0, {}, "", {}};
     const std::uint64_t size = byte_size(w.dtype, from.dims);
@@ -108,7 +107,7 @@ void Checkpoint::add_onnx(MappedFile file, std::string file_name, const std::str
       begin = from.external.offset;
       const std::uint64_t length = from.external.length.value_or(size);
       if (begin > file_size || length > file_size - begin)
-        fail("its data are {} bytes at {} of {}, which has {}", length, begin,
+        fail("external data: {} bytes at byte {} exceed {}, which has {} bytes", length, begin,
              quote(shards_[t.shard].file_name), file_size);
       end = begin + length;
     } else if (const auto in_place = onnx_bytes_in_place(from)) {
@@ -118,8 +117,8 @@ void Checkpoint::add_onnx(MappedFile file, std::string file_name, const std::str
       std::tie(begin, end) = decoded.add(tensors_.size(), decode_onnx(from, w.dtype));
     }
     if (end - begin != size)
-      fail("it has {} bytes, shape {} of {} has {}", end - begin, to_string(from.dims),
-           name_of(w.dtype), size);
+      fail("expected {} bytes for shape {} of {}, got {}", size, to_string(from.dims),
+           name_of(w.dtype), end - begin);
     t.entries = {{w.name, w.dtype, from.dims, begin, end}};
     tensors_.push_back(std::move(t));
   };

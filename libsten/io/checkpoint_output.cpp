@@ -48,9 +48,8 @@ std::vector<bool> sharing_bytes(const Checkpoint& in) {
 
 std::string why_fixed_in(const Checkpoint& in, std::size_t i, const std::vector<bool>& shares) {
   if (in.shards()[in.tensors()[i].shard].is_temporary)
-    return "its elements are stored as numbers of varying width, which cannot be changed in place";
-  if (shares[i])
-    return "its external data are those of another tensor, too, and cannot be changed in place";
+    return "elements of varying width cannot be changed in place";
+  if (shares[i]) return "external data that tensors share cannot be changed in place";
   return "";
 }
 
@@ -95,12 +94,12 @@ void CheckpointOutput::check_contents(const std::string& path, const Checkpoint&
     if (!input.is_onnx()) check_output_name(path, Written::checkpoint);
     for (const TensorInfo& t : contents)
       if (t.is_sparse())
-        fail_usage("{}: an ONNX model has no place for {}; write a .safetensors file",
-                   printable(path), t.layout.str());
+        fail_usage("{}: an ONNX model cannot store {} (write a .safetensors file)", printable(path),
+                   t.layout.str());
     return;
   }
   if (!input.index() && is_array(path) && (contents.size() != 1 || contents.front().is_sparse()))
-    fail_usage("{}: a .npy file takes one dense tensor; write a .safetensors file",
+    fail_usage("{}: a .npy file takes one dense tensor (write a .safetensors file)",
                printable(path));
   check_entry_names(contents, input.name());  // over all shards, since an index has unique names
 }
@@ -180,7 +179,7 @@ void CheckpointOutput::begin_model() {
     }
     const std::string path = fs::path(path_).parent_path() / shards[s].file_name;
     if (resolved(path) == resolved(path_))
-      fail_usage("{}: is both the model and external data of it", printable(path));
+      fail_usage("{}: the output is both the model and its external data", printable(path));
     for (const Shard& input : shards)
       if (!input.is_temporary) refuse_same_file(path, input.file);
     external_.push_back(std::make_unique<OutputFile>(path, force_));
@@ -199,7 +198,7 @@ void CheckpointOutput::overwrite(std::size_t i, const Tensor& t) {
   const CheckpointTensor& info = in_->tensors()[i];
   const SafetensorsEntry& e = info.entries.front();
   if (const std::string why = why_fixed_in(*in_, i, shares_bytes_); !why.empty())
-    fail("{}: {}: {}; write a .safetensors file", in_->name(), quote(info.name), why);
+    fail("{}: {}: {} (write a .safetensors file)", in_->name(), quote(info.name), why);
   if (e.begin == e.end) return;
   copy_to(info.shard, e.begin);
   const Stored stored = t.save();
@@ -281,7 +280,7 @@ void CheckpointOutput::copy_others() {
       to->commit();
       chmod(directory_->file(c.name).c_str(), static_cast<mode_t>(c.mode));
     } else {
-      warn("{}: {} is neither a file nor a directory and is not copied", printable(directory),
+      warn("{}: {} is not copied: expected a file or a directory", printable(directory),
            quote(c.name));
     }
   }

@@ -65,8 +65,8 @@ void check_entry_names(const std::vector<TensorInfo>& contents, const std::strin
     const std::size_t cut = t.name.rfind(part_separator);
     if (cut == std::string::npos || !sparse.contains(std::string_view(t.name).substr(0, cut)))
       continue;
-    fail("{}: {} would look like a part of {}, which is to be written in parts", file,
-         quote(t.name), quote(t.name.substr(0, cut)));
+    fail("{}: {} collides with the parts of the sparse tensor {}", file, quote(t.name),
+         quote(t.name.substr(0, cut)));
   }
   std::unordered_map<std::string, std::string_view> owner;
   for (const TensorInfo& t : contents) {

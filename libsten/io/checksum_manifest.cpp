@@ -50,12 +50,13 @@ Json read_manifest(const std::string& path) {
   const MappedFile file = MappedFile::open(path);
   const auto bytes = file.bytes();
   if (bytes.size() > max_manifest_bytes)
-    fail("{}: is not a record: it has {}", file.name(), human_bytes(bytes.size()));
+    fail("{}: not a manifest: expected at most {}, got {}", file.name(),
+         human_bytes(max_manifest_bytes), human_bytes(bytes.size()));
   Json object = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.name(),
                            Fault::input);
-  if (!object.is_object()) fail("{}: is not a record", file.name());
+  if (!object.is_object()) fail("{}: not a manifest: expected a JSON object", file.name());
   const auto sum = object.find(checksum_key);
-  if (sum == object.end()) fail("{}: is not a record: it has no checksum", file.name());
+  if (sum == object.end()) fail("{}: not a manifest: missing checksum", file.name());
   const Json written = *sum;
   object.erase(checksum_key);
   if (written != checksum_of(object)) fail("{}: changed since the file was written", file.name());
@@ -93,7 +94,7 @@ void check_files(const std::string& directory, const JsonReader& list,
   }
   for (const std::string& name : files_below(directory))
     if (name != manifest && !list.has(name))
-      fail("{}: was not written by the run", printable(path(name)));
+      fail("{}: file not written by the run", printable(path(name)));
 }
 
 }  // namespace sten

@@ -36,7 +36,7 @@ void collect(const ShardIndex& index, const std::vector<std::string>& left,
                                                     : CompanionFile::other;
     // A link to a parent directory would never end.
     if (kind == CompanionFile::directory && entry.is_symlink())
-      fail("{}: {} is a link to a directory", printable(index.directory), quote(name));
+      fail("{}: {} links to a directory", printable(index.directory), quote(name));
     out.push_back({name, kind, static_cast<unsigned>(status.permissions()) & 0777});
     if (kind == CompanionFile::directory) collect(index, left, name, out);
   }

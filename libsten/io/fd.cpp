@@ -127,8 +127,8 @@ Fd nameless_file(const std::string& name) {
     std::string path = dir + "/sten-XXXXXX";
     file = Fd(mkostemp(path.data(), O_CLOEXEC));
     if (!file)
-      fail("{}: no temporary file in {}: {} (TMPDIR names another directory)", name, printable(dir),
-           errno_text(errno));
+      fail("{}: no temporary file in {}: {} (set TMPDIR to another directory)", name,
+           printable(dir), errno_text(errno));
     unlink(path.c_str());
   }
   return file;

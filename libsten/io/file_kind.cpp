@@ -15,7 +15,7 @@ struct Magic {
 // followed by '{'.
 constexpr Magic magics[] = {
     {"version https://git-lfs"sv,
-     "a Git LFS pointer that stands for the file (`git lfs pull` fetches it)"},
+     "a Git LFS pointer to the file (`git lfs pull` fetches the file)"},
     {"PK\x03\x04"sv, "a zip archive, such as a PyTorch checkpoint"},
     {"GGUF"sv, "a GGUF file"},
     {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file"},

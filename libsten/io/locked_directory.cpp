@@ -24,7 +24,7 @@ Fd locked_directory(const std::string& path) {
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (std::chrono::steady_clock::now() > patience)
-      fail_usage("{}: another process is at work in it", printable(path));
+      fail_usage("{}: another process uses this directory", printable(path));
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return lock;

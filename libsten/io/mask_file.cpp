@@ -29,12 +29,12 @@ void MaskWriter::finish() { writer_->finish({}, order_); }
 
 Mask read_mask(const Checkpoint& masks, const TensorInfo& t) {
   const CheckpointTensor* m = masks.find(t.name);
-  if (!m) fail("{}: no mask {} found", masks.name(), quote(t.name));
+  if (!m) fail("{}: missing mask {}", masks.name(), quote(t.name));
   if (m->is_sparse() || (m->dtype != DType::BOOL && m->dtype != DType::U8))
-    fail("{}: {} is {}, and a mask is BOOL or U8", masks.name(), quote(t.name),
+    fail("{}: mask {}: expected BOOL or U8, got {}", masks.name(), quote(t.name),
          m->is_sparse() ? m->layout.str() : std::string(name_of(m->dtype)));
   if (m->shape != t.shape)
-    fail("{}: the mask {} has shape {}, the tensor {}", masks.name(), quote(t.name),
+    fail("{}: mask {} has shape {}, but the tensor has {}", masks.name(), quote(t.name),
          to_string(m->shape), to_string(t.shape));
   const auto values = masks.bytes(*m, m->entries.front());
   Mask mask = Mask::none(t.shape);
@@ -43,7 +43,7 @@ Mask read_mask(const Checkpoint& masks, const TensorInfo& t) {
     for (Index i = begin; i < end; ++i) {
       const auto v = static_cast<std::uint8_t>(values[i]);
       if (v > 1)
-        fail("{}: {}: element {} is {}, neither 0 nor 1", masks.name(), quote(t.name), i, v);
+        fail("{}: {}: element {} must be 0 or 1, got {}", masks.name(), quote(t.name), i, v);
       if (v) set_bit(bits, i);
     }
   });

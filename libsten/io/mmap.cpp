@@ -82,7 +82,7 @@ void on_fault(int signal, siginfo_t* info, void*) {
     char line[sizeof(fault_program) + sizeof(map->name) + 64];
     std::size_t n = 0;
     for (const char* part : {static_cast<const char*>(fault_program), ": ", map->name,
-                             ": the file shrank while it was being read\n"}) {
+                             ": the file shrank during the run\n"}) {
       const std::size_t length = strlen(part);
       std::memcpy(line + n, part, length);
       n += length;
@@ -120,8 +120,8 @@ MappedFile MappedFile::open(const std::string& path) {
   struct stat s;
   if (fstat(fd.get(), &s) != 0) fail("{}: {}", printable(path), errno_text(errno));
   if (S_ISDIR(s.st_mode))
-    fail("{}: is a directory; one .safetensors file is expected", printable(path));
-  if (!S_ISREG(s.st_mode)) fail("{}: is not a regular file", printable(path));
+    fail("{}: expected one .safetensors file, got a directory", printable(path));
+  if (!S_ISREG(s.st_mode)) fail("{}: expected a regular file", printable(path));
   return adopt_fd(fd.release(), path);
 }
 
@@ -164,7 +164,7 @@ void MappedFile::check_unchanged() const {
   const struct stat& then = map_->status;
   if (now.st_size != then.st_size || now.st_mtim.tv_sec != then.st_mtim.tv_sec ||
       now.st_mtim.tv_nsec != then.st_mtim.tv_nsec)
-    fail("{}: the file changed while it was being read", map_->name);
+    fail("{}: the file changed during the run", map_->name);
 }
 
 void install_fault_handler(const char* program) {

@@ -37,12 +37,13 @@ constexpr Kind kinds[] = {
 std::string_view reason(std::string_view code) {
   // ml_dtypes writes float8_e5m2 as f1, which NumPy does not read.
   if (code.starts_with('V') || code == "f1")
-    return "names no type: .npy loses that of ml_dtypes' bfloat16 and float8, safetensors keeps it";
-  if (code.starts_with('O')) return "holds Python objects, not numbers";
+    return "has no type (bfloat16 and float8 of ml_dtypes need safetensors)";
+  if (code.starts_with('O')) return "is not numeric: expected numbers, got Python objects";
   if (code.starts_with('S') || code.starts_with('U') || code.starts_with('a'))
-    return "holds strings, not numbers";
-  if (code.starts_with('M') || code.starts_with('m')) return "holds times, not numbers";
-  return "is not known";
+    return "is not numeric: expected numbers, got strings";
+  if (code.starts_with('M') || code.starts_with('m'))
+    return "is not numeric: expected numbers, got times";
+  return "is unknown";
 }
 
 // Reads {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } and no other Python.
@@ -72,12 +73,12 @@ class DictReader {
       } else if (key == "shape") {
         header.shape = tuple();
       } else {
-        fail("{}: header: key {} is not known", file_, shown(key));
+        fail("{}: header: unknown key {}", file_, shown(key));
       }
     }
     if (next(); at_ != text_.size()) unexpected("nothing after the dict");
     for (const char* key : {"descr", "fortran_order", "shape"})
-      if (!has(key)) fail("{}: header: has no '{}'", file_, key);
+      if (!has(key)) fail("{}: header: missing '{}'", file_, key);
     return header;
   }
 
@@ -98,8 +99,7 @@ class DictReader {
 
   [[noreturn]] void unexpected(std::string_view wanted) {
     next();
-    fail("{}: header is not a dict as NumPy writes it: expected {} at byte {} of the file, got {}",
-         file_, wanted, start_ + at_,
+    fail("{}: header: expected {} at byte {} of the file, got {}", file_, wanted, start_ + at_,
          at_ < text_.size() ? shown(text_.substr(at_, 10)) : "the end");
   }
 
@@ -107,7 +107,7 @@ class DictReader {
     const char mark = next();
     if (mark != '\'' && mark != '"') unexpected(wanted);
     const std::size_t end = text_.find(mark, at_ + 1);
-    if (end == text_.npos) unexpected("a string that ends");
+    if (end == text_.npos) unexpected("a closing quote");
     const std::string_view s = text_.substr(at_ + 1, end - at_ - 1);
     // No valid header has escapes or line breaks in strings.
     if (s.find_first_of("\\\n\r") != s.npos) unexpected("a plain string");
@@ -132,29 +132,30 @@ class DictReader {
     bool comma = true;
     for (; !take(')'); comma = take(',')) {
       if (!comma) unexpected("',' or ')'");
-      if (shape.size() == max_rank) fail("{}: has more than {} dimensions", file_, max_rank);
+      if (shape.size() == max_rank) fail("{}: expected at most {} dimensions", file_, max_rank);
       shape.push_back(extent());
     }
-    if (shape.size() == 1 && !comma) fail("{}: header: 'shape' is a number, not a tuple", file_);
+    if (shape.size() == 1 && !comma)
+      fail("{}: header: 'shape': expected a tuple, got a number", file_);
     return shape;
   }
 
   Index extent() {
-    if (next() == '-') unexpected("an extent that is not negative");
+    if (next() == '-') unexpected("an extent >= 0");
     const std::string_view rest = text_.substr(at_);
     const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
     if (digits == 0) unexpected("an integer");
     if (digits > 1 && rest[0] == '0') unexpected("an integer without leading zeros");
     Index value = 0;
     if (!parse_integer(rest.substr(0, digits), value))
-      fail("{}: an extent of the shape is above 2^63 - 1", file_);
+      fail("{}: header: 'shape': expected extents of at most 2^63 - 1", file_);
     at_ += digits;
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // written by Python 2
     return value;
   }
 
   DType dtype() {
-    if (next() == '[') fail("{}: elements are structures, not numbers", file_);
+    if (next() == '[') fail("{}: expected numbers, got structures", file_);
     const std::string_view descr = string("a dtype in quotes");
     const char order = descr.empty() ? '\0' : descr[0];
     const std::string_view code = descr.substr(std::min<std::size_t>(1, descr.size()));
@@ -164,8 +165,8 @@ class DictReader {
     if (order == '<' || order == '=') return kind->dtype;
     if ((order == '|' || order == '>') && width_of(kind->dtype) == 1) return kind->dtype;
     if (order == '>')
-      fail("{}: dtype {} is big-endian; save it as little-endian, x.astype('<{}')", file_,
-           shown(descr), code);
+      fail("{}: dtype {} is big-endian (save x.astype('<{}'), little-endian)", file_, shown(descr),
+           code);
     fail("{}: dtype {} has no byte order", file_, shown(descr));
   }
 
@@ -189,22 +190,23 @@ HeaderText header_text(std::span<const std::byte> file, const std::string& name)
   }
   const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(file[i]); };
   const auto too_short = [&] {
-    fail("{}: has {} bytes, too few for a .npy file; is it truncated?", name, file.size());
+    fail("{}: has {} bytes, too few for a .npy file (is the file truncated?)", name, file.size());
   };
   std::size_t start = magic.size() + version_bytes;
   if (file.size() < start) too_short();
   const unsigned major = byte(start - 2), minor = byte(start - 1);
   if (major < 1 || major > 3 || minor != 0)
-    fail("{}: version {}.{} of the format is not known", name, major, minor);
+    fail("{}: unknown version {}.{} of the format", name, major, minor);
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   if (file.size() < start + length_bytes) too_short();
   std::uint64_t length = 0;  // little-endian
   for (std::size_t i = length_bytes; i-- > 0;) length = length << 8 | byte(start + i);
   start += length_bytes;
   if (length > max_npy_header_bytes)
-    fail("{}: header length is {} bytes, the limit is {}", name, length, max_npy_header_bytes);
+    fail("{}: header length: expected at most {} bytes, got {}", name, max_npy_header_bytes,
+         length);
   if (length > file.size() - start)
-    fail("{}: header length is {} bytes, only {} follow; is the file truncated?", name, length,
+    fail("{}: header length is {} bytes, only {} follow (is the file truncated?)", name, length,
          file.size() - start);
   return {{reinterpret_cast<const char*>(file.data()) + start, length}, start};
 }
@@ -229,10 +231,10 @@ NpyHeader parse_npy(std::span<const std::byte> file, const std::string& file_nam
   }
   const std::uint64_t data = file.size() - header.data_offset;
   if (bytes > data)
-    fail("{}: shape {} of {} needs {} bytes, the file has {} for them; is it truncated?", name,
+    fail("{}: shape {} of {} needs {} bytes, the file has {} (is the file truncated?)", name,
          to_string(header.shape), name_of(header.dtype), bytes, data);
   if (bytes < data)
-    fail("{}: {} bytes follow the {} that shape {} of {} needs", name, data - bytes, bytes,
+    fail("{}: {} unexpected bytes follow the {} bytes of shape {} of {}", name, data - bytes, bytes,
          to_string(header.shape), name_of(header.dtype));
   return header;
 }
@@ -241,10 +243,9 @@ std::string npy_header(DType dtype, const Shape& shape) {
   const auto* kind = std::find_if(std::begin(kinds), std::end(kinds),
                                   [&](const Kind& k) { return k.dtype == dtype; });
   if (kind == std::end(kinds))
-    fail_usage("{} cannot be written as .npy, which has no such type; safetensors has",
-               name_of(dtype));
+    fail_usage("{} cannot be written as .npy (write a .safetensors file)", name_of(dtype));
   if (shape.size() > max_rank)
-    fail("shape {} has more than {} dimensions", to_string(shape), max_rank);
+    fail("shape {}: expected at most {} dimensions", to_string(shape), max_rank);
   checked_size(shape);
 
   std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",

@@ -55,12 +55,11 @@ bool is_home(const fs::path& path) {
 void refuse_special(const std::string& name, const fs::path& path) {
   std::error_code none;
   const fs::path here = fs::current_path(none);
-  if (path == "/") fail_usage("{}: is the root, which no output replaces", name);
-  if (!none && path == here)
-    fail_usage("{}: is the working directory, which no output replaces", name);
+  if (path == "/") fail_usage("{}: the root directory is never replaced", name);
+  if (!none && path == here) fail_usage("{}: the working directory is never replaced", name);
   if (!none && lies_in(here, path))
-    fail_usage("{}: the working directory lies in it, so that no output replaces it", name);
-  if (is_home(path)) fail_usage("{}: is a home directory, which no output replaces", name);
+    fail_usage("{}: a parent of the working directory is never replaced", name);
+  if (is_home(path)) fail_usage("{}: a home directory is never replaced", name);
 }
 
 void refuse_foreign(const std::string& name, const std::string& directory) {
@@ -71,24 +70,23 @@ void refuse_foreign(const std::string& name, const std::string& directory) {
   std::string text;
   for (std::size_t i = 0; i < std::min(shown, foreign.size()); ++i)
     text += (i ? ", " : "") + quote(foreign[i]);
-  fail_usage(
-      "{}: has entries that no run wrote, or that were changed since, and is not replaced: {}{}",
-      name, text, foreign.size() > shown ? ", ..." : "");
+  fail_usage("{}: not replaced, as a run did not write these entries or they changed since: {}{}",
+             name, text, foreign.size() > shown ? ", ..." : "");
 }
 
 }  // namespace
 
 OutputDirectory::Location OutputDirectory::find_location(const std::string& path, bool force) {
-  if (path.empty()) fail_usage("the name of an output is empty");
+  if (path.empty()) fail_usage("empty output name");
   const std::string name = printable(path);
   const fs::path target = resolved(path);
   Location at;
   struct stat s = {};
   const bool is_present = stat(target.c_str(), &s) == 0;
   if (is_present) {
-    if (!S_ISDIR(s.st_mode)) fail_usage("{}: is a file, and the output will be a directory", name);
+    if (!S_ISDIR(s.st_mode)) fail_usage("{}: expected a directory, got a file", name);
     refuse_special(name, target);
-    if (!force) fail_usage("{}: exists; {} replaces it", name, overwrite_option);
+    if (!force) fail_usage("{}: exists (use {} to overwrite)", name, overwrite_option);
     refuse_foreign(name, target);
     at.old_mode = s.st_mode & 07777;
   }
@@ -122,7 +120,7 @@ bool OutputDirectory::settle_stale() const {
   }
   if (!exists(at, backup) || renameat(at, backup.c_str(), at, at_.target.c_str()) != 0)
     return false;
-  warn("{}: a run that was killed had put it aside; it is back", name_);
+  warn("{}: restored, after a killed run had moved this directory", name_);
   return true;
 }
 
@@ -142,7 +140,7 @@ void OutputDirectory::make_hidden() {
     if (inside_ && lock_name(inside_.get(), at, name.c_str())) return;
     hidden_->forget();  // another process took it for stale before it was locked
   }
-  fail("{}: {} other runs are writing it", name_, hidden_names);
+  fail("{}: {} other runs are writing this directory", name_, hidden_names);
 }
 
 std::string OutputDirectory::file(const std::string& relative) const {
@@ -206,7 +204,7 @@ void OutputDirectory::publish(bool) {
       fail_with(errno);
     }
     if (!force_)
-      fail_usage("{}: was created by another process meanwhile; {} replaces it", name_,
+      fail_usage("{}: created by another process meanwhile (use {} to overwrite)", name_,
                  overwrite_option);
     // Checked again, since hours may have passed.
     refuse_foreign(name_, old_path());
@@ -220,12 +218,12 @@ void OutputDirectory::publish(bool) {
     }
     if (errno == EXDEV)
       fail(
-          "{}: the file system cannot move the old directory, as one of a lower overlay layer; "
-          "remove it or name another output",
+          "{}: the file system cannot move the old directory (a lower overlay layer?); "
+          "remove that directory or name another output",
           name_);
     if (errno != ENOENT) fail_with(errno);
   }
-  fail("{}: other runs replace it all the time", name_);
+  fail("{}: other runs keep replacing this directory", name_);
 }
 
 // For file systems without exchange of names. Between two renames the directory is missing, but the

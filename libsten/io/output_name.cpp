@@ -73,11 +73,11 @@ void check_output_name(const std::string& path, Written what) {
   if (fits || is_stream(path)) return;
   for (const Ending& e : endings)
     if (ending == e.ending)
-      fail_usage("{}: is the name of {}, and what is written is {}", printable(path), e.of,
-                 what == Written::directory ? "a directory: leave the ending out"
-                 : what == Written::masks   ? "safetensors: end it in .safetensors"
-                                            : "safetensors: end it in .safetensors, or in .npy "
-                                              "for one dense tensor");
+      fail_usage("{}: the name is that of {}, but the output is {}", printable(path), e.of,
+                 what == Written::directory ? "a directory (leave the ending out)"
+                 : what == Written::masks
+                     ? "safetensors (use the ending .safetensors)"
+                     : "safetensors (use the ending .safetensors, or .npy for one dense tensor)");
 }
 
 }  // namespace sten

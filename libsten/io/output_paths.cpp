@@ -101,7 +101,7 @@ std::string output_for(const std::string& input, const std::string& output, bool
                        std::string_view to) {
   if (!output.ends_with('/') || is_sharded(input)) return output;
   if (is_stream(input))
-    fail_usage("{}: {} has no name for a file in it; name that, too", printable(output),
+    fail_usage("{}: expected a file name, as {} has none", printable(output),
                input == "-" ? "standard input" : quote(input));
   return output + result_name(fs::path(input).filename(), writes_graph, to);
 }
@@ -130,17 +130,17 @@ void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<Named
     const auto id = container ? std::nullopt : identity(o.path);
     const auto same = id ? files.find(*id) : files.end();
     if (same != files.end())
-      fail_usage("{}: is the input {}, and inputs are never written", text(*o.given),
+      fail_usage("{}: the output is the input {}, and inputs are never written", text(*o.given),
                  text(*same->second));
     if (const Location* p = container ? nullptr : first_within(in, o.path))
-      fail_usage("{}: the input {} lies in it, and inputs are never written", text(*o.given),
-                 text(*p->given));
+      fail_usage("{}: the output contains the input {}, and inputs are never written",
+                 text(*o.given), text(*p->given));
     if (const Location* p = id ? directory_of(directories, o.path) : nullptr)
-      fail_usage("{}: lies in the input {}, where nothing is replaced", text(*o.given),
+      fail_usage("{}: the output lies in the input {}, where nothing is replaced", text(*o.given),
                  text(*p->given));
     if (const Location* p = o.given->is_own_file ? directory_of(directories, o.path / "") : nullptr)
-      fail_usage("{}: lies in the input {}, where no run keeps its files", text(*o.given),
-                 text(*p->given));
+      fail_usage("{}: the output lies in the input {}, where no run keeps its files",
+                 text(*o.given), text(*p->given));
     for (std::size_t k = i + 1;
          o.given->is_own_file && k < out.size() && lies_in(out[k].path, o.path); ++k)
       if (o.given->is_own_file(*out[k].path.lexically_relative(o.path).begin()))
@@ -149,7 +149,7 @@ void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<Named
     if (i + 1 == out.size()) break;
     const Location& next = out[i + 1];
     if (next.path == o.path)
-      fail_usage("{} and {} are one place", text(*o.given), text(*next.given));
+      fail_usage("{} and {} are the same file", text(*o.given), text(*next.given));
     if (!container && lies_in(next.path, o.path))
       fail_usage("{} would lie in {}", text(*next.given), text(*o.given));
   }

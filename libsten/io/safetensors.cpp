@@ -35,9 +35,9 @@ std::string_view header_text(std::span<const std::byte> file, const std::string&
   if (too_short) fail("{}: has {} bytes, too few for a safetensors file", name, file.size());
   if (length == 0) fail("{}: header length is 0", name);
   if (length > max_header_bytes)
-    fail("{}: header length is {} bytes, the limit is {}", name, length, max_header_bytes);
+    fail("{}: header length: expected at most {} bytes, got {}", name, max_header_bytes, length);
   if (past_end)
-    fail("{}: header length is {} bytes, only {} follow; is the file truncated?", name, length,
+    fail("{}: header length is {} bytes, only {} follow (is the file truncated?)", name, length,
          file.size() - length_bytes);
   return text;
 }
@@ -58,8 +58,7 @@ void check_sizes(const std::vector<SafetensorsEntry>& entries, std::uint64_t dat
     if (bytes != e.end - e.begin)
       bad(fmt::format("shape says {} bytes, offsets say {}", bytes, e.end - e.begin));
     if (e.end > data)
-      bad(fmt::format("ends at byte {} of the data, which are {} bytes; is the file truncated?",
-                      e.end, data));
+      bad(fmt::format("ends at byte {} of {} bytes of data (is the file truncated?)", e.end, data));
   }
 }
 
@@ -77,8 +76,8 @@ void check_tiling(const std::vector<SafetensorsEntry>& entries, std::uint64_t da
     const SafetensorsEntry& e = entries[i];
     if (!last) {
       if (e.begin != 0)
-        fail("{}: {}: comes first in the data but begins at byte {}, not 0", file, shown(e.name),
-             e.begin);
+        fail("{}: {}: expected the first tensor at byte 0 of the data, got byte {}", file,
+             shown(e.name), e.begin);
     } else if (e.begin < last->end) {
       fail("{}: {} and {} overlap: one ends at byte {}, the other begins at byte {}", file,
            shown(last->name), shown(e.name), last->end, e.begin);
@@ -113,9 +112,9 @@ std::uint64_t byte_size(DType dtype, const Shape& shape) {
   std::erase(extents, 0);
   const int bits = bits_of(dtype);
   if (size_of(extents) > (Index{1} << 62) / bits)
-    fail("shape {} of {} has more bits than 2^62", to_string(shape), name_of(dtype));
+    fail("shape {} of {}: expected at most 2^62 bits", to_string(shape), name_of(dtype));
   if (elements * bits % 8 != 0)
-    fail("{} elements of {} are {} bits, not whole bytes", elements, name_of(dtype),
+    fail("{} elements of {} have {} bits: expected whole bytes", elements, name_of(dtype),
          elements * bits);
   return static_cast<std::uint64_t>(elements * bits / 8);
 }

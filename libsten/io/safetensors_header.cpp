@@ -37,7 +37,7 @@ class HeaderReader {
     constexpr auto limit = static_cast<std::uint64_t>(std::numeric_limits<Index>::max());
     if (value > limit) bad("'{}' holds {}, above 2^63 - 1", field_, value);
     if (place_ == ParserState::shape) {
-      if (entry().shape.size() == max_rank) bad("has more than {} dimensions", max_rank);
+      if (entry().shape.size() == max_rank) bad("expected at most {} dimensions", max_rank);
       entry().shape.push_back(static_cast<Index>(value));
     } else {
       if (offsets_ == 2) bad("'data_offsets' holds more than two numbers");
@@ -55,7 +55,7 @@ class HeaderReader {
     }
     if (place_ != ParserState::entry || field_ != "dtype") return scalar("a string");
     const std::optional<DType> dtype = dtype_from(value);
-    if (!dtype) bad("dtype {} is not known", shown(value));
+    if (!dtype) bad("unknown dtype {}", shown(value));
     entry().dtype = *dtype;
     return true;
   }
@@ -118,8 +118,8 @@ class HeaderReader {
 
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& e) {
     constexpr int out_of_range = 406;
-    fail("{}: header is not valid JSON at byte {} of the file{}", file_, 7 + position,
-         e.id == out_of_range ? ": a number beyond all that a double holds" : "");
+    fail("{}: header: invalid JSON at byte {} of the file{}", file_, 7 + position,
+         e.id == out_of_range ? ": number beyond the range of a double" : "");
   }
 
   SafetensorsHeader take() {
@@ -157,7 +157,7 @@ class HeaderReader {
   }
 
   void check_name() {
-    if (entry().name.empty()) fail("{}: a tensor's name is empty", file_);
+    if (entry().name.empty()) fail("{}: a tensor has an empty name", file_);
     if (const std::string why = why_no_name(entry().name); !why.empty()) bad("{}", why);
   }
 
@@ -179,7 +179,7 @@ class HeaderReader {
   void finish_entry() {
     for (const char* field : {"dtype", "shape", "data_offsets"})
       if (std::find(fields_.begin(), fields_.end(), field) == fields_.end())
-        bad("has no '{}'", field);
+        bad("missing '{}'", field);
   }
 
   // A value in an unexpected position, which is an error outside of skipped fields.
@@ -204,16 +204,16 @@ class HeaderReader {
     const std::string got = printable(value.substr(0, 40)) + (value.size() > 40 ? "..." : "");
     switch (place_) {
       case ParserState::top:
-        fail("{}: header is {}, not an object", file_, got);
+        fail("{}: header: expected an object, got {}", file_, got);
       case ParserState::root:
-        if (in_metadata_) fail("{}: '{}' is {}, not an object", file_, metadata_name, got);
-        bad("is {}, not an object", got);
+        if (in_metadata_) fail("{}: '{}': expected an object, got {}", file_, metadata_name, got);
+        bad("expected an object, got {}", got);
       case ParserState::metadata:
-        fail("{}: metadata {} is {}, not a string", file_, shown(field_), got);
+        fail("{}: metadata {}: expected a string, got {}", file_, shown(field_), got);
       case ParserState::entry:
-        bad("'{}' is {}, not {}", field_, got, field_ == "dtype" ? "a string" : "an array");
+        bad("'{}': expected {}, got {}", field_, field_ == "dtype" ? "a string" : "an array", got);
       default:
-        bad("'{}' holds {}, not an unsigned integer", field_, got);
+        bad("'{}': expected unsigned integers, got {}", field_, got);
     }
   }
 
@@ -250,10 +250,10 @@ class HeaderReader {
 
 SafetensorsHeader read_header_text(std::string_view json, const std::string& file) {
   const std::size_t first = json.find_first_not_of(" \t\r\n");
-  if (first == json.npos || json[first] != '{') fail("{}: header is not a JSON object", file);
+  if (first == json.npos || json[first] != '{') fail("{}: header: expected a JSON object", file);
   // The parser takes a zero byte for the end of the text.
   if (const std::size_t zero = json.find('\0'); zero != json.npos)
-    fail("{}: header holds a NUL byte at byte {} of the file (padding is blanks)", file, 8 + zero);
+    fail("{}: header: NUL byte at byte {} of the file (pad with blanks)", file, 8 + zero);
   HeaderReader reader(file);
   nlohmann::json::sax_parse(json.begin(), json.end(), &reader, nlohmann::json::input_format_t::json,
                             true);

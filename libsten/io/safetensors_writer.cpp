@@ -83,10 +83,10 @@ void SafetensorsWriter::append(std::string name, DType dtype, Shape shape, std::
   if (const std::string why = why_no_name(name); !why.empty())
     fail("{}: {}: {}", out_.name(), quote(name), why);
   if (shape.size() > max_rank)
-    fail("{}: {} has {} dimensions, more than the {} that can be read back", out_.name(),
-         quote(name), shape.size(), max_rank);
+    fail("{}: {}: expected at most {} dimensions, got {}", out_.name(), quote(name), max_rank,
+         shape.size());
   if (entries_.size() == max_entries)
-    fail("{}: more than {} tensors, which is what can be read back", out_.name(), max_entries);
+    fail("{}: expected at most {} tensors", out_.name(), max_entries);
   const std::uint64_t begin = length_bytes + room_ + data_bytes_;
   const std::uint64_t from = begin / writeback_bytes, to = (begin + bytes) / writeback_bytes;
   if (from < to) out_.start_writeback(from * writeback_bytes, (to - from) * writeback_bytes);
@@ -99,7 +99,7 @@ void SafetensorsWriter::finish(const std::vector<std::pair<std::string, std::str
   std::map<std::string_view, const SafetensorsEntry*> by_name;
   for (const SafetensorsEntry& e : entries_)
     if (!by_name.emplace(e.name, &e).second)
-      fail("{}: two tensors are named {}", out_.name(), quote(e.name));
+      fail("{}: duplicate tensor name {}", out_.name(), quote(e.name));
   assert(header_order.size() == entries_.size());
   std::vector<SafetensorsEntry> ordered;
   for (const std::string& name : header_order) {
@@ -110,8 +110,7 @@ void SafetensorsWriter::finish(const std::vector<std::pair<std::string, std::str
   std::string text = safetensors_header_text(metadata, ordered);
   if (text.size() > room_) move_data(padded(text.size()));
   if (room_ > max_header_bytes)
-    fail("{}: the header has {} bytes, more than the {} that can be read back", out_.name(), room_,
-         max_header_bytes);
+    fail("{}: header: expected at most {} bytes, got {}", out_.name(), max_header_bytes, room_);
   text.resize(room_, ' ');
   std::array<std::byte, length_bytes> length;
   for (std::size_t i = 0; i < length_bytes; ++i)

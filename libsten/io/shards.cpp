@@ -24,10 +24,11 @@ using Json = nlohmann::ordered_json;
 Json parse_index(const MappedFile& file) {
   const auto bytes = file.bytes();
   if (bytes.size() > max_header_bytes)
-    fail("{}: the index has {} bytes, more than {}", file.name(), bytes.size(), max_header_bytes);
+    fail("{}: index: expected at most {} bytes, got {}", file.name(), max_header_bytes,
+         bytes.size());
   Json j = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.name(),
                       Fault::input);
-  if (!j.is_object()) fail("{}: is not a JSON object", file.name());
+  if (!j.is_object()) fail("{}: expected a JSON object", file.name());
   return j;
 }
 
@@ -41,27 +42,27 @@ void read_index(const std::string& path, ShardIndex& out) {
   const MappedFile file = MappedFile::open(path);
   const Json j = parse_index(file);
   if (!j.contains("weight_map") || !j["weight_map"].is_object())
-    fail("{}: has no object 'weight_map'", file.name());
+    fail("{}: missing object 'weight_map'", file.name());
   out.metadata = "{}";
   if (j.contains("metadata")) {
-    if (!j["metadata"].is_object()) fail("{}: 'metadata' is not an object", file.name());
+    if (!j["metadata"].is_object()) fail("{}: 'metadata': expected an object", file.name());
     out.metadata = dump_json(j["metadata"]);
     const Json& metadata = j["metadata"];
     if (metadata.contains("total_size")) {
       if (metadata["total_size"].is_number_unsigned())
         out.total_size = metadata["total_size"].get<std::uint64_t>();
       else
-        warn("{}: total_size is not a number of bytes, and is ignored", file.name());
+        warn("{}: total_size is ignored: expected a count of bytes", file.name());
     }
   }
   std::set<std::string> files;
   for (const auto& [name, shard] : j["weight_map"].items()) {
-    if (!shard.is_string()) fail("{}: {} is not mapped to a file name", file.name(), quote(name));
+    if (!shard.is_string()) fail("{}: {}: expected a file name", file.name(), quote(name));
     const std::string shard_name = shard.get<std::string>();
     if (shard_name.empty() || shard_name.find('/') != std::string::npos || shard_name == "." ||
         shard_name == ".." || shard_name.size() > NAME_MAX || has_control_characters(shard_name))
-      fail("{}: {} is mapped to {}: expected the name of a file in the directory", file.name(),
-           quote(name), quote(shard_name));
+      fail("{}: {}: expected the name of a file in the directory, got {}", file.name(), quote(name),
+           quote(shard_name));
     files.insert(out.folder + shard_name);
     out.weight_map.emplace_back(name, out.folder + shard_name);
   }
@@ -69,13 +70,13 @@ void read_index(const std::string& path, ShardIndex& out) {
   for (const std::string& f : files) {
     const auto [at, fresh] = by_lower.emplace(lower(f), f);
     if (!fresh)
-      fail("{}: shards {} and {} differ by case alone", file.name(), quote(at->second), quote(f));
+      fail("{}: shards {} and {} differ only by case", file.name(), quote(at->second), quote(f));
   }
   for (const std::string& f : files) {
     check_inside(out.directory, f);
     std::error_code error;
     if (!fs::exists(fs::path(out.directory) / f, error))
-      fail("{}: shard {} is missing", file.name(), quote(f));
+      fail("{}: missing shard {}", file.name(), quote(f));
     out.files.push_back(f);
   }
   std::sort(out.files.begin(), out.files.end(), natural_less);
@@ -143,7 +144,7 @@ void check_inside(const std::string& directory, const std::string& name) {
   // A cache has snapshots/REVISION/FILE -> ../../blobs/HASH, and folders in REVISION.
   for (fs::path p = base.parent_path(); p.has_relative_path(); p = p.parent_path())
     if (p.filename() == "snapshots" && lies_in(p.parent_path() / "blobs")) return;
-  fail("{}: {} is a link to a place outside of the directory", printable(directory), quote(name));
+  fail("{}: {} links to a file outside the directory", printable(directory), quote(name));
 }
 
 std::string safetensors_name(const std::string& file, bool writes_graph) {

@@ -17,7 +17,7 @@ namespace {
 
 MappedFile open_stdin() {
   const std::string name = "standard input";
-  if (isatty(STDIN_FILENO)) fail_usage("{}: is a terminal; a file or a pipe is expected", name);
+  if (isatty(STDIN_FILENO)) fail_usage("{}: expected a file or a pipe, got a terminal", name);
   struct stat s;
   if (fstat(STDIN_FILENO, &s) != 0) fail("{}: {}", name, errno_text(errno));
   if (S_ISDIR(s.st_mode)) fail("{}: is a directory", name);
@@ -39,20 +39,20 @@ MappedFile spool(int fd, const std::string& name) {
     if (const int error = read_some(fd, buffer, n)) fail("{}: {}", name, errno_text(error));
     if (n == 0) break;
     if (const int error = write_all(file.get(), std::span(buffer).first(n)))
-      fail("{}: copying it to {}: {} (TMPDIR names another directory)", name,
+      fail("{}: temporary copy in {}: {} (set TMPDIR to another directory)", name,
            printable(temporary_directory()), errno_text(error));
   }
   return MappedFile::adopt_fd(file.release(), name);
 }
 
 MappedFile open_input(const std::string& path) {
-  if (path.empty()) fail_usage("the name of an input is empty");
+  if (path.empty()) fail_usage("empty input name");
   if (path == "-") return open_stdin();
   const std::string name = printable(path);
   struct stat s;
   if (stat(path.c_str(), &s) != 0) fail("{}: {}", name, errno_text(errno));
   if (S_ISBLK(s.st_mode) || S_ISCHR(s.st_mode))
-    fail("{}: is a device; a file or a pipe is expected", name);
+    fail("{}: expected a file or a pipe, got a device", name);
   if (S_ISFIFO(s.st_mode)) {
     const Fd pipe(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!pipe) fail("{}: {}", name, errno_text(errno));
@@ -61,7 +61,7 @@ MappedFile open_input(const std::string& path) {
   if (S_ISSOCK(s.st_mode)) {
     // A socket cannot be opened by name, but an inherited descriptor can be read.
     const std::optional<int> fd = descriptor_named(path);
-    if (!fd) fail("{}: is a socket; a file or a pipe is expected", name);
+    if (!fd) fail("{}: expected a file or a pipe, got a socket", name);
     return spool(*fd, name);
   }
   return MappedFile::open(path);

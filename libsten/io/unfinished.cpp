@@ -110,7 +110,7 @@ UnfinishedName::UnfinishedName(int directory, const std::string& name) {
     slot_ = static_cast<int>(i);
     return;
   }
-  fail("more than {} outputs at the same time", std::size(slots));
+  fail("expected at most {} outputs at the same time", std::size(slots));
 }
 
 UnfinishedName::~UnfinishedName() {

@@ -61,7 +61,8 @@ struct Folder {
     for (const char* ending : kind.endings)
       if (std::ranges::binary_search(files, stem + ending)) found.push_back(stem + ending);
     if (found.size() > 1)
-      fail("{}: has both {} and {}; name one of them", printable(path), found[0], found[1]);
+      fail("{}: the directory has both {} and {} (name one of them)", printable(path), found[0],
+           found[1]);
     return found.empty() ? "" : found[0];
   }
 
@@ -75,12 +76,12 @@ struct Folder {
       if (std::string file = file_called(stem, kind); !file.empty()) {
         // A single file precedes shards, as in other tools.
         if (!of_kind.empty())
-          warn("{}: {} is read, and index {} is not", printable(path), file, quote(of_kind[0]));
+          warn("{}: index {} is ignored, as {} is read", printable(path), quote(of_kind[0]), file);
         return file;
       }
     if (of_kind.size() > 1)
-      fail("{}: has the indices {} and {}; name one of them", printable(path), quote(of_kind[0]),
-           quote(of_kind[1]));
+      fail("{}: the directory has the indices {} and {} (name one of them)", printable(path),
+           quote(of_kind[0]), quote(of_kind[1]));
     return of_kind.empty() ? file_called(kind.adapter, kind) : of_kind[0];
   }
 
@@ -104,8 +105,8 @@ std::string file_of(const Folder& folder) {
   if (count == 1) return file;
   if (count > 1)
     fail(
-        "{}: the directory has {} safetensors files, none of them model.safetensors, and no index; "
-        "name one, such as {}",
+        "{}: expected model.safetensors or an index, got a directory of {} safetensors files "
+        "(name one, such as {})",
         printable(folder.path), count, quote(file));
   if (std::string torch = folder.known(kinds[1]); !torch.empty()) return torch;
   const auto [torch, torches] = folder.only(is_only_torch_name);
@@ -114,11 +115,11 @@ std::string file_of(const Folder& folder) {
   if (models == 1) return onnx;
   if (std::ranges::binary_search(folder.files, "model.onnx")) return "model.onnx";
   if (models > 1)
-    fail("{}: the directory has {} ONNX models, none of them model.onnx; name one, such as {}",
+    fail("{}: expected model.onnx, got a directory of {} ONNX models (name one, such as {})",
          printable(folder.path), models, quote(onnx));
   fail(
-      "{}: the directory has neither a safetensors file nor an index *{}, nor pytorch_model.bin, "
-      "nor an ONNX model",
+      "{}: expected a directory with a safetensors file, an index *{}, pytorch_model.bin "
+      "or an ONNX model",
       printable(folder.path), index_ending);
 }
 
@@ -128,14 +129,14 @@ WeightsLocation find_in_pipeline(const Folder& pipeline) {
   std::ranges::copy_if(pipeline.folders, std::back_inserter(all),
                        [&](const std::string& name) { return has_weights(Folder(path_of(name))); });
   if (all.empty())
-    fail("{}: no folder of the pipeline has a safetensors file", printable(pipeline.path));
+    fail("{}: expected a safetensors file in a folder of the pipeline", printable(pipeline.path));
   auto chosen = all.size() == 1 ? all.begin() : all.end();
   for (const char* name : {"unet/", "transformer/", "prior/", "decoder/"})
     if (chosen == all.end()) chosen = std::ranges::find(all, name);
   if (chosen == all.end()) {
     std::string text;
     for (const std::string& name : all) text += (text.empty() ? "" : ", ") + quote(name);
-    fail("{}: the pipeline has weights in {}; name one of these folders", printable(pipeline.path),
+    fail("{}: the pipeline has weights in {} (name one of these folders)", printable(pipeline.path),
          text);
   }
   WeightsLocation place{*chosen, file_of(Folder(path_of(*chosen))), {}};

@@ -56,15 +56,12 @@ void ConstantBudget::spend(const GraphBuilder& builder, const BuilderNode& node,
   bytes_ += elements_of(result) * static_cast<double>(width_of(result.dtype.value_or(DType::F32)));
   operations_ += operations_of(builder, node, result);
   if (bytes_ > most_bytes_)
-    fail(
-        "the constants that the graph computes need more than {:.0f} MB, too much for a file of "
-        "its size",
-        most_bytes_ / 1e6);
+    fail("computed constants of the graph exceed the limit for a file of this size, {:.0f} MB",
+         most_bytes_ / 1e6);
   if (operations_ > most_operations_)
     fail(
-        "the constants that the graph computes need more than {:.1f} billion multiply-adds, too "
-        "much for "
-        "a file of its size",
+        "computed constants of the graph exceed the limit for a file of this size, {:.1f} billion "
+        "multiply-adds",
         most_operations_ / 1e9);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 Index times(Index a, Index b) {
   Index product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) fail("a shape is computed beyond 64 bits");
+  if (__builtin_mul_overflow(a, b, &product)) fail("computed shape exceeds 64 bits");
   return product;
 }
 
@@ -89,8 +89,7 @@ Extent Extents::sum(Extent a, Extent b) {
   if (b.is(0)) return a;
   if (a.is_known() && b.is_known()) {
     Index sum = 0;
-    if (__builtin_add_overflow(a.number, b.number, &sum))
-      fail("a shape is computed beyond 64 bits");
+    if (__builtin_add_overflow(a.number, b.number, &sum)) fail("computed shape exceeds 64 bits");
     return known(sum);
   }
   std::string x = text(a), y = text(b);
@@ -104,7 +103,7 @@ Extent Extents::difference(Extent a, Extent b) {
   if (a.is_known() && b.is_known()) {
     Index difference = 0;
     if (__builtin_sub_overflow(a.number, b.number, &difference))
-      fail("a shape is computed beyond 64 bits");
+      fail("computed shape exceeds 64 bits");
     return known(difference);
   }
   return symbol(text(a) + " - " + text(b), {});

@@ -98,7 +98,8 @@ ValueRef GraphBuilder::add(Name op, std::vector<ValueRef> in, Attributes attribu
   const auto is_fixed = [&](ValueRef r) { return values_[r].is_fixed || values_[r].constant; };
   BuilderValue v = infer(*this, node);
   for (const Extent& e : v.shape.value_or(ExtentList{}))
-    if (e.is_known() && e.number < 0) fail("its result would have an extent of {}", e.number);
+    if (e.is_known() && e.number < 0)
+      fail("result has the extent {}: expected extents >= 0", e.number);
   // The same value: the operator only asserts its shape.
   const bool is_noop = op == Name("reshape") || op == Name("expand");
   if (is_noop && v.shape && v.shape == values_[node.in[0]].shape) return node.in[0];

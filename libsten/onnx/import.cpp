@@ -80,7 +80,8 @@ class Importer {
     for (const OnnxValue& v : model_.graph.outputs) {
       outputs.push_back(port(v));
       const auto at = values_.find(v.name);
-      if (at == values_.end()) fail("its output {} is made by no node", quote(v.name));
+      if (at == values_.end())
+        fail("output {} not found: expected the output of a node", quote(v.name));
       builder_.add_output(std::string(v.name), at->second);
       if (!outputs.back().dtype) outputs.back().dtype = builder_[at->second].dtype;
     }
@@ -102,7 +103,7 @@ class Importer {
       for (const std::string_view name : nodes[i].outputs) {
         produced_.insert(name);
         if (!name.empty() && !producers.emplace(name, i).second)
-          fail("{} is made twice", quote(name));
+          fail("duplicate output {}", quote(name));
       }
     if (model_.graph.outputs.empty()) return;
     std::vector<bool> is_used(nodes.size());
@@ -132,12 +133,12 @@ class Importer {
     std::vector<std::string> all;
     for (const auto& [op, count] : missing)
       all.push_back(count == 1 ? op : fmt::format("{} ({} times)", op, count));
-    fail("sten does not have its operator{} {}", all.size() == 1 ? "" : "s", fmt::join(all, ", "));
+    fail("unsupported operator{} {}", all.size() == 1 ? "" : "s", fmt::join(all, ", "));
   }
 
   void add_initializers() {
     for (const OnnxTensor& t : model_.graph.initializers) {
-      if (values_.contains(t.name)) fail("it has two initializers {}", quote(t.name));
+      if (values_.contains(t.name)) fail("duplicate initializer {}", quote(t.name));
       if (const CheckpointTensor* c = file_.find(name_in_checkpoint(t.name)))
         values_[t.name] = add_tensor(*c, t.name);
       else
@@ -150,7 +151,8 @@ class Importer {
                      : !no_weights_.contains(name) && is_weight(t, file_, trained_.contains(name)))
       return builder_.add_weight(t.name, t.shape);
     Dense x = file_.load(t).to_dense();
-    if (width_of(x.dtype()) == 0) fail("{} is of {}", quote(t.name), name_of(x.dtype()));
+    if (width_of(x.dtype()) == 0)
+      fail("{}: unsupported data type {}", quote(t.name), name_of(x.dtype()));
     Dense own = Dense::zeros(x.dtype(), x.extents);  // detached from the file
     if (x.size() > 0) std::ranges::copy(x.values.bytes(), own.values.mutate_bytes());
     return builder_.add_constant(std::move(own), t.name);
@@ -159,7 +161,8 @@ class Importer {
   void add_inputs() {
     for (const OnnxValue& v : model_.graph.inputs) {
       if (values_.contains(v.name) || unreadable_.contains(v.name)) continue;  // with a default
-      if (produced_.contains(v.name)) fail("{} is an input, and a node makes it", quote(v.name));
+      if (produced_.contains(v.name))
+        fail("{} is both an input and the output of a node", quote(v.name));
       const OnnxPort p = port(v);
       std::optional<ExtentList> shape;
       if (p.shape) {
@@ -220,9 +223,9 @@ class Importer {
     for (std::size_t i = 0; i < n.outputs.size(); ++i) {
       if (n.outputs[i].empty()) continue;
       if (!call.results()[i])
-        fail("node {} ({}): sten does not compute its output {}", name, printable(n.op_type), i);
+        fail("node {} ({}): unsupported output {}", name, printable(n.op_type), i);
       if (!values_.emplace(n.outputs[i], *call.results()[i]).second)
-        fail("{} is an initializer, and a node makes it", quote(n.outputs[i]));
+        fail("{} is both an initializer and the output of a node", quote(n.outputs[i]));
     }
   }
   void translate(OnnxCall& call) {
@@ -235,7 +238,7 @@ class Importer {
   }
   [[noreturn]] void no_value(const std::string& node, std::string_view input) const {
     if (unreadable_.contains(input))
-      fail("node {}: the element type of input {} is not supported", node, quote(input));
+      fail("node {}: unsupported data type of input {}", node, quote(input));
     if (produced_.contains(input))
       fail("node {}: input {} is an output of a later node: expected topological order", node,
            quote(input));

@@ -118,7 +118,7 @@ void cross_entropy(Inference& i) {
   };
   if (logits.size() != labels.size() + 1 ||
       !std::ranges::equal(labels, std::span(logits).first(labels.size()), std::not_fn(differ)))
-    fail("expected labels of the shape of the logits {} but for the last axis, got {}",
+    fail("expected labels of the logits' shape {} without the last axis, got {}",
          extents_text(logits), extents_text(labels));
 }
 
@@ -188,8 +188,7 @@ ExtentList broadcast(GraphBuilder& builder, const ExtentList& a, const ExtentLis
     if (x.is(1))
       x = y;
     else if (x.is_known() && y.is_known())
-      fail("extents {} and {} at axis {} cannot be repeated to each other", x.number, y.number,
-           more + d);
+      fail("extents {} and {} at axis {} cannot be broadcast", x.number, y.number, more + d);
     else if (y.is_known())
       x = y;  // the other is 1 or equal
     else if (!x.is_known())

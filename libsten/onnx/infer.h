@@ -19,7 +19,7 @@ struct Inference {
 
   std::size_t inputs() const { return node.in.size(); }
   const BuilderValue& in(std::size_t i) const {
-    if (i >= inputs()) fail("it has no input {}", i);
+    if (i >= inputs()) fail("missing input {}", i);
     return builder[node.in[i]];
   }
   bool has_shapes() const {
@@ -37,7 +37,7 @@ struct Inference {
   // The position of an axis among `rank`. Error if out of range.
   std::size_t axis(Index a, std::size_t rank) const {
     const Index n = static_cast<Index>(rank), d = a < 0 ? a + n : a;
-    if (d < 0 || d >= n) fail("axis {} of {} axes", a, rank);
+    if (d < 0 || d >= n) fail("axis {} is out of range for {} axes", a, rank);
     return static_cast<std::size_t>(d);
   }
   std::size_t axis(std::size_t rank, const char* name, Index fallback) const {

@@ -29,14 +29,13 @@ class Windows {
   }
   Attributes::List list(const char* name, std::size_t count, Index fallback) const {
     Attributes::List all = i_.node.attributes.list(name, Attributes::List(count, fallback));
-    if (all.size() != count)
-      fail("its {} are {} numbers, not {}: {}", name, all.size(), count, to_string(all));
+    if (all.size() != count) fail("{}: expected {} values, got {}", name, count, to_string(all));
     return all;
   }
   static Index number(const Attributes::List& all, std::size_t d, Index least, const char* name) {
     constexpr Index most = Index{1} << 31;  // so that products of two do not overflow
     if (all[d] < least || all[d] > most)
-      fail("its {} are {}, which are to be from {} to 2^31", name, to_string(all), least);
+      fail("{} must be in [{}, 2^31], got {}", name, least, to_string(all));
     return all[d];
   }
 
@@ -62,7 +61,7 @@ Extent count_of(GraphBuilder& builder, Extent n, const Window& w, bool ceil) {
   }
   const Index room = builder.extents.sum(n, known(more)).number;
   if (n.number < 1 || room < 0)
-    fail("its window of {} does not fit the extent {} with a padding of {} and {}", span_of(w),
+    fail("window of {} does not fit the extent {} with a padding of {} and {}", span_of(w),
          n.number, w.before, w.after);
   Index count = (ceil ? ceil_div(room, w.stride) : room / w.stride) + 1;
   if (ceil && (count - 1) * w.stride >= builder.extents.sum(n, known(w.before)).number) --count;
@@ -73,8 +72,8 @@ Extent count_of(GraphBuilder& builder, Extent n, const Window& w, bool ceil) {
 const ExtentList* image(const Inference& i, std::size_t axes) {
   if (!i.in(0).shape) return nullptr;
   if (i.shape(0).size() != axes + 2)
-    fail("a value of {} axes for windows of {}", i.shape(0).size(), axes);
-  if (axes < 1 || axes > 3) fail("{} spatial axes, where 1 to 3 can be", axes);
+    fail("windows of {} axes do not fit a value of {} axes", axes, i.shape(0).size());
+  if (axes < 1 || axes > 3) fail("expected 1 to 3 spatial axes, got {}", axes);
   return &i.shape(0);
 }
 
@@ -83,18 +82,18 @@ void convolve(Inference& i, bool transposed) {
   i.out.dtype = i.in(0).dtype;
   Shape w;
   if (!i.in(1).shape || !all_known(i.shape(1), w)) return;
-  if (w.size() < 3) fail("its weight is {}, without spatial axes", to_string(w));
+  if (w.size() < 3) fail("weight: expected spatial axes, got shape {}", to_string(w));
   const Attributes& a = i.node.attributes;
   const Index groups = a.integer("groups", 1);
   if (groups < 1 || w[0] < 1 || w[1] < 1 || w[0] % groups != 0)
-    fail("its weight is {}, which {} groups do not divide", to_string(w), groups);
+    fail("weight of shape {} is not divisible by {} groups", to_string(w), groups);
   const Extent inner = known(w[1]), all = i.builder.extents.product({inner, known(groups)});
   const std::vector<Index> kernel(w.begin() + 2, w.end());
   const ExtentList* x = image(i, kernel.size());
   if (!x) return;
   const Extent in = transposed ? known(w[0]) : all;
   if (x->back().is_known() && x->back() != in)
-    fail("its input has {} channels, and its weight {} expects {}", x->back().number, to_string(w),
+    fail("input has {} channels, but the weight {} expects {}", x->back().number, to_string(w),
          in.number);
   const Windows windows(i, kernel);
   ExtentList out{x->front()};
@@ -114,7 +113,7 @@ void convolve(Inference& i, bool transposed) {
                         : beside == 0        ? stretched
                                              : e.natural(fmt::format("plus {}", beside), stretched);
     if (size.is_known() && (size.number < 1 || n.is(0)))
-      fail("its result has the extent {}", size.number);
+      fail("result has the extent {}", size.number);
     out.push_back(size);
   }
   out.push_back(transposed ? all : known(w[0]));
@@ -159,7 +158,8 @@ void resized(Inference& i) {
   const std::size_t axes = i.shape(0).size() - 2;
   const Attributes::List size = i.node.attributes.list("size", {});
   const std::vector<double> scales = resize_scales("resize", i.node.attributes, axes);
-  if (!size.empty() && size.size() != axes) fail("its {} sizes are not {}", size.size(), axes);
+  if (!size.empty() && size.size() != axes)
+    fail("sizes: expected {} values, got {}", axes, size.size());
   ExtentList out = i.shape(0);
   for (std::size_t d = 0; d < axes; ++d) {
     Extent& n = out[d + 1];
@@ -171,7 +171,7 @@ void resized(Inference& i) {
       if (scales[d] != 1) n = i.builder.extents.natural(fmt::format("resized by {}", scales[d]), n);
     } else {
       const double to = std::floor(static_cast<double>(n.number) * scales[d]);
-      if (!(to >= 1 && to <= 0x1p31)) fail("its extent {} would become {}", n.number, to);
+      if (!(to >= 1 && to <= 0x1p31)) fail("extent {} would become {}", n.number, to);
       n = known(static_cast<Index>(to));
     }
   }
@@ -187,7 +187,7 @@ void normalise(Inference& i) {
     if (!i.in(k).shape || i.shape(k).size() != 1) continue;
     const Extent n = i.shape(k).front();
     if (n.is_known() && channels.is_known() && n != channels)
-      fail("its input has {} channels, and its parameters have {}", channels.number, n.number);
+      fail("input has {} channels, but the parameters have {}", channels.number, n.number);
   }
 }
 

@@ -65,7 +65,7 @@ void unsqueeze(Inference& i) {
   if (!axes || !i.in(0).shape) return;
   std::vector<bool> is_new(i.shape(0).size() + axes->size());
   for (const Index a : *axes) is_new[i.axis(a, is_new.size())] = true;
-  if (std::ranges::count(is_new, true) != std::ssize(*axes)) fail("an axis is named twice");
+  if (std::ranges::count(is_new, true) != std::ssize(*axes)) fail("duplicate axis");
   ExtentList out;
   std::size_t next = 0;
   for (const bool one : is_new) out.push_back(one ? known(1) : i.shape(0)[next++]);
@@ -78,7 +78,7 @@ void flatten(Inference& i) {
   const ExtentList& x = i.shape(0);
   const Index rank = std::ssize(x), axis = i.node.attributes.integer("axis", 1);
   const Index cut = axis < 0 ? axis + rank : axis;
-  if (cut < 0 || cut > rank) fail("axis {} of {} axes", axis, rank);
+  if (cut < 0 || cut > rank) fail("axis {} is out of range for {} axes", axis, rank);
   i.out.shape = ExtentList{i.builder.extents.product({x.begin(), x.begin() + cut}),
                            i.builder.extents.product({x.begin() + cut, x.end()})};
 }
@@ -93,7 +93,8 @@ void transpose(Inference& i) {
     std::swap(out[x.size() - 1], out[x.size() - 2]);
   } else {
     const std::vector<Index>& axes = i.node.attributes.list("axes", {});
-    if (axes.size() != x.size()) fail("{} axes for a value of {}", axes.size(), x.size());
+    if (axes.size() != x.size())
+      fail("expected one axis for each of {}, got {}", x.size(), axes.size());
     for (std::size_t d = 0; d < axes.size(); ++d) out[d] = x[i.axis(axes[d], x.size())];
   }
   i.out.shape = std::move(out);
@@ -106,7 +107,7 @@ void concat(Inference& i) {
   const std::size_t axis = i.axis(out.size(), "axis", 0);
   for (std::size_t k = 1; k < i.inputs(); ++k) {
     if (i.shape(k).size() != out.size())
-      fail("values of {} and {} axes", out.size(), i.shape(k).size());
+      fail("expected inputs of the same rank, got {} and {}", out.size(), i.shape(k).size());
     out[axis] = i.builder.extents.sum(out[axis], i.shape(k)[axis]);
     for (std::size_t d = 0; d < out.size(); ++d)
       if (d != axis && !out[d].is_known()) out[d] = i.shape(k)[d];
@@ -220,7 +221,8 @@ void gather_tuples(Inference& i) {
   const ExtentList &x = i.shape(0), &ids = i.shape(1);
   const Index batch = i.node.attributes.integer("batch-dims", 0);
   const Index used = i.builder.extents.sum(known(batch), ids.back()).number;
-  if (used < 0 || used > std::ssize(x)) fail("{} axes of {}", used, x.size());
+  if (used < 0 || used > std::ssize(x))
+    fail("expected at most {} indexed axes, got {}", x.size(), used);
   ExtentList out(ids.begin(), ids.end() - 1);
   out.insert(out.end(), x.begin() + used, x.end());
   i.out.shape = std::move(out);

@@ -310,8 +310,8 @@ void check_integer(const Rule& r, Index value) {
   if (value >= r.least && value <= r.most) return;
   const char* verb = r.type == Type::integer ? "is" : "has";
   if (r.most == std::numeric_limits<Index>::max())
-    fail("its attribute {} {} {}: expected {} or more", r.name, verb, value, r.least);
-  fail("its attribute {} {} {}: expected {} to {}", r.name, verb, value, r.least, r.most);
+    fail("attribute {} {} {}: expected {} or more", r.name, verb, value, r.least);
+  fail("attribute {} {} {}: expected {} to {}", r.name, verb, value, r.least, r.most);
 }
 
 void check_value(const Rule& r, const OnnxAttribute& a) {
@@ -321,13 +321,12 @@ void check_value(const Rule& r, const OnnxAttribute& a) {
     if (r.type == Type::integers) check_integer(r, i);
   const bool is_bounded = std::isfinite(r.lowest) || std::isfinite(r.highest);
   if (r.type == Type::number && is_bounded && !(a.number >= r.lowest && a.number <= r.highest))
-    fail("its attribute {} is {}: expected {} to {}", r.name, a.number, r.lowest, r.highest);
+    fail("attribute {} is {}: expected {} to {}", r.name, a.number, r.lowest, r.highest);
   if (r.type == Type::string && !r.words.empty() && !is_among(r.words, a.string)) {
     std::string choices(r.words);
     for (std::size_t at = 0; (at = choices.find(' ', at)) != std::string::npos; at += 2)
       choices.replace(at, 1, ", ");
-    fail("sten does not know its attribute {} of {}: expected one of {}", r.name, quote(a.string),
-         choices);
+    fail("unsupported attribute {} of {}: expected one of {}", r.name, quote(a.string), choices);
   }
 }
 
@@ -337,11 +336,11 @@ void check_attributes(const OnnxNode& node, const OnnxSchema& schema) {
     const auto rule = std::ranges::find_if(
         schema.attributes, [&](const Rule& r) { return r.name == a.name && has_type(a, r); });
     const auto any = std::ranges::find(schema.attributes, a.name, &Rule::name);
-    if (any == schema.attributes.end()) fail("sten does not know its attribute {}", quote(a.name));
+    if (any == schema.attributes.end()) fail("unsupported attribute {}", quote(a.name));
     if (rule == schema.attributes.end())
-      fail("its attribute {} is of the type {}: expected {}", a.name, name_of(a.type),
+      fail("attribute {} has the type {}: expected {}", a.name, name_of(a.type),
            name_of(any->type));
-    if (std::ranges::count(given, a.name) > 0) fail("its attribute {} is given twice", a.name);
+    if (std::ranges::count(given, a.name) > 0) fail("duplicate attribute {}", a.name);
     given.push_back(a.name);
     check_value(*rule, a);
   }

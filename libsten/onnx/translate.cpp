@@ -31,12 +31,12 @@ std::vector<ValueRef> OnnxCall::all_in() const {
 }
 
 const ExtentList& OnnxCall::shape(std::size_t i) const {
-  if (!value(i).shape) fail("the rank of its input {} is not known", i);
+  if (!value(i).shape) fail("unknown rank of input {}", i);
   return *value(i).shape;
 }
 
 DType OnnxCall::dtype(std::size_t i) const {
-  if (!value(i).dtype) fail("the element type of its input {} is not known", i);
+  if (!value(i).dtype) fail("unknown data type of input {}", i);
   return *value(i).dtype;
 }
 
@@ -75,7 +75,7 @@ void OnnxCall::check_attributes() const {
   };
   for (const OnnxAttribute& a : node.attributes)
     if (std::ranges::find(read_, a.name) == read_.end() && !is_ignored(a.name))
-      fail("sten does not know its attribute {} in opset {}", quote(a.name), opset);
+      fail("unsupported attribute {} in opset {}", quote(a.name), opset);
 }
 
 std::optional<std::vector<Index>> OnnxCall::list(std::size_t i, std::string_view attribute) {
@@ -134,9 +134,10 @@ const OnnxTranslators& onnx_translators() {
 }
 
 Dense onnx_constant(const OnnxTensor& t) {
-  if (t.store == OnnxStore::external) fail("the values of its constant are in another file");
+  if (t.store == OnnxStore::external)
+    fail("constant: expected values in the node, got external data");
   const DType dtype = onnx_dtype(t.data_type);
-  if (width_of(dtype) == 0) fail("its constant is of {}", name_of(dtype));
+  if (width_of(dtype) == 0) fail("constant: unsupported data type {}", name_of(dtype));
   const Index n = checked_size(t.dims);
   std::vector<std::byte> decoded;
   std::optional<ByteRange> bytes = onnx_bytes_in_place(t);
@@ -145,8 +146,8 @@ Dense onnx_constant(const OnnxTensor& t) {
     bytes = decoded;
   }
   if (bytes->size() != static_cast<std::size_t>(n) * static_cast<std::size_t>(width_of(dtype)))
-    fail("its constant has {} bytes, shape {} of {} has {}", bytes->size(), to_string(t.dims),
-         name_of(dtype), n * width_of(dtype));
+    fail("constant: expected {} bytes for shape {} of {}, got {}", n * width_of(dtype),
+         to_string(t.dims), name_of(dtype), bytes->size());
   Dense x = Dense::zeros(dtype, t.dims);
   if (n > 0) std::memcpy(x.values.mutate_bytes(), bytes->data(), bytes->size());
   return x;

@@ -33,13 +33,13 @@ void constant(OnnxCall& c) {
     const std::vector<float>& list = c.node.find("value_floats")->numbers;
     return set(dense_of(DType::F32, {std::ssize(list)}, list));
   }
-  fail("its value must be a tensor or a list of numbers");
+  fail("value: expected a tensor or a list of numbers");
 }
 
 void constant_of_shape(OnnxCall& c) {
   Dense value = Dense::zeros(DType::F32, {1});
   if (const OnnxTensor* t = c.tensor("value")) value = onnx_constant(*t);
-  if (value.size() != 1) fail("its value has {} elements, not one", value.size());
+  if (value.size() != 1) fail("value: expected one element, got {}", value.size());
   value.extents = {1};
   c.set(0, c.add("constant-of-shape", {c.in(0), c.builder.add_constant(std::move(value))}));
 }

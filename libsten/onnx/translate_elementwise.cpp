@@ -173,7 +173,7 @@ void dropout(OnnxCall& c) {
   if (c.has(2)) {
     const auto& training = c.value(2).elements;
     if (!training || training->size() != 1 || !training->front().is(0))
-      fail("it is dropout of training, not of inference");
+      fail("dropout of training is unsupported");
   }
   c.set(0, c.in(0));
   if (!c.wants(1)) return;

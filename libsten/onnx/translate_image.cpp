@@ -14,19 +14,20 @@ std::vector<Index> window_list(OnnxCall& c, std::string_view name, std::size_t c
   std::vector<Index> all = c.integers(name);
   if (all.empty()) all.assign(count, fallback);
   if (all.size() != count)
-    fail("its attribute {} is {}, not {} numbers", name, to_string(all), count);
+    fail("attribute {}: expected {} values, got {}", name, count, to_string(all));
   return all;
 }
 
 // The extents of the weight.
 Shape weight_of(OnnxCall& c) {
   Shape w;
-  if (!all_known(c.shape(1), w)) fail("the extents of its weight are known only when it runs");
+  if (!all_known(c.shape(1), w)) fail("weight: extents must be known at import");
   if (w.size() < 3 || w.size() > 5)
-    fail("its weight is {}: sten has convolutions of 1 to 3 spatial axes", to_string(w));
+    fail("weight: expected 1 to 3 spatial axes, got shape {}", to_string(w));
   const std::vector<Index> kernel = c.integers("kernel_shape");
   if (!kernel.empty() && !std::equal(kernel.begin(), kernel.end(), w.begin() + 2, w.end()))
-    fail("its attribute kernel_shape is {}, and its weight is {}", to_string(kernel), to_string(w));
+    fail("attribute kernel_shape is {}, but the weight has shape {}", to_string(kernel),
+         to_string(w));
   return w;
 }
 
@@ -56,13 +57,13 @@ void transposed_convolution(OnnxCall& c) {
   if (how == "VALID") windows.pads.assign(2 * axes, 0);
   if (size.size() == axes + 2) size.erase(size.begin(), size.begin() + 2);
   if (!size.empty() && size.size() != axes)
-    fail("its attribute output_shape is {}, not {} numbers", to_string(size), axes);
+    fail("attribute output_shape: expected {} values, got {}", axes, to_string(size));
   for (std::size_t d = 0; d < axes && (is_same || !size.empty()); ++d) {
     Index cut = windows.span(d) + more[d] - windows.strides[d];  // for a result of stride * input
     if (!size.empty()) {
       const ExtentList& x = c.shape(0);
       if (x.size() != axes + 2 || !x[d + 2].is_known())
-        fail("how its result is cut is known only when it runs");
+        fail("padding of the result must be known at import");
       const Extent n = x[d + 2];
       const Index steps = c.builder.extents.product({n, known(windows.strides[d])}).number;
       cut = c.builder.extents
@@ -84,9 +85,9 @@ void transposed_convolution(OnnxCall& c) {
 
 OnnxWindows::OnnxWindows(OnnxCall& c, std::vector<Index> sizes) : kernel(std::move(sizes)) {
   const std::size_t axes = kernel.size();
-  if (axes < 1 || axes > 3) fail("it has {} spatial axes, where 1 to 3 can be", axes);
+  if (axes < 1 || axes > 3) fail("expected 1 to 3 spatial axes, got {}", axes);
   if (std::ranges::any_of(kernel, [](Index n) { return n < 1 || n > (Index{1} << 31); }))
-    fail("its kernel is {}", to_string(kernel));
+    fail("kernel extents must be in [1, 2^31], got {}", to_string(kernel));
   strides = window_list(c, "strides", axes, 1);
   dilations = window_list(c, "dilations", axes, 1);
   pads = window_list(c, "pads", 2 * axes, 0);
@@ -103,7 +104,7 @@ void OnnxWindows::pad(OnnxCall& c) {
     if (strides[d] > 1) {
       const auto& x = c.value(0).shape;
       if (!x || x->size() != axes + 2 || !(*x)[d + 2].is_known())
-        fail("how its input is padded is known only when it runs");
+        fail("padding of the input must be known at import");
       const Index n = (*x)[d + 2].number, last = n < 1 ? 0 : (n - 1) / strides[d] * strides[d];
       all = std::max<Index>(0, all - (n - 1 - last));
     }

@@ -33,7 +33,7 @@ void put_lists(OnnxCall& c, Lists& to,
     if (all_known) {
       if (c.has_list(i, onnx)) to.attributes.set(sten, Attributes::Value(*c.list(i, onnx)));
     } else if (c.has(i)) {
-      if (to.in.size() != i) fail("it leaves out an input before one that is not known");
+      if (to.in.size() != i) fail("missing input before a computed input");
       to.in.push_back(c.in(i));
     }
     ++i;
@@ -119,26 +119,25 @@ void slice(OnnxCall& c) {
 void split(OnnxCall& c) {
   const Index axis = c.integer("axis", 0);
   const Index parts = c.integer("num_outputs", std::ssize(c.node.outputs));
-  if (parts != std::ssize(c.node.outputs))
-    fail("it has {} outputs, and not {}", c.outputs(), parts);
+  if (parts != std::ssize(c.node.outputs)) fail("expected {} outputs, got {}", parts, c.outputs());
   std::vector<Index> sizes;
   if (c.has_list(1, "split")) {
     const auto known = c.list(1, "split");
-    if (!known) fail("how it splits is known only when it runs");
+    if (!known) fail("split must be known at import");
     sizes = *known;
   } else {
     const ExtentList& x = c.shape(0);
     const Index d = axis < 0 ? axis + std::ssize(x) : axis;
-    if (d < 0 || d >= std::ssize(x)) fail("axis {} of {} axes", axis, x.size());
-    if (!x[d].is_known()) fail("the extent that it splits is known only when it runs");
+    if (d < 0 || d >= std::ssize(x)) fail("axis {} is out of range for {} axes", axis, x.size());
+    if (!x[d].is_known()) fail("extent along the axis must be known at import");
     const Index each = ceil_div(x[d].number, parts);
     for (Index i = 0; i < parts; ++i)
       sizes.push_back(std::clamp<Index>(x[d].number - i * each, 0, each));
   }
-  if (std::ssize(sizes) != parts) fail("{} sizes for {} outputs", sizes.size(), parts);
+  if (std::ssize(sizes) != parts) fail("expected {} sizes, got {}", parts, sizes.size());
   Index begin = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] < 0) fail("a part of {} elements", sizes[i]);
+    if (sizes[i] < 0) fail("split: expected sizes >= 0, got {}", sizes[i]);
     const Index end = c.builder.extents.sum(known(begin), known(sizes[i])).number;
     if (c.wants(i))
       c.set(i, c.add("slice", {c.in(0)},
@@ -260,7 +259,7 @@ std::vector<Index> image(OnnxCall& c) {
   Shape x;
   if (c.shape(0).size() != 4 || !c.shape(0)[1].is_known() || !c.shape(0)[2].is_known() ||
       !c.shape(0)[3].is_known())
-    fail("the extents of its image are known only when it runs");
+    fail("extents of the image must be known at import");
   for (std::size_t d = 1; d < 4; ++d) x.push_back(c.shape(0)[d].number);
   return x;
 }
@@ -270,7 +269,7 @@ Index times(OnnxCall& c, Index a, Index b) {
 void depth_to_space(OnnxCall& c) {
   const Index b = c.integer("blocksize", 1);
   const std::vector<Index> x = image(c);
-  if (x[0] % (b * b) != 0) fail("{} channels do not divide by blocks of {} x {}", x[0], b, b);
+  if (x[0] % (b * b) != 0) fail("{} channels are not divisible by blocks of {} x {}", x[0], b, b);
   const Index depth = x[0] / (b * b);
   const std::vector<Index> last{0, depth, times(c, x[1], b), times(c, x[2], b)};
   if (c.word("mode", "DCR") == "DCR")
@@ -282,7 +281,7 @@ void space_to_depth(OnnxCall& c) {
   const Index b = c.integer("blocksize", 1);
   const std::vector<Index> x = image(c);
   if (x[1] % b != 0 || x[2] % b != 0)
-    fail("{} x {} pixels do not divide by blocks of {}", x[1], x[2], b);
+    fail("{} x {} pixels are not divisible by blocks of {}", x[1], x[2], b);
   move_depth(c, {0, x[0], x[1] / b, b, x[2] / b, b}, {0, 3, 5, 1, 2, 4},
              {0, times(c, x[0], b * b), x[1] / b, x[2] / b});
 }

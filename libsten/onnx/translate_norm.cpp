@@ -31,7 +31,7 @@ void layer_norm(OnnxCall& c) {
     if (shape && *shape == *gamma)
       return c.set(0, c.add("layer-norm", {c.in(0), c.in(1), beta}, Attributes().set("eps", eps)));
   }
-  if (axis >= 0) fail("the rank of its input 0 is not known");
+  if (axis >= 0) fail("unknown rank of input 0");
   std::vector<Index> all(static_cast<std::size_t>(-axis));
   std::iota(all.begin(), all.end(), axis);
   const Attributes over = over_axes(all);
@@ -63,8 +63,8 @@ ValueRef running(OnnxCall& c, std::size_t input, ValueRef moments, Index k, doub
 // 14, an attribute; otherwise the running statistics.
 void batch_norm(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
-  if (rank < 2) fail("its input has {} axes, none of them of channels", rank);
-  if (!c.integer("spatial", 1)) fail("it has a mean for each element, not for each channel");
+  if (rank < 2) fail("input: expected an axis of channels, got {} axes", rank);
+  if (!c.integer("spatial", 1)) fail("attribute spatial: expected 1, got 0");
   const double momentum = c.number("momentum", 0.9);
   const Attributes eps = Attributes().set("eps", c.number("epsilon", 1e-5));
   const bool trains = c.integer("training_mode", 0) != 0 || (c.opset < 14 && c.wants(1));
@@ -82,7 +82,7 @@ void batch_norm(OnnxCall& c) {
 // Per image and channel.
 void instance_norm(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
-  if (rank < 3) fail("its input has {} axes, none of them spatial", rank);
+  if (rank < 3) fail("input: expected spatial axes, got {} axes", rank);
   const ValueRef x = c.channels_last(c.in(0), rank);
   const Attributes eps = Attributes().set("eps", c.number("epsilon", 1e-5));
   c.set_channels_last(0, c.add("instance-norm", {x, c.in(1), c.in(2)}, eps), rank);
@@ -92,9 +92,9 @@ void instance_norm(OnnxCall& c) {
 void group_norm(OnnxCall& c) {
   const ExtentList& shape = c.shape(0);
   const std::size_t rank = shape.size();
-  if (rank < 2 || !shape[1].is_known()) fail("its channels are known only when it runs");
+  if (rank < 2 || !shape[1].is_known()) fail("channels must be known at import");
   const Index groups = c.integer("num_groups", 1), channels = shape[1].number;
-  if (channels % groups != 0) fail("its {} groups do not divide {} channels", groups, channels);
+  if (channels % groups != 0) fail("{} channels are not divisible by {} groups", channels, groups);
   const auto of_channels = [&](ValueRef v) {
     if (c.opset >= 21) return v;
     const Attributes::List parted{groups, channels / groups};
@@ -110,7 +110,7 @@ void group_norm(OnnxCall& c) {
 
 void local_response_norm(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
-  if (rank < 2) fail("its input has {} axes, none of them of channels", rank);
+  if (rank < 2) fail("input: expected an axis of channels, got {} axes", rank);
   const Attributes a = Attributes()
                            .set("size", c.integer("size", 1))
                            .set("alpha", c.number("alpha", 1e-4))

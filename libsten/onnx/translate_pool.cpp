@@ -68,7 +68,7 @@ double power(OnnxCall& c) {
 void lp_pool(OnnxCall& c) {
   Pool p(c);
   const double by = power(c);
-  if (p.attributes.integer("ceil", 0)) fail("sten does not know its attribute ceil_mode");
+  if (p.attributes.integer("ceil", 0)) fail("unsupported attribute ceil_mode");
   double size = 1;
   for (const Index k : p.windows.kernel) size *= static_cast<double>(k);
   p.attributes.set("count-pads", 1);
@@ -82,7 +82,7 @@ void lp_pool(OnnxCall& c) {
 Attributes spatial(OnnxCall& c) {
   Attributes::List axes;
   for (std::size_t d = 2; d < c.shape(0).size(); ++d) axes.push_back(static_cast<Index>(d));
-  if (axes.empty()) fail("its input has {} axes, none of them spatial", c.shape(0).size());
+  if (axes.empty()) fail("input: expected spatial axes, got {} axes", c.shape(0).size());
   return Attributes().set("axes", axes).set("keep", 1);
 }
 void global_average(OnnxCall& c) { c.set(0, c.add("mean", {c.in(0)}, spatial(c))); }

@@ -20,12 +20,14 @@ std::optional<std::vector<T>> for_all_axes(OnnxCall& c, const std::optional<std:
   if (axes.empty())
     for (std::size_t d = 0; d < rank; ++d) axes.push_back(static_cast<Index>(d));
   if (axes.size() != given->size())
-    fail("{} numbers for {} of {} axes", given->size(), axes.size(), rank);
+    fail("expected {} values for {} of {} axes, got {}", axes.size(), axes.size(), rank,
+         given->size());
   std::vector<T> all;
   for (std::size_t d = 0; d < rank; ++d) all.push_back(own(d));
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Index d = axes[i] < 0 ? axes[i] + static_cast<Index>(rank) : axes[i];
-    if (d < 0 || d >= static_cast<Index>(rank)) fail("axis {} of {} axes", axes[i], rank);
+    if (d < 0 || d >= static_cast<Index>(rank))
+      fail("axis {} is out of range for {} axes", axes[i], rank);
     all[static_cast<std::size_t>(d)] = (*given)[i];
   }
   return all;
@@ -42,7 +44,7 @@ std::optional<std::vector<double>> constant_values(OnnxCall& c, std::size_t i) {
 // channels keep their extents.
 ValueRef resize_at_run(OnnxCall& c, ValueRef x, std::size_t i, std::size_t rank,
                        const Attributes& a) {
-  if (!c.integers("axes").empty()) fail("what it is resized to is known only when it runs");
+  if (!c.integers("axes").empty()) fail("sizes along axes must be known at import");
   const ValueRef order = c.builder.add_integers(axes_to_last(rank));
   return c.add("resize", {x, c.add("gather", {c.in(i), order})}, a);
 }
@@ -53,7 +55,7 @@ void resize_by(OnnxCall& c, std::optional<std::vector<double>> given, std::size_
   const auto scales = for_all_axes(c, given, rank, [](std::size_t) { return 1.0; });
   if (!scales) return c.set_channels_last(0, resize_at_run(c, x, i, rank, a), rank);
   if ((*scales)[0] != 1 || (*scales)[1] != 1)
-    fail("its scales {}, {} are not 1 for images and channels", (*scales)[0], (*scales)[1]);
+    fail("scales of images and channels must be 1, got {} and {}", (*scales)[0], (*scales)[1]);
   Attributes by = a;
   by.set("scales", fmt::format("{}", fmt::join(scales->begin() + 2, scales->end(), ",")));
   c.set_channels_last(0, c.add("resize", {x}, by), rank);
@@ -80,8 +82,7 @@ std::string with_hyphens(std::string word) {
 
 void check_images(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
-  if (rank < 3 || rank > 5)
-    fail("its input has {} axes: sten resizes images of 1 to 3 spatial axes", rank);
+  if (rank < 3 || rank > 5) fail("input: expected 1 to 3 spatial axes, got {} axes", rank);
 }
 // "linear" stands for any number of axes.
 Attributes resize_mode(OnnxCall& c) {
@@ -102,11 +103,11 @@ void resize_images(OnnxCall& c) {
   a.set("nearest", with_hyphens(c.word("nearest_mode", "round_prefer_floor")));
   const bool is_linear = a.word("mode", "") == "linear";
   for (const char* name : {"exclude_outside", "antialias"})  // no effect on nearest
-    if (c.integer(name, 0) && is_linear) fail("sten does not know its attribute {}", name);
+    if (c.integer(name, 0) && is_linear) fail("unsupported attribute {}", name);
   c.word("keep_aspect_ratio_policy", "stretch");
   // Some files have an empty list of scales besides sizes.
   if (c.has(3)) return resize_to(c, a);
-  if (!c.has(2)) fail("it has neither scales nor sizes");
+  if (!c.has(2)) fail("missing scales or sizes");
   resize_by(c, constant_values(c, 2), 2, a);
 }
 

@@ -64,7 +64,7 @@ void SectionReader::check_keys() const {
     if (std::ranges::count(ours, key)) continue;
     const auto other =
         std::ranges::find(keys_, "/" + key, [](const RecipeKey& k) { return k.pointer; });
-    if (other == keys_.end()) value.fail("is unknown" + suggested_key(key, ours));
+    if (other == keys_.end()) value.fail("unknown key" + suggested_key(key, ours));
     value.fail(fmt::format("key belongs to {}, not to {} (expected {})", joined(other->kinds),
                            kind_, joined(ours)));
   }

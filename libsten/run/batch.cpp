@@ -76,10 +76,10 @@ std::vector<Job> make_jobs(const ManyInputs& many, bool writes_graph, const std:
     const fs::path name = is_sharded(input)
                               ? resolved(input).filename().string()
                               : result_name(fs::path(input).filename(), writes_graph, to);
-    if (name.empty()) fail_usage("{}: the root has no name for its result", quote(input));
+    if (name.empty()) fail_usage("{}: the root directory gives no output name", quote(input));
     const auto [at, fresh] = taken.emplace(name, input);
     if (!fresh)
-      fail_usage("{} and {} would both be written as {}; {}", quote(at->second), quote(input),
+      fail_usage("{} and {} would both be written as {} ({})", quote(at->second), quote(input),
                  quote(name.string()), apart(at->second, input));
     jobs.back().output = fs::path(many.out_dir) / name;
     jobs.back().renamed =
@@ -139,10 +139,10 @@ void skip_existing(const ManyInputs& many, const Work& work, const BatchEntry& n
   };
   if (!other_names.empty() && !work.output.force)
     fail_usage(
-        "{}{} (--force makes it again, --skip-existing=any leaves it alone)", first,
+        "{}{} (--force replaces, --skip-existing=any skips)", first,
         other_names.size() > 1 ? fmt::format("; {} more differ", other_names.size() - 1) : "");
   if (!unknown_names.empty())
-    warn("{}{}: skipped without comparison: not in {} or changed since",
+    warn("{}{}: skipped without comparison, as {} has no current entry",
          printable(unknown_names.front()), and_more(unknown_names), batch_manifest_name);
 }
 
@@ -270,8 +270,8 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
   const auto say_finished = [&] {
     if (!many.out_dir.empty() && !work.output.dry_run)
       set_resume_hint(
-          fmt::format("{} of {} inputs are done; --skip-existing goes on with the others", finished,
-                      jobs.size()));
+          fmt::format("{} of {} inputs are done; --skip-existing continues with the others",
+                      finished, jobs.size()));
   };
   say_finished();
   std::vector<Job*> order;
@@ -328,7 +328,7 @@ auto one_input(const EachOptions& each, Run run) {
 Outcome prune_batch(const ManyInputs& many, const PruneOptions& each) {
   const PruneRequest request(each);
   if (!each.mask_out.empty())
-    fail_usage("--mask-out is one file: expected one input, got {}", many.inputs.size());
+    fail_usage("--mask-out: expected 1 input, got {}", many.inputs.size());
   return run_batch(many, {prune_report(),
                           {"elements", "kept", "sparsity", "energy", "bytes_before", "bytes_after"},
                           each.output,

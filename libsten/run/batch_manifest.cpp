@@ -30,7 +30,7 @@ std::map<std::string, BatchEntry> read_entries(const std::string& path) {
   const fs::file_status status = fs::symlink_status(path, none);
   if (!fs::exists(status)) return {};
   if (!fs::is_regular_file(status))
-    fail("{}: is not a regular file: expected the record of a batch (remove it)", printable(path));
+    fail("{}: expected a regular file, the manifest of a batch (remove the file)", printable(path));
   try {
     const Json manifest = read_manifest(path);
     const JsonReader json(manifest, path, Fault::input);
@@ -43,7 +43,7 @@ std::map<std::string, BatchEntry> read_entries(const std::string& path) {
                        e["output"].text()};
     return entries;
   } catch (const Error& e) {
-    throw Error(e.fault(), fmt::format("{} (remove it: its outputs then count as unknown)",
+    throw Error(e.fault(), fmt::format("{} (without this manifest, outputs count as unknown)",
                                        std::string_view(e.what())));
   }
 }

@@ -68,7 +68,7 @@ std::optional<Spec> sparsifier_for(const Request& request, bool is_in_by_out) {
 }
 
 Request resolve(const ConvertOptions& o) {
-  if (o.to.empty()) fail_usage("--to is missing: the layout to convert to, such as bitmask");
+  if (o.to.empty()) fail_usage("missing --to LAYOUT, such as --to bitmask");
   const Spec given = as_structure(Spec::parse(o.to));
   if (given.is(automatic)) {
     given.check_keys({});
@@ -120,15 +120,15 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
   if (!from.is<Dense>()) route.layouts.push_back("dense");
   route.layouts.push_back(request.to.name());
   if (auto t = try_pack(x, nonzero, request.to)) {
-    route.reason = "it holds the nonzeros, not the zeros that were stored";
+    route.reason = "nonzeros are kept, stored zeros are not";
     return {*t, std::move(nonzero), "", std::move(route)};
   }
   if (!request.sparsifier) {
     registry().pack(x, nonzero, request.to);  // the error says why
-    fail("{} holds it only at a second try", request.to.str());
+    fail("{} holds the tensor only in a second conversion", request.to.str());
   }
   if (const auto bad = first_not_finite(x))
-    fail("element {} is not a finite number, and cannot be ranked", position(x.extents, *bad));
+    fail("element {} is not finite and cannot be ranked", position(x.extents, *bad));
   Mask keep;
   Tensor t = registry().prune(x, *request.sparsifier, request.to, {}, &keep);
   if (request.lossless)
@@ -203,8 +203,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
     r.notes.push_back("every tensor is dense already");
   else if (selection.count == 0)
     fail_usage(
-        "{}: none of the {} tensors is sparse or a weight by its name; choose some with "
-        "--include",
+        "{}: none of the {} tensors is sparse or a weight by its name (choose with --include)",
         in.name(), in.tensors().size());
 
   const std::vector<bool> are_in_by_out = in_by_out(in, o.input);

@@ -85,9 +85,8 @@ class Requirements {
           skipped[i] = !fits;
         });
         if (!any)
-          fail_usage(
-              "--require {} matches no tensor that can have a pattern: all are of rank below 2",
-              quote(one.pattern));
+          fail_usage("--require {} matches only tensors of rank below 2: expected 2 or more",
+                     quote(one.pattern));
       }
     }
     skipped_ = std::count(skipped.begin(), skipped.end(), true);
@@ -96,7 +95,7 @@ class Requirements {
     Rule rule = parse_rule(text, "--require");
     rule.spec = as_structure(rule.spec);
     if (!is_structure(rule.spec))
-      fail_usage("--require {}: {} is expected, such as 2:4", quote(text),
+      fail_usage("--require {}: expected {}, such as 2:4", quote(text),
                  fmt::join(structures(), " or "));
     rule.spec = registry().canonical(rule.spec);
     return rule;
@@ -114,7 +113,7 @@ class Requirements {
   }
   std::optional<Error> failure() const {
     if (!broken_) return std::nullopt;
-    return Error(Fault::check, fmt::format("{} of the required patterns {} broken{}", broken_,
+    return Error(Fault::check, fmt::format("{} of the required patterns {} violated{}", broken_,
                                            broken_ == 1 ? "is" : "are", text_));
   }
 
@@ -161,8 +160,7 @@ void use_original_of_manifest(const std::string& input, const std::string& again
 }  // namespace
 
 void check_options(const EnergyOptions& o) {
-  if (o.min_energy && o.against.empty())
-    fail_usage("--min-energy needs --against, the original to compare with");
+  if (o.min_energy && o.against.empty()) fail_usage("--min-energy needs --against ORIGINAL");
   check_fraction("--min-energy", o.min_energy);
   check_fraction("--min-sparsity", o.min_sparsity);
   for (const std::string& text : o.require) (void)Requirements::parse(text);
@@ -209,8 +207,8 @@ std::string original_of(const std::string& input, const std::string& against) {
   if (found.size() > 1) use_original_of_manifest(input, against, found);
   if (found.size() == 1) return fs::path(against) / found.front();
   if (found.size() > 1)
-    fail_usage("{}: has several originals of {}: {} and {} (name one)", printable(against),
-               quote(name), quote(found[0]), quote(found[1]));
+    fail_usage("{}: the directory has two originals of {}: {} and {} (name one)",
+               printable(against), quote(name), quote(found[0]), quote(found[1]));
   if (!is_one_checkpoint(against))
     fail_usage("{}: no original of {} found: expected a checkpoint of that name",
                printable(against), quote(name));
@@ -229,8 +227,7 @@ Outcome measure_energy(const EnergyOptions& o) {
   const Selection selection = select_tensors(in, o.patterns, Purpose::convert);
   if (selection.count == 0)
     fail_usage(
-        "{}: none of the {} tensors is sparse or a weight by its name; choose some with "
-        "--include",
+        "{}: none of the {} tensors is sparse or a weight by its name (choose with --include)",
         in.name(), in.tensors().size());
 
   Requirements required(o.require, in, o.input);
@@ -246,7 +243,7 @@ Outcome measure_energy(const EnergyOptions& o) {
     const CheckpointTensor& t = in.tensors()[i];
     const Tensor tensor = in.load(t);
     if (t.shape.size() < 2)
-      fail("{}: {} has rank {}, and no rows and columns; --list takes any rank", in.name(),
+      fail("{}: {}: expected rank 2 or more, got {} (--list takes any rank)", in.name(),
            quote(t.name), t.shape.size());
     const Weights w(tensor);
     required.check(i, t.name, w.nonzero);
@@ -255,7 +252,8 @@ Outcome measure_energy(const EnergyOptions& o) {
     Sums s = measure(t, tensor, w, held, device);
     if (against) {
       if (!is_prunable(t.dtype))
-        fail("{}: {} is {}, which has no magnitude", in.name(), quote(t.name), name_of(t.dtype));
+        fail("{}: {}: expected a dtype with magnitudes, got {}", in.name(), quote(t.name),
+             name_of(t.dtype));
       compare(s, in, *against, t, tensor, w, device);
     }
     rows[i] = row_of(r, s, against.has_value());
@@ -309,10 +307,9 @@ Outcome measure_energy(const EnergyOptions& o) {
                                                       energy(total.original), *o.min_energy));
   else if (total.zeros < zeros_wanted)
     outcome.failure =
-        Error(Fault::check,
-              fmt::format("sparsity {:.6f} is below --min-sparsity {}: {} zeros are missing",
-                          share(total.zeros, total.elements), *o.min_sparsity,
-                          zeros_wanted - total.zeros));
+        Error(Fault::check, fmt::format("sparsity {:.6f} is below --min-sparsity {} by {} zeros",
+                                        share(total.zeros, total.elements), *o.min_sparsity,
+                                        zeros_wanted - total.zeros));
   else
     outcome.failure = required.failure();
   return outcome;

@@ -102,12 +102,13 @@ Index zeros_asked(double x, const Sums& s, const std::vector<Spec>& structures) 
 void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const CheckpointTensor& t,
              const Tensor& tensor, const Weights& w, Device device) {
   const CheckpointTensor* o = against.find(t.name);
-  if (!o) fail("{}: no tensor {} found to compare with", against.name(), quote(t.name));
+  if (!o) fail("{}: tensor {} not found", against.name(), quote(t.name));
   if (o->shape != t.shape)
-    fail("{}: {} has shape {}, in {} it has {}", against.name(), quote(t.name), to_string(o->shape),
-         in.name(), to_string(t.shape));
+    fail("{}: {} has shape {}, but in {} shape {}", against.name(), quote(t.name),
+         to_string(o->shape), in.name(), to_string(t.shape));
   if (!is_prunable(o->dtype))
-    fail("{}: {} is {}, which has no magnitude", against.name(), quote(t.name), name_of(o->dtype));
+    fail("{}: {}: expected a dtype with magnitudes, got {}", against.name(), quote(t.name),
+         name_of(o->dtype));
   const bool by_value = tensor.is<Dense>() || tensor.has_fillers();
   const Positions& kept = by_value ? w.nonzero : w.stored;
   const Tensor reference = against.load(*o);
@@ -116,7 +117,7 @@ void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const Che
   const Dense original = entries ? Dense{{entries->size()}, entries->values} : reference.to_dense();
   const Dense summed = w.entries ? original : original.to(device);
   if (const auto bad = first_not_finite(summed))
-    fail("{}: {}: element {} is not a finite number", against.name(), quote(t.name),
+    fail("{}: {}: element {} is not finite", against.name(), quote(t.name),
          entries ? entries->at[*bad] : *bad);
   if (w.entries) {
     const Dense then = entries ? values_at(*entries, kept.at) : elements_at(original, kept.at);

@@ -110,15 +110,15 @@ constexpr std::uint64_t most_beyond = std::uint64_t{256} << 20;
 
 Outcome sweep_energy(const SweepOptions& o) {
   const Device device = use_device(o.device);
-  if (o.axis && *o.axis != 0 && *o.axis != 1) fail_usage("--axis {} is neither 0 nor 1", *o.axis);
+  if (o.axis && *o.axis != 0 && *o.axis != 1) fail_usage("--axis must be 0 or 1, got {}", *o.axis);
   if (!o.plot.empty() && !o.plot.ends_with(".svg"))
-    fail_usage("--plot {}: the chart is an .svg file", quote(o.plot));
+    fail_usage("--plot {}: expected an .svg file", quote(o.plot));
   std::optional<OutputFile> plot;
   if (!o.plot.empty()) plot.emplace(o.plot, o.force);
   const Checkpoint in = Checkpoint::open(o.input);
   const Selection selection = select_tensors(in, o.patterns, Purpose::prune);
   if (selection.count == 0)
-    fail_usage("{}: none of the {} tensors is a weight by its name; choose some with --include",
+    fail_usage("{}: none of the {} tensors is a weight by its name (choose with --include)",
                in.name(), in.tensors().size());
 
   const std::vector<bool> are_in_by_out = in_by_out(in, o.input);
@@ -133,16 +133,13 @@ Outcome sweep_energy(const SweepOptions& o) {
     const CheckpointTensor& t = in.tensors()[i];
     // Every point of the sweep reads all elements.
     if (byte_size(t.dtype, t.shape) > 20 * t.bytes() + most_beyond)
-      fail(
-          "{}: {}: {} of {} elements in {}: --sweep prunes dense tensors, and it would be one of "
-          "{}",
-          in.name(), quote(t.name), t.layout.str(), size_of(t.shape), human_bytes(t.bytes()),
-          human_bytes(byte_size(t.dtype, t.shape)));
+      fail("{}: {}: {} of {} elements in {} would be a dense tensor of {} for --sweep", in.name(),
+           quote(t.name), t.layout.str(), size_of(t.shape), human_bytes(t.bytes()),
+           human_bytes(byte_size(t.dtype, t.shape)));
     const Dense x =
         or_lack_of_memory(in.name(), t.name, [&] { return in.load(t).to_dense().to(device); });
     if (const auto bad = first_not_finite(x))
-      fail("{}: {}: element {} is not a finite number, and cannot be ranked", in.name(),
-           quote(t.name), *bad);
+      fail("{}: {}: element {} is not finite and cannot be ranked", in.name(), quote(t.name), *bad);
     add_to(elements, x.size());
     for (Point& p : points) {
       const MaskedDense kept = or_lack_of_memory(in.name(), t.name, [&] {

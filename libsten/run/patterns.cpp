@@ -85,7 +85,7 @@ Index fullest_block(const Positions& nonzero, const MatrixView& v, Index m, Inde
 std::optional<std::string> refusal(const Positions& nonzero, const Spec& layout) {
   const bool is_nmg = layout.is(Nmg::name) || layout.is(Nmgv::name);
   if (nonzero.is_listed && !is_nmg)
-    fail("{} is too sparse to be looked at as {}", to_string(nonzero.extents), layout.str());
+    fail("shape {} is too sparse for {}", to_string(nonzero.extents), layout.str());
   try {
     if (nonzero.is_listed)
       check_nmg_holds(nonzero.extents, nonzero.at, layout);

@@ -62,7 +62,7 @@ class Pruning {
     try {
       find_global();
     } catch (const std::bad_alloc&) {
-      fail("{}: out of memory for one threshold over {} tensors", in().name(), union_.size());
+      fail("{}: out of memory for one threshold of {} tensors", in().name(), union_.size());
     }
     if (!o_.mask_out.empty() && !o_.output.dry_run) {
       if (!mask_file_) mask_file_ = std::make_unique<OutputFile>(o_.mask_out, o_.output.force);
@@ -149,8 +149,8 @@ class Pruning {
     Dense x = in().load(t).to_dense().to(device);
     if (const auto bad = first_not_finite(x)) {
       if (request_.nan() == Nan::error)
-        fail("{}: {}: element {} is not a finite number, and cannot be ranked; see --nan",
-             in().name(), quote(t.name), *bad);
+        fail("{}: {}: element {} is not finite and cannot be ranked (see --nan)", in().name(),
+             quote(t.name), *bad);
       if (request_.nan() == Nan::zero) return Dense::pack(x, finite_mask(x));
     }
     return x;
@@ -231,7 +231,7 @@ class Pruning {
       if (!how.calibrated) continue;
       const CheckpointTensor& t = in().tensors()[i];
       if (t.is_sparse())
-        fail_usage("{}: {} is sparse already; calibration prunes dense tensors", in().name(),
+        fail_usage("{}: {}: calibration expected a dense tensor, got a sparse one", in().name(),
                    quote(t.name));
       CalibratedOptions by{o_.method, how.sparsifier, how.by_row, transposed_[i], o_.reconstruct};
       if (o_.damping) by.damping = *o_.damping;
@@ -374,7 +374,7 @@ class Pruning {
     const double kept = summary_->kept_energy();
     if (o_.min_energy && !(kept >= *o_.min_energy)) {
       outcome.failure = Error(
-          Fault::check, fmt::format("energy {:.6f} is below --min-energy {}; nothing was written",
+          Fault::check, fmt::format("energy {:.6f} is below --min-energy {} (nothing was written)",
                                     kept, *o_.min_energy));
       return outcome;
     }

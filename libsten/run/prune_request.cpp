@@ -39,7 +39,7 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
                         !structure.is("unstructured") || o.scope.value_or("local") != "local";
   if (!o.mask.empty()) {
     if (says_how || !rules_.empty() || !o.scores.empty() || is_calibrated(o))
-      fail_usage("--mask says which weights stay; leave out what else chooses them");
+      fail_usage("--mask excludes --sparsity, --structure, --method, --scope and rules");
     mask_to_ = resolve_to(o.to, Spec("same-pattern"));
     values_ = {{"mask", "file"}, {"to", mask_to_.str()}};
   } else {
@@ -59,10 +59,9 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
       (default_ && default_->has_seed) ||
       std::any_of(plans_.begin(), plans_.end(),
                   [](const std::optional<TensorPlan>& t) { return t && t->has_seed; });
-  if (!o.reorder.empty() && !o.mask.empty())
-    fail_usage("--reorder is for what is pruned to nmgv, and --mask says which weights stay");
+  if (!o.reorder.empty() && !o.mask.empty()) fail_usage("--reorder and --mask exclude each other");
   if (!o.reorder.empty() && nan_ == Nan::keep)
-    fail_usage("--nan keep is not for --reorder, which compares all weights");
+    fail_usage("--nan keep and --reorder exclude each other");
   for (const std::string& r : o.reorder) {
     (void)ReorderRule::parse(r);
     values_.emplace_back("reorder", r);
@@ -76,9 +75,7 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
 void PruneRequest::check_scores() {
   bool needed = default_ && default_->needs_scores;
   if (needed && options_.scores.empty())
-    fail_usage(
-        "--method {} needs --scores FILE, with a tensor under the name of each that is pruned",
-        options_.method);
+    fail_usage("--method {} needs --scores FILE, with scores by tensor name", options_.method);
   for (std::size_t r = 0; r < plans_.size(); ++r) {
     if (!plans_[r] || !plans_[r]->needs_scores) continue;
     needed = true;
@@ -87,8 +84,7 @@ void PruneRequest::check_scores() {
                  rules_[r].spec.name());
   }
   if (options_.scores.empty()) return;
-  if (!needed)
-    fail_usage("--scores belongs to --method movement, gradient and l0, and to rules with them");
+  if (!needed) fail_usage("--scores belongs to --method or rules of movement, gradient and l0");
   if (options_.scores == "-" && options_.input == "-")
     fail_usage("standard input cannot be both the checkpoint and its scores");
   if (default_ && default_->by_gradient) values_.emplace_back("method", "gradient");
@@ -116,24 +112,22 @@ void PruneRequest::check_calibration() {
   const std::string what = o.method == "magnitude" ? "--reconstruct" : "--method " + o.method;
   if (o.method == "random" || o.method == "threshold" || !o.scores.empty())
     fail_usage("--reconstruct goes with --method magnitude, wanda, ria, sparsegpt and admm");
-  if (!given)
-    fail_usage("{} needs --calibrate DATA or --statistics FILE: what goes into the layers", what);
+  if (!given) fail_usage("{} needs --calibrate DATA or --statistics FILE", what);
   if (!o.statistics.empty() && !o.calibrate.empty())
     fail_usage("--calibrate and --statistics exclude each other");
   if (o.calibrate_samples && o.calibrate.empty())
     fail_usage("--calibrate-samples belongs to --calibrate");
   const Index samples = o.calibrate_samples.value_or(usual_calibration);
-  if (samples < 1) fail_usage("--calibrate-samples {}: at least 1", samples);
+  if (samples < 1) fail_usage("--calibrate-samples must be >= 1, got {}", samples);
   if (o.damping && !(*o.damping > 0 && *o.damping <= 1))
-    fail_usage("--damping {}: above 0, and at most 1", *o.damping);
+    fail_usage("--damping must be in (0, 1], got {}", *o.damping);
   if (o.allocate) {
     if (*o.allocate == "sensitivity" && o.calibrate.empty())
-      fail_usage("--allocate sensitivity runs the model, and needs --calibrate");
+      fail_usage("--allocate sensitivity needs --calibrate");
     if (!o.sparsity || !default_ || !default_->sparsifier.is("magnitude") || !rules_.empty())
-      fail_usage("--allocate shares out one --sparsity of unstructured pruning, without rules");
+      fail_usage("--allocate needs --sparsity of unstructured pruning, without rules");
   }
-  if (nan_ == Nan::keep)
-    fail_usage("--nan keep is not for {}, which computes with all weights", what);
+  if (nan_ == Nan::keep) fail_usage("--nan keep and {} exclude each other", what);
   values_.emplace_back("method", o.method);
   if (o.reconstruct) values_.emplace_back("reconstruct", "yes");
   if (default_ && default_->by_row) values_.emplace_back("scope", "row");
@@ -179,25 +173,23 @@ PruneRequest::TensorPlans PruneRequest::plans(const Checkpoint& in, const Checkp
         out.tensors[i] = default_;
     }
   } else if (!options_.patterns.include.empty()) {
-    fail_usage(
-        "--include chooses tensors for a --sparsity or --structure, and rules choose theirs");
+    fail_usage("--include with rules needs --sparsity or --structure");
   }
   if (!rules_.empty()) plan_by_rules(in, out);
   out.chosen = std::count_if(out.tensors.begin(), out.tensors.end(),
                              [](const auto& t) { return t.has_value(); });
   const auto is_mask = [](const CheckpointTensor& t) { return t.dtype == DType::BOOL; };
   if (out.chosen == 0 && !in.tensors().empty() && std::ranges::all_of(in.tensors(), is_mask))
-    fail_usage("{}: holds masks (its tensors are BOOL), and no weights; --mask takes it",
-               in.name());
+    fail_usage("{}: expected weights, got masks of BOOL (--mask takes masks)", in.name());
   const auto convolutions = std::ranges::count(out.why, SkipReason::convolution);
   if (out.chosen == 0 && convolutions > 0)
-    fail_usage("{}: no linear layer to calibrate among {} convolution{}", in.name(), convolutions,
-               convolutions == 1 ? "" : "s");
+    fail_usage("{}: expected linear layers to calibrate, got {} convolution{}", in.name(),
+               convolutions, convolutions == 1 ? "" : "s");
   if (out.chosen == 0 && !masks)
     fail_usage("{}: none of the {} tensors is chosen: {}", in.name(), in.tensors().size(),
                options_.patterns.exclude.empty() && rules_.empty()
-                   ? "none is a weight by its name; choose some with --include"
-                   : "the patterns and rules leave all of them as they are");
+                   ? "none is a weight by its name (choose with --include)"
+                   : "patterns and rules exclude all");
   return out;
 }
 
@@ -227,8 +219,8 @@ void PruneRequest::plan_by_rules(const Checkpoint& in, TensorPlans& out) const {
     });
     if (!wins)
       warn(
-          "{} {} decides nothing: what it matches is excluded, decided by rules before it, or "
-          "cannot be pruned",
+          "{} {} has no effect: matching tensors are excluded, have an earlier rule, or cannot be "
+          "pruned",
           rule.where, quote(rule.pattern));
   }
 }
@@ -242,7 +234,7 @@ void PruneRequest::plan_by_masks(const Checkpoint& in, const Checkpoint& masks,
     if (!t) {
       std::vector<std::string> all;
       for (const CheckpointTensor& other : in.tensors()) all.push_back(other.name);
-      fail("{}: mask {} has no tensor of its name in {}{}", masks.name(), quote(m.name), in.name(),
+      fail("{}: mask {}: tensor not found in {}{}", masks.name(), quote(m.name), in.name(),
            suggestion(m.name, all));
     }
     const auto i = static_cast<std::size_t>(t - in.tensors().data());

@@ -63,13 +63,12 @@ ReorderRule ReorderRule::parse(const std::string& text) {
   while (at != std::string::npos && at > 0 && text.compare(at - 1, 3, "[=]") == 0)
     at = text.find('=', at + 1);
   if (at == std::string::npos || at == 0 || at + 1 == text.size())
-    fail_usage(
-        "--reorder {}: expected FIRST=NEXT, two weights, where NEXT reads the output of FIRST",
-        quote(text));
+    fail_usage("--reorder {}: expected FIRST=NEXT, where the weight NEXT reads the output of FIRST",
+               quote(text));
   ReorderRule rule{text, segments_of(std::string_view(text).substr(0, at)),
                    segments_of(std::string_view(text).substr(at + 1))};
   if (rule.next.size() > rule.first.size())
-    fail_usage("--reorder {}: each * behind the = stands for one before it: got {} and {}",
+    fail_usage("--reorder {}: expected as many * on both sides of the =, got {} and {}",
                quote(text), rule.next.size() - 1, rule.first.size() - 1);
   return rule;
 }
@@ -99,9 +98,7 @@ Reordering::Reordering(const std::vector<std::string>& rules, const Checkpoint& 
                        const std::string& input,
                        const std::vector<std::optional<TensorPlan>>& plans) {
   if (rules.empty()) return;
-  if (in.is_onnx())
-    fail_usage("{}: --reorder does not know what the nodes of an ONNX model do between two weights",
-               in.name());
+  if (in.is_onnx()) fail_usage("{}: --reorder does not support ONNX models", in.name());
   in_ = &in;
   const auto& tensors = in.tensors();
   transposed_ = in_by_out(in, input);
@@ -115,17 +112,15 @@ Reordering::Reordering(const std::vector<std::string>& rules, const Checkpoint& 
     names.for_each_match(rule.pattern(), "--reorder", [&](std::size_t i) {
       check_weight(i, where);
       if (!plans[i] || !plans[i]->sparsifier.is(NmgvFit::name))
-        fail_usage("{}: {} is not pruned to nmgv, whose tiles alone gain by an order of rows",
-                   where, quote(tensors[i].name));
+        fail_usage("{}: {}: expected a tensor pruned to nmgv", where, quote(tensors[i].name));
       if (plans[i]->sparsifier.has("dims"))
-        fail_usage("{}: {} is pruned by rows and columns of its own dims", where,
-                   quote(tensors[i].name));
+        fail_usage("{}: {}: expected a sparsifier without dims", where, quote(tensors[i].name));
       const std::string next = rule.next_of(tensors[i].name);
       const CheckpointTensor* t = in.find(next);
       if (!t) {
         std::vector<std::string> all;
         for (const CheckpointTensor& other : tensors) all.push_back(other.name);
-        fail_usage("{}: no {} behind {}{}", where, quote(next), quote(tensors[i].name),
+        fail_usage("{}: {} not found after {}{}", where, quote(next), quote(tensors[i].name),
                    suggestion(next, all));
       }
       add(where, i, static_cast<std::size_t>(t - tensors.data()));
@@ -137,12 +132,11 @@ Reordering::Reordering(const std::vector<std::string>& rules, const Checkpoint& 
 void Reordering::check_weight(std::size_t i, const std::string& what) const {
   const CheckpointTensor& t = in_->tensors()[i];
   if (t.is_sparse())
-    fail_usage("{}: {} is sparse already, and rows and columns of dense weights are moved", what,
-               quote(t.name));
+    fail_usage("{}: {}: expected a dense weight, got a sparse one", what, quote(t.name));
   if (t.shape.size() != 2)
     fail_usage("{}: {}: expected a matrix, got shape {}", what, quote(t.name), to_string(t.shape));
   if (transposed_[i] || t.in_by_out)
-    fail_usage("{}: {} is stored [in, out], and rows have to be outputs", what, quote(t.name));
+    fail_usage("{}: {}: expected outputs as rows, got [in, out]", what, quote(t.name));
 }
 
 void Reordering::add(const std::string& what, std::size_t first, std::size_t next) {
@@ -150,10 +144,10 @@ void Reordering::add(const std::string& what, std::size_t first, std::size_t nex
   const CheckpointTensor &a = tensors[first], &b = tensors[next];
   check_weight(next, what);
   if (width_of(b.dtype) == 0)
-    fail_usage("{}: {} elements of {} have no address of their own", what, name_of(b.dtype),
+    fail_usage("{}: {} elements of {} are smaller than one byte", what, name_of(b.dtype),
                quote(b.name));
   if (b.shape[1] != a.shape[0])
-    fail_usage("{}: {} has {} rows, and {} has {} columns", what, quote(a.name), a.shape[0],
+    fail_usage("{}: {} has {} rows, but {} has {} columns", what, quote(a.name), a.shape[0],
                quote(b.name), b.shape[1]);
   if (rows_[first] != none)
     fail_usage("{}: the rows of {} are reordered by another --reorder", what, quote(a.name));
@@ -166,8 +160,8 @@ void Reordering::add(const std::string& what, std::size_t first, std::size_t nex
   const CheckpointTensor* t = bias.empty() ? nullptr : in_->find(bias);
   if (!t) return;
   if (t->is_sparse() || t->shape != Shape{a.shape[0]} || width_of(t->dtype) == 0)
-    fail_usage("{}: {} has {} rows, and its {} is {} of shape {}", what, quote(a.name), a.shape[0],
-               quote(bias), t->is_sparse() ? t->layout.name() : name_of(t->dtype),
+    fail_usage("{}: {} has {} rows, but the bias {} is {} of shape {}", what, quote(a.name),
+               a.shape[0], quote(bias), t->is_sparse() ? t->layout.name() : name_of(t->dtype),
                to_string(t->shape));
   rows_[static_cast<std::size_t>(t - tensors.data())] = first;
   ++biases_;
@@ -181,8 +175,7 @@ void Reordering::sort() {
     std::vector<std::size_t> path;
     for (std::size_t i = start; i != none && rows_[i] == i && state[i] != 2; i = columns_[i]) {
       if (state[i] == 1)
-        fail_usage("--reorder: {} takes what it makes itself, by way of other weights or directly",
-                   quote(in_->tensors()[i].name));
+        fail_usage("--reorder: {} depends on its own output", quote(in_->tensors()[i].name));
       state[i] = 1;
       path.push_back(i);
     }

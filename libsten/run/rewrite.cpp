@@ -28,13 +28,14 @@ void check_location(const std::string& input, const std::string& output) {
   if (is_stream(output)) return;
   const fs::path from = resolved(input), to = resolved(output);
   if (lies_in(to, fs::is_directory(from, none) ? from : from.parent_path()))
-    fail_usage("{}: lies in the input directory", printable(output));
+    fail_usage("{}: the output lies in the input directory", printable(output));
 }
 
 void check_file(const std::string& output) {
   std::error_code none;
   if (fs::is_directory(output, none))
-    fail("{}: is a directory; {}/ puts the output into it", printable(output), printable(output));
+    fail("{}: expected a file, got a directory ({}/ writes a file in the directory)",
+         printable(output), printable(output));
   // Whether the output can be .onnx depends on the input.
   if (!is_onnx_name(output)) check_output_name(output, Written::checkpoint);
 }
@@ -166,10 +167,10 @@ Metadata with_provenance(Metadata metadata, const std::string& program, const Op
     try {
       steps = parse_json(at->second, "metadata " + quote(provenance_key));
     } catch (const Error& e) {
-      warn("{}, and is started anew", e.what());
+      warn("{}: replaced by new metadata", e.what());
     }
     if (!steps.is_array()) {
-      warn("metadata {} is not a JSON array and is started anew", quote(provenance_key));
+      warn("metadata {}: expected a JSON array: replaced by new metadata", quote(provenance_key));
       steps = nlohmann::ordered_json::array();
     }
     metadata.erase(at);

@@ -37,7 +37,7 @@ Rule parse_rule(const std::string& text, const std::string& where) {
       }
     }
   }
-  fail_usage("{} {}: a rule is PATTERN=SPEC, such as '*.attention.*=nm:n=2,m=4'", where,
+  fail_usage("{} {}: expected PATTERN=SPEC, such as '*.attention.*=nm:n=2,m=4'", where,
              quote(text));
 }
 
@@ -58,8 +58,7 @@ std::vector<Rule> read_rules(const std::string& path) {
   const MappedFile file = MappedFile::open(path);
   const auto bytes = file.bytes();
   if (bytes.size() > most)
-    fail("{}: has {} bytes: expected a list of rules of at most {}", file.name(), bytes.size(),
-         most);
+    fail("{}: expected rules of at most {} bytes, got {}", file.name(), most, bytes.size());
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::vector<Rule> rules;
   std::size_t line = 0;
@@ -71,9 +70,9 @@ std::vector<Rule> read_rules(const std::string& path) {
     for (Rule& r :
          split_rule(parse_rule(std::string(rule), fmt::format("{}:{}:", file.name(), line + 1))))
       rules.push_back(std::move(r));
-    if (rules.size() > most_rules) fail("{}: has more than {} rules", file.name(), most_rules);
+    if (rules.size() > most_rules) fail("{}: expected at most {} rules", file.name(), most_rules);
   }
-  if (rules.empty()) fail_usage("{}: has no rules", file.name());
+  if (rules.empty()) fail_usage("{}: expected rules, got none", file.name());
   return rules;
 }
 

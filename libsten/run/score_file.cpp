@@ -12,10 +12,10 @@ void ScoreFile::check(const TensorInfo& t) const {
     fail("{}: missing scores {}{}", file_.name(), quote(t.name), suggestion(t.name, names));
   }
   if (!is_prunable(s->dtype))
-    fail("{}: {} is {}; scores are F64 F32 F16 BF16 F8_E4M3 or F8_E5M2", file_.name(),
+    fail("{}: scores {}: expected F64 F32 F16 BF16 F8_E4M3 or F8_E5M2, got {}", file_.name(),
          quote(t.name), name_of(s->dtype));
   if (s->shape != t.shape)
-    fail("{}: the scores {} have shape {}, the tensor {}", file_.name(), quote(t.name),
+    fail("{}: scores {} have shape {}, but the tensor has {}", file_.name(), quote(t.name),
          to_string(s->shape), to_string(t.shape));
 }
 

@@ -9,9 +9,8 @@ std::string unfit(const TensorInfo& t, Purpose purpose) {
   if (purpose == Purpose::prune && !is_prunable(t.dtype))
     return fmt::format("{} elements cannot be pruned", name_of(t.dtype));
   if (width_of(t.dtype) == 0)
-    return fmt::format("{} elements have no address of their own", name_of(t.dtype));
-  if (t.shape.size() < 2)
-    return fmt::format("it has rank {}, and weights have 2 or more", t.shape.size());
+    return fmt::format("{} elements are smaller than one byte", name_of(t.dtype));
+  if (t.shape.size() < 2) return fmt::format("expected rank 2 or more, got {}", t.shape.size());
   return "";
 }
 
@@ -110,7 +109,7 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
       }
     });
     if (!any)
-      fail_usage("--include {} matches no tensor that can be used: {}", quote(pattern), reason);
+      fail_usage("--include {} matches only unsupported tensors: {}", quote(pattern), reason);
   }
   if (patterns.include.empty()) {
     s.why = skip_reasons(c);

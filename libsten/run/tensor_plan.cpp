@@ -18,20 +18,18 @@ bool lacks_parameters(const Spec& layout) {
 }
 
 std::string sparsity_of(const PruneOptions& o) {
-  if (!o.sparsity)
-    fail_usage("--sparsity is missing: the fraction of weights to remove, such as 0.9");
+  if (!o.sparsity) fail_usage("missing --sparsity, the fraction of weights to remove, such as 0.9");
   return number_text(*o.sparsity);
 }
 
 Spec unstructured_sparsifier(const PruneOptions& o) {
   if (o.method == "threshold") {
     if (o.sparsity) fail_usage("--sparsity and --method threshold exclude each other");
-    if (!o.at) fail_usage("--method threshold needs --at, the smallest magnitude that stays");
+    if (!o.at) fail_usage("--method threshold needs --at, the smallest kept magnitude");
     return Spec("threshold").set("at", number_text(*o.at));
   }
   if (o.method == "l0") {
-    if (o.sparsity)
-      fail_usage("--sparsity and --method l0, whose scores say how many stay, exclude each other");
+    if (o.sparsity) fail_usage("--sparsity and --method l0 exclude each other");
     return Spec("l0");
   }
   if (o.method == "random") return Spec("random").set("fraction", sparsity_of(o));
@@ -93,16 +91,14 @@ Spec resolve_to(const std::string& text, const Spec& sparsifier) {
   const bool is_own = own && own->is(to.name());
   if (is_own && lacks_parameters(to)) return registry().canonical(*own);
   if (is_structure(to) && lacks_parameters(to))
-    fail_usage("--to {} takes its numbers from a structure {}, which is missing; give the numbers",
-               to.name(), to.name());
+    fail_usage("--to {}: missing parameters (or --structure {})", to.name(), to.name());
   Spec layout = registry().canonical(to);
   if (!own || !is_structure(*own) || !is_structure(to)) return layout;
   // The sparsifier keeps more than n of m: an error for any blocks along either axis.
   const auto kept = registry().sparsifier(sparsifier).share(),
              room = registry().sparsifier(own_sparsifier(layout)).share();
   if (kept && room && kept->n * room->m > room->n * kept->m)
-    fail_usage("{} keeps {} of {}, more than --to {} holds", own->str(), kept->n, kept->m,
-               to.str());
+    fail_usage("{} keeps {} of {}: too many for --to {}", own->str(), kept->n, kept->m, to.str());
   return layout;
 }
 
@@ -111,39 +107,35 @@ TensorPlan default_plan(const PruneOptions& o, const Spec& structure) {
   t.global = o.scope == "global";
   t.calibrated = is_calibrated(o);
   if (t.global && t.calibrated)
-    fail_usage(
-        "--scope global is not for --method {}{}: outputs of different layers do not compare",
-        o.method, o.reconstruct ? " with --reconstruct" : "");
+    fail_usage("--scope global does not support --method {}{}", o.method,
+               o.reconstruct ? " with --reconstruct" : "");
   if (o.scope == "row" && (!t.calibrated || !structure.is("unstructured")))
     fail_usage(
-        "--scope row is for unstructured pruning by --method wanda, ria, sparsegpt and admm, "
-        "and with --reconstruct");
+        "--scope row needs unstructured pruning by --method wanda, ria, sparsegpt or admm, or with "
+        "--reconstruct");
   t.by_row = takes_rows(o) && structure.is("unstructured");
   if (structure.is("unstructured")) {
     t.sparsifier = unstructured_sparsifier(o);
     if (t.global && !t.sparsifier.has("sparsity"))
-      fail_usage("--scope global is for --method magnitude, movement and gradient");
+      fail_usage("--scope global needs --method magnitude, movement or gradient");
   } else {
     t.by_gradient = o.method == "gradient";
     if (o.method != "magnitude" && !t.by_gradient && !t.calibrated)
       fail_usage(
-          "--method {} exists for unstructured pruning alone; magnitude, gradient, wanda, ria, "
-          "sparsegpt and admm choose structures too",
+          "--method {} is only for unstructured pruning (structures need magnitude, gradient, "
+          "wanda, ria, sparsegpt or admm)",
           o.method);
   }
   if (as_sparsifier(structure).is("block-magnitude")) {
     t.sparsifier = block_sparsifier(o, structure);
   } else if (!structure.is("unstructured")) {
-    if (t.global)
-      fail_usage("--scope global is for unstructured pruning: {} keeps the same share everywhere",
-                 structure.str());
+    if (t.global) fail_usage("--scope global needs unstructured pruning, got {}", structure.str());
     t.sparsifier = own_sparsifier(structure);
     const auto implied = sparsity_of(t.sparsifier);
     if (o.sparsity && !implied)
-      fail_usage("--sparsity is not for --structure {}, whose numbers say what stays",
-                 structure.str());
+      fail_usage("--sparsity and --structure {} exclude each other", structure.str());
     if (o.sparsity && std::abs(*o.sparsity - *implied) > 1e-9)
-      fail_usage("--sparsity {} contradicts --structure {}, whose sparsity is {}; leave one out",
+      fail_usage("--sparsity {} contradicts --structure {} of sparsity {} (leave one out)",
                  *o.sparsity, structure.str(), *implied);
   }
   finish(t, o.to);
@@ -160,9 +152,8 @@ std::optional<TensorPlan> plan_of_rule(const Rule& rule, const PruneOptions& o) 
     t.sparsifier = is_structure(rule.spec) ? own_sparsifier(rule.spec) : as_sparsifier(rule.spec);
     const Sparsifier by = registry().sparsifier(t.sparsifier);
     if (by.needs_pattern())
-      fail_usage("a rule names how to prune, and {} prunes nothing", t.sparsifier.name());
-    if (by.needs_own())
-      fail_usage("the tensors of a file have no sparsifier of their own to apply anew");
+      fail_usage("expected a sparsifier that prunes, got {}", t.sparsifier.name());
+    if (by.needs_own()) fail_usage("tensors of a file have no own sparsifier");
     t.calibrated = is_calibrated(o) && ranks_magnitudes(t.sparsifier);
     t.by_row = takes_rows(o) && t.calibrated && t.sparsifier.is("magnitude");
     finish(t, o.to);

@@ -115,7 +115,7 @@ class Training {
       directory_->cut_metrics(&manifest_);
       const auto lines = directory_->metrics();
       if (!lines.empty()) seconds_before_ = lines.back().seconds;
-      if (o_.say) o_.say(fmt::format("goes on after step {} of {}", saved_, task_->steps()));
+      if (o_.say) o_.say(fmt::format("continues after step {} of {}", saved_, task_->steps()));
     });
   }
 
@@ -147,8 +147,8 @@ class Training {
           printable(o_.out));
     if (last.machine.text() != here.text())
       warn(
-          "{}: the run was one of {}, and goes on with {}: its numbers will differ a little from "
-          "those of a run that was left alone",
+          "{}: the run started with {} and continues with {}: results will differ slightly from "
+          "those of an uninterrupted run",
           printable(o_.out), last.machine.text(), here.text());
     manifest_ = std::move(last.manifest);
     manifest_.ranks = ranks_->size();
@@ -213,8 +213,8 @@ class Training {
     for (const Parameter& p : trainer_.state().parameters)
       if (first_not_finite(p.value.to_dense()))
         fail(
-            "step {}: {} turned NaN or infinite; a lower optimizer.rate, a longer rate.warmup or "
-            "clip may help",
+            "step {}: {} became NaN or infinite (try a lower optimizer.rate, a longer rate.warmup "
+            "or clip)",
             step - 1, quote(p.name));
     trainer_.check_ranks();
     on_first_rank(*ranks_, [&] {
@@ -257,8 +257,9 @@ class Training {
       try {
         w = convert(w, p.save);
       } catch (const Error& e) {
-        throw Error(e.fault(), fmt::format("{}: {}; what was trained is in {}", quote(p.weight),
-                                           e.what(), printable(directory_->checkpoint(saved_))));
+        throw Error(e.fault(),
+                    fmt::format("{}: {} (the trained checkpoint is in {})", quote(p.weight),
+                                e.what(), printable(directory_->checkpoint(saved_))));
       }
     }
     return {write(m),

@@ -19,9 +19,9 @@ data="$F1$F2$F3$F4"
 held 1 bytes 'is empty' ''
 held 2 bytes 'has 4 bytes, too few' '\x08\x00\x00\x00'
 held 3 bytes 'header length is 1000 bytes, only 2 follow' '\xe8\x03\x00\x00\x00\x00\x00\x00{}'
-held 4 bytes 'header length is 100000001 bytes, the limit is' '\x01\xe1\xf5\x05\x00\x00\x00\x00{}'
-bytes 'header length is 18446744073709551608 bytes' '\xf8\xff\xff\xff\xff\xff\xff\xff{}'
-held 5 bytes 'header length is 18446744073709551615 bytes' '\xff\xff\xff\xff\xff\xff\xff\xff{}'
+held 4 bytes 'header length: expected at most 100000000 bytes, got 100000001' '\x01\xe1\xf5\x05\x00\x00\x00\x00{}'
+bytes 'got 18446744073709551608' '\xf8\xff\xff\xff\xff\xff\xff\xff{}'
+held 5 bytes 'got 18446744073709551615' '\xff\xff\xff\xff\xff\xff\xff\xff{}'
 held 6 bytes 'header length is 0' '\x00\x00\x00\x00\x00\x00\x00\x00'
 held 7 bytes 'Git LFS pointer' 'version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 5\n'
 held 8 bytes 'HTML' '<!DOCTYPE html>\n<html><body>Not found</body></html>\n'
@@ -34,24 +34,24 @@ bytes 'the ONNX model has no graph (is the file truncated?)' '\x08\x08\x12\x07py
 bytes 'field 7 has 142 bytes, 5 are left' '\x08\x0a\x3a\x8e\x01\x0a\x10\x0a\x01x'
 bytes 'a GGUF file' 'GGUF\x03\x00\x00\x00\x00\x00\x00\x00'
 bytes 'an HDF5 file' '\x89HDF\r\n\x1a\n\x00\x00\x00\x00'
-held 11 json 'which are 12 bytes; is the file truncated?' "$good" "$F1$F2$F3"
+held 11 json 'of 12 bytes of data (is the file truncated?)' "$good" "$F1$F2$F3"
 json 'is the file truncated?' "$good"
 held 12 json '4 bytes follow the data of the last tensor' "$good" "$data$F1"
 
 # The header's text.
-json 'not valid JSON' $'{"a\xff.weight":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
-json 'not valid JSON' $'{"a\xed\xa0\x80":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
-held 14 json 'not valid JSON' '{"a\ud800":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
-json 'not valid JSON' '{"a\udc00\ud800":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
-held 15 json 'not a JSON object' '[]'
-json 'not a JSON object' '"text"'
-json 'not a JSON object' 'null'
-json 'not a JSON object' '   '
-json 'not valid JSON' '{"a.weight":'
-json 'not valid JSON' "{$(entry a.weight F32 2,2 0 16),}" "$data"
+json 'invalid JSON' $'{"a\xff.weight":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
+json 'invalid JSON' $'{"a\xed\xa0\x80":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
+held 14 json 'invalid JSON' '{"a\ud800":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
+json 'invalid JSON' '{"a\udc00\ud800":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
+held 15 json 'expected a JSON object' '[]'
+json 'expected a JSON object' '"text"'
+json 'expected a JSON object' 'null'
+json 'expected a JSON object' '   '
+json 'invalid JSON' '{"a.weight":'
+json 'invalid JSON' "{$(entry a.weight F32 2,2 0 16),}" "$data"
 held 16 bytes 'NUL byte' '\x04\x00\x00\x00\x00\x00\x00\x00{}\x00\x00'
-json 'not valid JSON' '{}{}'
-held 17 json 'not valid JSON' '{} x'
+json 'invalid JSON' '{}{}'
+held 17 json 'invalid JSON' '{} x'
 held 18 json "'a' appears twice" "{$(entry a F32 1 0 4),$(entry a F32 1 4 8)}" "$F1$F2"
 json "'a' appears twice" "{$(entry a F32 1 0 4),$(entry '\u0061' F32 1 4 8)}" "$F1$F2"
 json "'__metadata__' appears twice" '{"__metadata__":{},"__metadata__":{}}'
@@ -62,25 +62,25 @@ fields "field 'dtype' appears twice" \
   '"dtype":"F32","d\u0074ype":"F32","shape":[1],"data_offsets":[0,4]' "$F1"
 held 20 fields 'nested more than' "\"x\":$(repeat 100000 '['),\"dtype\":\"F32\""
 fields 'nested more than' "\"x\":$(repeat 30000 '{"a":')1$(repeat 30000 '}')"
-json "'w': is an array, not an object" "{\"w\":$(repeat 100000 '[')$(repeat 100000 ']')}"
-fields "has no 'dtype'" '"shape":[1],"data_offsets":[0,4]' "$F1"
-fields "has no 'shape'" '"dtype":"F32","data_offsets":[0,4]' "$F1"
-fields "has no 'data_offsets'" '"dtype":"F32","shape":[1]' "$F1"
-fields "has no 'dtype'" ''
-json "'__metadata__' is an array, not an object" '{"__metadata__":[]}'
-held 23 json "metadata 'k' is 5, not a string" '{"__metadata__":{"k":5}}'
-json "metadata 'k' is null, not a string" '{"__metadata__":{"k":null}}'
-json "metadata 'k' is an object, not a string" '{"__metadata__":{"k":{"a":"b"}}}'
-json "metadata 'k' is an array, not a string" '{"__metadata__":{"k":["a"]}}'
+json "'w': expected an object, got an array" "{\"w\":$(repeat 100000 '[')$(repeat 100000 ']')}"
+fields "missing 'dtype'" '"shape":[1],"data_offsets":[0,4]' "$F1"
+fields "missing 'shape'" '"dtype":"F32","data_offsets":[0,4]' "$F1"
+fields "missing 'data_offsets'" '"dtype":"F32","shape":[1]' "$F1"
+fields "missing 'dtype'" ''
+json "'__metadata__': expected an object, got an array" '{"__metadata__":[]}'
+held 23 json "metadata 'k': expected a string, got 5" '{"__metadata__":{"k":5}}'
+json "metadata 'k': expected a string, got null" '{"__metadata__":{"k":null}}'
+json "metadata 'k': expected a string, got an object" '{"__metadata__":{"k":{"a":"b"}}}'
+json "metadata 'k': expected a string, got an array" '{"__metadata__":{"k":["a"]}}'
 every=$PROGRAMS
 PROGRAMS=sten-energy # which speaks for all
 for number in 1.0 1e0 -1 -0 '"1"' true null '[1]' '{}'; do
-  held 24 fields "'shape' holds" "\"dtype\":\"F32\",\"shape\":[$number],\"data_offsets\":[0,4]" "$F1"
-  fields "'data_offsets' holds" "\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,$number]" "$F1"
+  held 24 fields "'shape': expected unsigned integers" "\"dtype\":\"F32\",\"shape\":[$number],\"data_offsets\":[0,4]" "$F1"
+  fields "'data_offsets': expected unsigned integers" "\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,$number]" "$F1"
 done
 PROGRAMS=$every
-fields "'shape' is 1, not an array" '"dtype":"F32","shape":1,"data_offsets":[0,4]' "$F1"
-fields "'dtype' is 5, not a string" '"dtype":5,"shape":[1],"data_offsets":[0,4]' "$F1"
+fields "'shape': expected an array, got 1" '"dtype":"F32","shape":1,"data_offsets":[0,4]' "$F1"
+fields "'dtype': expected a string, got 5" '"dtype":5,"shape":[1],"data_offsets":[0,4]' "$F1"
 fields "'data_offsets' holds one number" '"dtype":"F32","shape":[1],"data_offsets":[4]' "$F1"
 fields "'data_offsets' holds more than two numbers" \
   '"dtype":"F32","shape":[1],"data_offsets":[0,4,8]' "$F1"
@@ -88,19 +88,19 @@ fields "'shape' holds 9223372036854775808, above 2^63 - 1" \
   '"dtype":"F32","shape":[9223372036854775808],"data_offsets":[0,4]' "$F1"
 held 25 fields "'data_offsets' holds 18446744073709551615, above" \
   '"dtype":"F32","shape":[1],"data_offsets":[0,18446744073709551615]' "$F1"
-fields "'shape' holds" '"dtype":"F32","shape":[99999999999999999999999999],"data_offsets":[0,4]' \
+fields "'shape': expected unsigned integers" '"dtype":"F32","shape":[99999999999999999999999999],"data_offsets":[0,4]' \
   "$F1"
 
 # Tensors.
-held 26 shape "dtype 'F33' is not known" F33 1 4
-shape "dtype 'f32' is not known" f32 1 4
+held 26 shape "unknown dtype 'F33'" F33 1 4
+shape "unknown dtype 'f32'" f32 1 4
 held 27 json 'data begin at 4 and end at 0' "{$(entry w F32 1 4 0)}" "$F1"
-held 28 json 'ends at byte 8 of the data, which are 4 bytes' "{$(entry w F32 2 0 8)}" "$F1"
+held 28 json 'ends at byte 8 of 4 bytes of data' "{$(entry w F32 2 0 8)}" "$F1"
 held 29 json "'a' and 'b' overlap" "{$(entry a F32 2 0 8),$(entry b F32 2 4 12)}" "$F1$F2$F3"
 json "overlap" "{$(entry a F32 2 0 8),$(entry b F32 2 0 8)}" "$F1$F2"
 held 30 json "bytes 4 to 8 of the data, between 'a' and 'b', belong to no tensor" \
   "{$(entry a F32 1 0 4),$(entry b F32 1 8 12)}" "$F1$F2$F3"
-held 31 json "'w': comes first in the data but begins at byte 4, not 0" "{$(entry w F32 1 4 8)}" "$F1$F2"
+held 31 json "'w': expected the first tensor at byte 0 of the data, got byte 4" "{$(entry w F32 1 4 8)}" "$F1$F2"
 held 32 shape "'w': shape says 12 bytes, offsets say 16" F32 3 16
 shape 'shape says 0 bytes, offsets say 4' F32 0,5 4
 shape 'shape says 4 bytes, offsets say 0' F32 '' 0
@@ -112,12 +112,12 @@ held 34 shape 'shape' F64 2305843009213693952 0
 held 35 shape 'shape' F32 0,9223372036854775807,9223372036854775807 0
 shape 'shape' F32 9223372036854775807,9223372036854775807,0 0
 shape 'shape' F32 9223372036854775807,0,9223372036854775807 0
-held 36 shape 'has more than' F32 "1$(repeat 1000 ,1)" 4
-shape 'are 12 bits, not whole bytes' F4 3 2
-held 37 shape 'are 6 bits, not whole bytes' F6_E2M3 1 1
+held 36 shape 'expected at most' F32 "1$(repeat 1000 ,1)" 4
+shape 'have 12 bits: expected whole bytes' F4 3 2
+held 37 shape 'have 6 bits: expected whole bytes' F6_E2M3 1 1
 
 # Names.
-json "a tensor's name is empty" "{$(entry '' F32 1 0 4)}" "$F1"
+json "a tensor has an empty name" "{$(entry '' F32 1 0 4)}" "$F1"
 json "'a\\n.weight': the name holds control characters" "{$(entry 'a\n.weight' F32 1 0 4)}" "$F1"
 json "'a\\x1b[2J': the name holds control characters" "{$(entry 'a\u001b[2J' F32 1 0 4)}" "$F1"
 json "'a\\x00': the name holds control characters" "{$(entry 'a\u0000' F32 1 0 4)}" "$F1"
@@ -140,7 +140,7 @@ mkdir ../empty
 BAD=../empty
 refused ''
 BAD=/dev/zero
-held 10 refused 'is a device'
+held 10 refused 'got a device'
 BAD=missing.safetensors
 refused 'No such file or directory'
 : >plain

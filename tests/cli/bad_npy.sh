@@ -35,7 +35,7 @@ held 66 refused 'big-endian'
 array "[('a', '<f4')]" False 1,1 "$F1"
 refused 'structures'
 npy "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1), }$(repeat 10000 ' ')" "$F1"
-refused 'the limit is 10000'
+refused 'expected at most 10000 bytes'
 array "'<f4'" False 1000000,1000000 "$F1"
 held 67 refused 'needs 4000000000000 bytes, the file has 4'
 array "'<f4'" False 4294967296,4294967296 "$F1"
@@ -45,7 +45,7 @@ refused ''
 array "'<f4'" False 0,9223372036854775807,9223372036854775807
 refused ''
 array "'<f4'" False 1,1 "$F1$F2"
-refused '4 bytes follow'
+refused '4 unexpected bytes follow'
 array "'<f4'" False -1,1 "$F1"
 refused ''
 printf '\x93NUMPY\x01\x00\xff\x00{' >$BAD

@@ -27,14 +27,14 @@ for length in $(seq 1 7 $(($(wc -c <whole) - 5))); do
 done
 
 # Elements and their shape.
-held 100 bad "'w': it has 16 bytes, shape [2, 3] of F32 has 24" "$(weight w 1 '2 3' "$raw")"
-bad "'w': it has 16 bytes, shape [1, 2] of F32 has 8" "$(weight w 1 '1 2' "$raw")"
-bad "'w': it has 0 bytes, shape [2, 2] of F32 has 16" "$(weight w 1 '2 2' '')"
+held 100 bad "'w': expected 24 bytes for shape [2, 3] of F32, got 16" "$(weight w 1 '2 3' "$raw")"
+bad "'w': expected 8 bytes for shape [1, 2] of F32, got 16" "$(weight w 1 '1 2' "$raw")"
+bad "'w': expected 16 bytes for shape [2, 2] of F32, got 0" "$(weight w 1 '2 2' '')"
 bad "'w': " "$(weight w 1 "$((1 << 40)) $((1 << 40))" "$raw")"
-bad "'w': more elements than shape [2, 1] has" "$(weight w 7 '2 1' "$(message 7 010203)")"
+bad "'w': too many elements for shape [2, 1]" "$(weight w 7 '2 1' "$(message 7 010203)")"
 bad "'w': element 1 does not fit UINT8" "$(weight w 2 '2 1' "$(message 5 01"$(varint 256)")")"
 bad 'stored in two ways' "$(weight w 1 '2 2' "$raw$(message 4 "$four")")"
-bad "two tensors are called 'w'" "$(weight w 1 '2 2' "$raw")$(weight w 1 '2 2' "$raw")"
+bad "duplicate tensor name 'w'" "$(weight w 1 '2 2' "$raw")$(weight w 1 '2 2' "$raw")"
 
 # Element types: those of tensors that have no type here are left out, which is a warning.
 for type in 0 25 1000; do
@@ -44,15 +44,15 @@ done
 # External data.
 echo -n 0123456789abcdef >data
 outside() { bad "$1" "$(weight w 1 '2 2' "$2")"; }
-held 102 outside "'w': its data are 16 bytes at 1 of 'data', which has 16" "$(external data 1)"
+held 102 outside "'w': external data: 16 bytes at byte 1 exceed 'data', which has 16 bytes" "$(external data 1)"
 outside "which has 16" "$(external data 9223372036854775807)"
-outside "'w': its data are in 'none', which is missing" "$(external none 0)"
+outside "'w': external data in 'none': file not found" "$(external none 0)"
 outside "'../data': the name is a path that leaves its directory" "$(external ../data 0)"
 outside "'/etc/hostname': the name is an absolute path" "$(external /etc/hostname 0)"
 outside "the name holds control characters" "$(external $'a\nb' 0)"
-outside 'its external data are in the model itself' "$(external $BAD 0)"
+outside 'external data must be in another file than the model' "$(external $BAD 0)"
 ln -s /etc/hostname link
-outside 'outside of the directory' "$(external link 0)"
+outside 'outside the directory' "$(external link 0)"
 
 # Names: what is printed has no control characters.
 held 103 bad "'a\\x1b[2J': the name holds control characters" "$(weight $'a\e[2J' 1 '2 2' "$raw")"
@@ -99,11 +99,11 @@ cat >recipe.json <<RECIPE
 RECIPE
 graph "node 'a': input 'b' is an output of a later node" "$(step Relu b a)$(step Relu a b)$(step Relu b y)"
 graph "node 'a': unknown input 'z' (expected an input of the graph or an output of a node)" "$(step Relu z a)$(step Relu a y)"
-graph "its output 'y' is made by no node" "$(step Relu x a)"
-graph 'sten does not have its operators If, Loop, Scan' "$(step If x a)$(step Loop a b)$(step Scan b y)"
-graph 'sten does not have its operator a\x1b[2J' "$(step $'a\e[2J' x y)"
+graph "output 'y' not found: expected the output of a node" "$(step Relu x a)"
+graph 'unsupported operators If, Loop, Scan' "$(step If x a)$(step Loop a b)$(step Scan b y)"
+graph 'unsupported operator a\x1b[2J' "$(step $'a\e[2J' x y)"
 graph "node 'y' (Add): expected 2 inputs, got 1" "$(step Add x y)"
 graph "node 'y' (Einsum): expected 1 or more inputs, got 0" "$(message 1 "$(text 2 y)$(text 4 Einsum)")"
 blocks=$(message 5 "$(text 1 blocksize)$(number 3 4294967296)$(number 20 2)")
-graph "its attribute blocksize is 4294967296: expected 1 to 2147483648" \
+graph "attribute blocksize is 4294967296: expected 1 to 2147483648" \
   "$(message 1 "$(text 1 x)$(text 2 y)$(text 4 DepthToSpace)$blocks")"

@@ -43,7 +43,7 @@ damaged "the mask has bits set beyond element 5" bitmask 2,3 "$(bitmask)" '\xa2'
 damaged "a mask of 1 bytes does not fit 9 elements" bitmask 3,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 damaged "a mask of 1 bytes does not fit 100000000000000000 elements" \
   bitmask 100000000,1000000000 "$(bitmask)" '\x26'"$F1$F2$F3"
-damaged "shape [1000000000, 1000000000] of F32 has more bits than 2^62" \
+damaged "shape [1000000000, 1000000000] of F32: expected at most 2^62 bits" \
   bitmask 1000000000,1000000000 "$(bitmask)" '\x26'"$F1$F2$F3"
 damaged "part 'values' is U8 but the tensor is F32" \
   bitmask 2,3 "$(part mask U8 1 0 1),$(part values U8 3 1 4)" '\x26\x01\x02\x03'
@@ -168,15 +168,15 @@ held 50 damaged "g=0" nmg:n=1,m=2,g=0 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 for spec in n=300,m=600,g=1 n=8,m=40,g=1 n=1,m=2,g=9223372036854775807; do
   held 51 damaged "$spec: a chunk would have more than 65536 strips" nmg:$spec 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 done
-damaged "'m' is missing" nm:n=2 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
-damaged "'m' is not an integer" nm:n=2,m=4.5 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
+damaged "missing 'm'" nm:n=2 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
+damaged "expected an integer as 'm'" nm:n=2,m=4.5 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
 damaged "axis must be 0 or 1, got 2" nm:n=2,m=4,axis=2 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
 damaged "'bitmask' takes no keys" bitmask:x=1 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 held 55 damaged "unknown layout 'bitmsk', did you mean 'bitmask'?" bitmsk 2,3 "$(bitmask)" \
   '\x26'"$F1$F2$F3"
-damaged "unknown layout 'quadtree' (a layout that is not built in needs a program with the extension that registers 'quadtree'" quadtree 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
-damaged "the layout is described as dense" dense 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
-damaged "the name is missing" '' 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
+damaged "unknown layout 'quadtree' (a layout of an extension needs a program that registers 'quadtree'" quadtree 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
+damaged "layout description: dense" dense 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
+damaged "expected a name" '' 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 
 # Descriptions that are none.
 described() { # TEXT DESCRIPTION
@@ -184,32 +184,32 @@ described() { # TEXT DESCRIPTION
     '\x26'"$F1$F2$F3"
   refused "$1" && expect_err ": 'w.weight': "
 }
-described 'the layout is not described by a JSON object' ''
-described 'the layout is not described by a JSON object' 'bitmask'
-described 'the layout is not described by a JSON object' '["bitmask"]'
-described 'the layout is not described by a JSON object' '{"layout":"bitmask"'
-described "the layout's description has no 'layout'" '{"shape":[2,3],"dtype":"F32"}'
-described "the layout's description has no 'shape'" '{"layout":"bitmask","dtype":"F32"}'
-described "the layout's description has no 'dtype'" '{"layout":"bitmask","shape":[2,3]}'
-described 'a field of the wrong kind' '{"layout":5,"shape":[2,3],"dtype":"F32"}'
-described 'a field of the wrong kind' '{"layout":"bitmask","shape":"2,3","dtype":"F32"}'
+described 'layout description: expected a JSON object' ''
+described 'layout description: expected a JSON object' 'bitmask'
+described 'layout description: expected a JSON object' '["bitmask"]'
+described 'layout description: expected a JSON object' '{"layout":"bitmask"'
+described "layout description: missing 'layout'" '{"shape":[2,3],"dtype":"F32"}'
+described "layout description: missing 'shape'" '{"layout":"bitmask","dtype":"F32"}'
+described "layout description: missing 'dtype'" '{"layout":"bitmask","shape":[2,3]}'
+described 'a field has the wrong type' '{"layout":5,"shape":[2,3],"dtype":"F32"}'
+described 'a field has the wrong type' '{"layout":"bitmask","shape":"2,3","dtype":"F32"}'
 for extent in -1 1.0 '"2"' null 4611686018427387904 99999999999999999999; do
-  described "shape has an extent that is none" \
+  described "layout description: expected extents from 0 to 2^62" \
     "{\"layout\":\"bitmask\",\"shape\":[2,$extent],\"dtype\":\"F32\"}"
 done
 described "shape has" "{\"layout\":\"bitmask\",\"shape\":[1$(repeat 1000 ,1)],\"dtype\":\"F32\"}"
 described '' '{"layout":"bitmask","shape":[4611686018427387903,4611686018427387903],"dtype":"F32"}'
-described "the layout's dtype 'F33' is unknown" '{"layout":"bitmask","shape":[2,3],"dtype":"F33"}'
-described 'the layout is described in' "{\"layout\":\"bitmask$(repeat 5000 ' ')\"}"
+described "layout description: unknown dtype 'F33'" '{"layout":"bitmask","shape":[2,3],"dtype":"F33"}'
+described 'layout description: expected at most 4096 bytes' "{\"layout\":\"bitmask$(repeat 5000 ' ')\"}"
 
 # Parts that are missing or too many.
 damaged "missing part 'values'" bitmask 2,3 "$(part mask U8 1 0 1)" '\x26'
 damaged "missing part 'mask'" bitmask 2,3 "$(part values F32 3 0 12)" "$F1$F2$F3"
-damaged "its parts are missing" bitmask 2,3 "$(entry v.weight F32 3 0 12)" "$F1$F2$F3"
+damaged "missing parts" bitmask 2,3 "$(entry v.weight F32 3 0 12)" "$F1$F2$F3"
 sparse $BAD bitmask 2,3 "$(bitmask),$(part index U8 1 13 14)" '\x26'"$F1$F2$F3"'\x00'
-refused "'w.weight::index': the layout bitmask has no such part"
+refused "'w.weight::index': unknown part of the layout bitmask"
 sparse $BAD bitmask 2,3 "$(bitmask),$(entry w.weight F32 1 13 17)" '\x26'"$F1$F2$F3$F1"
-refused "'w.weight' is there both dense and in parts"
+refused "'w.weight' is stored both dense and in parts"
 
 # One that would only be copied is checked too: damage is not passed on.
 sparse $BAD bitmask 2,3 "$(bitmask),$(entry b.weight F32 1,2 13 21)" '\x06'"$F1$F2$F3$F1$F2"

@@ -61,7 +61,7 @@ for command in 'sten-prune clash.safetensors -o o --sparsity 0.5 --to bitmask' \
     'sten-convert clash.safetensors -o o --to csr'; do
   expect_exit 1 $command
   expect_one_line_err
-  expect_err ": clash.safetensors: 'a.weight::mask' would look like a part of 'a.weight'"
+  expect_err ": clash.safetensors: 'a.weight::mask' collides with the parts of the sparse tensor 'a.weight'"
   [ ! -e o ] || fail "'$command' left an output"
 done
 expect_exit 0 sten-prune clash.safetensors -o o --sparsity 0.5 # dense, it has no parts
@@ -74,7 +74,7 @@ echo '{"weight_map":{"a.weight":"a.safetensors","a.weight::mask":"b.safetensors"
   >../shards/model.safetensors.index.json
 expect_exit 1 sten-convert ../shards -o o --to bitmask
 expect_one_line_err
-expect_err ": ../shards: 'a.weight::mask' would look like a part of 'a.weight'"
+expect_err ": ../shards: 'a.weight::mask' collides with the parts of the sparse tensor 'a.weight'"
 [ ! -e o ] || fail 'a clash between shards left an output'
 [ "$(ls -A | tr '\n' ' ')" = 'clash.safetensors in.safetensors ' ] ||
   fail "something was left behind: $(ls -A)"

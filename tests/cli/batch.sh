@@ -38,14 +38,14 @@ expect_exit 2 sten-prune in/m1.safetensors in/m2.safetensors -o x --sparsity 0.5
 expect_err "2 inputs need --out-dir"
 mkdir other && cp in/m1.safetensors other
 expect_exit 2 sten-prune in/m1.safetensors other/m1.safetensors --out-dir twice --sparsity 0.5
-expect_err "would both be written as 'm1.safetensors'; run them apart, each with its own --out-dir"
+expect_err "would both be written as 'm1.safetensors' (run them apart, each with its own --out-dir)"
 # Files that hubs call the same: their directories have names of their own.
 mkdir hub-a hub-b
 cp in/m1.safetensors hub-a/model.safetensors
 cp in/m2.safetensors hub-b/model.safetensors
 expect_exit 2 sten-prune hub-a/model.safetensors hub-b/model.safetensors --out-dir hubs --sparsity 0.5
 expect_one_line_err
-expect_err "would both be written as 'model.safetensors'; give the directories 'hub-a' and 'hub-b', or run them apart"
+expect_err "would both be written as 'model.safetensors' (give the directories 'hub-a' and 'hub-b', or run them apart)"
 [ ! -e hubs ] || fail "a refused batch made its directory"
 expect_exit 0 sten-prune hub-a hub-b --out-dir hubs --sparsity 0.5
 [ -s hubs/hub-a/model.safetensors ] && [ -s hubs/hub-b/model.safetensors ] || fail "the hint does not help"

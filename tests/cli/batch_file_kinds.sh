@@ -52,7 +52,7 @@ expect_err "in: no original of 'z.safetensors' found: expected a checkpoint of t
 cp in/b.npy in/z.npy
 cp in/c.onnx in/z.onnx
 expect_exit 2 sten-energy sparse/z.safetensors --against in
-expect_err "in: has several originals of 'z.safetensors': 'z.npy' and 'z.onnx' (name one)"
+expect_err "in: the directory has two originals of 'z.safetensors': 'z.npy' and 'z.onnx' (name one)"
 # The record of a batch says which of them it was.
 expect_exit 0 sten-prune in/z.npy --out-dir recorded --sparsity 0.5 --to csr
 expect_exit 0 sten-energy recorded/z.safetensors --against in --json

@@ -21,7 +21,7 @@ if grep -q warning "$T/err"; then fail "equal outputs are skipped with a warning
 rm done/m3.safetensors
 expect_exit 2 prune --sparsity 0.25 --skip-existing --keep-going
 expect_one_line_err
-expect_err "done/m1.safetensors: was made differently: options: expected sparsifier=magnitude:sparsity=0.25, got sparsifier=magnitude:sparsity=0.5; 1 more differ (--force makes it again"
+expect_err "done/m1.safetensors: was made differently: options: expected sparsifier=magnitude:sparsity=0.25, got sparsifier=magnitude:sparsity=0.5; 1 more differ (--force replaces"
 [ ! -e done/m3.safetensors ] || fail "a refused run worked"
 unchanged
 expect_exit 2 sten-convert in/m1.safetensors --out-dir done --to csr --skip-existing
@@ -55,7 +55,7 @@ expect_err "options: expected mask_checksum="
 rm done/.sten-batch.json
 expect_exit 0 prune --sparsity 0.75 --skip-existing
 expect_out "3 inputs: 3 skipped"
-expect_err "warning: done/m1.safetensors and 2 more: skipped without comparison: not in .sten-batch.json or changed since"
+expect_err "warning: done/m1.safetensors and 2 more: skipped without comparison, as .sten-batch.json has no current entry"
 expect_exit 0 prune --sparsity 0.5 --force
 cp in/m1.safetensors done/m1.safetensors
 expect_exit 0 prune --sparsity 0.5 --skip-existing
@@ -76,13 +76,13 @@ expect_err "input checksum"
 # The record is ours or is left alone.
 echo '{"mine": 1}' >hubs/.sten-batch.json
 expect_exit 1 sten-prune hub --out-dir hubs --sparsity 0.5 --force
-expect_err "hubs/.sten-batch.json: is not a record"
+expect_err "hubs/.sten-batch.json: not a manifest: missing checksum"
 [ "$(cat hubs/.sten-batch.json)" = '{"mine": 1}' ] || fail "a file of others was replaced"
 rm hubs/.sten-batch.json
 echo text >victim
 ln -s ../victim hubs/.sten-batch.json
 expect_exit 1 sten-prune hub --out-dir hubs --sparsity 0.5 --force
-expect_err "is not a regular file"
+expect_err "expected a regular file"
 [ "$(cat victim)" = text ] || fail "a link was followed"
 expect_exit 2 prune --sparsity 0.5 --skip-existing=all
 expect_one_line_err

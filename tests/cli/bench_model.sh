@@ -15,7 +15,7 @@ expect_out ' 1x32x1x8 '
 sed 's/"hidden_size": [0-9]*/"hidden_size": 32000000/' "$model/config.json" >vast.json
 expect_exit 1 sten-bench model --config vast.json
 expect_one_line_err
-expect_err 'GB are available'
+expect_err 'GB available'
 expect_exit 1 sten-bench model --config "$model/config.json" --weights missing.safetensors
 expect_err 'missing.safetensors'
 

@@ -53,14 +53,14 @@ refuses() { # CASE TEXT ARGUMENT...
 refuses 128 '--method wanda needs --calibrate DATA or --statistics FILE' --method wanda
 refuses 128 '--statistics belongs to --method wanda' --statistics s.safetensors
 refuses 128 '--allocate belongs to --method wanda' --allocate owl
-refuses 128 '--allocate sensitivity runs the model' --allocate sensitivity --method wanda --statistics s.safetensors
-refuses 128 '--allocate shares out one --sparsity' --allocate owl --method wanda --statistics s.safetensors \
+refuses 128 '--allocate sensitivity needs --calibrate' --allocate sensitivity --method wanda --statistics s.safetensors
+refuses 128 '--allocate needs --sparsity' --allocate owl --method wanda --statistics s.safetensors \
   --rule 'a.*=magnitude:sparsity=0.9'
 refuses 128 '--calibrate and --statistics exclude each other' --reconstruct --statistics s.safetensors --calibrate x.csv
-refuses 128 '--scope global is not for --method ria' --method ria --statistics s.safetensors --scope global
-refuses 128 '--scope row is for unstructured pruning' --scope row
+refuses 128 '--scope global does not support --method ria' --method ria --statistics s.safetensors --scope global
+refuses 128 '--scope row needs unstructured pruning' --scope row
 refuses 128 '--damping belongs to --method sparsegpt' --method wanda --statistics s.safetensors --damping 0.5
-refuses 128 '--damping 2: above 0, and at most 1' --reconstruct --statistics s.safetensors --damping 2
+refuses 128 '--damping must be in (0, 1], got 2' --reconstruct --statistics s.safetensors --damping 2
 refuses 128 '--calibrate-samples belongs to --calibrate' --reconstruct --statistics s.safetensors --calibrate-samples 8
 refuses 128 '--reconstruct goes with' --method random --reconstruct --statistics s.safetensors
 broken() { # TEXT
@@ -71,13 +71,13 @@ broken() { # TEXT
 statistics "$F4$F1$F4$P5$F1$F1"
 broken "'a.weight.gram' is not symmetric: elements 2 and 1 differ"
 statistics "$F4$F1$F4\x00\x00\xc0\x7f$P5$F1"
-broken "'a.weight.gram': element 1 is not a finite number"
+broken "'a.weight.gram': element 1 is not finite"
 statistics "$F4\x00\x00\x80\xbf$F4$P5$P5$F1"
-broken "'a.weight.squares': element 1 is below 0"
+broken "'a.weight.squares': element 1: expected a sum of squares >= 0"
 safetensors s.safetensors "{$(entry a.weight.gram F32 3 0 12)}" "$F1$F1$F1"
-broken "'a.weight.gram' has shape [3], and 'a.weight' takes 2 inputs"
+broken "'a.weight.gram' has shape [3], but 'a.weight' takes 2 inputs"
 safetensors s.safetensors "{$(entry b.weight.gram F32 1 0 4)}" "$F1"
-broken "has no 'a.weight.gram', which 'a.weight' is pruned by"
+broken "missing 'a.weight.gram' to prune 'a.weight'"
 
 # The model itself, whose layers before are pruned already: the same bytes with any number of threads,
 # and from its directory or its weights alone, of which the recipe says what computes with them.
@@ -127,10 +127,10 @@ expect_exit 0 sten-prune gpt -o pruned --include 'transformer.h.0.mlp.c_fc.weigh
 expect_out '"error": 0.0'
 expect_exit 2 sten-prune "$MODELS/models/shakespeare-bert" --dry-run --include '*position_embeddings*' \
   --sparsity 0.5 --method wanda --calibrate "$MODELS/shakespeare-bert-one-shot.json"
-held 130 expect_err "'bert.embeddings.position_embeddings.weight' is not the weight of a linear layer and cannot be calibrated"
+held 130 expect_err "'bert.embeddings.position_embeddings.weight' cannot be calibrated: expected the weight of a linear layer"
 expect_exit 2 sten-prune "$MODELS/models/shakespeare-bert" --dry-run --include 'bert.embeddings.*_embeddings.weight' \
   --sparsity 0.5 --method wanda --calibrate "$MODELS/shakespeare-bert-one-shot.json"
-expect_err "2 tensors are not weights of linear layers and cannot be calibrated (leave them out with --exclude): \
+expect_err "2 tensors cannot be calibrated: expected weights of linear layers (or --exclude): \
 'bert.embeddings.position_embeddings.weight', 'bert.embeddings.token_type_embeddings.weight'"
 # Convolutions are left alone, in one line.
 mkdir cnn
@@ -155,7 +155,7 @@ expect_exit 0 sten-train cnn.json --out net -q
 expect_exit 0 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate cnn.json --calibrate-samples 4
 expect_out 'left alone: 1 convolution, not calibrated'
 expect_exit 2 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate cnn.json --exclude '*hidden*,*out*'
-expect_err 'net: no linear layer to calibrate among 1 convolution'
+expect_err 'net: expected linear layers to calibrate, got 1 convolution'
 # Data without labels: the same rows as a csv file, an array and a recipe of it; images in no folder of a class.
 python3 - <<'END'
 import os, struct, zlib
@@ -217,4 +217,4 @@ expect_exit 1 sten-train cnn.json --out no
 expect_err "/cnn/graph.json: node 'conv': "
 expect_exit 2 sten-prune - --dry-run --sparsity 0.5 --method wanda --calibrate "$MODELS/shakespeare-bert-one-shot.json" \
   <"$MODEL"
-held 130 expect_err '--calibrate runs the model, which standard input cannot be'
+held 130 expect_err '--calibrate: expected a model, got standard input'

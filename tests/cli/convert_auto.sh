@@ -44,7 +44,7 @@ printf '\x93NUMPY\x01\x00\x46\x00%-69s\n%b' "{'descr': '<f4', 'fortran_order': F
 expect_exit 0 sten-convert line.npy -o line.safetensors --to auto
 expect_out 'to auto: 1 dense'
 expect_exit 1 sten-energy line.npy line.safetensors
-expect_err "line.npy: 'line' has rank 1, and no rows and columns; --list takes any rank"
+expect_err "line.npy: 'line': expected rank 2 or more, got 1 (--list takes any rank)"
 expect_exit 0 sten-energy --list line.npy
 
 # It has no numbers; tables name the layouts too.

@@ -37,6 +37,6 @@ expect_exit 0 sten-energy whole --against in --min-energy 0.5
 # A tensor that a reader would take for the mask is in the way, whether there will be one or not.
 safetensors clash.safetensors "{$(entry a F32 2,2 0 16),$(entry a::mask U8 1 16 17)}" "$F1$F2$F3$F4"'\x01'
 expect_exit 1 sten-convert clash.safetensors -o o --to bcsr:h=2,w=2 --include a
-expect_err "'a::mask' would look like a part of 'a'"
+expect_err "'a::mask' collides with the parts of the sparse tensor 'a'"
 expect_exit 2 sten-convert in.safetensors -o o --to bcsr:h=2
-expect_err "'w' is missing"
+expect_err "missing 'w'"

@@ -14,7 +14,7 @@ for program in 'sten-prune M -o out.safetensors --sparsity 0.5' \
   expect_exit 1 "$name" "$MODEL" "$@" --device cuda
   expect_one_line_err
   expect_err '--device cuda: '
-  held 74 expect_err 'see --device cpu'
+  held 74 expect_err '; use --device cpu'
   [ ! -s "$T/out" ] || fail 'something was printed'
   [ ! -e out.safetensors ] || fail 'something was written'
   expect_exit 2 "$name" "$MODEL" "$@" --device gpu
@@ -46,7 +46,7 @@ for option in '--precision bf16' '--layouts auto' '--generate 3'; do
   # shellcheck disable=SC2086
   expect_exit 2 sten-run "$@" $option --device cuda
   expect_one_line_err
-  expect_err 'is for --device cpu'
+  expect_err 'needs --device cpu'
 done
 
 # Training begins nothing, either; nor does it say what a recipe comes to.

@@ -82,18 +82,18 @@ for input in hub/snapshots/r1 hub/snapshots/r1/prior; do
 done
 ln -sf ../../../../whole hub/snapshots/r1/prior/diffusion_pytorch_model.safetensors
 expect_exit 1 sten-prune hub/snapshots/r1/prior -o hub.no --sparsity 0.5
-expect_err 'is a link to a place outside of the directory'
+expect_err 'links to a file outside the directory'
 # Which part is meant may be unclear.
 pipeline other.in movq
 expect_exit 1 sten-prune other.in -o other.out --sparsity 0.5
 expect_one_line_err
-expect_err "other.in: the pipeline has weights in 'movq/', 'text_encoder/', 'vae/'; name one of these folders"
+expect_err "other.in: the pipeline has weights in 'movq/', 'text_encoder/', 'vae/' (name one of these folders)"
 rm other.in/vae/*.safetensors other.in/text_encoder/*.safetensors
 expect_exit 0 sten-prune other.in -o other.out --sparsity 0.5 --summary
 expect_out 'took movq/ of the pipeline'
 rm other.in/movq/*.safetensors
 expect_exit 1 sten-prune other.in -o other.no --sparsity 0.5
-expect_err 'other.in: no folder of the pipeline has a safetensors file'
+expect_err 'other.in: expected a safetensors file in a folder of the pipeline'
 
 # An adapter of PEFT, without the same in another form. Beside a model it is copied with it.
 mkdir adapter.in
@@ -125,5 +125,5 @@ expect_exit 0 sten-energy odd.small --against odd.in --min-energy 0.69
 weights odd.in/another.safetensors fc.0.weight
 expect_exit 1 sten-energy odd.in
 expect_one_line_err
-expect_err "odd.in: the directory has 2 safetensors files, none of them model.safetensors, and no index; \
-name one, such as 'another.safetensors'"
+expect_err "odd.in: expected model.safetensors or an index, got a directory of 2 safetensors files \
+(name one, such as 'another.safetensors')"

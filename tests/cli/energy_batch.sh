@@ -28,7 +28,7 @@ expect_err 'sten-energy: half.safetensors: sparsity 0.500000 is below --min-spar
 expect_err 'sten-energy: old.safetensors: sparsity 0.000000 is below --min-sparsity 0.75'
 expect_out '"reason": "2 check failed, 1 done"'
 expect_exit 3 sten-energy most.safetensors old.safetensors --require '*=1:2'
-expect_err "sten-energy: old.safetensors: 1 of the required patterns is broken; 'a.weight'"
+expect_err "sten-energy: old.safetensors: 1 of the required patterns is violated; 'a.weight'"
 
 # Files that cannot be read.
 echo broken >bad.safetensors
@@ -39,10 +39,10 @@ expect_out '3 inputs: 1 done, 2 failed'
 expect_err 'sten-energy: missing: '
 safetensors b.safetensors "{$(entry b.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
 expect_exit 1 sten-energy half.safetensors b.safetensors --against old.safetensors --keep-going -q
-expect_err "sten-energy: b.safetensors: old.safetensors: no tensor 'b.weight' found to compare with"
+expect_err "sten-energy: b.safetensors: old.safetensors: tensor 'b.weight' not found"
 safetensors line.safetensors "{$(entry a.weight F32 4 0 16)}" "$F1$F2$F3$F4"
 expect_exit 1 sten-energy half.safetensors line.safetensors --include a.weight --keep-going -q
-expect_err "sten-energy: line.safetensors: --include 'a.weight': it has rank 1"
+expect_err "sten-energy: line.safetensors: --include 'a.weight': expected rank 2 or more, got 1"
 
 # What is wrong whatever the input is said once.
 for flags in '--min-energy 0.5' '--min-sparsity 2' '--require *=csr' '--sweep' '--against -'; do

@@ -56,7 +56,7 @@ expect_exit 0 sten-energy --list x.safetensors
 expect_out '100000x100000'
 
 expect_exit 2 sten-energy --diff a.safetensors
-expect_err '--diff takes two inputs, and there is 1'
+expect_err '--diff: expected 2 inputs, got 1'
 expect_exit 2 sten-energy --diff a.safetensors b.safetensors x.safetensors
 expect_exit 2 sten-energy --diff - -
 expect_exit 2 sten-energy --diff a.safetensors b.safetensors --min-sparsity 0.5

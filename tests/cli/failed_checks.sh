@@ -26,7 +26,7 @@ failed() {
 }
 
 # 10 of 14 are kept: 0.714286.
-failed 'energy 0.714286 is below --min-energy 0.72; nothing was written' \
+failed 'energy 0.714286 is below --min-energy 0.72 (nothing was written)' \
   sten-prune in.safetensors -o o.safetensors --sparsity 0.5 --min-energy 0.72 --report report.json
 expect_out 'total'
 failed 'energy 0.714286 is below --min-energy 0.72' \
@@ -58,12 +58,12 @@ expect_exit 3 sten-energy pruned.safetensors --against in.safetensors --min-ener
 safetensors other.safetensors "{$(entry a.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
 expect_exit 1 sten-energy pruned.safetensors --against other.safetensors
 expect_one_line_err
-expect_err "other.safetensors: no tensor 'b.weight' found to compare with"
+expect_err "other.safetensors: tensor 'b.weight' not found"
 safetensors other.safetensors "{$(entry a.weight F32 1,4 0 16),$(entry b.weight F32 2 16 24)}" \
   "$F1$F2$F3$F4$F1$F3"
 expect_exit 1 sten-energy pruned.safetensors --against other.safetensors
 expect_one_line_err
-expect_err "other.safetensors: 'a.weight' has shape [1, 4], in pruned.safetensors it has [2, 2]"
+expect_err "other.safetensors: 'a.weight' has shape [1, 4], but in pruned.safetensors shape [2, 2]"
 
 expect_exit 3 sten-energy pruned.safetensors --min-sparsity 0.9 --json --report report.md --report report.html \
   --report report.csv

@@ -11,5 +11,5 @@ cmp got wanted || fail 'the first program writes other bytes'
 
 expect_exit 2 "$first" "$MODEL" -o staged --schedule linear:from=0.1,to=0.5,stages=2 --finetune true \
   --state stages
-expect_err '--schedule: this program is built without'
+expect_err '--schedule: this program was built without'
 [ ! -e staged ] && [ ! -e stages ] || fail 'it wrote something, though'

@@ -18,18 +18,18 @@ refused() { # PROGRAM...: with a line, without a crash
 # Case 81: depth, wherever JSON is read.
 deep '{"model": ' '}' >deep.json
 refused sten-train deep.json --out deep
-held 81 expect_err 'deep.json: is nested too deeply'
+held 81 expect_err 'deep.json: nested too deeply'
 refused sten-train "$RECIPE" --out deep --set "model=$(nest 70)"
-expect_err 'is nested too deeply'
+expect_err 'nested too deeply'
 deep '' '' >vocab.json
 mkdir deep-index
 deep '{"weight_map": ' '}' >deep-index/model.safetensors.index.json
 refused sten-energy deep-index
-expect_err 'is nested too deeply'
+expect_err 'nested too deeply'
 provenance=$(nest 70000)
 safetensors deep.safetensors "{\"__metadata__\":{\"sten.provenance\":\"$provenance\"},$(entry a.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
 expect_exit 0 sten-prune deep.safetensors -o shallow.safetensors --sparsity 0.5
-expect_err 'is nested too deeply, and is started anew'
+expect_err 'nested too deeply: replaced by new metadata'
 
 # A run whose files were changed, one at a time.
 train good --set checkpoints.keep=1 >/dev/null
@@ -42,12 +42,12 @@ changed() { # FILE TEXT COMMAND, which changes $f
   expect_err "$2"
 }
 step=checkpoints/step-000160
-changed recipe.json 'recipe.json: is nested too deeply' 'deep "{\"model\": " "}" >$f'
-changed recipe.json 'recipe.json: is not JSON' 'echo "{" >$f'
+changed recipe.json 'recipe.json: nested too deeply' 'deep "{\"model\": " "}" >$f'
+changed recipe.json 'recipe.json: not JSON' 'echo "{" >$f'
 changed recipe.json "contains files that the run did not write: 'recipe.json'" 'echo >>$f'
 changed recipe.json 'recipe.json: is missing' 'rm $f'
-changed run.json 'run.json: is nested too deeply' 'deep "{\"files\": " "}" >$f'
-changed run.json 'run.json: was changed' 'sed -i s/sten-train/sten-prune/ $f'
+changed run.json 'run.json: nested too deeply' 'deep "{\"files\": " "}" >$f'
+changed run.json 'run.json: changed since' 'sed -i s/sten-train/sten-prune/ $f'
 for change in '1s/.*/damaged/' '2s/"loss":[^,]*/"loss":[]/' '3s/.*/{}/' '3s/"step":[0-9]*/"step":1.5/' 4d; do
   changed metrics.jsonl 'metrics.jsonl: changed since the file was written' "sed -i '$change' \$f"
 done
@@ -56,10 +56,10 @@ changed metrics.jsonl 'metrics.jsonl: changed since the file was written' 'rm $f
 for change in 's/"step": 160/"step": 1.5/' 's/"step": 160/"step": 150/' 's/"count": [0-9]*/"count": -1/' 's/"threads": 1/"threads": "x"/'; do
   changed $step/state.json 'state.json: changed since the file was written' "sed -i '$change' \$f"
 done
-changed $step/state.json 'state.json: is nested too deeply' 'deep "{\"step\": " "}" >$f'
+changed $step/state.json 'state.json: nested too deeply' 'deep "{\"step\": " "}" >$f'
 held 82 changed $step/masks.safetensors 'masks.safetensors: is missing' 'rm $f'
-changed $step/masks.safetensors 'masks.safetensors: was changed' 'cp '"$T"'/shallow.safetensors $f'
-changed $step/state.safetensors 'state.safetensors: was changed' 'cp run/'$step'/masks.safetensors $f'
+changed $step/masks.safetensors 'masks.safetensors: changed since' 'cp '"$T"'/shallow.safetensors $f'
+changed $step/state.safetensors 'state.safetensors: changed since' 'cp run/'$step'/masks.safetensors $f'
 changed $step/more.safetensors "contains files that the run did not write: '$step/more.safetensors'" 'cp run/'$step'/masks.safetensors $f'
 
 # The same of a staged run.
@@ -76,12 +76,12 @@ stage_changed() { # FILE TEXT WAY-TO-GO-ON COMMAND
   expect_err "$2"
   expect_err "$3"
 }
-stage_changed run.json 'run.json: is nested too deeply' "$anew" 'deep "{\"run\": " "}" >$f'
-stage_changed run.json 'run.json: was changed' "$anew" 'sed -i s/input/output/ $f'
-stage_changed run.json "run.json: is missing, and 'stage-00" "$anew" 'rm $f'
-stage_changed stage-001/stage.json 'stage.json: is nested too deeply' "$again 'stage-001'" 'deep "{\"loss\": " "}" >$f'
-stage_changed stage-001/stage.json 'stage.json: was changed' "$again 'stage-001'" 'sed -i "s/\"rounds\": 1/\"rounds\": 1.5/" $f'
-stage_changed stage-002/mask.safetensors 'mask.safetensors: was changed' "$again 'stage-002'" 'cp '"$T"'/shallow.safetensors $f'
+stage_changed run.json 'run.json: nested too deeply' "$anew" 'deep "{\"run\": " "}" >$f'
+stage_changed run.json 'run.json: changed since' "$anew" 'sed -i s/input/output/ $f'
+stage_changed run.json "run.json: file not found beside 'stage-00" "$anew" 'rm $f'
+stage_changed stage-001/stage.json 'stage.json: nested too deeply' "$again 'stage-001'" 'deep "{\"loss\": " "}" >$f'
+stage_changed stage-001/stage.json 'stage.json: changed since' "$again 'stage-001'" 'sed -i "s/\"rounds\": 1/\"rounds\": 1.5/" $f'
+stage_changed stage-002/mask.safetensors 'mask.safetensors: changed since' "$again 'stage-002'" 'cp '"$T"'/shallow.safetensors $f'
 stage_changed stage-002/model.safetensors 'model.safetensors: is missing' "$again 'stage-002'" 'rm $f'
 
 # Case 84: bytes that are not UTF-8 in patterns and commands are carried as they are, and recorded

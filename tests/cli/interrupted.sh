@@ -59,7 +59,7 @@ status=0
 interrupt INT sten-prune first.safetensors ../fifo --out-dir several --sparsity 0.9 -q || status=$?
 [ $status = 130 ] || fail "a batch ended with $status after SIGINT, not 130"
 expect_one_line_err
-expect_err 'sten-prune: interrupted; 1 of 2 inputs are done; --skip-existing goes on with the others'
+expect_err 'sten-prune: interrupted; 1 of 2 inputs are done; --skip-existing continues with the others'
 [ "$(echo $(ls -A several))" = ".sten-batch.json first.safetensors" ] || fail "several has $(ls -A several)"
 while read -r -t 0.01 -N 4096 <&9; do :; done 2>/dev/null
 

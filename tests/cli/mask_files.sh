@@ -23,18 +23,18 @@ refuse_mask() { # TEXT HEADER DATA
   expect_one_line_err
   [ ! -e o.safetensors ] || fail "an output was left"
 }
-refuse_mask "has shape [4], the tensor [2, 2]" "{$(entry w BOOL 4 0 4)}" '\x01\x00\x01\x00'
-refuse_mask "is I8, and a mask is BOOL or U8" "{$(entry w I8 2,2 0 4)}" '\x01\x00\x01\x00'
-refuse_mask "element 2 is 7, neither 0 nor 1" "{$(entry w U8 2,2 0 4)}" '\x01\x00\x07\x00'
-refuse_mask "element 2 is 7, neither 0 nor 1" "{$(entry w BOOL 2,2 0 4)}" '\x01\x00\x07\x00'
-refuse_mask "mask 'v' has no tensor of its name" "{$(entry v BOOL 2,2 0 4)}" '\x01\x00\x01\x00'
+refuse_mask "has shape [4], but the tensor has [2, 2]" "{$(entry w BOOL 4 0 4)}" '\x01\x00\x01\x00'
+refuse_mask "expected BOOL or U8, got I8" "{$(entry w I8 2,2 0 4)}" '\x01\x00\x01\x00'
+refuse_mask "element 2 must be 0 or 1, got 7" "{$(entry w U8 2,2 0 4)}" '\x01\x00\x07\x00'
+refuse_mask "element 2 must be 0 or 1, got 7" "{$(entry w BOOL 2,2 0 4)}" '\x01\x00\x07\x00'
+refuse_mask "mask 'v': tensor not found" "{$(entry v BOOL 2,2 0 4)}" '\x01\x00\x01\x00'
 # It is the file of masks that is wrong, or in the wrong place.
-refuse_mask "sten-prune: m.safetensors: 'w' is F32, and a mask is BOOL" "{$w}" "$F1$F2$F3$F4"
+refuse_mask "sten-prune: m.safetensors: mask 'w': expected BOOL or U8, got F32" "{$w}" "$F1$F2$F3$F4"
 expect_exit 2 sten-prune masks.safetensors -o o.safetensors --sparsity 0.5
-expect_err "masks.safetensors: holds masks (its tensors are BOOL), and no weights; --mask takes it"
+expect_err "masks.safetensors: expected weights, got masks of BOOL (--mask takes masks)"
 safetensors m.safetensors "{$(entry w BOOL 2,2 0 4)}" '\x01\x00\x01\x00'
 expect_exit 2 sten-prune w.safetensors -o o.safetensors --mask m.safetensors --sparsity 0.5
-expect_err "--mask says which weights stay"
+expect_err "--mask excludes --sparsity"
 expect_exit 0 sten-prune w.safetensors -o bool.safetensors --mask m.safetensors -q
 safetensors m.safetensors "{$(entry w U8 2,2 0 4)}" '\x01\x00\x01\x00'
 expect_exit 0 sten-prune w.safetensors -o o.safetensors --mask m.safetensors -q
@@ -45,7 +45,7 @@ cmp o.safetensors bool.safetensors || fail "a mask of U8 is not that of BOOL"
 nan='\x00\x00\xc0\x7f'
 safetensors nan.safetensors "{$(entry a.weight F32 2,2 0 16)}" "$F1$nan$F3$F4"
 expect_exit 1 sten-prune nan.safetensors -o n.safetensors --sparsity 0.5
-expect_err "'a.weight': element 1 is not a finite number"
+expect_err "'a.weight': element 1 is not finite"
 expect_exit 0 sten-prune nan.safetensors -o n.safetensors --sparsity 0.5 --nan keep -q
 [ "$(data n.safetensors | od -An -tx1 | tr -d ' \n')" = "000000000000c07f0000000000008040" ] || fail "--nan keep kept other values"
 expect_exit 0 sten-prune nan.safetensors -o z.safetensors --sparsity 0.5 --nan zero -q

@@ -74,7 +74,7 @@ expect_exit 0 sten-prune hub -o hub.small --sparsity 0.5 --to bitmask -q
 has hub.small 'config.json data/note net.sten.safetensors'
 cp model.onnx hub/other.onnx
 expect_exit 1 sten-energy hub
-expect_err "hub: the directory has 2 ONNX models, none of them model.onnx; name one, such as 'net.onnx'"
+expect_err "hub: expected model.onnx, got a directory of 2 ONNX models (name one, such as 'net.onnx')"
 cp wanted.onnx hub/model.onnx
 expect_exit 0 sten-energy hub --against pruned.onnx --min-energy 1
 expect_exit 0 sten-energy --diff hub pruned.onnx
@@ -88,13 +88,13 @@ refused() {
   expect_err "$wanted"
   [ ! -e new.onnx ] || fail "'$*' wrote something"
 }
-refused 'new.onnx: an ONNX model has no place for bitmask; write a .safetensors file' \
+refused 'new.onnx: an ONNX model cannot store bitmask (write a .safetensors file)' \
   sten-prune model.onnx -o new.onnx --sparsity 0.5 --to bitmask
-refused 'is the name of an ONNX model' sten-convert model.onnx -o new.onnx --to csr
-refused 'is the name of an ONNX model' sten-convert dense.safetensors -o new.onnx --to csr
-refused 'is the name of an ONNX model' sten-prune dense.safetensors -o new.onnx --sparsity 0.5
+refused 'the name is that of an ONNX model' sten-convert model.onnx -o new.onnx --to csr
+refused 'the name is that of an ONNX model' sten-convert dense.safetensors -o new.onnx --to csr
+refused 'the name is that of an ONNX model' sten-prune dense.safetensors -o new.onnx --sparsity 0.5
 
-refused '--schedule takes no ONNX model' sten-prune model.onnx -o new.onnx --schedule linear:from=0.2,to=0.5,stages=2 \
+refused '--schedule does not support ONNX models' sten-prune model.onnx -o new.onnx --schedule linear:from=0.2,to=0.5,stages=2 \
   --finetune 'cp {in} {out}' --state state
 # Names that say nothing: the graph knows the head, and -v and JSON have the modules of the nodes.
 model "$(node MatMul /h/0/MatMul x onnx::MatMul_8 a)$(node MatMul /lm_head/MatMul a onnx::MatMul_9 y)$(tensor \
@@ -119,13 +119,13 @@ expect_exit 0 sten-prune in/model.onnx -o to/model.onnx --sparsity 0.5
 cmp in/model.onnx to/model.onnx || fail 'the graph changed'
 bytes_of "aabbcc${half}dd" | cmp - to/w.data || fail 'the external data are others'
 expect_exit 2 sten-prune in/model.onnx -o in/new.onnx --sparsity 0.5 --force
-expect_err 'in/w.data: is the input, which is never written'
+expect_err 'in/w.data: the output is the input, and inputs are never written'
 expect_exit 2 sten-prune in/model.onnx -o to/other.onnx --sparsity 0.5
 expect_err 'to/w.data'
 expect_exit 0 sten-convert in/model.onnx -o external.safetensors --to dense
 expect_exit 0 sten-energy external.safetensors --include w --against to/model.onnx
 expect_exit 1 sten-energy - <in/model.onnx
-expect_err 'no directory'
+expect_err 'need a model file, got a stream'
 [ "$(ls in to | tr '\n' ' ')" = 'in: model.onnx w.data  to: model.onnx w.data ' ] || fail 'other files are there'
 
 # In a directory they stay where they are.
@@ -145,7 +145,7 @@ has hub.dense 'data/note model.safetensors'
 model "$nodes$(tensor w 2 4 "$(external w.data 3)")$(tensor v 2 4 "$(external w.data 7)")" >in/model.onnx
 cat in/w.data in/w.data >in/more && mv in/more in/w.data
 expect_exit 1 sten-prune in/model.onnx -o new.onnx --sparsity 0.5
-expect_err "'w': its external data are those of another tensor, too"
+expect_err "'w': external data that tensors share"
 expect_one_line_err
 
 # What is not a model costs a line, and nothing is written.
@@ -156,6 +156,6 @@ bad() {
   [ ! -e new.onnx ] || fail 'something was written'
 }
 head -c 100 model.onnx >bad.onnx && bad 'are left'
-model "$(tensor w 2 4 "$(message 9 "$(floats 1)")")" >bad.onnx && bad 'it has 4 bytes, shape [2, 4] of F32 has 32'
+model "$(tensor w 2 4 "$(message 9 "$(floats 1)")")" >bad.onnx && bad 'expected 32 bytes for shape [2, 4] of F32, got 4'
 model "$(tensor w 2 4 "$(external ../w.data 3)")" >bad.onnx && bad 'leaves its directory'
-model "$(tensor w 2 4 "$(external w.data 3)")" >bad.onnx && bad "'w.data', which is missing"
+model "$(tensor w 2 4 "$(external w.data 3)")" >bad.onnx && bad "'w.data': file not found"

@@ -21,22 +21,22 @@ prune() { sten-prune in.safetensors --sparsity 0.5 "$@"; }
 # Kinds of files that are not written, in any case of letters, in a dry run too.
 for name in x.pt x.pth x.bin x.ckpt x.pkl x.onnx x.h5 x.hdf5 x.keras x.gguf x.npz x.msgpack x.pb x.PT x.tar.gz x.json; do
   for dry in '' --dry-run; do
-    held 96 refused "$name: is the name of " prune -o $name $dry
-    refused 'and what is written is safetensors: end it in .safetensors, or in .npy for one dense tensor' \
+    held 96 refused "$name: the name is that of " prune -o $name $dry
+    refused 'but the output is safetensors (use the ending .safetensors, or .npy for one dense tensor)' \
       sten-convert in.safetensors -o $name --to csr $dry
   done
 done
-refused 'x.pt: is the name of a PyTorch file' prune -o x.pt --force
+refused 'x.pt: the name is that of a PyTorch file' prune -o x.pt --force
 for name in m.pt m.npy; do
-  refused "$name: is the name of " prune -o x --mask-out $name
+  refused "$name: the name is that of " prune -o x --mask-out $name
 done
-refused 'x.onnx: is the name of an ONNX model' sten-prune in.safetensors -o x.onnx --finetune 'cp {in} {out}' \
+refused 'x.onnx: the name is that of an ONNX model' sten-prune in.safetensors -o x.onnx --finetune 'cp {in} {out}' \
   --schedule linear:from=0,to=0.5,stages=1 --state S
 # What is written of a directory is one.
 for name in x.pt x.safetensors x.npy x.h5/; do
-  refused 'and what is written is a directory: leave the ending out' sten-prune hub -o $name --sparsity 0.5
-  refused 'and what is written is a directory: leave the ending out' sten-train "$RECIPE" --out $name
-  refused 'and what is written is a directory: leave the ending out' sten-train "$RECIPE" --out $name --dry-run
+  refused 'but the output is a directory (leave the ending out)' sten-prune hub -o $name --sparsity 0.5
+  refused 'but the output is a directory (leave the ending out)' sten-train "$RECIPE" --out $name
+  refused 'but the output is a directory (leave the ending out)' sten-train "$RECIPE" --out $name --dry-run
 done
 
 # Any other ending, or none, is free: safetensors all the same.
@@ -66,7 +66,7 @@ mkdir -p new/folder
 expect_exit 0 prune -o new/folder/
 cmp new/folder/in.safetensors wanted || fail 'new/folder/ has something else'
 before=$(ls -A)
-refused 'new/folder/in.safetensors: exists; --force replaces it' prune -o new/folder/
+refused 'new/folder/in.safetensors: exists (use --force to overwrite)' prune -o new/folder/
 expect_exit 0 prune -o new/folder// --force
 expect_exit 0 sten-convert in.safetensors -o new/ --to csr
 [ -s new/in.safetensors ] || fail 'sten-convert wrote nothing into new/'
@@ -75,12 +75,12 @@ for dry in '' --dry-run; do
   expect_exit 1 prune -o missing/ $dry
   expect_err "missing/in.safetensors: directory 'missing"
   expect_exit 1 prune -o new $dry
-  expect_err 'new: is a directory; new/ puts the output into it'
+  expect_err 'new: expected a file, got a directory (new/ writes a file in the directory)'
   expect_one_line_err
 done
 rm -r new
 before=$(ls -A)
-refused 'standard input has no name for a file in it' sten-prune - -o new/ --sparsity 0.5 <in.safetensors
+refused 'expected a file name, as standard input has none' sten-prune - -o new/ --sparsity 0.5 <in.safetensors
 # A directory for a directory.
 expect_exit 0 sten-prune hub -o new/ --sparsity 0.5
 [ -s new/model.safetensors ] || fail 'new/ is not the model'

@@ -19,8 +19,8 @@ refused() { # CODE TEXT COMMAND...
 # An existing file is refused, and with --force replaced, its permissions kept.
 echo old >old.safetensors
 chmod 640 old.safetensors
-refused 2 'old.safetensors: exists; --force replaces it' prune -o old.safetensors
-refused 2 'old.safetensors: exists; --force replaces it' \
+refused 2 'old.safetensors: exists (use --force to overwrite)' prune -o old.safetensors
+refused 2 'old.safetensors: exists (use --force to overwrite)' \
   sten-convert in.safetensors -o old.safetensors --to csr
 [ "$(cat old.safetensors)" = old ] || fail 'an output was touched without --force'
 expect_exit 0 prune -o old.safetensors --force
@@ -39,7 +39,7 @@ mkdir sub
 for out in in.safetensors ./in.safetensors sub/../in.safetensors hard.safetensors soft.safetensors \
   "$PWD/in.safetensors"; do
   for force in '' --force; do
-    held 61 refused 2 "'$out': is the input 'in.safetensors', and inputs are never written" prune -o "$out" $force
+    held 61 refused 2 "'$out': the output is the input 'in.safetensors', and inputs are never written" prune -o "$out" $force
   done
 done
 refused 2 'is the input' sten-prune soft.safetensors -o in.safetensors --sparsity 0.5 --force
@@ -56,7 +56,7 @@ cmp other.safetensors wanted || fail 'a link was not followed'
 status=0
 prune -o - --force >>in.safetensors 2>"$T/err" || status=$?
 [ $status = 2 ] || fail "'>> INPUT' ended with $status"
-expect_err 'standard output: is the input'
+expect_err 'standard output: the output is the input'
 cmp in.safetensors original || fail "'>> INPUT' wrote into the input"
 rm hard.safetensors soft.safetensors other.safetensors
 rmdir sub
@@ -64,9 +64,9 @@ rmdir sub
 # Where nothing can be written: found before any work.
 refused 1 "missing/out.safetensors: directory 'missing': No such file or directory" \
   prune -o missing/out.safetensors
-refused 2 "'.': the input 'in.safetensors' lies in it" prune -o .
+refused 2 "'.': the output contains the input 'in.safetensors'" prune -o .
 mkdir sub
-refused 1 'sub: is a directory' prune -o sub
+refused 1 'sub: expected a file, got a directory' prune -o sub
 rmdir sub
 refused 1 'in.safetensors/x: Not a directory' prune -o in.safetensors/x
 ln -s loop loop

@@ -83,10 +83,10 @@ done
 if command -v script >/dev/null; then
   script -qec 'sten-prune in.safetensors -o - --sparsity 0.9; echo "code $?"' /dev/null \
     </dev/null >out 2>&1 || true
-  expect_out 'sten-prune: standard output: binary output to a terminal is refused'
+  expect_out 'sten-prune: standard output: binary output cannot be written to a terminal'
   expect_out 'code 2'
   script -qec 'sten-prune - -o o --sparsity 0.9; echo "code $?"' /dev/null </dev/null >out 2>&1 \
     || true
-  expect_out 'sten-prune: standard input: is a terminal'
+  expect_out 'sten-prune: standard input: expected a file or a pipe, got a terminal'
   expect_out 'code 2'
 fi

@@ -38,26 +38,26 @@ convert() { sten-convert "$@" --to csr; }
 for run in prune convert; do
   for flags in '' -f '-f --dry-run'; do
     # The input, and what it lies in.
-    refused 'lies in it, and inputs are never written' $run big/in -o big $flags
+    refused 'the output contains the input' $run big/in -o big $flags
     for out in . .. ../. ../../3 M/.. "$PWD" "$T/1/"; do
-      refused 'lies in it, and inputs are never written' $run M -o "$out" $flags
+      refused 'the output contains the input' $run M -o "$out" $flags
     done
     for out in M M/ M/. M/sub/.. ../4/M; do refused 'is the input' $run M -o "$out" $flags; done
     refused 'lies in the input directory' $run M -o M/new $flags
     refused 'is the input' $run "$MODEL" -o "$MODEL" $flags
     # Wherever the input is: the working directory and those above it, homes and the root.
-    refused 'is the working directory' $run "$T/in" -o . $flags
-    refused 'is the working directory' $run "$T/in" -o ../4/M/.. $flags
-    held 76 refused 'the working directory lies in it' $run "$T/in" -o .. $flags
-    refused 'the working directory lies in it' $run "$T/in" -o "$T/1" $flags
-    refused 'is a home directory' $run "$T/in" -o home $flags
-    refused 'lies in it, and inputs are never written' $run "$T/in" -o / $flags
+    refused 'the working directory is never replaced' $run "$T/in" -o . $flags
+    refused 'the working directory is never replaced' $run "$T/in" -o ../4/M/.. $flags
+    held 76 refused 'a parent of the working directory is never replaced' $run "$T/in" -o .. $flags
+    refused 'a parent of the working directory is never replaced' $run "$T/in" -o "$T/1" $flags
+    refused 'a home directory is never replaced' $run "$T/in" -o home $flags
+    refused 'the output contains the input' $run "$T/in" -o / $flags
   done
   # What no run wrote, and what only looks like a checkpoint.
   for flags in -f '-f --dry-run'; do
-    refused "is not replaced: '.git', 'notes'" $run "$T/in" -o other/run $flags
-    held 77 refused 'and is not replaced: ' $run "$T/in" -o M $flags
-    refused 'and is not replaced: ' $run "$T/in" -o big $flags
+    refused "or they changed since: '.git', 'notes'" $run "$T/in" -o other/run $flags
+    held 77 refused 'or they changed since: ' $run "$T/in" -o M $flags
+    refused 'or they changed since: ' $run "$T/in" -o big $flags
   done
 done
 
@@ -88,8 +88,8 @@ refused 'is the input' prune files/x.safetensors files/out/y.safetensors --out-d
 cp "$MODEL" in.safetensors
 cp in.safetensors m.safetensors
 expect_exit 0 prune in.safetensors -o p.safetensors --mask-out masks.safetensors -q
-held 78 refused 'one place' prune in.safetensors -o x --mask-out ./x
-refused 'one place' prune in.safetensors -o x --report x.json --mask-out M/../x.json
+held 78 refused 'the same file' prune in.safetensors -o x --mask-out ./x
+refused 'the same file' prune in.safetensors -o x --report x.json --mask-out M/../x.json
 refused 'is the input' prune in.safetensors -o x --mask-out in.safetensors -f
 refused 'is the input' prune in.safetensors -o x --report x.json --mask-out ./in.safetensors -f
 refused 'is the input --mask' sten-prune in.safetensors -o masks.safetensors --mask masks.safetensors -f
@@ -119,14 +119,14 @@ stages() {
   sten-prune "$@" --schedule linear:from=0,to=0.5,stages=2 --finetune 'touch trained; cp -r {in} {out}'
 }
 for dry in '' --dry-run; do
-  refused 'one place' stages in.safetensors -o S --state S $dry
+  refused 'the same file' stages in.safetensors -o S --state S $dry
   refused 'would lie in -o' stages M -o S --state S/state $dry
   refused 'there: exists' stages in.safetensors -o there --state S $dry
   refused 'there: exists' stages in.safetensors -o x --mask-out there --state S $dry
-  refused 'one place' stages in.safetensors -o x --mask-out x --state S $dry
+  refused 'the same file' stages in.safetensors -o x --mask-out x --state S $dry
   refused1 "directory 'nodir'" stages in.safetensors -o nodir/x --state S $dry
   refused 'a .npy file takes one dense tensor' stages in.safetensors -o x.npy --state S $dry
-  refused 'is not replaced' stages "$T/in" -o other/run --state S -f $dry
+  refused 'not replaced' stages "$T/in" -o other/run --state S -f $dry
   # What a run keeps in its state is its own, and an input keeps none.
   for place in run.json curve.svg stage-001 stage-001/mask.safetensors; do
     refused 'where a run keeps its own files' stages in.safetensors -o S/$place --state S $dry
@@ -140,7 +140,7 @@ done
 mkdir old
 echo mine >old/curve.svg
 for dry in '' --dry-run; do
-  held 92 refused "old: has 'curve.svg', which no run left there" stages in.safetensors -o x --state old $dry
+  held 92 refused "old: the directory has 'curve.svg', which no run wrote" stages in.safetensors -o x --state old $dry
 done
 expect_exit 0 stages in.safetensors -o staged.safetensors --state S -q
 refused 'S: contains a run;' stages in.safetensors -o x --state S --dry-run
@@ -165,7 +165,7 @@ refused1 "directory '$(pwd -P)/there'" prune in.safetensors M --out-dir there/ne
 # Links to what is not there yet lead to the place where it will be.
 ln -s later one
 ln -s ./later two
-refused 'are one place' prune in.safetensors -o one --mask-out two -f
+refused 'are the same file' prune in.safetensors -o one --mask-out two -f
 expect_exit 0 prune M -o one -q
 [ -L one ] && [ -e later/config.json ] || fail 'a link is not followed'
 expect_exit 0 prune M -o one -q -f

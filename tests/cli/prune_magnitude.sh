@@ -25,7 +25,7 @@ grep -q '^total' out || fail 'no total'
 expect_exit 0 sten-prune "$MODEL" -o none.safetensors --sparsity 0 --summary
 expect_out '0.00 %  1.0000'
 expect_exit 2 sten-prune "$MODEL" -o all.safetensors --sparsity 1 --to bitmask
-expect_err '--sparsity 1 leaves nothing of the selected tensors; --force does it'
+expect_err '--sparsity 1 removes every weight of the selected tensors (--force allows this)'
 expect_exit 0 sten-prune "$MODEL" --dry-run --sparsity 1
 expect_exit 0 sten-prune "$MODEL" -o all.safetensors --sparsity 1 --to bitmask --summary --force
 expect_out '100.00 %  0.0000'

@@ -40,7 +40,7 @@ expect_one_line_err
 expect_err "stage 2: the command ended with exit code 9"
 [ ! -e late.safetensors ] || fail "a run that failed left an output"
 expect_exit 2 stages -q -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late
-expect_err "contains a run; --resume continues it, another --state begins a new run"
+expect_err "contains a run; --resume continues, another --state begins a new run"
 expect_exit 0 stages -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late --resume
 cmp out.safetensors late.safetensors || fail "a resumed run gives other bytes"
 
@@ -55,7 +55,7 @@ cmp out.safetensors first.safetensors || fail "a run that was begun anew gives o
 expect_exit 1 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune 'false {in} {out}' --state again2
 echo '{}' >again2/run.json
 expect_exit 1 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state again2
-expect_err "again2/run.json: is not a record: it has no checksum; another --state begins a new run"
+expect_err "again2/run.json: not a manifest: missing checksum; another --state begins a new run"
 
 # A different run in the same directory; what is refused says how to go on.
 expect_exit 2 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.4,step=0.1 --finetune "$TRAIN" --state run --resume
@@ -98,7 +98,7 @@ expect_out "dry run: nothing was written"
 expect_exit 0 stages --dry-run --schedule linear:from=0,to=0.8,stages=4 --finetune "$TRAIN"
 expect_out "4 stages for 12 tensors; nothing was run"
 expect_exit 2 stages -q -o x.safetensors --schedule linear:from=0,to=0.8,stages=4 --finetune "$TRAIN"
-expect_err "--schedule needs --state DIR, which keeps the stages"
+expect_err "--schedule needs --state DIR"
 refused() {
   expect_exit 2 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --state x "${@:2}"
   expect_one_line_err
@@ -107,13 +107,13 @@ refused() {
 refused "needs --finetune"
 expect_exit 2 stages -q -o x.safetensors --schedule gradual:from=0,to=1 --state x --finetune "$TRAIN"
 expect_err "'gradual:from=0,to=1': unknown schedule 'gradual' (expected one of iterative, linear, cubic, exponential, layer-wise; example: cubic"
-refused "does not mention {out}" --finetune 'train {in}'
+refused "missing {out} in the command" --finetune 'train {in}'
 refused "unknown placeholder '{ot}', did you mean '{out}'?" --finetune 'train {in} {ot} {out}'
 refused "contradicts --sparsity 0.6" --finetune "$TRAIN" --sparsity 0.6
 expect_exit 2 stages -q -o x.safetensors --sparsity 0.5 --resume
 expect_err "--resume belongs to --schedule"
 expect_exit 2 stages -q -o out.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state x
-expect_err "out.safetensors: exists; --force replaces it"
+expect_err "out.safetensors: exists (use --force to overwrite)"
 [ ! -e x ] && [ ! -e x.safetensors ] || fail "a refused run left something"
 
 # What no tensor's shape allows is found before the command runs, and by --dry-run.

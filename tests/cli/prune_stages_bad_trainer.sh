@@ -21,16 +21,16 @@ trainer_fails() { # TEXT COMMAND [FLAG...]
 }
 trainer_fails "the command ended with exit code 3" 'exit 3 # {in} {out}'
 trainer_fails "the command was ended by signal 15" 'kill $$ # {in} {out}'
-held 63 trainer_fails "the command left no output" 'true {in} {out}'
-trainer_fails "the command took longer than 0.2 s (--finetune-timeout) and was ended" 'sleep 20; true {in} {out}' --finetune-timeout 0.2
-trainer_fails "what the command left: {out}: 'b.weight' is missing" 'cp lost.safetensors {out} # {in}'
-trainer_fails "what the command left: {out}: 'a.weight' was [2, 2] and is [4, 1]; 'b.weight' was F32 and is I32" 'cp turned.safetensors {out} # {in}'
-trainer_fails "what the command left: {out}: 'b.weight': element 2 turned NaN or infinite" 'cp nan.safetensors {out} # {in}'
-trainer_fails "what the command left: {out}: has 6 bytes" 'printf broken >{out} # {in}'
+held 63 trainer_fails "{out} of the command: output not found" 'true {in} {out}'
+trainer_fails "the command was ended after 0.2 s (--finetune-timeout)" 'sleep 20; true {in} {out}' --finetune-timeout 0.2
+trainer_fails "output of the command: {out}: 'b.weight' is missing" 'cp lost.safetensors {out} # {in}'
+trainer_fails "output of the command: {out}: 'a.weight' was [2, 2] and is [4, 1]; 'b.weight' was F32 and is I32" 'cp turned.safetensors {out} # {in}'
+trainer_fails "output of the command: {out}: 'b.weight': element 2 turned NaN or infinite" 'cp nan.safetensors {out} # {in}'
+trainer_fails "output of the command: {out}: has 6 bytes" 'printf broken >{out} # {in}'
 expect_exit 1 prune --finetune 'cp {in} {out}; true {metrics}'
-expect_err 'stage 0: the command left no loss in {metrics}'
+expect_err 'stage 0: {metrics} of the command: missing'
 expect_exit 1 prune --finetune 'cp {in} {out}; echo [] >{metrics}'
-expect_err 'stage 0: what the command wrote to {metrics}: expected a JSON object'
+expect_err 'stage 0: {metrics} of the command: expected a JSON object'
 
 # What it changed where it was pruned becomes 0 again, and is counted; what is new is said.
 expect_exit 0 prune --finetune 'cp in.safetensors {out} # {in}'
@@ -39,7 +39,7 @@ expect_exit 0 sten-energy out.safetensors --json
 expect_out '"nnz": 4'
 rm out.safetensors
 expect_exit 0 prune --finetune 'cp more.safetensors {out} # {in}'
-expect_err "'c' is new"
+expect_err "new tensor 'c'"
 rm out.safetensors
 
 # Metadata that it drops is put back; its own holds.

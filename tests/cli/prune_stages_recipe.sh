@@ -114,9 +114,9 @@ refused "needs --finetune 'COMMAND' or --recipe RECIPE.json"
 refused "--finetune and --recipe exclude each other" --recipe $RECIPE --finetune 'train {in} {out}'
 refused "--set belongs to --recipe" --finetune 'train {in} {out}' --set steps=3
 refused "--finetune-timeout belongs to --finetune" --recipe $RECIPE --finetune-timeout 3
-refused "/sparsity: has to be empty here" --recipe $RECIPE \
+refused "/sparsity: must be empty with --schedule" --recipe $RECIPE \
   --set 'sparsity=[{"target": "layers.0.weight", "sparsifier": "magnitude:sparsity=0.5"}]'
-refused "/data/validation: the stages' losses are those of that split, and it is empty" --recipe $RECIPE --set data.validation=0
+refused "/data/validation: expected rows for the losses of the stages, got none" --recipe $RECIPE --set data.validation=0
 refused "did you mean" --recipe $RECIPE --set optimizer.rat=3
 expect_exit 2 sten-prune "$DENSE" -o x3.safetensors --sparsity 0.5 --recipe $RECIPE
 expect_err "--recipe belongs to --schedule"

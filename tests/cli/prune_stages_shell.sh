@@ -28,12 +28,12 @@ left() { # TEXT COMMAND
   expect_err "$1"
   [ ! -e no.safetensors ] || fail "'$2' led to an output"
 }
-left 'stage 1: what the command left as {out} is a FIFO, neither a file nor a directory' 'mkfifo {out} # {in}'
-left 'stage 1: what the command left as {out} is a device' 'ln -s /dev/zero {out} # {in}'
-left 'what the command left as {metrics} is a device, not a file' 'cp {in} {out}; ln -s /dev/zero {metrics}'
-left 'what the command left as {metrics} is a FIFO, not a file' 'cp {in} {out}; mkfifo {metrics}'
-left 'what the command left as {metrics} is a directory, not a file' 'cp {in} {out}; mkdir {metrics}'
-left 'what the command wrote to {metrics} has more than 1048576 bytes' 'cp {in} {out}; head -c 2000000 /dev/zero >{metrics}'
+left 'stage 1: {out} of the command: expected a file or a directory, got a FIFO' 'mkfifo {out} # {in}'
+left 'stage 1: {out} of the command: expected a file or a directory, got a device' 'ln -s /dev/zero {out} # {in}'
+left '{metrics} of the command: expected a file, got a device' 'cp {in} {out}; ln -s /dev/zero {metrics}'
+left '{metrics} of the command: expected a file, got a FIFO' 'cp {in} {out}; mkfifo {metrics}'
+left '{metrics} of the command: expected a file, got a directory' 'cp {in} {out}; mkdir {metrics}'
+left '{metrics} of the command: expected at most 1048576 bytes' 'cp {in} {out}; head -c 2000000 /dev/zero >{metrics}'
 
 # SIGKILL of ours ends what the command started, though it ignores all other signals.
 sten-prune in.safetensors -o no.safetensors --schedule linear:from=0,to=0.5,stages=1 --state killed --finetune \

@@ -54,7 +54,7 @@ done
 echo old >old.csv
 expect_exit 2 prune -o four.safetensors --report old.csv
 expect_one_line_err
-expect_err 'old.csv: exists; --force replaces it'
+expect_err 'old.csv: exists (use --force to overwrite)'
 [ "$(cat old.csv)" = old ] || fail 'a report was replaced unasked'
 expect_exit 0 prune -o four.safetensors --report old.csv --force
 cmp old.csv report.csv || fail '--force did not replace the report'

@@ -33,23 +33,23 @@ wrong() { # TEXT ARGUMENT...
   expect_err "$text"
   expect_one_line_err
 }
-wrong "a rule is PATTERN=SPEC" --rule 'nothing'
-wrong "a rule is PATTERN=SPEC" --rule '=keep'
+wrong "expected PATTERN=SPEC" --rule 'nothing'
+wrong "expected PATTERN=SPEC" --rule '=keep'
 wrong "did you mean 'magnitude'" --rule '*=magnitud:sparsity=0.5'
-wrong "not within [0, 1]" --rule '*=magnitude:sparsity=1.5'
+wrong "must be in [0, 1]" --rule '*=magnitude:sparsity=1.5'
 wrong "matches none" --rule 'decoder.*=keep' --sparsity 0.5
 wrong "did you mean 'cls.predictions.bias'" --rule 'cls.predictions.bia=keep' --sparsity 0.5
-wrong "it has rank 1" --rule 'cls.predictions.bias=nm:n=2,m=4'
-wrong "--include chooses tensors for" --rule '*=keep' --include 'x'
+wrong "expected rank 2 or more, got 1" --rule 'cls.predictions.bias=nm:n=2,m=4'
+wrong "--include with rules needs" --rule '*=keep' --include 'x'
 printf 'a=keep\nb\n' >"$T/rules"
-wrong "rules:2: 'b': a rule is" --rules "$T/rules" --sparsity 0.5
+wrong "rules:2: 'b': expected PATTERN" --rules "$T/rules" --sparsity 0.5
 printf '# nothing\n' >"$T/rules"
-wrong "has no rules" --rules "$T/rules" --sparsity 0.5
+wrong "expected rules, got none" --rules "$T/rules" --sparsity 0.5
 yes 'a=keep' | head -n 65537 >"$T/rules" || true
 expect_exit 1 sten-prune "$MODEL" --dry-run --rules "$T/rules" --sparsity 0.5
-expect_err 'rules: has more than 65536 rules'
+expect_err 'rules: expected at most 65536 rules'
 wrong "no argument for repetition" --rule 're:(*=keep' --sparsity 0.5
 
 # A rule that never comes first is told.
 expect_exit 0 sten-prune "$MODEL" --dry-run --sparsity 0.5 --rule '*query*=keep' --rule '*.0.*query.weight=nm:n=2,m=4'
-expect_err "--rule '*.0.*query.weight' decides nothing"
+expect_err "--rule '*.0.*query.weight' has no effect"

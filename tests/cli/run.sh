@@ -35,7 +35,7 @@ expect_exit 0 sten-run run --split all -o y.npy
 expect_out 'wrote y.npy'
 expect_exit 0 sten-run run --split all --batch 100 --threads 1 -o batches.npy
 expect_exit 2 sten-run run --split all -o y.npy
-expect_err 'exists; --force replaces it'
+expect_err 'exists (use --force to overwrite)'
 expect_exit 0 sten-run run --against run --max-difference 0
 expect_exit 0 sten-run run --against run --layouts '*.weight=dense' --max-difference 1e-4 --min-agreement 1
 expect_out 'weights: 3 in dense'
@@ -92,7 +92,7 @@ for array in ids mask; do tail -c 64 $array.npy; done >>inputs.safetensors
 expect_exit 0 sten-run "$bert" --input inputs.safetensors -o masked2.npy
 cmp masked.npy masked2.npy || fail 'the mask of a safetensors file is another one'
 expect_exit 2 sten-run "$bert" --input ids.npy --input mask.npy
-expect_err 'say which it is: NAME=ids.npy'
+expect_err '(name the input: NAME=ids.npy)'
 
 # The same model as ONNX takes the same names.
 onnx=$STEN_SOURCE/tests/train/bert.onnx
@@ -134,7 +134,7 @@ expect_exit 0 sten-run fixed.onnx --input x3.npy --labels labels3.npy --min-accu
 [ "$(value rows)" = 3 ] || fail 'not all rows of a fixed size count'
 [ "$(value count)" = 3 ] || fail 'not all labels of a fixed size count'
 expect_exit 2 sten-run fixed.onnx --input x3.npy --batch 2
-expect_err 'fixed.onnx are of fixed sizes, with 3 rows'
+expect_err 'fixed.onnx has inputs of a fixed size, with 3 rows'
 
 expect_exit 0 sten-run two.onnx --input x.npy --against one.onnx --max-difference 0
 expect_out "not compared, since two.onnx alone has it: 'z'"

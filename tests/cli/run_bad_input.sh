@@ -42,8 +42,8 @@ refused() { # refused CASE CODE TEXT ARGUMENT...
   [ ! -e never.npy ] || fail "'$*' wrote an output"
 }
 
-refused 115 2 'x.npy: is an array, not a model' x.npy --input x.npy
-refused 115 2 'does not say what computes with them; --config names' $weights --input x.npy
+refused 115 2 'x.npy: expected a model, got an array' x.npy --input x.npy
+refused 115 2 'expected a model, got only weights (--config takes' $weights --input x.npy
 refused 115 1 'missing: No such file' missing --input x.npy
 printf '{"a": 1}' >foreign.json
 refused 115 1 'foreign.json: expected a recipe, a graph, an ONNX model or' $weights --input x.npy --config foreign.json
@@ -57,28 +57,28 @@ sed 's/\[3, 4, 2\]/[3, 5, 2]/' recipe.json >other.json
 refused 116 1 "layers.0.weight is [4, 3], expected [5, 3]" $weights --data other.json
 
 refused 117 2 "unknown input 'idz' of" "$bert" --input idz=ids.npy
-refused 117 2 "'input_ids' is given twice" "$bert" --input input_ids=ids.npy --input input_ids=ids.npy
+refused 117 2 "duplicate input 'input_ids'" "$bert" --input input_ids=ids.npy --input input_ids=ids.npy
 refused 117 2 'missing inputs input_ids' "$bert" --input position_ids=line.npy
 refused 117 2 "unknown input 'layers.0.weight' of" run --input layers.0.weight=x.npy
 
 refused 117 2 'standard input cannot be both an --input and the --labels' run --input - --labels -
 refused 117 2 'standard input cannot be both the model and an --input' - --input x=-
 
-refused 118 1 'line.npy: is [8], and the model' "$bert" --input line.npy
-refused 118 1 "whose batch is 3, and that of 'input_ids' is 2" "$bert" --input input_ids=ids.npy --input token_type_ids=rows3.npy
-refused 118 1 "whose tokens is 5" "$bert" --input input_ids=ids.npy --input position_ids=places5.npy
-refused 118 1 "x4.npy: is [2, 4], and the model's input 'x' takes [batch, 3]" run --input x4.npy
+refused 118 1 'line.npy: shape is [8], but the model' "$bert" --input line.npy
+refused 118 1 "batch is 3, but in 'input_ids' 2" "$bert" --input input_ids=ids.npy --input token_type_ids=rows3.npy
+refused 118 1 "tokens is 5" "$bert" --input input_ids=ids.npy --input position_ids=places5.npy
+refused 118 1 "x4.npy: shape is [2, 4], but the model's input 'x' takes [batch, 3]" run --input x4.npy
 refused 118 2 'position' "$bert" --input wide.npy
 
-refused 119 1 'floats.npy: elements are F32, and the model takes I64' "$bert" --input floats.npy
-refused 119 1 'x64.npy: element [0, 0] is 0.1, which F32 does not hold' run --input x64.npy
+refused 119 1 'floats.npy: elements are F32, but the model takes I64' "$bert" --input floats.npy
+refused 119 1 'x64.npy: element [0, 0] is 0.1, not exact in F32' run --input x64.npy
 refused 119 2 'ids[0, 0] is 266, but the table' "$bert" --input far.npy
 refused 119 2 'ids[0, 0] is -1' "$bert" --input negative.npy
 
-refused 120 1 'y3.npy: has shape [3]: expected 2 rows, as many as the inputs' run --input x.npy --labels y3.npy
-refused 120 1 'label 9 is out of range: the output' run --input x.npy --labels y9.npy
+refused 120 1 'y3.npy: expected 2 rows, as in the inputs, got shape [3]' run --input x.npy --labels y3.npy
+refused 120 1 'label 9 is out of range: output' run --input x.npy --labels y9.npy
 refused 120 1 'ynan.npy: ' run --input x.npy --labels ynan.npy
-refused 120 2 '--labels are for the rows of --input' run --labels y.npy
+refused 120 2 '--labels needs --input' run --labels y.npy
 
 : >empty.csv
 refused 121 1 'empty.csv: ' run --data empty.csv
@@ -88,26 +88,26 @@ refused 121 2 'missing inputs: name arrays with --input' "$bert"
 refused 121 2 '--input and --data exclude each other' run --input x.npy --data rows.csv
 
 expect_exit 2 sten-run run -o nothing=y2.npy
-held 122 expect_err "has no output 'nothing'; there is layers.1"
+held 122 expect_err "unknown output 'nothing' of "
 expect_exit 2 sten-run run -o y2.txt
-held 122 expect_err 'an output is written to a .npy file'
+held 122 expect_err 'expected a .npy file for one output'
 expect_exit 2 sten-run run -o run/model.safetensors -f
 held 122 expect_err 'run/model.safetensors'
 
 refused 123 2 '--max-difference needs --against' run --max-difference 1
 refused 123 2 '--min-accuracy needs --labels' run --input x.npy --min-accuracy 1
 refused 123 2 '--min-accuracy' run --min-accuracy 1.5
-refused 123 2 '--max-difference nan is not 0 or more' run --against run --max-difference nan
-refused 123 2 '--max-difference -1 is not 0 or more' run --against run --max-difference -1
+refused 123 2 '--max-difference must be >= 0, got nan' run --against run --max-difference nan
+refused 123 2 '--max-difference must be >= 0, got -1' run --against run --max-difference -1
 refused 123 2 '--max-loss must be a number, got nan' run --max-loss nan
-refused 123 2 '--config is for weights alone' run --config recipe.json
-refused 123 2 "run takes x, and $bert takes input_ids, position_ids, token_type_ids: they cannot be compared" run \
+refused 123 2 '--config: expected a weights-only model' run --config recipe.json
+refused 123 2 "run takes x, but $bert takes input_ids, position_ids, token_type_ids: expected the same inputs" run \
   --input x.npy --against "$bert"
 array none.npy '<i8' '2,' "$(repeat 9cffffffffffffff 2)"
 refused 123 3 'no label counts' run --input x.npy --labels none.npy --max-loss 1
 sed 's/\[3, 4, 2\]/[3, 4, 5]/' recipe.json >five.json
 sten-train five.json --out five -q --threads 1
-refused 123 1 "is F32 [2, 2], and 'layers.1' of five is F32 [2, 5]" run --against five
+refused 123 1 "is F32 [2, 2], but 'layers.1' of five is F32 [2, 5]" run --against five
 refused 123 2 "'nowhere' matches none" run --layouts 'nowhere=csr'
 refused 123 2 "layers.0.weight" run --layouts 'layers.0.weight=nm:n=1,m=4'
 
@@ -118,8 +118,8 @@ of_text() { # of_text TEXT ARGUMENT...
   held 123 expect_err "$1"
 }
 of_text '--fill excludes --batch, --repeats and --explain' "$bert" --fill 'a[MASK]' --explain
-of_text 'has nothing that --min-accuracy could check' "$bert" --fill 'a[MASK]' --min-accuracy 0.9
-of_text '--config is for weights alone' "$bert" --fill 'a[MASK]' --config recipe.json
+of_text '--fill excludes --min-accuracy' "$bert" --fill 'a[MASK]' --min-accuracy 0.9
+of_text '--config: expected a weights-only model' "$bert" --fill 'a[MASK]' --config recipe.json
 of_text "'nowhere' matches none" "$bert" --fill 'a[MASK]' --layouts 'nowhere=csr'
 
 # What continues no text, and what cannot be continued.
@@ -139,24 +139,24 @@ generates() { # generates CASE TEXT ARGUMENT...
   held "$number" expect_err "$text"
 }
 generates 124 "attention.self': attention is not causal" "$bert" --generate 5 --text 'To be'
-generates 124 "the graph has an input 'x'" run --generate 5 --text a
-generates 124 'is a GPT, which continues a text' gpt --fill 'a[MASK]'
+generates 124 "unexpected input 'x'" run --generate 5 --text a
+generates 124 'expected a masked language model, got the GPT' gpt --fill 'a[MASK]'
 mkdir alone && cp gpt/model.safetensors gpt/config.json alone
-generates 124 'no tokenizer found beside alone' alone --generate 5 --text a
+generates 124 'tokenizer not found beside alone' alone --generate 5 --text a
 generates 124 '--generate excludes --input' gpt --generate 5 --text a --input ids.npy
-generates 124 'has nothing that --max-difference could check' gpt --generate 5 --text a --max-difference 1
-generates 124 '--config is for weights alone' gpt --generate 5 --text a --config gpt/recipe.json
+generates 124 '--generate excludes --max-difference' gpt --generate 5 --text a --max-difference 1
+generates 124 '--config: expected a weights-only model' gpt --generate 5 --text a --config gpt/recipe.json
 generates 125 "--generate needs --text" gpt --generate 5
 generates 125 "--generate needs --text" gpt --generate 5 --text ''
 generates 125 "the character 'x' has no id in gpt/vocab.json" gpt --generate 5 --text 'abx'
 generates 125 "the character 'ü' has no id" gpt --generate 5 --text 'aübc'
 expect_exit 1 sten-run gpt --generate 5 --text "$(printf 'a\377')"
 held 125 expect_err 'invalid UTF-8'
-generates 126 '3 tokens and 6 more are beyond the 8 positions of gpt' gpt --generate 6 --text abc
+generates 126 '3 tokens and 6 more exceed the 8 positions of gpt' gpt --generate 6 --text abc
 generates 126 '--generate' gpt --generate 0 --text abc
 generates 126 '--generate' gpt --generate -3 --text abc
-generates 126 '--temperature is 0, and has to be above 0' gpt --generate 2 --text abc --temperature 0
-generates 126 '--temperature is nan' gpt --generate 2 --text abc --temperature nan
+generates 126 '--temperature must be > 0, got 0' gpt --generate 2 --text abc --temperature 0
+generates 126 '--temperature must be > 0, got nan' gpt --generate 2 --text abc --temperature nan
 generates 126 '--top' gpt --generate 2 --text abc --temperature 1 --top 0
-generates 126 '--top is for drawing' gpt --generate 2 --text abc --top 3
-generates 126 '--text is for --generate' gpt --text abc
+generates 126 '--top needs --temperature' gpt --generate 2 --text abc --top 3
+generates 126 '--text needs --generate' gpt --text abc

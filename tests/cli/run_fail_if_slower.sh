@@ -47,7 +47,7 @@ expect_exit 3 sten-run run --threads 1 --fail-if-slower --json
 expect_out '"times": "cache"'
 expect_out '"ok": false'
 expect_exit 2 sten-run run --fail-if-slower --fill 'a[MASK]'
-expect_err 'that --fail-if-slower could check'
+expect_err '--fill excludes --fail-if-slower'
 
 # Zeros that operators multiply, too.
 expect_exit 0 sten-run run --threads 1

@@ -62,8 +62,8 @@ refuse() { # TEXT HEADER DATA
   done
 }
 refuse "missing scores 'a.weight', did you mean 'a.weigth'?" "{$(entry a.weigth F32 2,2 0 16)}" "$F1$F1$F1$F1"
-refuse "the scores 'a.weight' have shape [4], the tensor [2, 2]" "{$(entry a.weight F32 4 0 16)}" "$F1$F1$F1$F1"
-refuse "'a.weight' is I32; scores are" "{$(entry a.weight I32 2,2 0 16)}" "$F1$F1$F1$F1"
+refuse "scores 'a.weight' have shape [4], but the tensor has [2, 2]" "{$(entry a.weight F32 4 0 16)}" "$F1$F1$F1$F1"
+refuse "scores 'a.weight': expected F64" "{$(entry a.weight I32 2,2 0 16)}" "$F1$F1$F1$F1"
 refuse "'a.weight': the score of element 2 is NaN" "{$w}" "$F1$F1\x00\x00\xc0\x7f$F1"
 expect_exit 1 sten-prune w.safetensors -o no.safetensors --method l0 --scores missing.safetensors
 expect_one_line_err
@@ -80,20 +80,20 @@ wrong '--method movement needs --scores FILE' --method movement --sparsity 0.5
 wrong '--method l0 needs --scores FILE' --method l0
 wrong '--method gradient needs --scores FILE' --method gradient --structure nm:n=1,m=2
 wrong "--rule 'a*': movement needs --scores FILE" --rule 'a*=movement:sparsity=0.5'
-wrong '--scores belongs to --method movement, gradient and l0' $S --sparsity 0.5
+wrong '--scores belongs to --method or rules of movement, gradient and l0' $S --sparsity 0.5
 wrong '--scores belongs to' $S --rule '*=relu'
-wrong '--sparsity is missing' $S --method movement
+wrong 'missing --sparsity' $S --method movement
 wrong '--sparsity and --method l0' $S --method l0 --sparsity 0.5
-wrong '--scope global is for --method magnitude, movement and gradient' $S --method l0 --scope global
-wrong '--method movement exists for unstructured pruning alone' $S --method movement --structure nm:n=1,m=2
-wrong '--method movement exists for' $S --method movement --structure block:h=1,w=2 --sparsity 0.5
-wrong '--method l0 exists for' $S --method l0 --structure nmg:n=1,m=2,g=1
-wrong '--sparsity is missing' --structure block:h=2,w=2
-wrong "'w' is missing" --structure block:h=2 --sparsity 0.5
+wrong '--scope global needs --method magnitude, movement or gradient' $S --method l0 --scope global
+wrong '--method movement is only for unstructured pruning' $S --method movement --structure nm:n=1,m=2
+wrong '--method movement is only for unstructured pruning' $S --method movement --structure block:h=1,w=2 --sparsity 0.5
+wrong '--method l0 is only for unstructured pruning' $S --method l0 --structure nmg:n=1,m=2,g=1
+wrong 'missing --sparsity' --structure block:h=2,w=2
+wrong "missing 'w'" --structure block:h=2 --sparsity 0.5
 wrong 'expected h >= 1 and w >= 1' --structure block:h=2,w=0 --sparsity 0.5
 wrong "has no key 'n'" --structure block:h=2,w=2,n=1 --sparsity 0.5
-wrong 'no sparsifier of their own' --rule '*=resparsify'
-wrong 'leave out what else chooses them' --mask s.safetensors $S
+wrong 'no own sparsifier' --rule '*=resparsify'
+wrong '--mask excludes --sparsity' --mask s.safetensors $S
 status=0
 sten-prune - -o no.safetensors --method l0 --scores - <w.safetensors >out 2>err || status=$?
 [ $status = 2 ] || fail "both from standard input ended with $status"

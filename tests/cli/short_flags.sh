@@ -34,7 +34,7 @@ expect_exit 2 sten-prune in.safetensors --dry-run --structure 2:4:x
 expect_exit 2 sten-prune in.safetensors --dry-run --sparsity 90%%
 expect_one_line_err
 expect_exit 2 sten-prune in.safetensors --dry-run --sparsity 101%
-expect_err '--sparsity 1.01 is not within [0, 1]'
+expect_err '--sparsity must be in [0, 1], got 1.01'
 
 sten-prune in.safetensors -o pruned.safetensors -q --structure 2:4
 expect_exit 0 sten-convert pruned.safetensors -f -o long.safetensors --to nm:n=2,m=4 -q

@@ -80,7 +80,7 @@ safetensors evil.safetensors \
 quiet sten-energy evil.safetensors --include a # an unknown field: a warning
 safetensors evil.safetensors "{\"\\u001b[2J$escape"
 expect_exit 1 sten-energy evil.safetensors
-grep -qx 'sten-energy: evil.safetensors: header is not valid JSON at byte 19 of the file' err || fail 'a header is shown'
+grep -qx 'sten-energy: evil.safetensors: header: invalid JSON at byte 19 of the file' err || fail 'a header is shown'
 cp in.safetensors "${escape}[2J.safetensors"
 quiet sten-energy "${escape}[2J.safetensors" --include nothing
 quiet sten-energy "missing${escape}[2J"

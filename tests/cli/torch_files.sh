@@ -65,7 +65,7 @@ expect_exit 0 sten-energy --diff dense.safetensors pruned.safetensors
 
 # Of a trainer's file the model is read.
 expect_exit 0 sten-energy "$saved/trainer.ckpt" --list
-expect_err "the tensors of 'state_dict' are read, 12 beside it are not"
+expect_err "only the tensors of 'state_dict' are read, not 12 others"
 expect_out '0.weight'
 
 # Nothing is called, and one line says what a file would need.

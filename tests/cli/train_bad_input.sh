@@ -59,7 +59,7 @@ EOT
 expect_exit 1 sten-train row.json --out row -q
 expect_one_line_err
 expect_err "'layers.0.weight': ell: 8 rows would be padded to 16 entries"
-expect_err '; what was trained is in row/checkpoints/step-000002'
+expect_err ' (the trained checkpoint is in row/checkpoints/step-000002'
 [ -s row/checkpoints/step-000002/model.safetensors ] || fail 'what was trained is gone'
 # A damaged checkpoint is said, not passed over.
 train good >/dev/null

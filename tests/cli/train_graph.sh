@@ -81,7 +81,7 @@ for how in --dry-run "--out none"; do
   for labels in 'labels1.npy [8]' 'labels3.npy [8, 3]'; do
     expect_exit 1 sten-train pairs-recipe.json $how --set data.labels=${labels%% *}
     expect_one_line_err
-    expect_err "pairs.json: node 'loss': expected labels of the shape of the logits [8, 2, 10] but for the last axis, got ${labels#* }"
+    expect_err "pairs.json: node 'loss': expected labels of the logits' shape [8, 2, 10] without the last axis, got ${labels#* }"
   done
   [ ! -e none ] || fail 'a refused run left a directory'
 done

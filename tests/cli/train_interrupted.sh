@@ -26,6 +26,6 @@ for signal in TERM INT; do
   [ ! -s out ] || fail "printed something after SIG$signal"
   [ "$(ls run/checkpoints | wc -l)" = 1 ] || fail "checkpoints are $(ls run/checkpoints)"
   expect_exit 0 sten-train "$RECIPE" --out run --threads 1 $flags --resume
-  expect_err 'goes on after step '
+  expect_err 'continues after step '
   cmp run/model.sten.safetensors whole/model.sten.safetensors || fail 'the resumed run gives another model'
 done

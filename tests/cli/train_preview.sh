@@ -45,8 +45,8 @@ refused 2 "/sparsity/0/target: 'layer.*' matches none of the 6 weights of the mo
 refused 2 "did you mean 'layers.0.weight'?" --set sparsity.0.target=layers.0.wieght
 refused 2 "/sparsity/1/target: weight 'layers.0.weight' also matches /sparsity/0" \
   --set sparsity.1.target=layers.0.weight --set sparsity.1.sparsifier=relu
-refused 2 "--set: /optimizer/lr: is unknown, did you mean 'rate'?" --set optimizer.lr=1
-refused 2 "--set: /optimizer/rat: is unknown, did you mean 'rate'?" --set optimizer.rat=1
+refused 2 "--set: /optimizer/lr: unknown key, did you mean 'rate'?" --set optimizer.lr=1
+refused 2 "--set: /optimizer/rat: unknown key, did you mean 'rate'?" --set optimizer.rat=1
 refused 2 "/formats/0/target: 'relu' matches none of the 6 values of the model; near are " \
   --set 'formats=[{"of":"intermediate","target":"relu","layout":"csr"}]'
 refused 2 '/sparsity/0/schedule/end: step 1600 is after the last of 1000 steps' --set steps=1000

@@ -126,7 +126,7 @@ for signal in TERM KILL; do
     [ "$(grep -cE '^sten-train: interrupted; step [0-9]+ is saved; --resume continues$' err)" = 1 ] || fail 'it does not say what is left'
   fi
   QUIET='' expect_exit 0 ranks_train 2 run $long --resume
-  expect_err 'goes on after step '
+  expect_err 'continues after step '
   files run | diff wanted - >&2 || fail "after SIG$signal a resumed run gives other bytes"
 done
 # A rank that is stopped does not answer, and ends the others.
@@ -146,7 +146,7 @@ status=0
 expect_err "sten-train: rank 1 on $(hostname) has not answered for 2 s: it is stopped or gone"
 rm -r run/checkpoints/step-000500
 QUIET='' expect_exit 0 train run $long --set logging.every=1 --resume
-expect_err '1 thread, 2 ranks, and goes on with'
+expect_err '1 thread, 2 ranks and continues with'
 same_losses whole run
 
 # Refused by one line, and nothing is begun.

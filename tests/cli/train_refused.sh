@@ -49,12 +49,12 @@ for hidden in 1000000 4611686018427387904; do
     expect_exit 1 sten-train bert.json -q $how
     expect_one_line_err
     expect_err 'bert/config.json: '
-    held 90 expect_err 'parameters in training takes '
+    held 90 expect_err 'parameters in training: '
     [ ! -e run ] || fail 'a directory was left'
   done
 done
 expect_exit 1 sten-train "$RECIPE" --dry-run --set 'model.sizes=[64, 4000000000, 4000000000, 10]' --set sparsity=null
-expect_err 'model.sizes: 1.6e+19 parameters in training takes'
+expect_err 'model.sizes: 1.6e+19 parameters in training:'
 # No more than the process may have.
 layers=1000
 # What is sanitized takes more to begin with, and ten times as long for each layer.
@@ -62,7 +62,7 @@ if (ulimit -v 4000000 && sten-train --version >/dev/null 2>&1); then
   layers=10000
   bert 2 10000
   expect_exit 1 bash -c 'ulimit -v 4000000; exec sten-train bert.json -q --dry-run'
-  expect_err 'GB, but 4.' # the limit, less what the program takes
+  expect_err 'GB of memory needed, 4.' # the limit, less what the program takes
 fi
 # Ten thousand layers are planned in seconds.
 bert $layers 4

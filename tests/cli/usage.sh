@@ -31,15 +31,15 @@ energy "unknown option '-o'" -o o.safetensors
 
 # What is missing or too much.
 for program in sten-prune sten-convert sten-energy; do wrong 'IN is required' $program; done
-wrong '-o is missing' sten-prune in.safetensors --sparsity 0.9
-wrong '-o is missing' sten-convert in.safetensors --to bitmask
+wrong 'missing -o FILE' sten-prune in.safetensors --sparsity 0.9
+wrong 'missing -o FILE' sten-convert in.safetensors --to bitmask
 wrong '--to is required' sten-convert in.safetensors -o o.safetensors
-wrong 'the name of an input is empty' sten-prune '' -o o.safetensors --sparsity 0.9
-prune '--sparsity is missing'
+wrong 'empty input name' sten-prune '' -o o.safetensors --sparsity 0.9
+prune 'missing --sparsity'
 prune '--sparsity needs a value: X' --sparsity
 prune '--sparsity takes one value, and is given 2 times' --sparsity 0.9 --sparsity 0.8
 wrong "unexpected argument 'more.json'" sten-train recipe.json more.json
-energy '--sweep takes one input, got 2' more.safetensors --sweep
+energy '--sweep: expected 1 input, got 2' more.safetensors --sweep
 energy '--min-energy needs --against' --min-energy 0.5
 wrong 'standard input cannot be both' sten-energy - --against -
 
@@ -50,20 +50,20 @@ wrong '--against has an empty value' sten-bench convert --shape 8x8 --repeats 1 
 wrong '--data has an empty value' sten-run in.safetensors --data ''
 
 # Numbers.
-prune '--sparsity 1.4 is not within [0, 1]' --sparsity 1.4
-prune '--sparsity -0.1 is not within [0, 1]' --sparsity -0.1
-prune '--sparsity -0.1 is not within [0, 1]' --sparsity=-0.1
-prune '--sparsity 90 is not within [0, 1], did you mean 0.9 or 90%?' --sparsity 90
-prune 'sparsity 90 is not within [0, 1], did you mean 0.9 or 90%?' --rule '*=magnitude:sparsity=90'
+prune '--sparsity must be in [0, 1], got 1.4' --sparsity 1.4
+prune '--sparsity must be in [0, 1], got -0.1' --sparsity -0.1
+prune '--sparsity must be in [0, 1], got -0.1' --sparsity=-0.1
+prune '--sparsity must be in [0, 1], got 90 (did you mean 0.9 or 90%?)' --sparsity 90
+prune 'sparsity must be in [0, 1], got 90 (did you mean 0.9 or 90%?)' --rule '*=magnitude:sparsity=90'
 prune "--device 'gpu': expected cpu, cuda or cuda:N, did you mean 'cuda'?" --sparsity 0.9 --device gpu
-wrong "2 inputs need --out-dir; an output follows -o: -o 'o.safetensors'" sten-prune in.safetensors o.safetensors
-held 56 prune '--sparsity nan is not within [0, 1]' --sparsity nan
-prune '--sparsity inf is not within [0, 1]' --sparsity 1e999
+wrong "2 inputs need --out-dir (or -o before the output: -o 'o.safetensors')" sten-prune in.safetensors o.safetensors
+held 56 prune '--sparsity must be in [0, 1], got nan' --sparsity nan
+prune '--sparsity must be in [0, 1], got inf' --sparsity 1e999
 prune "--sparsity 'abc' is not a number" --sparsity abc
 prune "--sparsity '90%%' is not a number" --sparsity 90%%
 prune "--sparsity '0,9' is not a number" --sparsity 0,9
-prune '--min-energy 2 is not within [0, 1]' --sparsity 0.9 --min-energy 2
-energy '--min-energy nan is not within [0, 1]' --against in.safetensors --min-energy nan
+prune '--min-energy must be in [0, 1], got 2' --sparsity 0.9 --min-energy 2
+energy '--min-energy must be in [0, 1], got nan' --against in.safetensors --min-energy nan
 prune "--threads '0' is not within [1, 4096]" --sparsity 0.9 --threads 0
 prune "--threads 'many' is not within [1, 4096]" --sparsity 0.9 --threads many
 prune "--seed '1.5' is not a number" --sparsity 0.9 --seed 1.5
@@ -81,14 +81,14 @@ prune '--sparsity and --method threshold exclude each other' \
   --method threshold --at 0.1 --sparsity 0.9
 prune '--at belongs to --method threshold' --at 0.1 --sparsity 0.9
 prune 'magnitudes are not negative' --method threshold --at -1
-prune "'at' is not a number" --method threshold --at nan
+prune "expected a number as 'at'" --method threshold --at nan
 
 # Structures and layouts.
 prune "unknown structure 'nmgg', did you mean 'nmg'?" --structure nmgg:n=1,m=10,g=4
-prune '--sparsity 0.5 contradicts --structure nmg:n=1,m=10,g=4, whose sparsity is 0.9' \
+prune '--sparsity 0.5 contradicts --structure nmg:n=1,m=10,g=4 of sparsity 0.9' \
   --structure nmg:n=1,m=10,g=4 --sparsity 0.5
 prune '--sparsity 0.9 contradicts --structure nm:n=2,m=4' --to nm:n=2,m=4 --sparsity 0.9
-prune '--method random exists for unstructured pruning alone' --structure nm:n=2,m=4 --method random
+prune '--method random is only for unstructured pruning' --structure nm:n=2,m=4 --method random
 prune 'so 1 <= n <= m must hold' --structure nmg:n=5,m=4,g=1
 prune 'so 1 <= n <= m must hold' --structure nmg:n=0,m=4,g=1
 prune 'so 1 <= n <= m must hold' --structure nm:n=0,m=0
@@ -96,25 +96,25 @@ prune 'so 1 <= n <= m must hold' --structure nm:n=-1,m=4
 prune 'g=0' --structure nmg:n=1,m=4,g=0
 prune 'a chunk would have more than 65536 strips' --structure nmg:n=300,m=600,g=1
 prune 'a chunk would have more than 65536 strips' --structure nmg:n=1,m=2,g=9223372036854775807
-prune "'nm:n=2': 'm' is missing" --structure nm:n=2
-prune "'nmg:n=1,m=4': 'g' is missing" --structure nmg:n=1,m=4
+prune "'nm:n=2': missing 'm'" --structure nm:n=2
+prune "'nmg:n=1,m=4': missing 'g'" --structure nmg:n=1,m=4
 held 58 prune "'nm' has no key 'axsi', did you mean 'axis'?" --structure nm:n=2,m=4,axsi=0
 prune "'nm' has no key 'g'" --structure nm:n=2,m=4,g=1
-prune "'m' is not an integer" --structure nm:n=2,m=4.0
-prune "'m' is not an integer" --structure nm:n=2,m=99999999999999999999
-prune "'n' is given twice" --structure nm:n=2,n=2,m=4
-prune "'n' is not key=value" --structure nm:n,m=4
-prune 'it ends in a comma' --structure nm:n=2,m=4,
+prune "expected an integer as 'm'" --structure nm:n=2,m=4.0
+prune "expected an integer as 'm'" --structure nm:n=2,m=99999999999999999999
+prune "duplicate key 'n'" --structure nm:n=2,n=2,m=4
+prune "expected key=value, got 'n'" --structure nm:n,m=4
+prune 'comma at the end' --structure nm:n=2,m=4,
 prune 'axis must be 0 or 1, got 2' --structure nm:n=2,m=4,axis=2
 prune 'dims=1.1' --structure nm:n=2,m=4,dims=1.1
 prune "'unstructured' takes no keys" --structure unstructured:n=1 --sparsity 0.9
 prune "unknown layout 'bitmsk', did you mean 'bitmask'?" --to bitmsk --sparsity 0.9
-prune '--to nm takes its numbers from a structure nm, which is missing' --to nm --sparsity 0.5
+prune '--to nm: missing parameters (or --structure nm)' --to nm --sparsity 0.5
 convert "unknown layout 'bitmap', did you mean 'bitmask'?" --to bitmap
 convert "unknown layout 'Dense', did you mean 'dense'?" --to Dense
 convert "unknown layout 'quadtree'" --to quadtree
 convert "'csr' has no key 'dim', did you mean 'dims'?" --to csr:dim=0.1
-convert "'nmg:n=1,m=4': 'g' is missing" --to nmg:n=1,m=4
+convert "'nmg:n=1,m=4': missing 'g'" --to nmg:n=1,m=4
 convert "unknown layout 'b'" --to b
 convert 'a spec looks like nmg:n=1,m=10,g=4' --to $'bit\e[2Jmask'
 convert 'a spec looks like nmg:n=1,m=10,g=4' --to ':n=1'
@@ -133,6 +133,6 @@ for report in report.txt json report.html; do
 done
 
 # More of each block than the layout has room for.
-prune 'nm:n=3,m=4 keeps 3 of 4, more than --to nm:n=2,m=4 holds' --structure nm:n=3,m=4 --to nm:n=2,m=4
-prune 'keeps 2 of 4, more than --to nmg:n=1,m=4,g=1 holds' --structure nm:n=2,m=4 --to nmg:n=1,m=4,g=1
-prune 'keeps 3 of 4, more than --to nm:n=2,m=4 holds' --rule '*key.weight=nm:n=3,m=4' --to nm:n=2,m=4
+prune 'nm:n=3,m=4 keeps 3 of 4: too many for --to nm:n=2,m=4' --structure nm:n=3,m=4 --to nm:n=2,m=4
+prune 'keeps 2 of 4: too many for --to nmg:n=1,m=4,g=1' --structure nm:n=2,m=4 --to nmg:n=1,m=4,g=1
+prune 'keeps 3 of 4: too many for --to nm:n=2,m=4' --rule '*key.weight=nm:n=3,m=4' --to nm:n=2,m=4

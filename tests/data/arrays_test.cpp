@@ -104,9 +104,9 @@ TEST_CASE("array files that are damaged or something else are refused by name") 
   CHECK(refused("abcd") == "expected a .npy or idx file (an idx file starts with 00 00)");
   CHECK(refused("\x1f\x8b\x08\0"s) == "expected a .npy or idx file, got gzip-compressed data");
   CHECK(refused(npy_header(DType::F32, {1000, 1000, 1000, 1000}) + "1234") ==
-        "shape [1000, 1000, 1000, 1000] of F32 needs 4000000000000 bytes, the file has 4 for them; "
-        "is it truncated?");
+        "shape [1000, 1000, 1000, 1000] of F32 needs 4000000000000 bytes, the file has 4 "
+        "(is the file truncated?)");
   std::string header = npy_header(DType::F32, {1}) + "1234";
   header[header.find('<')] = '>';
-  CHECK(refused(header) == "dtype '>f4' is big-endian; save it as little-endian, x.astype('<f4')");
+  CHECK(refused(header) == "dtype '>f4' is big-endian (save x.astype('<f4'), little-endian)");
 }

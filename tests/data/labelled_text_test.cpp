@@ -95,7 +95,7 @@ TEST_CASE("what is no such file is refused with its line") {
   CHECK(of_texts("r.jsonl", "{\"text\": \"a\", \"label\": 1}\n[1]\n") ==
         "r.jsonl: line 2: expected a JSON object");
   CHECK(of_texts("r.jsonl", "{\"text\": \"a\"") ==
-        "r.jsonl: line 1: is not JSON, at line 1, column 13");
+        "r.jsonl: line 1: not JSON at line 1, column 13");
   CHECK(of_texts("r.jsonl", "{\"text\": \"a\", \"lable\": 1}") ==
         "r.jsonl: line 1: unknown column 'label' (expected one of text, lable)");
   CHECK(of_texts("r.jsonl", "{\"text\": \"a\", \"label\": 1.5}") ==

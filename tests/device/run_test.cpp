@@ -171,7 +171,7 @@ TEST_CASE("what is for the CPU alone is refused before anything is read") {
   o.device = "cuda";
   const auto is_refused = [](const RunOptions& given) {
     return fault_of([&] { run_model(given); }) == Fault::usage &&
-           has(error_of([&] { run_model(given); }), "is for --device cpu");
+           has(error_of([&] { run_model(given); }), "needs --device cpu");
   };
   RunOptions low = o, text = o, fastest = o;
   low.precision = {"bf16"};

@@ -162,7 +162,7 @@ TEST_CASE("a device's memory that is kept is given out again, or goes where ther
     CHECK(SerialDevice::live().blocks == blocks + 1);
     const Array<std::byte> large = array(900 * kb);
     CHECK(SerialDevice::live().blocks == before.blocks + 1);
-    CHECK(has(error_of([&] { array(200 * kb); }), "no memory left"));
+    CHECK(has(error_of([&] { array(200 * kb); }), "CUDA device out of memory"));
     const Array<int> zeros = Array<int>(10, Device::cuda).to(Device::cpu);
     CHECK(std::ranges::count(zeros, 0) == 10);
   }
@@ -321,6 +321,6 @@ TEST_CASE("a device without room says how much it has left, and goes on with wha
   const Dense small = normals(dice, {16, 16});
   const std::string why =
       error_of([&] { Array<std::byte>::uninitialized(std::size_t{2} << 20, Device::cuda); });
-  CHECK(has(why, "no memory left"));
+  CHECK(has(why, "CUDA device out of memory"));
   CHECK(same_bits(small.to(Device::cuda).to(Device::cpu), small));
 }

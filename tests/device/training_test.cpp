@@ -416,6 +416,6 @@ TEST_CASE("a run goes on on another device than it has begun on") {
     CHECK(names_in(dir / name) == names_in(dir / "here"));
   }
   CHECK(std::ranges::any_of(warnings.all, [](const std::string& w) {
-    return has(w, "the run was one of") && has(w, ", cuda");
+    return has(w, "the run started with") && has(w, ", cuda");
   }));
 }

@@ -97,7 +97,7 @@ TEST_CASE("a user's layout is checked and refused like the others") {
   };
   CHECK(has(why("banded:below=1"), "off the band"));
   CHECK(has(why("banded:below=-1"), "negative width"));
-  CHECK(has(why("banded"), "'below' is missing"));
+  CHECK(has(why("banded"), "missing 'below'"));
   CHECK(has(why("banded:below=1,abov=1"), "did you mean 'above'?"));
   CHECK(has(why("bandet:below=1"), "did you mean 'banded'?"));
   Stored s = local().pack(x, nonzero_mask(x), Spec::parse("banded:below=1,above=1")).save();

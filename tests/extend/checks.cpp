@@ -60,7 +60,7 @@ TEST_CASE("what the band has no slot for is refused, and so is a band that there
   CHECK(why("banded:k=4", x()) == "");
   CHECK(has(why("banded:k=5", x()), "shape [3, 4] has no band of k=5"));
   CHECK(has(why("banded:k=-1", x()), "no band of k=-1"));
-  CHECK(has(why("banded", x()), "'k' is missing"));
+  CHECK(has(why("banded", x()), "missing 'k'"));
   CHECK(has(why("banded:k=1", Dense::zeros(DType::F32, {4})), "shape [4] has no band"));
   CHECK(why("banded:k=0", Dense::zeros(DType::F32, {0, 4})) == "");
   CHECK(
@@ -117,7 +117,7 @@ TEST_CASE("files that claim a band and have none are refused") {
   CHECK(has(with("banded:k=2"), "shape [3, 3], expected [3, 5]"));
   CHECK(has(with("banded:k=4611686018427387904"), "no band"));
   CHECK(has(with("banded:k=-1"), "no band"));
-  CHECK(has(with("banded"), "'k' is missing"));
+  CHECK(has(with("banded"), "missing 'k'"));
   const auto shaped = [](Shape shape) { return after([&](Stored& s) { s.shape = shape; }); };
   for (const Shape& wrong : {Shape{}, Shape{3}, Shape{3, 4, 1}, Shape{4, 4}, Shape{0, 4}})
     if (shaped(wrong) == "") FAIL_CHECK("a shape of " << to_string(wrong) << " is taken");

@@ -65,7 +65,7 @@ expect_exit 3 sten-convert in.safetensors -o none.safetensors --to banded:k=0 --
 expect_one_line_err
 expect_err 'banded:k=0 would drop the nonzero at [0, 1]'
 expect_exit 2 sten-prune in.safetensors -o none.safetensors --structure banded:k=0 --sparsity 0.5
-expect_err '--sparsity is not for --structure banded:k=0'
+expect_err '--sparsity and --structure banded:k=0 exclude each other'
 expect_exit 2 sten-prune in.safetensors -o none.safetensors --structure bandet:k=0
 expect_err "did you mean 'banded'?"
 
@@ -91,5 +91,5 @@ if [ -n "$plain" ]; then
   PATH=$plain:$PATH
   expect_exit 1 sten-energy banded.safetensors
   expect_one_line_err
-  expect_err "unknown layout 'banded' (a layout that is not built in needs a program with the extension that registers 'banded'"
+  expect_err "unknown layout 'banded' (a layout of an extension needs a program that registers 'banded'"
 fi

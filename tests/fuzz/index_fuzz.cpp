@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::string& file : index.files) {
       const auto inside = std::filesystem::weakly_canonical(directory() + "/" + file);
       if (inside.parent_path() != std::filesystem::canonical(directory()))
-        fuzz::broken("a shard outside of the directory: " + file);
+        fuzz::broken("a shard outside the directory: " + file);
     }
   });
   return 0;

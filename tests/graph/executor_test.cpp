@@ -69,11 +69,11 @@ TEST_CASE("a plan says what each step runs, and what values take") {
 TEST_CASE("an executor says what is missing, and which node fails") {
   const Graph g(small_graph());
   CHECK(error_of([&] { Executor(g, {}); }) ==
-        "the graph is not given what it takes:\n  weight 'a' is missing\n  weight 'b' is missing");
+        "the graph's inputs do not match:\n  missing weight 'a'\n  missing weight 'b'");
   for (const bool fuse : {false, true}) {
     Executor executor(g, initial_weights(g, 1), {.fuse = fuse});
     CHECK(error_of([&] { executor.run({}); }) ==
-          "the graph is not given what it takes:\n  input 'x' is missing");
+          "the graph's inputs do not match:\n  missing input 'x'");
     Dice dice(1);
     CHECK(error_of([&] {
             executor.run({{"x", normals(dice, {2, 5})}});

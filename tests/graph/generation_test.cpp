@@ -136,14 +136,14 @@ TEST_CASE("some tokens may follow at once, and neither their number nor threads 
 TEST_CASE("more tokens than there is room for are refused, and what there is stays") {
   const Graph g = gpt(config_of(20));
   const NamedValues<Tensor> w = weights_in(g, "dense");
-  CHECK(error_of([&] { Generation(g, w, 21); }) ==
-        "21 tokens are more than the 20 positions that the model has");
-  CHECK(error_of([&] { Generation(g, w, 0); }) == "0 tokens are none");
+  CHECK(error_of([&] { Generation(g, w, 21); }) == "21 tokens exceed the model's 20 positions");
+  CHECK(error_of([&] { Generation(g, w, 0); }) == "expected at least 1 token, got 0");
   Generation model(g, w, 10);
   const std::vector<std::int64_t> ids = text_of(12);
   const std::span<const std::int64_t> text(ids);
   model.run(text.first(8));
-  CHECK(error_of([&] { model.run(text.subspan(8, 3)); }) == "3 tokens after 8 are more than 10");
+  CHECK(error_of([&] { model.run(text.subspan(8, 3)); }) ==
+        "3 tokens after 8 exceed the limit of 10");
   CHECK(error_of([&] { model.run({}); }) == "expected at least one token");
   const std::int64_t unknown = vocabulary_size;
   CHECK(error_of([&] { model.run({&unknown, 1}); }) != "");
@@ -158,19 +158,18 @@ TEST_CASE("graphs whose tokens meet elsewhere than in causal attention are refus
   c.hidden_size = c.intermediate_size = 8;
   c.num_attention_heads = 2;
   CHECK(error_of([&] { check_generates(bert(c)); }) ==
-        "node 'bert.encoder.layer.0.attention.self': attention is not causal: tokens see those "
-        "after them, so the graph cannot run token by token");
+        "node 'bert.encoder.layer.0.attention.self': attention is not causal, so the graph cannot "
+        "generate text");
   CHECK(error_of([&] { check_generates(gpt(config_of(20), {.mask = true})); }) ==
-        "the graph has an input 'attention_mask': expected only input_ids and "
-        "position_ids for running token by token");
+        "unexpected input 'attention_mask': text generation takes only input_ids and "
+        "position_ids");
   const auto axes = [](Index axis) { return Attributes().set("axes", Attributes::List{axis}); };
   CHECK(refusal("mean", axes(1).set("keep", 1)) ==
-        "node 'y': mean is not known to keep tokens apart, so the graph cannot run token by token");
+        "node 'y': mean may mix tokens, so the graph cannot generate text");
   CHECK(refusal("add", {}, {"x", "row"}) ==
-        "node 'y': add has other parameters for each token, so the graph cannot run token by "
-        "token");
+        "node 'y': add has other parameters for each token, so the graph cannot generate text");
   CHECK(refusal("slice", Attributes().set("axis", 1).set("begin", 0).set("end", 1)) ==
-        "node 'y': slice takes some of the tokens, so the graph cannot run token by token");
+        "node 'y': slice takes some of the tokens, so the graph cannot generate text");
   CHECK(refusal("slice", Attributes().set("axis", -1).set("begin", 0).set("end", 4)) == "");
   CHECK(refusal("tanh", {}) == "");
   CHECK(error_of([&] { check_generates(gpt(config_of(20))); }) == "");

@@ -148,11 +148,10 @@ TEST_CASE("a graph that has no meaning is refused, with what is wrong") {
   CHECK(error_with([](GraphParts& p) { p.nodes[1].name = "a"; }) ==
         "the graph has the name 'a' twice");
   CHECK(error_with([](GraphParts& p) { p.weights[0].aliases = {"b"}; }) ==
-        "weight 'a': another has the name 'b', too");
+        "weight 'a': duplicate name 'b'");
   CHECK(error_with([](GraphParts& p) { p.weights[0].aliases = p.weights[1].aliases = {"c"}; }) ==
-        "weight 'a.bias': another has the name 'c', too");
-  CHECK(error_with([](GraphParts& p) { p.inputs.push_back(""); }) ==
-        "a name of the graph is empty");
+        "weight 'a.bias': duplicate name 'c'");
+  CHECK(error_with([](GraphParts& p) { p.inputs.push_back(""); }) == "the graph has an empty name");
   CHECK(error_with([](GraphParts& p) { p.outputs = {"downn"}; }) ==
         "unknown output 'downn', did you mean 'down'? (expected an input, a weight, a constant or "
         "a node)");
@@ -176,11 +175,11 @@ TEST_CASE("all that a run lacks, and all that it has beside, is said at once") {
   CHECK(error_of([&] {
           g.run<Tensor>(w, {{"y", input()}});
         }) ==
-        "the graph is not given what it takes:\n"
-        "  weight 'a' is missing\n"
-        "  weight 'b' is missing\n"
+        "the graph's inputs do not match:\n"
+        "  missing weight 'a'\n"
+        "  missing weight 'b'\n"
         "  unknown weight 'a.bais', did you mean 'a.bias'?\n"
-        "  input 'x' is missing\n"
+        "  missing input 'x'\n"
         "  unknown input 'y'");
 }
 

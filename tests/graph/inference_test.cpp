@@ -77,6 +77,6 @@ TEST_CASE("statistics of what is not there are refused") {
   CHECK(error([](auto& s) { s.mean = "x"; }) ==
         "statistics of 'moments': 'x' must be a weight with one axis");
   CHECK(error([](auto& s) { s.variance = "mean"; }) ==
-        "statistics of 'moments': 'mean' follows something else, too");
-  CHECK(has(error([](auto& s) { s.momentum = 2; }), "is not within [0, 1]"));
+        "statistics of 'moments': 'mean' has other statistics already");
+  CHECK(has(error([](auto& s) { s.momentum = 2; }), "momentum must be in [0, 1], got 2"));
 }

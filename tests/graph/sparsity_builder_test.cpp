@@ -238,12 +238,12 @@ TEST_CASE("errors of its text name the place") {
   const auto error = [](const char* json) {
     return error_of([&] { SparsityBuilder::parse(json); });
   };
-  CHECK(error("[]") == "sparsity: is not an object");
-  CHECK(error(R"({"weight": []})") == "sparsity: /weight: is unknown, did you mean 'weights'?");
+  CHECK(error("[]") == "sparsity: expected an object, got a list");
+  CHECK(error(R"({"weight": []})") == "sparsity: /weight: unknown key, did you mean 'weights'?");
   CHECK(error(R"({"weights": [{"name": "re:("}]})").starts_with("sparsity: /weights/0/name: "));
-  CHECK(error(R"({"weights": [{"initial": "relu"}]})") == "sparsity: /weights/0: has no 'name'");
+  CHECK(error(R"({"weights": [{"initial": "relu"}]})") == "sparsity: /weights/0: missing 'name'");
   CHECK(error(R"({"weights": [{"name": "a", "layout": "crs"}]})")
             .starts_with("sparsity: /weights/0/layout: unknown layout 'crs'"));
   CHECK(error(R"({"intermediates": [{"name": "a"}]})") ==
-        "sparsity: /intermediates/0: has no 'format'");
+        "sparsity: /intermediates/0: missing 'format'");
 }

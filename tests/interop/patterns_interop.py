@@ -32,7 +32,7 @@ class Patterns(Case):
         x[7, 20 + int(np.flatnonzero(x[7, 20:24] == 0)[0])] = 1
         save_file(tensors, path)
         end = self.energy(path, 3)
-        self.assertIn(f"1 of the required patterns is broken; '{names[3]}': 1 of {x.size // 4} blocks break "
+        self.assertIn(f"1 of the required patterns is violated; '{names[3]}': 1 of {x.size // 4} blocks break "
                       "nm:n=2,m=4, first row 7, columns 20 to 23: 3 nonzeros", end.stderr)  # fmt: skip
         for name in names:
             if name != names[3]:

@@ -119,7 +119,7 @@ TEST_CASE("a file that exists is refused without force and stays whole until the
   both_writers([] {
     const TempDir dir;
     const std::string path = dir.write("out", "old");
-    check_error(Fault::usage, path + ": exists; overwrite = true replaces it", path);
+    check_error(Fault::usage, path + ": exists (use overwrite = true to overwrite)", path);
     OutputFile out(path, true);
     out.write(as_bytes("new"));
     CHECK(dir.read("out") == "old");
@@ -139,7 +139,7 @@ TEST_CASE("a file that appears while the output is written is not overwritten wi
     dir.write("forced", "theirs");
     CHECK_THROWS_WITH_AS(
         out.commit(),
-        (dir / "out: was created by another process meanwhile; overwrite = true replaces it")
+        (dir / "out: created by another process meanwhile (use overwrite = true to overwrite)")
             .c_str(),
         Error);
     forced.commit();
@@ -189,7 +189,8 @@ TEST_CASE("through a symlink its target is written, not the link") {
     dir.write("sub/target", "old");
     std::filesystem::create_symlink("sub/target", dir / "link");
     std::filesystem::create_symlink("link", dir / "link2");
-    check_error(Fault::usage, dir / "link2: exists; overwrite = true replaces it", dir / "link2");
+    check_error(Fault::usage, dir / "link2: exists (use overwrite = true to overwrite)",
+                dir / "link2");
     put(dir / "link2", "new", true);
     CHECK(dir.read("sub/target") == "new");
     CHECK(std::filesystem::is_symlink(dir / "link"));
@@ -227,8 +228,9 @@ TEST_CASE("an output without a directory to go to is refused before any work") {
                 dir / "none/out");
     check_error(Fault::input, file + "/out: Not a directory", file + "/out");
     check_error(Fault::input, dir.path() + ": is a directory", dir.path());
-    check_error(Fault::input, dir / "new/: is a directory's name", dir / "new/");
-    check_error(Fault::usage, "the name of an output is empty", "");
+    check_error(Fault::input, dir / "new/: expected a file name, got a directory name",
+                dir / "new/");
+    check_error(Fault::usage, "empty output name", "");
   });
 }
 

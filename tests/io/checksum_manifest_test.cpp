@@ -63,5 +63,5 @@ TEST_CASE("files that are gone, changed or new are named") {
   CHECK(check() == dir / "d/below/b: is missing");
   dir.write("d/below/b", "more");
   dir.write("d/below/c", "more");
-  CHECK(check() == dir / "d/below/c: was not written by the run");
+  CHECK(check() == dir / "d/below/c: file not written by the run");
 }

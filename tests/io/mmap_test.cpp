@@ -61,11 +61,11 @@ TEST_CASE("what is not a regular file is refused with its name and the cause") {
   CHECK_THROWS_WITH_AS(MappedFile::open(dir / "none"),
                        (dir / "none: No such file or directory").c_str(), Error);
   CHECK_THROWS_WITH_AS(MappedFile::open(dir.path()),
-                       (dir.path() + ": is a directory; one .safetensors file is expected").c_str(),
+                       (dir.path() + ": expected one .safetensors file, got a directory").c_str(),
                        Error);
-  CHECK_THROWS_WITH_AS(MappedFile::open("/dev/null"), "/dev/null: is not a regular file", Error);
+  CHECK_THROWS_WITH_AS(MappedFile::open("/dev/null"), "/dev/null: expected a regular file", Error);
   CHECK_THROWS_WITH_AS(MappedFile::open(dir / "pipe"),
-                       (dir / "pipe: is not a regular file").c_str(), Error);
+                       (dir / "pipe: expected a regular file").c_str(), Error);
 }
 
 TEST_CASE("a file name cannot drive the terminal through a message") {
@@ -134,8 +134,8 @@ TEST_CASE("a file that was written to since it was mapped is noticed") {
   const MappedFile file = MappedFile::open(dir.write("a", "hello"));
   CHECK_NOTHROW(file.check_unchanged());
   REQUIRE(truncate(file.name().c_str(), 2) == 0);
-  CHECK_THROWS_WITH_AS(file.check_unchanged(),
-                       (dir / "a: the file changed while it was being read").c_str(), Error);
+  CHECK_THROWS_WITH_AS(file.check_unchanged(), (dir / "a: the file changed during the run").c_str(),
+                       Error);
 }
 
 TEST_CASE("a file that shrinks under its map ends the program with a line, not a signal") {
@@ -152,7 +152,7 @@ TEST_CASE("a file that shrinks under its map ends the program with a line, not a
     _exit(sum(file.bytes()) == 0 ? 51 : 52);
   });
   CHECK(held(13, end.code == 1));
-  CHECK(end.err == "sten-test: " + path + ": the file shrank while it was being read\n");
+  CHECK(end.err == "sten-test: " + path + ": the file shrank during the run\n");
   CHECK(out.names().empty());
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("of several threads that find a file shorter, one says so") {
       for (std::thread& t : threads) t.join();
     });
     CHECK(end.code == 1);
-    CHECK(end.err == "sten-test: " + path + ": the file shrank while it was being read\n");
+    CHECK(end.err == "sten-test: " + path + ": the file shrank during the run\n");
   }
 }
 
@@ -205,5 +205,5 @@ TEST_CASE("writing pages that are gone from their file is an error, not a fault"
   OutputFile out(dir / "out", false);
   REQUIRE(truncate(file.name().c_str(), 0) == 0);
   CHECK_THROWS_WITH_AS(out.write(file.bytes()),
-                       (dir / "out: the input shrank while it was being read").c_str(), Error);
+                       (dir / "out: the input shrank during the run").c_str(), Error);
 }

@@ -30,7 +30,7 @@ TEST_CASE("a file is replaced where that is asked for, and stays whole for what 
   save_tensors(path, {{"w", Dense::of({1}, {1})}});
   const NamedTensors first = load_tensors(path);
   CHECK(error_of([&] { save_tensors(path, first); }) ==
-        path + ": exists; overwrite = true replaces it");
+        path + ": exists (use overwrite = true to overwrite)");
   save_tensors(path, {{"w", Dense::of({1}, {2})}}, true);
   CHECK(number(first.at("w")) == 1);
   CHECK(number(load_tensors(path).at("w")) == 2);

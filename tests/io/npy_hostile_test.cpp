@@ -41,64 +41,61 @@ TEST_CASE("a file that is not .npy is refused and said what it is") {
       {"PK\x03\x04....", "is a zip archive, such as a PyTorch checkpoint, not a .npy file"},
       {"<html>", "is an HTML or XML page, such as a failed download leaves, not a .npy file"},
       {"version https://git-lfs.github.com/spec/v1\n",
-       "is a Git LFS pointer that stands for the file (`git lfs pull` fetches it), not a .npy"
+       "is a Git LFS pointer to the file (`git lfs pull` fetches the file), not a .npy"
        " file"},
-      {"\x93NUMPY", "has 6 bytes, too few for a .npy file; is it truncated?"},
-      {"\x93NUMPY\x01", "has 7 bytes, too few for a .npy file; is it truncated?"},
-      {"\x93NUMPY\x01\0v"s, "has 9 bytes, too few for a .npy file; is it truncated?"},
-      {"\x93NUMPY\x02\0vvv"s, "has 11 bytes, too few for a .npy file; is it truncated?"},
-      {npy("{}", "", 0), "version 0.0 of the format is not known"},
-      {npy("{}", "", 4), "version 4.0 of the format is not known"},
-      {"\x93NUMPY\x01\x01v\0"s, "version 1.1 of the format is not known"},
+      {"\x93NUMPY", "has 6 bytes, too few for a .npy file (is the file truncated?)"},
+      {"\x93NUMPY\x01", "has 7 bytes, too few for a .npy file (is the file truncated?)"},
+      {"\x93NUMPY\x01\0v"s, "has 9 bytes, too few for a .npy file (is the file truncated?)"},
+      {"\x93NUMPY\x02\0vvv"s, "has 11 bytes, too few for a .npy file (is the file truncated?)"},
+      {npy("{}", "", 0), "unknown version 0.0 of the format"},
+      {npy("{}", "", 4), "unknown version 4.0 of the format"},
+      {"\x93NUMPY\x01\x01v\0"s, "unknown version 1.1 of the format"},
       {"\x93NUMPY\x01\0\x10\x27{}"s,
-       "header length is 10000 bytes, only 2 follow; is the file truncated?"},
-      {"\x93NUMPY\x01\0\x11\x27{}"s, "header length is 10001 bytes, the limit is 10000"},
+       "header length is 10000 bytes, only 2 follow (is the file truncated?)"},
+      {"\x93NUMPY\x01\0\x11\x27{}"s, "header length: expected at most 10000 bytes, got 10001"},
       {npy(padded(dict("'<f2'", "False", "(1,)"), 10'001), "12"),
-       "header length is 10001 bytes, the limit is 10000"},
+       "header length: expected at most 10000 bytes, got 10001"},
       {"\x93NUMPY\x02\0\xff\xff\xff\xff{}"s,
-       "header length is 4294967295 bytes, the limit is 10000"},
+       "header length: expected at most 10000 bytes, got 4294967295"},
       {good.substr(0, good.size() - 5),
-       "header length is 57 bytes, only 56 follow; is the file truncated?"},
+       "header length is 57 bytes, only 56 follow (is the file truncated?)"},
   });
   CHECK(error_of([] { parse_npy(as_bytes("x"), "a\nb.npy"); }) == "a\\nb.npy: is not a .npy file");
 }
 
 TEST_CASE("elements that are not numbers with a known type are refused by name") {
   const auto type = [](std::string_view descr) { return of_dtype(fmt::format("'{}'", descr)); };
-  const std::string lost =
-      "names no type: .npy loses that of ml_dtypes' bfloat16 and float8, safetensors keeps it";
+  const std::string lost = "has no type (bfloat16 and float8 of ml_dtypes need safetensors)";
   check_refused({
-      {type(">f4"), "dtype '>f4' is big-endian; save it as little-endian, x.astype('<f4')"},
-      {type(">i8"), "dtype '>i8' is big-endian; save it as little-endian, x.astype('<i8')"},
-      {type(">c8"), "dtype '>c8' is big-endian; save it as little-endian, x.astype('<c8')"},
+      {type(">f4"), "dtype '>f4' is big-endian (save x.astype('<f4'), little-endian)"},
+      {type(">i8"), "dtype '>i8' is big-endian (save x.astype('<i8'), little-endian)"},
+      {type(">c8"), "dtype '>c8' is big-endian (save x.astype('<c8'), little-endian)"},
       {type("<V2"), "dtype '<V2' " + lost},
       {type("|V1"), "dtype '|V1' " + lost},
       {type("<f1"), "dtype '<f1' " + lost},
-      {type("|O"), "dtype '|O' holds Python objects, not numbers"},
-      {type("<U2"), "dtype '<U2' holds strings, not numbers"},
-      {type("|S10"), "dtype '|S10' holds strings, not numbers"},
-      {type("<M8[ns]"), "dtype '<M8[ns]' holds times, not numbers"},
-      {type("<m8[D]"), "dtype '<m8[D]' holds times, not numbers"},
-      {type("<f16"), "dtype '<f16' is not known"},
-      {type("<c16"), "dtype '<c16' is not known"},
-      {type("<f3"), "dtype '<f3' is not known"},
-      {type("f4"), "dtype 'f4' is not known"},
-      {type(""), "dtype '' is not known"},
-      {type("<"), "dtype '<' is not known"},
+      {type("|O"), "dtype '|O' is not numeric: expected numbers, got Python objects"},
+      {type("<U2"), "dtype '<U2' is not numeric: expected numbers, got strings"},
+      {type("|S10"), "dtype '|S10' is not numeric: expected numbers, got strings"},
+      {type("<M8[ns]"), "dtype '<M8[ns]' is not numeric: expected numbers, got times"},
+      {type("<m8[D]"), "dtype '<m8[D]' is not numeric: expected numbers, got times"},
+      {type("<f16"), "dtype '<f16' is unknown"},
+      {type("<c16"), "dtype '<c16' is unknown"},
+      {type("<f3"), "dtype '<f3' is unknown"},
+      {type("f4"), "dtype 'f4' is unknown"},
+      {type(""), "dtype '' is unknown"},
+      {type("<"), "dtype '<' is unknown"},
       {type("|f4"), "dtype '|f4' has no byte order"},
       {type("xf4"), "dtype 'xf4' has no byte order"},
       {type("xu1"), "dtype 'xu1' has no byte order"},
-      {type("<f4 "), "dtype '<f4 ' is not known"},
-      {type("\x1b[31m"), "dtype '\\x1b[31m' is not known"},
-      {of_dtype("[('a', '<f4')]"), "elements are structures, not numbers"},
+      {type("<f4 "), "dtype '<f4 ' is unknown"},
+      {type("\x1b[31m"), "dtype '\\x1b[31m' is unknown"},
+      {of_dtype("[('a', '<f4')]"), "expected numbers, got structures"},
   });
 }
 
 TEST_CASE("a header that is not NumPy's dict is refused") {
   const auto syntax = [](std::string_view wanted, int byte, std::string_view got) {
-    return fmt::format(
-        "header is not a dict as NumPy writes it: expected {} at byte {} of the file, got {}",
-        wanted, byte, got);
+    return fmt::format("header: expected {} at byte {} of the file, got {}", wanted, byte, got);
   };
   const std::string rest = "'fortran_order': False, 'shape': (1,), }";
   const std::string two = "{'descr': '|u1', 'fortran_order': False";
@@ -109,7 +106,7 @@ TEST_CASE("a header that is not NumPy's dict is refused") {
       {npy("{"), syntax("a key in quotes", 11, "the end")},
       {npy("{descr: '|u1'}"), syntax("a key in quotes", 11, "'descr: '|u'")},
       {npy("{u'descr': '|u1'}"), syntax("a key in quotes", 11, "'u'descr': '")},
-      {npy("{'descr"), syntax("a string that ends", 11, "''descr'")},
+      {npy("{'descr"), syntax("a closing quote", 11, "''descr'")},
       {npy("{'descr\": '|u1'"), syntax("':'", 21, "'|u1''")},
       {npy("{'de\\x73cr': '|u1'}"), syntax("a plain string", 11, "''de\\x73cr''")},
       {npy("{'descr' '|u1'}"), syntax("':'", 19, "''|u1'}'")},
@@ -124,35 +121,33 @@ TEST_CASE("a header that is not NumPy's dict is refused") {
       {npy(dict("'|u1'", "0", "(1,)")), syntax("True or False", 44, "'0, 'shape''")},
       {npy(dict("'|u1'", "false", "(1,)")), syntax("True or False", 44, "'false, 'sh'")},
       {npy(dict("'|u1'", "Falsey", "(1,)")), syntax("',' or '}'", 49, "'y, 'shape''")},
-      {npy("{}"), "header: has no 'descr'"},
-      {npy("{'descr': '|u1'}"), "header: has no 'fortran_order'"},
-      {npy(two + "}"), "header: has no 'shape'"},
-      {npy("{" + rest), "header: has no 'descr'"},
+      {npy("{}"), "header: missing 'descr'"},
+      {npy("{'descr': '|u1'}"), "header: missing 'fortran_order'"},
+      {npy(two + "}"), "header: missing 'shape'"},
+      {npy("{" + rest), "header: missing 'descr'"},
       {npy(two + ", 'descr': '|u1'}"), "header: 'descr' appears twice"},
       {npy(two + ", 'fortran_order': True}"), "header: 'fortran_order' appears twice"},
       {npy("{'shape': (1,), " + rest), "header: 'shape' appears twice"},
-      {npy("{'color': 1, " + rest), "header: key 'color' is not known"},
-      {npy("{'': 1, " + rest), "header: key '' is not known"},
-      {npy("{'\x1b\xff': 1, " + rest), "header: key '\\x1b\\xff' is not known"},
+      {npy("{'color': 1, " + rest), "header: unknown key 'color'"},
+      {npy("{'': 1, " + rest), "header: unknown key ''"},
+      {npy("{'\x1b\xff': 1, " + rest), "header: unknown key '\\x1b\\xff'"},
   });
 }
 
 TEST_CASE("a shape that is not a tuple of extents is refused") {
   const auto syntax = [](std::string_view wanted, std::string_view got, int byte = 62) {
-    return fmt::format(
-        "header is not a dict as NumPy writes it: expected {} at byte {} of the file, got {}",
-        wanted, byte, got);
+    return fmt::format("header: expected {} at byte {} of the file, got {}", wanted, byte, got);
   };
   std::string rank33 = "(";
   for (int i = 0; i < 33; ++i) rank33 += "1, ";
   check_refused({
       {of_shape("3"), syntax("'('", "'3, }'", 60)},
       {of_shape("[3]"), syntax("'('", "'[3], }'", 60)},
-      {of_shape("(3)"), "header: 'shape' is a number, not a tuple"},
+      {of_shape("(3)"), "header: 'shape': expected a tuple, got a number"},
       {of_shape("(,)"), syntax("an integer", "',), }'", 61)},
       {of_shape("(1 2)"), syntax("',' or ')'", "'2), }'", 63)},
       {of_shape("(1,,)"), syntax("an integer", "',), }'", 63)},
-      {of_shape("(-1,)"), syntax("an extent that is not negative", "'-1,), }'", 61)},
+      {of_shape("(-1,)"), syntax("an extent >= 0", "'-1,), }'", 61)},
       {of_shape("(+1,)"), syntax("an integer", "'+1,), }'", 61)},
       {of_shape("(007,)"), syntax("an integer without leading zeros", "'007,), }'", 61)},
       {of_shape("(1.0,)"), syntax("',' or ')'", "'.0,), }'")},
@@ -163,9 +158,10 @@ TEST_CASE("a shape that is not a tuple of extents is refused") {
       {of_shape("(True,)"), syntax("an integer", "'True,), }'", 61)},
       {of_shape("((1,),)"), syntax("an integer", "'(1,),), }'", 61)},
       {of_shape("(1"), syntax("an integer", "'}'", 64)},
-      {of_shape("(9223372036854775808,)"), "an extent of the shape is above 2^63 - 1"},
-      {of_shape("(" + std::string(5000, '9') + ",)"), "an extent of the shape is above 2^63 - 1"},
-      {of_shape(rank33 + ")", "x"), "has more than 32 dimensions"},
+      {of_shape("(9223372036854775808,)"), "header: 'shape': expected extents of at most 2^63 - 1"},
+      {of_shape("(" + std::string(5000, '9') + ",)"),
+       "header: 'shape': expected extents of at most 2^63 - 1"},
+      {of_shape(rank33 + ")", "x"), "expected at most 32 dimensions"},
   });
 }
 
@@ -174,24 +170,25 @@ TEST_CASE("a shape that does not need the bytes that are there is refused") {
   const std::string data(24, 'x');
   check_refused({
       {written + data.substr(1),
-       "shape [2, 3] of F32 needs 24 bytes, the file has 23 for them; is it truncated?"},
-      {written, "shape [2, 3] of F32 needs 24 bytes, the file has 0 for them; is it truncated?"},
-      {written + data + "x", "1 bytes follow the 24 that shape [2, 3] of F32 needs"},
-      {written + data + written + data, "152 bytes follow the 24 that shape [2, 3] of F32 needs"},
-      {of_shape("(0,)", "x"), "1 bytes follow the 0 that shape [0] of U8 needs"},
-      {of_shape("()"), "shape [] of U8 needs 1 bytes, the file has 0 for them; is it truncated?"},
+       "shape [2, 3] of F32 needs 24 bytes, the file has 23 (is the file truncated?)"},
+      {written, "shape [2, 3] of F32 needs 24 bytes, the file has 0 (is the file truncated?)"},
+      {written + data + "x", "1 unexpected bytes follow the 24 bytes of shape [2, 3] of F32"},
+      {written + data + written + data,
+       "152 unexpected bytes follow the 24 bytes of shape [2, 3] of F32"},
+      {of_shape("(0,)", "x"), "1 unexpected bytes follow the 0 bytes of shape [0] of U8"},
+      {of_shape("()"), "shape [] of U8 needs 1 bytes, the file has 0 (is the file truncated?)"},
       {npy(dict("'<f8'", "False", "(1000000, 1000000)"), "12345678"),
-       "shape [1000000, 1000000] of F64 needs 8000000000000 bytes, the file has 8 for them; is it"
-       " truncated?"},
+       "shape [1000000, 1000000] of F64 needs 8000000000000 bytes, the file has 8 "
+       "(is the file truncated?)"},
       // 2^32 * 2^32 wraps to 0, and so do 2^61 elements of 8 bytes
       {of_shape("(4294967296, 4294967296)"),
-       "shape [4294967296, 4294967296] has more elements than 2^62"},
+       "shape [4294967296, 4294967296]: expected at most 2^62 elements"},
       {npy(dict("'<f8'", "False", "(2305843009213693952,)")),
-       "shape [2305843009213693952] of F64 has more bits than 2^62"},
+       "shape [2305843009213693952] of F64: expected at most 2^62 bits"},
       {of_shape("(9007199254740993, 0, 9007199254740993)"),
-       "shape [9007199254740993, 0, 9007199254740993] has more elements than 2^62"},
+       "shape [9007199254740993, 0, 9007199254740993]: expected at most 2^62 elements"},
       {of_shape("(0, 9223372036854775807)"),
-       "shape [0, 9223372036854775807] has more elements than 2^62"},
+       "shape [0, 9223372036854775807]: expected at most 2^62 elements"},
   });
 }
 

@@ -169,8 +169,8 @@ TEST_CASE("the 16-bit and 8-bit floats without a NumPy dtype are not written") {
     if (std::find(npy_dtypes.begin(), npy_dtypes.end(), dtype) != npy_dtypes.end()) continue;
     const auto write = [&] { npy_header(dtype, {2}); };
     CHECK(error_of(write) == std::string(name_of(dtype)) +
-                                 " cannot be written as .npy, which has no such type;"
-                                 " safetensors has");
+                                 " cannot be written as .npy (write a"
+                                 " .safetensors file)");
     CHECK(fault_of(write) == Fault::usage);
   }
 }

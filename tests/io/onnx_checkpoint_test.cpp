@@ -160,30 +160,32 @@ TEST_CASE("onnx checkpoint: external data are further shards") {
     CHECK(why_refused(dir, with(data)) == "'w': " + why);
   };
   refused(pb::external("data/w.bin", "6"),
-          "its data are 16 bytes at 6 of 'data/w.bin', which has 21");
+          "external data: 16 bytes at byte 6 exceed 'data/w.bin', which has 21 bytes");
   refused(pb::external("data/w.bin", "22"),
-          "its data are 16 bytes at 22 of 'data/w.bin', which has 21");
+          "external data: 16 bytes at byte 22 exceed 'data/w.bin', which has 21 bytes");
   refused(pb::external("data/w.bin", "9223372036854775807"),
-          "its data are 16 bytes at 9223372036854775807 of 'data/w.bin', which has 21");
-  refused(pb::external("data/w.bin", "0", "15"), "it has 15 bytes, shape [2, 2] of F32 has 16");
-  refused(pb::external("none.bin"), "its data are in 'none.bin', which is missing");
+          "external data: 16 bytes at byte 9223372036854775807 exceed 'data/w.bin', which has 21 "
+          "bytes");
+  refused(pb::external("data/w.bin", "0", "15"),
+          "expected 16 bytes for shape [2, 2] of F32, got 15");
+  refused(pb::external("none.bin"), "external data in 'none.bin': file not found");
   refused(pb::external("../w.bin"),
-          "its data are in '../w.bin': the name is a path that leaves its directory");
+          "external data in '../w.bin': the name is a path that leaves its directory");
   refused(pb::external("data/../../w.bin"),
-          "its data are in 'data/../../w.bin': the name is a path that leaves its directory");
+          "external data in 'data/../../w.bin': the name is a path that leaves its directory");
   refused(pb::external("/etc/passwd"),
-          "its data are in '/etc/passwd': the name is an absolute path");
-  refused(pb::external("a\nb"), "its data are in 'a\\nb': the name holds control characters");
-  refused(pb::external(""), "its data are in '': the name is empty");
-  refused(pb::external("m.onnx"), "its external data are in the model itself");
+          "external data in '/etc/passwd': the name is an absolute path");
+  refused(pb::external("a\nb"), "external data in 'a\\nb': the name holds control characters");
+  refused(pb::external(""), "external data in '': the name is empty");
+  refused(pb::external("m.onnx"), "external data must be in another file than the model");
   const TempDir outside;
   outside.write("w.bin", four);
   std::filesystem::create_symlink(outside / "w.bin", dir / "link.bin");
-  CHECK(why_refused(dir, with(pb::external("link.bin"))).find("outside of the directory") !=
+  CHECK(why_refused(dir, with(pb::external("link.bin"))).find("outside the directory") !=
         std::string::npos);
   // A pipe has no directory.
   const MappedFile file = MappedFile::open(path);
-  CHECK(error_of([&] { (void)Checkpoint::of(file); }).find("no directory") != std::string::npos);
+  CHECK(error_of([&] { (void)Checkpoint::of(file); }).find("got a stream") != std::string::npos);
 }
 
 TEST_CASE("onnx checkpoint: initializers that are none") {
@@ -192,9 +194,9 @@ TEST_CASE("onnx checkpoint: initializers that are none") {
     CHECK(why_refused(dir, tensor) == why);
   };
   const std::string raw = pb::bytes(9, four);
-  refused(pb::tensor("w", 1, {5}, raw), "'w': it has 16 bytes, shape [5] of F32 has 20");
-  refused(pb::tensor("w", 1, {3}, raw), "'w': it has 16 bytes, shape [3] of F32 has 12");
-  refused(pb::tensor("w", 1, {1}, ""), "'w': it has 0 bytes, shape [1] of F32 has 4");
+  refused(pb::tensor("w", 1, {5}, raw), "'w': expected 20 bytes for shape [5] of F32, got 16");
+  refused(pb::tensor("w", 1, {3}, raw), "'w': expected 12 bytes for shape [3] of F32, got 16");
+  refused(pb::tensor("w", 1, {1}, ""), "'w': expected 4 bytes for shape [1] of F32, got 0");
   refused(pb::tensor("w", 0, {4}, raw), "'w': unknown data type 0");
   refused(pb::tensor("w", 25, {4}, raw), "'w': unknown data type 25");
   refused(pb::tensor("w", -1, {4}, raw), "'w': unknown data type -1");
@@ -206,12 +208,12 @@ TEST_CASE("onnx checkpoint: initializers that are none") {
   refused(pb::tensor("w", 7, {2}, pb::bytes(5, pb::packed({1, 2}))),
           "'w': elements of INT64 are stored in a field of other types");
   refused(pb::tensor("w", 7, {2}, pb::bytes(7, pb::packed({1}))),
-          "'w': 1 bytes are stored, too few for shape [2]");
+          "'w': too few bytes for shape [2]: got 1");
   refused(pb::tensor("w", 7, {2}, pb::bytes(7, pb::packed({1, 2, 3}))),
-          "'w': more elements than shape [2] has");
+          "'w': too many elements for shape [2]");
   refused(pb::tensor("w", 7, {2}, pb::bytes(7, pb::packed({1L << 40}))),
-          "'w': 1 elements are stored, shape [2] has 2");
-  refused(pb::tensor("w", 7, {1}, pb::bytes(7, "\x80")), "'w': element 0 is cut off or too long");
+          "'w': expected 2 elements for shape [2], got 1");
+  refused(pb::tensor("w", 7, {1}, pb::bytes(7, "\x80")), "'w': element 0 is truncated or too long");
   refused(pb::tensor("w", 2, {1}, pb::bytes(5, pb::packed({256}))),
           "'w': element 0 does not fit UINT8");
   refused(pb::tensor("w", 2, {1}, pb::bytes(5, pb::packed({-1}))),
@@ -224,10 +226,10 @@ TEST_CASE("onnx checkpoint: initializers that are none") {
           "'w': element 0 does not fit UINT32");
   refused(pb::tensor("w", 1, {3},
                      pb::tag(4, 5) + pb::raw<float>({1}) + pb::tag(4, 5) + pb::raw<float>({2})),
-          "'w': 8 bytes are stored, shape [3] of FLOAT has 12");
+          "'w': expected 12 bytes for shape [3] of FLOAT, got 8");
   const std::string twice =
       dir.write("m.onnx", model_of({pb::tensor("w", 1, {4}, raw), pb::tensor("w", 1, {4}, raw)}));
-  CHECK(error_of([&] { (void)Checkpoint::open(twice); }).ends_with("two tensors are called 'w'"));
+  CHECK(error_of([&] { (void)Checkpoint::open(twice); }).ends_with("duplicate tensor name 'w'"));
 }
 
 TEST_CASE("onnx checkpoint: types without a dtype are left out, and said to be") {

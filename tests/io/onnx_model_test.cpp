@@ -142,9 +142,9 @@ TEST_CASE("onnx: protobuf that is damaged costs one line") {
     CAPTURE(why);
     CHECK(why == "m.onnx: " + what);
   };
-  says("", "not an ONNX model: ir_version is missing");
+  says("", "not an ONNX model: missing ir_version");
   says(pb::number(1, 8), "the ONNX model has no graph (is the file truncated?)");
-  says(pb::bytes(7, ""), "not an ONNX model: ir_version is missing");
+  says(pb::bytes(7, ""), "not an ONNX model: missing ir_version");
   says(pb::number(1, 8) + pb::bytes(7, "") + pb::bytes(7, ""), "byte 4: a second graph");
   says("\x08", "byte 0: the number in field 1 is cut off or too long");
   says("\x08"s + std::string(9, '\xff') + "\x02",

@@ -64,7 +64,7 @@ TEST_CASE("the result of an earlier run is replaced with force, and only then") 
   const TempDir dir;
   const std::string out = dir / "out";
   make(out, "one");
-  CHECK(refusal(out, false) == out + ": exists; overwrite = true replaces it");
+  CHECK(refusal(out, false) == out + ": exists (use overwrite = true to overwrite)");
   make(out, "two", true);
   make(out + "/", "three", true);
   make(dir / "out/inner/..", "four", true);
@@ -85,8 +85,7 @@ TEST_CASE("a directory with entries that no run wrote, or that changed since, is
     make(out, std::string(3 << 20, 'x'));
     change();
     CHECK(refusal(out) ==
-          out +
-              ": has entries that no run wrote, or that were changed since, and is not replaced: " +
+          out + ": not replaced, as a run did not write these entries or they changed since: " +
               what);
     CHECK(dir.names() == Names{"out"});
   };
@@ -108,10 +107,10 @@ TEST_CASE("a directory with entries that no run wrote, or that changed since, is
   dir.write("file", "");
   fs::create_directory(out);
   dir.write("out/a", "");
-  CHECK(refusal(out).ends_with("is not replaced: 'a'"));
+  CHECK(refusal(out).ends_with("or they changed since: 'a'"));
   fs::remove(dir / "out/a");
   CHECK(refusal(out).empty());  // there is nothing to lose
-  CHECK(refusal(dir / "file").ends_with("is a file, and the output will be a directory"));
+  CHECK(refusal(dir / "file").ends_with("expected a directory, got a file"));
   // Missing files do not prevent the replacement.
   make(out, "old", true);
   fs::remove(dir / "out/inner/file");
@@ -133,10 +132,10 @@ TEST_CASE("the working directory, those above it, the root and homes are never r
       said += refusal(path).substr(path.size()) + "\n";
     throw Error(Fault::input, said);
   });
-  const std::string lies = ": the working directory lies in it, so that no output replaces it\n",
-                    home = ": is a home directory, which no output replaces\n";
-  CHECK(end.err == ": is the working directory, which no output replaces\n" + lies + lies + lies +
-                       lies + ": is the root, which no output replaces\n" + home + home);
+  const std::string lies = ": a parent of the working directory is never replaced\n",
+                    home = ": a home directory is never replaced\n";
+  CHECK(end.err == ": the working directory is never replaced\n" + lies + lies + lies + lies +
+                       ": the root directory is never replaced\n" + home + home);
   CHECK(dir.read("work/model") == "x");
 }
 
@@ -166,7 +165,7 @@ TEST_CASE("of runs that make one directory at once, each with force replaces the
     CHECK(dir.read("out/model") == "a");
     CHECK_THROWS_WITH_AS(
         c.commit(),
-        (dir / "out: was created by another process meanwhile; overwrite = true replaces it")
+        (dir / "out: created by another process meanwhile (use overwrite = true to overwrite)")
             .c_str(),
         Error);
     CHECK(dir.read("out/model") == "a");
@@ -225,7 +224,8 @@ TEST_CASE("without an exchange of names the old directory is whole at any moment
   // Killed between the two renames: the next run puts the old one back.
   fs::rename(dir / "out", dir / backup_name("out"));
   const testing::Warnings warnings;
-  CHECK(refusal(dir / "out", false) == dir / "out" + ": exists; overwrite = true replaces it");
+  CHECK(refusal(dir / "out", false) ==
+        dir / "out" + ": exists (use overwrite = true to overwrite)");
   CHECK(dir.read("out/model") == "new");
   fs::rename(dir / "out", dir / backup_name("out"));
   make(dir / "out", "third", true);

@@ -24,15 +24,18 @@ TEST_CASE("an ending that says another kind of file than what is written is refu
   for (const Written what : {Written::checkpoint, Written::masks}) {
     CHECK(name_refusal("a/x.safetensors", what).empty());
     CHECK(name_refusal("x.SAFETENSORS", what).empty());
-    CHECK(name_refusal("x.pt", what).starts_with("x.pt: is the name of a PyTorch file, "));
-    CHECK(name_refusal("a.b/x.GGUF", what).starts_with("a.b/x.GGUF: is the name of a GGUF file, "));
+    CHECK(name_refusal("x.pt", what).starts_with("x.pt: the name is that of a PyTorch file, "));
+    CHECK(name_refusal("a.b/x.GGUF", what)
+              .starts_with("a.b/x.GGUF: the name is that of a GGUF file, "));
     CHECK(name_refusal("x.safetensors.gz", what).find("compressed data") != std::string::npos);
   }
   CHECK(name_refusal("x.npy", Written::checkpoint).empty());
-  CHECK(name_refusal("x.npy", Written::masks)
-            .find("a NumPy array, and what is written is safetensors") != std::string::npos);
+  CHECK(
+      name_refusal("x.npy", Written::masks).find("a NumPy array, but the output is safetensors") !=
+      std::string::npos);
   for (const char* name : {"run.pt", "run.safetensors", "run.npy", "a/run.h5//"})
-    CHECK(name_refusal(name, Written::directory).ends_with("is a directory: leave the ending out"));
+    CHECK(
+        name_refusal(name, Written::directory).ends_with("is a directory (leave the ending out)"));
 }
 
 TEST_CASE("names without an ending, with one that says nothing, and streams are free") {

@@ -36,12 +36,13 @@ TEST_CASE("an output that is an input, or that an input lies in, is refused by a
   for (const char* name : {"m/in", "m/./in", "m/sub/../in", "link/in", "soft", "hard"}) {
     const std::string out = dir / name;
     CHECK(refusal({{"", dir / "m/in"}}, {{"-o", out}}) ==
-          "-o '" + out + "': is the input '" + dir / "m/in" + "', and inputs are never written");
+          "-o '" + out + "': the output is the input '" + dir / "m/in" +
+              "', and inputs are never written");
   }
   for (const char* name : {"m", "m/", "link", ".", "m/.."})
     CHECK(refusal({{"--mask", dir / "m/in"}}, {{"-o", dir / name}})
-              .ends_with(": the input --mask '" + dir / "m/in" +
-                         "' lies in it, and inputs are never written"));
+              .ends_with(": the output contains the input --mask '" + dir / "m/in" +
+                         "', and inputs are never written"));
   CHECK(refusal({{"", dir / "m/in"}}, {{"-o", dir / "m/out"}}).empty());
   CHECK(refusal({{"", dir / "m/in"}}, {{"-o", dir / "mm"}}).empty());
   CHECK(refusal({{"", dir / "m/in"}}, {{"--out-dir", dir / "m", true}}).empty());
@@ -83,19 +84,19 @@ TEST_CASE("a link to what is not there yet is what it leads to") {
   fs::create_symlink(dir / "c", dir / "b");
   fs::create_symlink("loop", dir / "loop");
   CHECK(resolved(dir / "a") == resolved(dir / "c"));
-  CHECK(refusal({}, {{"-o", dir / "a"}, {"--mask-out", dir / "c"}}).ends_with("are one place"));
+  CHECK(refusal({}, {{"-o", dir / "a"}, {"--mask-out", dir / "c"}}).ends_with("are the same file"));
   CHECK_THROWS_AS(resolved(dir / "loop"), Error);
 }
 
 TEST_CASE("two outputs in one place, or one in the other, are refused") {
   const TempDir dir;
   const std::string a = dir / "a";
-  CHECK(refusal({}, {{"-o", a}, {"--report", dir / "./a"}}).ends_with("are one place"));
+  CHECK(refusal({}, {{"-o", a}, {"--report", dir / "./a"}}).ends_with("are the same file"));
   CHECK(refusal({}, {{"-o", a}, {"--report", a + "/report.json"}}) ==
         "--report '" + a + "/report.json' would lie in -o '" + a + "'");
   CHECK(refusal({}, {{"-o", a}, {"--state", a + "/state", true}}) ==
         "--state '" + a + "/state' would lie in -o '" + a + "'");
-  CHECK(refusal({}, {{"-o", a}, {"--state", a, true}}).ends_with("are one place"));
+  CHECK(refusal({}, {{"-o", a}, {"--state", a, true}}).ends_with("are the same file"));
   CHECK(refusal({}, {{"-o", a + "/out"}, {"--state", a, true}}).empty());
   CHECK(refusal({}, {{"-o", a}, {"--report", a + ".json"}, {"--mask-out", a + "b"}}).empty());
   CHECK(refusal({}, {{"--json", "-"}, {"-o", "/dev/stdout"}}) ==

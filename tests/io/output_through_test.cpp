@@ -75,7 +75,7 @@ TEST_CASE("binary output to a terminal or to nothing is refused") {
     dup2(open(ptsname(controller), O_RDWR | O_NOCTTY), STDOUT_FILENO);
     OutputFile("-", true);
   });
-  CHECK(terminal.err == "standard output: binary output to a terminal is refused");
+  CHECK(terminal.err == "standard output: binary output cannot be written to a terminal");
   const ChildEnd closed = run_in_child([] {
     close(STDOUT_FILENO);
     OutputFile("-", false);
@@ -85,7 +85,7 @@ TEST_CASE("binary output to a terminal or to nothing is refused") {
     dup2(open("/dev/null", O_RDONLY), STDOUT_FILENO);
     OutputFile("-", false);
   });
-  CHECK(readable.err == "standard output: is not open for writing");
+  CHECK(readable.err == "standard output: not open for writing");
 }
 
 TEST_CASE("an output that is the input by path or link is refused") {
@@ -98,7 +98,8 @@ TEST_CASE("an output that is the input by path or link is refused") {
   for (const char* name : {"in", "./in", "hard", "soft"}) {
     const std::string path = dir / name;
     CHECK_THROWS_WITH_AS(refuse_same_file(path, file),
-                         (path + ": is the input, which is never written").c_str(), Error);
+                         (path + ": the output is the input, and inputs are never written").c_str(),
+                         Error);
   }
   CHECK_NOTHROW(refuse_same_file(dir / "other", file));
   CHECK_NOTHROW(refuse_same_file(dir / "none", file));
@@ -116,5 +117,5 @@ TEST_CASE("standard output that would write into the input is refused") {
     dup2(open(in.c_str(), O_WRONLY | O_APPEND), STDOUT_FILENO);
     refuse_same_file("-", MappedFile::open(in));
   });
-  CHECK(end.err == "standard output: is the input, which is never written");
+  CHECK(end.err == "standard output: the output is the input, and inputs are never written");
 }

@@ -52,18 +52,18 @@ TEST_CASE("text that is not a JSON object is refused") {
       {R"({"a)"
        "\xff"
        R"(":{}})",
-       "header is not valid JSON at byte 11 of the file"},
-      {R"({"\ud800":{}})", "header is not valid JSON at byte 16 of the file"},
-      {R"({"\udc00":{}})", "header is not valid JSON at byte 15 of the file"},
-      {"[]", "header is not a JSON object"},
-      {"3", "header is not a JSON object"},
-      {"   ", "header is not a JSON object"},
-      {"\xef\xbb\xbf{}", "header is not a JSON object"},
-      {"{}\0\0"s, "header holds a NUL byte at byte 10 of the file (padding is blanks)"},
-      {"{} {}", "header is not valid JSON at byte 11 of the file"},
-      {"{}x", "header is not valid JSON at byte 10 of the file"},
-      {"{", "header is not valid JSON at byte 9 of the file"},
-      {"{/**/}", "header is not valid JSON at byte 9 of the file"},
+       "header: invalid JSON at byte 11 of the file"},
+      {R"({"\ud800":{}})", "header: invalid JSON at byte 16 of the file"},
+      {R"({"\udc00":{}})", "header: invalid JSON at byte 15 of the file"},
+      {"[]", "header: expected a JSON object"},
+      {"3", "header: expected a JSON object"},
+      {"   ", "header: expected a JSON object"},
+      {"\xef\xbb\xbf{}", "header: expected a JSON object"},
+      {"{}\0\0"s, "header: NUL byte at byte 10 of the file (pad with blanks)"},
+      {"{} {}", "header: invalid JSON at byte 11 of the file"},
+      {"{}x", "header: invalid JSON at byte 10 of the file"},
+      {"{", "header: invalid JSON at byte 9 of the file"},
+      {"{/**/}", "header: invalid JSON at byte 9 of the file"},
   });
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("nesting and numbers of things have limits that are reached fast") {
       {R"({"a":{"x":)" + repeat(R"({"y":)", 1'000'000),
        "'a': field 'x' is nested more than 32 deep"},
       {R"({"a":{"shape":)" + repeat("[", 1'000'000),
-       "'a': 'shape' holds an array, not an unsigned integer"},
+       "'a': 'shape': expected unsigned integers, got an array"},
       {repeat(R"({"a":)", 1'000'000), "'a': field 'a' is nested more than 32 deep"},
   });
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
@@ -107,10 +107,10 @@ TEST_CASE("millions of tensors are refused at the limit and not held beyond it")
 
 TEST_CASE("a missing field is refused") {
   check_refused({
-      {R"({"a":{}})", "'a': has no 'dtype'"},
-      {R"({"a":{"shape":[],"data_offsets":[0,0]}})", "'a': has no 'dtype'"},
-      {R"({"a":{"dtype":"U8","data_offsets":[0,0]}})", "'a': has no 'shape'"},
-      {R"({"a":{"dtype":"U8","shape":[]}})", "'a': has no 'data_offsets'"},
+      {R"({"a":{}})", "'a': missing 'dtype'"},
+      {R"({"a":{"shape":[],"data_offsets":[0,0]}})", "'a': missing 'dtype'"},
+      {R"({"a":{"dtype":"U8","data_offsets":[0,0]}})", "'a': missing 'shape'"},
+      {R"({"a":{"dtype":"U8","shape":[]}})", "'a': missing 'data_offsets'"},
   });
 }
 
@@ -130,12 +130,12 @@ TEST_CASE("an unknown field of any value is skipped with one warning") {
 
 TEST_CASE("metadata other than strings are refused") {
   check_refused({
-      {R"({"__metadata__":{"k":1}})", "metadata 'k' is 1, not a string"},
-      {R"({"__metadata__":{"k":null}})", "metadata 'k' is null, not a string"},
-      {R"({"__metadata__":{"k":{}}})", "metadata 'k' is an object, not a string"},
-      {R"({"__metadata__":{"k":["v"]}})", "metadata 'k' is an array, not a string"},
-      {R"({"__metadata__":"k"})", "'__metadata__' is a string, not an object"},
-      {R"({"__metadata__":[]})", "'__metadata__' is an array, not an object"},
+      {R"({"__metadata__":{"k":1}})", "metadata 'k': expected a string, got 1"},
+      {R"({"__metadata__":{"k":null}})", "metadata 'k': expected a string, got null"},
+      {R"({"__metadata__":{"k":{}}})", "metadata 'k': expected a string, got an object"},
+      {R"({"__metadata__":{"k":["v"]}})", "metadata 'k': expected a string, got an array"},
+      {R"({"__metadata__":"k"})", "'__metadata__': expected an object, got a string"},
+      {R"({"__metadata__":[]})", "'__metadata__': expected an object, got an array"},
   });
 }
 
@@ -143,41 +143,40 @@ TEST_CASE("numbers other than unsigned integers below 2^63 are refused") {
   const auto shape = [](const std::string& v) { return R"({"a":{"shape":[)" + v + "]}}"; };
   const auto offsets = [](const std::string& v) { return R"({"a":{"data_offsets":)" + v + "}}"; };
   check_refused({
-      {shape("1.0"), "'a': 'shape' holds 1.0, not an unsigned integer"},
-      {shape("1e3"), "'a': 'shape' holds 1e3, not an unsigned integer"},
-      {shape("-1"), "'a': 'shape' holds -1, not an unsigned integer"},
-      {shape("-0"), "'a': 'shape' holds -0, not an unsigned integer"},
-      {shape(R"("1")"), "'a': 'shape' holds a string, not an unsigned integer"},
-      {shape("true"), "'a': 'shape' holds true, not an unsigned integer"},
-      {shape("null"), "'a': 'shape' holds null, not an unsigned integer"},
-      {shape("[1]"), "'a': 'shape' holds an array, not an unsigned integer"},
+      {shape("1.0"), "'a': 'shape': expected unsigned integers, got 1.0"},
+      {shape("1e3"), "'a': 'shape': expected unsigned integers, got 1e3"},
+      {shape("-1"), "'a': 'shape': expected unsigned integers, got -1"},
+      {shape("-0"), "'a': 'shape': expected unsigned integers, got -0"},
+      {shape(R"("1")"), "'a': 'shape': expected unsigned integers, got a string"},
+      {shape("true"), "'a': 'shape': expected unsigned integers, got true"},
+      {shape("null"), "'a': 'shape': expected unsigned integers, got null"},
+      {shape("[1]"), "'a': 'shape': expected unsigned integers, got an array"},
       {shape("9223372036854775808"), "'a': 'shape' holds 9223372036854775808, above 2^63 - 1"},
       {offsets("[0,18446744073709551615]"),
        "'a': 'data_offsets' holds 18446744073709551615, above 2^63 - 1"},
       {offsets("[0,18446744073709551616]"),
-       "'a': 'data_offsets' holds 18446744073709551616, not an unsigned integer"},
+       "'a': 'data_offsets': expected unsigned integers, got 18446744073709551616"},
       {offsets("[0,1" + std::string(1000, '0') + ".5]"),
-       "header is not valid JSON at byte 1034 of the file: a number beyond all that a double "
-       "holds"},
+       "header: invalid JSON at byte 1034 of the file: number beyond the range of a double"},
       {shape("1e999"),
-       "header is not valid JSON at byte 27 of the file: a number beyond all that a double holds"},
+       "header: invalid JSON at byte 27 of the file: number beyond the range of a double"},
       {offsets("[0]"), "'a': 'data_offsets' holds one number, not two numbers"},
       {offsets("[]"), "'a': 'data_offsets' holds nothing, not two numbers"},
       {offsets("[0,1,2]"), "'a': 'data_offsets' holds more than two numbers"},
-      {offsets("4"), "'a': 'data_offsets' is 4, not an array"},
-      {R"({"a":{"dtype":4}})", "'a': 'dtype' is 4, not a string"},
-      {R"({"a":{"dtype":["U8"]}})", "'a': 'dtype' is an array, not a string"},
-      {R"({"a":{"shape":{}}})", "'a': 'shape' is an object, not an array"},
-      {R"({"a":[]})", "'a': is an array, not an object"},
-      {R"({"a":"U8"})", "'a': is a string, not an object"},
-      {shape("01"), "header is not valid JSON at byte 24 of the file"},
+      {offsets("4"), "'a': 'data_offsets': expected an array, got 4"},
+      {R"({"a":{"dtype":4}})", "'a': 'dtype': expected a string, got 4"},
+      {R"({"a":{"dtype":["U8"]}})", "'a': 'dtype': expected a string, got an array"},
+      {R"({"a":{"shape":{}}})", "'a': 'shape': expected an array, got an object"},
+      {R"({"a":[]})", "'a': expected an object, got an array"},
+      {R"({"a":"U8"})", "'a': expected an object, got a string"},
+      {shape("01"), "header: invalid JSON at byte 24 of the file"},
   });
 }
 
 TEST_CASE("a name that is empty, endless, or drives a terminal or a path is refused") {
   const auto file = [](const std::string& name) { return "{" + named(name) + "}"; };
   check_refused({
-      {file(""), "a tensor's name is empty"},
+      {file(""), "a tensor has an empty name"},
       {file(R"(a\nb)"), R"('a\nb': the name holds control characters)"},
       {file(R"(\u001b[2J)"), R"('\x1b[2J': the name holds control characters)"},
       {file("\x7f"), R"('\x7f': the name holds control characters)"},

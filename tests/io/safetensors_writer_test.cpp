@@ -114,7 +114,7 @@ TEST_CASE("two tensors of one name are refused") {
   writer.add("w::values", DType::U8, {1}, as_bytes("x"));
   writer.add("w::values", DType::U8, {1}, as_bytes("y"));
   CHECK_THROWS_WITH_AS(writer.finish({}, {"w::values", "w::values"}),
-                       (dir / "out: two tensors are named 'w::values'").c_str(), Error);
+                       (dir / "out: duplicate tensor name 'w::values'").c_str(), Error);
 }
 
 TEST_CASE("the greatest offsets give the longest header") {

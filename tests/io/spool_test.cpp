@@ -96,7 +96,7 @@ TEST_CASE("a full or missing temporary directory is named") {
   CHECK(missing.code == 99);
   CHECK(missing.err ==
         "in: no temporary file in /nowhere: No such file or directory "
-        "(TMPDIR names another directory)");
+        "(set TMPDIR to another directory)");
 
   const ChildEnd full = run_in_child([] {
     int ends[2];
@@ -110,7 +110,7 @@ TEST_CASE("a full or missing temporary directory is named") {
     spool(ends[0], "in");
   });
   CHECK(full.code == 99);
-  CHECK(full.err == "in: copying it to /tmp: File too large (TMPDIR names another directory)");
+  CHECK(full.err == "in: temporary copy in /tmp: File too large (set TMPDIR to another directory)");
 }
 
 TEST_CASE("a dash is standard input: a pipe, a file, a terminal or closed") {
@@ -141,7 +141,7 @@ TEST_CASE("a dash is standard input: a pipe, a file, a terminal or closed") {
   const int terminal = open_terminal();
   REQUIRE(terminal >= 0);
   CHECK(with_stdin(terminal, "").err ==
-        "standard input: is a terminal; a file or a pipe is expected");
+        "standard input: expected a file or a pipe, got a terminal");
   close(terminal);
 
   CHECK(run_in_child([] {
@@ -189,9 +189,9 @@ TEST_CASE("an input that is neither file nor pipe is refused") {
   CHECK_THROWS_WITH_AS(open_input(dir / "none"), (dir / "none: No such file or directory").c_str(),
                        Error);
   CHECK_THROWS_WITH_AS(open_input("/dev/null"),
-                       "/dev/null: is a device; a file or a pipe is expected", Error);
+                       "/dev/null: expected a file or a pipe, got a device", Error);
   CHECK_THROWS_WITH_AS(open_input(dir.path()),
-                       (dir.path() + ": is a directory; one .safetensors file is expected").c_str(),
+                       (dir.path() + ": expected one .safetensors file, got a directory").c_str(),
                        Error);
-  CHECK_THROWS_WITH_AS(open_input(""), "the name of an input is empty", Error);
+  CHECK_THROWS_WITH_AS(open_input(""), "empty input name", Error);
 }

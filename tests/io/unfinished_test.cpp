@@ -122,7 +122,7 @@ TEST_CASE("outputs beyond what the clean-up can know of are refused, and room co
     }
   };
   claim(1024);
-  CHECK_THROWS_WITH_AS(claim(1025), "more than 1024 outputs at the same time", Error);
+  CHECK_THROWS_WITH_AS(claim(1025), "expected at most 1024 outputs at the same time", Error);
   claim(1024);
   CHECK(dir.names().empty());
 }

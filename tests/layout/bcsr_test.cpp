@@ -153,7 +153,7 @@ TEST_CASE("bcsr blocks without elements, or of more than 65536, are refused") {
   CHECK(has(why("bcsr:h=4611686018427387904,w=4"), "at most 65536 elements"));
   CHECK(has(why("bcsr:h=0,w=4"), "expected h >= 1"));
   CHECK(has(why("bcsr:h=4,w=-4"), "expected h >= 1 and w >= 1"));
-  CHECK(has(why("bcsr:h=4"), "'w' is missing"));
+  CHECK(has(why("bcsr:h=4"), "missing 'w'"));
   CHECK(has(why("bcsr:h=4,w=4,dims=1.1"), "dims=1.1"));
 }
 

@@ -180,8 +180,8 @@ TEST_CASE("a config that says too little, or another model, is refused by the ke
   CHECK(error_with("hidden_dropout_prob", 0.1) == "");
   CHECK(error_with("something_else", 1) == "");
   CHECK(error_with("hidden_size", Json(Json::value_t::discarded)) ==
-        "config: has no 'hidden_size'");
-  CHECK(error_with("hidden_size", "160") == "config: /hidden_size: is not an integer");
+        "config: missing 'hidden_size'");
+  CHECK(error_with("hidden_size", "160") == "config: /hidden_size: expected an integer, got '160'");
   CHECK(error_with("vocab_size", 0) == "config: /vocab_size: expected an integer >= 1, got 0");
   CHECK(error_with("num_hidden_layers", 1000000) ==
         "config: /num_hidden_layers: expected at most 10000, got 1000000");

@@ -167,5 +167,5 @@ TEST_CASE("a module is saved and loaded with its layouts and formats") {
   CHECK(has(error_of([&] { net.set_values(values); }),
             "weight 'layers.1.bias' is [2], expected [3]"));
   values.erase("layers.1.bias");
-  CHECK(has(error_of([&] { net.set_values(values); }), "weight 'layers.1.bias' is missing"));
+  CHECK(has(error_of([&] { net.set_values(values); }), "missing weight 'layers.1.bias'"));
 }

@@ -205,7 +205,7 @@ TEST_CASE("import: a convolution takes images whose channels are second") {
   CHECK(floats(y) == std::vector<float>{1, 10});
   CHECK(floats(Imported(model({1, 1})).run(x)) == std::vector<float>{1, 6, 10});
   CHECK(error_with(model({1})) ==
-        "node 'windows' (Conv): its attribute strides is [1], not 2 numbers");
+        "node 'windows' (Conv): attribute strides: expected 2 values, got [1]");
 }
 
 TEST_CASE("import: the scales that images are resized by are not weights") {
@@ -220,13 +220,13 @@ TEST_CASE("import: the scales that images are resized by are not weights") {
 }
 
 TEST_CASE("import: all missing operators are named at once") {
-  CHECK(error_with(pb::graph(
-            {pb::node("If", "", {"x"}, {"a"}), pb::node("MaxUnpool", "", {"a"}, {"b"}),
-             pb::node("Relu", "", {"b"}, {"c"}), pb::node("MaxUnpool", "", {"c"}, {"d"}),
-             pb::node("Relu", "", {"d"}, {"e"}, pb::bytes(7, "com.example"))},
-            {})) == "sten does not have its operators If, MaxUnpool (2 times), com.example:Relu");
+  CHECK(error_with(
+            pb::graph({pb::node("If", "", {"x"}, {"a"}), pb::node("MaxUnpool", "", {"a"}, {"b"}),
+                       pb::node("Relu", "", {"b"}, {"c"}), pb::node("MaxUnpool", "", {"c"}, {"d"}),
+                       pb::node("Relu", "", {"d"}, {"e"}, pb::bytes(7, "com.example"))},
+                      {})) == "unsupported operators If, MaxUnpool (2 times), com.example:Relu");
   CHECK(error_with(pb::graph({pb::node("Loop", "", {"x"}, {"a"})}, {})) ==
-        "sten does not have its operator Loop");
+        "unsupported operator Loop");
 }
 
 TEST_CASE("import: graphs that make no sense are refused with the place") {
@@ -247,16 +247,15 @@ TEST_CASE("import: graphs that make no sense are refused with the place") {
   CHECK(
       error_with(
           pb::graph({pb::node("Relu", "", {"x"}, {"y"}), pb::node("Tanh", "", {"x"}, {"y"})}, {}) +
-          in + out) == "'y' is made twice");
+          in + out) == "duplicate output 'y'");
   CHECK(error_with(pb::graph({pb::node("Relu", "", {"x"}, {"z"})}, {}) + in + out) ==
-        "its output 'y' is made by no node");
+        "output 'y' not found: expected the output of a node");
   CHECK(error_with(
             pb::graph({pb::node("Relu", "r", {"x"}, {"y"}, pb::integer_attribute("axis", 1))}, {}) +
-            in + out) == "node 'r' (Relu): sten does not know its attribute 'axis'");
+            in + out) == "node 'r' (Relu): unsupported attribute 'axis'");
   CHECK(error_with(pb::graph({pb::node("Add", "", {"x", "three"}, {"y"})},
                              {floats_of("three", {3}, {1, 2, 3})}) +
-                   in + out) ==
-        "node 'y' (Add): extents 2 and 3 at axis 0 cannot be repeated to each other");
+                   in + out) == "node 'y' (Add): extents 2 and 3 at axis 0 cannot be broadcast");
   CHECK(error_with(pb::graph({pb::node("Relu", "line\nbreak", {"gone"}, {"y"})}, {}) + in + out) ==
         "node 'line\\nbreak': unknown input 'gone' (expected an input of the graph or an output "
         "of a node)");

@@ -38,7 +38,7 @@ class Logits(nn.Module):
 
 
 class Patches(nn.Module):
-    """The patch embedding of a ViT without its convolution: its kernel is the stride, so it is a linear layer."""
+    """The patch embedding of a ViT without its convolution: kernel extents must be in [1, 2^31], got the stride, so it is a linear layer."""
 
     def __init__(self, channels, patch, hidden):
         super().__init__()

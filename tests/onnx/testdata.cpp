@@ -128,11 +128,13 @@ std::string difference(const Dense& got, const Dense& wanted, double least) {
 // Whether a message names an unsupported feature: an operator, an attribute, an element type, or a
 // result known only at run time.
 bool names_what_is_missing(const std::string& message) {
-  static const char* const refusals[] = {
-      "sten does not have its operator", "sten does not know its attribute",
-      "the element type of input",       "cannot be read",
-      "expected a tensor: sequences",    "it is dropout of training",
-      "is known only when it runs",      "sten does not compute its output"};
+  static const char* const refusals[] = {"unsupported operator",
+                                         "unsupported attribute",
+                                         "unsupported data type",
+                                         "expected a tensor: sequences",
+                                         "dropout of training is unsupported",
+                                         "must be known at import",
+                                         "unsupported output"};
   return std::any_of(std::begin(refusals), std::end(refusals),
                      [&](const char* r) { return message.find(r) != std::string::npos; });
 }

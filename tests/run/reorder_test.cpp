@@ -267,21 +267,21 @@ TEST_CASE("orders that do not go with the weights or with each other are refused
   refuses({"first.weight=*"}, "got 1 and 0");
   refuses({"frist.weight=next.weight"}, "did you mean 'first.weight'");
   refuses({"first.weight=nxet.weight"}, "did you mean 'next.weight'");
-  refuses({"next.weight=first.weight"}, "'next.weight' is not pruned to nmgv");
-  refuses({"first.weight=other.weight"}, "has 24 rows, and 'other.weight' has 16 columns");
+  refuses({"next.weight=first.weight"}, "'next.weight': expected a tensor pruned to nmgv");
+  refuses({"first.weight=other.weight"}, "has 24 rows, but 'other.weight' has 16 columns");
   refuses({"first.weight=cube.weight"}, "expected a matrix, got shape [4, 24, 2]");
-  refuses({"other.weight=next.weight"}, "its 'other.bias' is F32 of shape [23]", all);
+  refuses({"other.weight=next.weight"}, "but the bias 'other.bias' is F32 of shape [23]", all);
   refuses({"first.weight=next.weight", "first.weight=twin.weight"}, "by another --reorder");
   refuses({"first.weight=next.weight", "square.weight=next.weight"},
           "the columns of 'next.weight' follow the rows of 'first.weight' already", all);
-  refuses({"square.weight=square.weight"}, "takes what it makes itself", all);
+  refuses({"square.weight=square.weight"}, "depends on its own output", all);
   PruneOptions masked = tiles({});
   masked.structure = "unstructured";
   masked.mask = dir / "in.safetensors";
-  refuses({"first.weight=next.weight"}, "--mask says which weights stay", masked);
+  refuses({"first.weight=next.weight"}, "--reorder and --mask exclude each other", masked);
   PruneOptions any = tiles({});
   any.nan = "keep";
-  refuses({"first.weight=next.weight"}, "--nan keep is not for --reorder", any);
+  refuses({"first.weight=next.weight"}, "--nan keep and --reorder exclude each other", any);
 }
 
 TEST_CASE("a name has what * stands for") {

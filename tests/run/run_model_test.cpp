@@ -108,10 +108,8 @@ TEST_CASE("outputs: batches become rows one after the other, with the numbers of
   CHECK(o.mean() == 1.5);
   CHECK(o.not_finite() == 2);
   CHECK(o.values().values.as<float>()[2] == 3);
-  CHECK_THROWS_WITH(
-      o.add(Dense::of({1, 3}, {1, 2, 3})),
-      "the output 'y' is [3, 2] and then [1, 3]: it has no rows that go one after the "
-      "other");
+  CHECK_THROWS_WITH(o.add(Dense::of({1, 3}, {1, 2, 3})),
+                    "output 'y' has shape [3, 2], then [1, 3]: expected batches of rows");
   CollectedOutput broken("z", false);
   broken.add(Dense::of({1}, {nan_value}));
   CHECK(broken.finite() == 0);
@@ -126,16 +124,15 @@ TEST_CASE("inputs become another dtype where no number changes") {
   CHECK(whole.dtype() == DType::F32);
   Dense large = Dense::zeros(DType::I64, {1});
   large.values.mutate<std::int64_t>()[0] = (std::int64_t{1} << 24) + 1;
-  CHECK_THROWS_WITH(
-      exactly_as(DType::F32, large, "x.npy"),
-      "x.npy: element [0] is 16777217, which F32 does not hold, and the model takes F32");
+  CHECK_THROWS_WITH(exactly_as(DType::F32, large, "x.npy"),
+                    "x.npy: element [0] is 16777217, not exact in F32, the model's dtype");
   large.values.mutate<std::int64_t>()[0] = std::numeric_limits<std::int64_t>::max();
   CHECK_THROWS(exactly_as(DType::F32, large, "x.npy"));
   CHECK_THROWS(exactly_as(DType::I32, large, "x.npy"));
   large.values.mutate<std::int64_t>()[0] = -7;
   CHECK(exactly_as(DType::I32, large, "x").values.as<std::int32_t>()[0] == -7);
   CHECK_THROWS_WITH(exactly_as(DType::I64, Dense::of({1}, {1}), "x.npy"),
-                    "x.npy: elements are F32, and the model takes I64");
+                    "x.npy: elements are F32, but the model takes I64");
   CHECK_THROWS(exactly_as(DType::BOOL, large, "x"));
 }
 

@@ -138,11 +138,11 @@ TEST_CASE("a sparsity that is missing, no number or outside [0, 1] is refused") 
     CHECK(fault_of([&] { registry().sparsifier(Spec::parse(spec)); }) == Fault::usage);
     return error_of([&] { registry().sparsifier(Spec::parse(spec)); });
   };
-  CHECK(has(why("magnitude:sparsity=1.5"), "sparsity 1.5 is not within [0, 1]"));
-  CHECK(has(why("magnitude:sparsity=-0.1"), "not within [0, 1]"));
-  CHECK(has(why("magnitude:sparsity=nan"), "not a number"));
-  CHECK(has(why("magnitude:sparsity=inf"), "not a number"));
-  CHECK(has(why("magnitude"), "'sparsity' is missing"));
+  CHECK(has(why("magnitude:sparsity=1.5"), "sparsity must be in [0, 1], got 1.5"));
+  CHECK(has(why("magnitude:sparsity=-0.1"), "must be in [0, 1]"));
+  CHECK(has(why("magnitude:sparsity=nan"), "expected a number"));
+  CHECK(has(why("magnitude:sparsity=inf"), "expected a number"));
+  CHECK(has(why("magnitude"), "missing 'sparsity'"));
   CHECK(has(why("magnitude:sparcity=0.5"), "did you mean 'sparsity'?"));
   CHECK(has(error_of([] { Magnitude{0.5}.select(Dense::zeros(DType::I32, {4}), {}); }), "I32"));
   CHECK(error_of([] { registry().sparsifier(Spec::parse("magnitude:sparsity=1")); }) == "");

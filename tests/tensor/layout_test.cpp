@@ -116,8 +116,8 @@ TEST_CASE("parts that are missing or left over are refused by name") {
               s.parts.push_back({"scale", DType::F32, {0}, {}});
             }),
             "unknown part 'scale'"));
-  CHECK(has(after([](Stored& s) { s.layout = Spec("sample"); }), "'k' is missing"));
-  CHECK(has(after([](Stored& s) { s.layout.set("k", std::string("x")); }), "not an integer"));
+  CHECK(has(after([](Stored& s) { s.layout = Spec("sample"); }), "missing 'k'"));
+  CHECK(has(after([](Stored& s) { s.layout.set("k", std::string("x")); }), "expected an integer"));
   CHECK(has(after([](Stored& s) { s.layout.set("dims", std::string("1.1")); }), "dims=1.1"));
 }
 

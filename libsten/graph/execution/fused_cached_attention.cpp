@@ -77,22 +77,22 @@ std::unique_ptr<FusedOperator> fused_cached_attention(const PlanContext& plan,
   if (n.op.text() != "attention") return nullptr;
   const std::vector<std::size_t>& in = plan.arguments[node];
   const auto fail_at = [&](const std::string& why) {
-    fail_usage("node {}: attention {}", quote(n.name), why);
+    fail_usage("node {}: attention with a KV cache: {}", quote(n.name), why);
   };
   for (const auto& [name, value] : n.attributes.all())
     if (name != "heads" && name != "scale" && name != "causal")
-      fail_at(fmt::format("has an attribute {}, which a cache does not know", quote(name)));
-  if (n.attributes.integer("causal", 0) == 0) fail_at("is not causal, and its keys are not kept");
-  if (in.size() != 3) fail_at("has a mask or a bias, which a cache does not know");
+      fail_at(fmt::format("unexpected attribute {}", quote(name)));
+  if (n.attributes.integer("causal", 0) == 0) fail_at("expected causal attention");
+  if (in.size() != 3) fail_at("expected 3 inputs, without a mask or a bias");
   for (const std::size_t x : in)
     if (!slots[x].is_in_panels() &&
         !(slots[x].tensor->is<Dense>() && slots[x].tensor->dtype() == DType::F32))
-      fail_at("is not of dense F32");
+      fail_at("expected dense F32 inputs");
   const Shape q = shape_in(slots, in[0]), k = shape_in(slots, in[1]), v = shape_in(slots, in[2]);
   const Index heads = n.attributes.integer("heads", 1);
   if (q.size() != 3 || q[0] != 1 || k != q || v.size() != 3 || v[0] != 1 || v[1] != q[1] ||
       heads < 1 || q[2] % heads != 0 || v[2] % heads != 0)
-    fail_at(fmt::format("of {}, {} and {} by {} heads is not that of one sequence", to_string(q),
+    fail_at(fmt::format("expected one sequence, got {}, {} and {} by {} heads", to_string(q),
                         to_string(k), to_string(v), heads));
   AttentionExtents a{1, q[1], q[1], heads, q[2] / heads, v[2] / heads, 0};
   a.causal = true;
@@ -100,7 +100,7 @@ std::unique_ptr<FusedOperator> fused_cached_attention(const PlanContext& plan,
       static_cast<float>(n.attributes.number("scale", 1 / std::sqrt(static_cast<double>(a.width))));
   const KeyValueCache::Extents extents{heads, a.width, a.v_width, caches.tokens};
   const auto [at, is_new] = caches.of.try_emplace(n.name, extents);
-  if (at->second.extents() != extents) fail_at("has other heads than those that the cache holds");
+  if (at->second.extents() != extents) fail_at("unexpected heads for its cache");
   auto fused =
       std::make_unique<FusedCachedAttention>(caches, at->second, in, plan.value_of(node), a);
   ExecutionStep step{{n.name}, "attention", "cache", "keys and values of earlier tokens are kept",

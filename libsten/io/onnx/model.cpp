@@ -334,7 +334,7 @@ OnnxModel read_onnx_model(ByteRange bytes, const std::string& file_name) {
         break;
     }
   }
-  if (!has_version) fail("{}: not an ONNX model: ir_version is missing", file.name);
+  if (!has_version) fail("{}: not an ONNX model: missing ir_version", file.name);
   if (!has_graph) fail("{}: the ONNX model has no graph (is the file truncated?)", file.name);
   return model;
 }

@@ -184,7 +184,7 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const WireFile& file) {
 DType onnx_dtype(std::int32_t data_type) {
   const OnnxType* type = onnx_type(data_type);
   if (!type) fail("unknown data type {}", data_type);
-  if (!type->dtype) fail("elements of {} cannot be read", type->name);
+  if (!type->dtype) fail("unsupported data type {}", type->name);
   return *type->dtype;
 }
 
@@ -206,8 +206,8 @@ std::vector<std::byte> decode_onnx(const OnnxTensor& t, DType dtype) {
   std::vector<std::byte> out;
   if (t.store == OnnxStore::float_data || t.store == OnnxStore::double_data) {
     if (stored != wanted)
-      fail("{} bytes are stored, shape {} of {} has {}", stored, to_string(t.dims), type.name,
-           wanted);
+      fail("expected {} bytes for shape {} of {}, got {}", wanted, to_string(t.dims), type.name,
+           stored);
     out.reserve(wanted);
     for (const ByteRange& p : t.pieces) out.insert(out.end(), p.begin(), p.end());
     return out;
@@ -215,20 +215,20 @@ std::vector<std::byte> decode_onnx(const OnnxTensor& t, DType dtype) {
   const int width = width_of(dtype);
   const std::uint64_t count = wanted / static_cast<std::uint64_t>(width);
   // A number takes at least a byte, so the file bounds the reserved memory.
-  if (count > stored) fail("{} bytes are stored, too few for shape {}", stored, to_string(t.dims));
+  if (count > stored) fail("too few bytes for shape {}: got {}", to_string(t.dims), stored);
   out.resize(wanted);
   std::uint64_t n = 0;
   for (ByteRange from : t.pieces) {
     while (!from.empty()) {
       std::uint64_t v = 0;
-      if (!take_varint(from, v)) fail("element {} is cut off or too long", n);
-      if (n == count) fail("more elements than shape {} has", to_string(t.dims));
+      if (!take_varint(from, v)) fail("element {} is truncated or too long", n);
+      if (n == count) fail("too many elements for shape {}", to_string(t.dims));
       if (!put_number(v, type, width, out.data() + n * static_cast<std::uint64_t>(width)))
         fail("element {} does not fit {}", n, type.name);
       ++n;
     }
   }
-  if (n != count) fail("{} elements are stored, shape {} has {}", n, to_string(t.dims), count);
+  if (n != count) fail("expected {} elements for shape {}, got {}", count, to_string(t.dims), n);
   return out;
 }
 

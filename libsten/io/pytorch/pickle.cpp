@@ -91,14 +91,13 @@ class PickleReader {
   }
   // Values below the last mark are not available.
   ValueId pop() {
-    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back()))
-      bad("takes a value that is not there");
+    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) bad("takes a missing value");
     const ValueId id = stack_.back();
     stack_.pop_back();
     return id;
   }
   std::vector<ValueId> pop_to_mark() {
-    if (marks_.empty()) bad("takes values up to a mark that is not there");
+    if (marks_.empty()) bad("takes values up to a missing mark");
     std::vector<ValueId> items(stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back()),
                                stack_.end());
     stack_.resize(marks_.back());
@@ -179,7 +178,7 @@ class PickleReader {
   }
   void recall(std::uint64_t key) {
     if (key >= memo_.size() || memo_[key] == unset)
-      bad(fmt::format("takes value {} of its memo, which is not there", key));
+      bad(fmt::format("takes value {} of its memo, which is missing", key));
     push_again(memo_[key]);
   }
   // A two's complement integer. Integers above 64 bits are not needed for tensors.
@@ -352,7 +351,7 @@ bool PickleReader::step() {
     case 'b':  // attributes, such as a state dict's _metadata
       pop();
       if (const PickleKind kind = top().kind; kind != PickleKind::dict && kind != PickleKind::call)
-        bad("gives attributes to what has none");
+        bad("gives attributes to a value without attributes");
       break;
     case 'Q':
       push(PickleKind::persistent, {pop()});

@@ -40,16 +40,16 @@ class StateDictReader {
     if (is_tensor(root)) {
       add("tensor", root);
     } else if (root.kind != PickleKind::dict) {
-      fail("{}: holds no dict of tensors; save model.state_dict()", file_);
+      fail("{}: expected a dict of tensors (save model.state_dict())", file_);
     } else if (const auto [key, model] = model_in(root); model) {
       walk(*model, "");
       if (const std::size_t more = all - out_.tensors.size(); more > 0)
         out_.notes.push_back(
-            fmt::format("the tensors of {} are read, {} beside it are not", quote(key), more));
+            fmt::format("only the tensors of {} are read, not {} others", quote(key), more));
     } else {
       walk(root, "");
     }
-    if (out_.tensors.empty()) fail("{}: holds no tensors", file_);
+    if (out_.tensors.empty()) fail("{}: expected tensors, got none", file_);
     note_shared();
     return std::move(out_);
   }
@@ -137,7 +137,7 @@ class StateDictReader {
   // Adds all tensors in a dict, list or tuple, at any depth.
   void walk(const PickleValue& v, const std::string& path) {
     walked_ += v.items.size();
-    if (walked_ > max_pickle_values) fail("{}: dicts share their values without end", file_);
+    if (walked_ > max_pickle_values) fail("{}: dicts contain themselves", file_);
     const bool dict = v.kind == PickleKind::dict;
     for (std::size_t i = dict ? 1 : 0; i < v.items.size(); i += dict ? 2 : 1) {
       if (tensors_in(v.items[i]) == 0) continue;
@@ -145,8 +145,7 @@ class StateDictReader {
       if (!path.empty()) name = path + "." + name;
       name_bytes_ += name.size();
       if (name_bytes_ > free_name_bytes + 4 * file_bytes_)
-        fail("{}: the names of its tensors take more than {} bytes", file_,
-             free_name_bytes + 4 * file_bytes_);
+        fail("{}: tensor names take more than {} bytes", file_, free_name_bytes + 4 * file_bytes_);
       const PickleValue& item = p_[v.items[i]];
       if (is_tensor(item))
         add(name, item);
@@ -158,7 +157,7 @@ class StateDictReader {
     const PickleValue& k = p_[id];
     if (k.kind == PickleKind::integer) return std::to_string(k.integer);
     if (k.kind != PickleKind::text)
-      fail("{}: {}: a key is neither a text nor a number", file_, quote(path));
+      fail("{}: {}: expected a string or a number as key", file_, quote(path));
     return std::string(k.text);
   }
 
@@ -183,16 +182,16 @@ class StateDictReader {
 
   const PickleValue& item(const PickleValue& v, std::size_t i, PickleKind kind,
                           std::string_view what) const {
-    if (i >= v.items.size() || p_[v.items[i]].kind != kind) fail("its {} is missing", what);
+    if (i >= v.items.size() || p_[v.items[i]].kind != kind) fail("missing {}", what);
     return p_[v.items[i]];
   }
   Shape numbers(const PickleValue& v, std::size_t i, std::string_view what) const {
     const PickleValue& tuple = item(v, i, PickleKind::tuple, what);
-    if (tuple.items.size() > max_rank) fail("has more than {} dimensions", max_rank);
+    if (tuple.items.size() > max_rank) fail("expected at most {} dimensions", max_rank);
     Shape out;
     for (std::size_t d = 0; d < tuple.items.size(); ++d) {
       const std::int64_t n = item(tuple, d, PickleKind::integer, what).integer;
-      if (n < 0 || n >> 62) fail("its {}: {} is out of range", what, n);
+      if (n < 0 || n >> 62) fail("{}: {} is out of range", what, n);
       out.push_back(n);
     }
     return out;
@@ -227,10 +226,10 @@ class StateDictReader {
     const TorchGlobal what = global_of(call)->global.what;
     const PickleValue& arguments = p_[call.items[1]];
     // A parameter holds a tensor, but no parameter.
-    if (depth > 2) fail("is a tensor within a tensor without end");
+    if (depth > 2) fail("parameters are nested too deeply");
     if (what == TorchGlobal::parameter) {
       const PickleValue& inner = item(arguments, 0, PickleKind::call, "tensor");
-      if (!is_tensor(inner)) fail("its tensor is missing");
+      if (!is_tensor(inner)) fail("missing tensor");
       return tensor(inner, depth + 1);
     }
     if (what == TorchGlobal::typed_tensor) {
@@ -257,53 +256,51 @@ class StateDictReader {
 
   TorchTensor plain(TorchGlobal what, const PickleValue& arguments) {
     if (what != TorchGlobal::tensor && what != TorchGlobal::tensor_of_dtype)
-      fail("is made by an unsupported function: expected one that rebuilds a dense tensor");
+      fail("unsupported function: expected one that rebuilds a dense tensor");
     const PickleValue& storage = item(item(arguments, 0, PickleKind::persistent, "storage"), 0,
                                       PickleKind::tuple, "storage");
     // 'storage', its class, the key of its record, a device, the number of elements
-    if (item(storage, 0, PickleKind::text, "storage").text != "storage")
-      fail("its storage is missing");
+    if (item(storage, 0, PickleKind::text, "storage").text != "storage") fail("missing storage");
     const KnownGlobal type = item(storage, 1, PickleKind::global, "storage's type").global;
     if (type.what != TorchGlobal::storage && type.what != TorchGlobal::bytes)
-      fail("its storage has an unknown type");
+      fail("unknown storage type");
     const std::string_view key = item(storage, 2, PickleKind::text, "storage's key").text;
     const std::int64_t stored = item(storage, 4, PickleKind::integer, "storage's size").integer;
     if (storage.items.size() > 5 && p_[storage.items[5]].kind != PickleKind::none)
-      fail("is a view of a storage as PyTorch had them before 0.4");
+      fail("unsupported view of PyTorch before 0.4");
 
     // Refuses views whose values differ from those of the storage.
     if (arguments.items.size() > most_arguments)
-      fail("has {} arguments, more than {}", arguments.items.size(), most_arguments);
+      fail("expected at most {} arguments, got {}", most_arguments, arguments.items.size());
     for (const std::uint32_t id : arguments.items)
       if (const std::string_view changed = computed(id); !changed.empty())
-        fail("is a view that PyTorch computes as it reads it; save what resolve_{}() gives",
-             changed);
+        fail("unsupported computed view (save the result of resolve_{}())", changed);
 
     TorchTensor t;
     t.dtype = *type.dtype;
     if (what == TorchGlobal::tensor_of_dtype) {
       const KnownGlobal dtype = item(arguments, 6, PickleKind::global, "dtype").global;
-      if (dtype.what != TorchGlobal::dtype) fail("its dtype is unknown");
+      if (dtype.what != TorchGlobal::dtype) fail("unknown dtype");
       t.dtype = *dtype.dtype;
     }
     if (key.size() > max_storage_key_bytes)
-      fail("its storage's key has {} bytes, more than {}", key.size(), max_storage_key_bytes);
+      fail("storage key: expected at most {} bytes, got {}", max_storage_key_bytes, key.size());
     const auto at = records_.find(key);
-    if (at == records_.end()) fail("its storage {} is not in the file", quote(key));
+    if (at == records_.end()) fail("storage {} not found in the file", quote(key));
     const std::uint64_t available = at->second.end - at->second.begin,
                         width = static_cast<std::uint64_t>(width_of(t.dtype));
     if (stored < 0 || static_cast<std::uint64_t>(stored) > available / width_of(*type.dtype))
-      fail("its storage {} has {} elements of {}, its record has {} bytes", quote(key), stored,
+      fail("storage {} of {} elements of {} exceeds its record of {} bytes", quote(key), stored,
            name_of(*type.dtype), available);
 
     t.shape = numbers(arguments, 2, "shape");
     t.strides = numbers(arguments, 3, "strides");
     if (t.shape.size() != t.strides.size())
-      fail("has {} dimensions and {} strides", t.shape.size(), t.strides.size());
+      fail("expected as many strides as dimensions, {}, got {}", t.shape.size(), t.strides.size());
     if (const std::uint64_t bytes = byte_size(t.dtype, t.shape); bytes > file_bytes_)
-      fail("repeats elements of its storage: {} bytes in a file of {}", bytes, file_bytes_);
+      fail("repeated elements take {} bytes in a file of {}", bytes, file_bytes_);
     const std::int64_t offset = item(arguments, 1, PickleKind::integer, "offset").integer;
-    if (offset < 0) fail("begins at element {}", offset);
+    if (offset < 0) fail("expected an offset >= 0, got {}", offset);
     // The last element of the tensor. `available` bounds each step, so that nothing overflows.
     const std::uint64_t room = static_cast<std::uint64_t>(stored) * width_of(*type.dtype) / width;
     std::uint64_t last = static_cast<std::uint64_t>(offset);
@@ -318,7 +315,7 @@ class StateDictReader {
       if (last >= room) break;
     }
     if (empty ? last > room : last >= room)
-      fail("shape {} with strides {} from element {} on does not lie within its storage of {}",
+      fail("shape {} with strides {} at element {} exceeds the storage of {} elements",
            to_string(t.shape), to_string(t.strides), offset, room);
     t.begin = at->second.begin + static_cast<std::uint64_t>(offset) * width;
     t.end = empty ? t.begin : at->second.begin + (last + 1) * width;

@@ -37,19 +37,19 @@ StateDict read_archive(std::span<const std::byte> file, const std::string& name)
     return r.name.ends_with("/data.pkl") && r.name.find('/') == r.name.size() - 9;
   });
   if (pickled == all.end())
-    fail("{}: is a zip archive without data.pkl, which torch.save() writes", name);
+    fail("{}: the zip archive has no data.pkl (torch.save() writes one)", name);
   const std::string folder = pickled->name.substr(0, pickled->name.size() - 8);
   TorchRecords records;
   for (const ZipRecord& r : all) {
     if (!r.name.starts_with(folder)) continue;
     const std::string_view rest = std::string_view(r.name).substr(folder.size());
     if (rest == "constants.pkl" || rest.starts_with("code/"))
-      fail("{}: is a TorchScript program; save model.state_dict()", name);
+      fail("{}: expected a state dict, got a TorchScript program (save model.state_dict())", name);
     const bool storage = rest.starts_with("data/");
     if (r.compressed && (storage || &r == &*pickled || rest == "byteorder"))
-      fail("{}: record {} is compressed, which torch.save() never does", name, quote(r.name));
+      fail("{}: record {}: expected an uncompressed record", name, quote(r.name));
     if (rest == "byteorder" && text_of(file).substr(r.begin, r.end - r.begin) != "little")
-      fail("{}: is big-endian", name);
+      fail("{}: expected little-endian data", name);
     if (storage) records[rest.substr(5)] = {r.begin, r.end};
   }
   const Pickle pickle =
@@ -74,7 +74,7 @@ StateDict read_old(std::span<const std::byte> file, const std::string& name) {
   for (std::size_t i = 0; machine[machine.root].kind == PickleKind::dict && i + 1 < facts.size();
        i += 2)
     if (machine[facts[i]].text == "little_endian" && machine[facts[i + 1]].integer == 0)
-      fail("{}: is big-endian", name);
+      fail("{}: expected little-endian data", name);
   const Pickle pickle = next(), keys = next();
   // Only the state dict has the widths.
   std::unordered_map<std::string_view, int> widths;
@@ -89,26 +89,26 @@ StateDict read_old(std::span<const std::byte> file, const std::string& name) {
     if (const auto dtype = type.global.dtype) widths.emplace(key.text, width_of(*dtype));
   }
   TorchRecords records;
-  if (keys[keys.root].kind != PickleKind::list) fail("{}: has no list of storages", name);
+  if (keys[keys.root].kind != PickleKind::list) fail("{}: missing list of storages", name);
   for (const std::uint32_t id : keys[keys.root].items) {
     const std::string_view key = keys[id].text;
     if (key.size() > max_storage_key_bytes)
-      fail("{}: a storage's key has {} bytes, more than {}", name, key.size(),
-           max_storage_key_bytes);
+      fail("{}: storage key: expected at most {} bytes, got {}", name, max_storage_key_bytes,
+           key.size());
     const auto width = widths.find(key);
-    if (width == widths.end()) fail("{}: no tensor has storage {}", name, quote(key));
-    if (file.size() - at < 8) fail("{}: storage {} is cut off", name, quote(key));
+    if (width == widths.end()) fail("{}: storage {} belongs to no tensor", name, quote(key));
+    if (file.size() - at < 8) fail("{}: storage {} is truncated", name, quote(key));
     std::uint64_t elements = 0;
     for (int i = 8; i-- > 0;)
       elements =
           elements << 8 | std::to_integer<std::uint64_t>(file[at + static_cast<std::size_t>(i)]);
     at += 8;
     if (elements > (file.size() - at) / static_cast<std::uint64_t>(width->second))
-      fail("{}: storage {} has {} elements, {} bytes are left", name, quote(key), elements,
+      fail("{}: storage {} has {} elements, but {} bytes are left", name, quote(key), elements,
            file.size() - at);
     const std::uint64_t bytes = elements * static_cast<std::uint64_t>(width->second);
     if (!records.emplace(key, TorchRecord{at, at + bytes}).second)
-      fail("{}: storage {} is there twice", name, quote(key));
+      fail("{}: duplicate storage {}", name, quote(key));
     at += bytes;
   }
   return read_state_dict(pickle, records, file.size(), name);

@@ -29,13 +29,13 @@ class ZipReader {
     std::uint64_t at = begin;
     for (std::uint64_t i = 0; i < count; ++i) {
       if (end - at < entry_size || u32(at) != entry_mark)
-        fail("{}: the zip archive's directory breaks off after {} of {} records", name_, i, count);
+        fail("{}: the zip archive's directory ends after {} of {} records", name_, i, count);
       const std::uint64_t name_size = u16(at + 28), extra_size = u16(at + 30),
                           size = entry_size + name_size + extra_size + u16(at + 32);
-      if (end - at < size) fail("{}: a name in the zip archive's directory is cut off", name_);
+      if (end - at < size) fail("{}: a name in the zip archive's directory is truncated", name_);
       const std::string_view name = text(at + entry_size, name_size);
       if (!names.insert(name).second)
-        fail("{}: the zip archive has two records {}", name_, quote(name));
+        fail("{}: the zip archive has a duplicate record {}", name_, quote(name));
       records.push_back(record(at, name, begin));
       at += size;
     }
@@ -77,19 +77,21 @@ class ZipReader {
     bool volumes = u16(end + 4) != 0 || u16(end + 6) != 0 || u16(end + 8) != count;
     if (count == in_other16 || bytes == in_other32 || begin == in_other32) {
       if (end < locator64_size || u32(end - locator64_size) != locator64_mark)
-        fail("{}: the zip archive's 64-bit directory is missing", name_);
+        fail("{}: the zip archive has no 64-bit directory", name_);
       const std::uint64_t end64 = u64(end - locator64_size + 8);
       if (end64 > end - locator64_size || end - locator64_size - end64 < end64_size ||
           u32(end64) != end64_mark)
-        fail("{}: the zip archive's 64-bit directory is not where it should be", name_);
+        fail("{}: the zip archive's 64-bit directory is misplaced", name_);
       count = u64(end64 + 32), bytes = u64(end64 + 40), begin = u64(end64 + 48);
       volumes = u32(end64 + 16) != 0 || u32(end64 + 20) != 0 || u64(end64 + 24) != count;
       end = end64;
     }
-    if (volumes) fail("{}: the zip archive is in several volumes", name_);
+    if (volumes) fail("{}: expected a zip archive of one volume", name_);
     if (begin > end || bytes > end - begin)
-      fail("{}: the zip archive's directory begins at byte {} and has {} bytes, {} are there",
-           name_, begin, bytes, begin > end ? 0 : end - begin);
+      fail(
+          "{}: the zip archive's directory of {} bytes at byte {} exceeds the {} bytes before "
+          "its end",
+          name_, bytes, begin, begin > end ? 0 : end - begin);
     return {begin, begin + bytes, count};
   }
 
@@ -105,7 +107,7 @@ class ZipReader {
     const std::uint64_t extra_end = extra + u16(at + 30);
     while (extra_end - extra >= 4) {
       const std::uint64_t kind = u16(extra), end = extra + 4 + u16(extra + 2);
-      if (end > extra_end) bad("has an extra field that is cut off");
+      if (end > extra_end) bad("has a truncated extra field");
       extra += 4;
       if (kind == 1)
         for (std::uint64_t* value : {&size, &packed, &start}) {
@@ -117,14 +119,14 @@ class ZipReader {
       extra = end;
     }
     if (start > directory || directory - start < record_size || u32(start) != record_mark)
-      bad(fmt::format("is not at byte {}, where the directory has it", start));
+      bad(fmt::format("is not at byte {} as in the directory", start));
     const std::uint64_t name_size = u16(start + 26),
                         head = record_size + name_size + u16(start + 28);
-    if (directory - start < head) bad("has a header that is cut off");
+    if (directory - start < head) bad("has a truncated header");
     if (text(start + record_size, name_size) != name)
-      bad(fmt::format("is called {} where it lies", quote(text(start + record_size, name_size))));
+      bad(fmt::format("is called {} in its header", quote(text(start + record_size, name_size))));
     if (packed > directory - start - head)
-      bad(fmt::format("has {} bytes, {} are there", packed, directory - start - head));
+      bad(fmt::format("has {} bytes, but {} are left", packed, directory - start - head));
     const bool compressed = u16(at + 10) != 0;
     if (!compressed && packed != size) bad(fmt::format("has {} bytes and {}", packed, size));
     return {std::string(name), start + head, start + head + packed, compressed};

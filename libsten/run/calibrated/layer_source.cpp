@@ -85,7 +85,7 @@ void reorder(RunnableModel& model, const Checkpoint& in, const Reordering& reord
     if (at == model.weights.end() || at->second.shape() != in.tensors()[i].shape)
       fail_usage("--reorder: unknown weight {} of the model that --calibrate runs", quote(name));
     if (!moved.insert(w->name).second)
-      fail_usage("--reorder: {} is the same weight of the model as another one", quote(name));
+      fail_usage("--reorder: {} is a tied weight of another --reorder", quote(name));
     at->second = reordering.moved(i, at->second.to_dense());
   }
 }
@@ -96,8 +96,8 @@ void describe_by_data(const PruneOptions& o, ModelSource& source) {
   if (o.calibrate.ends_with(".json")) source.what = describe_model(o.calibrate);
   if (!source.what.is_known())
     fail_usage(
-        "{}: holds weights, and does not say what computes with them; --calibrate takes a recipe "
-        "that does, or give the model's directory",
+        "{}: expected a model, got only weights (name the model's directory, or a recipe with "
+        "--calibrate)",
         source.name);
 }
 
@@ -105,7 +105,7 @@ class FromModel final : public LayerSource {
  public:
   FromModel(const PruneOptions& o, const Weights& weights, const Checkpoint& in,
             const Reordering& reordering, const std::function<Dense(const TensorInfo&)>& load) {
-    if (o.input == "-") fail_usage("--calibrate runs the model, which standard input cannot be");
+    if (o.input == "-") fail_usage("--calibrate: expected a model, got standard input");
     std::optional<UseDenseLibrary> products;  // fixed, so that all runs have the same bits
     if (const DenseLibrary* blas = find_dense_library("OpenBLAS")) products.emplace(*blas);
     ModelSource source = find_model(o.input);
@@ -173,7 +173,8 @@ class FromModel final : public LayerSource {
         if (allocation.needs_loss()) parts.push_back(part);
         rows += rows_of(part);
       }
-    if (batches.empty()) fail("{}: has no rows to calibrate on", printable(o.calibrate));
+    if (batches.empty())
+      fail("{}: expected rows to calibrate on, got none", printable(o.calibrate));
     if (given) check_order(model, *given, batches.front());
     const auto along = [&](const auto& prune) {
       return prune_along(
@@ -229,14 +230,11 @@ class FromModel final : public LayerSource {
         others += (count++ == 0 ? "" : ", ") + quote(w.tensor->name);
       }
     if (count == 1)
-      fail_usage(
-          "{} is not the weight of a linear layer and cannot be calibrated (leave it out with "
-          "--exclude)",
-          others);
+      fail_usage("{} cannot be calibrated: expected the weight of a linear layer (or --exclude)",
+                 others);
     if (count > 1)
       fail_usage(
-          "{} tensors are not weights of linear layers and cannot be calibrated (leave them "
-          "out with --exclude): {}",
+          "{} tensors cannot be calibrated: expected weights of linear layers (or --exclude): {}",
           count, others);
   }
 
@@ -258,9 +256,8 @@ class FromModel final : public LayerSource {
     constexpr double rounding = 1e-3;  // of sums in another order, over all layers
     if (!(difference <= rounding * size))
       fail_usage(
-          "--reorder: the model computes something else then: outputs of up to {:.3g} change by "
-          "{:.3g}. "
-          "What lies between FIRST and NEXT has to work on each feature alone",
+          "--reorder: outputs of up to {:.3g} change by {:.3g}: expected only operators on single "
+          "features between FIRST and NEXT",
           size, difference);
   }
 

@@ -29,16 +29,15 @@ const CheckpointTensor* StatisticsFile::find(const TensorInfo& t, const char* wh
 void StatisticsFile::check(const TensorInfo& t, const CalibratedOptions& how) const {
   const CheckpointTensor *sums = find(t, squares), *products = find(t, gram);
   if (!products && (!sums || needs_gram(how)))
-    fail("{}: has no {}, which {} is pruned by", file_.name(),
+    fail("{}: missing {} to prune {}", file_.name(),
          quote(t.name + (needs_gram(how) ? gram : squares)), quote(t.name));
   const Index in = inputs_of(t, how);
   const auto check_shape = [&](const CheckpointTensor* s, const Shape& shape) {
     if (s && s->shape != shape)
-      fail("{}: {} has shape {}, and {} takes {} inputs", file_.name(), quote(s->name),
+      fail("{}: {} has shape {}, but {} takes {} inputs", file_.name(), quote(s->name),
            to_string(s->shape), quote(t.name), in);
     if (s && s->dtype != DType::F32 && s->dtype != DType::F64)
-      fail("{}: {} is {}; statistics are F32 or F64", file_.name(), quote(s->name),
-           name_of(s->dtype));
+      fail("{}: {}: expected F32 or F64, got {}", file_.name(), quote(s->name), name_of(s->dtype));
   };
   check_shape(sums, {in});
   check_shape(products, {in, in});
@@ -51,7 +50,7 @@ Dense StatisticsFile::read(const CheckpointTensor& t) const {
   const auto v = x.values.as<float>();
   for (Index i = 0; i < std::ssize(v); ++i)
     if (!std::isfinite(v[i]))
-      fail("{}: {}: element {} is not a finite number in F32", file_.name(), quote(t.name), i);
+      fail("{}: {}: element {} is not finite in F32", file_.name(), quote(t.name), i);
   return x;
 }
 
@@ -59,7 +58,7 @@ void StatisticsFile::check_gram(const CheckpointTensor& t, std::span<const float
                                 Index in) const {
   for (Index i = 0; i < in; ++i)
     if (v[i * in + i] < 0)
-      fail("{}: {}: element {} is below 0, and a sum of squares", file_.name(), quote(t.name),
+      fail("{}: {}: element {}: expected a sum of squares >= 0", file_.name(), quote(t.name),
            i * in + i);
   constexpr Index tile = 64;  // both triangles in cache
   for (Index i0 = 0; i0 < in; i0 += tile)
@@ -90,7 +89,7 @@ InputStatistics StatisticsFile::read(const TensorInfo& t, const CalibratedOption
     const auto v = x.values.as<float>();
     for (Index j = 0; j < std::ssize(v); ++j)
       if (v[j] < 0)
-        fail("{}: {}: element {} is below 0, and a sum of squares", file_.name(), quote(sums->name),
+        fail("{}: {}: element {}: expected a sum of squares >= 0", file_.name(), quote(sums->name),
              j);
     s.squares.assign(v.begin(), v.end());
   }

@@ -22,8 +22,7 @@ void check_fill_options(const RunOptions& o) {
     fail_usage("--fill excludes --input, --data, --labels, --split, --against and -o");
   if (o.batch > 0 || o.repeats > 0 || o.explain)
     fail_usage("--fill excludes --batch, --repeats and --explain");
-  if (const char* check = check_of(o))
-    fail_usage("--fill says what fits a text, and has nothing that {} could check", check);
+  if (const char* check = check_of(o)) fail_usage("--fill excludes {}", check);
 }
 
 struct MaskedTextIds {
@@ -45,7 +44,7 @@ MaskedTextIds masked_ids(std::string_view text, const Tokenizer& tokenizer) {
   std::vector<Index> blanks;
   for (std::size_t i = 0; i < ids.size(); ++i)
     if (ids[i] == mask) blanks.push_back(static_cast<Index>(i));
-  if (blanks.empty()) fail_usage("--fill: the text has no [MASK]");
+  if (blanks.empty()) fail_usage("--fill: missing [MASK] in the text");
   Dense x{{1, std::ssize(ids)}, Values::uninitialized(DType::I64, std::ssize(ids))};
   std::ranges::copy(ids, x.values.mutate<std::int64_t>().begin());
   return {std::move(x), std::move(blanks)};
@@ -74,7 +73,7 @@ std::vector<Guess> guesses(const float* logits, Index classes, const Tokenizer& 
 NamedValues<Tensor> inputs_for(const RunnableModel& m, const Dense& ids) {
   GivenInputs in;
   const auto at = std::ranges::find(m.inputs, "input_ids", &ModelInput::name);
-  if (at == m.inputs.end()) fail_usage("--fill: {} has no input input_ids", m.name);
+  if (at == m.inputs.end()) fail_usage("--fill: missing input input_ids of {}", m.name);
   in.values.emplace(at->name, exactly_as(at->dtype.value_or(DType::I64), ids, "--fill"));
   fill_text_inputs(m, in);
   return std::move(in.values);
@@ -88,9 +87,10 @@ Outcome fill_text(const RunOptions& o) {
   ModelSource source = find_model(o.model);
   describe_by(o.config, source);
   if (source.what.model.kind == "gpt")
-    fail_usage("--fill: {} is a GPT, which continues a text; --generate does that", source.name);
+    fail_usage("--fill: expected a masked language model, got the GPT {} (use --generate)",
+               source.name);
   if (source.what.vocabulary.empty())
-    fail_usage("--fill: no tokenizer found beside {}", source.name);
+    fail_usage("--fill: tokenizer not found beside {}", source.name);
   const auto tokenizer = read_tokenizer(source.what.vocabulary);
   const MaskedTextIds text = masked_ids(o.fill, *tokenizer);
   RunnableModel model = read_model(source, false);
@@ -106,7 +106,7 @@ Outcome fill_text(const RunOptions& o) {
   const Dense logits = y.to_dense().to(Device::cpu);
   const Index tokens = text.ids.size();
   if (logits.dtype() != DType::F32 || logits.extents.size() != 3 || logits.extents[1] != tokens)
-    fail("{}: its output {} is {}, and no logits for {} tokens", model.name,
+    fail("{}: output {} has shape {}: expected the logits of {} tokens", model.name,
          quote(model.graph.outputs().front()), to_string(logits.extents), tokens);
   const Index classes = logits.extents[2];
 
@@ -123,7 +123,7 @@ Outcome fill_text(const RunOptions& o) {
   for (const Index place : text.blanks) {
     const auto best =
         guesses(logits.values.as<float>().data() + place * classes, classes, *tokenizer);
-    if (best.empty()) fail("{}: has no ids that {} tells apart", tokenizer->name(), model.name);
+    if (best.empty()) fail("{}: ids do not match the logits of {}", tokenizer->name(), model.name);
     auto& row = r.rows.emplace_back();
     r.at(row, "place") = place;
     r.at(row, "character") = std::string(tokenizer->entry(best[0].id));

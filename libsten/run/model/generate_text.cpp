@@ -26,13 +26,12 @@ void check_generate_options(const RunOptions& o) {
     fail_usage("--generate excludes --input, --data, --labels, --split, --fill, --against and -o");
   if (o.repeats > 0 || o.batch > 0) fail_usage("--generate excludes --batch and --repeats");
   if (o.min_accuracy || o.max_loss || o.max_difference || o.min_agreement)
-    fail_usage("--generate makes a text, and has nothing that {} could check", check_of(o));
+    fail_usage("--generate excludes {}", check_of(o));
   if (!o.text || o.text->empty())
-    fail_usage("--generate needs --text 'TEXT': what the model continues, one character or more");
-  if (o.top && !o.temperature)
-    fail_usage("--top is for drawing characters; --temperature says how");
+    fail_usage("--generate needs --text 'TEXT' of 1 character or more");
+  if (o.top && !o.temperature) fail_usage("--top needs --temperature");
   if (o.temperature && !(*o.temperature > 0 && std::isfinite(*o.temperature)))
-    fail_usage("--temperature is {}, and has to be above 0", *o.temperature);
+    fail_usage("--temperature must be > 0, got {}", *o.temperature);
 }
 
 // Names the first character that has the id of unknown characters.
@@ -70,7 +69,7 @@ class Picker {
     std::vector<std::pair<double, TokenId>> all;
     for (const TokenId id : ordinary_)
       if (id < std::ssize(logits) && std::isfinite(logits[id])) all.emplace_back(logits[id], id);
-    if (all.empty()) fail("no token has a logit that is a number");
+    if (all.empty()) fail("logits are NaN for every token");
     const auto is_likelier = [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : a.second < b.second;
     };
@@ -140,13 +139,13 @@ Outcome generate_text(const RunOptions& o) {
   describe_by(o.config, source);
   RunnableModel model = model_that_generates(source);
   const std::string& file = source.what.vocabulary;
-  if (file.empty()) fail_usage("--generate: no tokenizer found beside {}", source.name);
+  if (file.empty()) fail_usage("--generate: tokenizer not found beside {}", source.name);
   const auto tokenizer = read_tokenizer(file);
   const std::vector<std::int64_t> prompt = prompt_ids(*o.text, *tokenizer);
   const Index count = std::ssize(prompt), most = count + o.generate;
   if (const auto n = positions_of(model.graph); n && most > *n)
-    fail_usage("--generate: {} tokens and {} more are beyond the {} positions of {}", count,
-               o.generate, *n, source.name);
+    fail_usage("--generate: {} tokens and {} more exceed the {} positions of {}", count, o.generate,
+               *n, source.name);
   std::vector<PrecisionRule> precision = read_precision(o.precision, model.graph, source.name);
   SetLayouts layouts;
   if (!o.layouts.empty())

@@ -44,7 +44,7 @@ bool holds(From v) {
 }
 
 [[noreturn]] void fail_dtype(const std::string& what, DType given, DType wanted) {
-  fail("{}: elements are {}, and the model takes {}", what, name_of(given), name_of(wanted));
+  fail("{}: elements are {}, but the model takes {}", what, name_of(given), name_of(wanted));
 }
 
 template <class To>
@@ -58,8 +58,8 @@ Dense converted(DType dtype, const Dense& x, const std::string& what) {
     for (std::size_t i = 0; i < v.size(); ++i) {
       const auto n = number(v[i]);
       if (!holds<To>(n))
-        fail("{}: element {} is {}, which {} does not hold, and the model takes {}", what,
-             index_text(static_cast<Index>(i), x.extents), n, name_of(dtype), name_of(dtype));
+        fail("{}: element {} is {}, not exact in {}, the model's dtype", what,
+             index_text(static_cast<Index>(i), x.extents), n, name_of(dtype));
       out[i] = static_cast<To>(n);
     }
   });
@@ -77,13 +77,13 @@ void check_shape(const ModelInput& to, const Dense& x, const std::string& what, 
   for (std::size_t d = 0; fits && d < wanted.size(); ++d)
     fits = !wanted[d].size || *wanted[d].size == x.extents[d];
   if (!fits)
-    fail("{}: is {}, and the model's input {} takes {}", what, to_string(x.extents), quote(to.name),
-         shape_text(wanted));
+    fail("{}: shape is {}, but the model's input {} takes {}", what, to_string(x.extents),
+         quote(to.name), shape_text(wanted));
   for (std::size_t d = 0; d < wanted.size(); ++d) {
     if (wanted[d].size || wanted[d].symbol.empty()) continue;
     const auto [at, is_new] = symbols.try_emplace(wanted[d].symbol, x.extents[d], to.name);
     if (!is_new && at->second.first != x.extents[d])
-      fail("{}: is {}, whose {} is {}, and that of {} is {}", what, to_string(x.extents),
+      fail("{}: in shape {}, {} is {}, but in {} {}", what, to_string(x.extents),
            printable(wanted[d].symbol), x.extents[d], quote(at->second.second), at->second.first);
   }
 }
@@ -188,7 +188,7 @@ Dense exactly_as(DType dtype, const Dense& x, const std::string& what) {
     case DType::BOOL: {
       Dense y = converted<std::uint8_t>(DType::U8, x, what);
       for (const std::uint8_t v : y.values.as<std::uint8_t>())
-        if (v > 1) fail("{}: has the element {}, and the model takes 0 and 1", what, v);
+        if (v > 1) fail("{}: element is {}, but the model takes 0 and 1", what, v);
       return Dense{y.extents, Values(DType::BOOL, y.values.bytes())};
     }
     default:
@@ -220,12 +220,12 @@ GivenInputs inputs_of(const std::vector<GivenArray>& given, const RunnableModel&
       m.inputs.size() == 1 || (is_text && std::ranges::count(given, "", &GivenArray::name) == 1);
   for (const GivenArray& x : given) {
     if (x.name.empty() && !is_clear)
-      fail_usage("--input {}: {} takes {}; say which it is: NAME={}", printable(x.text), m.name,
+      fail_usage("--input {}: {} takes {} (name the input: NAME={})", printable(x.text), m.name,
                  name_list(names_of(m.inputs)), printable(x.text));
     const ModelInput& to = !x.name.empty() ? input_called(x.name, m)
                            : is_text       ? input_called("input_ids", m)
                                            : m.inputs.front();
-    if (in.values.contains(to.name)) fail_usage("--input: {} is given twice", quote(to.name));
+    if (in.values.contains(to.name)) fail_usage("--input: duplicate input {}", quote(to.name));
     check_shape(to, x.values, x.what, symbols);
     in.values.emplace(to.name, to.dtype ? exactly_as(*to.dtype, x.values, x.what) : x.values);
   }

@@ -61,7 +61,7 @@ std::map<std::string, LayoutTimes> parse_layout_times(const nlohmann::ordered_js
                                                       const std::string& name) {
   const JsonReader all(document, name, Fault::input);
   all.check_keys({"sten_cache", "schema", "seconds"});
-  if (all["schema"].integer() != 1) fail("{}: is of another schema than 1", name);
+  if (all["schema"].integer() != 1) fail("{}: expected schema 1", name);
   TimesByMachine times;
   for (const auto& [machine, uses] : all["seconds"].members())
     for (const auto& [use, layouts] : uses.members()) {

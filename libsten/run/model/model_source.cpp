@@ -109,8 +109,8 @@ Graph without_loss(const Graph& g) {
 // Data without a recipe do not describe the model.
 [[noreturn]] void fail_unknown(const ModelSource& source) {
   fail_usage(
-      "{}: holds weights, and does not say what computes with them; --config names a config.json, "
-      "a recipe, a graph or an ONNX model that does",
+      "{}: expected a model, got only weights (--config takes a config.json, recipe, graph or ONNX "
+      "file of the architecture)",
       source.name);
 }
 
@@ -121,7 +121,7 @@ ModelSource find_model(const std::string& path) {
   auto file = std::make_shared<Checkpoint>(Checkpoint::open(path));
   source.name = file->name();
   source.weights = file;
-  if (file->is_array()) fail_usage("{}: is an array, not a model", source.name);
+  if (file->is_array()) fail_usage("{}: expected a model, got an array", source.name);
   std::error_code error;
   if (fs::is_directory(path, error)) describe_directory(path, source);
   if (file->is_onnx() && !source.what.is_known()) {
@@ -161,7 +161,8 @@ ModelDescription describe_model(const std::string& file) {
 void describe_by(const std::string& config, ModelSource& source) {
   if (config.empty()) return;
   if (source.what.is_known())
-    fail_usage("--config is for weights alone, and {} says itself what it is", source.name);
+    fail_usage("--config: expected a weights-only model, got {}, which has an architecture",
+               source.name);
   source.what = describe_model(config);
 }
 

@@ -43,8 +43,8 @@ void CollectedOutput::add(const Dense& x) {
   } else {
     if (shape_.empty() || more.size() != shape_.size() ||
         !std::equal(more.begin() + 1, more.end(), shape_.begin() + 1))
-      fail("the output {} is {} and then {}: it has no rows that go one after the other",
-           quote(name_), to_string(shape_), to_string(more));
+      fail("output {} has shape {}, then {}: expected batches of rows", quote(name_),
+           to_string(shape_), to_string(more));
     shape_.front() += more.front();
   }
   measure(x);
@@ -70,19 +70,18 @@ OutputFiles::OutputFiles(const std::vector<std::string>& given,
     std::string name = split == text.npos ? "" : text.substr(0, split);
     const std::string path = split == text.npos ? text : text.substr(split + 1);
     if (split != text.npos && std::ranges::count(outputs, name) == 0)
-      fail_usage("-o {}: {} has no output {}; there {} {}{}", printable(text), model, quote(name),
-                 outputs.size() == 1 ? "is" : "are", name_list(outputs), suggestion(name, outputs));
+      fail_usage("-o {}: unknown output {} of {}{} (expected one of {})", printable(text),
+                 quote(name), model, suggestion(name, outputs), name_list(outputs));
     const bool is_all = name.empty() && path.ends_with(".safetensors");
     if (name.empty() && !is_all) {
       if (outputs.size() != 1)
-        fail_usage("-o {}: {} has the outputs {}; say which one it is for: NAME={}",
-                   printable(text), model, name_list(outputs), printable(path));
+        fail_usage("-o {}: {} has the outputs {} (name one: NAME={})", printable(text), model,
+                   name_list(outputs), printable(path));
       name = outputs.front();
     }
     if (!is_all && path != "-" && !path.ends_with(".npy") && !path.starts_with("/dev/"))
-      fail_usage(
-          "-o {}: an output is written to a .npy file, or all of them to a .safetensors file",
-          printable(text));
+      fail_usage("-o {}: expected a .npy file for one output, or a .safetensors file for all",
+                 printable(text));
     files_.push_back({name, std::make_unique<OutputFile>(path, force)});
   }
 }

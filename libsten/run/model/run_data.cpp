@@ -68,7 +68,7 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
   if (is_folder && d.kind != "cifar") {
     d.kind = "images";
     if (d.size == 0)
-      fail_usage("--data {}: a folder of images has no size; name a recipe that gives the size",
+      fail_usage("--data {}: a folder of images has no size (name a recipe with the size)",
                  printable(path));
   } else if (!is_folder && path.ends_with(".csv") && !has_config(source.what.model)) {
     d.kind = "csv";
@@ -78,7 +78,7 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
     d.kind = kind_of_text(source.what.model, path, d);
     if (!source.what.vocabulary.empty()) d.vocabulary = source.what.vocabulary;
     if (d.vocabulary.empty())
-      fail_usage("--data {}: is read as a text, and no tokenizer was found beside the model",
+      fail_usage("--data {}: a text needs a tokenizer, not found beside the model",
                  printable(path));
     if (!source.recipe) d.window = std::min(usual_window, positions_of(source.what.model));
   }
@@ -149,14 +149,14 @@ class InputBatches final : public RunData {
         given_(inputs_of(given, model_)),
         step_(o.batch > 0 ? o.batch : std::max<Index>(1, given_.rows)) {
     if (step_ < given_.rows && given_.batched.empty())
-      fail_usage("--batch {}: the inputs of {} are of fixed sizes, with {} rows", o.batch,
-                 model_.name, given_.rows);
+      fail_usage("--batch {}: {} has inputs of a fixed size, with {} rows", o.batch, model_.name,
+                 given_.rows);
     if (o.labels.empty()) return;
     const std::string name = printable(o.labels);
     labels_ = labels_of(read_values(o.labels), name, ignored_label);
     if (labels_->extents.empty() || labels_->extents.front() != given_.rows)
-      fail("{}: has shape {}: expected {} rows, as many as the inputs", name,
-           to_string(labels_->extents), given_.rows);
+      fail("{}: expected {} rows, as in the inputs, got shape {}", name, given_.rows,
+           to_string(labels_->extents));
   }
 
   Index batches() const override { return std::max<Index>(1, ceil_div(given_.rows, step_)); }

@@ -41,20 +41,18 @@ void check_options(const RunOptions& o) {
   check_fraction("--min-accuracy", o.min_accuracy);
   check_fraction("--min-agreement", o.min_agreement);
   if (o.max_difference && !(*o.max_difference >= 0))
-    fail_usage("--max-difference {} is not 0 or more", *o.max_difference);
+    fail_usage("--max-difference must be >= 0, got {}", *o.max_difference);
   if (o.max_loss && std::isnan(*o.max_loss))
     fail_usage("--max-loss must be a number, got {}", *o.max_loss);
-  if (!o.inputs.empty() && !o.data.empty())
-    fail_usage("--input and --data exclude each other: a model runs on one of them");
+  if (!o.inputs.empty() && !o.data.empty()) fail_usage("--input and --data exclude each other");
   if (!o.labels.empty() && o.inputs.empty())
-    fail_usage("--labels are for the rows of --input; data have labels of their own");
-  if (!o.split.empty() && !o.inputs.empty()) fail_usage("--split is for --data, not for --input");
+    fail_usage("--labels needs --input (--data has its own labels)");
+  if (!o.split.empty() && !o.inputs.empty()) fail_usage("--split needs --data, got --input");
   if (o.against.empty() && (o.max_difference || o.min_agreement))
-    fail_usage("{} needs --against: the model to compare with",
+    fail_usage("{} needs --against MODEL",
                o.max_difference ? "--max-difference" : "--min-agreement");
   if (!o.inputs.empty() && o.labels.empty() && (o.min_accuracy || o.max_loss))
-    fail_usage("{} needs --labels, or --data, which have some",
-               o.min_accuracy ? "--min-accuracy" : "--max-loss");
+    fail_usage("{} needs --labels or --data", o.min_accuracy ? "--min-accuracy" : "--max-loss");
 }
 
 // Describes weights alone by `config`, or as the other source.
@@ -75,11 +73,11 @@ void check_labels(const Dense& logits, const Dense& labels, const std::string& o
   const Shape& of = logits.extents;
   if (logits.dtype() != DType::F32 || of.empty() ||
       Shape(of.begin(), of.end() - 1) != labels.extents)
-    fail("the output {} is {} {}, and no logits for labels {}", quote(output),
+    fail("output {} is {} {}: expected logits for labels of shape {}", quote(output),
          name_of(logits.dtype()), to_string(of), to_string(labels.extents));
   for (const std::int64_t y : labels.values.as<std::int64_t>())
     if (y != ignored_label && (y < 0 || y >= of.back()))
-      fail("label {} is out of range: the output {} has {} classes", y, quote(output), of.back());
+      fail("label {} is out of range: output {} has {} classes", y, quote(output), of.back());
 }
 
 // Both models get the same arrays.
@@ -88,8 +86,8 @@ void check_same_inputs(const RunnableModel& model, const RunnableModel& other) {
   std::ranges::sort(ours);
   std::ranges::sort(theirs);
   if (ours != theirs)
-    fail_usage("{} takes {}, and {} takes {}: they cannot be compared", model.name, name_list(ours),
-               other.name, name_list(theirs));
+    fail_usage("{} takes {}, but {} takes {}: expected the same inputs", model.name,
+               name_list(ours), other.name, name_list(theirs));
 }
 
 bool are_logits(const Dense& x) {
@@ -100,7 +98,7 @@ bool are_logits(const Dense& x) {
 void check_device_options(const RunOptions& o) {
   if (o.device == "cpu") return;
   const auto refuse = [&](const char* what) {
-    fail_usage("{} is for --device cpu, not for {}", what, quote(o.device));
+    fail_usage("{} needs --device cpu, got {}", what, quote(o.device));
   };
   if (!o.precision.empty()) refuse("--precision");
   if (o.fail_if_slower) refuse("--fail-if-slower");
@@ -117,7 +115,8 @@ class ModelRun {
     if (!o.against.empty()) other_source_ = find_model(o.against);
     if (!o.config.empty() && source_.what.is_known() &&
         !(other_source_ && !other_source_->what.is_known()))
-      fail_usage("--config is for weights alone, and {} says itself what it is", source_.name);
+      fail_usage("--config: expected a weights-only model, got {}, which has an architecture",
+                 source_.name);
     const bool has_data = o.inputs.empty();
     // For pruned weights, the recipe of the model that they come from.
     if (!source_.recipe && other_source_) source_.recipe = other_source_->recipe;
@@ -141,7 +140,7 @@ class ModelRun {
     other_ = (other_data_ ? *other_data_ : *data_).model(*other_source_);
     if (!other_data_) check_same_inputs(*model_, *other_);
     if (other_data_ && other_data_->batches() != data_->batches())
-      fail("{} and {} take the data in different batches", model_->name, other_->name);
+      fail("{} and {} take different batches of the data", model_->name, other_->name);
   }
 
   Outcome run() {
@@ -235,7 +234,7 @@ class ModelRun {
     if (name.empty()) return;
     const Dense y = others.at(name).to_dense().to(Device::cpu);
     if (y.extents != x.extents || y.dtype() != x.dtype())
-      fail("the output {} of {} is {} {}, and {} of {} is {} {}", quote(outputs_[k].name()),
+      fail("output {} of {} is {} {}, but {} of {} is {} {}", quote(outputs_[k].name()),
            model_->name, name_of(x.dtype()), to_string(x.extents), quote(name), other_->name,
            name_of(y.dtype()), to_string(y.extents));
     differences_[k].add(x, y);
@@ -387,10 +386,9 @@ Outcome run_model(const RunOptions& options) {
   check_device_options(options);
   if (options.generate > 0) return generate_text(options);
   if (options.text || options.temperature || options.top)
-    fail_usage("{} is for --generate N, the number of characters to come", options.text ? "--text"
-                                                                           : options.temperature
-                                                                               ? "--temperature"
-                                                                               : "--top");
+    fail_usage("{} needs --generate N", options.text          ? "--text"
+                                        : options.temperature ? "--temperature"
+                                                              : "--top");
   return options.fill.empty() ? ModelRun(options).run() : fill_text(options);
 }
 

@@ -95,7 +95,7 @@ std::vector<char*> environment_with(const std::vector<std::string>& variables) {
 template <typename F>
 pid_t forked(pid_t group, const F& child) {
   const pid_t process = fork();
-  if (process < 0) fail("a command cannot be started: {}", errno_text(errno));
+  if (process < 0) fail("command cannot be started: {}", errno_text(errno));
   if (process == 0) child();
   setpgid(process, group ? group : process);  // in both processes, to avoid a race
   return process;
@@ -132,7 +132,7 @@ CommandEnd run_command(const std::string& command, double timeout,
   const pid_t parent = getpid();
   std::vector<char*> environment = environment_with(variables);
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) fail("a command cannot be started: {}", errno_text(errno));
+  if (pipe2(ends, O_CLOEXEC) != 0) fail("command cannot be started: {}", errno_text(errno));
   const Fd theirs(ends[0]), ours(ends[1]);  // never written: ends with this process
   // Prints buffered output before the command's output, and only once.
   fflush(nullptr);
@@ -147,7 +147,7 @@ CommandEnd run_command(const std::string& command, double timeout,
     const int error = errno;
     kill(child, SIGKILL);
     wait_for_end(child);
-    fail("a command cannot be waited for: {}", errno_text(error));
+    fail("command status is unavailable: {}", errno_text(error));
   }
   if (!wait_for(process.get(), timeout > 0 ? timeout : -1)) {
     end.timed_out = true;

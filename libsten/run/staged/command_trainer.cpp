@@ -60,12 +60,12 @@ StageLosses read_metrics(const std::string& path) {
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) return {};
   if (!std::filesystem::is_regular_file(status))
-    fail("what the command left as {{metrics}} is {}, not a file", kind_of(status.type()));
+    fail("{{metrics}} of the command: expected a file, got {}", kind_of(status.type()));
   if (std::filesystem::file_size(path, error) > largest_metrics)
-    fail("what the command wrote to {{metrics}} has more than {} bytes", largest_metrics);
+    fail("{{metrics}} of the command: expected at most {} bytes", largest_metrics);
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const std::string what = "what the command wrote to {metrics}";
+  const std::string what = "{metrics} of the command";
   const auto json = parse_json(with_named_parameters(text), what, Fault::input);
   if (!json.is_object()) fail("{}: expected a JSON object", what);
   const JsonReader reader(json, "{metrics}", Fault::input);
@@ -83,7 +83,7 @@ CommandTrainer::CommandTrainer(std::string command, double timeout)
   check_placeholders(command_, placeholders);
   for (const char* needed : {"{in}", "{out}"})
     if (command_.find(needed) == std::string::npos)
-      fail_usage("--finetune: the command does not mention {}", needed);
+      fail_usage("--finetune: missing {} in the command", needed);
 }
 
 bool CommandTrainer::tells_losses() const {
@@ -92,21 +92,20 @@ bool CommandTrainer::tells_losses() const {
 
 StageLosses CommandTrainer::measure(const StageFiles& files, const StageRound& round) const {
   const StageLosses losses = run(files, round);
-  if (!losses.after) fail("the command left no loss in {{metrics}}: {{\"loss\": number}}");
+  if (!losses.after) fail("{{metrics}} of the command: missing {{\"loss\": number}}");
   return losses;
 }
 
 StageLosses CommandTrainer::train(const StageFiles& files, const StageRound& round) const {
   const StageLosses losses = run(files, round);
   if (tells_losses() && !losses.after)
-    fail("the command left no loss in {{metrics}}, as it did on the input");
+    fail("{{metrics}} of the command: missing the loss, which the input had");
   std::error_code error;
   const auto status = std::filesystem::status(files.out, error);
-  if (!std::filesystem::exists(status)) fail("the command left no output: {{out}} does not exist");
+  if (!std::filesystem::exists(status)) fail("{{out}} of the command: output not found");
   // A pipe may never have a writer.
   if (!std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status))
-    fail("what the command left as {{out}} is {}, neither a file nor a directory",
-         kind_of(status.type()));
+    fail("{{out}} of the command: expected a file or a directory, got {}", kind_of(status.type()));
   return losses;
 }
 
@@ -118,8 +117,7 @@ StageLosses CommandTrainer::run(const StageFiles& files, const StageRound& round
                                {"{sparsity}", fmt::to_string(round.sparsity)},
                                {"{stage}", fmt::to_string(round.stage)}};
   const CommandEnd end = run_command(fill_in(command_, values), timeout_, variables(values));
-  if (end.timed_out)
-    fail("the command took longer than {} s (--finetune-timeout) and was ended", timeout_);
+  if (end.timed_out) fail("the command was ended after {} s (--finetune-timeout)", timeout_);
   if (!end.ok()) fail("the command {}", end.text());
   return read_metrics(files.metrics);
 }

@@ -77,11 +77,10 @@ RecipeTrainer::RecipeTrainer(const std::string& path, const Overrides& overrides
     : recipe_(read_recipe(path, overrides)),
       products_(products_of(recipe_, dense_libraries().front().name)) {
   if (!recipe_.sparsity.empty())
-    fail_usage("{}: /sparsity: has to be empty here, where --schedule says what is pruned",
-               printable(path));
+    fail_usage("{}: /sparsity: must be empty with --schedule", printable(path));
   if (recipe_.distillation && recipe_.distillation->teacher.empty()) {
     if (recipe_.model.weights.empty())
-      fail_usage("{}: /distillation: needs a teacher, the checkpoint before pruning",
+      fail_usage("{}: /distillation: missing teacher, the checkpoint before pruning",
                  printable(path));
     recipe_.distillation->teacher = recipe_.model.weights;
   }
@@ -89,7 +88,7 @@ RecipeTrainer::RecipeTrainer(const std::string& path, const Overrides& overrides
   recipe_.model.weights.clear();
   const Task task(recipe_);
   if (!task.has(DataSplit::validation))
-    fail_usage("{}: /data/validation: the stages' losses are those of that split, and it is empty",
+    fail_usage("{}: /data/validation: expected rows for the losses of the stages, got none",
                printable(path));
 }
 

@@ -31,8 +31,7 @@ constexpr const char* mask_file = "mask.safetensors";
 std::unique_ptr<StageTrainer> make_trainer(const StagedOptions& o) {
   if (o.finetune.empty() == o.recipe.empty())
     fail_usage("{}", o.recipe.empty()
-                         ? "--schedule needs --finetune 'COMMAND' or --recipe RECIPE.json, which "
-                           "train between the stages"
+                         ? "--schedule needs --finetune 'COMMAND' or --recipe RECIPE.json"
                          : "--finetune and --recipe exclude each other");
   if (!o.recipe.empty()) {
     if (o.finetune_timeout != 0) fail_usage("--finetune-timeout belongs to --finetune");
@@ -40,33 +39,34 @@ std::unique_ptr<StageTrainer> make_trainer(const StagedOptions& o) {
   }
   if (!o.overrides.empty()) fail_usage("--set belongs to --recipe");
   if (!(o.finetune_timeout >= 0))
-    fail_usage("--finetune-timeout {} is below 0", o.finetune_timeout);
+    fail_usage("--finetune-timeout must be >= 0, got {}", o.finetune_timeout);
   return std::make_unique<CommandTrainer>(o.finetune, o.finetune_timeout);
 }
 
 void check_options(const StagedOptions& o, const Schedule& schedule) {
   const PruneOptions& p = o.prune;
-  if (o.state.empty() && !p.output.dry_run)
-    fail_usage("--schedule needs --state DIR, which keeps the stages");
+  if (o.state.empty() && !p.output.dry_run) fail_usage("--schedule needs --state DIR");
   if (p.method != "magnitude" || is_calibrated(p))
-    fail_usage("--schedule is for --method magnitude, without --reconstruct");
-  if (!p.reorder.empty()) fail_usage("--reorder is for pruning in one shot");
+    fail_usage("--schedule needs --method magnitude, without --reconstruct");
+  if (!p.reorder.empty()) fail_usage("--schedule and --reorder exclude each other");
   if (!p.mask.empty()) fail_usage("--schedule and --mask exclude each other");
-  if (p.min_energy) fail_usage("--min-energy is for pruning in one shot");
-  if (p.output.keep_other_weights) fail_usage("--keep-other-weights is for pruning in one shot");
-  if (p.input == "-") fail_usage("--schedule reads its input again; give a file");
+  if (p.min_energy) fail_usage("--schedule and --min-energy exclude each other");
+  if (p.output.keep_other_weights)
+    fail_usage("--schedule and --keep-other-weights exclude each other");
+  if (p.input == "-") fail_usage("--schedule: expected a file as input, got standard input");
   if (schedule.layerwise && p.scope == "global")
     fail_usage("--schedule layer-wise and --scope global exclude each other");
-  if (!(o.tolerance >= 0)) fail_usage("--tolerance {} is below 0", o.tolerance);
-  if (o.rounds < 1) fail_usage("--rounds {} is below 1", o.rounds);
-  if (o.patience < 1) fail_usage("--patience {} is below 1", o.patience);
+  if (!(o.tolerance >= 0)) fail_usage("--tolerance must be >= 0, got {}", o.tolerance);
+  if (o.rounds < 1) fail_usage("--rounds must be >= 1, got {}", o.rounds);
+  if (o.patience < 1) fail_usage("--patience must be >= 1, got {}", o.patience);
   if (!schedule.structures.empty() || schedule.layerwise) return;
   if (p.structure.starts_with("block"))
-    fail_usage("--schedule prunes unstructured, nm or nmg, and {} is neither", quote(p.structure));
+    fail_usage("--schedule: expected the structure unstructured, nm or nmg, got {}",
+               quote(p.structure));
   if (p.structure != "unstructured")
     fail_usage(
-        "--structure {} has one sparsity; repeat --structure with --schedule iterative, one "
-        "a stage",
+        "--structure {} has a fixed sparsity (repeat --structure with --schedule iterative, one a "
+        "stage)",
         p.structure);
 }
 
@@ -112,7 +112,7 @@ class Staged {
     set_stages_hint(0);
     if (trainer_->tells_losses()) first_loss_ = stage(0).loss;
     if (schedule_.layerwise && first_loss_ && !std::isfinite(*first_loss_))
-      fail("the loss on the input is {}: no layer can recover that loss", *first_loss_);
+      fail("the loss on the input is {}: expected a finite loss", *first_loss_);
     std::size_t done = 0;
     while (done < plan_.stages) {
       const StageManifest r = stage(++done);
@@ -140,7 +140,8 @@ class Staged {
     const Checkpoint in = Checkpoint::open(o_.prune.input);
     if (in.is_onnx())  // the files of stages are safetensors, without a graph
       fail_usage(
-          "{}: --schedule takes no ONNX model; sten-convert --to dense makes safetensors of it",
+          "{}: --schedule does not support ONNX models (sten-convert --to dense writes "
+          "safetensors)",
           in.name());
     const PruneOptions p = stage_options(last_stage());
     const auto plans = PruneRequest(p).plans(in, nullptr);
@@ -304,7 +305,7 @@ class Staged {
       std::string what = e.what();
       const std::string shown = printable(trained);
       if (what.starts_with(shown)) what = "{out}" + what.substr(shown.size());
-      throw Error(e.fault(), fmt::format("what {} left: {}", trainer_->name(), what));
+      throw Error(e.fault(), fmt::format("output of {}: {}", trainer_->name(), what));
     }
     PruneOptions p;
     p.input = trained;

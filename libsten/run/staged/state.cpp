@@ -77,7 +77,8 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
   const bool is_resumed = fs::exists(file);
   const Json old = is_resumed ? advised(begin_anew, [&] { return read_manifest(file); }) : run;
   if (text_of(old, "program") != text_of(run, "program"))
-    fail("{}: is not the record of a run of sten-prune; {}", printable(file.string()), begin_anew);
+    fail("{}: expected the manifest of a run of sten-prune; {}", printable(file.string()),
+         begin_anew);
   // A run without a finished stage has no results to keep.
   if (finished_stage(path).empty()) {
     OutputFile out(file, is_resumed);
@@ -98,22 +99,22 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
 }
 
 void StateDirectory::check(const std::string& path, bool resume) {
-  if (path.empty()) fail_usage("--state is empty: the directory that keeps the stages");
+  if (path.empty()) fail_usage("--state: empty directory name");
   check_directory(path);
   if (!fs::exists(path)) return;
   const fs::path file = fs::path(path) / run_file;
   const std::string stage = finished_stage(path);
   if (fs::exists(file)) {
     if (!resume && !stage.empty())
-      fail_usage("{}: contains a run; --resume continues it, {}", printable(path), begin_anew);
+      fail_usage("{}: contains a run; --resume continues, {}", printable(path), begin_anew);
     return;
   }
   // Without the manifest, the run cannot be identified.
   if (!stage.empty())
-    fail("{}: is missing, and {} is there; {}", printable(file.string()), quote(stage), begin_anew);
+    fail("{}: file not found beside {}; {}", printable(file.string()), quote(stage), begin_anew);
   if (fs::exists(fs::symlink_status(fs::path(path) / curve_file)))
-    fail_usage("{}: has {}, which no run left there, where a run keeps its own; {}",
-               printable(path), quote(curve_file), begin_anew);
+    fail_usage("{}: the directory has {}, which no run wrote; {}", printable(path),
+               quote(curve_file), begin_anew);
 }
 
 bool StateDirectory::is_own_file(const std::string& name) {
@@ -144,7 +145,7 @@ std::optional<StageManifest> StateDirectory::manifest(std::size_t k) const {
   const auto natural = [&](const char* key) { return static_cast<Index>(in[key].natural()); };
   if (in.has("tensor")) r.tensor = in["tensor"].text();
   r.sparsity = in["sparsity"].number();
-  if (!(r.sparsity >= 0 && r.sparsity <= 1)) in["sparsity"].fail("is not within [0, 1]");
+  if (!(r.sparsity >= 0 && r.sparsity <= 1)) in["sparsity"].fail("must be in [0, 1]");
   r.energy = in["energy"].real();
   r.loss_before = maybe("loss_before");
   r.loss = maybe("loss");

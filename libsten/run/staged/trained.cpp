@@ -52,7 +52,7 @@ TrainedChange check_trained(const Checkpoint& given, const Checkpoint& trained,
   }
   faults.fail_if_any(trained.name());
   for (const CheckpointTensor& t : trained.tensors())
-    if (!given.find(t.name)) warn("{}: {} is new", trained.name(), quote(t.name));
+    if (!given.find(t.name)) warn("{}: new tensor {}", trained.name(), quote(t.name));
 
   TrainedChange change;
   for (const CheckpointTensor& t : given.tensors()) {
