@@ -23,6 +23,9 @@ sten_script_test(check.json.selftest LABELS once
 sten_script_test(check.words LABELS once COMMAND bash ${checks}/words.sh)
 sten_script_test(check.words.selftest LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/checks/words_test.sh)
+sten_script_test(check.messages LABELS once COMMAND python3 ${checks}/messages.py)
+sten_script_test(check.messages.selftest LABELS once
+                 COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/checks/messages_test.sh)
 sten_script_test(check.recipes LABELS once COMMAND sh ${checks}/recipe_table.sh)
 sten_script_test(check.documents LABELS once COMMAND bash ${checks}/documents.sh)
 sten_script_test(check.documents.selftest LABELS once
