@@ -164,7 +164,7 @@ for layout in nm:n=3,m=2 nm:n=0,m=2 nm:n=1,m=0 nm:n=-1,m=2 nmg:n=3,m=2,g=1 nmg:n
   nmg:n=1,m=0,g=1; do
   damaged "n=" $layout 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 done
-held 50 damaged "g=0" nmg:n=1,m=2,g=0 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
+held 50 damaged "g must be >= 1, got 0" nmg:n=1,m=2,g=0 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 for spec in n=300,m=600,g=1 n=8,m=40,g=1 n=1,m=2,g=9223372036854775807; do
   held 51 damaged "$spec: a chunk would have more than 65536 strips" nmg:$spec 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 done

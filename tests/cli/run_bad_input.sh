@@ -83,7 +83,7 @@ refused 120 2 '--labels needs --input' run --labels y.npy
 : >empty.csv
 refused 121 1 'empty.csv: ' run --data empty.csv
 refused 121 2 'the validation split is empty: data.validation is 0; --split test has rows' run --split validation
-refused 121 2 'on masked-text' run --data "$STEN_SOURCE/recipes/shakespeare-bert-dense.json"
+refused 121 2 'images, got masked-text' run --data "$STEN_SOURCE/recipes/shakespeare-bert-dense.json"
 refused 121 2 'missing inputs: name arrays with --input' "$bert"
 refused 121 2 '--input and --data exclude each other' run --input x.npy --data rows.csv
 

@@ -53,7 +53,7 @@ for part in . model.safetensors state.json; do
   cp -r other/checkpoints/step-000020/$part long/checkpoints/step-000020
   tree long >before
   expect_exit 2 short long --force
-  held 93 expect_err "long: has 'checkpoints/step-000020/"
+  held 93 expect_err "long: contains files that the run did not write: 'checkpoints/step-000020/"
   tree long | diff - before || fail "files of another run changed with its $part"
   expect_exit 1 short long --resume
   expect_err 'changed since the file was written'
@@ -75,7 +75,7 @@ cp kept run/model.safetensors
 expect_exit 0 short run --force
 
 expect_exit 2 short run --dry-run
-expect_err 'run: contains a run;'
+expect_err 'run: contains a run ('
 expect_exit 0 short run --dry-run --force
 expect_exit 0 short new --dry-run
 [ ! -e new ] || fail 'a dry run makes a directory'
@@ -83,7 +83,7 @@ expect_exit 0 short new --dry-run
 # Inputs in the places of outputs, by any path or link.
 expect_exit 2 short run --force --set model.weights=run/model.safetensors
 expect_one_line_err
-expect_err "run: model.weights, "
+expect_err "run: model.weights "
 expect_err "is inside the run's output"
 ln -s run alias
 expect_exit 2 short alias --force --set model.weights=run/../run/model.safetensors
@@ -91,7 +91,7 @@ expect_exit 2 short run --force --set model.weights=run/checkpoints/step-000020/
 expect_exit 2 short run --force --set model.weights=run
 expect_exit 2 short run --force --set distillation.teacher=run/model.safetensors
 expect_one_line_err
-expect_err "run: distillation.teacher, "
+expect_err "run: distillation.teacher "
 mkdir as-data
 cp digits.csv as-data/metrics.jsonl
 expect_exit 2 short as-data --force --set data.file=as-data/metrics.jsonl
