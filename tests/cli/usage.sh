@@ -80,7 +80,7 @@ prune '--method threshold needs --at' --method threshold
 prune '--sparsity and --method threshold exclude each other' \
   --method threshold --at 0.1 --sparsity 0.9
 prune '--at belongs to --method threshold' --at 0.1 --sparsity 0.9
-prune 'magnitudes are not negative' --method threshold --at -1
+prune 'at must be >= 0, got -1' --method threshold --at -1
 prune "expected a number as 'at'" --method threshold --at nan
 
 # Structures and layouts.
@@ -89,11 +89,11 @@ prune '--sparsity 0.5 contradicts --structure nmg:n=1,m=10,g=4 of sparsity 0.9' 
   --structure nmg:n=1,m=10,g=4 --sparsity 0.5
 prune '--sparsity 0.9 contradicts --structure nm:n=2,m=4' --to nm:n=2,m=4 --sparsity 0.9
 prune '--method random is only for unstructured pruning' --structure nm:n=2,m=4 --method random
-prune 'so 1 <= n <= m must hold' --structure nmg:n=5,m=4,g=1
-prune 'so 1 <= n <= m must hold' --structure nmg:n=0,m=4,g=1
-prune 'so 1 <= n <= m must hold' --structure nm:n=0,m=0
-prune 'so 1 <= n <= m must hold' --structure nm:n=-1,m=4
-prune 'g=0' --structure nmg:n=1,m=4,g=0
+prune 'expected 1 <= n <= m' --structure nmg:n=5,m=4,g=1
+prune 'expected 1 <= n <= m' --structure nmg:n=0,m=4,g=1
+prune 'expected 1 <= n <= m' --structure nm:n=0,m=0
+prune 'expected 1 <= n <= m' --structure nm:n=-1,m=4
+prune 'g must be >= 1, got 0' --structure nmg:n=1,m=4,g=0
 prune 'a chunk would have more than 65536 strips' --structure nmg:n=300,m=600,g=1
 prune 'a chunk would have more than 65536 strips' --structure nmg:n=1,m=2,g=9223372036854775807
 prune "'nm:n=2': missing 'm'" --structure nm:n=2

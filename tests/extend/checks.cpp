@@ -139,9 +139,9 @@ TEST_CASE("the sparsifier keeps a share of each row's largest magnitude") {
   const auto why = [](const char* spec) {
     return error_of([&] { registry().sparsifier(Spec::parse(spec)); });
   };
-  CHECK(has(why("row-share:of=1.5"), "within [0, 1]"));
+  CHECK(has(why("row-share:of=1.5"), "must be in [0, 1], got 1.5"));
   CHECK(has(why("row-share:off=1"), "did you mean 'of'?"));
-  CHECK(has(why("row-share"), "'of' is missing"));
+  CHECK(has(why("row-share"), "missing 'of'"));
 }
 
 TEST_CASE("the sparsifier selects the same in every dtype that holds the numbers, at any threads") {

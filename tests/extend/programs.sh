@@ -32,7 +32,7 @@ expect_out '"bytes_banded": 24'
 expect_exit 3 sten-energy in.safetensors --require 'w.weight=banded:k=0'
 expect_err "'w.weight': banded:k=0 has no slot for 2 of the 4 kept positions"
 expect_exit 2 sten-energy in.safetensors --require 'w.weight=csr'
-expect_err 'nm or nmg or nmgv or banded is expected'
+expect_err 'expected nm or nmg or nmgv or banded'
 for to in dense csr bcsr:h=2,w=2; do
   expect_exit 0 sten-convert banded.safetensors -o other.safetensors --to $to --force
   expect_exit 0 sten-convert other.safetensors -o dense.safetensors --to dense --force
