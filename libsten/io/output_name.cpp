@@ -5,6 +5,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/io/output_paths.h"
+#include "libsten/io/shards.h"
 
 namespace sten {
 namespace {

@@ -12,6 +12,7 @@
 #include "libsten/data/labelled_text.h"
 #include "libsten/nn/bert.h"
 #include "libsten/train/data.h"
+#include "libsten/train/f1.h"
 #include "libsten/train/recipe_tokenizer.h"
 
 namespace sten {
