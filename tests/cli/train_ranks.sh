@@ -89,7 +89,7 @@ for form in dense 'dense apart' 'dense alone' masked refreshed sparse 'sparse ap
   grep -q "^step .* $form " out || fail "no row of $form"
 done
 expect_exit 2 ranks 2 sten-bench gemm --shape 96x96x64
-expect_err 'gemm is measured in one process'
+expect_err 'gemm runs in one process'
 
 # A few steps of a BERT, with weights stored as n:m:g.
 bert() {
