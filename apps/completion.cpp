@@ -140,7 +140,7 @@ std::vector<std::string> names_of(const CLI::Option& o) {
   return names;
 }
 
-// Positional arguments, and the options of --help.
+// Positional arguments, and the options of --help-all.
 std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
   return app.get_options(
       [](const CLI::Option* o) { return o->get_positional() || !o->get_group().empty(); });

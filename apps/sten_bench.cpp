@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
          "Sums have 32 bits. By default dense is also measured in bf16 where the processor has "
          "such products. Ratios refer to dense float32, which is always measured.\n"
          "For step, cuBLAS may round the factors of dense products to tf32 or bf16.")
-        ->group(of_products);
+        ->group(groups::common);
     list("--input", o->inputs, "KIND",
          "Distribution of the values (convert): normal (default), student3, laplace or rowscaled; "
          "repeatable\n"
