@@ -76,6 +76,7 @@ void read_interleaved(const Activations16& x, Index k0, Index count, Index token
 void write_interleaved(float* tile, Index k0, Index count, Index token, const InterleavedOut& y,
                        const InterleavedEpilogue& epilogue);
 
+// The epilogue of a product that writes Y.
 template <class Y>
 struct EpilogueFor {
   using Type = Epilogue;
