@@ -84,19 +84,18 @@ def panel(left, title, column, ticks, unit, results):
             x, y = across(p[column]), down(p[3])
             tip = f"{p[0]}: {p[1]:.2f} MB, {p[2]:.2f} times the dense speed, {p[3]:.1f} % correct"
             out.append(f'<g><title>{escape(tip)}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/></g>')
-            if p is points[0]:
-                text(x, y - 10, p[0])
-            elif colour == COLOURS[0]:
-                text(x - 8, y + 4, p[0], "end", f' fill="{colour}"')
-            else:
-                text(x + 8, y + 8, p[0], "start", f' fill="{colour}"')
+            if colour == COLOURS[0]:  # the first series above its line, the second below
+                text(x, y - 9, p[0], style="" if p is points[0] else f' fill="{colour}"')
+            elif p is not points[0]:
+                text(x, y + 19, p[0], style=f' fill="{colour}"')
     out.append(f'<path d="M{left} {TOP}V{bottom}H{right}" fill="none" stroke="#666"/>')
     return out
 
 
 def draw(results, cpu):
     fastest = max(p[2] for points in results.values() for p in points)
-    speeds = [0.8 + 0.2 * i for i in range(int((fastest - 0.8) / 0.2) + 2)]
+    step = 0.2 if fastest < 2 else 0.5
+    speeds = [1 - step + step * i for i in range(int((fastest - 1) / step) + 3)]
     body = [f'<text x="{LEFT}" y="22" font-size="15">Correct predictions of the shipped BERT, pruned without training'
             "</text>"]  # fmt: skip
     body += panel(LEFT, "size on disk", 1, range(7), " MB", results)
