@@ -67,7 +67,8 @@ int main(int argc, char** argv) {
         ->type_name("FILE")
         ->group(inputs);
     app.add_option("--batch", o->batch,
-                   "Rows per batch (default: all rows of --input; evaluation.batch of a recipe)")
+                   "Rows per batch (default: with --input all rows, with a recipe its "
+                   "evaluation.batch)")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 30))
         ->group(inputs);
@@ -133,8 +134,8 @@ int main(int argc, char** argv) {
           "Exit with 3 if an output differs by more than X from --against");
     sten::app::allow_percent(
         check("--min-agreement", o->min_agreement,
-              "Exit with 3 if less than the fraction X (0 to 1) of the rows has the top class of "
-              "--against"));
+              "Exit with 3 if --against has the same top class in less than the fraction X "
+              "(0 to 1) of the rows"));
     app.add_flag("--fail-if-slower", o->fail_if_slower,
                  "Exit with 3 if a weight is slower in its sparse layout than dense\n"
                  "Uses the cached times of --layouts auto, or measures.")
