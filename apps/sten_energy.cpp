@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
         ->type_name("FILE")
         ->group(sweep_group);
     app.add_option("--axis", *axis,
-                   "Axis of n:m and n:m:g in the sweep: 0 (columns) or 1 (rows)\n"
+                   "Axis of n:m and n:m:g in the sweep: 0 (down columns) or 1 (along rows)\n"
                    "Default: 1 for n:m and 0 for n:m:g, as for sten-prune --structure.")
         ->type_name("AXIS")
         ->group(sweep_group);

@@ -37,8 +37,8 @@ int main(int argc, char** argv) {
       return app.add_option(name, values, text)->type_name(type)->allow_extra_args(false);
     };
     app.add_option("MODEL", o->model,
-                   "Output directory of sten-train, Hugging Face directory, graph, ONNX file, or "
-                   "weights alone (a file, or - for standard input)\n"
+                   "Output directory of sten-train, Hugging Face directory, directory with "
+                   "graph.json, ONNX file, or weights alone (a file, or - for standard input)\n"
                    "The architecture of weights alone comes from --config or the recipe of --data.")
         ->required();
     list("--input", o->inputs, named_file,
@@ -63,7 +63,8 @@ int main(int argc, char** argv) {
         ->type_name("FILE")
         ->group(inputs);
     app.add_option("--config", o->config,
-                   "Architecture of a weights-only MODEL: config.json, recipe, graph or ONNX file")
+                   "Architecture of a weights-only MODEL: config.json, recipe, graph.json or ONNX "
+                   "file")
         ->type_name("FILE")
         ->group(inputs);
     app.add_option("--batch", o->batch,
