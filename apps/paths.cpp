@@ -3,6 +3,7 @@
 #include <string>
 
 #include "libsten/io/output_paths.h"
+#include "libsten/io/paths.h"
 #include "libsten/run/staged/state.h"
 #include "libsten/train/run_files.h"
 

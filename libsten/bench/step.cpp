@@ -9,7 +9,7 @@
 #include "libsten/layout/masked.h"
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
-#include "libsten/product/device_product.h"
+#include "libsten/product/device_gemm.h"
 #include "libsten/train/gradient_exchange.h"
 
 namespace sten {

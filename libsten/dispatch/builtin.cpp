@@ -137,4 +137,13 @@ void add_builtin(Registry& r) {
   add_stored<Bitmask>(r, [](const Bitmask&, const Entries& e) { return to_bitmask(e); });
 }
 
+Registry& registry() {
+  static Registry& r = *[] {
+    static Registry all;
+    add_builtin(all);
+    return &all;
+  }();
+  return r;
+}
+
 }  // namespace sten

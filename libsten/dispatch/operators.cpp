@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <mutex>
 
-#include "libsten/dispatch/builtin.h"
 #include "libsten/dispatch/route.h"
 
 namespace sten {

@@ -13,6 +13,7 @@
 #include "libsten/dispatch/attributes.h"
 #include "libsten/dispatch/out_format.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/route.h"
 #include "libsten/dispatch/signature.h"
 
 namespace sten {
@@ -127,11 +128,11 @@ class Operators {
   //  3. the implementation whose inputs are reached by lossless conversions at the lowest cost
   //  4. the same with dense outputs that are sparsified afterwards
   //  5. the dense implementation
-  // A conversion costs 1 per direct edge and dense_cost through dense; dense inputs are never
+  // A conversion costs what its route does (route.h); dense inputs are never
   // converted. Error (usage) without a dense implementation. Needs no tensors; plans are cached
   // until something is added.
   std::shared_ptr<const Plan> plan(const Signature& wanted) const;
-  static constexpr double dense_cost = 8;
+  static constexpr double dense_cost = Route::dense_cost;
 
   // Runs the plan of a call, or the dense plan if the implementation throws Unsupported. Reports
   // plans that are not exact (report_fallback).
@@ -181,6 +182,8 @@ class Operators {
   mutable std::unordered_map<Key, std::shared_ptr<const Plan>, KeyHash, KeyEqual> plans_;
 };
 
+// Adds the built-in operators. Defined in libsten/ops/builtin.cpp.
+void add_builtin_operators(Operators& all);
 // The operators of the process, including the built-in ones.
 Operators& operators();
 

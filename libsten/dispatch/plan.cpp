@@ -43,8 +43,7 @@ std::optional<double> Operators::conversion_cost(Name from, Name to) const {
   if (to == dense) return dense_cost;
   const std::string target(to.text());
   if (!layouts_.holds_any_pattern(target) || layouts_.needs_parameters(target)) return std::nullopt;
-  const sten::Route route = find_route(layouts_, Spec(std::string(from.text())), Spec(target));
-  return route.through_dense() ? dense_cost : static_cast<double>(route.layouts.size() - 1);
+  return find_route(layouts_, Spec(std::string(from.text())), Spec(target)).cost();
 }
 
 std::optional<Plan> Operators::convert_plan(const Signature& wanted) const {

@@ -5,7 +5,6 @@
 
 #include "libsten/base/fallback.h"
 #include "libsten/base/hints.h"
-#include "libsten/dispatch/builtin.h"
 #include "libsten/tensor/occupancy.h"
 
 namespace sten {
@@ -231,15 +230,6 @@ std::vector<std::string> Registry::own_keys(std::string_view name) const {
   const std::shared_lock hold(lock_);
   const auto at = sparsifiers_.find(name);
   return at == sparsifiers_.end() ? std::vector<std::string>() : at->second.own_keys;
-}
-
-Registry& registry() {
-  static Registry& r = *[] {
-    static Registry all;
-    add_builtin(all);
-    return &all;
-  }();
-  return r;
 }
 
 }  // namespace sten

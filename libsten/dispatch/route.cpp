@@ -51,6 +51,10 @@ bool Route::through_dense() const {
   return std::find(layouts.begin(), layouts.end(), "dense") != layouts.end();
 }
 
+double Route::cost() const {
+  return through_dense() ? dense_cost : static_cast<double>(layouts.size() - 1);
+}
+
 std::string Route::str() const { return fmt::format("{}", fmt::join(layouts, " -> ")); }
 
 Route find_route(const Registry& r, const Spec& from, const Spec& to) {

@@ -10,6 +10,9 @@ struct Route {
   std::string reason;                // one line
 
   bool through_dense() const;
+  // 1 per edge; dense_cost through dense.
+  double cost() const;
+  static constexpr double dense_cost = 8;
   std::string str() const;  // "csc -> csr -> ell"
 };
 

@@ -1,10 +1,10 @@
 #include "libsten/dispatch/sparsify.h"
 
 #include "libsten/base/fallback.h"
-#include "libsten/dispatch/operators.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/layout/masked.h"
 #include "libsten/sparsify/resparsify.h"
+#include "libsten/sparsify/streaming.h"
 
 namespace sten {
 namespace {
@@ -15,11 +15,6 @@ Spec spec_of(const std::string& layout, const Spec& like) {
   if (like.has("dims") && registry().has_key(layout, "dims"))
     s.set("dims", std::string(like.word("dims", "")));
   return s;
-}
-
-double cost_of(const Route& route) {
-  return route.through_dense() ? Operators::dense_cost
-                               : static_cast<double>(route.layouts.size() - 1);
 }
 
 // The plan with this implementation, without text; no value if it does not serve the layouts.
@@ -44,7 +39,7 @@ std::optional<SparsifyPlan> plan_with(std::shared_ptr<const SparsifierImplementa
   SparsifyPlan plan{{DispatchKind::converted},
                     *in,
                     *out,
-                    cost_of(to_input) + cost_of(find_route(r, *out, to)),
+                    to_input.cost() + find_route(r, *out, to).cost(),
                     "",
                     false,
                     std::move(run)};
@@ -101,7 +96,7 @@ SparsifyPlan plan_sparsify(const Sparsifier& s, const Spec& from, const Spec& to
     return {{DispatchKind::exact},
             from,
             to,
-            cost_of(route),
+            route.cost(),
             what + ": a conversion, " + route.str(),
             false,
             {}};

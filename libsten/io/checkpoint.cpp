@@ -12,6 +12,7 @@
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/io/npy.h"
 #include "libsten/io/output_paths.h"
+#include "libsten/io/paths.h"
 #include "libsten/io/pytorch/torch_file.h"
 #include "libsten/io/row_major.h"
 #include "libsten/io/spool.h"

@@ -13,6 +13,8 @@
 #include "libsten/io/npy.h"
 #include "libsten/io/output_name.h"
 #include "libsten/io/output_paths.h"
+#include "libsten/io/paths.h"
+#include "libsten/io/weight_names.h"
 
 namespace sten {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -12,7 +13,7 @@
 #include <utility>
 
 #include "libsten/base/text.h"
-#include "libsten/io/output_paths.h"
+#include "libsten/io/paths.h"
 #include "libsten/io/unfinished.h"
 
 namespace sten {
@@ -61,23 +62,9 @@ class InterruptReport {
   std::size_t size_ = 0;
 };
 
-}  // namespace
+std::atomic<pid_t> ends_with_us{0};
 
-void watch_outputs(const std::string& program, const std::vector<std::string>& outputs) {
-  auto* w = new Watch{program, {}, isatty(STDERR_FILENO) == 1};
-  for (const std::string& path : outputs)
-    if (!is_stream(path)) w->outputs.push_back({path, quote(path), id_of(path.c_str())});
-  watch = w;
-}
-
-void set_resume_hint(const std::string& text) {
-  const std::lock_guard hold(resume_lock);
-  wait_if_ending();
-  const int next = 1 - current_text;
-  resume_text[next][text.copy(resume_text[next], sizeof(resume_text[next]) - 1)] = 0;
-  current_text = next;
-}
-
+// Prints the message, if outputs are watched.
 void say_interrupted() noexcept {
   const Watch* w = watch;
   if (!w) return;
@@ -102,6 +89,57 @@ void say_interrupted() noexcept {
     line.add(text);
   }
   line.print();
+}
+
+void on_interrupt(int signal) {
+  set_ending();
+  // The group may be writing to the outputs that are removed.
+  if (const pid_t group = ends_with_us) kill(-group, SIGTERM);
+  cleanup_unfinished_outputs();
+  say_interrupted();
+  _exit(128 + signal);
+}
+
+void on_closed_pipe(int signal) {
+  cleanup_unfinished_outputs();
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+void watch_outputs(const std::string& program, const std::vector<std::string>& outputs) {
+  auto* w = new Watch{program, {}, isatty(STDERR_FILENO) == 1};
+  for (const std::string& path : outputs)
+    if (!is_stream(path)) w->outputs.push_back({path, quote(path), id_of(path.c_str())});
+  watch = w;
+}
+
+void set_resume_hint(const std::string& text) {
+  const std::lock_guard hold(resume_lock);
+  wait_if_ending();
+  const int next = 1 - current_text;
+  resume_text[next][text.copy(resume_text[next], sizeof(resume_text[next]) - 1)] = 0;
+  current_text = next;
+}
+
+EndsWithUs::EndsWithUs(pid_t group) { ends_with_us = group; }
+EndsWithUs::~EndsWithUs() { ends_with_us = 0; }
+
+void install_interrupt_handlers() {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction old = {};
+    sigaction(signal, nullptr, &old);
+    if (old.sa_handler != SIG_IGN) handle(signal, on_interrupt);
+  }
+  handle(SIGPIPE, on_closed_pipe);
 }
 
 }  // namespace sten

@@ -1,5 +1,7 @@
 // Message of an interrupted process about its work, as one line on standard error.
 #pragma once
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -12,7 +14,19 @@ void watch_outputs(const std::string& program, const std::vector<std::string>& o
 // Sets the text on saved work and how to continue, replacing the previous one; thread-safe.
 void set_resume_hint(const std::string& text);
 
-// Prints the message, if outputs are watched. Async-signal-safe; does not end the process.
-void say_interrupted() noexcept;
+// During its lifetime, an interrupt of this process sends SIGTERM to a process group.
+class EndsWithUs {
+ public:
+  explicit EndsWithUs(pid_t group);
+  ~EndsWithUs();
+  EndsWithUs(const EndsWithUs&) = delete;
+  EndsWithUs& operator=(const EndsWithUs&) = delete;
+};
+
+// For programs: SIGINT, SIGTERM and SIGHUP remove unfinished outputs, print the
+// message, and end the process with 128 + the signal's number, unless the process was
+// started with the signal ignored. SIGPIPE removes unfinished outputs and keeps its default action,
+// so that writing to a closed pipe ends the process quietly.
+void install_interrupt_handlers();
 
 }  // namespace sten

@@ -18,6 +18,7 @@
 #include "libsten/io/output_manifest.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/io/overwrite.h"
+#include "libsten/io/paths.h"
 #include "libsten/io/remove_tree.h"
 
 namespace sten {

@@ -4,8 +4,8 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
-#include "libsten/io/output_paths.h"
-#include "libsten/io/shards.h"
+#include "libsten/io/paths.h"
+#include "libsten/io/weight_names.h"
 
 namespace sten {
 namespace {
@@ -44,16 +44,6 @@ constexpr Ending endings[] = {
     {".svg", "a picture"},
 };
 
-// In lower case.
-std::string ending_of(const std::string& path) {
-  std::string_view name = path;
-  while (name.ends_with('/')) name.remove_suffix(1);
-  std::string ending = std::filesystem::path(name).extension();
-  for (char& c : ending)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return ending;
-}
-
 }  // namespace
 
 std::string result_name(const std::string& file, bool writes_graph, std::string_view to) {
@@ -61,10 +51,6 @@ std::string result_name(const std::string& file, bool writes_graph, std::string_
   const std::string name = safetensors_name(file, writes_graph && dense);
   if (dense || !name.ends_with(".npy")) return name;
   return name.substr(0, name.rfind('.')) + ".safetensors";
-}
-
-bool is_onnx_name(const std::string& path) {
-  return ending_of(path) == ".onnx" && !is_stream(path);
 }
 
 void check_output_name(const std::string& path, Written what) {

@@ -17,7 +17,4 @@ void check_output_name(const std::string& path, Written what);
 // that cannot hold the layout `to`.
 std::string result_name(const std::string& file, bool writes_graph, std::string_view to);
 
-// Whether the ending is .onnx, in any case; false for streams.
-bool is_onnx_name(const std::string& path);
-
 }  // namespace sten

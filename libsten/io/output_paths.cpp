@@ -11,6 +11,7 @@
 #include "libsten/base/text.h"
 #include "libsten/io/fd.h"
 #include "libsten/io/output_name.h"
+#include "libsten/io/paths.h"
 #include "libsten/io/shards.h"
 
 namespace sten {
@@ -68,34 +69,6 @@ const Location* directory_of(const std::map<fs::path, const Location*>& director
 }
 
 }  // namespace
-
-fs::path resolved(const std::string& path) {
-  std::error_code error;
-  fs::path place = fs::absolute(path, error);
-  // Follows links to missing targets, which weakly_canonical() does not, up to the kernel's limit.
-  for (int i = 0; i < 40 && !error; ++i) {
-    place = fs::weakly_canonical(place, error);
-    std::error_code none;
-    const fs::path to = fs::read_symlink(place, none);
-    if (none) break;
-    place = place.parent_path() / to;
-  }
-  if (error) fail("{}: {}", printable(path), error.message());
-  if (place.filename().empty() && place.has_relative_path()) place = place.parent_path();
-  return place;
-}
-
-bool lies_in(const fs::path& path, const fs::path& directory) {
-  const auto at = std::mismatch(directory.begin(), directory.end(), path.begin(), path.end());
-  return at.first == directory.end() && at.second != path.end();
-}
-
-bool is_stream(const std::string& path) {
-  if (path == "-" || descriptor_named(path)) return true;
-  std::error_code none;
-  const fs::file_status s = fs::status(path, none);
-  return fs::is_fifo(s) || fs::is_character_file(s) || fs::is_socket(s);
-}
 
 std::string output_for(const std::string& input, const std::string& output, bool writes_graph,
                        std::string_view to) {

@@ -1,21 +1,11 @@
 // Checks of the paths of inputs and outputs: all outputs differ from each other and from the
 // inputs.
 #pragma once
-#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sten {
-
-// The absolute path, with links, ".", ".." and a trailing slash resolved. Parts of the path, and
-// targets of links, may be missing. Error for circular links.
-std::filesystem::path resolved(const std::string& path);
-
-// Whether `path` is below `directory`; both are resolved.
-bool lies_in(const std::filesystem::path& path, const std::filesystem::path& directory);
-
-// Whether an output of this name is a pipe, a device or a descriptor: "-", "/dev/stdout".
-bool is_stream(const std::string& path);
 
 // The path for the result of an input: `output`; if that ends in a slash and the input is a file, a
 // file named by result_name() in that directory. Error (usage) for an input stream, which has no

@@ -11,8 +11,9 @@
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
 #include "libsten/io/mmap.h"
-#include "libsten/io/output_name.h"
+#include "libsten/io/paths.h"
 #include "libsten/io/safetensors.h"
+#include "libsten/io/weight_names.h"
 #include "libsten/io/weights_location.h"
 
 namespace sten {
@@ -82,16 +83,6 @@ void read_index(const std::string& path, ShardIndex& out) {
   std::sort(out.files.begin(), out.files.end(), natural_less);
 }
 
-// The position of ".sten" in a file name.
-std::size_t sten_mark(const std::string& file) {
-  const std::size_t begin = file.rfind('/') + 1;
-  for (const char* mark : {".sten-", ".sten.safetensors"}) {
-    const std::size_t at = file.find(mark, begin);
-    if (at != std::string::npos && at > begin) return at;
-  }
-  return std::string::npos;
-}
-
 }  // namespace
 
 bool is_sharded(const std::string& path) {
@@ -145,37 +136,6 @@ void check_inside(const std::string& directory, const std::string& name) {
   for (fs::path p = base.parent_path(); p.has_relative_path(); p = p.parent_path())
     if (p.filename() == "snapshots" && lies_in(p.parent_path() / "blobs")) return;
   fail("{}: {} links to a file outside the directory", printable(directory), quote(name));
-}
-
-std::string safetensors_name(const std::string& file, bool writes_graph) {
-  const std::size_t begin = file.rfind('/') + 1;
-  // pytorch_model-00001-of-00002.bin, model.pt
-  constexpr std::string_view index = ".index.json", library = "pytorch_model";
-  const std::string stem = file.substr(0, file.size() - (file.ends_with(index) ? index.size() : 0));
-  if (is_torch_name(stem)) {
-    std::string name = stem.substr(0, stem.rfind('.')) + ".safetensors" + file.substr(stem.size());
-    return name.compare(begin, library.size(), library) == 0 ? name.erase(begin, 8) : name;
-  }
-  if (!writes_graph && is_onnx_name(file)) return file.substr(0, file.rfind('.')) + ".safetensors";
-  return file;
-}
-
-std::string sten_name(const std::string& from) {
-  if (sten_mark(from) != std::string::npos) return from;
-  const std::string file = plain_name(from);
-  const std::size_t begin = file.rfind('/') + 1;  // folders are unchanged
-  std::size_t cut = file.rfind("-of-");
-  // NAME-00001-of-00002.safetensors
-  if (cut != std::string::npos && cut > begin) cut = file.rfind('-', cut - 1);
-  if (cut == std::string::npos || cut <= begin) cut = file.find(".safetensors", begin);
-  if (cut == std::string::npos) return file + ".sten";
-  return file.substr(0, cut) + ".sten" + file.substr(cut);
-}
-
-std::string plain_name(const std::string& from) {
-  const std::string file = safetensors_name(from, false);
-  const std::size_t mark = sten_mark(file);
-  return mark == std::string::npos ? file : file.substr(0, mark) + file.substr(mark + 5);
 }
 
 }  // namespace sten

@@ -35,13 +35,4 @@ std::string part_taken(const ShardIndex& index);
 // Hugging Face cache that the directory belongs to.
 void check_inside(const std::string& directory, const std::string& name);
 
-// Converts between the usual name of a file and its name with sparse tensors:
-// model-00001-of-00002.safetensors and model.sten-00001-of-00002.safetensors. Under the usual name,
-// other tools would load the file and initialize the tensors that they miss.
-std::string sten_name(const std::string& file);
-std::string plain_name(const std::string& file);
-// The safetensors name of an input: model.safetensors for pytorch_model.bin, and x.safetensors for
-// x.pt and, if no graph is written, x.onnx. Other names are unchanged.
-std::string safetensors_name(const std::string& file, bool writes_graph = true);
-
 }  // namespace sten

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <iterator>
@@ -18,7 +17,6 @@
 #include "libsten/base/error.h"
 #include "libsten/base/hash.h"
 #include "libsten/io/fd.h"
-#include "libsten/io/interrupted.h"
 #include "libsten/io/remove_tree.h"
 
 namespace sten {
@@ -35,7 +33,6 @@ struct Slot {
 Slot slots[1024];
 static_assert(std::atomic<int>::is_always_lock_free);
 
-std::atomic<pid_t> ends_with_us{0};
 std::atomic<bool> is_ending{false};
 
 constexpr const char* letters = "abcdefghijklmnopqrstuvwxyz012345";
@@ -49,28 +46,6 @@ std::string name_beside(const std::string& target, std::string_view mark) {
   hash = hash_bytes(hash, std::as_bytes(std::span(mark)));
   for (int i = 0; i < 12; ++i, hash >>= 5) name += letters[hash % 32];
   return name;
-}
-
-void on_interrupt(int signal) {
-  is_ending = true;
-  // The group may be writing to the outputs that are removed.
-  if (const pid_t group = ends_with_us) kill(-group, SIGTERM);
-  cleanup_unfinished_outputs();
-  say_interrupted();
-  _exit(128 + signal);
-}
-
-void on_closed_pipe(int signal) {
-  cleanup_unfinished_outputs();
-  std::signal(signal, SIG_DFL);
-  raise(signal);
-}
-
-void handle(int signal, void (*handler)(int)) {
-  struct sigaction action = {};
-  action.sa_handler = handler;
-  sigemptyset(&action.sa_mask);
-  sigaction(signal, &action, nullptr);
 }
 
 }  // namespace
@@ -99,6 +74,8 @@ void wait_if_ending() {
   while (is_ending) pause();
 }
 
+void set_ending() noexcept { is_ending = true; }
+
 UnfinishedName::UnfinishedName(int directory, const std::string& name) {
   wait_if_ending();
   for (std::size_t i = 0; i < std::size(slots); ++i) {
@@ -126,9 +103,6 @@ void UnfinishedName::forget() {
   slot_ = -1;
 }
 
-EndsWithUs::EndsWithUs(pid_t group) { ends_with_us = group; }
-EndsWithUs::~EndsWithUs() { ends_with_us = 0; }
-
 void cleanup_unfinished_outputs() noexcept {
   // Other threads keep running and may add files to a directory while it is emptied, so repeat.
   constexpr int rounds = 200;
@@ -139,15 +113,6 @@ void cleanup_unfinished_outputs() noexcept {
       if (faccessat(slot.directory, slot.name, F_OK, AT_SYMLINK_NOFOLLOW) != 0) break;
       nanosleep(&pause, nullptr);
     }
-}
-
-void install_interrupt_handlers() {
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction old = {};
-    sigaction(signal, nullptr, &old);
-    if (old.sa_handler != SIG_IGN) handle(signal, on_interrupt);
-  }
-  handle(SIGPIPE, on_closed_pipe);
 }
 
 }  // namespace sten

@@ -44,23 +44,10 @@ class UnfinishedName {
 // Blocks forever if a signal is ending the process, so that removed outputs stay removed. Called
 // before creating or renaming a file.
 void wait_if_ending();
-
-// During its lifetime, an interrupt of this process sends SIGTERM to a process group.
-class EndsWithUs {
- public:
-  explicit EndsWithUs(pid_t group);
-  ~EndsWithUs();
-  EndsWithUs(const EndsWithUs&) = delete;
-  EndsWithUs& operator=(const EndsWithUs&) = delete;
-};
+// From now on, wait_if_ending() blocks. Async-signal-safe.
+void set_ending() noexcept;
 
 // Removes all registered names. Async-signal-safe, for handlers that end the process.
 void cleanup_unfinished_outputs() noexcept;
-
-// For programs: SIGINT, SIGTERM and SIGHUP remove unfinished outputs, print a message
-// (interrupted.h), and end the process with 128 + the signal's number, unless the process was
-// started with the signal ignored. SIGPIPE removes unfinished outputs and keeps its default action,
-// so that writing to a closed pipe ends the process quietly.
-void install_interrupt_handlers();
 
 }  // namespace sten

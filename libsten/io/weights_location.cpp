@@ -6,7 +6,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
-#include "libsten/io/output_name.h"
+#include "libsten/io/weight_names.h"
 
 namespace sten {
 namespace {
@@ -146,16 +146,6 @@ WeightsLocation find_in_pipeline(const Folder& pipeline) {
 }
 
 }  // namespace
-
-bool is_index_name(std::string_view file) {
-  return file.ends_with(index_ending) || file.ends_with(torch_index_ending);
-}
-
-bool is_torch_name(std::string_view file) {
-  for (const std::string_view ending : {".bin", ".pt", ".pth", ".ckpt"})
-    if (file.ends_with(ending)) return true;
-  return false;
-}
 
 WeightsLocation find_weights(const std::string& directory) {
   const Folder folder(directory);

@@ -4,14 +4,9 @@
 #include <string_view>
 #include <vector>
 
-namespace sten {
+#include "libsten/io/weight_names.h"
 
-inline constexpr std::string_view index_ending = ".safetensors.index.json";
-inline constexpr std::string_view torch_index_ending = ".bin.index.json";
-// Whether the name is that of an index of shards.
-bool is_index_name(std::string_view file);
-// Whether the name is that of a torch.save() file.
-bool is_torch_name(std::string_view file);
+namespace sten {
 
 struct WeightsLocation {
   std::string folder;               // of a pipeline, in the directory: "unet/"; otherwise empty

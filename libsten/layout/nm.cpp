@@ -30,11 +30,6 @@ Index bytes_of_row(const MatrixView& v, Index n, Index m) {
 
 }  // namespace
 
-void check_n_of_m(Index n, Index m, Index axis) {
-  if (n < 1 || m < 1 || n > m) fail_usage("n={},m={}: expected 1 <= n <= m", n, m);
-  if (axis != 0 && axis != 1) fail_usage("axis must be 0 or 1, got {}", axis);
-}
-
 void Nm::check(const Spec& spec) {
   const Index m = spec.integer("m");
   check_n_of_m(spec.integer("n"), m, spec.integer("axis", 1));

@@ -74,7 +74,4 @@ struct Nm {
   void refuse(const std::uint8_t* bits, const Spec& spec) const;
 };
 
-// Error (usage) unless 1 <= n <= m and axis is valid, for n:m and n:m:g.
-void check_n_of_m(Index n, Index m, Index axis);
-
 }  // namespace sten

@@ -1,9 +1,16 @@
 #include "libsten/layout/nm_positions.h"
 
+#include "libsten/base/error.h"
+
 #include <algorithm>
 #include <cstring>
 
 namespace sten {
+
+void check_n_of_m(Index n, Index m, Index axis) {
+  if (n < 1 || m < 1 || n > m) fail_usage("n={},m={}: expected 1 <= n <= m", n, m);
+  if (axis != 0 && axis != 1) fail_usage("axis must be 0 or 1, got {}", axis);
+}
 NmPositions::NmPositions(Index n, Index m)
     : n_(n), m_(m), width_(std::bit_width(static_cast<std::uint64_t>(m - 1))), group_(8 / m) {
   const Index bits = n * width_;

@@ -8,6 +8,9 @@
 
 namespace sten {
 
+// Error (usage) unless 1 <= n <= m and axis is valid, for n:m and n:m:g.
+void check_n_of_m(Index n, Index m, Index axis);
+
 // Bits i to i + n - 1 of an array of words, n <= 64.
 inline std::uint64_t bits_from(const std::uint64_t* words, Index i, Index n) {
   if (n == 0) return 0;

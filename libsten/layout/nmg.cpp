@@ -4,7 +4,6 @@
 
 #include "libsten/base/error.h"
 #include "libsten/layout/compressed.h"
-#include "libsten/layout/nm.h"
 #include "libsten/layout/nmg_matching.h"
 #include "libsten/layout/nmg_slots.h"
 #include "libsten/tensor/device_view.h"
@@ -12,47 +11,9 @@
 #include "libsten/tensor/occupancy.h"
 
 namespace sten {
-namespace {
-
-constexpr Index max_strips = 65536;  // column indices have 16 bits
-
-void check_nmg(Index n, Index m, Index g, Index axis) {
-  check_n_of_m(n, m, axis);
-  if (g < 1) fail_usage("g must be >= 1, got {}", g);
-  const Index c = pattern_count(n, m, max_strips);
-  if (c > max_strips || c > max_strips / g)
-    fail_usage("n={},m={},g={}: a chunk would have more than {} strips", n, m, g, max_strips);
-}
-
-}  // namespace
-
-NmgGeometry NmgGeometry::of(const Shape& shape, Index n, Index m, Index g, Index axis, Dims dims) {
-  check_nmg(n, m, g, axis);
-  NmgGeometry geo{.view = MatrixView::of(shape, dims, axis == 1),
-                  .n = n,
-                  .m = m,
-                  .g = g,
-                  .patterns = pattern_count(n, m, max_strips),
-                  .strips = 0,
-                  .row_blocks = 0,
-                  .chunks = 0};
-  geo.strips = geo.patterns * g;
-  geo.row_blocks = ceil_div(geo.view.rows, m);
-  geo.chunks = ceil_div(geo.view.cols, geo.strips);
-  return geo;
-}
-
-NmgUnit::NmgUnit(const NmgGeometry& geo, Index u)
-    : row0(u / geo.chunks % geo.row_blocks * geo.m),
-      col0(u % geo.chunks * geo.strips),
-      rows(std::min(geo.m, geo.view.rows - row0)),
-      cols(std::min(geo.strips, geo.view.cols - col0)),
-      offset(geo.view.batch_offset(u / (geo.row_blocks * geo.chunks)) + row0 * geo.view.row_stride +
-             col0 * geo.view.col_stride) {}
-
 void Nmg::check(const Spec& spec) {
   const Index n = spec.integer("n"), m = spec.integer("m");
-  check_nmg(n, m, spec.integer("g"), spec.integer("axis", 0));
+  NmgGeometry::check(n, m, spec.integer("g"), spec.integer("axis", 0));
   dims_of(spec);
   PatternTable::get(n, m);
 }
@@ -70,13 +31,6 @@ Shape Nmg::part_shape(bool with_n) const {
   if (with_n) s.push_back(n);
   checked_size(s);
   return s;
-}
-
-Index strip_at(const Values& index, Index slot) {
-  // Called for each slot, where as<U>() would check the type each time.
-  const std::byte* data = index.bytes().data();
-  return index.dtype() == DType::U8 ? Index{reinterpret_cast<const std::uint8_t*>(data)[slot]}
-                                    : Index{reinterpret_cast<const std::uint16_t*>(data)[slot]};
 }
 
 std::optional<Index> Nmg::bytes(const Spec& spec, const Occupancy& of) {
@@ -189,26 +143,6 @@ double Nmg::padding() const {
   const auto padded =
       static_cast<double>(geo.row_blocks * m) * static_cast<double>(geo.chunks * geo.strips);
   return area > 0 ? padded / area - 1 : 0;
-}
-
-void check_nmg_index(const NmgGeometry& geo, const Values& index) {
-  const DType expected = geo.index_dtype();
-  if (index.dtype() != expected)
-    fail("part 'index' is {}, but a chunk of {} strips needs {}", name_of(index.dtype()),
-         geo.strips, name_of(expected));
-  parallel_for(geo.units(), nmg_grain(geo), [&](Index begin, Index end) {
-    std::vector<bool> seen(geo.strips);
-    for (Index u = begin; u < end; ++u) {
-      seen.assign(geo.strips, false);
-      for (Index slot = u * geo.strips; slot < (u + 1) * geo.strips; ++slot) {
-        const Index s = strip_at(index, slot);
-        if (s >= geo.strips)
-          fail("chunk {}: index {} is out of range for {} strips", u, s, geo.strips);
-        if (seen[s]) fail("chunk {}: strip {} occurs twice", u, s);
-        seen[s] = true;
-      }
-    }
-  });
 }
 
 void Nmg::loaded() const {

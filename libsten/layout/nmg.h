@@ -1,31 +1,10 @@
 // n:m:g: n values in every strip of m; every pattern belongs to exactly g strips of a chunk (STen
 // paper, section 5).
 #pragma once
+#include "libsten/layout/nmg_geometry.h"
 #include "libsten/tensor/dense.h"
-#include "libsten/tensor/matrix_view.h"
 
 namespace sten {
-
-// Division of a matrix [R, K] into chunks; with axis 1, rows and columns are exchanged.
-struct NmgGeometry {
-  MatrixView view;  // transposed for axis 1: strips run along columns
-  Index n, m, g;
-  Index patterns;  // C = C(m, n)
-  Index strips;    // C * g, columns of a chunk
-  Index row_blocks, chunks;
-
-  static NmgGeometry of(const Shape& shape, Index n, Index m, Index g, Index axis, Dims dims);
-  Index units() const { return view.batches * row_blocks * chunks; }
-  DType index_dtype() const { return strips <= 256 ? DType::U8 : DType::U16; }
-};
-
-// Unit u of units(): one chunk of one row block.
-struct NmgUnit {
-  Index row0, col0;  // in the unit's matrix
-  Index rows, cols;  // without padding
-  Index offset;      // dense offset of the first element
-  NmgUnit(const NmgGeometry& geo, Index u);
-};
 
 struct Nmg {
   static constexpr const char* name = "nmg";
@@ -77,10 +56,5 @@ struct Nmg {
  private:
   Shape part_shape(bool values) const;
 };
-
-// The strip (column in the chunk) of a slot, for either index dtype.
-Index strip_at(const Values& index, Index slot);
-// Error unless `index` has the dtype of index_dtype() and every chunk has each strip once.
-void check_nmg_index(const NmgGeometry& geo, const Values& index);
 
 }  // namespace sten

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "libsten/layout/nmg.h"
+#include "libsten/layout/nmg_geometry.h"
 #include "libsten/layout/nmg_patterns.h"
 
 namespace sten {

@@ -3,10 +3,15 @@
 #include <algorithm>
 
 #include "libsten/base/parallel.h"
-#include "libsten/layout/nmg.h"
+#include "libsten/layout/nmg_geometry.h"
 #include "libsten/layout/nmg_patterns.h"
 
 namespace sten {
+
+// The strip (column in the chunk) of a slot, for either index dtype.
+Index strip_at(const Values& index, Index slot);
+// Error unless `index` has the dtype of index_dtype() and every chunk has each strip once.
+void check_nmg_index(const NmgGeometry& geo, const Values& index);
 
 // Units per range of a parallel loop: about mask_grain elements, with `each` per position.
 inline Index nmg_grain(const NmgGeometry& geo, Index each = 1) {

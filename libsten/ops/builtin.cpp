@@ -1,5 +1,5 @@
 // The explicit list of operators.
-#include "libsten/dispatch/builtin.h"
+#include "libsten/dispatch/operators.h"
 
 #include "libsten/ops/register.h"
 

@@ -3,7 +3,7 @@
 #include "libsten/ops/attention_call.h"
 #include "libsten/ops/device.h"
 #include "libsten/ops/device_rows.h"
-#include "libsten/product/device_product.h"
+#include "libsten/product/device_gemm.h"
 
 namespace sten {
 namespace {

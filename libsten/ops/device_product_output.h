@@ -3,7 +3,7 @@
 #include "libsten/ops/check.h"
 #include "libsten/ops/device.h"
 #include "libsten/ops/product_output.h"
-#include "libsten/product/device_product.h"
+#include "libsten/product/device_gemm.h"
 
 namespace sten {
 

@@ -4,6 +4,7 @@
 #include "libsten/ops/device_walk.h"
 #include "libsten/ops/reduction.h"
 #include "libsten/ops/register.h"
+#include "libsten/ops/strided_copy.h"
 
 namespace sten {
 namespace {

@@ -6,7 +6,7 @@
 #include "libsten/layout/compressed.h"
 #include "libsten/layout/nmg.h"
 #include "libsten/layout/nmg_patterns.h"
-#include "libsten/product/device_product.h"
+#include "libsten/product/device_gemm.h"
 #include "libsten/tensor/device_view.h"
 
 namespace sten {
@@ -101,7 +101,9 @@ void multiply_transposed(const Tensor& w, const kernels::ListOperands& x) {
   const Index out = w.shape()[0], in = w.shape()[1];
   const Values b = transposed_copy(x.tokens, in, x.x, w.device());
   Values c = Values::uninitialized(DType::F32, out * x.tokens, w.device());
-  device_product(w, x.tokens, reinterpret_cast<const float*>(b.bytes().data()), floats_in(c));
+  const Index n = x.tokens;
+  device_nmg_product(w.as<Nmg>(), {out, in, n, reinterpret_cast<const float*>(b.bytes().data()), n,
+                                   floats_in(c), n});
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
     cuda.windows.transpose(1, out, x.tokens, floats_in(c), x.bias, x.y, stream);
   });
@@ -269,6 +271,16 @@ DeviceAlgorithm device_algorithm(const Tensor& w, Index tokens, DeviceUse use,
     return least_transposed * a.n > a.m ? DeviceAlgorithm::dense : DeviceAlgorithm::transposed_copy;
   const Index least_m_per_n = use == DeviceUse::sampled ? 32 : 16;
   return least_m_per_n * a.n > a.m ? DeviceAlgorithm::dense : DeviceAlgorithm::lists;
+}
+
+void device_nmg_product(const Nmg& a, const kernels::ProductOperands& o) {
+  if (a.dims.given())
+    fail_unsupported("n:m:g products on a device support matrices without dims= only");
+  const DeviceNmgPatterns patterns(a.n, a.m, a.values.device());
+  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
+    cuda.products.nmg(patterns.format(a.g), reinterpret_cast<const float*>(a.values.bytes().data()),
+                      a.index.bytes().data(), o, stream);
+  });
 }
 
 void device_linear(const Tensor& w, Index tokens, const float* x, const float* bias, float* y) {

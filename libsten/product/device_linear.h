@@ -1,6 +1,8 @@
 // Products of activations with a sparse matrix on a device, float32, on the stream of the process.
 #pragma once
+#include "kernels/block/functions.h"
 #include "kernels/block/gemm_functions.h"
+#include "libsten/layout/nmg.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {
@@ -24,6 +26,9 @@ enum class DeviceUse { linear, transposed, sampled };  // y of x, dx of dy, dw o
 DeviceAlgorithm device_algorithm(const Tensor& w, Index tokens, DeviceUse use,
                                  kernels::Factors factors);
 DeviceAlgorithm device_algorithm(const Tensor& w, Index tokens, DeviceUse use);
+
+// Computes C = A B for n:m:g of axis 0, with sums in the order of the layout. Unsupported for dims.
+void device_nmg_product(const Nmg& a, const kernels::ProductOperands& o);
 
 // Computes y[tokens, out] = x[tokens, in] w^T + bias, which may be nullptr.
 void device_linear(const Tensor& w, Index tokens, const float* x, const float* bias, float* y);

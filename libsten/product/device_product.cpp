@@ -1,11 +1,8 @@
 #include "libsten/product/device_product.h"
 
-#include <utility>
-
 #include "libsten/base/cuda.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/layout/nmg.h"
-#include "libsten/layout/nmg_patterns.h"
 #include "libsten/product/device_linear.h"
 
 namespace sten {
@@ -16,22 +13,12 @@ using kernels::ProductFunctions;
 using kernels::ProductOperands;
 using kernels::Stream;
 
-thread_local kernels::Factors factors_here = kernels::Factors::float32;
-
 const float* floats_of(const Values& v) { return reinterpret_cast<const float*>(v.bytes().data()); }
 
 void dense_product(const Dense& a, const ProductOperands& o, const ProductFunctions& functions,
                    Stream stream) {
   if (!functions.dense_library()) fail_unsupported("cuBLAS not found");
   functions.dense(floats_of(a.values), o.cols, o, stream);
-}
-
-void nmg_product(const Nmg& a, const ProductOperands& o, const ProductFunctions& functions,
-                 Stream stream) {
-  if (a.dims.given())
-    fail_unsupported("n:m:g products on a device support matrices without dims= only");
-  const DeviceNmgPatterns patterns(a.n, a.m, a.values.device());
-  functions.nmg(patterns.format(a.g), floats_of(a.values), a.index.bytes().data(), o, stream);
 }
 
 // The library's prepared data are made at the first product of a tensor and cached with it.
@@ -67,35 +54,15 @@ void device_product(const Tensor& a, Index n, const float* b, float* c) {
       dense_product(all, o, cuda.products, stream);
     });
   }
+  if (a.is<Nmg>()) return device_nmg_product(a.as<Nmg>(), o);
   on_cuda([&](const kernels::cuda::Backend& cuda, Stream stream) {
     if (a.is<Dense>())
       dense_product(a.as<Dense>(), o, cuda.products, stream);
-    else if (a.is<Nmg>())
-      nmg_product(a.as<Nmg>(), o, cuda.products, stream);
     else if (a.is<Csr>())
       csr_product(a, o, cuda.products, stream);
     else
       fail_unsupported("no product found for {} on a device", a.layout());
   });
 }
-
-void device_gemm(kernels::GemmOperands x) {
-  x.factors = factors_here;
-  on_cuda([&](const kernels::cuda::Backend& cuda, Stream stream) {
-    if (!cuda.products.dense_library()) fail_unsupported("cuBLAS not found");
-    cuda.gemm.dense(x, stream);
-  });
-}
-
-std::optional<kernels::Factors> factors_from(std::string_view name) {
-  if (name == "float32") return kernels::Factors::float32;
-  if (name == "tf32") return kernels::Factors::tf32;
-  if (name == "bfloat16") return kernels::Factors::bfloat16;
-  return std::nullopt;
-}
-
-RoundedProducts::RoundedProducts(kernels::Factors to) : before_(std::exchange(factors_here, to)) {}
-RoundedProducts::~RoundedProducts() { factors_here = before_; }
-kernels::Factors factors_of_products() { return factors_here; }
 
 }  // namespace sten

@@ -7,6 +7,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/layout/nm_positions.h"
 #include "libsten/layout/nmg_patterns.h"
+#include "libsten/layout/nmg_slots.h"
 
 namespace sten {
 namespace {

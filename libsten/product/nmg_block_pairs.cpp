@@ -1,11 +1,12 @@
-#include "libsten/product/nmg_block_pairs.h"
-
+// Block pairs of 1:m:g.
 #include <algorithm>
 #include <numeric>
 #include <optional>
 #include <span>
 
 #include "libsten/base/parallel.h"
+#include "libsten/layout/nmg_slots.h"
+#include "libsten/product/nmg_packed.h"
 #include "libsten/product/packed.h"
 
 namespace sten {
@@ -126,10 +127,10 @@ class Writer {
 
 }  // namespace
 
-void pair_row_blocks(NmgPacked& packed, const Nmg& a) {
-  const Index m = packed.m, pairs = packed.row_blocks / 2;
+void NmgPacked::pair_row_blocks(const Nmg& a) {
+  const Index pairs = row_blocks / 2;
   if (pairs == 0) return;
-  packed.shared.assign(packed.slab_count() * pairs, 0);
+  shared.assign(slab_count() * pairs, 0);
   std::vector<std::optional<BlockPair>> of(pairs);
   const auto each_pair = [&](auto&& f) {
     parallel_for(pairs, 1, [&](Index begin, Index end) {
@@ -137,32 +138,31 @@ void pair_row_blocks(NmgPacked& packed, const Nmg& a) {
       for (Index i = begin; i < end; ++i) {
         if (!of[i]) of[i].emplace(a, i);
         const BlockPair& pair = *of[i];
-        for (Index s = 0; s < packed.slab_count(); ++s)
-          if (packed.steps[s] >= 0) f(i, s, pair, columns);
+        for (Index s = 0; s < slab_count(); ++s)
+          if (steps[s] >= 0) f(i, s, pair, columns);
       }
     });
   };
   each_pair([&](Index i, Index s, const BlockPair& pair, Columns& columns) {
-    const Index all = columns.count(pair, packed.slabs[s], packed.slabs[s + 1]);
-    packed.shared[s * pairs + i] = static_cast<std::uint16_t>(std::min(all, packed.steps[s] / m));
+    const Index all = columns.count(pair, slabs[s], slabs[s + 1]);
+    shared[s * pairs + i] = static_cast<std::uint16_t>(std::min(all, steps[s] / m));
   });
-  packed.is_paired.assign(packed.slab_count(), false);
-  for (Index s = 0; s < packed.slab_count(); ++s) {
-    const auto shared = std::span(packed.shared).subspan(s * pairs, pairs);
+  is_paired.assign(slab_count(), false);
+  for (Index s = 0; s < slab_count(); ++s) {
+    const auto columns = std::span(shared).subspan(s * pairs, pairs);
     // A shared column takes one strip instead of two. With less than a quarter shared, shorter
     // loops lose more than this saves.
-    packed.is_paired[s] =
-        packed.steps[s] > 0 &&
-        4 * m * std::accumulate(shared.begin(), shared.end(), Index{0}) >= packed.steps[s] * pairs;
+    is_paired[s] =
+        steps[s] > 0 &&
+        4 * m * std::accumulate(columns.begin(), columns.end(), Index{0}) >= steps[s] * pairs;
   }
-  std::uint16_t* const offsets = packed.offsets.mutate();
-  float* const values = packed.values.mutate();
+  std::uint16_t* const to_offsets = offsets.mutate();
+  float* const to_values = values.mutate();
   each_pair([&](Index i, Index s, const BlockPair& pair, Columns& columns) {
-    if (!packed.is_paired[s]) return;
-    const Index at = packed.first[s * packed.row_blocks + 2 * i];
-    columns.sort(pair, packed.slabs[s], packed.slabs[s + 1], packed.steps[s],
-                 packed.shared[s * pairs + i]);
-    Writer(pair, packed.slabs[s], offsets + at, values + at).write(columns);
+    if (!is_paired[s]) return;
+    const Index at = first[s * row_blocks + 2 * i];
+    columns.sort(pair, slabs[s], slabs[s + 1], steps[s], shared[s * pairs + i]);
+    Writer(pair, slabs[s], to_offsets + at, to_values + at).write(columns);
   });
 }
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "libsten/base/parallel.h"
-#include "libsten/product/nmg_block_pairs.h"
+#include "libsten/layout/nmg_slots.h"
 #include "libsten/product/packed.h"
 
 namespace sten {
@@ -113,7 +113,7 @@ NmgPacked::NmgPacked(const Nmg& a, Index most_rows)
       });
     }
   });
-  if (kernels::nmg_gemm().supports_block_pairs(n, m)) pair_row_blocks(*this, a);
+  if (kernels::nmg_gemm().supports_block_pairs(n, m)) pair_row_blocks(a);
 }
 
 }  // namespace sten

@@ -51,6 +51,11 @@ struct NmgPacked {
             values.size() ? values.data() + first[at] * n : nullptr,
             paired ? shared.data() + slab * (row_blocks / 2) + row_block / 2 : nullptr};
   }
+
+ private:
+  // Reorders slabs of n = 1 to block pairs, two row blocks that load rows of B once
+  // (kernels/nmg_gemm.h), where they share enough columns. Defined in nmg_block_pairs.cpp.
+  void pair_row_blocks(const Nmg& a);
 };
 
 }  // namespace sten

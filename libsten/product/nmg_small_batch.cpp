@@ -6,6 +6,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/base/scratch.h"
 #include "libsten/layout/nmg_patterns.h"
+#include "libsten/layout/nmg_slots.h"
 
 namespace sten {
 namespace {

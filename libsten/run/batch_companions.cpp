@@ -8,6 +8,7 @@
 #include "libsten/io/atomic_file.h"
 #include "libsten/io/companion_files.h"
 #include "libsten/io/output_paths.h"
+#include "libsten/io/paths.h"
 #include "libsten/io/shards.h"
 
 namespace sten {

@@ -15,6 +15,7 @@
 #include "libsten/io/locked_directory.h"
 #include "libsten/io/other_weights.h"
 #include "libsten/io/output_paths.h"
+#include "libsten/io/paths.h"
 #include "libsten/train/run_files.h"
 
 namespace sten {

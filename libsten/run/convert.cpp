@@ -8,6 +8,7 @@
 #include "libsten/dispatch/structure.h"
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/io/output_name.h"
+#include "libsten/io/weight_names.h"
 #include "libsten/run/axis.h"
 #include "libsten/run/smallest_layouts.h"
 #include "libsten/run/storage_counts.h"

@@ -9,6 +9,7 @@
 #include "libsten/io/mask_file.h"
 #include "libsten/io/output_name.h"
 #include "libsten/io/output_paths.h"
+#include "libsten/io/paths.h"
 #include "libsten/layout/masked.h"
 #include "libsten/run/axis.h"
 #include "libsten/run/calibrated/layer_source.h"

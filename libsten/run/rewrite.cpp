@@ -10,6 +10,8 @@
 #include "libsten/base/version.h"
 #include "libsten/io/output_name.h"
 #include "libsten/io/output_paths.h"
+#include "libsten/io/paths.h"
+#include "libsten/io/weight_names.h"
 #include "libsten/report/progress.h"
 
 namespace sten {

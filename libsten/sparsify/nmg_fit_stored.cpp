@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "libsten/layout/nmg_matching.h"
+#include "libsten/layout/nmg_slots.h"
 #include "libsten/sparsify/nmg_fit.h"
 
 namespace sten {

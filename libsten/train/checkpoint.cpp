@@ -9,6 +9,7 @@
 #include "libsten/io/checkpoint_writer.h"
 #include "libsten/io/checksum_manifest.h"
 #include "libsten/io/mask_file.h"
+#include "libsten/io/weight_names.h"
 #include "libsten/layout/masked.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/nn/weights.h"

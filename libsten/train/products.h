@@ -2,7 +2,7 @@
 #pragma once
 #include "libsten/base/device.h"
 #include "libsten/linalg/dense_gemm.h"
-#include "libsten/product/device_product.h"
+#include "libsten/product/device_gemm.h"
 #include "libsten/recipe/recipe.h"
 
 namespace sten {

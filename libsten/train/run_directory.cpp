@@ -14,6 +14,7 @@
 #include "libsten/io/locked_directory.h"
 #include "libsten/io/output_name.h"
 #include "libsten/io/overwrite.h"
+#include "libsten/io/weight_names.h"
 #include "libsten/nn/weights.h"
 #include "libsten/train/recipe_difference.h"
 

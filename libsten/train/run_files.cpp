@@ -12,6 +12,7 @@
 #include "libsten/io/checksum_manifest.h"
 #include "libsten/io/companion_files.h"
 #include "libsten/io/output_paths.h"
+#include "libsten/io/paths.h"
 #include "libsten/io/shards.h"
 #include "libsten/train/checkpoint.h"
 

@@ -1,4 +1,4 @@
-#include "libsten/train/trainer_exchange.h"
+#include "libsten/train/trainer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -221,7 +221,10 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
   const std::string& when = task_->recipe().exchange.overlap;
   const bool overlaps =
       all_have_parts && (when == "always" || (when == "auto" && !ranks_->is_one_machine()));
-  std::optional<Exchange> exchange;
+  std::optional<StepExchange> exchange;
+  const auto add = [&](std::size_t i) {
+    exchange->add(i, state_.parameters[i].value, needs_all_positions(i));
+  };
   for (const BatchPart& part : parts) {
     const bool is_last = &part == &parts.back();
     const double share =
@@ -231,7 +234,7 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
       step.loss += share * number_of(loss);
       if (!is_last && std::isfinite(step.loss)) return;
       agree_on_loss(step);
-      if (is_last && overlaps) exchange.emplace(*this, sum);
+      if (is_last && overlaps) exchange.emplace(exchange_of(sum));
     };
     GradientSums sums;
     gradients_of(part, share, statistics, on_loss, [&](std::size_t i, Tensor gradient) {
@@ -241,17 +244,17 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
         sum[i] = std::move(gradient);
       if (!exchange) return;
       sums.finish();
-      exchange->add(i);
+      add(i);
     });
     sums.finish();
   }
   if (parts.empty() && !deferred_) agree_on_loss(step);
   if (!exchange && step.predictions > 0) {
     if (!all_have_parts) complete(sum);
-    exchange.emplace(*this, sum);
+    exchange.emplace(exchange_of(sum));
     // In the order of a backward pass.
     for (std::size_t i = sum.size(); i-- > 0;)
-      if (sum[i]) exchange->add(i);
+      if (sum[i]) add(i);
   }
   if (exchange) step.traffic = exchange->finish();
   return sum;

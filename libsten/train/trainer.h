@@ -12,11 +12,12 @@
 #include "libsten/comm/communicator.h"
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
-#include "libsten/product/device_product.h"
+#include "libsten/product/device_gemm.h"
 #include "libsten/train/deferred_metrics.h"
 #include "libsten/train/distillation.h"
 #include "libsten/train/learned_scores.h"
 #include "libsten/train/running_statistics.h"
+#include "libsten/train/step_exchange.h"
 #include "libsten/train/task.h"
 #include "libsten/train/weight_stages.h"
 
@@ -37,13 +38,6 @@ inline constexpr const char* average_key = "ema";
 
 // Prefix of the optimizer state of learned scores.
 inline constexpr std::string_view score_state = "score-";
-
-// Bytes of gradients that a rank sends in a step, and that it would send if all were dense: for all
-// weights, and for weights that are sparse in the step. `from_device`: bytes sent from device
-// memory.
-struct GradientTraffic {
-  std::uint64_t sent = 0, dense = 0, sparse_sent = 0, sparse_dense = 0, from_device = 0;
-};
 
 // Copies a state, or weights, to the CPU.
 TrainState on_cpu(TrainState state);
@@ -107,7 +101,7 @@ class Trainer {
   void check_ranks() const;
 
  private:
-  using Gradients = std::vector<std::optional<Tensor>>;
+  using Gradients = StepExchange::Gradients;
   struct Sparse {
     const WeightStages* stages = nullptr;
     std::optional<Sparsifier> accumulating;  // with accumulated scores, as of movement pruning
@@ -120,8 +114,6 @@ class Trainer {
     std::optional<Mask> selected;          // of this step, by learned scores
     std::optional<Tensor> score_gradient;  // of this step
   };
-
-  class Exchange;  // of gradients, over ranks
 
   void check_state(const TrainState& state) const;
   double rate() const;
@@ -142,6 +134,7 @@ class Trainer {
                                StatisticsOfStep& statistics, bool all_have_parts);
   void agree_on_loss(TrainStep& step) const;
   void complete(Gradients& gradients) const;
+  StepExchange exchange_of(Gradients& gradients);
   bool exchanges_on_device();
   void check_positions();
   void pull_to_zero(Gradients& gradients) const;

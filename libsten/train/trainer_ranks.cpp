@@ -7,27 +7,13 @@
 #include "libsten/comm/together.h"
 #include "libsten/optim/kept_values.h"
 #include "libsten/train/device_sums.h"
-#include "libsten/train/trainer_exchange.h"
+#include "libsten/train/trainer.h"
 
 namespace sten {
 namespace {
 
 std::uint64_t hash_of_positions(const Tensor& w) {
   return hash_bytes(0, w.stored().bits.to(Device::cpu).bytes());
-}
-
-// The positions of a masked weight on the CPU, without its values; valid as long as the weight.
-const Tensor& positions_here(const Tensor& w) {
-  if (w.device() == Device::cpu) return w;
-  struct Positions {
-    Tensor of;
-  };
-  return w.of_positions()
-      .get<Positions>([&] {
-        const Masked& m = w.as<Masked>();
-        return Positions{Masked{m.extents, Values(), m.mask.to(Device::cpu)}};
-      })
-      ->of;
 }
 
 Transport transport_of(const Trainer& t) {
@@ -51,41 +37,9 @@ bool Trainer::exchanges_on_device() {
   return *exchanges_on_device_;
 }
 
-Trainer::Exchange::Exchange(Trainer& trainer, Gradients& gradients)
-    : trainer_(trainer),
-      gradients_(gradients),
-      exchange_(*trainer.ranks_, transport_of(trainer), trainer.exchanges_on_device()) {
-  if (trainer.ranks_->size() == 1) return;
-  trainer.check_positions();
-  before_ = trainer.ranks_->bytes();
-}
-
-void Trainer::Exchange::add(std::size_t i) {
-  if (trainer_.ranks_->size() == 1) return;
-  const Tensor& w = trainer_.state_.parameters[i].value;
-  Tensor& g = *gradients_[i];
-  // A format may have converted the kept values to a layout.
-  const bool is_masked = w.is<Masked>() && has_dense_values(g) && !trainer_.needs_all_positions(i);
-  const auto bytes = [&](Index numbers) {
-    return static_cast<std::uint64_t>(numbers) * bytes_of(transport_of(trainer_));
-  };
-  traffic_.dense += bytes(size_of(w.shape()));
-  if (!w.is<Dense>()) {
-    traffic_.sparse_sent += bytes(is_masked ? kept_count(positions_here(w)) : g.values()->size());
-    traffic_.sparse_dense += bytes(size_of(w.shape()));
-  }
-  exchange_.add(g, is_masked ? &positions_here(w) : nullptr);
-}
-
-GradientTraffic Trainer::Exchange::finish() {
-  if (trainer_.ranks_->size() == 1) return {};
-  exchange_.finish();
-  for (auto& g : gradients_)
-    if (g) g = g->to(trainer_.device_);
-  traffic_.sent = trainer_.ranks_->bytes() - before_;
-  traffic_.from_device =
-      static_cast<std::uint64_t>(exchange_.from_device()) * bytes_of(Transport::float32);
-  return traffic_;
+StepExchange Trainer::exchange_of(Gradients& gradients) {
+  if (ranks_->size() > 1) check_positions();
+  return {*ranks_, transport_of(*this), device_, exchanges_on_device(), gradients};
 }
 
 // A rank whose parts have no predictions adds zeros for weights that have a gradient on other

@@ -10,6 +10,7 @@
 #include "libsten/bench/product.h"
 #include "libsten/bench/timing.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/layout/nmg_slots.h"
 #include "libsten/product/sparse_product.h"
 #include "tests/support/temp_dir.h"
 

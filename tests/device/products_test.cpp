@@ -6,7 +6,7 @@
 
 #include "libsten/base/cuda.h"
 #include "libsten/dispatch/operators.h"
-#include "libsten/product/device_product.h"
+#include "libsten/product/device_gemm.h"
 #include "libsten/sparsify/same_pattern.h"
 #include "tests/device/near.h"
 #include "tests/device/serial_backend.h"

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "libsten/base/error.h"
+#include "libsten/io/paths.h"
 #include "tests/support/temp_dir.h"
 
 using namespace sten;

@@ -1,4 +1,5 @@
 #include "libsten/io/shards.h"
+#include "libsten/io/weight_names.h"
 
 #include <doctest/doctest.h>
 

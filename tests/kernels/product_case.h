@@ -7,6 +7,7 @@
 
 #include "kernels/block/functions.h"
 #include "libsten/layout/nmg_patterns.h"
+#include "libsten/layout/nmg_slots.h"
 #include "libsten/sparsify/nmg_fit.h"
 #include "tests/support/tensors.h"
 

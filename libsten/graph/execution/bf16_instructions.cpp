@@ -1,6 +1,7 @@
 #include "libsten/graph/execution/bf16_instructions.h"
 
 #include "kernels/interleaved_panels.h"
+#include "libsten/graph/execution/interleaved_rows.h"
 #include "libsten/layout/masked.h"
 #include "libsten/product/tiles.h"
 
@@ -9,33 +10,7 @@ namespace {
 
 const float* numbers_of(const Tensor& t) { return t.values()->as<float>().data(); }
 
-// Sets the features after the last one to 0.
-void clear_padding(std::uint16_t* panel, Index features, Index lanes) {
-  const Index first = (features + features % 2) * lanes;
-  std::fill(panel + first, panel + padded_features(features) * lanes, std::uint16_t{0});
-}
-
-// Interleaved rows that are widened to float32 at a time, to fit the L1 cache.
-constexpr Index most_widened = 64;
-
 }  // namespace
-
-void rows_to_interleaved(const float* rows, Index tokens, Index features, std::uint16_t* panel,
-                         Index lanes) {
-  if (tokens < lanes) std::fill_n(panel, padded_features(features) * lanes, std::uint16_t{0});
-  kernels::interleaved().round_tokens(rows, features, features, tokens, panel, 2 * lanes);
-  clear_padding(panel, features, lanes);
-}
-
-void interleaved_to_rows(const std::uint16_t* panel, Index lanes, Index tokens, Index features,
-                         float* rows) {
-  alignas(64) float wide[most_widened * panel_width];
-  for (Index f = 0; f < features; f += most_widened) {
-    const Index count = std::min(most_widened, features - f);
-    kernels::interleaved().widen_features(panel + f * lanes, 2 * lanes, count, lanes, wide, lanes);
-    transpose_tiles(wide, lanes, count, tokens, rows + f, features);
-  }
-}
 
 bool has_bf16_product(const Tensor& w, Index tokens) {
   if (w.dtype() != DType::F32 && w.dtype() != DType::BF16) return false;

@@ -47,15 +47,4 @@ struct RoundInstruction final : TokenInstruction {
   void run(const TokenGroup& group) const override;
 };
 
-// Panel p of an interleaved value of the group.
-inline std::uint16_t* interleaved_panel(const TokenGroup& g, std::size_t value, Index features,
-                                        Index p) {
-  return g.interleaved(value) + p * padded_features(features) * g.lanes;
-}
-// Converts rows of tokens to an interleaved panel, with 0 for missing tokens; and back.
-void rows_to_interleaved(const float* rows, Index tokens, Index features, std::uint16_t* panel,
-                         Index lanes);
-void interleaved_to_rows(const std::uint16_t* panel, Index lanes, Index tokens, Index features,
-                         float* rows);
-
 }  // namespace sten::execution

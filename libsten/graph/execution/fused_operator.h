@@ -1,7 +1,8 @@
 // Fused operator: nodes that run as one part of a plan.
 #pragma once
 #include "libsten/graph/execution/slots.h"
-#include "libsten/graph/executor.h"
+#include "libsten/graph/execution_plan.h"
+#include "libsten/graph/graph.h"
 
 namespace sten::execution {
 

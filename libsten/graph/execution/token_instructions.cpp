@@ -4,7 +4,7 @@
 
 #include "kernels/panels.h"
 #include "libsten/base/scratch.h"
-#include "libsten/graph/execution/bf16_instructions.h"
+#include "libsten/graph/execution/interleaved_rows.h"
 #include "libsten/layout/masked.h"
 #include "libsten/product/dense_panels.h"
 #include "libsten/product/tiles.h"

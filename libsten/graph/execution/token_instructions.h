@@ -9,6 +9,7 @@
 #include "kernels/epilogue.h"
 #include "libsten/base/parallel.h"
 #include "libsten/ops/float_map.h"
+#include "libsten/product/interleaved.h"
 #include "libsten/product/sparse_product.h"
 
 namespace sten::execution {
@@ -27,6 +28,12 @@ struct TokenGroup {
     return reinterpret_cast<std::uint16_t*>(at[i]);
   }
 };
+
+// Panel p of an interleaved value of the group.
+inline std::uint16_t* interleaved_panel(const TokenGroup& g, std::size_t value, Index features,
+                                        Index p) {
+  return g.interleaved(value) + p * padded_features(features) * g.lanes;
+}
 
 // Calls f(index of a panel, its tokens) for the panels of the group, on threads().
 template <class F>

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "libsten/base/error.h"
+
 namespace sten {
 namespace {
 

@@ -8,6 +8,7 @@
 #include "libsten/base/text.h"
 #include "libsten/data/scalars.h"
 #include "libsten/io/npy.h"
+#include "libsten/io/paths.h"
 #include "libsten/io/safetensors_writer.h"
 
 namespace sten {

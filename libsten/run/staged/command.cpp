@@ -17,6 +17,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/io/fd.h"
+#include "libsten/io/interrupted.h"
 #include "libsten/io/unfinished.h"
 
 namespace sten {
