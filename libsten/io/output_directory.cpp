@@ -16,7 +16,6 @@
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
 #include "libsten/io/output_manifest.h"
-#include "libsten/io/output_paths.h"
 #include "libsten/io/overwrite.h"
 #include "libsten/io/paths.h"
 #include "libsten/io/remove_tree.h"
