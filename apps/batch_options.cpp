@@ -1,7 +1,7 @@
 #include "apps/batch_options.h"
 
-#include "libsten/base/error.h"
-#include "libsten/base/text.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
 
 namespace sten::app {
 

@@ -1,7 +1,7 @@
 // Options of programs that take several inputs.
 #pragma once
 #include "apps/main.h"
-#include "libsten/run/batch.h"
+#include "libsten/programs/batch/batch.h"
 
 namespace sten::app {
 

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "kernels/isa.h"
-#include "libsten/base/parallel.h"
-#include "libsten/bench/rival.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/programs/bench/rival.h"
 
 namespace sten {
 namespace {

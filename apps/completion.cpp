@@ -7,10 +7,10 @@
 #include <map>
 
 #include "apps/help.h"
-#include "libsten/base/version.h"
-#include "libsten/dispatch/registry.h"
-#include "libsten/dispatch/structure.h"
-#include "libsten/recipe/keys.h"
+#include "libsten/core/base/version.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/core/registry/structure.h"
+#include "libsten/training/recipe/keys.h"
 
 namespace sten::app {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/program.h"
-#include "libsten/run/rewrite.h"
+#include "libsten/programs/rewrite/rewrite.h"
 
 namespace sten::app {
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "apps/help.h"
-#include "libsten/base/version.h"
+#include "libsten/core/base/version.h"
 
 namespace sten::app {
 namespace {

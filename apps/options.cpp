@@ -6,10 +6,10 @@
 
 #include "apps/help.h"
 #include "apps/main.h"
-#include "libsten/base/text.h"
-#include "libsten/base/version.h"
-#include "libsten/dispatch/builtin.h"
-#include "libsten/dispatch/registry.h"
+#include "libsten/core/base/text.h"
+#include "libsten/core/base/version.h"
+#include "libsten/core/registry/builtin.h"
+#include "libsten/core/registry/registry.h"
 
 namespace sten::app {
 namespace {

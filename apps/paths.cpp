@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "libsten/io/output_paths.h"
-#include "libsten/io/paths.h"
-#include "libsten/run/staged/state.h"
-#include "libsten/train/run_files.h"
+#include "libsten/files/checkpoint/output_paths.h"
+#include "libsten/files/system/paths.h"
+#include "libsten/programs/staged/state.h"
+#include "libsten/training/trainer/run_files.h"
 
 namespace sten::app {
 namespace {

@@ -1,7 +1,7 @@
 #include "apps/prune_stages.h"
 
 #include "apps/main.h"
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 
 namespace sten::app {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
-#include "libsten/run/staged/staged_prune.h"
+#include "libsten/programs/staged/staged_prune.h"
 
 namespace sten::app {
 

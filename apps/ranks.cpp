@@ -4,10 +4,10 @@
 #include <new>
 
 #include "apps/main.h"
-#include "libsten/base/error.h"
-#include "libsten/base/parallel.h"
-#include "libsten/comm/comm_mpi.h"
-#include "libsten/comm/together.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/training/comm/comm_mpi.h"
+#include "libsten/training/comm/together.h"
 
 namespace sten::app {
 namespace {

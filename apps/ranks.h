@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "libsten/comm/communicator.h"
-#include "libsten/run/rewrite.h"
+#include "libsten/programs/rewrite/rewrite.h"
+#include "libsten/training/comm/communicator.h"
 
 namespace sten::app {
 

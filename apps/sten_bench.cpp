@@ -1,10 +1,10 @@
 // sten-bench: flags -> BenchOptions -> run_bench().
-#include "libsten/bench/bench.h"
+#include "libsten/programs/bench/bench.h"
 
 #include "apps/main.h"
 #include "apps/ranks.h"
-#include "libsten/base/memory_pool.h"
-#include "libsten/comm/comm_mpi.h"
+#include "libsten/core/base/memory_pool.h"
+#include "libsten/training/comm/comm_mpi.h"
 
 namespace groups = sten::app::groups;
 constexpr const char *of_products = "Options of gemm and convert",

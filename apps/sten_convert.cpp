@@ -1,6 +1,6 @@
 // sten-convert: flags -> ConvertOptions -> convert_checkpoint() or convert_batch().
 #include "apps/batch_options.h"
-#include "libsten/io/output_paths.h"
+#include "libsten/files/checkpoint/output_paths.h"
 
 namespace groups = sten::app::groups;
 

@@ -1,12 +1,12 @@
 // sten-energy: flags -> EnergyOptions -> measure_energy() or energy_batch(); with --sweep, --list or
 // --diff sweep_energy(), list_tensors() or diff_checkpoints().
 #include "apps/batch_options.h"
-#include "libsten/base/cuda.h"
-#include "libsten/base/error.h"
-#include "libsten/base/fallback.h"
-#include "libsten/run/diff_checkpoints.h"
-#include "libsten/run/energy_sweep.h"
-#include "libsten/run/list_tensors.h"
+#include "libsten/core/base/cuda.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/fallback.h"
+#include "libsten/programs/batch/list_tensors.h"
+#include "libsten/programs/energy/diff_checkpoints.h"
+#include "libsten/programs/energy/energy_sweep.h"
 
 namespace groups = sten::app::groups;
 constexpr const char* sweep_group = "Sweep";

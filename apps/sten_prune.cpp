@@ -1,9 +1,9 @@
 // sten-prune: flags -> PruneOptions -> prune(), prune_batch() or prune_in_stages().
 #include "apps/batch_options.h"
 #include "apps/prune_stages.h"
-#include "libsten/base/error.h"
-#include "libsten/base/memory_pool.h"
-#include "libsten/io/output_paths.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/memory_pool.h"
+#include "libsten/files/checkpoint/output_paths.h"
 
 namespace groups = sten::app::groups;
 constexpr const char* criterion = "Pruning criterion";

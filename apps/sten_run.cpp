@@ -1,8 +1,8 @@
 // sten-run: flags -> RunOptions -> run_model().
-#include "libsten/run/model/run_model.h"
+#include "libsten/programs/run/run_model.h"
 
 #include "apps/main.h"
-#include "libsten/base/memory_pool.h"
+#include "libsten/core/base/memory_pool.h"
 
 namespace groups = sten::app::groups;
 constexpr const char *inputs = "Inputs", *named_file = "[NAME=]FILE";

@@ -1,5 +1,5 @@
 // sten-train: flags -> TrainOptions -> train().
-#include "libsten/run/train.h"
+#include "libsten/programs/train/train.h"
 
 #include <algorithm>
 #include <csignal>
@@ -7,13 +7,13 @@
 
 #include "apps/main.h"
 #include "apps/ranks.h"
-#include "libsten/base/error.h"
-#include "libsten/base/interrupt.h"
-#include "libsten/base/memory_pool.h"
-#include "libsten/base/text.h"
-#include "libsten/comm/comm_mpi.h"
-#include "libsten/io/interrupted.h"
-#include "libsten/run/train_preview.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/interrupt.h"
+#include "libsten/core/base/memory_pool.h"
+#include "libsten/core/base/text.h"
+#include "libsten/files/system/interrupted.h"
+#include "libsten/programs/train/train_preview.h"
+#include "libsten/training/comm/comm_mpi.h"
 
 namespace groups = sten::app::groups;
 

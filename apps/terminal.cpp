@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "libsten/base/text.h"
+#include "libsten/core/base/text.h"
 
 namespace sten::app {
 

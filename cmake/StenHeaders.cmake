@@ -17,3 +17,20 @@ function(sten_public_headers out root)
   endwhile()
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
+
+# sten_forwarding_headers(TO FORMER HEADER...): writes to TO, for each of these headers of libsten
+# whose folder had another name before, a header of its former path that includes it. FORMER lists
+# FOLDER>FORMER_FOLDER.
+function(sten_forwarding_headers to former)
+  foreach(header IN LISTS ARGN)
+    cmake_path(GET header FILENAME name)
+    cmake_path(GET header PARENT_PATH folder)
+    foreach(moved IN LISTS former)
+      string(REPLACE ">" ";" moved ${moved})
+      list(POP_FRONT moved now before)
+      if(folder STREQUAL "libsten/${now}")
+        file(CONFIGURE OUTPUT ${to}/libsten/${before}/${name} CONTENT "#pragma once\n#include \"${header}\"\n" @ONLY)
+      endif()
+    endforeach()
+  endforeach()
+endfunction()

@@ -13,6 +13,7 @@ install(TARGETS sten sten_bench ${STEN_MAINS} EXPORT stenTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS ${STEN_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+get_property(STEN_FORMER_FOLDERS GLOBAL PROPERTY STEN_FORMER_FOLDERS)
 # Which they are is looked up when they are installed: they may have changed since the configuration.
 install(CODE "
   include(\"${PROJECT_SOURCE_DIR}/cmake/StenHeaders.cmake\")
@@ -21,7 +22,9 @@ install(CODE "
     cmake_path(GET header PARENT_PATH folder)
     file(INSTALL \"${PROJECT_SOURCE_DIR}/\${header}\"
          DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/\${folder}\")
-  endforeach()")
+  endforeach()
+  sten_forwarding_headers(\"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\" \"${STEN_FORMER_FOLDERS}\"
+                          \${headers})")
 
 install(FILES ${STEN_MANUALS} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${STEN_COMPLETIONS} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -10,9 +10,9 @@ endfunction()
 
 set(checks ${PROJECT_SOURCE_DIR}/scripts/checks)
 sten_script_test(check.dense_libraries COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/dense_libraries.sh)
-sten_script_test(check.layers LABELS once COMMAND sh ${checks}/include_layers.sh)
-sten_script_test(check.layers.selftest LABELS once
-                 COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/include_layers_test.sh)
+sten_script_test(check.includes LABELS once COMMAND python3 ${checks}/includes.py)
+sten_script_test(check.includes.selftest LABELS once
+                 COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/includes_test.sh)
 sten_script_test(check.image_libraries COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/image_libraries.sh)
 # In sanitized builds there is data before functions, which reads like such instructions.
 sten_script_test(check.no_stray_avx LABELS once

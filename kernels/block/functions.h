@@ -47,7 +47,7 @@ struct ElementwiseFunctions {
                          double* sums, Stream);
 };
 
-// The n:m layout (libsten/layout/nm.h): blocks of m run along the rows of the matrices.
+// The n:m layout (libsten/core/layout/nm.h): blocks of m run along the rows of the matrices.
 inline constexpr std::int64_t most_nm_on_device = 64;
 struct NmFunctions {
   // Sets the bits of the n largest keys of every m neighbours; among equal keys the earlier one. 1
@@ -66,7 +66,7 @@ struct NmFunctions {
 
 enum class NmgFitRule : std::uint8_t { exact, swaps };
 
-// Output arrays of n:m:g (libsten/layout/nmg.h); nullptr: not requested.
+// Output arrays of n:m:g (libsten/core/layout/nmg.h); nullptr: not requested.
 struct NmgParts {
   void* values = nullptr;               // [units, C, g, n]
   void* index = nullptr;                // [units, C, g], 1 byte per index if C * g <= 256, else 2

@@ -7,7 +7,7 @@
 
 namespace sten::kernels {
 
-// Unary operators, with the formulas of libsten/ops/activation.cpp and elementwise.cpp.
+// Unary operators, with the formulas of libsten/compute/ops/elementwise/activation.cpp and elementwise.cpp.
 // clang-format off
 enum class MapFunction : std::uint8_t {
   scale, relu, gelu, gelu_tanh, tanh, sigmoid, silu,
@@ -22,7 +22,7 @@ struct MapParameters {
   float a = 0, b = 0;
 };
 
-// Binary operators (libsten/ops/binary.cpp) and comparisons.
+// Binary operators (libsten/compute/ops/elementwise/binary.cpp) and comparisons.
 enum class BinaryFunction : std::uint8_t { add, sub, mul, div, pow, p_relu, min, max };
 enum class BinaryTest : std::uint8_t {
   equal,

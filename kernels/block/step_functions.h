@@ -22,7 +22,7 @@ struct StepElements {
   const float* scale = nullptr;
 };
 
-// Parameters of Sgd (libsten/optim/sgd.h).
+// Parameters of Sgd (libsten/training/optim/sgd.h).
 struct SgdStep {
   float rate, decay, momentum;
   bool is_nesterov;
@@ -69,7 +69,7 @@ struct StepFunctions {
   // SGD without fused multiply-adds.
   void (*sgd)(std::span<const SgdElements>, Stream);
   // Sums of squares of the ceil(n / squares_grain) segments of each tensor, in the order of
-  // squared_norm() (libsten/optim/gradients.h). `sums` has one tensor after the other; those of
+  // squared_norm() (libsten/training/optim/gradients.h). `sums` has one tensor after the other; those of
   // tensor k end before ends[k], which is written unless `ends` is nullptr.
   void (*squares)(std::span<const SquaredElements>, double* sums, std::int64_t* ends, Stream);
   // *norm = square root of the sum of `sums`, tensor by tensor up to ends[k]. *scale, unless

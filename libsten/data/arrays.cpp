@@ -2,12 +2,12 @@
 
 #include <cstring>
 
-#include "libsten/base/error.h"
-#include "libsten/data/file.h"
+#include "libsten/core/base/error.h"
 #include "libsten/data/idx.h"
-#include "libsten/io/file_kind.h"
-#include "libsten/io/npy.h"
-#include "libsten/io/row_major.h"
+#include "libsten/files/system/data_file.h"
+#include "libsten/files/system/file_kind.h"
+#include "libsten/files/tensors/npy.h"
+#include "libsten/files/tensors/row_major.h"
 
 namespace sten {
 namespace {

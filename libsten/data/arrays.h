@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "libsten/tensor/dense.h"
+#include "libsten/core/tensor/dense.h"
 
 namespace sten {
 

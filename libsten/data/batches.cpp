@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
-#include "libsten/base/error.h"
-#include "libsten/base/random.h"
-#include "libsten/data/scalars.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/random.h"
+#include "libsten/core/base/scalars.h"
 
 namespace sten {
 namespace {

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "libsten/base/error.h"
-#include "libsten/base/parallel.h"
-#include "libsten/base/text.h"
-#include "libsten/data/file.h"
-#include "libsten/io/file_kind.h"
-#include "libsten/io/safetensors_header.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/core/base/text.h"
+#include "libsten/files/system/data_file.h"
+#include "libsten/files/system/file_kind.h"
+#include "libsten/files/tensors/safetensors_header.h"
 
 namespace sten {
 namespace {

@@ -5,11 +5,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "libsten/base/error.h"
-#include "libsten/base/random.h"
-#include "libsten/base/text.h"
-#include "libsten/data/scalars.h"
-#include "libsten/ops/indices.h"
+#include "libsten/compute/ops/common/indices.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/random.h"
+#include "libsten/core/base/scalars.h"
+#include "libsten/core/base/text.h"
 
 namespace sten {
 

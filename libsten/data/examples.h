@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "libsten/tensor/dense.h"
+#include "libsten/core/tensor/dense.h"
 
 namespace sten {
 

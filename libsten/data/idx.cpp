@@ -4,10 +4,10 @@
 #include <cstring>
 #include <string_view>
 
-#include "libsten/base/error.h"
-#include "libsten/base/text.h"
-#include "libsten/io/file_kind.h"
-#include "libsten/io/safetensors.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
+#include "libsten/files/system/file_kind.h"
+#include "libsten/files/tensors/safetensors.h"
 
 namespace sten {
 namespace {

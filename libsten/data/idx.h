@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "libsten/tensor/dense.h"
+#include "libsten/core/tensor/dense.h"
 
 namespace sten {
 

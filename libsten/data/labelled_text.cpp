@@ -4,9 +4,9 @@
 #include <functional>
 #include <optional>
 
-#include "libsten/base/json.h"
-#include "libsten/base/text.h"
-#include "libsten/data/file.h"
+#include "libsten/core/base/json.h"
+#include "libsten/core/base/text.h"
+#include "libsten/files/system/data_file.h"
 
 namespace sten {
 namespace {

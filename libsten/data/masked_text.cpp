@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "libsten/base/error.h"
-#include "libsten/base/random.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/random.h"
 
 namespace sten {
 namespace {

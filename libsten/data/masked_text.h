@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>
 
+#include "libsten/core/tensor/dense.h"
 #include "libsten/data/tokenizer/tokenizer.h"
-#include "libsten/tensor/dense.h"
 
 namespace sten {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "libsten/base/error.h"
-#include "libsten/base/random.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/random.h"
 
 namespace sten {
 

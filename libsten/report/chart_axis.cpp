@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libsten/base/text.h"
+#include "libsten/core/base/text.h"
 
 namespace sten {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "libsten/base/error.h"
-#include "libsten/base/text.h"
-#include "libsten/base/version.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
+#include "libsten/core/base/version.h"
 #include "libsten/report/report_html.h"
 
 namespace sten {

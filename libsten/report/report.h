@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "libsten/io/atomic_file.h"
+#include "libsten/files/system/atomic_file.h"
 #include "libsten/report/report_data.h"
 #include "libsten/report/table.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "libsten/base/version.h"
+#include "libsten/core/base/version.h"
 #include "libsten/report/svg.h"
 #include "libsten/report/svg_chart.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "libsten/base/text.h"
+#include "libsten/core/base/text.h"
 #include "libsten/report/short_names.h"
 
 namespace sten {

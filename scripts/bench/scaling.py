@@ -5,7 +5,7 @@ import math
 import pathlib
 import sys
 
-PIECE = 1 << 20  # bytes of a sum that travel at once, of few ranks (libsten/comm/mpi/sums.cpp)
+PIECE = 1 << 20  # bytes of a sum that travel at once, of few ranks (libsten/training/comm/mpi/sums.cpp)
 PART = 1 << 16  # bytes that a rank sends to another one, at least, of many
 LINKS = {"shared": None, "10gbit": 10e9 / 8, "1gbit": 1e9 / 8}
 

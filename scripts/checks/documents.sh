@@ -11,13 +11,13 @@ anchors() {
     sed 's/^#* *//; s/[^[:alnum:] _-]//g; s/ /-/g'
 }
 # Files of a page: with a folder and an ending of code, and all names in backticks that begin with
-# a folder of ours. NAME, ISA and ... stand for any; a name and a colon are the title of code.
+# a folder of ours. NAME, FAMILY, ISA and ... stand for any; a name and a colon are the title of code.
 named() {
   text=$(grep -vE '#include <|^`[^`]+`:$' "$1")
   grep -oE '([a-z_0-9]+/)+[A-Za-z_0-9*-]+\.(h|cpp|cu|cuh|py|sh)\b' <<<"$text"
   grep -oE '`(apps|docs|kernels|libsten|recipes|scripts|tests)/[^` ]*`' <<<"$text" | tr -d '`'
 }
-exists() { compgen -G "$(sed 's/NAME/*/g; s/ISA/*/g; s/[.][.][.]/*/g' <<<"$1")" >/dev/null; }
+exists() { compgen -G "$(sed 's/NAME/*/g; s/FAMILY/*/g; s/ISA/*/g; s/[.][.][.]/*/g' <<<"$1")" >/dev/null; }
 
 faults=$(
   find README.md docs recipes -name '*.md' | LC_ALL=C sort | while read -r page; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# JSON is parsed in one place, libsten/base/json.cpp, which bounds its depth and throws what programs
+# JSON is parsed in one place, libsten/core/base/json.cpp, which bounds its depth and throws what programs
 # can say. Headers of safetensors files have a reader of their own, which keeps no document.
 #   scripts/checks/json_parser.sh [ROOT]          prints every other place; exit 1 if there is one
 set -eu
@@ -7,9 +7,9 @@ cd "${1:-$(dirname "$0")/../..}"
 [ -d libsten ] || { echo "json: $PWD has no libsten/" >&2; exit 1; }
 places=$(grep -rnE '(json|Json)(::|\.)(parse|accept|sax_parse)[[:space:]]*\(|json::from_(cbor|msgpack|ubjson|bson)|>>[[:space:]]*json' \
   apps libsten --include='*.cpp' --include='*.h' |
-  grep -vE '^libsten/(base/json|io/safetensors_header)\.cpp:' || true)
+  grep -vE '^libsten/(core/base/json|files/tensors/safetensors_header)\.cpp:' || true)
 [ -z "$places" ] || {
   echo "$places"
-  echo "json: parse_json() of libsten/base/json.h reads JSON"
+  echo "json: parse_json() of libsten/core/base/json.h reads JSON"
   exit 1
 }

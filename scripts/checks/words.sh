@@ -14,7 +14,7 @@ names=$(awk -F'|' '/^\| term / { column = 0; for (i = 1; i <= NF; ++i) if ($i ~ 
 # Names are code: neither comments nor texts in quotes are looked at.
 faults=$(
   find apps libsten kernels tests -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) |
-    { grep -vE '^(libsten/base/kept_memory.h|libsten/sparsify/per_block.h|tests/extend/deprecated_names.cpp)$' || true; } |
+    { grep -vE '^(libsten/core/base/kept_memory.h|libsten/core/sparsify/per_block.h|tests/extend/deprecated_names.cpp)$' || true; } |
     LC_ALL=C sort | NAMES=$names xargs perl -ne 's|//.*||; s/"([^"\\]|\\.)*"/""/g; print "$ARGV:$.:$_"
       if /\b(?:$ENV{NAMES})\b/ && !/\[\[deprecated|^#include/; close ARGV if eof'
 )

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "libsten/dispatch/builtin.h"
+#include "libsten/core/registry/builtin.h"
 #include "tests/autograd/operator_cases.h"
 #include "tests/support/warnings.h"
 

@@ -7,7 +7,7 @@ drawn by a fixed seed.
 
 It needs torch (the file is that of 2.5.1) and safetensors. Everything is computed in float64, from
 inputs that float32 has, and rounded to float32 at the end. Inputs and the gradient of the output are
-not stored: both sides draw them from the stream of random_uniform() (libsten/base/random.h) that the
+not stored: both sides draw them from the stream of random_uniform() (libsten/core/base/random.h) that the
 case's seed names. Activations are sten's, channels last.
 """
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include "libsten/autograd/tape.h"
+#include "libsten/compute/autograd/tape.h"
 #include "tests/support/tensors.h"
 
 namespace sten::testing {

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "libsten/base/error.h"
-#include "libsten/dispatch/attributes.h"
-#include "libsten/io/checkpoint.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/dispatch/attributes.h"
+#include "libsten/files/checkpoint/checkpoint.h"
 
 namespace sten::testing {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "libsten/autograd/tape.h"
-#include "libsten/base/random.h"
+#include "libsten/compute/autograd/tape.h"
+#include "libsten/core/base/random.h"
 #include "tests/autograd/pytorch.h"
 #include "tests/support/tensors.h"
 

@@ -1,8 +1,8 @@
 // The output and the gradients of every operator equal PyTorch's.
 #include <doctest/doctest.h>
 
-#include "libsten/autograd/tape.h"
-#include "libsten/dispatch/operators.h"
+#include "libsten/compute/autograd/tape.h"
+#include "libsten/core/dispatch/operators.h"
 #include "tests/autograd/pytorch.h"
 
 using namespace sten;

@@ -1,8 +1,8 @@
 // Ten steps of each optimizer equal PyTorch's.
 #include <doctest/doctest.h>
 
-#include "libsten/optim/adamw.h"
-#include "libsten/optim/sgd.h"
+#include "libsten/training/optim/adamw.h"
+#include "libsten/training/optim/sgd.h"
 #include "tests/autograd/pytorch.h"
 
 using namespace sten;

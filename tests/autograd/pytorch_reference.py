@@ -52,7 +52,7 @@ def mix_bits(x):
 
 
 def random_uniform(seed, i):
-    """Number i of the stream of `seed`, as in libsten/base/random.h."""
+    """Number i of the stream of `seed`, as in libsten/core/base/random.h."""
     return (mix_bits(mix_bits(seed) ^ mix_bits(2**64 - 1 - i)) >> 11) * 2.0**-53
 
 

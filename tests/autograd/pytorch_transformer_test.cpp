@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "libsten/autograd/tape.h"
-#include "libsten/ops/operators.h"
+#include "libsten/compute/autograd/tape.h"
+#include "libsten/compute/ops/common/operators.h"
 #include "tests/autograd/pytorch.h"
 #include "tests/support/parts.h"
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <numbers>
 
-#include "libsten/ops/operators.h"
-#include "libsten/ops/output.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/compute/ops/common/output.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

@@ -1,9 +1,9 @@
 // Tapes: recording, accumulation of gradients, and release of memory.
-#include "libsten/autograd/tape.h"
+#include "libsten/compute/autograd/tape.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/ops/operators.h"
+#include "libsten/compute/ops/common/operators.h"
 #include "tests/product/sparse_tensors.h"
 #include "tests/support/warnings.h"
 

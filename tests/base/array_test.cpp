@@ -1,4 +1,4 @@
-#include "libsten/base/array.h"
+#include "libsten/core/base/array.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <new>
 #include <vector>
 
-#include "libsten/base/memory_pool.h"
+#include "libsten/core/base/memory_pool.h"
 
 using sten::Array;
 

@@ -1,4 +1,4 @@
-#include "libsten/base/dtype.h"
+#include "libsten/core/base/dtype.h"
 
 #include <doctest/doctest.h>
 

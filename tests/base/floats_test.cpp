@@ -1,4 +1,4 @@
-#include "libsten/base/floats.h"
+#include "libsten/core/base/floats.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Interruptions: deferred and immediate.
-#include "libsten/base/interrupt.h"
+#include "libsten/core/base/interrupt.h"
 
 #include <doctest/doctest.h>
 

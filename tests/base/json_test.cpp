@@ -1,13 +1,13 @@
-#include "libsten/base/json.h"
+#include "libsten/core/base/json.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "libsten/base/json_reader.h"
-#include "libsten/base/text.h"
-#include "libsten/base/utf8.h"
+#include "libsten/core/base/json_reader.h"
+#include "libsten/core/base/text.h"
+#include "libsten/core/base/utf8.h"
 
 using namespace sten;
 

@@ -1,4 +1,4 @@
-#include "libsten/base/log.h"
+#include "libsten/core/base/log.h"
 
 #include <doctest/doctest.h>
 

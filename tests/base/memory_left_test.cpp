@@ -1,11 +1,11 @@
-#include "libsten/base/memory_left.h"
+#include "libsten/core/base/memory_left.h"
 
 #include <doctest/doctest.h>
 
 #include <limits>
 #include <new>
 
-#include "libsten/base/memory.h"
+#include "libsten/core/base/memory.h"
 
 using namespace sten;
 

@@ -1,8 +1,8 @@
-#include "libsten/base/name_pattern.h"
+#include "libsten/core/base/name_pattern.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

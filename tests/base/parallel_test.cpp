@@ -1,4 +1,4 @@
-#include "libsten/base/parallel.h"
+#include "libsten/core/base/parallel.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "libsten/base/random.h"
+#include "libsten/core/base/random.h"
 
 #include <doctest/doctest.h>
 

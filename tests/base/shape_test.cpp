@@ -1,4 +1,4 @@
-#include "libsten/base/shape.h"
+#include "libsten/core/base/shape.h"
 
 #include <doctest/doctest.h>
 

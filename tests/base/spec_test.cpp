@@ -1,4 +1,4 @@
-#include "libsten/base/spec.h"
+#include "libsten/core/base/spec.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include "libsten/base/text.h"
-#include "libsten/base/name_list.h"
+#include "libsten/core/base/text.h"
+#include "libsten/core/base/name_list.h"
 
 #include <doctest/doctest.h>
 

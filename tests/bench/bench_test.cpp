@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libsten/bench/against.h"
-#include "libsten/bench/bench_layout.h"
-#include "libsten/bench/input.h"
-#include "libsten/bench/paper_greedy.h"
-#include "libsten/bench/product.h"
-#include "libsten/bench/timing.h"
-#include "libsten/dispatch/registry.h"
-#include "libsten/layout/nmg_slots.h"
-#include "libsten/product/sparse_product.h"
+#include "libsten/compute/product/sparse_product.h"
+#include "libsten/core/layout/nmg_slots.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/programs/bench/against.h"
+#include "libsten/programs/bench/bench_layout.h"
+#include "libsten/programs/bench/input.h"
+#include "libsten/programs/bench/paper_greedy.h"
+#include "libsten/programs/bench/product.h"
+#include "libsten/programs/bench/timing.h"
 #include "tests/support/temp_dir.h"
 
 using namespace sten;

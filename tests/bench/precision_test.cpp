@@ -1,10 +1,10 @@
-#include "libsten/bench/precision.h"
+#include "libsten/programs/bench/precision.h"
 
 #include <doctest/doctest.h>
 
 #include "kernels/isa.h"
-#include "libsten/base/error.h"
-#include "libsten/bench/product.h"
+#include "libsten/core/base/error.h"
+#include "libsten/programs/bench/product.h"
 
 using namespace sten;
 

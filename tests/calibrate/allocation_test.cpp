@@ -1,4 +1,4 @@
-#include "libsten/calibrate/allocation.h"
+#include "libsten/compute/calibrate/allocation.h"
 
 #include <doctest/doctest.h>
 

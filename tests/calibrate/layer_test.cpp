@@ -1,14 +1,14 @@
-#include "libsten/calibrate/layer.h"
+#include "libsten/compute/calibrate/layer.h"
 
 #include <doctest/doctest.h>
 
 #include <bit>
 #include <cmath>
 
-#include "libsten/base/error.h"
-#include "libsten/base/parallel.h"
-#include "libsten/calibrate/reconstruct.h"
-#include "libsten/dispatch/registry.h"
+#include "libsten/compute/calibrate/reconstruct.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/core/registry/registry.h"
 
 using namespace sten;
 

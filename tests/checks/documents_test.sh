@@ -4,13 +4,13 @@ set -euo pipefail
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/documents.sh
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
-mkdir -p "$T/docs" "$T/recipes" "$T/libsten/base" "$T/tests/cli"
-touch "$T/libsten/base/json.h" "$T/tests/cli/help.sh"
+mkdir -p "$T/docs" "$T/recipes" "$T/libsten/core/base" "$T/tests/cli"
+touch "$T/libsten/core/base/json.h" "$T/tests/cli/help.sh"
 long=$(printf '%121s' '' | tr ' ' x)
 cat >"$T/docs/page.md" <<END
 # A page: of \`n:m\`
-See [it](#a-page-of-nm) and [all](../README.md#all), \`libsten/base/json.h\`, \`libsten/NAME/json.h\`, cli/help.sh.
-\`libsten/base/new.h\`:
+See [it](#a-page-of-nm), [all](../README.md#all), \`libsten/core/base/json.h\`, \`libsten/core/NAME/json.h\`, cli/help.sh.
+\`libsten/core/base/new.h\`:
 | $long |
 \`\`\`
 $long
@@ -20,7 +20,7 @@ END
 echo '# All' >"$T/README.md"
 bash "$check" "$T"
 for fault in "$long|columns" '[x](none.md)|none.md' '[x](page.md#none)|unknown heading' '[x](#none)|unknown heading' \
-  '`libsten/none`|libsten/none' 'libsten/base/none.h|none.h' 'cli/none.sh|none.sh'; do
+  '`libsten/none`|libsten/none' 'libsten/core/base/none.h|none.h' 'cli/none.sh|none.sh'; do
   echo "${fault%|*}" >"$T/docs/other.md"
   if bash "$check" "$T" >"$T/out"; then
     echo "it passes ${fault%|*}" >&2

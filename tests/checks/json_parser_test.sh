@@ -4,8 +4,8 @@ set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/json_parser.sh
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
-mkdir -p "$T/libsten/base" "$T/apps"
-echo 'Json::sax_parse(text, &b); parse_json(text, "x");' >"$T/libsten/base/json.cpp"
+mkdir -p "$T/libsten/core/base" "$T/apps"
+echo 'Json::sax_parse(text, &b); parse_json(text, "x");' >"$T/libsten/core/base/json.cpp"
 sh "$check" "$T"
 for text in 'Json::parse(in)' 'nlohmann::json::parse (text, nullptr, false)' 'Json::accept(text)'; do
   echo "$text" >"$T/apps/a.cpp"

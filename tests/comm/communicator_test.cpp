@@ -4,10 +4,10 @@
 #include <mutex>
 #include <numeric>
 
-#include "libsten/base/parallel.h"
-#include "libsten/comm/comm_mpi.h"
-#include "libsten/comm/comm_self.h"
-#include "libsten/comm/together.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/training/comm/comm_mpi.h"
+#include "libsten/training/comm/comm_self.h"
+#include "libsten/training/comm/together.h"
 #include "tests/support/tensors.h"
 #include "tests/support/thread_ranks.h"
 #include "tests/support/variables.h"

@@ -1,6 +1,6 @@
 // Communicator calls and sums of the ranks that mpirun started; mpi_ranks.sh runs it.
 #define DOCTEST_CONFIG_IMPLEMENT
-#include "libsten/comm/mpi/sums.h"
+#include "libsten/training/comm/mpi/sums.h"
 
 #include <doctest/doctest.h>
 #include <time.h>
@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "libsten/comm/comm_mpi.h"
+#include "libsten/training/comm/comm_mpi.h"
 
 using namespace sten;
 using mpi_plugin::Sums;

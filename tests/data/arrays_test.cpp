@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "libsten/data/examples.h"
 #include "libsten/data/idx.h"
-#include "libsten/io/npy.h"
+#include "libsten/files/tensors/npy.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"

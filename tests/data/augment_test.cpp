@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

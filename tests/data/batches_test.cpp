@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

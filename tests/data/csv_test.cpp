@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "libsten/base/error.h"
-#include "libsten/data/vocabulary.h"
+#include "libsten/core/base/error.h"
+#include "libsten/data/tokenizer/vocabulary.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/tensors.h"
 

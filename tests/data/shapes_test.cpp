@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libsten/base/hash.h"
+#include "libsten/core/base/hash.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

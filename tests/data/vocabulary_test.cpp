@@ -1,4 +1,4 @@
-#include "libsten/data/vocabulary.h"
+#include "libsten/data/tokenizer/vocabulary.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"

@@ -1,5 +1,5 @@
 // sten-bench --device cuda.
-#include "libsten/bench/bench.h"
+#include "libsten/programs/bench/bench.h"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // Convolutions on a device: results equal the CPU's, without a fallback.
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/operators.h"
-#include "libsten/sparsify/same_pattern.h"
+#include "libsten/core/dispatch/operators.h"
+#include "libsten/core/sparsify/same_pattern.h"
 #include "tests/device/near.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"

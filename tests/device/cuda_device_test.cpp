@@ -1,8 +1,8 @@
 // Tests on a real CUDA device, small enough for a memory or race checker.
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/operators.h"
-#include "libsten/run/measure.h"
+#include "libsten/core/dispatch/operators.h"
+#include "libsten/programs/measure/measure.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
 #include "tests/support/warnings.h"

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "libsten/autograd/tape.h"
-#include "libsten/ops/elementwise.h"
-#include "libsten/ops/in_place.h"
+#include "libsten/compute/autograd/tape.h"
+#include "libsten/compute/ops/elementwise/elementwise.h"
+#include "libsten/compute/ops/elementwise/in_place.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
 #include "tests/support/sanitized.h"

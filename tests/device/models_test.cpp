@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "libsten/base/fallback.h"
-#include "libsten/nn/dropout.h"
-#include "libsten/nn/resnet.h"
-#include "libsten/ops/operators.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/base/fallback.h"
+#include "libsten/model/nn/dropout.h"
+#include "libsten/model/nn/resnet.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/small_bert.h"
 #include "tests/support/strict.h"

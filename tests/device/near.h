@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libsten/tensor/tensor.h"
+#include "libsten/core/tensor/tensor.h"
 #include "tests/support/parts.h"
 
 namespace sten::testing {

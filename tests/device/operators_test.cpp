@@ -1,7 +1,7 @@
 // Dispatch of operators on tensors on a device.
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/operators.h"
+#include "libsten/core/dispatch/operators.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
 #include "tests/support/warnings.h"

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <optional>
 
-#include "libsten/base/cuda.h"
-#include "libsten/dispatch/operators.h"
-#include "libsten/product/device_gemm.h"
-#include "libsten/sparsify/same_pattern.h"
+#include "libsten/compute/product/device_gemm.h"
+#include "libsten/core/base/cuda.h"
+#include "libsten/core/dispatch/operators.h"
+#include "libsten/core/sparsify/same_pattern.h"
 #include "tests/device/near.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"

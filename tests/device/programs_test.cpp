@@ -2,12 +2,12 @@
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
-#include "libsten/io/safetensors_writer.h"
-#include "libsten/run/convert.h"
-#include "libsten/run/energy.h"
-#include "libsten/run/energy_sweep.h"
-#include "libsten/run/measure.h"
-#include "libsten/run/prune.h"
+#include "libsten/files/tensors/safetensors_writer.h"
+#include "libsten/programs/convert/convert.h"
+#include "libsten/programs/energy/energy.h"
+#include "libsten/programs/energy/energy_sweep.h"
+#include "libsten/programs/measure/measure.h"
+#include "libsten/programs/prune/prune.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
 #include "tests/support/sanitized.h"

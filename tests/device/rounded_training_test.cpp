@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "libsten/base/cuda.h"
-#include "libsten/nn/weights.h"
-#include "libsten/train/products.h"
+#include "libsten/core/base/cuda.h"
+#include "libsten/model/nn/weights.h"
+#include "libsten/training/trainer/products.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/warnings.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "libsten/ops/operators.h"
+#include "libsten/compute/ops/common/operators.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/strict.h"

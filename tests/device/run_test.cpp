@@ -4,11 +4,11 @@
 
 #include <cmath>
 
-#include "libsten/base/fallback.h"
-#include "libsten/graph/executor.h"
-#include "libsten/run/model/given_inputs.h"
-#include "libsten/run/model/run_model.h"
-#include "libsten/run/train.h"
+#include "libsten/core/base/fallback.h"
+#include "libsten/model/execution/executor.h"
+#include "libsten/programs/run/given_inputs.h"
+#include "libsten/programs/run/run_model.h"
+#include "libsten/programs/train/train.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
 #include "tests/support/small_bert.h"

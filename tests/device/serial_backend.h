@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "libsten/base/memory_pool.h"
+#include "libsten/core/base/memory_pool.h"
 #include "tests/support/sanitized.h"
 
 namespace sten::testing {

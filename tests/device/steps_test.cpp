@@ -4,10 +4,10 @@
 #include <bit>
 
 #include "kernels/isa.h"
-#include "libsten/dispatch/registry.h"
-#include "libsten/layout/masked.h"
-#include "libsten/optim/gradients.h"
-#include "libsten/optim/select.h"
+#include "libsten/core/layout/masked.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/training/optim/gradients.h"
+#include "libsten/training/optim/select.h"
 #include "tests/device/serial_backend.h"
 #include "tests/optim/reference.h"
 #include "tests/support/laws.h"

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "kernels/cuda/backend.h"
-#include "libsten/base/fallback.h"
-#include "libsten/dispatch/structure.h"
+#include "libsten/core/base/fallback.h"
+#include "libsten/core/registry/structure.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
 #include "tests/support/sanitized.h"

@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <set>
 
-#include "libsten/dispatch/operators.h"
-#include "libsten/nn/weights.h"
-#include "libsten/run/train.h"
-#include "libsten/train/device_sums.h"
-#include "libsten/train/run_directory.h"
+#include "libsten/core/dispatch/operators.h"
+#include "libsten/model/nn/weights.h"
+#include "libsten/programs/train/train.h"
+#include "libsten/training/trainer/device_sums.h"
+#include "libsten/training/trainer/run_directory.h"
 #include "tests/device/row_checks.h"
 #include "tests/device/serial_backend.h"
 #include "tests/device/training_runs.h"

@@ -1,5 +1,5 @@
 // The choice of implementations, with operators of the test's own table.
-#include "libsten/dispatch/operators.h"
+#include "libsten/core/dispatch/operators.h"
 
 #include <doctest/doctest.h>
 

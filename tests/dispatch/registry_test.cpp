@@ -1,8 +1,8 @@
-#include "libsten/dispatch/registry.h"
+#include "libsten/core/registry/registry.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/sparsify/streaming.h"
+#include "libsten/core/sparsify/streaming.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

@@ -1,11 +1,11 @@
 // Routes of conversions and their costs.
-#include "libsten/dispatch/route.h"
+#include "libsten/core/registry/route.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/builtin.h"
-#include "libsten/layout/bitmask.h"
-#include "libsten/layout/coo.h"
+#include "libsten/core/layout/bitmask.h"
+#include "libsten/core/layout/coo.h"
+#include "libsten/core/registry/builtin.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

@@ -1,12 +1,12 @@
-#include "libsten/dispatch/sparsify.h"
+#include "libsten/core/dispatch/sparsify.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/base/fallback.h"
-#include "libsten/layout/coo.h"
-#include "libsten/sparsify/magnitude.h"
-#include "libsten/sparsify/nmg_fit.h"
-#include "libsten/sparsify/resparsify.h"
+#include "libsten/core/base/fallback.h"
+#include "libsten/core/layout/coo.h"
+#include "libsten/core/sparsify/magnitude.h"
+#include "libsten/core/sparsify/nmg_fit.h"
+#include "libsten/core/sparsify/resparsify.h"
 #include "tests/support/parts.h"
 #include "tests/support/warnings.h"
 

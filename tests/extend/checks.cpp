@@ -1,9 +1,9 @@
 // A user-defined layout and sparsifier work like the built-in ones.
 #include <doctest/doctest.h>
 
-#include "libsten/base/fallback.h"
-#include "libsten/dispatch/route.h"
-#include "libsten/dispatch/sparsify.h"
+#include "libsten/core/base/fallback.h"
+#include "libsten/core/dispatch/sparsify.h"
+#include "libsten/core/registry/route.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

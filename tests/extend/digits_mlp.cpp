@@ -8,9 +8,9 @@
 #include <numeric>
 #include <sstream>
 
-#include "libsten/base/random.h"
-#include "libsten/ops/operators.h"
-#include "libsten/optim/adamw.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/base/random.h"
+#include "libsten/training/optim/adamw.h"
 
 using namespace sten;
 

@@ -1,10 +1,10 @@
 #include <cmath>
 #include <limits>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/layout/compressed.h"
-#include "libsten/layout/slots.h"
-#include "libsten/sparsify/streaming.h"
+#include "libsten/core/layout/compressed.h"
+#include "libsten/core/layout/slots.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/core/sparsify/streaming.h"
 
 namespace {
 

@@ -2,13 +2,13 @@
 
 #include <cmath>
 
-#include "libsten/graph/graph_json.h"
-#include "libsten/graph/sparsity_builder.h"
-#include "libsten/nn/layers.h"
-#include "libsten/nn/mlp.h"
-#include "libsten/ops/in_place.h"
-#include "libsten/optim/adamw.h"
-#include "libsten/tensor/access.h"
+#include "libsten/compute/ops/elementwise/in_place.h"
+#include "libsten/core/tensor/access.h"
+#include "libsten/model/graph/graph_json.h"
+#include "libsten/model/graph/sparsity_builder.h"
+#include "libsten/model/nn/layers.h"
+#include "libsten/model/nn/mlp.h"
+#include "libsten/training/optim/adamw.h"
 #include "tests/support/strict.h"
 #include "tests/support/temp_dir.h"
 

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "libsten/dispatch/operators.h"
+#include "libsten/core/dispatch/operators.h"
 
 using namespace sten;
 

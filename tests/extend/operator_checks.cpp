@@ -3,10 +3,10 @@
 
 #include <functional>
 
-#include "libsten/autograd/tape.h"
-#include "libsten/base/log.h"
-#include "libsten/dispatch/route.h"
-#include "libsten/sparsify/streaming.h"
+#include "libsten/compute/autograd/tape.h"
+#include "libsten/core/base/log.h"
+#include "libsten/core/registry/route.h"
+#include "libsten/core/sparsify/streaming.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

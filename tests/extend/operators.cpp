@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "libsten/ops/elementwise.h"
-#include "libsten/ops/unary.h"
-#include "libsten/optim/slots.h"
-#include "libsten/sparsify/streaming.h"
+#include "libsten/compute/ops/elementwise/elementwise.h"
+#include "libsten/compute/ops/elementwise/unary.h"
+#include "libsten/core/sparsify/streaming.h"
+#include "libsten/training/optim/slots.h"
 
 namespace {
 

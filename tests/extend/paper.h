@@ -2,8 +2,8 @@
 #pragma once
 #include <doctest/doctest.h>
 
-#include "libsten/base/log.h"
-#include "libsten/ops/operators.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/base/log.h"
 #include "tests/support/parts.h"
 #include "tests/support/strict.h"
 

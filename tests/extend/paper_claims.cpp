@@ -1,9 +1,9 @@
 // Claims of the paper on STen (Ivanov et al. 2023) beside its code examples, with the layout and
 // the sparsifier of the examples.
-#include "libsten/graph/sparsity_builder.h"
-#include "libsten/optim/sgd.h"
-#include "libsten/sparsify/same_pattern.h"
-#include "libsten/sparsify/streaming.h"
+#include "libsten/core/sparsify/same_pattern.h"
+#include "libsten/core/sparsify/streaming.h"
+#include "libsten/model/graph/sparsity_builder.h"
+#include "libsten/training/optim/sgd.h"
 #include "tests/extend/paper.h"
 
 using namespace sten;

@@ -1,12 +1,12 @@
 // The code examples of the paper on STen (Ivanov et al. 2023) in sten, in strict mode.
-#include "libsten/dispatch/route.h"
-#include "libsten/graph/sparsity_builder.h"
-#include "libsten/layout/compressed.h"
-#include "libsten/nn/layers.h"
-#include "libsten/ops/in_place.h"
-#include "libsten/optim/sgd.h"
-#include "libsten/sparsify/same_pattern.h"
-#include "libsten/sparsify/streaming.h"
+#include "libsten/compute/ops/elementwise/in_place.h"
+#include "libsten/core/layout/compressed.h"
+#include "libsten/core/registry/route.h"
+#include "libsten/core/sparsify/same_pattern.h"
+#include "libsten/core/sparsify/streaming.h"
+#include "libsten/model/graph/sparsity_builder.h"
+#include "libsten/model/nn/layers.h"
+#include "libsten/training/optim/sgd.h"
 #include "tests/extend/paper.h"
 
 using namespace sten;

@@ -7,7 +7,7 @@
 
 #include "libsten/data/csv.h"
 #include "libsten/data/idx.h"
-#include "libsten/data/vocabulary.h"
+#include "libsten/data/tokenizer/vocabulary.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace sten;

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 

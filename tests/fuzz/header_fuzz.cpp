@@ -2,9 +2,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "libsten/io/checkpoint.h"
-#include "libsten/io/safetensors.h"
-#include "libsten/io/safetensors_writer.h"
+#include "libsten/files/checkpoint/checkpoint.h"
+#include "libsten/files/tensors/safetensors.h"
+#include "libsten/files/tensors/safetensors_writer.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "libsten/base/log.h"
-#include "libsten/io/shards.h"
+#include "libsten/core/base/log.h"
+#include "libsten/files/checkpoint/shards.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // Fuzz target: headers of .npy files.
-#include "libsten/io/npy.h"
-#include "libsten/io/row_major.h"
+#include "libsten/files/tensors/npy.h"
+#include "libsten/files/tensors/row_major.h"
 #include "tests/fuzz/fuzz.h"
 
 // The first byte selects a whole file, or the text of a header with the size of its data.

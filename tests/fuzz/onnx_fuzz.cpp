@@ -1,6 +1,6 @@
 // Fuzz target: ONNX models.
-#include "libsten/io/onnx/weights.h"
-#include "libsten/io/safetensors.h"
+#include "libsten/files/onnx/weights.h"
+#include "libsten/files/tensors/safetensors.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "libsten/io/checkpoint.h"
-#include "libsten/nn/weights.h"
-#include "libsten/onnx/import.h"
-#include "libsten/onnx/translate.h"
+#include "libsten/files/checkpoint/checkpoint.h"
+#include "libsten/model/nn/weights.h"
+#include "libsten/model/onnx/import.h"
+#include "libsten/model/onnx/translate.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/onnx_bytes.h"
 

@@ -1,6 +1,6 @@
 // Fuzz target: the parts of every registered layout, forged or valid with changes. A tensor that
 // loads obeys the laws of layouts.
-#include "libsten/dispatch/route.h"
+#include "libsten/core/registry/route.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/parts.h"
 

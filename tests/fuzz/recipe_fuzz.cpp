@@ -1,5 +1,5 @@
 // Fuzz target: recipes with --set, given as lines "--set KEY=VALUE" before the document.
-#include "libsten/recipe/recipe.h"
+#include "libsten/training/recipe/recipe.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,8 +1,8 @@
 // Fuzz target: rules, name patterns, placeholders of commands, and the display and order of names.
-#include "libsten/base/text.h"
-#include "libsten/run/rules.h"
-#include "libsten/run/selection.h"
-#include "libsten/run/staged/command.h"
+#include "libsten/core/base/text.h"
+#include "libsten/programs/rewrite/rules.h"
+#include "libsten/programs/rewrite/selection.h"
+#include "libsten/programs/staged/command.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // Fuzz target: specs, and every layout, sparsifier and schedule made from them.
-#include "libsten/dispatch/registry.h"
-#include "libsten/layout/nmg_patterns.h"
-#include "libsten/run/staged/schedule.h"
+#include "libsten/core/layout/nmg_patterns.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/programs/staged/schedule.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

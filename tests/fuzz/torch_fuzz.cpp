@@ -1,7 +1,7 @@
 // Fuzz target: files of torch.save().
-#include "libsten/io/pytorch/torch_file.h"
-#include "libsten/io/row_major.h"
-#include "libsten/io/safetensors.h"
+#include "libsten/files/pytorch/torch_file.h"
+#include "libsten/files/tensors/row_major.h"
+#include "libsten/files/tensors/safetensors.h"
 #include "tests/fuzz/fuzz.h"
 
 // The first byte selects a whole file, or a pickle with a storage "0" of 64 bytes.

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "libsten/graph/executor.h"
-#include "libsten/io/checkpoint.h"
-#include "libsten/nn/weights.h"
-#include "libsten/onnx/import.h"
+#include "libsten/files/checkpoint/checkpoint.h"
+#include "libsten/model/execution/executor.h"
+#include "libsten/model/nn/weights.h"
+#include "libsten/model/onnx/import.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "kernels/interleaved.h"
-#include "libsten/base/name_pattern.h"
-#include "libsten/base/parallel.h"
-#include "libsten/graph/executor.h"
+#include "libsten/core/base/name_pattern.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/model/execution/executor.h"
 #include "tests/support/small_bert.h"
 #include "tests/support/tensors.h"
 

@@ -1,10 +1,10 @@
-#include "libsten/graph/executor.h"
+#include "libsten/model/execution/executor.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "libsten/base/parallel.h"
+#include "libsten/core/base/parallel.h"
 #include "tests/support/small_bert.h"
 #include "tests/support/tensors.h"
 #include "tests/support/warnings.h"

@@ -1,11 +1,11 @@
-#include "libsten/graph/fastest_layouts.h"
+#include "libsten/model/execution/fastest_layouts.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <bit>
 
-#include "libsten/dispatch/registry.h"
+#include "libsten/core/registry/registry.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,13 +1,13 @@
-#include "libsten/graph/generation.h"
+#include "libsten/model/execution/generation.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "libsten/base/parallel.h"
-#include "libsten/dispatch/registry.h"
-#include "libsten/nn/bert.h"
-#include "libsten/nn/gpt.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/model/nn/bert.h"
+#include "libsten/model/nn/gpt.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,11 +1,11 @@
-#include "libsten/graph/graph_json.h"
+#include "libsten/model/graph/graph_json.h"
 
 #include <doctest/doctest.h>
 
 #include <bit>
 #include <cstring>
 
-#include "libsten/sparsify/streaming.h"
+#include "libsten/core/sparsify/streaming.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

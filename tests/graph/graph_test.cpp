@@ -2,10 +2,10 @@
 
 #include <array>
 
-#include "libsten/graph/graph_json.h"
-#include "libsten/ops/operators.h"
-#include "libsten/sparsify/magnitude.h"
-#include "libsten/sparsify/streaming.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/sparsify/magnitude.h"
+#include "libsten/core/sparsify/streaming.h"
+#include "libsten/model/graph/graph_json.h"
 #include "tests/support/tensors.h"
 #include "tests/support/warnings.h"
 

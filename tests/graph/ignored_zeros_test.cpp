@@ -1,11 +1,11 @@
-#include "libsten/graph/ignored_zeros.h"
+#include "libsten/model/graph/ignored_zeros.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/dispatch/route.h"
-#include "libsten/graph/executor.h"
-#include "libsten/graph/fastest_layouts.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/core/registry/route.h"
+#include "libsten/model/execution/executor.h"
+#include "libsten/model/execution/fastest_layouts.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,8 +1,8 @@
-#include "libsten/graph/inference.h"
+#include "libsten/model/graph/inference.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/graph/graph_json.h"
+#include "libsten/model/graph/graph_json.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

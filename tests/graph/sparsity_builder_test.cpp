@@ -1,8 +1,8 @@
-#include "libsten/graph/sparsity_builder.h"
+#include "libsten/model/graph/sparsity_builder.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/graph/graph_json.h"
+#include "libsten/model/graph/graph_json.h"
 #include "tests/support/strict.h"
 #include "tests/support/tensors.h"
 #include "tests/support/warnings.h"

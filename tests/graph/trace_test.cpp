@@ -1,10 +1,10 @@
 // Traces: graphs of the operators that ran.
-#include "libsten/graph/trace.h"
+#include "libsten/model/graph/trace.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/graph/graph_json.h"
-#include "libsten/ops/in_place.h"
+#include "libsten/compute/ops/elementwise/in_place.h"
+#include "libsten/model/graph/graph_json.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-#include "libsten/io/cache_file.h"
+#include "libsten/files/system/cache_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
 

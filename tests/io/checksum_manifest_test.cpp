@@ -1,4 +1,4 @@
-#include "libsten/io/checksum_manifest.h"
+#include "libsten/files/system/checksum_manifest.h"
 
 #include <doctest/doctest.h>
 

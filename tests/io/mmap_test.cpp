@@ -1,4 +1,4 @@
-#include "libsten/io/mmap.h"
+#include "libsten/files/system/mmap.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "libsten/base/array.h"
-#include "libsten/base/error.h"
-#include "libsten/io/atomic_file.h"
+#include "libsten/core/base/array.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/system/atomic_file.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/child.h"
 #include "tests/support/safetensors_bytes.h"

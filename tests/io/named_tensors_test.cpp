@@ -1,9 +1,9 @@
-#include "libsten/io/named_tensors.h"
+#include "libsten/files/checkpoint/named_tensors.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/tensor/access.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/core/tensor/access.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
 

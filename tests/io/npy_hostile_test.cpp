@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "libsten/base/error.h"
-#include "libsten/io/npy.h"
-#include "libsten/io/safetensors.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/tensors/npy.h"
+#include "libsten/files/tensors/safetensors.h"
 #include "tests/support/npy_files.h"
 #include "tests/support/tensors.h"
 

@@ -1,4 +1,4 @@
-#include "libsten/io/npy.h"
+#include "libsten/files/tensors/npy.h"
 
 #include <doctest/doctest.h>
 
@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "libsten/base/error.h"
-#include "libsten/io/row_major.h"
-#include "libsten/io/safetensors.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/tensors/row_major.h"
+#include "libsten/files/tensors/safetensors.h"
 #include "tests/support/npy_files.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/tensors.h"

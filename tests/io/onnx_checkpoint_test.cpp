@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
-#include "libsten/base/error.h"
-#include "libsten/io/checkpoint.h"
-#include "libsten/io/onnx/weights.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/checkpoint/checkpoint.h"
+#include "libsten/files/onnx/weights.h"
 #include "tests/support/onnx_bytes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"

@@ -1,10 +1,10 @@
 // Content of ONNX files, and damaged protobuf.
-#include "libsten/io/onnx/model.h"
+#include "libsten/files/onnx/model.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/base/error.h"
-#include "libsten/io/onnx/wire.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/onnx/wire.h"
 #include "tests/support/onnx_bytes.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/tensors.h"

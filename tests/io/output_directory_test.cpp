@@ -1,5 +1,5 @@
 // Replacement of output directories: allowed, refused, and interrupted at any moment.
-#include "libsten/io/output_directory.h"
+#include "libsten/files/system/output_directory.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "libsten/base/error.h"
-#include "libsten/io/output_manifest.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/system/output_manifest.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/child.h"
 #include "tests/support/safetensors_bytes.h"

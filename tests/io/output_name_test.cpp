@@ -1,8 +1,8 @@
-#include "libsten/io/output_name.h"
+#include "libsten/files/checkpoint/output_name.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 
 using namespace sten;
 

@@ -1,13 +1,13 @@
 // Outputs that are refused because of their location.
-#include "libsten/io/output_paths.h"
+#include "libsten/files/checkpoint/output_paths.h"
 
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <string>
 
-#include "libsten/base/error.h"
-#include "libsten/io/paths.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/system/paths.h"
 #include "tests/support/temp_dir.h"
 
 using namespace sten;

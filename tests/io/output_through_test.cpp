@@ -1,5 +1,5 @@
 // Outputs that are not files, and outputs that are inputs.
-#include "libsten/io/atomic_file.h"
+#include "libsten/files/system/atomic_file.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/child.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"

@@ -1,4 +1,4 @@
-#include "libsten/io/safetensors_header.h"
+#include "libsten/files/tensors/safetensors_header.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/warnings.h"

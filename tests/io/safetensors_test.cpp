@@ -1,4 +1,4 @@
-#include "libsten/io/safetensors.h"
+#include "libsten/files/tensors/safetensors.h"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "libsten/base/error.h"
-#include "libsten/base/random.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/random.h"
 #include "tests/support/safetensors_bytes.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-#include "libsten/io/safetensors_writer.h"
+#include "libsten/files/tensors/safetensors_writer.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,5 +1,5 @@
-#include "libsten/io/shards.h"
-#include "libsten/io/weight_names.h"
+#include "libsten/files/checkpoint/shards.h"
+#include "libsten/files/checkpoint/weight_names.h"
 
 #include <doctest/doctest.h>
 

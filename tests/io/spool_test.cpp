@@ -1,4 +1,4 @@
-#include "libsten/io/spool.h"
+#include "libsten/files/system/spool.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
-#include "libsten/base/error.h"
-#include "libsten/io/fd.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/system/fd.h"
 #include "tests/support/child.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"

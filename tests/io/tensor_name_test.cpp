@@ -1,8 +1,8 @@
-#include "libsten/io/tensor_name.h"
+#include "libsten/files/tensors/tensor_name.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/io/checkpoint_writer.h"
+#include "libsten/files/checkpoint/checkpoint_writer.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,13 +1,13 @@
 // Files written by PyTorch (torch/make_files.py), and hostile variants.
-#include "libsten/io/pytorch/torch_file.h"
+#include "libsten/files/pytorch/torch_file.h"
 
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <sstream>
 
-#include "libsten/base/error.h"
-#include "libsten/io/checkpoint.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/checkpoint/checkpoint.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/tensors.h"
 

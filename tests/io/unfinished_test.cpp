@@ -1,4 +1,4 @@
-#include "libsten/io/unfinished.h"
+#include "libsten/files/system/unfinished.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "libsten/base/error.h"
-#include "libsten/io/atomic_file.h"
-#include "libsten/io/fd.h"
-#include "libsten/io/interrupted.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/system/atomic_file.h"
+#include "libsten/files/system/fd.h"
+#include "libsten/files/system/interrupted.h"
 #include "tests/support/child.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"

@@ -1,12 +1,12 @@
-#include "libsten/io/write_queue.h"
+#include "libsten/files/system/write_queue.h"
 
 #include <doctest/doctest.h>
 
 #include <atomic>
 #include <vector>
 
-#include "libsten/base/error.h"
-#include "libsten/base/parallel.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/parallel.h"
 
 using namespace sten;
 

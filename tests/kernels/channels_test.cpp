@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "libsten/base/random.h"
+#include "libsten/core/base/random.h"
 
 using namespace sten;
 using namespace sten::kernels;

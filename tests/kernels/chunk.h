@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/nmg_exact.h"
-#include "libsten/layout/nmg_patterns.h"
+#include "libsten/core/layout/nmg_patterns.h"
 #include "tests/support/tensors.h"
 
 namespace sten::testing {

@@ -5,9 +5,9 @@
 
 #include <bit>
 
-#include "libsten/layout/bitmask.h"
-#include "libsten/run/measure.h"
-#include "libsten/sparsify/magnitude.h"
+#include "libsten/core/layout/bitmask.h"
+#include "libsten/core/sparsify/magnitude.h"
+#include "libsten/programs/measure/measure.h"
 #include "tests/support/checked_device.h"
 #include "tests/support/device_views.h"
 #include "tests/support/tensors.h"

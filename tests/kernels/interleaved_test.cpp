@@ -5,7 +5,7 @@
 #include <random>
 
 #include "kernels/epilogue.h"
-#include "libsten/base/array.h"
+#include "libsten/core/base/array.h"
 #include "tests/kernels/fenced.h"
 
 using namespace sten;

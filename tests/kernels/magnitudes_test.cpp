@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "libsten/base/floats.h"
+#include "libsten/core/base/floats.h"
 #include "tests/kernels/fenced.h"
 
 using namespace sten::kernels;

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "libsten/sparsify/nm_magnitude.h"
+#include "libsten/core/sparsify/nm_magnitude.h"
 #include "tests/support/checked_device.h"
 #include "tests/support/device_views.h"
 #include "tests/support/sanitized.h"

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "libsten/layout/nmg_patterns.h"
-#include "libsten/sparsify/nmg_fit.h"
+#include "libsten/core/layout/nmg_patterns.h"
+#include "libsten/core/sparsify/nmg_fit.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

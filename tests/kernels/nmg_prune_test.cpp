@@ -3,8 +3,8 @@
 
 #include "kernels/block/checked_grid.h"
 #include "kernels/block/nmg/nmg_prune.h"
-#include "libsten/layout/nmg_patterns.h"
-#include "libsten/sparsify/nmg_fit.h"
+#include "libsten/core/layout/nmg_patterns.h"
+#include "libsten/core/sparsify/nmg_fit.h"
 #include "tests/support/device_views.h"
 #include "tests/support/tensors.h"
 

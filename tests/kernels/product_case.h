@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernels/block/functions.h"
-#include "libsten/layout/nmg_patterns.h"
-#include "libsten/layout/nmg_slots.h"
-#include "libsten/sparsify/nmg_fit.h"
+#include "libsten/core/layout/nmg_patterns.h"
+#include "libsten/core/layout/nmg_slots.h"
+#include "libsten/core/sparsify/nmg_fit.h"
 #include "tests/support/tensors.h"
 
 namespace sten::testing {

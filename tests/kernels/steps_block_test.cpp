@@ -5,11 +5,11 @@
 
 #include <bit>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/layout/masked.h"
-#include "libsten/optim/adamw.h"
-#include "libsten/optim/gradients.h"
-#include "libsten/optim/sgd.h"
+#include "libsten/core/layout/masked.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/training/optim/adamw.h"
+#include "libsten/training/optim/gradients.h"
+#include "libsten/training/optim/sgd.h"
 #include "tests/support/checked_device.h"
 #include "tests/support/tensors.h"
 

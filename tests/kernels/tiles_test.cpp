@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/interleaved.h"
-#include "libsten/base/array.h"
+#include "libsten/core/base/array.h"
 #include "tests/kernels/fenced.h"
 #include "tests/support/tensors.h"
 

@@ -3,10 +3,10 @@
 
 #include <map>
 
-#include "libsten/base/log.h"
-#include "libsten/dispatch/builtin.h"
-#include "libsten/ops/operators.h"
-#include "libsten/sparsify/magnitude.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/base/log.h"
+#include "libsten/core/registry/builtin.h"
+#include "libsten/core/sparsify/magnitude.h"
 #include "tests/autograd/operator_cases.h"
 #include "tests/product/sparse_tensors.h"
 #include "tests/support/strict.h"

@@ -4,9 +4,9 @@
 
 #include <map>
 
-#include "libsten/base/log.h"
-#include "libsten/dispatch/structure.h"
-#include "libsten/ops/operators.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/base/log.h"
+#include "libsten/core/registry/structure.h"
 #include "tests/autograd/operator_cases.h"
 #include "tests/support/warnings.h"
 

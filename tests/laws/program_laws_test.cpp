@@ -2,14 +2,14 @@
 // layouts.
 #include <doctest/doctest.h>
 
-#include "libsten/bench/bench_layout.h"
-#include "libsten/dispatch/builtin.h"
-#include "libsten/dispatch/structure.h"
-#include "libsten/run/convert.h"
-#include "libsten/run/diff_checkpoints.h"
-#include "libsten/run/energy.h"
-#include "libsten/run/layout_bytes.h"
-#include "libsten/run/prune.h"
+#include "libsten/core/registry/builtin.h"
+#include "libsten/core/registry/structure.h"
+#include "libsten/programs/bench/bench_layout.h"
+#include "libsten/programs/convert/convert.h"
+#include "libsten/programs/energy/diff_checkpoints.h"
+#include "libsten/programs/energy/energy.h"
+#include "libsten/programs/measure/layout_bytes.h"
+#include "libsten/programs/prune/prune.h"
 #include "tests/support/laws.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"

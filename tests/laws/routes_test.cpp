@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "libsten/dispatch/builtin.h"
+#include "libsten/core/registry/builtin.h"
 #include "tests/autograd/operator_cases.h"
 
 using namespace sten;

@@ -1,8 +1,8 @@
 // Laws of every registered sparsifier with every pair of layouts.
 #include <doctest/doctest.h>
 
-#include "libsten/base/fallback.h"
-#include "libsten/dispatch/sparsify.h"
+#include "libsten/core/base/fallback.h"
+#include "libsten/core/dispatch/sparsify.h"
 #include "tests/support/laws.h"
 #include "tests/support/warnings.h"
 

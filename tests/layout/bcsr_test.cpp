@@ -1,8 +1,8 @@
-#include "libsten/layout/bcsr.h"
+#include "libsten/core/layout/bcsr.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/route.h"
+#include "libsten/core/registry/route.h"
 #include "tests/support/laws.h"
 
 using namespace sten;

@@ -1,9 +1,9 @@
-#include "libsten/layout/entries.h"
+#include "libsten/core/layout/entries.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/structure.h"
-#include "libsten/layout/coo.h"
+#include "libsten/core/layout/coo.h"
+#include "libsten/core/registry/structure.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

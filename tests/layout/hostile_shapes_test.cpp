@@ -1,7 +1,7 @@
 // Layouts, shapes and dtypes that a file can claim take bounded time and memory.
 #include <doctest/doctest.h>
 
-#include "libsten/sparsify/streaming.h"
+#include "libsten/core/sparsify/streaming.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-#include "libsten/layout/nm.h"
+#include "libsten/core/layout/nm.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "libsten/layout/nmg_patterns.h"
+#include "libsten/core/layout/nmg_patterns.h"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
-#include "libsten/layout/nmg.h"
+#include "libsten/core/layout/nmg.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/sparsify/nmg_fit.h"
+#include "libsten/core/sparsify/nmg_fit.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

@@ -1,11 +1,11 @@
-#include "libsten/layout/nmgv.h"
+#include "libsten/core/layout/nmgv.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/route.h"
-#include "libsten/layout/convert.h"
-#include "libsten/sparsify/nmgv_fit.h"
-#include "libsten/tensor/occupancy.h"
+#include "libsten/core/layout/convert.h"
+#include "libsten/core/registry/route.h"
+#include "libsten/core/sparsify/nmgv_fit.h"
+#include "libsten/core/tensor/occupancy.h"
 #include "tests/support/laws.h"
 #include "tests/support/parts.h"
 

@@ -1,9 +1,9 @@
 // The layouts that hold any mask: masked, bitmask, csr.
 #include <doctest/doctest.h>
 
-#include "libsten/layout/bitmask.h"
-#include "libsten/layout/compressed.h"
-#include "libsten/layout/masked.h"
+#include "libsten/core/layout/bitmask.h"
+#include "libsten/core/layout/compressed.h"
+#include "libsten/core/layout/masked.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-#include "libsten/linalg/cholesky.h"
+#include "libsten/compute/linalg/cholesky.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "libsten/linalg/convolution.h"
+#include "libsten/compute/linalg/convolution.h"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "kernels/reference/convolution.h"
-#include "libsten/linalg/convolution_product.h"
-#include "libsten/linalg/winograd.h"
+#include "libsten/compute/linalg/convolution_product.h"
+#include "libsten/compute/linalg/winograd.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

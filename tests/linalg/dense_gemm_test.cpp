@@ -1,4 +1,4 @@
-#include "libsten/linalg/dense_gemm.h"
+#include "libsten/compute/linalg/dense_gemm.h"
 
 #include <doctest/doctest.h>
 
@@ -11,8 +11,8 @@
 #include "kernels/isa.h"
 #include "kernels/peak.h"
 #include "kernels/reference/gemm.h"
-#include "libsten/base/fallback.h"
-#include "libsten/base/random.h"
+#include "libsten/core/base/fallback.h"
+#include "libsten/core/base/random.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;

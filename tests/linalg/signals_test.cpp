@@ -6,8 +6,8 @@
 #include <chrono>
 #include <thread>
 
-#include "libsten/base/random.h"
-#include "libsten/linalg/dense_library.h"
+#include "libsten/compute/linalg/dense_library.h"
+#include "libsten/core/base/random.h"
 
 using namespace sten;
 

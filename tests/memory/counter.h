@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "libsten/base/memory_pool.h"
+#include "libsten/core/base/memory_pool.h"
 
 namespace sten::testing {
 

@@ -1,5 +1,5 @@
 // Allocations of a model that runs repeatedly.
-#include "libsten/graph/executor.h"
+#include "libsten/model/execution/executor.h"
 
 #include <doctest/doctest.h>
 

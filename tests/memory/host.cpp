@@ -2,9 +2,9 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
-#include "libsten/base/memory_pool.h"
-#include "libsten/graph/graph.h"
-#include "libsten/ops/operators.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/base/memory_pool.h"
+#include "libsten/model/graph/graph.h"
 #include "tests/support/parts.h"
 
 namespace {

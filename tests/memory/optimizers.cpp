@@ -1,8 +1,8 @@
 // Allocations of an optimizer step.
 #include <doctest/doctest.h>
 
-#include "libsten/optim/adamw.h"
-#include "libsten/optim/sgd.h"
+#include "libsten/training/optim/adamw.h"
+#include "libsten/training/optim/sgd.h"
 #include "tests/memory/counter.h"
 #include "tests/support/parts.h"
 

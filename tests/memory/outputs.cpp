@@ -1,7 +1,7 @@
 // Allocations of operators for outputs and gradients.
 #include <doctest/doctest.h>
 
-#include "libsten/ops/operators.h"
+#include "libsten/compute/ops/common/operators.h"
 #include "tests/memory/counter.h"
 #include "tests/support/parts.h"
 

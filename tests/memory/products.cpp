@@ -1,7 +1,7 @@
 // Allocations of repeated products.
 #include <doctest/doctest.h>
 
-#include "libsten/product/bf16_product.h"
+#include "libsten/compute/product/bf16_product.h"
 #include "tests/memory/counter.h"
 #include "tests/support/tensors.h"
 

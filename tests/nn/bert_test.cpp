@@ -1,4 +1,4 @@
-#include "libsten/nn/bert.h"
+#include "libsten/model/nn/bert.h"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "libsten/graph/graph_json.h"
-#include "libsten/nn/weights.h"
+#include "libsten/model/graph/graph_json.h"
+#include "libsten/model/nn/weights.h"
 #include "tests/autograd/pytorch.h"
 #include "tests/support/tensors.h"
 

@@ -1,13 +1,13 @@
-#include "libsten/nn/gpt.h"
+#include "libsten/model/nn/gpt.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/graph/executor.h"
-#include "libsten/graph/graph_json.h"
-#include "libsten/nn/weights.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/model/execution/executor.h"
+#include "libsten/model/graph/graph_json.h"
+#include "libsten/model/nn/weights.h"
 #include "tests/autograd/pytorch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"

@@ -1,4 +1,4 @@
-#include "libsten/nn/mlp.h"
+#include "libsten/model/nn/mlp.h"
 
 #include <doctest/doctest.h>
 

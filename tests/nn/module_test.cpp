@@ -1,14 +1,14 @@
 // Models as classes (modules).
-#include "libsten/nn/layers.h"
+#include "libsten/model/nn/layers.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/graph/graph_json.h"
-#include "libsten/graph/inference.h"
-#include "libsten/graph/sparsity_builder.h"
-#include "libsten/nn/dropout.h"
-#include "libsten/nn/mlp.h"
-#include "libsten/optim/sgd.h"
+#include "libsten/model/graph/graph_json.h"
+#include "libsten/model/graph/inference.h"
+#include "libsten/model/graph/sparsity_builder.h"
+#include "libsten/model/nn/dropout.h"
+#include "libsten/model/nn/mlp.h"
+#include "libsten/training/optim/sgd.h"
 #include "tests/support/parts.h"
 #include "tests/support/temp_dir.h"
 

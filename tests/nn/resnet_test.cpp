@@ -1,12 +1,12 @@
-#include "libsten/nn/resnet.h"
+#include "libsten/model/nn/resnet.h"
 
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "libsten/graph/inference.h"
-#include "libsten/nn/dropout.h"
+#include "libsten/model/graph/inference.h"
+#include "libsten/model/nn/dropout.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,10 +1,10 @@
 // The built-in models with sparse activations train without a fallback.
 #include <doctest/doctest.h>
 
-#include "libsten/graph/sparsity_builder.h"
-#include "libsten/nn/mlp.h"
-#include "libsten/ops/operators.h"
-#include "libsten/sparsify/same_pattern.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/sparsify/same_pattern.h"
+#include "libsten/model/graph/sparsity_builder.h"
+#include "libsten/model/nn/mlp.h"
 #include "tests/support/small_bert.h"
 
 using namespace sten;

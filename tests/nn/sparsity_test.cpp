@@ -1,11 +1,11 @@
 // Sparse modules, saved and loaded.
 #include <doctest/doctest.h>
 
-#include "libsten/graph/graph_json.h"
-#include "libsten/graph/sparsity_builder.h"
-#include "libsten/nn/bert.h"
-#include "libsten/nn/mlp.h"
-#include "libsten/nn/weights.h"
+#include "libsten/model/graph/graph_json.h"
+#include "libsten/model/graph/sparsity_builder.h"
+#include "libsten/model/nn/bert.h"
+#include "libsten/model/nn/mlp.h"
+#include "libsten/model/nn/weights.h"
 #include "tests/support/strict.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"

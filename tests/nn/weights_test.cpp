@@ -1,8 +1,8 @@
-#include "libsten/nn/weights.h"
+#include "libsten/model/nn/weights.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/nn/mlp.h"
+#include "libsten/model/nn/mlp.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"

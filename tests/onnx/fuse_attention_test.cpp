@@ -1,8 +1,8 @@
 // Masks of exporters in decomposed attention.
 #include <doctest/doctest.h>
 
-#include "libsten/graph/graph.h"
-#include "libsten/onnx/import.h"
+#include "libsten/model/graph/graph.h"
+#include "libsten/model/onnx/import.h"
 #include "tests/support/onnx_bytes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"

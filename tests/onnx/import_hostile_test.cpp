@@ -5,10 +5,10 @@
 #include <cmath>
 #include <limits>
 
-#include "libsten/base/error.h"
-#include "libsten/io/checkpoint.h"
-#include "libsten/onnx/import.h"
-#include "libsten/onnx/translate.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/checkpoint/checkpoint.h"
+#include "libsten/model/onnx/import.h"
+#include "libsten/model/onnx/translate.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/onnx_bytes.h"
 #include "tests/support/temp_dir.h"

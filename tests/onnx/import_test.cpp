@@ -1,9 +1,9 @@
-#include "libsten/onnx/import.h"
+#include "libsten/model/onnx/import.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/graph/graph_json.h"
-#include "libsten/nn/weights.h"
+#include "libsten/model/graph/graph_json.h"
+#include "libsten/model/nn/weights.h"
 #include "tests/support/onnx_bytes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"

@@ -21,12 +21,12 @@
 #include <optional>
 #include <sstream>
 
-#include "libsten/base/floats.h"
-#include "libsten/base/log.h"
-#include "libsten/io/checkpoint.h"
-#include "libsten/io/onnx/model.h"
-#include "libsten/nn/weights.h"
-#include "libsten/onnx/import.h"
+#include "libsten/core/base/floats.h"
+#include "libsten/core/base/log.h"
+#include "libsten/files/checkpoint/checkpoint.h"
+#include "libsten/files/onnx/model.h"
+#include "libsten/model/nn/weights.h"
+#include "libsten/model/onnx/import.h"
 #include "tests/support/onnx_bytes.h"
 #include "tests/support/temp_dir.h"
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "libsten/ops/elementwise.h"
-#include "libsten/ops/operators.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/compute/ops/elementwise/elementwise.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

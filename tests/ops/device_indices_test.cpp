@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "libsten/layout/compressed.h"
-#include "libsten/ops/elementwise.h"
+#include "libsten/compute/ops/elementwise/elementwise.h"
+#include "libsten/core/layout/compressed.h"
 #include "tests/support/tensors.h"
 #include "tests/support/warnings.h"
 

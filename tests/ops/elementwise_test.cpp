@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "libsten/layout/compressed.h"
-#include "libsten/ops/operators.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/layout/compressed.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,5 +1,5 @@
 // Operators that write over their first operand.
-#include "libsten/ops/in_place.h"
+#include "libsten/compute/ops/elementwise/in_place.h"
 
 #include <doctest/doctest.h>
 

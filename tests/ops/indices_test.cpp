@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "libsten/ops/elementwise.h"
+#include "libsten/compute/ops/elementwise/elementwise.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

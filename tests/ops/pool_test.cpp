@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "libsten/ops/images.h"
+#include "libsten/compute/ops/images/images.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,8 +1,8 @@
 // linear and matmul in every layout with products agree with dense, forward and backward.
 #include <doctest/doctest.h>
 
-#include "libsten/ops/operators.h"
-#include "libsten/product/sparse_product.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/compute/product/sparse_product.h"
 #include "tests/product/sparse_tensors.h"
 
 using namespace sten;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libsten/ops/operators.h"
+#include "libsten/compute/ops/common/operators.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

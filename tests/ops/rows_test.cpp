@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "libsten/ops/operators.h"
-#include "libsten/sparsify/nm_magnitude.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/sparsify/nm_magnitude.h"
 #include "tests/support/tensors.h"
 #include "tests/support/warnings.h"
 

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "libsten/graph/sparsity_builder.h"
-#include "libsten/nn/mlp.h"
-#include "libsten/ops/operators.h"
-#include "libsten/sparsify/same_pattern.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/sparsify/same_pattern.h"
+#include "libsten/model/graph/sparsity_builder.h"
+#include "libsten/model/nn/mlp.h"
 #include "tests/autograd/operator_cases.h"
 #include "tests/product/sparse_tensors.h"
 #include "tests/support/parts.h"

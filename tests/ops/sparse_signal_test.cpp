@@ -1,8 +1,8 @@
 // Sparse gradients of activations, without dense intermediates.
 #include <doctest/doctest.h>
 
-#include "libsten/ops/operators.h"
-#include "libsten/product/sparse_product.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/compute/product/sparse_product.h"
 #include "tests/product/sparse_tensors.h"
 #include "tests/support/parts.h"
 #include "tests/support/strict.h"

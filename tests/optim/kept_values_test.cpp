@@ -1,8 +1,8 @@
 // Values at the positions of a mask.
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/optim/kept_values.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/training/optim/kept_values.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

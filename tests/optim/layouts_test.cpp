@@ -1,9 +1,9 @@
 // Optimizer steps on weights in every layout, compared with a loop over dense doubles.
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/structure.h"
-#include "libsten/layout/nm.h"
-#include "libsten/layout/nmg.h"
+#include "libsten/core/layout/nm.h"
+#include "libsten/core/layout/nmg.h"
+#include "libsten/core/registry/structure.h"
 #include "tests/optim/reference.h"
 #include "tests/support/laws.h"
 

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "libsten/dispatch/operators.h"
-#include "libsten/optim/adamw.h"
-#include "libsten/optim/sgd.h"
-#include "libsten/optim/slots.h"
+#include "libsten/core/dispatch/operators.h"
+#include "libsten/training/optim/adamw.h"
+#include "libsten/training/optim/sgd.h"
+#include "libsten/training/optim/slots.h"
 #include "tests/support/strict.h"
 #include "tests/support/tensors.h"
 

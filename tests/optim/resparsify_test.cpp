@@ -1,7 +1,7 @@
 // Steps that resparsify a weight.
 #include <doctest/doctest.h>
 
-#include "libsten/sparsify/resparsify.h"
+#include "libsten/core/sparsify/resparsify.h"
 #include "tests/optim/reference.h"
 #include "tests/support/laws.h"
 

@@ -1,11 +1,11 @@
 // Between steps: new positions, norms of gradients, scaled gradients.
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/structure.h"
-#include "libsten/optim/adamw.h"
-#include "libsten/optim/gradients.h"
-#include "libsten/optim/select.h"
-#include "libsten/optim/sgd.h"
+#include "libsten/core/registry/structure.h"
+#include "libsten/training/optim/adamw.h"
+#include "libsten/training/optim/gradients.h"
+#include "libsten/training/optim/select.h"
+#include "libsten/training/optim/sgd.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

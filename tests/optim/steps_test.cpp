@@ -1,8 +1,8 @@
 // Steps with results computed by hand.
 #include <doctest/doctest.h>
 
-#include "libsten/optim/adamw.h"
-#include "libsten/optim/sgd.h"
+#include "libsten/training/optim/adamw.h"
+#include "libsten/training/optim/sgd.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

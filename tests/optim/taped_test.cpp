@@ -1,7 +1,7 @@
 // Steps with gradients from a tape.
 #include <doctest/doctest.h>
 
-#include "libsten/ops/operators.h"
+#include "libsten/compute/ops/common/operators.h"
 #include "tests/optim/reference.h"
 #include "tests/product/sparse_tensors.h"
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "libsten/product/sampled_product.h"
-#include "libsten/product/sparse_product.h"
+#include "libsten/compute/product/sampled_product.h"
+#include "libsten/compute/product/sparse_product.h"
 #include "tests/product/reference.h"
 #include "tests/product/sparse_tensors.h"
 

@@ -1,10 +1,10 @@
-#include "libsten/product/bf16_attention_product.h"
+#include "libsten/compute/product/bf16_attention_product.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "libsten/base/parallel.h"
+#include "libsten/core/base/parallel.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

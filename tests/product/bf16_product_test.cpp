@@ -1,13 +1,13 @@
-#include "libsten/product/bf16_product.h"
+#include "libsten/compute/product/bf16_product.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstring>
 
-#include "libsten/dispatch/route.h"
-#include "libsten/layout/compressed.h"
-#include "libsten/product/bf16_packed.h"
+#include "libsten/compute/product/bf16_packed.h"
+#include "libsten/core/layout/compressed.h"
+#include "libsten/core/registry/route.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

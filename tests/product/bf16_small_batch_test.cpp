@@ -1,4 +1,4 @@
-#include "libsten/product/bf16_small_batch.h"
+#include "libsten/compute/product/bf16_small_batch.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "kernels/interleaved.h"
-#include "libsten/product/nmg_bf16.h"
+#include "libsten/compute/product/nmg_bf16.h"
 #include "tests/kernels/fenced.h"
 #include "tests/product/sparse_tensors.h"
 #include "tests/support/sanitized.h"

@@ -1,9 +1,9 @@
-#include "libsten/product/csr_product.h"
+#include "libsten/compute/product/csr_product.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/ops/operators.h"
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/registry/registry.h"
 #include "tests/autograd/operator_cases.h"
 #include "tests/support/parts.h"
 

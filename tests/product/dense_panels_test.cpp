@@ -1,11 +1,11 @@
-#include "libsten/product/dense_panels.h"
+#include "libsten/compute/product/dense_panels.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "libsten/base/array.h"
-#include "libsten/base/parallel.h"
+#include "libsten/core/base/array.h"
+#include "libsten/core/base/parallel.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,10 +1,10 @@
-#include "libsten/product/interleaved.h"
+#include "libsten/compute/product/interleaved.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "libsten/base/array.h"
+#include "libsten/core/base/array.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

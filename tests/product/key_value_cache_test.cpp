@@ -1,10 +1,10 @@
-#include "libsten/product/key_value_cache.h"
+#include "libsten/compute/product/key_value_cache.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "libsten/product/attention_product.h"
+#include "libsten/compute/product/attention_product.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "kernels/reference/nm_sample.h"
-#include "libsten/layout/nmg_patterns.h"
+#include "libsten/core/layout/nmg_patterns.h"
 #include "tests/kernels/fenced.h"
 #include "tests/support/tensors.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/reference/gemm.h"
-#include "libsten/tensor/dense.h"
+#include "libsten/core/tensor/dense.h"
 
 namespace sten::testing {
 

@@ -1,9 +1,9 @@
 // Products of every layout, compared with double within the rounding bound of float32.
-#include "libsten/product/sparse_product.h"
+#include "libsten/compute/product/sparse_product.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/registry.h"
+#include "libsten/core/registry/registry.h"
 #include "tests/product/reference.h"
 #include "tests/product/sparse_tensors.h"
 #include "tests/support/tensors.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "libsten/dispatch/registry.h"
+#include "libsten/core/registry/registry.h"
 #include "tests/support/tensors.h"
 
 namespace sten::testing {

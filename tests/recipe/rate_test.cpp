@@ -1,4 +1,4 @@
-#include "libsten/recipe/rate.h"
+#include "libsten/training/recipe/rate.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "libsten/recipe/recipe.h"
+#include "libsten/training/recipe/recipe.h"
 
 #include <doctest/doctest.h>
 

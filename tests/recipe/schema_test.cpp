@@ -8,8 +8,8 @@
 #include <set>
 #include <sstream>
 
-#include "libsten/recipe/keys.h"
-#include "libsten/recipe/recipe.h"
+#include "libsten/training/recipe/keys.h"
+#include "libsten/training/recipe/recipe.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-#include "libsten/recipe/sparsity_schedule.h"
+#include "libsten/training/recipe/sparsity_schedule.h"
 
 #include <doctest/doctest.h>
 

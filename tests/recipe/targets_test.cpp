@@ -1,4 +1,4 @@
-#include "libsten/recipe/targets.h"
+#include "libsten/training/recipe/targets.h"
 
 #include <doctest/doctest.h>
 

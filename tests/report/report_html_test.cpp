@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "libsten/run/prune_report.h"
+#include "libsten/programs/prune/prune_report.h"
 #include "tests/support/xml.h"
 
 using namespace sten;

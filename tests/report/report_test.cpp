@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "libsten/run/prune_report.h"
+#include "libsten/programs/prune/prune_report.h"
 #include "tests/support/bad_input.h"
 
 using namespace sten;

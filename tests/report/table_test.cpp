@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "libsten/base/utf8.h"
+#include "libsten/core/base/utf8.h"
 #include "libsten/report/short_names.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-#include "libsten/run/staged/command.h"
+#include "libsten/programs/staged/command.h"
 
 #include <doctest/doctest.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/temp_dir.h"
 
 using namespace sten;

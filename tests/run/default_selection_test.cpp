@@ -1,7 +1,7 @@
 // The default selection on the tensors of real models. A line of architectures/*.txt has NAME SHAPE
 // and "selected" or the skip reason; {0-11} and {a,b} expand to several names. STEN_UPDATE_GOLDEN=1
 // writes the table of docs/pruning.md from them.
-#include "libsten/run/default_selection.h"
+#include "libsten/programs/rewrite/default_selection.h"
 
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@
 #include <set>
 #include <sstream>
 
-#include "libsten/base/text.h"
+#include "libsten/core/base/text.h"
 
 using namespace sten;
 

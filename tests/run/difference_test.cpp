@@ -1,12 +1,12 @@
-#include "libsten/run/difference.h"
+#include "libsten/programs/measure/difference.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "libsten/base/parallel.h"
-#include "libsten/dispatch/registry.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/core/registry/registry.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

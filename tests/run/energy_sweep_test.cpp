@@ -1,4 +1,4 @@
-#include "libsten/run/energy_sweep.h"
+#include "libsten/programs/energy/energy_sweep.h"
 
 #include <doctest/doctest.h>
 

@@ -1,13 +1,13 @@
-#include "libsten/run/global_magnitude.h"
+#include "libsten/programs/plan/global_magnitude.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "libsten/base/floats.h"
-#include "libsten/base/parallel.h"
-#include "libsten/base/random.h"
+#include "libsten/core/base/floats.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/core/base/random.h"
 
 using namespace sten;
 

@@ -1,4 +1,4 @@
-#include "libsten/run/layout_bytes.h"
+#include "libsten/programs/measure/layout_bytes.h"
 
 #include <doctest/doctest.h>
 

@@ -1,15 +1,15 @@
-#include "libsten/run/model/layout_cache.h"
+#include "libsten/programs/run/layout_cache.h"
 
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <optional>
 
-#include "libsten/base/error.h"
-#include "libsten/base/json.h"
-#include "libsten/linalg/dense_gemm.h"
-#include "libsten/run/model/model_layouts.h"
-#include "libsten/run/model/plan_report.h"
+#include "libsten/compute/linalg/dense_gemm.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/json.h"
+#include "libsten/programs/run/model_layouts.h"
+#include "libsten/programs/run/plan_report.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
 

@@ -1,4 +1,4 @@
-#include "libsten/run/measure.h"
+#include "libsten/programs/measure/measure.h"
 
 #include <doctest/doctest.h>
 

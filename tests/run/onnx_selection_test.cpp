@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "libsten/run/default_selection.h"
+#include "libsten/programs/rewrite/default_selection.h"
 #include "tests/support/onnx_bytes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"

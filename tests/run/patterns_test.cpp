@@ -1,9 +1,9 @@
-#include "libsten/run/patterns.h"
+#include "libsten/programs/measure/patterns.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/run/layout_bytes.h"
-#include "libsten/run/measure.h"
+#include "libsten/programs/measure/layout_bytes.h"
+#include "libsten/programs/measure/measure.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

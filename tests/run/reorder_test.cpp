@@ -1,12 +1,12 @@
 // --reorder: the moved rows, the unchanged function, and the errors.
-#include "libsten/run/reorder.h"
+#include "libsten/programs/plan/reorder.h"
 
 #include <doctest/doctest.h>
 
 #include <map>
 
-#include "libsten/ops/elements.h"
-#include "libsten/run/prune.h"
+#include "libsten/compute/ops/common/elements.h"
+#include "libsten/programs/prune/prune.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"

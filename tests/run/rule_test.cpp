@@ -1,8 +1,8 @@
 // Rules with a user-defined sparsifier.
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/run/prune.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/programs/prune/prune.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "libsten/run/model/comparison.h"
-#include "libsten/run/model/given_inputs.h"
-#include "libsten/run/model/latency.h"
-#include "libsten/run/model/named_outputs.h"
-#include "libsten/train/predictions.h"
+#include "libsten/programs/measure/comparison.h"
+#include "libsten/programs/run/given_inputs.h"
+#include "libsten/programs/run/latency.h"
+#include "libsten/programs/run/named_outputs.h"
+#include "libsten/training/trainer/predictions.h"
 
 using namespace sten;
 

@@ -1,8 +1,8 @@
-#include "libsten/run/staged/schedule.h"
+#include "libsten/programs/staged/schedule.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "tests/support/bad_input.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-#include "libsten/sparsify/block_magnitude.h"
+#include "libsten/core/sparsify/block_magnitude.h"
 
 #include <doctest/doctest.h>
 

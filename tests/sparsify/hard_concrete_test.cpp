@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "libsten/base/random.h"
-#include "libsten/sparsify/hard_concrete.h"
+#include "libsten/core/base/random.h"
+#include "libsten/core/sparsify/hard_concrete.h"
 
 using namespace sten;
 

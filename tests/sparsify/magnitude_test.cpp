@@ -1,4 +1,4 @@
-#include "libsten/sparsify/magnitude.h"
+#include "libsten/core/sparsify/magnitude.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "libsten/base/random.h"
+#include "libsten/core/base/random.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

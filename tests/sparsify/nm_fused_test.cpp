@@ -1,7 +1,7 @@
 // n:m selection fused with packing, compared with the rule per block and with packing the mask.
 #include <doctest/doctest.h>
 
-#include "libsten/sparsify/nm_magnitude.h"
+#include "libsten/core/sparsify/nm_magnitude.h"
 #include "tests/support/laws.h"
 #include "tests/support/parts.h"
 

@@ -1,4 +1,4 @@
-#include "libsten/sparsify/nm_magnitude.h"
+#include "libsten/core/sparsify/nm_magnitude.h"
 
 #include <doctest/doctest.h>
 

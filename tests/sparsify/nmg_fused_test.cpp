@@ -1,7 +1,7 @@
 // Fit fused with packing, compared with packing the mask.
 #include <doctest/doctest.h>
 
-#include "libsten/sparsify/nmg_fit.h"
+#include "libsten/core/sparsify/nmg_fit.h"
 #include "tests/support/laws.h"
 #include "tests/support/parts.h"
 

@@ -1,10 +1,10 @@
-#include "libsten/sparsify/row_permutation.h"
+#include "libsten/core/sparsify/row_permutation.h"
 
 #include <doctest/doctest.h>
 
 #include <numeric>
 
-#include "libsten/sparsify/balanced_groups.h"
+#include "libsten/core/sparsify/balanced_groups.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-#include "libsten/sparsify/scored.h"
+#include "libsten/core/sparsify/scored.h"
 
 #include <doctest/doctest.h>
 

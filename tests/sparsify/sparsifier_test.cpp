@@ -1,13 +1,13 @@
 // User-defined sparsifiers of the three kinds.
-#include "libsten/sparsify/sparsifier.h"
+#include "libsten/core/sparsify/sparsifier.h"
 
 #include <doctest/doctest.h>
 
 #include <numeric>
 
-#include "libsten/sparsify/magnitude.h"
-#include "libsten/sparsify/nm_magnitude.h"
-#include "libsten/sparsify/streaming.h"
+#include "libsten/core/sparsify/magnitude.h"
+#include "libsten/core/sparsify/nm_magnitude.h"
+#include "libsten/core/sparsify/streaming.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

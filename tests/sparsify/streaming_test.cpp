@@ -1,8 +1,8 @@
-#include "libsten/sparsify/streaming.h"
+#include "libsten/core/sparsify/streaming.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/sparsify/same_pattern.h"
+#include "libsten/core/sparsify/same_pattern.h"
 #include "tests/support/parts.h"
 
 using namespace sten;

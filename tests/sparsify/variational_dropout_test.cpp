@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "libsten/base/random.h"
-#include "libsten/sparsify/variational_dropout.h"
+#include "libsten/core/base/random.h"
+#include "libsten/core/sparsify/variational_dropout.h"
 
 using namespace sten;
 

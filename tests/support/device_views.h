@@ -1,6 +1,6 @@
 // Arguments of device kernels that refer to tensors in host memory.
 #pragma once
-#include "libsten/tensor/device_view.h"
+#include "libsten/core/tensor/device_view.h"
 
 namespace sten::testing {
 

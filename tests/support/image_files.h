@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "libsten/data/image/image.h"
 
 namespace sten::testing {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "libsten/dispatch/structure.h"
+#include "libsten/core/registry/structure.h"
 #include "tests/support/parts.h"
 
 namespace sten::testing {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "libsten/base/shape.h"
+#include "libsten/core/base/shape.h"
 
 namespace sten::testing {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "libsten/base/error.h"
-#include "libsten/io/npy.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/tensors/npy.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/tensors.h"
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "libsten/dispatch/route.h"
+#include "libsten/core/registry/route.h"
 #include "tests/support/tensors.h"
 
 namespace sten::testing {

@@ -1,7 +1,7 @@
 // A BERT of two layers with its inputs and weights.
 #pragma once
-#include "libsten/dispatch/registry.h"
-#include "libsten/nn/bert.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/model/nn/bert.h"
 #include "tests/support/parts.h"
 
 namespace sten::testing {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "libsten/sparsify/sparsifier.h"
+#include "libsten/core/sparsify/sparsifier.h"
 #include "tests/support/nmg_judge.h"
 #include "tests/support/parts.h"
 

@@ -1,6 +1,6 @@
 // Strict mode for tests: a fallback is an Error.
 #pragma once
-#include "libsten/base/fallback.h"
+#include "libsten/core/base/fallback.h"
 
 namespace sten::testing {
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "libsten/base/error.h"
-#include "libsten/base/parallel.h"
-#include "libsten/base/random.h"
-#include "libsten/tensor/dense.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/core/base/random.h"
+#include "libsten/core/tensor/dense.h"
 
 namespace sten::testing {
 

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "libsten/base/cuda.h"
-#include "libsten/comm/communicator.h"
+#include "libsten/core/base/cuda.h"
+#include "libsten/training/comm/communicator.h"
 
 namespace sten::testing {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "libsten/base/log.h"
+#include "libsten/core/base/log.h"
 
 namespace sten::testing {
 

@@ -1,8 +1,8 @@
-#include "libsten/tensor/access.h"
+#include "libsten/core/tensor/access.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/layout/compressed.h"
+#include "libsten/core/layout/compressed.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

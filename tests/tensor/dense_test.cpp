@@ -1,4 +1,4 @@
-#include "libsten/tensor/dense.h"
+#include "libsten/core/tensor/dense.h"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
-#include "libsten/tensor/layout.h"
+#include "libsten/core/tensor/layout.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/tensor/tensor.h"
+#include "libsten/core/tensor/tensor.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,5 +1,5 @@
 // 16-bit floating-point values.
-#include "libsten/tensor/low_floats.h"
+#include "libsten/core/tensor/low_floats.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "kernels/floats.h"
-#include "libsten/dispatch/registry.h"
+#include "libsten/core/registry/registry.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-#include "libsten/tensor/mask.h"
+#include "libsten/core/tensor/mask.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "libsten/tensor/matrix_view.h"
+#include "libsten/core/tensor/matrix_view.h"
 
 #include <doctest/doctest.h>
 

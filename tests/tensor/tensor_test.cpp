@@ -1,8 +1,8 @@
-#include "libsten/tensor/tensor.h"
+#include "libsten/core/tensor/tensor.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/tensor/dense.h"
+#include "libsten/core/tensor/dense.h"
 
 using namespace sten;
 

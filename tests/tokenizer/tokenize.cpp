@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "libsten/base/json.h"
-#include "libsten/base/parallel.h"
-#include "libsten/data/file.h"
+#include "libsten/core/base/json.h"
+#include "libsten/core/base/parallel.h"
 #include "libsten/data/tokenizer/tokenizer.h"
+#include "libsten/files/system/data_file.h"
 
 using namespace sten;
 

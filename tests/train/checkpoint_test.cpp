@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <limits>
 
-#include "libsten/train/checkpoint.h"
-#include "libsten/train/run_directory.h"
+#include "libsten/training/trainer/checkpoint.h"
+#include "libsten/training/trainer/run_directory.h"
 #include "tests/train/small_runs.h"
 
 using namespace sten;

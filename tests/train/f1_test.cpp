@@ -1,8 +1,8 @@
-#include "libsten/train/f1.h"
+#include "libsten/training/trainer/f1.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/train/predictions.h"
+#include "libsten/training/trainer/predictions.h"
 
 using namespace sten;
 

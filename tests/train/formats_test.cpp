@@ -1,8 +1,8 @@
 // Formats of values and gradients in recipes.
 #include <doctest/doctest.h>
 
-#include "libsten/train/step_formats.h"
-#include "libsten/train/step_routes.h"
+#include "libsten/training/trainer/step_formats.h"
+#include "libsten/training/trainer/step_routes.h"
 #include "tests/train/small_runs.h"
 
 using namespace sten;

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "libsten/train/trainer.h"
+#include "libsten/training/trainer/trainer.h"
 #include "tests/support/sanitized.h"
 
 using namespace sten;

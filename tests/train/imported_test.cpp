@@ -1,16 +1,16 @@
 // Training an ONNX model: equal to the same model from a config, with data by input names, and
 // saved.
-#include "libsten/train/imported.h"
+#include "libsten/training/trainer/imported.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstring>
 
-#include "libsten/graph/sparsity_builder.h"
-#include "libsten/io/named_tensors.h"
-#include "libsten/nn/weights.h"
-#include "libsten/tensor/access.h"
+#include "libsten/core/tensor/access.h"
+#include "libsten/files/checkpoint/named_tensors.h"
+#include "libsten/model/graph/sparsity_builder.h"
+#include "libsten/model/nn/weights.h"
 #include "tests/support/npy_files.h"
 #include "tests/support/onnx_bytes.h"
 #include "tests/support/warnings.h"

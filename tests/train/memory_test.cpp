@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "libsten/train/memory.h"
+#include "libsten/training/trainer/memory.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,8 +1,8 @@
-#include "libsten/train/model_walk.h"
+#include "libsten/training/trainer/model_walk.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/calibrate/sums.h"
+#include "libsten/compute/calibrate/sums.h"
 #include "tests/support/small_bert.h"
 
 using namespace sten;

@@ -1,9 +1,9 @@
 // The choice of the library of dense products for a run.
-#include "libsten/train/products.h"
+#include "libsten/training/trainer/products.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/train/trainer.h"
+#include "libsten/training/trainer/trainer.h"
 
 using namespace sten;
 

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "libsten/nn/weights.h"
-#include "libsten/train/trainer.h"
+#include "libsten/model/nn/weights.h"
+#include "libsten/training/trainer/trainer.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/temp_dir.h"
 

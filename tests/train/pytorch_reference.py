@@ -9,7 +9,7 @@ compare with.
 
 It needs numpy, scipy, torch and transformers (the file is that of torch 2.5.1 and transformers 4.57). Which weights training begins
 with, which rows or characters are in which batch, and which of them are to be predicted follows from the
-recipe's seed by rules that libsten/graph/initial.cpp and libsten/data have, and this script has again.
+recipe's seed by rules that libsten/model/graph/initial.cpp and libsten/data have, and this script has again.
 Computed in float64, from weights that float32 has.
 """
 
@@ -30,7 +30,7 @@ IGNORED = -100
 MEASURED_SEED = 1  # of masks that are measured on, whatever the recipe's seed
 
 # ------------------------------------------------------------------------------- random numbers
-# libsten/base/random.h
+# libsten/core/base/random.h
 
 ALL = 2**64 - 1
 

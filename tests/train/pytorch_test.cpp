@@ -5,9 +5,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "libsten/graph/graph_json.h"
-#include "libsten/nn/layers.h"
-#include "libsten/train/trainer.h"
+#include "libsten/model/graph/graph_json.h"
+#include "libsten/model/nn/layers.h"
+#include "libsten/training/trainer/trainer.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/temp_dir.h"
 

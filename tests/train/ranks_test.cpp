@@ -4,9 +4,9 @@
 #include <cmath>
 #include <map>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/train/rank_agreement.h"
-#include "libsten/train/state_exchange.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/training/trainer/rank_agreement.h"
+#include "libsten/training/trainer/state_exchange.h"
 #include "tests/support/thread_ranks.h"
 #include "tests/train/small_runs.h"
 

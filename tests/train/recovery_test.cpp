@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/nn/weights.h"
-#include "libsten/sparsify/regrow.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/core/sparsify/regrow.h"
+#include "libsten/model/nn/weights.h"
 #include "tests/train/small_runs.h"
 
 using namespace sten;

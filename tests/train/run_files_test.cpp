@@ -1,11 +1,11 @@
 // Forged manifests of a run.
-#include "libsten/train/run_files.h"
+#include "libsten/training/trainer/run_files.h"
 
 #include <doctest/doctest.h>
 
 #include <filesystem>
 
-#include "libsten/io/checksum_manifest.h"
+#include "libsten/files/system/checksum_manifest.h"
 #include "tests/support/temp_dir.h"
 
 using namespace sten;

@@ -1,11 +1,11 @@
-#include "libsten/train/running_statistics.h"
+#include "libsten/training/trainer/running_statistics.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "libsten/io/atomic_file.h"
-#include "libsten/io/checkpoint_writer.h"
+#include "libsten/files/checkpoint/checkpoint_writer.h"
+#include "libsten/files/system/atomic_file.h"
 #include "tests/train/small_runs.h"
 
 using namespace sten;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libsten/dispatch/registry.h"
+#include "libsten/core/registry/registry.h"
 #include "tests/train/small_runs.h"
 
 using namespace sten;

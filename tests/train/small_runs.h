@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "libsten/train/trainer.h"
+#include "libsten/training/trainer/trainer.h"
 #include "tests/support/npy_files.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"

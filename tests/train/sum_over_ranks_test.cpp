@@ -1,8 +1,8 @@
 // Sums over ranks of tensors whose positions are equal or differ.
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/train/sum_over_ranks.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/training/trainer/sum_over_ranks.h"
 #include "tests/support/tensors.h"
 #include "tests/support/thread_ranks.h"
 

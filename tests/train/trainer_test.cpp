@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/nn/weights.h"
-#include "libsten/sparsify/magnitude.h"
-#include "libsten/tensor/low_floats.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/core/sparsify/magnitude.h"
+#include "libsten/core/tensor/low_floats.h"
+#include "libsten/model/nn/weights.h"
 #include "tests/support/warnings.h"
 #include "tests/train/small_runs.h"
 

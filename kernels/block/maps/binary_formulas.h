@@ -1,4 +1,4 @@
-// Binary operators on float32, their gradients, and tests: the formulas of libsten/ops/binary.cpp
+// Binary operators on float32, their gradients, and tests: the formulas of libsten/compute/ops/elementwise/binary.cpp
 // and compare.cpp.
 #pragma once
 #include <cmath>

@@ -1,5 +1,5 @@
 // Unary operators on float32 and their gradients from dy and the saved tensor: the formulas of
-// libsten/ops/activation.cpp and elementwise.cpp.
+// libsten/compute/ops/elementwise/activation.cpp and elementwise.cpp.
 #pragma once
 #include <cmath>
 #include <type_traits>

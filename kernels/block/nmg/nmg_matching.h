@@ -1,5 +1,5 @@
 // The matching of a ragged chunk by a block of threads, with the decisions of ChunkMatcher
-// (libsten/layout/nmg_matching.h).
+// (libsten/core/layout/nmg_matching.h).
 #pragma once
 #include "kernels/block/block.h"
 #include "kernels/nmg_exact.h"

@@ -1,4 +1,4 @@
-// The patterns of n:m:g as compile-time constants, equal to those of libsten/layout/nmg_patterns.h.
+// The patterns of n:m:g as compile-time constants, equal to those of libsten/core/layout/nmg_patterns.h.
 #pragma once
 #include <cstdint>
 #include <utility>

@@ -1,4 +1,4 @@
-// The norm of gradients in the order of squared_norm() (libsten/optim/gradients.cpp). Squares of
+// The norm of gradients in the order of squared_norm() (libsten/training/optim/gradients.cpp). Squares of
 // floats are exact in double, so the result is bitwise that of the CPU.
 #pragma once
 #include <cmath>

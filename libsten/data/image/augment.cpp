@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "libsten/base/error.h"
-#include "libsten/base/random.h"
-#include "libsten/data/scalars.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/random.h"
+#include "libsten/core/base/scalars.h"
 
 namespace sten {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "libsten/tensor/dense.h"
+#include "libsten/core/tensor/dense.h"
 
 namespace sten {
 

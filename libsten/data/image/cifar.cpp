@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "libsten/base/error.h"
-#include "libsten/base/memory_left.h"
-#include "libsten/base/text.h"
-#include "libsten/data/file.h"
-#include "libsten/io/file_kind.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/memory_left.h"
+#include "libsten/core/base/text.h"
+#include "libsten/files/system/data_file.h"
+#include "libsten/files/system/file_kind.h"
 
 namespace sten {
 namespace {

@@ -9,11 +9,11 @@
 #include <map>
 #include <mutex>
 
-#include "libsten/base/error.h"
-#include "libsten/base/memory_left.h"
-#include "libsten/base/name_list.h"
-#include "libsten/base/parallel.h"
-#include "libsten/base/text.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/memory_left.h"
+#include "libsten/core/base/name_list.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/core/base/text.h"
 #include "libsten/data/image/image.h"
 #include "libsten/data/image/resize.h"
 

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "libsten/base/error.h"
-#include "libsten/base/text.h"
-#include "libsten/data/file.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
 #include "libsten/data/image/codecs.h"
-#include "libsten/io/file_kind.h"
+#include "libsten/files/system/data_file.h"
+#include "libsten/files/system/file_kind.h"
 
 namespace sten {
 namespace {

@@ -1,7 +1,7 @@
 #include "libsten/data/image/image_limits.h"
 
-#include "libsten/base/error.h"
-#include "libsten/base/text.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
 
 namespace sten {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "libsten/tensor/dense.h"
+#include "libsten/core/tensor/dense.h"
 
 namespace sten {
 

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <csetjmp>
 
-#include "libsten/base/error.h"
-#include "libsten/base/text.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
 #include "libsten/data/image/codecs.h"
 
 namespace sten::image_detail {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "libsten/base/error.h"
-#include "libsten/base/text.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
 #include "libsten/data/image/codecs.h"
 
 namespace sten::image_detail {

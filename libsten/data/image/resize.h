@@ -1,6 +1,6 @@
 // Resizing of images.
 #pragma once
-#include "libsten/tensor/dense.h"
+#include "libsten/core/tensor/dense.h"
 
 namespace sten {
 

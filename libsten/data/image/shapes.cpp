@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "libsten/base/error.h"
-#include "libsten/base/memory_left.h"
-#include "libsten/base/parallel.h"
-#include "libsten/base/random.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/memory_left.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/core/base/random.h"
 
 namespace sten {
 namespace {

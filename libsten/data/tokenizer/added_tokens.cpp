@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "libsten/base/utf8.h"
+#include "libsten/core/base/utf8.h"
 #include "libsten/data/tokenizer/unicode.h"
 
 namespace sten {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "libsten/base/utf8.h"
+#include "libsten/core/base/utf8.h"
 #include "libsten/data/tokenizer/unicode.h"
 
 namespace sten {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <queue>
 
-#include "libsten/base/error.h"
-#include "libsten/base/text.h"
-#include "libsten/base/utf8.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
+#include "libsten/core/base/utf8.h"
 #include "libsten/data/tokenizer/gpt_words.h"
 #include "libsten/data/tokenizer/unicode.h"
 

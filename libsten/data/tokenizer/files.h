@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "libsten/base/json_reader.h"
+#include "libsten/core/base/json_reader.h"
 #include "libsten/data/tokenizer/byte_pair_encoding.h"
 #include "libsten/data/tokenizer/word_piece.h"
 

@@ -1,6 +1,6 @@
 #include "libsten/data/tokenizer/gpt_words.h"
 
-#include "libsten/base/utf8.h"
+#include "libsten/core/base/utf8.h"
 #include "libsten/data/tokenizer/unicode.h"
 
 namespace sten {

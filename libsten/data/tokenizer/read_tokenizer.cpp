@@ -1,10 +1,10 @@
 #include <filesystem>
 
-#include "libsten/base/error.h"
-#include "libsten/base/text.h"
-#include "libsten/data/file.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
 #include "libsten/data/tokenizer/files.h"
-#include "libsten/data/vocabulary.h"
+#include "libsten/data/tokenizer/vocabulary.h"
+#include "libsten/files/system/data_file.h"
 
 namespace sten {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "libsten/base/error.h"
-#include "libsten/base/parallel.h"
-#include "libsten/base/text.h"
-#include "libsten/base/utf8.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/core/base/text.h"
+#include "libsten/core/base/utf8.h"
 
 namespace sten {
 namespace {

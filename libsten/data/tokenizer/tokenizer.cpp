@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "libsten/base/error.h"
-#include "libsten/data/file.h"
+#include "libsten/core/base/error.h"
+#include "libsten/files/system/data_file.h"
 
 namespace sten {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "libsten/base/array.h"
-#include "libsten/base/shape.h"
+#include "libsten/core/base/array.h"
+#include "libsten/core/base/shape.h"
 
 namespace sten {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "libsten/base/error.h"
-#include "libsten/base/text.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
 #include "libsten/data/tokenizer/files.h"
 
 namespace sten {

@@ -6,7 +6,7 @@
 #include <array>
 #include <iterator>
 
-#include "libsten/base/utf8.h"
+#include "libsten/core/base/utf8.h"
 
 namespace sten {
 namespace {

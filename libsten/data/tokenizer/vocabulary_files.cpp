@@ -1,6 +1,6 @@
-#include "libsten/base/error.h"
-#include "libsten/base/text.h"
-#include "libsten/base/utf8.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
+#include "libsten/core/base/utf8.h"
 #include "libsten/data/tokenizer/files.h"
 
 namespace sten {

@@ -1,5 +1,5 @@
 // Stub for builds without libjpeg.
-#include "libsten/base/error.h"
+#include "libsten/core/base/error.h"
 #include "libsten/data/image/codecs.h"
 
 namespace sten::image_detail {

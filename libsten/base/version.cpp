@@ -1,7 +1,0 @@
-#include "libsten/base/version.h"
-
-namespace sten {
-
-std::string_view version() { return STEN_VERSION; }
-
-}  // namespace sten

@@ -1,0 +1,28 @@
+#include "libsten/compute/calibrate/calibrated_options.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/hints.h"
+
+namespace sten {
+
+namespace {
+
+constexpr std::array methods = {"magnitude", "wanda", "ria", "sparsegpt", "admm"};
+
+}  // namespace
+
+bool is_solved(const std::string& method) { return method == "sparsegpt" || method == "admm"; }
+
+void check_method(const std::string& method) {
+  const std::vector<std::string> known(methods.begin(), methods.end());
+  if (std::ranges::find(known, method) == known.end())
+    fail_usage("{}", unknown_name("method", method, known));
+}
+
+bool needs_gram(const CalibratedOptions& o) { return o.reconstruct || is_solved(o.method); }
+
+}  // namespace sten

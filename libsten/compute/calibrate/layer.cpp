@@ -1,0 +1,173 @@
+#include "libsten/compute/calibrate/layer.h"
+
+#include <cmath>
+#include <limits>
+
+#include "libsten/compute/calibrate/admm.h"
+#include "libsten/compute/calibrate/rank_choice.h"
+#include "libsten/compute/calibrate/reconstruct.h"
+#include "libsten/compute/calibrate/scores.h"
+#include "libsten/compute/calibrate/sparsegpt.h"
+#include "libsten/compute/linalg/dense_gemm.h"
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/floats.h"
+#include "libsten/core/base/text.h"
+
+namespace sten {
+namespace {
+
+using namespace calibrate;
+
+constexpr double unknown_error = std::numeric_limits<double>::quiet_NaN();
+
+bool keeps_values(const CalibratedOptions& o) { return !o.reconstruct && !is_solved(o.method); }
+
+void check(Index inputs_of_w, const InputStatistics& inputs, const CalibratedOptions& o) {
+  check_method(o.method);
+  const auto in = static_cast<std::size_t>(inputs_of_w);
+  const bool has_squares = !inputs.squares.empty() || !inputs.has_gram();
+  if (o.method != "magnitude" && has_squares && inputs.squares.size() != in)
+    fail_usage("--method {} needs the squares of {} inputs, got {}", o.method, in,
+               inputs.squares.size());
+  if (needs_gram(o) && !inputs.has_gram())
+    fail_usage("{} needs the Gram matrix of the layer's inputs",
+               o.reconstruct ? "--reconstruct" : "--method " + o.method);
+  for (const Dense* each : {&inputs.gram, &inputs.cross})
+    if (each->size() > 0 && each->extents != Shape{inputs_of_w, inputs_of_w})
+      fail_usage("a matrix of shape {} does not fit a layer of {} inputs", to_string(each->extents),
+                 inputs_of_w);
+}
+
+// Whether the size of the dense layer's outputs is known.
+bool has_error(const InputStatistics& inputs) {
+  return inputs.has_gram() && (!inputs.has_cross() || inputs.target_squares);
+}
+
+// The output error of a layer, for weights scaled by 2^-exponent.
+template <class T>
+class OutputError {
+ public:
+  OutputError(const Matrix<T>& dense, int exponent, const InputStatistics& inputs,
+              const Gram<T>& gram)
+      : dense_(dense), gram_(gram), has_cross_(inputs.has_cross()) {
+    all_ = has_cross_ ? std::scalbn(*inputs.target_squares, -2 * exponent - gram.exponent())
+                      : trace(dense, gram.plain(), dense);
+  }
+  double of(const Matrix<T>& pruned) const {
+    if (!std::isfinite(all_)) return unknown_error;
+    if (!(all_ > 0)) return 0;
+    const double error =
+        has_cross_
+            ? (trace(pruned, gram_.plain(), pruned) - 2 * trace(dense_, gram_.cross(), pruned)) /
+                      all_ +
+                  1
+            : trace_of_difference(dense_, pruned, gram_.plain()) / all_;
+    return error < 0 ? 0 : error;
+  }
+
+ private:
+  const Matrix<T>& dense_;
+  const Gram<T>& gram_;
+  bool has_cross_;
+  double all_ = 0;
+};
+
+template <class T>
+Matrix<T> masked(const Matrix<T>& w, const Kept& kept) {
+  Matrix<T> out = w;
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (!kept[i]) out.values[i] = 0;
+  return out;
+}
+
+template <class T>
+Mask to_mask(const Kept& kept, const Matrix<T>& w, const CalibratedOptions& o, const Shape& shape) {
+  Mask mask = Mask::none(shape);
+  std::uint8_t* bits = mask.bits.mutate();
+  for (Index r = 0; r < w.rows; ++r)
+    for (Index c = 0; c < w.cols; ++c)
+      if (kept[r * w.cols + c]) set_bit(bits, o.transposed ? c * w.rows + r : r * w.cols + c);
+  return mask;
+}
+
+// Error if a computed weight exceeds the range of its dtype.
+void check_finite(const Dense& w) {
+  with_float(w.dtype(), [&]<class E>(E) {
+    const auto bits = w.values.as<typename E::Bits>();
+    for (Index i = 0; i < w.size(); ++i)
+      if (!std::isfinite(E::decode(bits[i])))
+        fail("element {} of the reconstructed weights is not finite in {}", i, name_of(w.dtype()));
+  });
+}
+
+template <class T>
+CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
+                         const CalibratedOptions& o) {
+  const int exponent = scale_exponent(x);
+  auto w = matrix_of<T>(x, exponent);
+  if (o.transposed) w = transposed(w);
+  std::optional<Gram<T>> gram;
+  if (inputs.has_gram()) gram.emplace(inputs, o.damping);
+  const Chooser chooser(o);
+  Kept kept;
+  Matrix<T> pruned;  // empty: the values of w stay
+  if (o.method == "sparsegpt") {
+    pruned = w;
+    kept = prune_by_sparsegpt(pruned, *gram, chooser);
+  } else if (o.method == "admm") {
+    kept = choose_by_admm(w, *gram, chooser);
+  } else {
+    // From unscaled weights: ranks do not overflow, and small ranks stay distinct.
+    const Matrix<T> given = exponent == 0 ? Matrix<T>() : matrix_of<T>(x);
+    const Matrix<T> given_transposed = o.transposed ? transposed(given) : Matrix<T>();
+    kept = chooser.choose(ranks_of(o.method,
+                                   exponent == 0  ? w
+                                   : o.transposed ? given_transposed
+                                                  : given,
+                                   inputs));
+  }
+  double before = unknown_error, after = unknown_error;
+  std::optional<OutputError<T>> error;
+  if (has_error(inputs)) error.emplace(w, exponent, inputs, *gram);
+  if (error) before = after = error->of(masked(w, kept));
+  if (o.reconstruct || o.method == "admm") {
+    pruned = {};  // frees memory for the solution
+    pruned = reconstruct(w, kept, *gram);
+  }
+  const bool has_new_values = !keeps_values(o);
+  if (error && has_new_values) after = error->of(pruned);
+  Mask mask = to_mask(kept, w, o, x.extents);
+  w = {};  // frees memory for the result
+  if (!has_new_values) {
+    Dense selected = Dense::pack(x, mask);
+    return {std::move(selected), std::move(mask), before, after};
+  }
+  Dense solved =
+      to_dense(o.transposed ? transposed(pruned) : pruned, x.dtype(), x.extents, exponent);
+  check_finite(solved);
+  return {std::move(solved), std::move(mask), before, after};
+}
+
+}  // namespace
+
+std::optional<Mask> choose_layer(const Dense& w, const InputStatistics& inputs,
+                                 const CalibratedOptions& o) {
+  const Index rows = w.extents.empty() ? 1 : w.extents[0];
+  check(o.transposed || rows == 0 ? rows : w.size() / rows, inputs, o);
+  if (!keeps_values(o) || has_error(inputs) || (o.by_row && o.transposed)) return std::nullopt;
+  return choose_by_rank(w, inputs, o);
+}
+
+CalibratedLayer prune_layer(const Dense& x, const InputStatistics& inputs,
+                            const CalibratedOptions& o) {
+  if (std::optional<Mask> mask = choose_layer(x, inputs, o)) {
+    Dense kept = Dense::pack(x, *mask);
+    return {std::move(kept), *std::move(mask), unknown_error, unknown_error};
+  }
+  // A fixed library, so that results do not depend on which library is fastest today.
+  std::optional<UseDenseLibrary> products;
+  if (const DenseLibrary* blas = find_dense_library("OpenBLAS")) products.emplace(*blas);
+  return x.dtype() == DType::F64 ? prune_as<double>(x, inputs, o) : prune_as<float>(x, inputs, o);
+}
+
+}  // namespace sten

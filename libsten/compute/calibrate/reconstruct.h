@@ -1,0 +1,20 @@
+// Reconstruction: solves the kept values again by least squares.
+#pragma once
+#include "libsten/compute/calibrate/gram.h"
+
+namespace sten::calibrate {
+
+// For each row w of `dense` [out, in], returns the v that is 0 at pruned elements and minimizes |v
+// X - w T|^2 + d |v - w|^2, where d is the damping of the Gram matrix. Uses Cholesky factors,
+// shared by rows with the same kept inputs, or conjugate gradients for blocks of rows, whichever
+// needs fewer operations.
+template <class T>
+Matrix<T> reconstruct(const Matrix<T>& dense, const Kept& kept, const Gram<T>& gram);
+
+// The two algorithms for all rows, for tests.
+template <class T>
+Matrix<T> reconstruct_by_factors(const Matrix<T>& dense, const Kept& kept, const Gram<T>& gram);
+template <class T>
+Matrix<T> reconstruct_by_gradients(const Matrix<T>& dense, const Kept& kept, const Gram<T>& gram);
+
+}  // namespace sten::calibrate

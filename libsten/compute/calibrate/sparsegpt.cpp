@@ -1,0 +1,106 @@
+#include "libsten/compute/calibrate/sparsegpt.h"
+
+#include "libsten/compute/linalg/cholesky.h"
+
+namespace sten::calibrate {
+namespace {
+
+constexpr Index usual_block = 128;  // columns
+
+template <class T>
+class Sweep {
+ public:
+  Sweep(Matrix<T>& w, const Gram<T>& gram, const Chooser& chooser)
+      : w_(w), chooser_(chooser), in_(w.cols), upper_(in_ * in_), kept_(w.values.size(), 1) {
+    for (Index i = 0; i < in_; ++i)
+      for (Index j = 0; j < in_; ++j) upper_[i * in_ + j] = static_cast<T>(gram.at(i, j));
+    for (Index j = 0; j < in_; ++j)
+      if (gram.plain()[j * in_ + j] == 0) {  // an input that is always 0
+        upper_[j * in_ + j] = 1;
+        for (Index r = 0; r < w.rows; ++r) w.row(r)[j] = 0;
+      }
+    if (!invert_positive(in_, upper_.data()) || !factor_cholesky(in_, upper_.data()))
+      fail_not_positive();
+    for (Index i = 0; i < in_; ++i)
+      for (Index j = 0; j < i; ++j) upper_[j * in_ + i] = upper_[i * in_ + j];
+  }
+
+  Kept run() {
+    const Index group = chooser_.step() == 0 ? usual_block : chooser_.step();
+    const Index block = group * std::max<Index>(1, usual_block / group);
+    for (Index begin = 0; begin < in_; begin += block) {
+      const Index end = std::min(in_, begin + block);
+      errors_ = Matrix<T>(w_.rows, end - begin);
+      for (Index at = begin; at < end; at += group)
+        take_group(at, std::min(end, at + group), begin, end);
+      push_right(begin, end);
+    }
+    return std::move(kept_);
+  }
+
+ private:
+  void take_group(Index begin, Index end, Index block_begin, Index block_end) {
+    Matrix<T> ranks(w_.rows, end - begin);
+    for_row_blocks(w_.rows, [&](Index r0, Index r1) {
+      for (Index r = r0; r < r1; ++r)
+        for (Index c = begin; c < end; ++c) {
+          const T scaled = w_.row(r)[c] / upper_[c * in_ + c];
+          ranks.row(r)[c - begin] = scaled * scaled;
+        }
+    });
+    const Kept chosen = chooser_.choose(ranks);
+    for_row_blocks(w_.rows, [&](Index r0, Index r1) {
+      for (Index r = r0; r < r1; ++r)
+        take_columns(r, begin, end, block_begin, block_end, chosen.data() + r * (end - begin));
+    });
+  }
+
+  void take_columns(Index r, Index begin, Index end, Index block_begin, Index block_end,
+                    const std::uint8_t* chosen) {
+    T* w = w_.row(r);
+    for (Index c = begin; c < end; ++c) {
+      if (chosen[c - begin]) continue;
+      kept_[r * in_ + c] = 0;
+      const T* u = upper_.data() + c * in_;
+      const T error = w[c] / u[c];
+      errors_.row(r)[c - block_begin] = error;
+      w[c] = 0;
+      for (Index j = c + 1; j < block_end; ++j) w[j] -= error * u[j];
+    }
+  }
+
+  // Updates the columns to the right of a block.
+  void push_right(Index begin, Index end) {
+    const Index right = in_ - end;
+    if (right == 0) return;
+    std::vector<T> u((end - begin) * right);
+    for (Index c = begin; c < end; ++c)
+      std::copy_n(upper_.data() + c * in_ + end, right, u.data() + (c - begin) * right);
+    const auto push = [&](Index r0, Index r1) {
+      std::vector<T> change((r1 - r0) * right);
+      multiply_rows(errors_.row(r0), r1 - r0, end - begin, u.data(), right, change.data());
+      for (Index r = r0; r < r1; ++r)
+        for (Index c = 0; c < right; ++c) w_.row(r)[end + c] -= change[(r - r0) * right + c];
+    };
+    for_row_blocks(w_.rows, push, product_block(w_.rows));
+  }
+
+  Matrix<T>& w_;
+  const Chooser& chooser_;
+  Index in_;
+  std::vector<T> upper_;  // [in, in]
+  Kept kept_;
+  Matrix<T> errors_;  // of the columns of a block
+};
+
+}  // namespace
+
+template <class T>
+Kept prune_by_sparsegpt(Matrix<T>& w, const Gram<T>& gram, const Chooser& chooser) {
+  return Sweep<T>(w, gram, chooser).run();
+}
+
+template Kept prune_by_sparsegpt(Matrix<float>&, const Gram<float>&, const Chooser&);
+template Kept prune_by_sparsegpt(Matrix<double>&, const Gram<double>&, const Chooser&);
+
+}  // namespace sten::calibrate

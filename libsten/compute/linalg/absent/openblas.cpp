@@ -1,0 +1,8 @@
+// Replacement without OpenBLAS, if it was not found at build time.
+#include "libsten/compute/linalg/dense_library.h"
+
+namespace sten {
+
+std::optional<DenseLibrary> load_openblas() { return std::nullopt; }
+
+}  // namespace sten

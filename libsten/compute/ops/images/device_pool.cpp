@@ -1,0 +1,84 @@
+// Pooling on a device.
+#include <algorithm>
+
+#include "libsten/compute/ops/common/check.h"
+#include "libsten/compute/ops/common/device.h"
+#include "libsten/compute/ops/common/device_rows.h"
+#include "libsten/compute/ops/images/windows.h"
+
+namespace sten {
+namespace {
+
+using kernels::Pools;
+using kernels::RowFunctions;
+using kernels::Stream;
+
+Pools pools_on_device(std::string_view op, const Windows& w, bool is_max, const Attributes& a) {
+  constexpr Index most = (Index{1} << 30) - 1;
+  const auto check = [&](Index n) {
+    if (n > most) fail_unsupported("{} on a device supports images of fewer than 2^30 pixels", op);
+  };
+  Pools p{w.batch, w.channels, {}, is_max, a.integer("count-pads", 0) != 0};
+  Index pixels = w.batch, output_positions = w.batch;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const WindowAxis x = w.axis(d);
+    check(w.size[d] + x.before + x.after);
+    if (x.is_adaptive) check(w.size[d] * (w.result[d] + 1));
+    check(pixels *= w.size[d]);
+    check(output_positions *= w.result[d]);
+    const auto number = [=](Index n) { return static_cast<std::int32_t>(std::min(n, most)); };
+    p.axes[d] = {number(w.size[d]),  number(w.result[d]), number(x.kernel), number(x.stride),
+                 number(x.dilation), number(x.before),    number(x.after),  x.is_adaptive};
+  }
+  return p;
+}
+
+template <bool is_adaptive, bool is_max>
+Outputs pool_on_device(const Call& call) {
+  constexpr const char* op = pool_name<is_adaptive, is_max>;
+  const Dense& x = call.in[0].as<Dense>();
+  const Windows w = pool_windows<is_adaptive, is_max>(op, x.extents, call.attributes);
+  const Pools p = pools_on_device(op, w, is_max, call.attributes);
+  const float* from = floats_on_device(op, call.in[0]);
+  Dense y = output_on_device(w.shape());
+  with_rows_on_device(
+      [&](const RowFunctions& f, Stream stream) { f.pool(from, p, floats_of_output(y), stream); });
+  return {std::move(y)};
+}
+
+template <bool is_adaptive, bool is_max>
+Outputs pool_grad_on_device(const Call& call) {
+  static const std::string op = std::string(pool_name<is_adaptive, is_max>) + ".grad";
+  if (!call.wants(0)) return {std::nullopt};
+  const Dense& dy = call.in[0].as<Dense>();
+  const Shape& shape = is_max ? call.in[1].as<Dense>().extents : input_shape(op, call, 0);
+  const Windows w = pool_windows<is_adaptive, is_max>(op, shape, call.attributes);
+  check_gradient(op, dy, w.shape());
+  if (is_max) check_dtypes(op, "x", call.in[1].dtype(), "the gradient", dy.dtype());
+  const Pools p = pools_on_device(op, w, is_max, call.attributes);
+  const float* from = floats_on_device(op, call.in[0]);
+  const float* x = is_max ? floats_on_device(op, call.in[1]) : nullptr;
+  Dense dx = output_on_device(shape);
+  with_rows_on_device([&](const RowFunctions& f, Stream stream) {
+    f.pool_grad(from, x, p, floats_of_output(dx), stream);
+  });
+  return {std::move(dx)};
+}
+
+template <bool is_adaptive, bool is_max>
+void add_pool_operators_on_device(Operators& all) {
+  const std::string op = pool_name<is_adaptive, is_max>;
+  add_device_operator(all, op, 1, pool_on_device<is_adaptive, is_max>);
+  add_device_operator(all, op + ".grad", is_max ? 2 : 1, pool_grad_on_device<is_adaptive, is_max>);
+}
+
+}  // namespace
+
+void add_device_pools(Operators& all) {
+  add_pool_operators_on_device<false, true>(all);
+  add_pool_operators_on_device<false, false>(all);
+  add_pool_operators_on_device<true, true>(all);
+  add_pool_operators_on_device<true, false>(all);
+}
+
+}  // namespace sten

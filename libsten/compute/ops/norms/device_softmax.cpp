@@ -1,0 +1,108 @@
+// Softmax, log-softmax and layer norm on a device.
+#include "libsten/compute/ops/common/check.h"
+#include "libsten/compute/ops/common/device.h"
+#include "libsten/compute/ops/common/device_rows.h"
+#include "libsten/compute/ops/norms/layer_norm.h"
+
+namespace sten {
+namespace {
+
+using kernels::RowFunctions;
+using kernels::Stream;
+
+// Rows along the attribute "axis".
+kernels::StridedRows softmax_rows_on_device(const std::string& op, const Call& call,
+                                            const Dense& x) {
+  call.attributes.check(op, {"axis"});
+  const Index axis = axis_of(op, call.attributes.integer("axis", -1), x.extents);
+  kernels::StridedRows lines{1, x.extents[axis], 1};
+  for (Index d = 0; d < std::ssize(x.extents); ++d) {
+    if (d < axis) lines.outer *= x.extents[d];
+    if (d > axis) lines.inner *= x.extents[d];
+  }
+  return lines;
+}
+
+void add_softmax_operators_on_device(Operators& all, bool is_log) {
+  static const std::string names[] = {"softmax", "log-softmax"};
+  const std::string& op = names[is_log];
+  add_device_operator(all, op, 1, [&op, is_log](const Call& call) -> Outputs {
+    const Dense& x = call.in[0].as<Dense>();
+    const kernels::StridedRows lines = softmax_rows_on_device(op, call, x);
+    const float* from = floats_on_device(op, call.in[0]);
+    Dense y = output_on_device(x.extents);
+    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
+      f.softmax(from, lines, is_log, floats_of_output(y), stream);
+    });
+    return {std::move(y)};
+  });
+  const std::string grad = op + ".grad";
+  add_device_operator(all, grad, 2, [grad, is_log](const Call& call) -> Outputs {
+    if (!call.wants(0)) return {std::nullopt};
+    const Dense &dy = call.in[0].as<Dense>(), &y = call.in[1].as<Dense>();
+    check_alike(grad, "the gradient", dy, "the output", y);
+    const kernels::StridedRows lines = softmax_rows_on_device(grad, call, y);
+    const float *from = floats_on_device(grad, call.in[0]),
+                *at = floats_on_device(grad, call.in[1]);
+    Dense dx = output_on_device(y.extents);
+    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
+      f.softmax_grad(from, at, lines, is_log, floats_of_output(dx), stream);
+    });
+    return {std::move(dx)};
+  });
+}
+
+Outputs layer_norm_on_device(const Call& call) {
+  const LayerNormCall g("layer-norm", call, 0);
+  const float* in[3];
+  for (std::size_t i = 0; i < 3; ++i) in[i] = floats_on_device("layer-norm", call.in[i]);
+  Dense y = output_on_device(g.x.extents);
+  with_rows_on_device([&](const RowFunctions& f, Stream stream) {
+    f.layer_norm(in[0], g.rows(), g.n, in[1], in[2], g.eps, floats_of_output(y), stream);
+  });
+  return {std::move(y)};
+}
+
+Outputs layer_norm_grad_on_device(const Call& call) {
+  const Dense& dy = call.in[0].as<Dense>();
+  const LayerNormCall g("layer-norm.grad", call, 1);
+  check_alike("layer-norm.grad", "the gradient", dy, "x", g.x);
+  const float* in[3];
+  for (std::size_t i = 0; i < 3; ++i) in[i] = floats_on_device("layer-norm.grad", call.in[i]);
+  const Shape shapes[] = {g.x.extents, {g.n}, {g.n}};
+  std::optional<Dense> out[3];
+  float* to[3] = {};
+  const auto run = [&](bool adds) {
+    if (!to[0] && !to[1] && !to[2]) return;
+    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
+      f.layer_norm_grad(in[0], in[1], g.rows(), g.n, in[2], g.eps, to[0], adds, to[1], to[2],
+                        stream);
+    });
+  };
+  for (std::size_t i = 1; i < 3; ++i)
+    if (call.wants(i)) to[i] = floats_of_output(out[i].emplace(output_on_device(shapes[i])));
+  Outputs grads(3);
+  if (call.wants(0))
+    grads[0] = call.add_to_sum(0, [&](Values& sum) {
+      to[0] = reinterpret_cast<float*>(sum.mutate_bytes());
+      run(true);
+    });
+  if (!grads[0]) {
+    if (call.wants(0)) to[0] = floats_of_output(out[0].emplace(output_on_device(shapes[0])));
+    run(false);
+  }
+  for (std::size_t i = 0; i < 3; ++i)
+    if (out[i]) grads[i] = *std::move(out[i]);
+  return grads;
+}
+
+}  // namespace
+
+void add_device_softmax(Operators& all) {
+  add_softmax_operators_on_device(all, false);
+  add_softmax_operators_on_device(all, true);
+  add_device_operator(all, "layer-norm", 3, layer_norm_on_device);
+  add_device_operator(all, "layer-norm.grad", 4, layer_norm_grad_on_device, 3);
+}
+
+}  // namespace sten

@@ -1,0 +1,110 @@
+// Linear layers on a device: x dense or masked, w dense, masked, csr or nmg.
+#include "libsten/compute/product/device_linear.h"
+#include "libsten/compute/ops/common/register.h"
+#include "libsten/compute/ops/products/device_product_output.h"
+#include "libsten/compute/ops/products/linear.h"
+
+namespace sten {
+namespace {
+
+Outputs linear_on_device(const Call& call) {
+  call.attributes.check("linear", {});
+  const Tensor &x = call.in[0], &w = call.in[1];
+  const Tensor* bias = call.in.size() > 2 ? &call.in[2] : nullptr;
+  const LinearExtents l(x, w, bias);
+  const float* from = elements_on_device("linear", x);
+  const float* b = bias ? floats_on_device("linear", *bias) : nullptr;
+  Dense y = output_on_device(l.y);
+  float* to = floats_of_output(y);
+  if (!has_dense_values(w)) {
+    device_linear(w, l.tokens, from, b, to);
+    return {std::move(y)};
+  }
+  device_gemm({.m = l.tokens,
+               .n = l.out,
+               .k = l.in,
+               .a = from,
+               .lda = l.in,
+               .b = elements_on_device("linear", w),
+               .ldb = l.in,
+               .transpose_b = true,
+               .c = to,
+               .ldc = l.out});
+  if (b)
+    on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
+      cuda.maps.add_bias(l.tokens, l.out, b, to, stream);
+    });
+  return {std::move(y)};
+}
+
+Outputs linear_grad_on_device(const Call& call) {
+  const Tensor &dy = call.in[0], &x = call.in[1], &w = call.in[2];
+  const LinearExtents l(x, w, call.in.size() > 3 ? &call.in[3] : nullptr);
+  l.check_gradient(dy);
+  check_dtypes("linear.grad", "x", x.dtype(), "the gradient", dy.dtype());
+  const float* g = elements_on_device("linear.grad", dy);
+  const float* from = elements_on_device("linear.grad", x);
+  Outputs grads(call.formats.size());
+  if (call.wants(0))
+    grads[0] = gradient_on_device("linear.grad", call, 0, x, [&](float* to, bool adds) {
+      if (!has_dense_values(w)) return device_transposed_linear(w, l.tokens, g, to, adds);
+      device_gemm({.m = l.tokens,
+                   .n = l.in,
+                   .k = l.out,
+                   .a = g,
+                   .lda = l.out,
+                   .b = elements_on_device("linear.grad", w),
+                   .ldb = l.in,
+                   .c = to,
+                   .ldc = l.in,
+                   .beta = adds ? 1.0F : 0.0F});
+    });
+  if (call.wants(1) && !has_dense_values(w) && !call.out(1).tmp.is(Dense::name)) {
+    check_same_pattern("linear.grad", w, call.out(1));
+    grads[1] = device_sampled_linear(w, l.tokens, g, from);
+  } else if (call.wants(1)) {
+    grads[1] = gradient_on_device("linear.grad", call, 1, w, [&](float* to, bool adds) {
+      device_gemm({.m = l.out,
+                   .n = l.in,
+                   .k = l.tokens,
+                   .a = g,
+                   .lda = l.out,
+                   .transpose_a = true,
+                   .b = from,
+                   .ldb = l.in,
+                   .c = to,
+                   .ldc = l.in,
+                   .beta = adds ? 1.0F : 0.0F});
+    });
+  }
+  if (l.has_bias && call.wants(2)) {
+    Dense sum = output_on_device({l.out});
+    float* to = floats_of_output(sum);
+    on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
+      cuda.maps.sum_rows(l.tokens, l.out, g, to, stream);
+    });
+    grads[2] = std::move(sum);
+  }
+  return grads;
+}
+
+}  // namespace
+
+void add_device_linear(Operators& all) {
+  const Name dense("dense"), masked("masked");
+  for (const bool has_bias : {false, true}) {
+    const auto inputs = [&](std::vector<Name> in) {
+      if (has_bias) in.push_back(dense);
+      return in;
+    };
+    for (const Name w : {dense, masked, Name("csr"), Name("nmg")})
+      for (const Name x : {dense, masked}) {
+        add_device_operator(all, "linear", inputs({x, w}), linear_on_device);
+        for (const Name dy : {dense, masked})
+          add_device_product_grad(all, "linear.grad", inputs({dy, x, w}), {0, 1},
+                                  linear_grad_on_device);
+      }
+  }
+}
+
+}  // namespace sten

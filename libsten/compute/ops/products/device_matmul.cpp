@@ -1,0 +1,254 @@
+// c[..., m, n] = a[..., m, k] * b[..., k, n] of F32 on a device: batched dense products; or one
+// factor in csr or nmg, a single matrix for all matrices of the other.
+#include "libsten/compute/ops/common/register.h"
+#include "libsten/compute/ops/products/device_product_output.h"
+#include "libsten/compute/ops/products/matmul_extents.h"
+#include "libsten/compute/product/device_linear.h"
+#include "libsten/compute/product/device_product.h"
+
+namespace sten {
+namespace {
+
+using kernels::GemmOperands;
+
+// Indices of the matrices of a product.
+struct MatrixViews {
+  const std::vector<Index>&a, &b, &c;
+
+  // The end of the longest run from `first` on that one launch can compute: matrices have a
+  // constant stride, and those of c are distinct.
+  Index end_of_run(Index first) const {
+    const Index count = std::ssize(c);
+    Index end = first + 1;
+    if (end == count || step(a, first) < 0 || step(b, first) < 0 || step(c, first) <= 0) return end;
+    while (end < count && step(a, end - 1) == step(a, first) &&
+           step(b, end - 1) == step(b, first) && step(c, end - 1) == step(c, first))
+      ++end;
+    return end;
+  }
+  static Index step(const std::vector<Index>& at, Index i) { return at[i + 1] - at[i]; }
+};
+
+// Runs all products of a batch, one launch per run; `one`: the operands of one product. Accumulates
+// if requested, or if a matrix of c occurs again.
+void multiply_batch(const GemmOperands& one, const MatrixViews& of, Index all, bool all_add) {
+  const Index a_size = one.m * one.k, b_size = one.k * one.n, c_size = one.m * one.n;
+  std::vector<bool> is_written(all, all_add);
+  for (Index i = 0, end = 0; i < std::ssize(of.c); i = end) {
+    const bool adds = is_written[of.c[i]];
+    const Index last = of.end_of_run(i);
+    for (end = i; end < last && is_written[of.c[end]] == adds; ++end) is_written[of.c[end]] = true;
+    GemmOperands x = one;
+    x.batch = end - i;
+    x.beta = adds ? 1 : 0;
+    x.a += of.a[i] * a_size, x.b += of.b[i] * b_size, x.c += of.c[i] * c_size;
+    if (x.batch > 1) {
+      x.a_step = MatrixViews::step(of.a, i) * a_size;
+      x.b_step = MatrixViews::step(of.b, i) * b_size;
+      x.c_step = MatrixViews::step(of.c, i) * c_size;
+    }
+    device_gemm(x);
+  }
+}
+
+std::vector<Index> in_order(Index count) {
+  std::vector<Index> all(count);
+  std::iota(all.begin(), all.end(), Index{0});
+  return all;
+}
+
+Outputs matmul_on_device(const Call& call) {
+  call.attributes.check("matmul", {});
+  const Tensor &a = call.in[0], &b = call.in[1];
+  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
+  const Matmul mm(a.shape(), b.shape());
+  GemmOperands x{.m = mm.m,
+                 .n = mm.n,
+                 .k = mm.k,
+                 .a = elements_on_device("matmul", a),
+                 .lda = mm.k,
+                 .b = elements_on_device("matmul", b),
+                 .ldb = mm.n,
+                 .ldc = mm.n};
+  Dense c = output_on_device(mm.c());
+  x.c = floats_of_output(c);
+  if (mm.is_tall()) {
+    x.m *= mm.count();
+    device_gemm(x);
+    return {std::move(c)};
+  }
+  const std::vector<Index> offsets = in_order(mm.count());
+  multiply_batch(x, {mm.a_at, mm.b_at, offsets}, mm.count(), false);
+  return {std::move(c)};
+}
+
+// dA = dC B^T or dB = A^T dC, as factor_gradient() on the CPU.
+void factor_gradient_on_device(const Matmul& mm, const Shape& shape, bool of_a, const float* dc,
+                               const float* other, float* to, bool adds) {
+  const Index elements = size_of(shape);
+  if (elements == 0 || (adds && mm.count() == 0)) return;
+  if (mm.count() == 0)
+    return on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
+      cuda.memory.clear(to, static_cast<std::size_t>(elements) * sizeof(float), stream);
+    });
+  const Index rows = mm.is_tall() ? mm.count() * mm.m : mm.m;
+  GemmOperands x;
+  if (of_a)
+    x = {.m = rows,
+         .n = mm.k,
+         .k = mm.n,
+         .a = dc,
+         .lda = mm.n,
+         .b = other,
+         .ldb = mm.n,
+         .transpose_b = true,
+         .c = to,
+         .ldc = mm.k};
+  else
+    x = {.m = mm.k,
+         .n = mm.n,
+         .k = rows,
+         .a = other,
+         .lda = mm.k,
+         .transpose_a = true,
+         .b = dc,
+         .ldb = mm.n,
+         .c = to,
+         .ldc = mm.n};
+  x.beta = adds ? 1 : 0;
+  if (mm.is_tall()) return device_gemm(x);
+  const Index all = elements / (of_a ? mm.m * mm.k : mm.k * mm.n);
+  const std::vector<Index> offsets = in_order(mm.count());
+  if (of_a)
+    multiply_batch(x, {offsets, mm.b_at, mm.a_at}, all, adds);
+  else
+    multiply_batch(x, {mm.a_at, offsets, mm.b_at}, all, adds);
+}
+
+Outputs matmul_grad_on_device(const Call& call) {
+  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
+  check_dtypes("matmul.grad", "a", a.dtype(), "b", b.dtype());
+  const Matmul mm(a.shape(), b.shape());
+  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
+  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
+  const float* g = elements_on_device("matmul.grad", dc);
+  const float* left = elements_on_device("matmul.grad", a);
+  const float* right = elements_on_device("matmul.grad", b);
+  Outputs grads(2);
+  if (call.wants(0))
+    grads[0] = gradient_on_device("matmul.grad", call, 0, a, [&](float* to, bool adds) {
+      factor_gradient_on_device(mm, a.shape(), true, g, right, to, adds);
+    });
+  if (call.wants(1))
+    grads[1] = gradient_on_device("matmul.grad", call, 1, b, [&](float* to, bool adds) {
+      factor_gradient_on_device(mm, b.shape(), false, g, left, to, adds);
+    });
+  return grads;
+}
+
+void check_matrix(const Tensor& x) {
+  if (x.shape().size() != 2)
+    fail_unsupported("products on a device support one sparse matrix, not a batch");
+}
+
+// A sparse a[m, k].
+Outputs sparse_left_on_device(const Call& call) {
+  call.attributes.check("matmul", {});
+  const Tensor &a = call.in[0], &b = call.in[1];
+  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
+  const Matmul mm(a.shape(), b.shape());
+  check_matrix(a);
+  const float* right = elements_on_device("matmul", b);
+  Dense c = output_on_device(mm.c());
+  float* to = floats_of_output(c);
+  for (Index i = 0; i < mm.count(); ++i)
+    device_product(a, mm.n, right + i * mm.k * mm.n, to + i * mm.m * mm.n);
+  return {std::move(c)};
+}
+
+Outputs sparse_left_grad_on_device(const Call& call) {
+  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
+  const Matmul mm(a.shape(), b.shape());
+  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
+  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
+  check_matrix(a);
+  const float* g = elements_on_device("matmul.grad", dc);
+  const float* right = elements_on_device("matmul.grad", b);
+  Outputs grads(2);
+  // First, so that Unsupported leaves the sum of the other gradient unchanged.
+  if (call.wants(1)) {
+    Dense db = output_on_device(b.shape());
+    float* to = floats_of_output(db);
+    for (Index i = 0; i < mm.count(); ++i)
+      device_transposed_gemm(a, mm.n, g + i * mm.m * mm.n, to + i * mm.k * mm.n);
+    grads[1] = std::move(db);
+  }
+  if (call.wants(0) && call.out(0).tmp.is(Dense::name)) {
+    grads[0] = gradient_on_device("matmul.grad", call, 0, a, [&](float* to, bool adds) {
+      factor_gradient_on_device(mm, a.shape(), true, g, right, to, adds);
+    });
+  } else if (call.wants(0)) {
+    check_same_pattern("matmul.grad", a, call.out(0));
+    grads[0] = device_sampled_gemm(a, mm.count(), mm.n, g, right);
+  }
+  return grads;
+}
+
+// A sparse b[k, n]; rows of a are tokens.
+Outputs sparse_right_on_device(const Call& call) {
+  call.attributes.check("matmul", {});
+  const Tensor &a = call.in[0], &b = call.in[1];
+  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
+  const Matmul mm(a.shape(), b.shape());
+  check_matrix(b);
+  const float* left = elements_on_device("matmul", a);
+  Dense c = output_on_device(mm.c());
+  device_transposed_linear(b, mm.count() * mm.m, left, floats_of_output(c));
+  return {std::move(c)};
+}
+
+Outputs sparse_right_grad_on_device(const Call& call) {
+  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
+  const Matmul mm(a.shape(), b.shape());
+  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
+  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
+  check_matrix(b);
+  const Index rows = mm.count() * mm.m;
+  const float* g = elements_on_device("matmul.grad", dc);
+  const float* left = elements_on_device("matmul.grad", a);
+  Outputs grads(2);
+  if (call.wants(0)) {
+    Dense da = output_on_device(a.shape());
+    device_linear(b, rows, g, nullptr, floats_of_output(da));
+    grads[0] = std::move(da);
+  }
+  if (call.wants(1) && call.out(1).tmp.is(Dense::name)) {
+    grads[1] = gradient_on_device("matmul.grad", call, 1, b, [&](float* to, bool adds) {
+      factor_gradient_on_device(mm, b.shape(), false, g, left, to, adds);
+    });
+  } else if (call.wants(1)) {
+    check_same_pattern("matmul.grad", b, call.out(1));
+    grads[1] = device_sampled_linear(b, rows, left, g);
+  }
+  return grads;
+}
+
+}  // namespace
+
+void add_device_matmul(Operators& all) {
+  const Name dense("dense"), masked("masked");
+  for (const auto& [a, b] : {std::pair(dense, dense), {masked, dense}, {dense, masked}}) {
+    add_device_operator(all, "matmul", {a, b}, matmul_on_device);
+    add_device_product_grad(all, "matmul.grad", {dense, a, b}, {0, 1}, matmul_grad_on_device);
+  }
+  for (const Name sparse : {Name("nmg"), Name("csr")}) {
+    add_device_operator(all, "matmul", {sparse, dense}, sparse_left_on_device);
+    add_device_product_grad(all, "matmul.grad", {dense, sparse, dense}, {0},
+                            sparse_left_grad_on_device);
+    add_device_operator(all, "matmul", {dense, sparse}, sparse_right_on_device);
+    add_device_product_grad(all, "matmul.grad", {dense, dense, sparse}, {1},
+                            sparse_right_grad_on_device);
+  }
+}
+
+}  // namespace sten

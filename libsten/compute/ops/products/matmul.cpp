@@ -1,0 +1,68 @@
+// c[..., m, n] = a[..., m, k] * b[..., k, n] of dense and masked tensors.
+#include "libsten/compute/ops/common/check.h"
+#include "libsten/compute/ops/common/register.h"
+#include "libsten/compute/ops/products/matmul_extents.h"
+#include "libsten/core/sparsify/same_pattern.h"
+
+namespace sten {
+namespace {
+
+Outputs dense_matmul(const Call& call) {
+  call.attributes.check("matmul", {});
+  const Tensor &a = call.in[0], &b = call.in[1];
+  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
+  const Matmul mm(a.shape(), b.shape());
+  return with_real("matmul", a.dtype(), [&]<class T>(T) -> Outputs {
+    const T *left = values_of<T>(a), *right = values_of<T>(b);
+    if (mm.is_tall())
+      return {write_tokens<T>(call.out(), mm.c(), mm.n, [&](Index row, Index count, T* to) {
+        gemm(Transpose::none, count, mm.n, mm.k, left + row * mm.k, right, to);
+      })};
+    return {write_matrices<T>(call.out(), mm.c(), [&](Index first, Index count, T* to) {
+      for_each_matrix(count, mm.m * mm.n * mm.k, [&](Index i, int team) {
+        gemm(Transpose::none, mm.m, mm.n, mm.k, left + mm.a_at[first + i] * mm.m * mm.k,
+             right + mm.b_at[first + i] * mm.k * mm.n, to + i * mm.m * mm.n, team);
+      });
+    })};
+  });
+}
+
+Outputs matmul_grad(const Call& call) {
+  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
+  check_dtypes("matmul.grad", "a", a.dtype(), "b", b.dtype());
+  const Matmul mm(a.shape(), b.shape());
+  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
+  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
+  return with_real("matmul.grad", a.dtype(), [&]<class T>(T) -> Outputs {
+    Outputs grads(2);
+    const T* g = values_of<T>(dc);
+    const auto gradient = [&](std::size_t i, const Tensor& of, const Tensor& other) {
+      const OutFormat& f = call.out(i);
+      if (!f.is_same_pattern())
+        return factor_gradient(f, mm, of.shape(), i == 0, g, values_of<T>(other));
+      return gradient_at<T>(
+          "matmul.grad", of, f, []() -> Tensor { fail_usage("matmul.grad: unknown factor"); },
+          [&](T* to) {
+            const Tensor dense =
+                factor_gradient(OutFormat::dense(), mm, of.shape(), i == 0, g, values_of<T>(other));
+            std::ranges::copy(dense.values()->as<T>(), to);
+          });
+    };
+    if (call.wants(0)) grads[0] = gradient(0, a, b);
+    if (call.wants(1)) grads[1] = gradient(1, b, a);
+    return grads;
+  });
+}
+
+}  // namespace
+
+void add_matmul(Operators& all) {
+  add_streamed(all, "matmul", {"dense", "dense"}, 1, dense_matmul);
+  add_streamed(all, "matmul.grad", {"dense", "dense", "dense"}, 2, matmul_grad);
+  add_streamed(all, "matmul", {"masked", "dense"}, 1, dense_matmul);
+  add_streamed(all, "matmul", {"dense", "masked"}, 1, dense_matmul);
+  add_product_grad(all, "matmul.grad", {"dense", "masked", "dense"}, {0}, matmul_grad);
+  add_product_grad(all, "matmul.grad", {"dense", "dense", "masked"}, {1}, matmul_grad);
+}
+
+}  // namespace sten

@@ -1,0 +1,34 @@
+// Extents, mask and bias of scaled dot-product attention.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "libsten/core/base/shape.h"
+
+namespace sten {
+
+struct AttentionExtents {
+  Index batch, tokens, keys;    // sequences; queries and keys of each sequence
+  Index heads, width, v_width;  // heads; features of a head of q and k, and of v
+  float scale;
+  const std::uint8_t* seen =
+      nullptr;  // [batch, keys], 0 for a hidden key; nullptr: all keys are seen
+  // Added to the scores; nullptr: none. bias_steps: distance from one sequence, head, token and key
+  // to the next; 1 for keys, 0 for an axis that the bias is broadcast along.
+  const float* bias = nullptr;
+  std::array<Index, 4> bias_steps{};
+  bool causal = false;  // hides keys after keys - tokens + i from query i
+
+  // The number of keys, from the first on, that a query may see.
+  Index keys_before(Index query) const {
+    return causal ? std::clamp<Index>(keys - tokens + query + 1, 0, keys) : keys;
+  }
+  double flops() const {
+    double pairs = 0;
+    for (Index i = 0; i < tokens; ++i) pairs += static_cast<double>(keys_before(i));
+    return 2.0 * static_cast<double>(batch * heads) * pairs * static_cast<double>(width + v_width);
+  }
+};
+
+}  // namespace sten

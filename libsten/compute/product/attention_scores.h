@@ -1,0 +1,42 @@
+// Hidden keys and bias of the scores of one head and sequence.
+#pragma once
+#include "libsten/compute/product/attention_extents.h"
+#include "libsten/compute/product/tiles.h"
+#include "libsten/core/base/scratch.h"
+
+namespace sten {
+
+struct AttentionScores {
+  const AttentionExtents& a;
+  Index sequence, head;
+
+  const std::uint8_t* seen() const { return a.seen ? a.seen + sequence * a.keys : nullptr; }
+  // The bias of the first token; tokens are a.bias_steps[2] apart.
+  const float* bias() const { return a.bias + sequence * a.bias_steps[0] + head * a.bias_steps[1]; }
+  // The number of keys, from the first on, that the queries before `end` may see.
+  Index keys_of(Index end) const {
+    Index n = a.keys_before(end - 1);
+    if (a.seen)
+      while (n > 0 && !seen()[n - 1]) --n;
+    if (!a.bias || a.bias_steps[2] != 0) return n;
+    constexpr float hides = -1e30f;
+    Index last = n;
+    while (last > 0 && bias()[last - 1] <= hides) --last;
+    return last > 0 ? last : n;
+  }
+  // Passes the bias of some tokens to the kernel. Part: kernels::Attention or Bf16Attention.
+  template <class Part>
+  void set_bias(Part& part, Index token, Index tokens, Index lanes, Scratch& memory) const {
+    part.bias = bias();
+    part.bias_step = 1;
+    if (a.bias_steps[2] == 0) return;
+    float* transposed = memory.of(std::max<Index>(1, part.keys * lanes));
+    if (tokens < lanes) std::fill_n(transposed, part.keys * lanes, 0.0f);
+    transpose_tiles(bias() + token * a.bias_steps[2], a.bias_steps[2], tokens, part.keys,
+                    transposed, lanes);
+    part.bias = transposed;
+    part.bias_step = lanes;
+  }
+};
+
+}  // namespace sten

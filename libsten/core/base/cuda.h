@@ -1,0 +1,40 @@
+// The CUDA device and stream of the process.
+#pragma once
+#include <string_view>
+
+#include "kernels/cuda/backend.h"
+#include "libsten/core/base/device.h"
+
+namespace sten {
+
+// Parses "cpu", "cuda" or "cuda:1", and makes a CUDA device the device of the process. Error: usage
+// for other texts, input if the device does not respond.
+Device use_device(std::string_view text);
+// The same for one of several processes: "cuda" without an index is device rank modulo the device
+// count.
+Device use_device(std::string_view text, int rank);
+int current_device();
+
+// The backend, initialized on this thread, and the stream of the process. Error if no device
+// responds.
+const kernels::cuda::Backend& cuda();
+kernels::Stream cuda_stream();
+// Waits until the stream has finished all its work.
+void wait_for_cuda();
+
+// Rethrows the current exception of a handler as Error; for on_cuda().
+[[noreturn]] void throw_cuda_error();
+
+// Returns f(backend, stream). Throws exceptions of f as Error; if memory ran out, the text says how
+// much is left.
+template <class F>
+decltype(auto) on_cuda(F&& f) {
+  const kernels::cuda::Backend& backend = cuda();
+  try {
+    return f(backend, cuda_stream());
+  } catch (const std::exception&) {
+    throw_cuda_error();
+  }
+}
+
+}  // namespace sten

@@ -1,0 +1,7 @@
+#include "libsten/core/base/version.h"
+
+namespace sten {
+
+std::string_view version() { return STEN_VERSION; }
+
+}  // namespace sten

@@ -1,0 +1,18 @@
+// magnitude: keeps the largest absolute values of a tensor.
+#pragma once
+#include "libsten/core/sparsify/sparsifier.h"
+
+namespace sten {
+
+// Prunes exactly llround(sparsity * N) elements, smallest magnitude first; among equal magnitudes,
+// later elements first. Scratch: a histogram per thread.
+struct Magnitude {
+  static constexpr const char* name = "magnitude";
+  double sparsity = 0.5;
+  Mask select(const Dense& x, const Hints& hints) const;
+  Mask select_stored(const Entries& x, const Hints& hints) const;
+  bool selects_on_device(const Dense&) const { return true; }
+  static Magnitude make(const Spec& spec);
+};
+
+}  // namespace sten

@@ -1,0 +1,46 @@
+// Streaming sparsifiers, which decide on each value alone.
+#pragma once
+#include <cmath>
+
+#include "libsten/core/base/random.h"
+#include "libsten/core/base/spec.h"
+
+namespace sten {
+
+// Keeps every value: the default for dense results.
+struct KeepAll {
+  static constexpr const char* name = "keep-all";
+  bool keep(auto, Index) const { return true; }
+};
+
+// Drops each value with probability `fraction`.
+struct RandomFraction {
+  static constexpr const char* name = "random";
+  double fraction = 0.5;
+  std::uint64_t seed = 0;
+  bool keep(auto, Index i) const {
+    return random_uniform(seed, static_cast<std::uint64_t>(i)) >= fraction;
+  }
+  static RandomFraction make(const Spec& spec);
+};
+
+// Prunes abs(x) < at, with `at` rounded to the precision in which x is ranked, like numpy.
+struct Threshold {
+  static constexpr const char* name = "threshold";
+  double at = 0;
+  template <class T>
+  bool keep(T v, Index) const {
+    return !(std::abs(v) < static_cast<T>(at));
+  }
+  static Threshold make(const Spec& spec);
+};
+
+struct Relu {
+  static constexpr const char* name = "relu";
+  bool keep(auto v, Index) const { return v > 0; }
+};
+
+// The value of `key`. Error (usage) unless it is in [0, 1].
+double fraction_of(const Spec& spec, std::string_view key);
+
+}  // namespace sten

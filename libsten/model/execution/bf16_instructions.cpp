@@ -1,0 +1,96 @@
+#include "libsten/model/execution/bf16_instructions.h"
+
+#include "kernels/interleaved_panels.h"
+#include "libsten/compute/product/tiles.h"
+#include "libsten/core/layout/masked.h"
+#include "libsten/model/execution/interleaved_rows.h"
+
+namespace sten::execution {
+namespace {
+
+const float* numbers_of(const Tensor& t) { return t.values()->as<float>().data(); }
+
+}  // namespace
+
+bool has_bf16_product(const Tensor& w, Index tokens) {
+  if (w.dtype() != DType::F32 && w.dtype() != DType::BF16) return false;
+  if (has_dense_values(w) || w.layout() == "nmgv") return true;
+  const bool is_fast = tokens <= bf16_max_small_batch || kernels::active_isa() >= kernels::Isa::amx;
+  return is_fast && has_sparse_product(std::string(w.layout()));
+}
+
+Bf16ProductInstruction::Bf16ProductInstruction(const Tensor& w, Index tokens)
+    : ProductInstruction(w.is<Masked>() ? Tensor(w.to_dense()) : w) {
+  const bool is_small_batch =
+      tokens <= (weight.is<Dense>() ? narrow_panel_width : bf16_max_small_batch);
+  if (is_small_batch)
+    small_batch_.emplace(weight);
+  else
+    large_batch_.emplace(weight);
+}
+
+void Bf16ProductInstruction::run(const TokenGroup& g) const {
+  const Interleaved from{in(), g.count, g.interleaved(x)};
+  const InterleavedOut to{out(), g.count, g.interleaved(y)};
+  const InterleavedEpilogue epilogue{1, bias ? numbers_of(*bias) : nullptr,
+                                     residual ? g.interleaved(*residual) : nullptr, activation};
+  if (large_batch_)
+    large_batch_->multiply(from, to, epilogue);
+  else
+    small_batch_->multiply(from, to, epilogue);
+}
+
+void Bf16NormalizeInstruction::run(const TokenGroup& g) const {
+  const float *scale = numbers_of(gamma), *shift = numbers_of(beta);
+  each_panel(g.count, [&](Index p, Index) {
+    std::uint16_t* to = interleaved_panel(g, y, features, p);
+    kernels::interleaved_panels(g.lanes).normalize(interleaved_panel(g, x, features, p), features,
+                                                   eps, scale, shift, to);
+    clear_padding(to, features, g.lanes);
+  });
+}
+
+void Bf16AddInstruction::run(const TokenGroup& g) const {
+  each_panel(g.count, [&](Index p, Index) {
+    std::uint16_t* to = interleaved_panel(g, y, features, p);
+    kernels::interleaved_panels(g.lanes).add(interleaved_panel(g, a, features, p),
+                                             interleaved_panel(g, b, features, p), features, to);
+    clear_padding(to, features, g.lanes);
+  });
+}
+
+void Bf16MapInstruction::run(const TokenGroup& g) const {
+  each_panel(g.count, [&](Index p, Index) {
+    const std::uint16_t* from = interleaved_panel(g, x, features, p);
+    std::uint16_t* to = interleaved_panel(g, y, features, p);
+    alignas(64) float wide[most_widened * panel_width];
+    for (Index at = 0; at < features; at += most_widened) {
+      const Index count = std::min(most_widened, features - at);
+      kernels::interleaved().widen_features(from + at * g.lanes, 2 * g.lanes, count, g.lanes, wide,
+                                            g.lanes);
+      f(wide, count * g.lanes, wide);
+      kernels::interleaved().round_features(wide, g.lanes, count, g.lanes, to + at * g.lanes,
+                                            2 * g.lanes);
+    }
+    clear_padding(to, features, g.lanes);
+  });
+}
+
+void WidenInstruction::run(const TokenGroup& g) const {
+  each_panel(g.count, [&](Index p, Index) {
+    kernels::interleaved().widen_features(interleaved_panel(g, x, features, p), 2 * g.lanes,
+                                          features, g.lanes, g.at[y] + p * features * g.lanes,
+                                          g.lanes);
+  });
+}
+
+void RoundInstruction::run(const TokenGroup& g) const {
+  each_panel(g.count, [&](Index p, Index) {
+    std::uint16_t* to = interleaved_panel(g, y, features, p);
+    kernels::interleaved().round_features(g.at[x] + p * features * g.lanes, g.lanes, features,
+                                          g.lanes, to, 2 * g.lanes);
+    clear_padding(to, features, g.lanes);
+  });
+}
+
+}  // namespace sten::execution

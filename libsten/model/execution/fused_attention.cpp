@@ -1,0 +1,165 @@
+// Attention on any activation layout.
+#include <cmath>
+
+#include "kernels/bf16_attention.h"
+#include "libsten/compute/product/bf16_attention_product.h"
+#include "libsten/model/execution/fused_operator.h"
+
+namespace sten::execution {
+namespace {
+
+bool is_floats(const Slots& slots, std::size_t value) {
+  const Value& v = slots[value];
+  return v.is_in_panels() || (v.tensor && v.tensor->is<Dense>() &&
+                              v.tensor->dtype() == DType::F32 && v.tensor->device() == Device::cpu);
+}
+Shape shape_of(const Slots& slots, std::size_t value) {
+  const Value& v = slots[value];
+  return v.is_in_panels() ? v.shape : v.tensor->shape();
+}
+
+Index elements_of(const Value& v) {
+  return size_of(v.is_in_panels() ? v.shape : v.tensor->as<Dense>().extents);
+}
+
+class FusedAttention final : public FusedOperator {
+ public:
+  FusedAttention(std::vector<std::size_t> arguments, std::size_t value, AttentionExtents extents,
+                 Shape shape, Shape mask_shape, bool interleaved)
+      : arguments_(std::move(arguments)),
+        value_(value),
+        extents_(extents),
+        shape_(std::move(shape)),
+        mask_shape_(std::move(mask_shape)),
+        pairs_(interleaved) {}
+
+  void run(Slots& slots) override {
+    const double start = now();
+    const AttentionExtents& a = extents_;
+    const Index sizes[] = {a.batch * a.tokens * a.width, a.batch * a.keys * a.width,
+                           a.batch * a.keys * a.v_width};
+    for (std::size_t i = 0; i < 3; ++i)
+      if (elements_of(slots[arguments_[i]]) != a.heads * sizes[i]) throw PlanChanged{};
+    if (!slots[value_].is_in_panels()) {
+      if (pairs_)
+        slots.allot_interleaved(value_, shape_);
+      else
+        slots.allot(value_, shape_);
+    }
+    if (arguments_.size() > 3) read_mask(slots.tensor(arguments_[3]));
+    const Index tokens = tokens_of(shape_);
+    const Value& to = slots[value_];
+    if (pairs_) {
+      const Interleaved q = pairs_of(slots, 0), k = pairs_of(slots, 1), v = pairs_of(slots, 2);
+      attention_product(a, q, k, v, InterleavedOut{shape_.back(), tokens, to.interleaved});
+    } else {
+      attention_product(
+          a, slots.activations(arguments_[0]), slots.activations(arguments_[1]),
+          slots.activations(arguments_[2]),
+          ActivationsOut{activation_layout_of(tokens), shape_.back(), tokens, to.panels});
+    }
+    steps.front().seconds = now() - start;
+  }
+
+ private:
+  // Interleaved argument; rounded if it is float32.
+  Interleaved pairs_of(Slots& slots, std::size_t i) {
+    const std::size_t from = arguments_[i];
+    if (slots[from].interleaved) return slots.interleaved(from);
+    const Activations x = slots.activations(from);
+    const Index size = interleaved_size(x.features, x.tokens);
+    if (std::ssize(rounded_[i]) != size) rounded_[i] = Array<std::uint16_t>::uninitialized(size);
+    const InterleavedOut to{x.features, x.tokens, rounded_[i].mutate()};
+    to_interleaved(x, to);
+    return {to.features, to.tokens, to.at};
+  }
+  // Reads a mask of keys, or a bias.
+  void read_mask(const Tensor& given) {
+    const Dense& mask = given.as<Dense>();
+    if (mask.extents != mask_shape_) throw PlanChanged{};
+    if (mask.dtype() == DType::F32) {
+      extents_.bias = mask.values.as<float>().data();
+      return;
+    }
+    seen_.resize(mask.size());
+    const auto read = [&](auto from) {
+      for (std::size_t i = 0; i < seen_.size(); ++i) seen_[i] = from[i] != 0;
+    };
+    if (mask.dtype() == DType::I64)
+      read(mask.values.as<std::int64_t>());
+    else
+      read(mask.values.as<std::int32_t>());
+    extents_.seen = seen_.data();
+  }
+
+  std::vector<std::size_t> arguments_;
+  std::size_t value_;
+  AttentionExtents extents_;
+  Shape shape_, mask_shape_;
+  bool pairs_;
+  std::vector<std::uint8_t> seen_;
+  Array<std::uint16_t> rounded_[3];
+};
+
+// Whether the fourth input is a mask of keys, or a bias, whose steps are set in `a`.
+bool takes_mask(const Value& given, AttentionExtents& a) {
+  if (!given.tensor || !given.tensor->is<Dense>() || given.tensor->device() != Device::cpu)
+    return false;
+  const Dense& x = given.tensor->as<Dense>();
+  if (x.dtype() == DType::I64 || x.dtype() == DType::I32)
+    return x.extents == Shape{a.batch, a.keys};
+  const auto steps = bias_steps(x.extents, {a.batch, a.heads, a.tokens, a.keys});
+  if (x.dtype() != DType::F32 || !steps || (*steps)[3] != 1) return false;
+  a.bias_steps = *steps;
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<FusedOperator> fused_attention(const PlanContext& plan, std::size_t node,
+                                               const Slots& slots) {
+  const Node& n = plan.graph.nodes()[node];
+  const std::vector<std::size_t>& in = plan.arguments[node];
+  if (n.op.text() != "attention" || in.size() < 3 || !n.formats.out.is_dense()) return nullptr;
+  for (std::size_t i = 0; i < 3; ++i)
+    if (!is_floats(slots, in[i]) || shape_of(slots, in[i]).size() != 3) return nullptr;
+  for (const auto& [name, value] : n.attributes.all())
+    if (name != "heads" && name != "scale" && name != "causal") return nullptr;
+  const Shape q = shape_of(slots, in[0]), k = shape_of(slots, in[1]), v = shape_of(slots, in[2]);
+  const Index heads = n.attributes.integer("heads", 1);
+  const bool low = plan.low[node];
+  if (q[0] != k[0] || q[2] != k[2] || v[0] != k[0] || v[1] != k[1] || heads < 1 ||
+      q[2] % heads != 0 || v[2] % heads != 0 || !fill_panels(q[1], low) ||
+      !fill_panels(q[0] * q[1], low) || v[2] == 0 || q[0] == 0)
+    return nullptr;
+  AttentionExtents a{q[0], q[1], k[1], heads, q[2] / heads, v[2] / heads, 0};
+  a.scale =
+      static_cast<float>(n.attributes.number("scale", 1 / std::sqrt(static_cast<double>(a.width))));
+  a.causal = n.attributes.integer("causal", 0) != 0;
+  if (in.size() > 3 && !takes_mask(slots[in[3]], a)) return nullptr;
+  const Shape mask_shape = in.size() > 3 ? slots[in[3]].tensor->shape() : Shape{};
+  auto fused = std::make_unique<FusedAttention>(in, plan.value_of(node), a, Shape{q[0], q[1], v[2]},
+                                                mask_shape, low);
+  bool in_place = true;
+  for (std::size_t i = 0; i < 3; ++i) in_place = in_place && slots[in[i]].is_in_panels();
+  in_place = in_place && lanes_of(k[1]) == panel_width &&
+             (q[0] == 1 || (q[1] % panel_width == 0 && k[1] % panel_width == 0));
+  ExecutionStep step{{n.name}, "attention", "panels", "", 0, a.flops(), 0};
+  step.why = in_place
+                 ? "heads are read where they lie in panels, 64 keys at a time"
+                 : "heads are copied to panels: sequences do not begin with one, or have few keys";
+  if (low) {
+    step.layout = "pairs";
+    step.precision = Precision::bf16;
+    step.why = kernels::has_tile_attention()
+                   ? "on matrix tiles: a head's keys and values become tiles once"
+                   : "without matrix tiles: a head at a time is computed in float32";
+  }
+  step.shape = {q[0], q[1], v[2]};
+  step.bytes = (low ? 2.0 : 4.0) *
+               static_cast<double>(size_of(q) + size_of(k) + size_of(v) + q[0] * q[1] * v[2]);
+  fused->steps.push_back(std::move(step));
+  return fused;
+}
+
+}  // namespace sten::execution

@@ -1,0 +1,113 @@
+// Causal attention with a KV cache.
+#include <cmath>
+
+#include "libsten/compute/product/attention_product.h"
+#include "libsten/core/base/text.h"
+#include "libsten/model/execution/fused_operator.h"
+
+namespace sten::execution {
+namespace {
+
+class FusedCachedAttention final : public FusedOperator {
+ public:
+  FusedCachedAttention(const KeyValueCaches& caches, KeyValueCache& cache,
+                       std::vector<std::size_t> arguments, std::size_t value,
+                       const AttentionExtents& extents)
+      : caches_(caches),
+        cache_(cache),
+        arguments_(std::move(arguments)),
+        value_(value),
+        extents_(extents) {}
+
+  void run(Slots& slots) override {
+    const double start = now();
+    const Activations q = slots.activations(arguments_[0]), k = slots.activations(arguments_[1]),
+                      v = slots.activations(arguments_[2]);
+    const Index heads = extents_.heads, features = heads * extents_.v_width;
+    if (q.tokens != extents_.tokens || k.tokens != q.tokens || v.tokens != q.tokens ||
+        q.features != heads * extents_.width || k.features != q.features || v.features != features)
+      throw PlanChanged{};
+    cache_.write(caches_.first, k, v);
+    Shape shape{1, q.tokens, features};
+    if (!fill_panels(q.tokens)) {
+      Dense y{shape, Values::uninitialized(DType::F32, size_of(shape))};
+      const ActivationsOut rows{ActivationLayout::tokens, features, q.tokens,
+                                y.values.mutate<float>().data()};
+      cache_.attend(caches_.first, q, extents_.scale, rows);
+      slots[value_].tensor = std::move(y);
+      if (steps.front().bytes == 0) slots.note_tensor(value_);
+    } else {
+      if (!slots[value_].panels) slots.allot(value_, shape);
+      const ActivationsOut y{activation_layout_of(q.tokens), features, q.tokens,
+                             slots[value_].panels};
+      // The first tokens have no earlier ones.
+      if (caches_.first == 0)
+        attention_product(extents_, q, k, v, y);
+      else
+        cache_.attend(caches_.first, q, extents_.scale, y);
+    }
+    ExecutionStep& s = steps.front();
+    AttentionExtents all = extents_;
+    all.keys += caches_.first;
+    s.flops = all.flops();
+    s.bytes = 4.0 * static_cast<double>(all.keys * heads * (all.width + all.v_width) +
+                                        all.tokens * (q.features + features));
+    s.seconds = now() - start;
+  }
+
+ private:
+  const KeyValueCaches& caches_;
+  KeyValueCache& cache_;
+  std::vector<std::size_t> arguments_;
+  std::size_t value_;
+  AttentionExtents extents_;
+};
+
+Shape shape_in(const Slots& slots, std::size_t value) {
+  const Value& v = slots[value];
+  return v.is_in_panels() ? v.shape : v.tensor->shape();
+}
+
+}  // namespace
+
+std::unique_ptr<FusedOperator> fused_cached_attention(const PlanContext& plan,
+                                                      KeyValueCaches& caches, std::size_t node,
+                                                      const Slots& slots) {
+  const Node& n = plan.graph.nodes()[node];
+  if (n.op.text() != "attention") return nullptr;
+  const std::vector<std::size_t>& in = plan.arguments[node];
+  const auto fail_at = [&](const std::string& why) {
+    fail_usage("node {}: attention with a KV cache: {}", quote(n.name), why);
+  };
+  for (const auto& [name, value] : n.attributes.all())
+    if (name != "heads" && name != "scale" && name != "causal")
+      fail_at(fmt::format("unexpected attribute {}", quote(name)));
+  if (n.attributes.integer("causal", 0) == 0) fail_at("expected causal attention");
+  if (in.size() != 3) fail_at("expected 3 inputs, without a mask or a bias");
+  for (const std::size_t x : in)
+    if (!slots[x].is_in_panels() &&
+        !(slots[x].tensor->is<Dense>() && slots[x].tensor->dtype() == DType::F32))
+      fail_at("expected dense F32 inputs");
+  const Shape q = shape_in(slots, in[0]), k = shape_in(slots, in[1]), v = shape_in(slots, in[2]);
+  const Index heads = n.attributes.integer("heads", 1);
+  if (q.size() != 3 || q[0] != 1 || k != q || v.size() != 3 || v[0] != 1 || v[1] != q[1] ||
+      heads < 1 || q[2] % heads != 0 || v[2] % heads != 0)
+    fail_at(fmt::format("expected one sequence, got {}, {} and {} by {} heads", to_string(q),
+                        to_string(k), to_string(v), heads));
+  AttentionExtents a{1, q[1], q[1], heads, q[2] / heads, v[2] / heads, 0};
+  a.causal = true;
+  a.scale =
+      static_cast<float>(n.attributes.number("scale", 1 / std::sqrt(static_cast<double>(a.width))));
+  const KeyValueCache::Extents extents{heads, a.width, a.v_width, caches.tokens};
+  const auto [at, is_new] = caches.of.try_emplace(n.name, extents);
+  if (at->second.extents() != extents) fail_at("unexpected heads for its cache");
+  auto fused =
+      std::make_unique<FusedCachedAttention>(caches, at->second, in, plan.value_of(node), a);
+  ExecutionStep step{{n.name}, "attention", "cache", "keys and values of earlier tokens are kept",
+                     0,        0,           0};
+  if (plan.low[node]) step.why += ", in float32: the cache has no bfloat16";
+  fused->steps.push_back(std::move(step));
+  return fused;
+}
+
+}  // namespace sten::execution

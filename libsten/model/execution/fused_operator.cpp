@@ -1,0 +1,56 @@
+#include "libsten/model/execution/fused_operator.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "libsten/core/base/parallel.h"
+#include "libsten/model/execution/token_instructions.h"
+
+namespace sten::execution {
+namespace {
+
+// Whether a node can read its input i in panels.
+bool takes_panels(const Node& n, std::size_t i) {
+  const std::string_view op = n.op.text();
+  if (op == "linear" || op == "layer-norm" || float_map(op, n.attributes)) return i == 0;
+  if (op == "attention") return i < 3;
+  return op == "add";
+}
+
+// Calls f(index of a node, input) for each use of the value from a node on.
+template <class F>
+bool any_use(const PlanContext& plan, std::size_t value, std::size_t from, F&& f) {
+  for (std::size_t n = from; n < plan.arguments.size(); ++n)
+    for (std::size_t i = 0; i < plan.arguments[n].size(); ++i)
+      if (plan.arguments[n][i] == value && f(n, i)) return true;
+  return false;
+}
+
+}  // namespace
+
+double now() {
+  timespec t{};
+  clock_gettime(threads() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+bool PlanContext::wants_tensor(std::size_t value, std::size_t from) const {
+  const std::string& name = graph.nodes()[value - first_node].name;
+  if (std::ranges::find(graph.outputs(), name) != graph.outputs().end()) return true;
+  return any_use(*this, value, from,
+                 [&](std::size_t n, std::size_t i) { return !takes_panels(graph.nodes()[n], i); });
+}
+
+bool PlanContext::wants_panels(std::size_t value, std::size_t from) const {
+  return any_use(*this, value, from,
+                 [&](std::size_t n, std::size_t i) { return takes_panels(graph.nodes()[n], i); });
+}
+
+bool PlanContext::wants_interleaved(std::size_t value, std::size_t from) const {
+  return wants_panels(value, from) &&
+         !any_use(*this, value, from, [&](std::size_t n, std::size_t i) {
+           return takes_panels(graph.nodes()[n], i) && !low[n];
+         });
+}
+
+}  // namespace sten::execution

@@ -1,0 +1,69 @@
+// Fused operator: nodes that run as one part of a plan.
+#pragma once
+#include "libsten/model/execution/execution_plan.h"
+#include "libsten/model/execution/slots.h"
+#include "libsten/model/graph/graph.h"
+
+namespace sten::execution {
+
+// Thrown if a tensor differs from the plan's: its shape depends on values.
+struct PlanChanged {};
+
+class FusedOperator {
+ public:
+  virtual ~FusedOperator() = default;
+  virtual void run(Slots& slots) = 0;
+
+  // Memory of internal values, over all threads.
+  virtual Index working_bytes() const { return 0; }
+
+  std::vector<ExecutionStep> steps{};   // with seconds of the last run
+  std::vector<std::size_t> released{};  // values without later uses
+  std::vector<std::size_t> stored{};    // values whose tensors of the last run are overwritten
+};
+
+// The inputs of planning.
+struct PlanContext {
+  const Graph& graph;
+  std::vector<std::vector<std::size_t>> arguments;  // per node, as indices of values
+  std::vector<std::size_t> uses;                    // per value: its nodes, plus one for an output
+  std::size_t first_node = 0;                       // index of the first node's value
+  std::size_t first_weight = 0;
+  std::vector<std::size_t> outputs{};
+  std::vector<bool> low{};  // per node: runs in bfloat16
+  Device device = Device::cpu;
+  bool times_steps = true;
+
+  std::size_t value_of(std::size_t node) const { return first_node + node; }
+  bool is_weight(std::size_t value) const { return value >= first_weight && value < first_node; }
+  // Whether the graph, or a node from `from` on, needs the value as a tensor, or in panels.
+  bool wants_tensor(std::size_t value, std::size_t from) const;
+  bool wants_panels(std::size_t value, std::size_t from) const;
+  // Whether all nodes that read the value in panels run in bfloat16.
+  bool wants_interleaved(std::size_t value, std::size_t from) const;
+};
+
+// With fewer tokens, panels are too empty, and a single token is a product with a vector.
+inline constexpr Index least_tokens = 32;
+inline bool fill_panels(Index tokens) {
+  return tokens >= least_tokens || (tokens <= narrow_panel_width && tokens > 1);
+}
+// bfloat16 always uses panels.
+inline bool fill_panels(Index tokens, bool low) { return low ? tokens > 0 : fill_panels(tokens); }
+
+double now();  // seconds; CPU time if this is the only thread
+
+std::unique_ptr<FusedOperator> single_operator(const PlanContext& plan, std::size_t node);
+// nullptr if the node's operator or its known values do not permit.
+std::unique_ptr<FusedOperator> fused_attention(const PlanContext& plan, std::size_t node,
+                                               const Slots& slots);
+// The same with KV caches, which must outlive the result; Error (usage) for attention whose keys
+// cannot be cached.
+std::unique_ptr<FusedOperator> fused_cached_attention(const PlanContext& plan,
+                                                      KeyValueCaches& caches, std::size_t node,
+                                                      const Slots& slots);
+// A chain of the token-wise nodes from `node` on; `count` is set to their number.
+std::unique_ptr<FusedOperator> fused_chain(const PlanContext& plan, std::size_t node, Slots& slots,
+                                           std::size_t& count);
+
+}  // namespace sten::execution

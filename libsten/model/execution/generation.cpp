@@ -1,0 +1,217 @@
+#include "libsten/model/execution/generation.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "libsten/core/base/text.h"
+
+namespace sten {
+namespace {
+
+constexpr const char *ids_input = "input_ids", *positions_input = "position_ids";
+
+// A value with an axis of tokens.
+struct TokenAxis {
+  Index rank, axis;
+  bool is_last = false;  // only the last token
+  Index from_right() const { return rank - 1 - axis; }
+};
+
+// Checks in one pass over the graph that operators keep tokens apart; refuses unknown operators.
+class TokenWalk {
+ public:
+  explicit TokenWalk(const Graph& g) : g_(g) {}
+
+  void check() {
+    for (const Node& n : g_.nodes())
+      if (n.op.text() == "attention" && n.attributes.integer("causal", 0) == 0)
+        fail_at(n, "is not causal");
+    for (const std::string& name : g_.inputs())
+      if (name == ids_input)
+        values_.emplace(name, TokenAxis{2, 1});
+      else if (name == positions_input)
+        values_.emplace(name, TokenAxis{1, 0});
+      else
+        fail_usage("unexpected input {}: text generation takes only {} and {}", quote(name),
+                   ids_input, positions_input);
+    for (const Node& n : g_.nodes())
+      if (std::ranges::any_of(n.inputs, [&](const std::string& in) { return of(in) != nullptr; }))
+        values_.emplace(n.name, result(n));
+    const TokenAxis* logits = of(g_.outputs().front());
+    if (!logits || logits->rank != 3 || logits->axis != 1)
+      fail_usage("output {}: expected the logits of each token", quote(g_.outputs().front()));
+  }
+
+ private:
+  [[noreturn]] static void fail_at(const Node& n, const std::string& why) {
+    fail_usage("node {}: {} {}, so the graph cannot generate text", quote(n.name), n.op.text(),
+               why);
+  }
+  const TokenAxis* of(const std::string& value) const {
+    const auto at = values_.find(value);
+    return at == values_.end() ? nullptr : &at->second;
+  }
+  // The shape of a constant or weight.
+  const Shape* fixed_shape(const std::string& name) const {
+    if (const Weight* w = g_.find_weight(name)) return &w->shape;
+    for (const Constant& c : g_.constants())
+      if (c.name == name) return &c.value.extents;
+    return nullptr;
+  }
+
+  TokenAxis result(const Node& n) const {
+    static const std::vector<std::string_view> lookups{"embedding"}, rows{"linear", "layer-norm"},
+        maps{"relu",  "gelu", "gelu-tanh", "tanh",  "sigmoid",   "silu",
+             "scale", "erf",  "exp",       "sqrt",  "identity",  "cast",
+             "abs",   "neg",  "elu",       "relu6", "leaky-relu"},
+        binary_operators{"add", "sub", "mul", "div", "min", "max", "pow"};
+    const auto is_one_of = [&](const std::vector<std::string_view>& ops) {
+      return std::ranges::find(ops, n.op.text()) != ops.end();
+    };
+    if (n.op.text() == "attention") return attended(n);
+    if (n.op.text() == "slice") return sliced(n);
+    if (is_one_of(binary_operators)) return joined(n);
+    if (is_one_of(lookups)) {
+      if (of(n.inputs[0])) fail_at(n, "looks up computed tokens");
+      const TokenAxis ids = *of(n.inputs[1]);
+      return {ids.rank + 1, ids.axis, ids.is_last};
+    }
+    if (!is_one_of(rows) && !is_one_of(maps)) fail_at(n, "may mix tokens");
+    const TokenAxis* x = of(n.inputs[0]);
+    for (std::size_t i = 1; i < n.inputs.size(); ++i)
+      if (of(n.inputs[i])) fail_at(n, "has tokens for parameters");
+    if (is_one_of(rows) && x->from_right() == 0) fail_at(n, "works across tokens");
+    return *x;
+  }
+
+  TokenAxis attended(const Node& n) const {
+    if (n.inputs.size() != 3) fail_at(n, "has a mask or a bias");
+    for (const std::string& in : n.inputs) {
+      const TokenAxis* x = of(in);
+      if (!x || x->rank != 3 || x->axis != 1 || x->is_last) fail_at(n, "does not get all tokens");
+    }
+    return *of(n.inputs[0]);
+  }
+
+  // The axis of tokens after broadcasting.
+  TokenAxis joined(const Node& n) const {
+    const TokenAxis* wide = nullptr;
+    for (const std::string& in : n.inputs) {
+      const TokenAxis* x = of(in);
+      if (!x) continue;
+      if (wide && (wide->from_right() != x->from_right() || wide->is_last != x->is_last))
+        fail_at(n, "mixes tokens");
+      if (!wide || x->rank > wide->rank) wide = x;
+    }
+    Index rank = wide->rank;
+    for (const std::string& in : n.inputs) {
+      if (of(in)) continue;
+      const Shape* shape = fixed_shape(in);
+      if (!shape) fail_at(n, "takes an unknown shape");
+      const Index count = std::ssize(*shape), axis = count - 1 - wide->from_right();
+      if (axis >= 0 && (*shape)[axis] != 1) fail_at(n, "has other parameters for each token");
+      rank = std::max(rank, count);
+    }
+    return {rank, rank - 1 - wide->from_right(), wide->is_last};
+  }
+
+  // A slice of another axis, or of the last token.
+  TokenAxis sliced(const Node& n) const {
+    TokenAxis x = *of(n.inputs[0]);
+    const auto is_tokens = [&](Index axis) { return (axis < 0 ? axis + x.rank : axis) == x.axis; };
+    if (n.inputs.size() > 1) fail_at(n, "takes computed ranges");
+    if (!n.attributes.has("begins")) {
+      if (is_tokens(n.attributes.integer("axis", 0))) fail_at(n, "takes some of the tokens");
+      return x;
+    }
+    const Attributes::List begins = n.attributes.list("begins", {}),
+                           ends = n.attributes.list("ends", {}),
+                           axes = n.attributes.list("axes", {}),
+                           steps = n.attributes.list("steps", {});
+    for (std::size_t i = 0; i < begins.size(); ++i) {
+      if (!is_tokens(i < axes.size() ? axes[i] : static_cast<Index>(i))) continue;
+      const bool is_last = begins[i] == -1 && i < ends.size() && ends[i] > Index{1} << 30 &&
+                           (steps.empty() || steps[i] == 1);
+      if (!is_last) fail_at(n, "takes some of the tokens");
+      x.is_last = true;
+    }
+    return x;
+  }
+
+  const Graph& g_;
+  std::map<std::string, TokenAxis, std::less<>> values_;
+};
+
+Dense row_of(std::span<const std::int64_t> values, Shape shape) {
+  Dense x{std::move(shape), Values::uninitialized(DType::I64, std::ssize(values))};
+  std::ranges::copy(values, x.values.mutate<std::int64_t>().begin());
+  return x;
+}
+
+Graph checked(Graph g, Index most) {
+  check_generates(g);
+  if (most < 1) fail_usage("expected at least 1 token, got {}", most);
+  if (const auto n = positions_of(g); n && most > *n)
+    fail_usage("{} tokens exceed the model's {} positions", most, *n);
+  return g;
+}
+
+}  // namespace
+
+void check_generates(const Graph& g) { TokenWalk(g).check(); }
+
+std::optional<Index> positions_of(const Graph& g) {
+  std::optional<Index> least;
+  for (const Node& n : g.nodes()) {
+    if (n.op.text() != "embedding" || n.inputs[1] != positions_input) continue;
+    const Weight* table = g.find_weight(n.inputs[0]);
+    if (table && (!least || table->shape[0] < *least)) least = table->shape[0];
+  }
+  return least;
+}
+
+Generation::Generation(Graph graph, NamedValues<Tensor> weights, Index most,
+                       std::vector<PrecisionRule> precision)
+    : caches_(std::make_unique<KeyValueCaches>()),
+      executor_(checked(std::move(graph), most), std::move(weights),
+                {.caches = caches_.get(), .precision = std::move(precision)}),
+      logits_(executor_.graph().outputs().front()),
+      has_positions_(std::ranges::count(executor_.graph().inputs(), positions_input) > 0) {
+  caches_->tokens = most;
+}
+
+std::span<const float> Generation::run(std::span<const std::int64_t> ids) {
+  const Index n = std::ssize(ids);
+  if (n == 0) fail_usage("expected at least one token");
+  if (n > most() - tokens())
+    fail_usage("{} tokens after {} exceed the limit of {}", n, tokens(), most());
+  NamedValues<Tensor> in{{ids_input, row_of(ids, {1, n})}};
+  if (has_positions_) {
+    std::vector<std::int64_t> positions(ids.size());
+    std::iota(positions.begin(), positions.end(), std::int64_t{tokens()});
+    in.emplace(positions_input, row_of(positions, {n}));
+  }
+  const Tensor& y = executor_.run(in).at(logits_);
+  if (!y.is<Dense>() || y.dtype() != DType::F32)
+    fail("output {}: expected dense logits in F32, got {} in {}", quote(logits_),
+         name_of(y.dtype()), y.layout());
+  const Dense& logits = y.as<Dense>();
+  if (logits.extents.size() != 3 || logits.extents[0] != 1 || logits.size() == 0)
+    fail("output {}: expected logits of shape [1, tokens, ids], got {}", quote(logits_),
+         to_string(logits.extents));
+  caches_->first += n;
+  return logits.values.as<float>().last(static_cast<std::size_t>(logits.extents[2]));
+}
+
+void Generation::rewind(Index n) {
+  if (n < 0 || n > tokens()) fail_usage("rewind: expected 0 to {} tokens, got {}", tokens(), n);
+  caches_->first = n;
+}
+
+Index Generation::cache_bytes() const {
+  Index sum = 0;
+  for (const auto& [node, cache] : caches_->of) sum += cache.bytes();
+  return sum;
+}
+
+}  // namespace sten

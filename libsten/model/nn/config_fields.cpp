@@ -1,0 +1,31 @@
+#include "libsten/model/nn/config_fields.h"
+
+#include "libsten/core/base/text.h"
+
+namespace sten {
+
+Index size_at(const JsonReader& in, const char* key) {
+  const JsonReader at = in[key];
+  const Index n = at.integer();
+  if (n < 1) at.fail(fmt::format("expected an integer >= 1, got {}", n));
+  return n;
+}
+
+double positive_at(const JsonReader& in, const char* key, double fallback) {
+  if (!in.has(key)) return fallback;
+  const double x = in[key].number();
+  if (!(x > 0)) in[key].fail(fmt::format("expected a number > 0, got {}", x));
+  return x;
+}
+
+void check_only(const JsonReader& in, OnlyValues only) {
+  for (const auto& [key, value] : only)
+    if (in.has(key) && in[key].json() != value)
+      in[key].fail(fmt::format(
+          "expected {1}, got {0}", printable(dump_json(in[key].json()).substr(0, 100)),
+          key == std::string_view("model_type") ? known_model_types : dump_json(value)));
+  if (in.has("pruned_heads") && !in["pruned_heads"].json().empty())
+    in["pruned_heads"].fail("pruned heads are not supported");
+}
+
+}  // namespace sten

@@ -1,0 +1,25 @@
+// Accessors of fields of a Hugging Face config.json. Error (usage), which names the key.
+#pragma once
+#include <span>
+#include <utility>
+
+#include "libsten/core/base/json_reader.h"
+#include "libsten/core/base/shape.h"
+
+namespace sten {
+
+// Limit of layers: more would only waste memory.
+inline constexpr Index most_layers = 10000;
+
+// A required integer >= 1.
+Index size_at(const JsonReader& in, const char* key);
+// A number > 0; `fallback` if the key is missing.
+double positive_at(const JsonReader& in, const char* key, double fallback);
+// The supported values of model_type, for messages.
+inline constexpr const char* known_model_types = R"("bert" or "gpt2")";
+// Error if a key of `only` is present with another value, which means another model, or if the file
+// prunes heads.
+using OnlyValues = std::span<const std::pair<const char*, nlohmann::ordered_json>>;
+void check_only(const JsonReader& in, OnlyValues only);
+
+}  // namespace sten

@@ -1,0 +1,217 @@
+// Translators of elementwise functions.
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
+#include "libsten/files/onnx/weights.h"
+#include "libsten/model/onnx/fuse.h"
+#include "libsten/model/onnx/translate.h"
+
+namespace sten {
+namespace {
+
+// Operators with the same inputs in sten, and no attributes.
+struct Same {
+  const char *onnx, *sten;
+};
+constexpr Same same_operators[] = {
+    {"Abs", "abs"},
+    {"Acos", "acos"},
+    {"Acosh", "acosh"},
+    {"Add", "add"},
+    {"And", "and"},
+    {"Asin", "asin"},
+    {"Asinh", "asinh"},
+    {"Atan", "atan"},
+    {"Atanh", "atanh"},
+    {"Ceil", "ceil"},
+    {"Cos", "cos"},
+    {"Cosh", "cosh"},
+    {"Div", "div"},
+    {"Equal", "equal"},
+    {"Erf", "erf"},
+    {"Exp", "exp"},
+    {"Floor", "floor"},
+    {"Greater", "greater"},
+    {"GreaterOrEqual", "greater-or-equal"},
+    {"HardSwish", "hard-swish"},
+    {"IsNaN", "is-nan"},
+    {"Less", "less"},
+    {"LessOrEqual", "less-or-equal"},
+    {"Log", "log"},
+    {"Mish", "mish"},
+    {"Mul", "mul"},
+    {"Neg", "neg"},
+    {"Not", "not"},
+    {"Or", "or"},
+    {"Pow", "pow"},
+    {"Reciprocal", "reciprocal"},
+    {"Relu", "relu"},
+    {"Round", "round"},
+    {"Sigmoid", "sigmoid"},
+    {"Sign", "sign"},
+    {"Sin", "sin"},
+    {"Sinh", "sinh"},
+    {"Softplus", "softplus"},
+    {"Softsign", "softsign"},
+    {"Sqrt", "sqrt"},
+    {"Sub", "sub"},
+    {"Tan", "tan"},
+    {"Tanh", "tanh"},
+    {"Where", "where"},
+    {"Xor", "xor"},
+};
+
+template <std::size_t i>
+void same_operator(OnnxCall& c) {
+  c.set(0, c.add(same_operators[i].sten, c.all_in()));
+}
+
+// An operator of any number of inputs, as a chain of binary ones.
+ValueRef folded(OnnxCall& c, const char* op) {
+  ValueRef all = c.in(0);
+  for (std::size_t i = 1; i < c.inputs(); ++i) all = c.add(op, {all, c.in(i)});
+  return all;
+}
+void smallest(OnnxCall& c) { c.set(0, folded(c, "min")); }
+void largest(OnnxCall& c) { c.set(0, folded(c, "max")); }
+void sum_of_inputs(OnnxCall& c) { c.set(0, folded(c, "add")); }
+void mean_of_inputs(OnnxCall& c) {
+  const double by = 1.0 / static_cast<double>(c.inputs());
+  c.set(0, c.add("scale", {folded(c, "add")}, Attributes().set("by", by)));
+}
+
+// A function of x with numeric attributes: names in ONNX and sten, and defaults.
+struct Number {
+  const char *onnx, *sten;
+  double fallback;
+};
+void with_scalars(OnnxCall& c, const char* op, std::initializer_list<Number> numbers) {
+  Attributes a;
+  for (const Number& n : numbers) a.set(n.sten, c.number(n.onnx, n.fallback));
+  c.set(0, c.add(op, {c.in(0)}, std::move(a)));
+}
+void elu(OnnxCall& c) { with_scalars(c, "elu", {{"alpha", "alpha", 1}}); }
+void celu(OnnxCall& c) { with_scalars(c, "celu", {{"alpha", "alpha", 1}}); }
+void leaky_relu(OnnxCall& c) { with_scalars(c, "leaky-relu", {{"alpha", "alpha", 0.01}}); }
+void thresholded(OnnxCall& c) { with_scalars(c, "thresholded-relu", {{"alpha", "alpha", 1}}); }
+void hard_sigmoid(OnnxCall& c) {
+  with_scalars(c, "hard-sigmoid", {{"alpha", "alpha", 0.2}, {"beta", "beta", 0.5}});
+}
+void selu(OnnxCall& c) {
+  with_scalars(c, "selu",
+               {{"alpha", "alpha", 1.67326319217681884765625},
+                {"gamma", "gamma", 1.05070102214813232421875}});
+}
+void shrink(OnnxCall& c) {
+  with_scalars(c, "shrink", {{"lambd", "lambd", 0.5}, {"bias", "bias", 0}});
+}
+
+void gelu(OnnxCall& c) {
+  const std::string how = c.word("approximate", "none");
+  c.set(0, c.add(how == "tanh" ? "gelu-tanh" : "gelu", {c.in(0)}));
+}
+
+// Before opset 7, a slope of one axis is per channel.
+void p_relu(OnnxCall& c) {
+  ValueRef slope = c.in(1);
+  std::vector<Index> after;
+  if (c.opset < 7 && c.shape(1).size() == 1 && !c.shape(1)[0].is(1))
+    for (std::size_t d = 2; d < c.shape(0).size(); ++d) after.push_back(static_cast<Index>(d) - 1);
+  if (!after.empty())
+    slope = c.add("unsqueeze", {slope}, Attributes().set("axes", Attributes::Value(after)));
+  c.set(0, c.add("p-relu", {c.in(0), slope}));
+}
+
+void mod(OnnxCall& c) {
+  c.set(0, c.add("mod", {c.in(0), c.in(1)}, Attributes().set("fmod", c.integer("fmod", 0))));
+}
+void bit_shift(OnnxCall& c) {
+  c.set(0,
+        c.add("bit-shift", {c.in(0), c.in(1)},
+              Attributes().set("direction", c.word("direction", "") == "LEFT" ? "left" : "right")));
+}
+void is_infinite(OnnxCall& c) {
+  c.set(0, c.add("is-inf", {c.in(0)},
+                 Attributes()
+                     .set("detect-negative", c.integer("detect_negative", 1))
+                     .set("detect-positive", c.integer("detect_positive", 1))));
+}
+
+// Bounds are attributes before opset 11, and inputs since.
+void clip(OnnxCall& c) {
+  Attributes a;
+  bool is_number = true;
+  for (const auto& [i, name] : {std::pair{1, "min"}, {2, "max"}}) {
+    const auto at = static_cast<std::size_t>(i);
+    std::optional<double> bound;
+    if (c.has_attribute(name)) bound = c.number(name, 0);
+    if (c.has(at)) {
+      bound = scalar_in(c.builder, c.in(at));
+      is_number &= bound.has_value();
+    }
+    if (bound) a.set(name, *bound);
+  }
+  const auto& dtype = c.value(0).dtype;
+  const bool is_float = !dtype || dtype == DType::F32 || dtype == DType::F64;
+  if (is_number && is_float) return c.set(0, c.add("clip", {c.in(0)}, std::move(a)));
+  ValueRef x = c.in(0);
+  if (c.has(1)) x = c.add("max", {x, c.in(1)});
+  if (c.has(2)) x = c.add("min", {x, c.in(2)});
+  c.set(0, x);
+}
+
+void cast_to(OnnxCall& c, DType to) {
+  if (c.value(0).dtype == to) return c.set(0, c.in(0));
+  c.set(0, c.add("cast", {c.in(0)}, Attributes().set("to", std::string(name_of(to)))));
+}
+void cast(OnnxCall& c) { cast_to(c, onnx_dtype(static_cast<std::int32_t>(c.integer("to", 0)))); }
+void cast_like(OnnxCall& c) { cast_to(c, c.dtype(1)); }
+
+void identity(OnnxCall& c) { c.set(0, c.in(0)); }
+
+// The identity, as in inference.
+void dropout(OnnxCall& c) {
+  if (c.has(2)) {
+    const auto& training = c.value(2).elements;
+    if (!training || training->size() != 1 || !training->front().is(0))
+      fail("dropout of training is unsupported");
+  }
+  c.set(0, c.in(0));
+  if (!c.wants(1)) return;
+  Dense yes = Dense::zeros(DType::BOOL, {1});
+  yes.values.mutate<std::uint8_t>()[0] = 1;
+  c.set(1, c.add("constant-of-shape",
+                 {c.add("shape", {c.in(0)}), c.builder.add_constant(std::move(yes))}));
+}
+
+}  // namespace
+
+void add_elementwise_translators(OnnxTranslators& all) {
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    (all.emplace(same_operators[i].onnx, same_operator<i>), ...);
+  }
+  (std::make_index_sequence<std::size(same_operators)>());
+  const OnnxTranslators others{{"Identity", identity},
+                               {"Min", smallest},
+                               {"Max", largest},
+                               {"Sum", sum_of_inputs},
+                               {"Mean", mean_of_inputs},
+                               {"Elu", elu},
+                               {"Celu", celu},
+                               {"LeakyRelu", leaky_relu},
+                               {"ThresholdedRelu", thresholded},
+                               {"HardSigmoid", hard_sigmoid},
+                               {"Selu", selu},
+                               {"Shrink", shrink},
+                               {"Gelu", gelu},
+                               {"Mod", mod},
+                               {"PRelu", p_relu},
+                               {"BitShift", bit_shift},
+                               {"IsInf", is_infinite},
+                               {"Clip", clip},
+                               {"Cast", cast},
+                               {"CastLike", cast_like},
+                               {"Dropout", dropout}};
+  all.insert(others.begin(), others.end());
+}
+
+}  // namespace sten

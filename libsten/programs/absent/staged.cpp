@@ -1,0 +1,26 @@
+// Stubs of staged pruning and calibration, for a sten-prune that is built before both.
+#include "libsten/core/base/error.h"
+#include "libsten/programs/calibrated/layer_source.h"
+#include "libsten/programs/staged/staged_prune.h"
+#include "libsten/programs/staged/state.h"
+#include "libsten/training/trainer/run_files.h"
+
+namespace sten {
+
+Outcome prune_in_stages(const StagedOptions&) {
+  fail_usage("--schedule: this program was built without (build the target sten-prune)");
+}
+std::unique_ptr<LayerSource> layer_source(const PruneOptions& o, std::vector<CalibratedWeight>,
+                                          const Checkpoint&, const Reordering&,
+                                          const std::function<Dense(const TensorInfo&)>&) {
+  fail_usage("{}: this program was built without (build the target sten-prune)",
+             o.statistics.empty() ? "--calibrate" : "--statistics");
+}
+bool StateDirectory::is_own_file(const std::string&) { return false; }
+
+std::vector<std::pair<std::string, std::string>> inputs_of(const std::string&, const Overrides&) {
+  return {};
+}
+bool RunFiles::is_own_file(const std::string&) { return false; }
+
+}  // namespace sten

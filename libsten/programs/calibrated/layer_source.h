@@ -1,0 +1,31 @@
+// Pruning of a checkpoint's layers by statistics of their inputs, read from a file or measured by
+// running the model on data.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "libsten/programs/calibrated/calibrated_weight.h"
+#include "libsten/programs/plan/prune_options.h"
+#include "libsten/programs/plan/reorder.h"
+
+namespace sten {
+
+class LayerSource {
+ public:
+  virtual ~LayerSource() = default;
+  // Prunes tensor t with values x; once per tensor. The result's weights are empty if kept values
+  // do not change. t is a tensor that the source was made for.
+  virtual CalibratedLayer prune(const CheckpointTensor& t, const Dense& x) = 0;
+  // Sentences on the measurements.
+  virtual std::vector<std::string> notes() const { return {}; }
+};
+
+// Returns the source for --statistics or --calibrate. `load` returns the values of a tensor of
+// `in`, ready to be ranked and in the order of `reordering`; the statistics file and the model on
+// data have the original order. Error if a weight has no statistics.
+std::unique_ptr<LayerSource> layer_source(const PruneOptions& options,
+                                          std::vector<CalibratedWeight> weights,
+                                          const Checkpoint& in, const Reordering& reordering,
+                                          const std::function<Dense(const TensorInfo&)>& load);
+
+}  // namespace sten

@@ -1,0 +1,304 @@
+#include "libsten/programs/convert/convert.h"
+
+#include <map>
+
+#include "libsten/core/base/cuda.h"
+#include "libsten/core/base/fallback.h"
+#include "libsten/core/registry/route.h"
+#include "libsten/core/registry/structure.h"
+#include "libsten/files/checkpoint/output_name.h"
+#include "libsten/files/checkpoint/weight_names.h"
+#include "libsten/files/system/lack_of_memory.h"
+#include "libsten/programs/convert/smallest_layouts.h"
+#include "libsten/programs/measure/storage_counts.h"
+#include "libsten/programs/rewrite/axis.h"
+
+namespace sten {
+namespace {
+
+struct Converted {
+  Tensor tensor;
+  std::optional<Mask> kept;  // none: all stored positions
+  std::string fit;           // how positions were chosen; empty: lossless
+  Route route;
+  // The layouts between two sparse layouts of a route.
+  std::string via() const {
+    const bool sparse = route.layouts.size() > 1 && route.layouts.front() != "dense" &&
+                        route.layouts.back() != "dense";
+    return sparse ? route.str() : "";
+  }
+};
+
+// Converts with all stored positions, along lossless edges if possible.
+std::optional<Converted> try_convert(const Tensor& from, const Spec& to) {
+  try {
+    Route route;
+    Tensor t = convert(from, to, &route);
+    return Converted{std::move(t), std::nullopt, "", std::move(route)};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<Tensor> try_pack(const Dense& x, const Mask& keep, const Spec& to) {
+  try {
+    return registry().pack(x, keep, to);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// "[5, 8]" of a row-major offset.
+std::string position(const Shape& shape, Index i) {
+  Shape at(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0; i /= shape[d]) at[d] = i % shape[d];
+  return to_string(at);
+}
+
+constexpr const char* automatic = "auto";
+
+struct Request {
+  Spec to;                         // a layout or auto
+  std::optional<Spec> sparsifier;  // for positions that a structured layout cannot hold
+  bool lossless;
+};
+
+std::optional<Spec> sparsifier_for(const Request& request, bool is_in_by_out) {
+  if (!request.sparsifier) return std::nullopt;
+  return for_matrix(*request.sparsifier, is_in_by_out);
+}
+
+Request resolve(const ConvertOptions& o) {
+  if (o.to.empty()) fail_usage("missing --to LAYOUT, such as --to bitmask");
+  const Spec given = as_structure(Spec::parse(o.to));
+  if (given.is(automatic)) {
+    given.check_keys({});
+    return {given, std::nullopt, o.lossless};
+  }
+  if (!is_structure(given)) return {registry().canonical(given), std::nullopt, o.lossless};
+  return {registry().canonical(layout_alone(given)), own_sparsifier(given), o.lossless};
+}
+
+std::string fit_of(const Request& request) {
+  const std::string_view fit = registry().sparsifier(*request.sparsifier).fit_name();
+  return fit.empty() ? request.sparsifier->name() : std::string(fit);
+}
+
+Converted convert_tensor(const Tensor& from, const Request& request);
+
+// Converts to a structured layout on a device. The device chooses positions and cannot pack given
+// ones, so the CPU packs if that is lossless.
+Converted convert_on_device(const Tensor& from, const Dense& x, const Request& request) {
+  const Device here = x.device();
+  const bool ranked = is_prunable(x.dtype()) && !first_not_finite(x);
+  Mask keep;
+  std::optional<Tensor> t;
+  if (ranked) t = registry().prune(x, *request.sparsifier, request.to, {}, &keep);
+  if (!t || zeros(Dense::pack(x, keep)) == zeros(x)) {
+    if (t)
+      report_fallback(fmt::format("{} on {}, of tensors that it holds: not implemented; on the CPU",
+                                  request.to.str(), name_of(here)));
+    Converted c = convert_tensor(from.to(Device::cpu), request);
+    c.tensor = c.tensor.to(here);
+    if (c.kept) c.kept = c.kept->to(here);
+    return c;
+  }
+  if (request.lossless) convert_tensor(from.to(Device::cpu), request);  // the error names the loss
+  Route route{{std::string(from.layout()), request.to.name()},
+              "pruned, as it does not hold all of it"};
+  return {*std::move(t), std::move(keep), fit_of(request), std::move(route)};
+}
+
+Converted convert_tensor(const Tensor& from, const Request& request) {
+  // Stored zeros are kept if they fit the layout, and dropped otherwise.
+  const bool tries =
+      from.device() == Device::cpu || !request.sparsifier || from.spec() == request.to;
+  if (auto c = tries ? try_convert(from, request.to) : std::nullopt) return *std::move(c);
+  const Dense x = from.to_dense();
+  if (x.device() != Device::cpu && request.sparsifier) return convert_on_device(from, x, request);
+  Mask nonzero = value_mask(x);
+  Route route{{std::string(from.layout())}, ""};
+  if (!from.is<Dense>()) route.layouts.push_back("dense");
+  route.layouts.push_back(request.to.name());
+  if (auto t = try_pack(x, nonzero, request.to)) {
+    route.reason = "nonzeros are kept, stored zeros are not";
+    return {*t, std::move(nonzero), "", std::move(route)};
+  }
+  if (!request.sparsifier) {
+    registry().pack(x, nonzero, request.to);  // the error says why
+    fail("{} holds the tensor only in a second conversion", request.to.str());
+  }
+  if (const auto bad = first_not_finite(x))
+    fail("element {} is not finite and cannot be ranked", position(x.extents, *bad));
+  Mask keep;
+  Tensor t = registry().prune(x, *request.sparsifier, request.to, {}, &keep);
+  if (request.lossless)
+    for (Index i = 0; i < x.size(); ++i)
+      if (nonzero[i] && !keep[i])
+        fail_check("{} would drop the nonzero at {}", request.to.str(), position(x.extents, i));
+  route.reason = "pruned, as it does not hold all of it";
+  return {std::move(t), std::move(keep), fit_of(request), std::move(route)};
+}
+
+// ": 2 bitmask, 1 dense"; "" if empty.
+std::string counts_text(const std::map<std::string, Index>& counts) {
+  std::string text;
+  for (const auto& [what, n] : counts)
+    text += fmt::format("{} {} {}", text.empty() ? ":" : ",", n, what);
+  return text;
+}
+
+// Magnitudes of the kept finite values; without a mask, of all values.
+Magnitudes kept_of(const Tensor& from, const std::optional<Mask>& kept) {
+  const Dense x = kept ? from.to_dense() : elements_stored(from);
+  return finite_magnitudes(x, kept ? *kept : Mask::all(x.extents).to(x.device()));
+}
+
+}  // namespace
+
+void check_options(const ConvertOptions& o) { (void)resolve(o); }
+
+Options deciding_options(const ConvertOptions& o) {
+  const Request request = resolve(o);
+  Options values = {{"to", request.to.str()}};
+  if (request.sparsifier && request.sparsifier->has("fit"))
+    values.emplace_back("fit", std::string(request.sparsifier->word("fit", "")));
+  if (request.lossless) values.emplace_back("lossless", "true");
+  for (const std::string& p : o.patterns.include) values.emplace_back("include", p);
+  for (const std::string& p : o.patterns.exclude) values.emplace_back("exclude", p);
+  return values;
+}
+
+Report convert_report() {
+  Report r;
+  r.program = "sten-convert";
+  r.columns = changed_columns({{"from", "from", Unit::text},
+                               {"via", "via", Unit::text},
+                               {"stored", "stored", Unit::count}});
+  r.optional_columns = {"dtype",        "padding", "via",  "stored",
+                        "bytes_before", "fit",     "from", "shape"};
+  return r;
+}
+
+Outcome convert_checkpoint(const ConvertOptions& o) {
+  const Device device = use_device(o.device);
+  const Request request = resolve(o);
+  if (is_onnx_name(o.output.path) && !is_sharded(o.input))  // an ONNX model has no sparse layouts
+    check_output_name(o.output.path, Written::checkpoint);
+  Rewrite rewrite(o.input, o.output, "sten-convert", deciding_options(o));
+  const Checkpoint& in = rewrite.input();
+  Selection selection = select_tensors(in, o.patterns, Purpose::convert);
+  Outcome outcome{convert_report(), std::nullopt};
+  Report& r = outcome.report;
+  const bool is_auto = request.to.is(automatic);
+  if (is_auto && device != Device::cpu) report_on_cpu("which layout takes least", device);
+  if (is_auto) r.columns.insert(r.columns.begin() + 4, {"to", "to", Unit::text});
+  // Conversions to dense skip dense tensors.
+  for (std::size_t i = 0; request.to.is(Dense::name) && i < selection.chosen.size(); ++i)
+    if (selection.chosen[i] && !in.tensors()[i].is_sparse()) {
+      selection.chosen[i] = false;
+      --selection.count;
+    }
+  if (request.to.is(Dense::name)) selection.why.clear();
+  if (selection.count == 0 && request.to.is(Dense::name))
+    r.notes.push_back("every tensor is dense already");
+  else if (selection.count == 0)
+    fail_usage(
+        "{}: none of the {} tensors is sparse or a weight by its name (choose with --include)",
+        in.name(), in.tensors().size());
+
+  const std::vector<bool> are_in_by_out = in_by_out(in, o.input);
+  std::vector<std::optional<Spec>> layouts =
+      is_auto ? smallest_layouts(in, selection.chosen, o.show_progress)
+              : layouts_for(selection, request.to);
+  for (std::size_t i = 0; !is_auto && i < layouts.size(); ++i)
+    if (layouts[i]) layouts[i] = for_matrix(*layouts[i], are_in_by_out[i]);
+  std::vector<std::vector<Cell>> rows(in.tensors().size());
+  std::vector<std::string> details(rows.size());
+  Index elements = 0, zero = 0, before = 0, after = 0, fitted = 0, grown = 0;
+  Magnitudes total;
+  std::map<std::string, Index> chosen;  // of auto: tensors per layout
+  const auto change = [&](std::size_t i) {
+    const CheckpointTensor& t = in.tensors()[i];
+    const Tensor source = in.load(t).to(device);
+    try {
+      const Converted c = convert_tensor(
+          source, {*layouts[i], sparsifier_for(request, are_in_by_out[i]), request.lossless});
+      const StorageCounts storage = storage_counts(c.kept ? c.tensor : source);
+      const Index size = size_of(t.shape);
+      const auto bytes = static_cast<Index>(c.tensor.bytes());
+      auto& row = rows[i];
+      r.at(row, "name") = t.name;
+      add_module(r, row, t);
+      r.at(row, "shape") = t.shape;
+      r.at(row, "dtype") = std::string(name_of(t.dtype));
+      r.at(row, "from") = t.layout.str();
+      if (is_auto) {
+        r.at(row, "to") = c.tensor.spec().str();
+        ++chosen[std::string(c.tensor.layout())];
+      }
+      if (!c.via().empty()) r.at(row, "via") = c.via();
+      details[i] = fmt::format("{}: {}: {}", printable(t.name), c.route.str(), c.route.reason);
+      r.at(row, "stored") = c.kept ? c.kept->count() : storage.stored;
+      r.at(row, "sparsity") =
+          size ? static_cast<double>(storage.zeros) / static_cast<double>(size) : 0.0;
+      if (request.sparsifier && is_prunable(t.dtype)) {
+        const Magnitudes m = kept_of(source, c.kept);
+        if (size) r.at(row, "energy") = energy(m);
+        total.all += m.all;
+        total.kept += m.kept;
+        r.at(row, "fit") = c.fit.empty() ? "lossless" : c.fit;
+        fitted += !c.fit.empty();
+      }
+      r.at(row, "bytes_before") = static_cast<Index>(t.bytes());
+      r.at(row, "bytes_after") = bytes;
+      if (is_structure(*layouts[i])) r.at(row, "padding") = c.tensor.padding();
+      add_to(elements, size);
+      add_to(zero, storage.zeros);
+      before += static_cast<Index>(t.bytes());
+      after += bytes;
+      grown += !layouts[i]->is(Dense::name) && bytes >= size * width_of(t.dtype) && size > 0;
+      return c.tensor.to(Device::cpu);
+    } catch (const Error& e) {
+      throw Error(e.fault(), fmt::format("{}: {}: {}", in.name(), quote(t.name), e.what()));
+    }
+  };
+  rewrite.run(layouts, o.show_progress, [&](std::size_t i) {
+    return or_lack_of_memory(in.name(), in.tensors()[i].name, [&] { return change(i); });
+  });
+  for (const std::size_t i : natural_order(in, selection)) {
+    r.rows.push_back(std::move(rows[i]));
+    outcome.details.push_back(std::move(details[i]));
+  }
+  for (std::string& line : skipped_rows(in, selection.why))
+    outcome.details.push_back(std::move(line));
+  r.at(r.total, "name") = "total";
+  r.at(r.total, "sparsity") =
+      elements ? static_cast<double>(zero) / static_cast<double>(elements) : 0.0;
+  if (request.sparsifier && elements) r.at(r.total, "energy") = energy(total);
+  r.at(r.total, "bytes_before") = before;
+  r.at(r.total, "bytes_after") = after;
+  if (selection.count)
+    r.notes.push_back(fmt::format("converted {} of {} tensors to {}{}", selection.count,
+                                  in.tensors().size(), request.to.str(), counts_text(chosen)));
+  if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
+  for (std::string& note : axis_notes(layouts, are_in_by_out)) r.notes.push_back(std::move(note));
+  if (fitted)
+    r.notes.push_back(
+        fmt::format("{} of them were pruned to it: energy says what that kept", fitted));
+  if (grown) r.notes.push_back(fmt::format("{} of them are not smaller than dense", grown));
+  if (selection.skipped)
+    r.notes.push_back(fmt::format("{} matched by --include are of rank below 2 and were left",
+                                  selection.skipped));
+  rewrite.add_notes(r);
+  r.facts = {{"input", in.name()},
+             {"to", request.to.str()},
+             {"selected", selection.count},
+             {"skipped", selection.skipped},
+             {"file_bytes_before", static_cast<Index>(in.file_bytes())}};
+  const auto size = static_cast<Index>(rewrite.commit());
+  if (!o.output.dry_run) r.facts.emplace_back("file_bytes_after", size);
+  return outcome;
+}
+
+}  // namespace sten

@@ -1,0 +1,212 @@
+#include "libsten/programs/rewrite/rewrite.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "libsten/core/base/hints.h"
+#include "libsten/core/base/json.h"
+#include "libsten/core/base/log.h"
+#include "libsten/core/base/utf8.h"
+#include "libsten/core/base/version.h"
+#include "libsten/files/checkpoint/output_name.h"
+#include "libsten/files/checkpoint/output_paths.h"
+#include "libsten/files/checkpoint/weight_names.h"
+#include "libsten/files/system/paths.h"
+#include "libsten/report/progress.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_location(const std::string& input, const std::string& output) {
+  check_outputs({{"", input}}, {{"-o", output}});
+  std::error_code none;
+  if (!is_sharded(input)) {
+    // Standard output may be redirected to the input.
+    if (fs::is_regular_file(input, none)) refuse_same_file(output, MappedFile::open(input));
+    return;
+  }
+  if (is_stream(output)) return;
+  const fs::path from = resolved(input), to = resolved(output);
+  if (lies_in(to, fs::is_directory(from, none) ? from : from.parent_path()))
+    fail_usage("{}: the output lies in the input directory", printable(output));
+}
+
+void check_file(const std::string& output) {
+  std::error_code none;
+  if (fs::is_directory(output, none))
+    fail("{}: expected a file, got a directory ({}/ writes a file in the directory)",
+         printable(output), printable(output));
+  // Whether the output can be .onnx depends on the input.
+  if (!is_onnx_name(output)) check_output_name(output, Written::checkpoint);
+}
+
+// Before the input is read, which may be a slow pipe.
+std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
+                                              const OutputOptions& options) {
+  const bool directory = is_sharded(input);
+  if (!options.path.empty()) {
+    check_location(input, options.path);
+    if (!directory) check_file(options.path);
+  }
+  if (!options.dry_run)
+    return std::make_unique<CheckpointOutput>(options.path, options.force, directory,
+                                              options.writes_graph);
+  if (!options.path.empty() && !options.in_new_folder)
+    CheckpointOutput::check(options.path, options.force, directory);
+  return nullptr;
+}
+
+void add_missing(Metadata& to, const Metadata& from) {
+  for (const auto& [key, value] : from)
+    if (std::ranges::none_of(to, [&, &key = key](const auto& m) { return m.first == key; }))
+      to.emplace_back(key, value);
+}
+
+}  // namespace
+
+std::vector<std::string> option_texts(const Options& options) {
+  std::vector<std::string> texts;
+  for (const auto& [flag, value] : options) texts.push_back(recorded_text(flag + "=" + value));
+  return texts;
+}
+
+void check_fraction(const char* flag, const std::optional<double>& value) {
+  if (value && !(*value >= 0 && *value <= 1)) fail_usage("{} {}", flag, not_a_fraction(*value));
+}
+
+Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string program,
+                 Options options)
+    : options_(std::move(output)),
+      program_(std::move(program)),
+      values_(std::move(options)),
+      out_(open_output(input, options_)),
+      input_(Checkpoint::open(input)) {
+  if (!input_.index() && is_onnx_name(options_.path) && !input_.is_onnx())
+    check_output_name(options_.path, Written::checkpoint);
+  // A directory may have the name of the input.
+  if (input_.index() && !options_.path.empty() &&
+      resolved(input).extension() != resolved(options_.path).extension())
+    check_output_name(options_.path, Written::directory);
+  if (input_.index()) left_ = left_behind(*input_.index(), options_.keep_other_weights);
+  if (out_ && !input_.index()) refuse_same_file(options_.path, input_.shards().front().file);
+}
+
+void Rewrite::add_metadata(const Checkpoint& of) {
+  for (const Shard& shard : of.shards()) add_missing(more_metadata_, shard.metadata);
+}
+
+std::vector<TensorInfo> Rewrite::contents(const std::vector<std::optional<Spec>>& to) const {
+  std::vector<TensorInfo> contents(input_.tensors().begin(), input_.tensors().end());
+  for (std::size_t i = 0; i < contents.size(); ++i)
+    if (to[i]) contents[i].layout = *to[i];
+  return contents;
+}
+
+void Rewrite::check(const std::vector<std::optional<Spec>>& to) const {
+  if (!options_.path.empty()) CheckpointOutput::check_contents(options_.path, input_, contents(to));
+}
+
+void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress,
+                  const std::function<Tensor(std::size_t)>& change) {
+  const auto& tensors = input_.tensors();
+  check(to);
+  if (out_) {
+    const auto annotate = [this](Metadata metadata) {
+      add_missing(metadata, more_metadata_);
+      return values_.empty() ? metadata : with_provenance(metadata, program_, values_);
+    };
+    out_->begin(input_, contents(to), annotate, left_.names());
+  }
+  std::uint64_t total = 0;
+  for (const CheckpointTensor& t : tensors) total += t.bytes();
+  Progress progress(program_, total, show_progress);
+  for (const std::size_t i : input_.data_order()) {
+    const CheckpointTensor& t = tensors[i];
+    if (to[i]) {
+      const Tensor changed = change(i);
+      input_.drop(t);
+      bytes_ += changed.bytes();
+      if (out_) out_->add(i, changed);
+    } else {
+      if (t.is_sparse()) {  // refuses damaged tensors instead of copying them
+        (void)input_.load(t);
+        input_.drop(t);
+      }
+      bytes_ += t.bytes();
+      if (out_) out_->copy(i);
+    }
+    progress.add(t.bytes());
+  }
+  if (out_) out_->finish();
+}
+
+void Rewrite::add_notes(Report& r) const {
+  if (!input_.part_taken().empty()) r.notes.push_back(input_.part_taken());
+  for (std::string& line : left_.notes()) r.notes.push_back(std::move(line));
+}
+
+std::uint64_t Rewrite::commit(Output* beside) { return out_ ? out_->commit(beside) : bytes_; }
+
+std::vector<std::optional<Spec>> layouts_for(const Selection& s, const Spec& to) {
+  std::vector<std::optional<Spec>> layouts(s.chosen.size());
+  for (std::size_t i = 0; i < layouts.size(); ++i)
+    if (s.chosen[i]) layouts[i] = to;
+  return layouts;
+}
+
+Metadata with_provenance(Metadata metadata, const std::string& program, const Options& options) {
+  nlohmann::ordered_json step;
+  step["program"] = program;
+  step["version"] = std::string(version());
+  step["options"] = option_texts(options);
+
+  const auto at = std::find_if(metadata.begin(), metadata.end(),
+                               [](const auto& m) { return m.first == provenance_key; });
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  if (at != metadata.end()) {
+    try {
+      steps = parse_json(at->second, "metadata " + quote(provenance_key));
+    } catch (const Error& e) {
+      warn("{}: replaced by new metadata", e.what());
+    }
+    if (!steps.is_array()) {
+      warn("metadata {}: expected a JSON array: replaced by new metadata", quote(provenance_key));
+      steps = nlohmann::ordered_json::array();
+    }
+    metadata.erase(at);
+  }
+  steps.push_back(std::move(step));
+  metadata.emplace_back(provenance_key, dump_json(steps));
+  return metadata;
+}
+
+std::vector<Column> changed_columns(const std::vector<Column>& before,
+                                    const std::vector<Column>& after) {
+  std::vector<Column> all = {{"name", "tensor", Unit::text},
+                             {"shape", "shape", Unit::shape},
+                             {"dtype", "dtype", Unit::text}};
+  all.insert(all.end(), before.begin(), before.end());
+  all.insert(all.end(), {{"sparsity", "sparsity", Unit::fraction},
+                         {"energy", "energy", Unit::ratio},
+                         {"bytes_before", "before", Unit::bytes},
+                         {"bytes_after", "after", Unit::bytes},
+                         {"padding", "padding", Unit::fraction},
+                         {"fit", "fit", Unit::text}});
+  all.insert(all.end(), after.begin(), after.end());
+  all.push_back(module_column);
+  return all;
+}
+
+std::vector<std::size_t> natural_order(const Checkpoint& c, const Selection& s) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < c.tensors().size(); ++i)
+    if (s.chosen[i]) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return natural_less(c.tensors()[a].name, c.tensors()[b].name);
+  });
+  return order;
+}
+
+}  // namespace sten

@@ -1,0 +1,145 @@
+#include "libsten/programs/run/fill_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/core/base/cuda.h"
+#include "libsten/core/base/text.h"
+#include "libsten/data/tokenizer/tokenizer.h"
+#include "libsten/model/execution/executor.h"
+#include "libsten/programs/run/given_inputs.h"
+#include "libsten/programs/run/model_layouts.h"
+#include "libsten/programs/run/model_precision.h"
+
+namespace sten {
+namespace {
+
+constexpr std::string_view blank = "[MASK]";
+
+void check_fill_options(const RunOptions& o) {
+  if (!o.inputs.empty() || !o.data.empty() || !o.against.empty() || !o.outputs.empty() ||
+      !o.labels.empty() || !o.split.empty())
+    fail_usage("--fill excludes --input, --data, --labels, --split, --against and -o");
+  if (o.batch > 0 || o.repeats > 0 || o.explain)
+    fail_usage("--fill excludes --batch, --repeats and --explain");
+  if (const char* check = check_of(o)) fail_usage("--fill excludes {}", check);
+}
+
+struct MaskedTextIds {
+  Dense ids;                  // [1, T]
+  std::vector<Index> blanks;  // masked positions
+};
+
+MaskedTextIds masked_ids(std::string_view text, const Tokenizer& tokenizer) {
+  std::vector<TokenId> ids;
+  const TokenId mask = tokenizer.need(tokenizer.special_ids().mask, blank);
+  while (true) {
+    const std::size_t at = std::min(text.find(blank), text.size());
+    for (const TokenId id : tokenizer.encode(text.substr(0, at), "--fill")) ids.push_back(id);
+    if (at == text.size()) break;
+    ids.push_back(mask);
+    text.remove_prefix(at + blank.size());
+  }
+  ids = tokenizer.sequence(ids, nullptr, max_token_id).ids;
+  std::vector<Index> blanks;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (ids[i] == mask) blanks.push_back(static_cast<Index>(i));
+  if (blanks.empty()) fail_usage("--fill: missing [MASK] in the text");
+  Dense x{{1, std::ssize(ids)}, Values::uninitialized(DType::I64, std::ssize(ids))};
+  std::ranges::copy(ids, x.values.mutate<std::int64_t>().begin());
+  return {std::move(x), std::move(blanks)};
+}
+
+struct Guess {
+  TokenId id;
+  double probability;
+};
+
+// The two likeliest characters or subwords, with their probabilities among all ids.
+std::vector<Guess> guesses(const float* logits, Index classes, const Tokenizer& tokenizer) {
+  const float most = *std::max_element(logits, logits + classes);
+  double sum = 0;
+  for (Index c = 0; c < classes; ++c) sum += std::exp(double{logits[c]} - most);
+  std::vector<Guess> all;
+  for (const TokenId id : tokenizer.ordinary())
+    if (id < classes) all.push_back({id, std::exp(double{logits[id]} - most) / sum});
+  const auto last = all.begin() + std::min<std::ptrdiff_t>(2, std::ssize(all));
+  std::partial_sort(all.begin(), last, all.end(),
+                    [](const Guess& a, const Guess& b) { return a.probability > b.probability; });
+  all.erase(last, all.end());
+  return all;
+}
+
+NamedValues<Tensor> inputs_for(const RunnableModel& m, const Dense& ids) {
+  GivenInputs in;
+  const auto at = std::ranges::find(m.inputs, "input_ids", &ModelInput::name);
+  if (at == m.inputs.end()) fail_usage("--fill: missing input input_ids of {}", m.name);
+  in.values.emplace(at->name, exactly_as(at->dtype.value_or(DType::I64), ids, "--fill"));
+  fill_text_inputs(m, in);
+  return std::move(in.values);
+}
+
+}  // namespace
+
+Outcome fill_text(const RunOptions& o) {
+  check_fill_options(o);
+  const Device device = use_device(o.device);
+  ModelSource source = find_model(o.model);
+  describe_by(o.config, source);
+  if (source.what.model.kind == "gpt")
+    fail_usage("--fill: expected a masked language model, got the GPT {} (use --generate)",
+               source.name);
+  if (source.what.vocabulary.empty())
+    fail_usage("--fill: tokenizer not found beside {}", source.name);
+  const auto tokenizer = read_tokenizer(source.what.vocabulary);
+  const MaskedTextIds text = masked_ids(o.fill, *tokenizer);
+  RunnableModel model = read_model(source, false);
+  const NamedValues<Tensor> inputs = inputs_for(model, text.ids);
+  ExecutorOptions options{.device = device};
+  options.precision = read_precision(o.precision, model.graph, model.name);
+  SetLayouts layouts;
+  if (!o.layouts.empty()) layouts = set_layouts(o.layouts, inputs, options.precision, model);
+  Executor executor(model.graph, model.weights, options);
+  const Tensor y = executor.run(inputs).at(model.graph.outputs().front());
+  if (device == Device::cpu)
+    check_layouts(model, inputs, options.precision, executor.plan(), false, layouts);
+  const Dense logits = y.to_dense().to(Device::cpu);
+  const Index tokens = text.ids.size();
+  if (logits.dtype() != DType::F32 || logits.extents.size() != 3 || logits.extents[1] != tokens)
+    fail("{}: output {} has shape {}: expected the logits of {} tokens", model.name,
+         quote(model.graph.outputs().front()), to_string(logits.extents), tokens);
+  const Index classes = logits.extents[2];
+
+  Outcome outcome;
+  Report& r = outcome.report;
+  r.program = "sten-run";
+  r.item = "blanks";
+  r.columns = {{"place", "place", Unit::count},
+               {"character", "character", Unit::text},
+               {"probability", "probability", Unit::fraction},
+               {"second", "second", Unit::text},
+               {"second_probability", "probability", Unit::fraction}};
+  std::string filled = o.fill;
+  for (const Index place : text.blanks) {
+    const auto best =
+        guesses(logits.values.as<float>().data() + place * classes, classes, *tokenizer);
+    if (best.empty()) fail("{}: ids do not match the logits of {}", tokenizer->name(), model.name);
+    auto& row = r.rows.emplace_back();
+    r.at(row, "place") = place;
+    r.at(row, "character") = std::string(tokenizer->entry(best[0].id));
+    r.at(row, "probability") = best[0].probability;
+    if (best.size() > 1) {
+      r.at(row, "second") = std::string(tokenizer->entry(best[1].id));
+      r.at(row, "second_probability") = best[1].probability;
+    }
+    const std::string filling = tokenizer->decode(std::span(&best[0].id, 1));
+    filled.replace(filled.find(blank), blank.size(), filling);
+  }
+  r.facts = {{"model", source.name}, {"text", filled}};
+  r.notes = {printable(filled)};
+  add_layouts(layouts, r);
+  add_precision_facts(o.precision, r);
+  return outcome;
+}
+
+}  // namespace sten

@@ -1,0 +1,231 @@
+#include "libsten/programs/run/model_source.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "libsten/core/base/json.h"
+#include "libsten/core/base/log.h"
+#include "libsten/core/base/memory_left.h"
+#include "libsten/core/base/text.h"
+#include "libsten/data/tokenizer/tokenizer.h"
+#include "libsten/files/system/data_file.h"
+#include "libsten/files/system/file_kind.h"
+#include "libsten/model/graph/graph_json.h"
+#include "libsten/model/graph/inference.h"
+#include "libsten/model/nn/bert.h"
+#include "libsten/model/nn/gpt.h"
+#include "libsten/model/nn/resnet.h"
+#include "libsten/model/nn/weights.h"
+#include "libsten/training/trainer/recipe_model.h"
+#include "libsten/training/trainer/run_files.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Path of a file in a directory; "" if there is none.
+std::string file_in(const std::string& directory, const char* name) {
+  const fs::path path = fs::path(directory) / name;
+  return fs::is_regular_file(path) ? path.string() : "";
+}
+
+// The model that config.json describes; BERT by default.
+ModelRecipe model_of_config(const std::string& config) {
+  const MappedFile bytes = open_data(config);
+  ModelRecipe m;
+  m.kind = is_gpt_config(text_of(bytes.bytes()), printable(config)) ? "gpt" : "bert";
+  m.config = config;
+  return m;
+}
+
+void describe_directory(const std::string& directory, ModelSource& source) {
+  ModelDescription& what = source.what;
+  what.vocabulary = tokenizer_file(directory);
+  if (const std::string recipe = file_in(directory, "recipe.json"); !recipe.empty()) {
+    source.recipe = read_recipe(recipe);
+    what.model = source.recipe->model;
+    // The recipe's model file may be gone; the graph in the output directory has the same nodes.
+    if (is_from_file(what.model) && !fs::exists(what.model.file))
+      if (const std::string own = file_in(directory, RunFiles::model_file(what.model));
+          !own.empty())
+        what.model.file = own;
+  }
+  const std::string config = file_in(directory, "config.json");
+  // Replaces the recipe's config, too, whose file may be gone.
+  if (!config.empty() && (!what.is_known() || has_config(what.model)))
+    what.model = model_of_config(config);
+  if (what.is_known()) return;
+  what.model.file = file_in(directory, RunFiles::graph_file);
+  if (!what.model.file.empty()) what.model.kind = "graph";
+}
+
+OnnxPort port(std::string name, DType dtype, std::vector<std::string> axes) {
+  OnnxPort p{std::move(name), dtype, std::vector<OnnxPort::Extent>()};
+  for (std::string& axis : axes) p.shape->push_back({std::nullopt, std::move(axis)});
+  return p;
+}
+
+std::vector<ModelInput> text_ports(bool has_types, bool has_mask) {
+  std::vector<ModelInput> all = {port("input_ids", DType::I64, {"batch", "tokens"}),
+                                 port("position_ids", DType::I64, {"tokens"})};
+  if (has_types) all.push_back(port("token_type_ids", DType::I64, {"batch", "tokens"}));
+  if (has_mask) all.push_back(port("attention_mask", DType::I64, {"batch", "tokens"}));
+  return all;
+}
+
+std::vector<ModelInput> ports_of(const Graph& g) {
+  std::vector<ModelInput> all;
+  for (const std::string& name : g.inputs()) all.push_back({name, std::nullopt, std::nullopt});
+  return all;
+}
+
+// The input of a model of rows of features, or of images.
+ModelInput recipe_port(const ModelRecipe& m) {
+  ModelInput x = port("x", DType::F32, {"batch"});
+  if (is_for_images(m)) {
+    x.shape->push_back({std::nullopt, "height"});
+    x.shape->push_back({std::nullopt, "width"});
+    x.shape->push_back({m.channels, ""});
+  } else {
+    x.shape->push_back({m.sizes.front(), ""});
+  }
+  return x;
+}
+
+void check_memory_of(const Graph& g, const std::string& name) {
+  double parameters = 0;
+  for (const Weight& w : g.weights()) parameters += static_cast<double>(size_of(w.shape));
+  check_memory(4 * parameters, fmt::format("{}: {:.3g} parameters", name, parameters));
+}
+
+// The graph with the logits, its first output, as the only output.
+Graph without_loss(const Graph& g) {
+  GraphParts parts = g.parts();
+  prune_to_outputs(parts, {g.outputs().front()});
+  return Graph(std::move(parts));
+}
+
+// Data without a recipe do not describe the model.
+[[noreturn]] void fail_unknown(const ModelSource& source) {
+  fail_usage(
+      "{}: expected a model, got only weights (--config takes a config.json, recipe, graph or ONNX "
+      "file of the architecture)",
+      source.name);
+}
+
+}  // namespace
+
+ModelSource find_model(const std::string& path) {
+  ModelSource source;
+  auto file = std::make_shared<Checkpoint>(Checkpoint::open(path));
+  source.name = file->name();
+  source.weights = file;
+  if (file->is_array()) fail_usage("{}: expected a model, got an array", source.name);
+  std::error_code error;
+  if (fs::is_directory(path, error)) describe_directory(path, source);
+  if (file->is_onnx() && !source.what.is_known()) {
+    source.what.model.kind = "onnx";
+    source.what.model.file = path;
+  }
+  return source;
+}
+
+ModelDescription describe_model(const std::string& file) {
+  const MappedFile bytes = open_data(file);
+  const std::string name = printable(file);
+  ModelDescription what;
+  if (is_onnx(bytes.bytes())) {
+    what.model.kind = "onnx";
+    what.model.file = file;
+    return what;
+  }
+  const auto json = parse_json(text_of(bytes.bytes()), name, Fault::input);
+  if (json.contains("nodes")) {
+    what.model.kind = "graph";
+    what.model.file = file;
+  } else if (json.contains("model")) {
+    const Recipe recipe = read_recipe(file);
+    what.model = recipe.model;
+    what.vocabulary = recipe.data.vocabulary;
+  } else if (json.contains("hidden_size") || json.contains("n_embd") ||
+             json.contains("model_type")) {
+    what.model = model_of_config(file);
+    what.vocabulary = tokenizer_file(fs::path(file).parent_path().string());
+  } else {
+    fail("{}: expected a recipe, a graph, an ONNX model or a model's config.json", name);
+  }
+  return what;
+}
+
+void describe_by(const std::string& config, ModelSource& source) {
+  if (config.empty()) return;
+  if (source.what.is_known())
+    fail_usage("--config: expected a weights-only model, got {}, which has an architecture",
+               source.name);
+  source.what = describe_model(config);
+}
+
+RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
+  const ModelRecipe& m = source.what.model;
+  const Checkpoint& file = *source.weights;
+  if (!source.what.is_known()) fail_unknown(source);
+  const auto with = [&](Graph g, std::vector<ModelInput> inputs,
+                        const std::vector<std::string>& unused) {
+    check_memory_of(g, source.name);
+    NamedValues<Tensor> weights = load_weights(g, file, unused, {}, LowWeights::unchanged);
+    return RunnableModel{source.name, std::move(g), std::move(weights), std::move(inputs)};
+  };
+  if (m.kind == "onnx") {
+    const Checkpoint model = file.is_onnx() ? file : Checkpoint::open(m.file);
+    OnnxImport imported = import_onnx(model, {.for_inference = true});
+    if (const std::string why = training_mode_text(imported.graph.nodes()); !why.empty())
+      warn("{}: {}", model.name(), why);
+    check_memory_of(imported.graph, source.name);
+    NamedValues<Tensor> weights =
+        load_imported(imported.graph, file, &model, imported.not_weights, LowWeights::unchanged);
+    return {source.name, std::move(imported.graph), std::move(weights), std::move(imported.inputs)};
+  }
+  if (m.kind == "bert") {
+    const MappedFile file = open_data(m.config);
+    const BertConfig config = BertConfig::parse(text_of(file.bytes()), printable(m.config));
+    const BertParts parts{.head = config.head, .classes = config.classes(), .mask = has_mask};
+    return with(bert(config, parts), text_ports(true, has_mask), bert_unused(config.head));
+  }
+  if (m.kind == "gpt") {
+    const MappedFile config = open_data(m.config);
+    return with(gpt(GptConfig::parse(text_of(config.bytes()), printable(m.config)),
+                    {.mask = has_mask, .last = last}),
+                text_ports(false, has_mask), gpt_unused());
+  }
+  if (m.kind == "graph") {
+    const MappedFile text = open_data(m.file);
+    try {
+      const Graph g = inference_graph(parse_graph(text_of(text.bytes())));
+      return with(g, ports_of(g), {});
+    } catch (const Error& e) {
+      throw Error(Fault::input, fmt::format("{}: {}", printable(m.file), e.what()));
+    }
+  }
+  return with(inference_graph(recipe_model(m)), {recipe_port(m)},
+              is_for_images(m) ? image_model_unused() : std::vector<std::string>());
+}
+
+Task task_of(const ModelSource& source, Recipe data) {
+  if (!source.what.is_known()) fail_unknown(source);
+  ModelRecipe model = source.what.model;
+  model.weights = source.name;  // only for messages: the task gets the weights
+  if (data.model.kind == model.kind && is_from_file(model) && model.output.empty())
+    model.output = data.model.output;
+  data.model = std::move(model);
+  data.sparsity.clear();
+  return Task(data, {.only_measures = true, .weights = source.weights});
+}
+
+RunnableModel read_model(const ModelSource& source, const Task& task) {
+  Graph g = without_loss(task.measured_graph());
+  std::vector<ModelInput> inputs = ports_of(g);
+  return {source.name, std::move(g), task.stored_weights(), std::move(inputs)};
+}
+
+}  // namespace sten

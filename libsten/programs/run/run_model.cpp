@@ -1,0 +1,395 @@
+#include "libsten/programs/run/run_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/compute/linalg/dense_gemm.h"
+#include "libsten/core/base/cuda.h"
+#include "libsten/core/base/name_list.h"
+#include "libsten/core/base/text.h"
+#include "libsten/model/execution/executor.h"
+#include "libsten/model/graph/node_errors.h"
+#include "libsten/programs/measure/comparison.h"
+#include "libsten/programs/run/fill_text.h"
+#include "libsten/programs/run/generate_text.h"
+#include "libsten/programs/run/latency.h"
+#include "libsten/programs/run/model_layouts.h"
+#include "libsten/programs/run/model_precision.h"
+#include "libsten/programs/run/named_outputs.h"
+#include "libsten/programs/run/plan_report.h"
+#include "libsten/programs/run/run_data.h"
+#include "libsten/report/progress.h"
+#include "libsten/training/trainer/predictions.h"
+
+namespace sten {
+namespace {
+
+// Standard input can be read only once.
+void check_standard_input(const RunOptions& o) {
+  std::vector<const char*> readers;
+  if (o.model == "-") readers.push_back("the model");
+  for (const std::string& input : o.inputs)
+    if (input == "-" || input.ends_with("=-")) readers.push_back("an --input");
+  if (o.labels == "-") readers.push_back("the --labels");
+  if (o.against == "-") readers.push_back("the model --against");
+  if (readers.size() > 1)
+    fail_usage("standard input cannot be both {} and {}", readers[0], readers[1]);
+}
+
+void check_options(const RunOptions& o) {
+  check_standard_input(o);
+  check_fraction("--min-accuracy", o.min_accuracy);
+  check_fraction("--min-agreement", o.min_agreement);
+  if (o.max_difference && !(*o.max_difference >= 0))
+    fail_usage("--max-difference must be >= 0, got {}", *o.max_difference);
+  if (o.max_loss && std::isnan(*o.max_loss))
+    fail_usage("--max-loss must be a number, got {}", *o.max_loss);
+  if (!o.inputs.empty() && !o.data.empty()) fail_usage("--input and --data exclude each other");
+  if (!o.labels.empty() && o.inputs.empty())
+    fail_usage("--labels needs --input (--data has its own labels)");
+  if (!o.split.empty() && !o.inputs.empty()) fail_usage("--split needs --data, got --input");
+  if (o.against.empty() && (o.max_difference || o.min_agreement))
+    fail_usage("{} needs --against MODEL",
+               o.max_difference ? "--max-difference" : "--min-agreement");
+  if (!o.inputs.empty() && o.labels.empty() && (o.min_accuracy || o.max_loss))
+    fail_usage("{} needs --labels or --data", o.min_accuracy ? "--min-accuracy" : "--max-loss");
+}
+
+// Describes weights alone by `config`, or as the other source.
+void complete(ModelSource& source, const RunOptions& o, const Recipe* data,
+              const ModelDescription* other) {
+  if (!o.config.empty() && !source.what.is_known()) {
+    source.what = describe_model(o.config);
+  } else if (!source.what.is_known() && data && !data->model.kind.empty()) {
+    source.what.model = data->model;
+    source.what.vocabulary = data->data.vocabulary;
+  } else if (!source.what.is_known() && other) {
+    source.what = *other;
+  }
+}
+
+// Checks that labels are valid classes.
+void check_labels(const Dense& logits, const Dense& labels, const std::string& output) {
+  const Shape& of = logits.extents;
+  if (logits.dtype() != DType::F32 || of.empty() ||
+      Shape(of.begin(), of.end() - 1) != labels.extents)
+    fail("output {} is {} {}: expected logits for labels of shape {}", quote(output),
+         name_of(logits.dtype()), to_string(of), to_string(labels.extents));
+  for (const std::int64_t y : labels.values.as<std::int64_t>())
+    if (y != ignored_label && (y < 0 || y >= of.back()))
+      fail("label {} is out of range: output {} has {} classes", y, quote(output), of.back());
+}
+
+// Both models get the same arrays.
+void check_same_inputs(const RunnableModel& model, const RunnableModel& other) {
+  std::vector<std::string> ours = model.graph.inputs(), theirs = other.graph.inputs();
+  std::ranges::sort(ours);
+  std::ranges::sort(theirs);
+  if (ours != theirs)
+    fail_usage("{} takes {}, but {} takes {}: expected the same inputs", model.name,
+               name_list(ours), other.name, name_list(theirs));
+}
+
+bool are_logits(const Dense& x) {
+  return x.dtype() == DType::F32 && !x.extents.empty() && x.extents.back() > 1;
+}
+
+// Refuses options that need the CPU.
+void check_device_options(const RunOptions& o) {
+  if (o.device == "cpu") return;
+  const auto refuse = [&](const char* what) {
+    fail_usage("{} needs --device cpu, got {}", what, quote(o.device));
+  };
+  if (!o.precision.empty()) refuse("--precision");
+  if (o.fail_if_slower) refuse("--fail-if-slower");
+  if (o.generate > 0) refuse("--generate");
+  if (std::ranges::count(o.layouts, "auto") > 0) refuse("--layouts auto");
+}
+
+class ModelRun {
+ public:
+  explicit ModelRun(const RunOptions& o) : o_(o) {
+    check_options(o);
+    device_ = use_device(o.device);
+    source_ = find_model(o.model);
+    if (!o.against.empty()) other_source_ = find_model(o.against);
+    if (!o.config.empty() && source_.what.is_known() &&
+        !(other_source_ && !other_source_->what.is_known()))
+      fail_usage("--config: expected a weights-only model, got {}, which has an architecture",
+                 source_.name);
+    const bool has_data = o.inputs.empty();
+    // For pruned weights, the recipe of the model that they come from.
+    if (!source_.recipe && other_source_) source_.recipe = other_source_->recipe;
+    if (has_data && o.data.empty() && !source_.recipe)
+      fail_usage("{}: missing inputs: name arrays with --input, or a recipe or file with --data",
+                 source_.name);
+    std::optional<Recipe> recipe;
+    if (has_data) recipe = data_recipe(source_, o);
+    const bool is_given = recipe && o.data.ends_with(".json");
+    complete(source_, o, is_given ? &*recipe : nullptr,
+             other_source_ ? &other_source_->what : nullptr);
+    data_ = has_data ? data_of_recipe(source_, *recipe, o) : data_of_inputs(source_, o);
+    model_ = data_->model(source_);
+    files_.emplace(o.outputs, model_->graph.outputs(), model_->name, o.force);
+    for (const std::string& name : model_->graph.outputs())
+      outputs_.emplace_back(name, files_->wants(name));
+    differences_.resize(outputs_.size());
+    if (!other_source_) return;
+    complete(*other_source_, o, is_given ? &*recipe : nullptr, &source_.what);
+    if (has_data) other_data_ = data_of_recipe(*other_source_, *recipe, o);
+    other_ = (other_data_ ? *other_data_ : *data_).model(*other_source_);
+    if (!other_data_) check_same_inputs(*model_, *other_);
+    if (other_data_ && other_data_->batches() != data_->batches())
+      fail("{} and {} take different batches of the data", model_->name, other_->name);
+  }
+
+  Outcome run() {
+    const Index n = data_->batches();
+    ExecutorOptions options{.device = device_};
+    options.precision = precision_ = read_precision(o_.precision, model_->graph, model_->name);
+    if (!o_.layouts.empty()) {
+      const RunBatch first = data_->batch(0);
+      layouts_ = set_layouts(o_.layouts, first.inputs, options.precision, *model_);
+    }
+    executor_.emplace(model_->graph, model_->weights, options);
+    if (other_)
+      other_executor_.emplace(other_->graph, other_->weights, ExecutorOptions{.device = device_});
+    {
+      Progress progress("sten-run", static_cast<std::uint64_t>(n), o_.show_progress, "batches");
+      for (Index i = 0; i < n; ++i) {
+        run_batch(i);
+        progress.add(1);
+      }
+    }
+    return finish();
+  }
+
+ private:
+  void run_batch(Index i) {
+    RunBatch batch = data_->batch(i);
+    for (auto& [name, x] : batch.inputs) x = x.to(device_);
+    const NamedValues<Tensor> outputs =
+        with_model_file([&] { return model_->name; }, [&] { return executor_->run(batch.inputs); });
+    if (i == 0 && device_ == Device::cpu)
+      check_layouts(*model_, batch.inputs, precision_, executor_->plan(), o_.fail_if_slower,
+                    layouts_);
+    const auto run_it = [&] {
+      executor_->run(batch.inputs);
+      if (device_ != Device::cpu) wait_for_cuda();
+    };
+    // Excludes pending work from the time.
+    if (device_ != Device::cpu) wait_for_cuda();
+    for (int k = 0; k < o_.repeats; ++k) latency_.add(batch.rows, run_it);
+    if (o_.explain) {
+      // The first run of a shape fills caches. On a device, steps are timed in a run of their own,
+      // since waiting for each step takes time.
+      executor_->time_steps(true);
+      if (device_ != Device::cpu || (o_.repeats == 0 && executor_->plan().runs == 1)) run_it();
+      executor_->time_steps(false);
+      plans_.add(executor_->plan());
+    }
+    std::optional<NamedValues<Tensor>> others;
+    if (other_) try {
+        others = other_executor_->run(other_data_ ? other_data_->batch(i).inputs : batch.inputs);
+      } catch (const Error& e) {
+        throw Error(e.fault(), fmt::format("--against {}: {}", other_->name, e.what()));
+      }
+    for (std::size_t k = 0; k < outputs_.size(); ++k) {
+      const Dense x = outputs.at(outputs_[k].name()).to_dense().to(Device::cpu);
+      outputs_[k].add(x);
+      if (others) compare(k, x, *others);
+      if (k > 0 || !batch.labels) continue;
+      check_labels(x, *batch.labels, outputs_[k].name());
+      sums_ += predictions_of(x, *batch.labels, data_->scorer());
+    }
+    rows_ += batch.rows;
+  }
+
+  // The output of the other model to compare with output k: the one of the same name; for the first
+  // output otherwise the first one; else "".
+  std::string compared_with(std::size_t k) const {
+    const std::vector<std::string>& names = other_->graph.outputs();
+    if (std::ranges::count(names, outputs_[k].name()) > 0) return outputs_[k].name();
+    return k == 0 ? names.front() : "";
+  }
+  // Lines on outputs that only one of the models has.
+  std::vector<std::string> not_compared() const {
+    std::vector<std::string> ours, theirs = other_->graph.outputs();
+    for (std::size_t k = 0; k < outputs_.size(); ++k) {
+      const std::string with = compared_with(k);
+      if (with.empty()) ours.push_back(quote(outputs_[k].name()));
+      std::erase(theirs, with);
+    }
+    for (std::string& name : theirs) name = quote(name);
+    std::vector<std::string> lines;
+    for (const auto& [names, model] : {std::pair(ours, model_->name), {theirs, other_->name}})
+      if (!names.empty())
+        lines.push_back(fmt::format("not compared, since {} alone has {}: {}", model,
+                                    names.size() == 1 ? "it" : "them", name_list(names)));
+    return lines;
+  }
+
+  void compare(std::size_t k, const Dense& x, const NamedValues<Tensor>& others) {
+    const std::string name = compared_with(k);
+    if (name.empty()) return;
+    const Dense y = others.at(name).to_dense().to(Device::cpu);
+    if (y.extents != x.extents || y.dtype() != x.dtype())
+      fail("output {} of {} is {} {}, but {} of {} is {} {}", quote(outputs_[k].name()),
+           model_->name, name_of(x.dtype()), to_string(x.extents), quote(name), other_->name,
+           name_of(y.dtype()), to_string(y.extents));
+    differences_[k].add(x, y);
+    if (k == 0 && are_logits(x)) logits_.add(x, y);
+  }
+
+  Report report() const;
+  // The first failed check; "" if all hold.
+  std::string failure() const;
+  Outcome finish();
+
+  const RunOptions& o_;
+  Device device_ = Device::cpu;
+  ModelSource source_;
+  std::optional<ModelSource> other_source_;
+  std::unique_ptr<RunData> data_, other_data_;
+  std::optional<RunnableModel> model_, other_;
+  std::optional<Executor> executor_, other_executor_;
+  std::optional<OutputFiles> files_;
+  std::vector<CollectedOutput> outputs_;
+  std::vector<OutputDifference> differences_;
+  LogitsDifference logits_;
+  PredictionSums sums_;
+  Latency latency_;
+  SetLayouts layouts_;
+  std::vector<PrecisionRule> precision_;
+  PlanSums plans_;
+  Index rows_ = 0;
+};
+
+double largest_of(const std::vector<OutputDifference>& all) {
+  double most = 0;
+  for (const OutputDifference& d : all) most = std::max(most, d.largest);
+  return most;
+}
+
+Report ModelRun::report() const {
+  Report r;
+  r.program = "sten-run";
+  r.item = "outputs";
+  r.columns = {{"name", "output", Unit::text},
+               {"dtype", "dtype", Unit::text},
+               {"shape", "shape", Unit::shape},
+               {"least", "least", Unit::measured},
+               {"mean", "mean", Unit::measured},
+               {"most", "most", Unit::measured},
+               {"not_finite", "not finite", Unit::count},
+               {"max_difference", "largest difference", Unit::measured},
+               {"mean_difference", "mean difference", Unit::measured}};
+  r.optional_columns = {"least", "most", "mean", "dtype"};
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const CollectedOutput& o = outputs_[k];
+    auto& row = r.rows.emplace_back();
+    r.at(row, "name") = o.name();
+    r.at(row, "dtype") = std::string(name_of(o.dtype()));
+    r.at(row, "shape") = o.shape();
+    if (o.finite() > 0) {
+      r.at(row, "least") = o.least();
+      r.at(row, "mean") = o.mean();
+      r.at(row, "most") = o.most();
+    }
+    if (o.not_finite()) r.at(row, "not_finite") = o.not_finite();
+    if (differences_[k].count == 0) continue;
+    r.at(row, "max_difference") = differences_[k].largest;
+    r.at(row, "mean_difference") = differences_[k].mean();
+  }
+  r.facts = {{"model", model_->name}, {"batches", data_->batches()}, {"rows", rows_}};
+  const std::string split = data_->split();
+  if (!split.empty()) r.facts.emplace_back("split", split);
+  for (const std::string& line : data_->notes()) r.notes.push_back(line);
+  if (const Measured m = sums_.measured(); m.count > 0) {
+    r.facts.emplace_back("loss", m.loss);
+    r.facts.emplace_back("accuracy", m.accuracy);
+    r.facts.emplace_back("count", m.count);
+    std::string line =
+        fmt::format("{}loss {:.4f}, accuracy {:.2f} % of {} predictions",
+                    split.empty() ? "" : split + ": ", m.loss, 100 * m.accuracy, m.count);
+    if (m.f1 && data_->scorer()) {
+      r.facts.emplace_back("f1", *m.f1);
+      line += fmt::format(", {} {:.2f} %", name_of(data_->scorer()->kind()), 100 * *m.f1);
+    }
+    r.notes.push_back(std::move(line));
+  }
+  if (other_) {
+    r.facts.emplace_back("against/model", other_->name);
+    r.facts.emplace_back("against/max_difference", largest_of(differences_));
+    std::string line = fmt::format("against {}: largest difference {:.3g}", other_->name,
+                                   largest_of(differences_));
+    if (logits_.rows > 0) {
+      r.facts.emplace_back("against/agreement", logits_.agreement());
+      r.facts.emplace_back("against/divergence", logits_.mean_divergence());
+      line += fmt::format(", {:.2f} % of {} rows have the same top class, KL divergence {:.3g}",
+                          100 * logits_.agreement(), logits_.rows, logits_.mean_divergence());
+    }
+    r.notes.push_back(line);
+    for (std::string& note : not_compared()) r.notes.push_back(std::move(note));
+  }
+  add_layouts(layouts_, r);
+  add_precision_facts(o_.precision, r);
+  latency_.add_to(r);
+  if (o_.explain) plans_.explain(layouts_.measured, r);
+  if (device_ == Device::cpu) return r;
+  r.facts.emplace_back("device", o_.device);
+  if (o_.repeats > 0)
+    r.notes.push_back(fmt::format(
+        "runs on {} were timed until it was done; inputs were there, and outputs stayed there",
+        o_.device));
+  if (o_.explain)
+    r.notes.push_back(
+        fmt::format("steps on {} were timed in a run that waits for it after each", o_.device));
+  return r;
+}
+
+std::string ModelRun::failure() const {
+  const Measured m = sums_.measured();
+  if ((o_.min_accuracy || o_.max_loss) && m.count == 0)
+    return "no label counts, so that the loss is undefined";
+  if (o_.min_agreement && logits_.rows == 0) return "the first output has no classes to agree on";
+  if (o_.min_accuracy && !(m.accuracy >= *o_.min_accuracy))
+    return fmt::format("the accuracy is {:.6g}, below --min-accuracy {:g}", m.accuracy,
+                       *o_.min_accuracy);
+  if (o_.max_loss && !(m.loss <= *o_.max_loss))
+    return fmt::format("the loss is {:.6g}, above --max-loss {:g}", m.loss, *o_.max_loss);
+  if (o_.max_difference && !(largest_of(differences_) <= *o_.max_difference))
+    return fmt::format("the largest difference is {:.6g}, above --max-difference {:g}",
+                       largest_of(differences_), *o_.max_difference);
+  if (o_.min_agreement && !(logits_.agreement() >= *o_.min_agreement))
+    return fmt::format("the same top class have {:.6g} of the rows, below --min-agreement {:g}",
+                       logits_.agreement(), *o_.min_agreement);
+  if (o_.fail_if_slower && !layouts_.slower.empty()) return describe(layouts_.slower);
+  return "";
+}
+
+Outcome ModelRun::finish() {
+  Outcome outcome{report(),
+                  std::nullopt,
+                  {"this process multiplies dense matrices by " + dense_library().name}};
+  if (const std::string why = failure(); !why.empty()) {
+    outcome.failure = Error(Fault::check, why);
+    return outcome;
+  }
+  for (std::string& line : files_->write(outputs_)) outcome.report.notes.push_back(std::move(line));
+  return outcome;
+}
+
+}  // namespace
+
+Outcome run_model(const RunOptions& options) {
+  check_device_options(options);
+  if (options.generate > 0) return generate_text(options);
+  if (options.text || options.temperature || options.top)
+    fail_usage("{} needs --generate N", options.text          ? "--text"
+                                        : options.temperature ? "--temperature"
+                                                              : "--top");
+  return options.fill.empty() ? ModelRun(options).run() : fill_text(options);
+}
+
+}  // namespace sten

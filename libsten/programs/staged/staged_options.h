@@ -1,0 +1,26 @@
+// Options of sten-prune --schedule.
+#pragma once
+#include <functional>
+
+#include "libsten/programs/plan/prune_options.h"
+
+namespace sten {
+
+struct StagedOptions {
+  PruneOptions prune;    // input, output, selection; the structure if there is only one
+  std::string schedule;  // see schedule.h
+  std::vector<std::string> structures;  // one per stage
+  std::string finetune;                 // for /bin/sh, with placeholders {in} {out} {mask}
+                                        // {metrics} {sparsity} {stage}
+  std::string recipe;                   // for the built-in trainer, instead of a command
+  std::vector<std::string> overrides;   // of the recipe: key=value
+  double finetune_timeout = 0;          // seconds; 0: no limit
+  std::string state;                    // directory of the stages
+  bool resume = false;
+  double tolerance = 0.02;  // a layer has recovered at L + tolerance * |L|, L being the first loss
+  Index rounds = 5;         // maximum per layer
+  Index patience = 2;       // rounds without a lower loss that end the run
+  std::function<void(const std::string&)> say;  // called with a line after each stage
+};
+
+}  // namespace sten

@@ -1,0 +1,51 @@
+#include "libsten/training/trainer/calibration.h"
+
+#include <algorithm>
+
+#include "libsten/core/base/text.h"
+#include "libsten/model/graph/inference.h"
+#include "libsten/training/trainer/model_walk.h"
+
+namespace sten {
+namespace {
+
+// The graph without the loss.
+Graph up_to_logits(const Graph& g) {
+  GraphParts parts = g.parts();
+  prune_to_outputs(parts, {g.outputs().front()});
+  return Graph(std::move(parts));
+}
+
+}  // namespace
+
+NamedValues<Tensor> calibrated_weights(const Task& task, const NamedValues<Tensor>& weights,
+                                       const LayerOptions& how, Index rows, Index first) {
+  const Graph graph = up_to_logits(task.evaluation_graph());
+  std::vector<NamedValues<Tensor>> batches;
+  // The last batch of an epoch can have fewer rows, and batches without predictions have none.
+  const Index most = first + rows + task.steps_per_epoch();
+  Index seen = 0;
+  for (Index step = first; seen < rows && step < most; ++step)
+    for (const BatchPart& part : task.batch(step)) {
+      NamedValues<Tensor>& batch = batches.emplace_back();
+      for (const std::string& name : graph.inputs()) batch.emplace(name, part.inputs.at(name));
+      seen += rows_of(part);
+    }
+  const bool with_gram =
+      std::ranges::any_of(how, [](const auto& one) { return needs_gram(one.second); });
+  NamedValues<Tensor> pruned;
+  prune_along(
+      graph, weights, batches, [&](const std::string& name) { return how.contains(name); },
+      with_gram,
+      [&](const std::string& name, const InputStatistics& inputs) {
+        try {
+          Tensor w = prune_layer(weights.at(name).as<Dense>(), inputs, how.at(name)).weights;
+          return pruned.emplace(name, std::move(w)).first->second;
+        } catch (const Error& e) {
+          throw Error(e.fault(), fmt::format("{}: {}", quote(name), e.what()));
+        }
+      });
+  return pruned;
+}
+
+}  // namespace sten

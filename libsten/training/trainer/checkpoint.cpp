@@ -1,0 +1,228 @@
+#include "libsten/training/trainer/checkpoint.h"
+
+#include <filesystem>
+#include <unordered_map>
+
+#include "kernels/isa.h"
+#include "libsten/compute/linalg/dense_gemm.h"
+#include "libsten/core/base/text.h"
+#include "libsten/core/base/version.h"
+#include "libsten/core/layout/masked.h"
+#include "libsten/files/checkpoint/checkpoint_writer.h"
+#include "libsten/files/checkpoint/mask_file.h"
+#include "libsten/files/checkpoint/weight_names.h"
+#include "libsten/files/system/checksum_manifest.h"
+#include "libsten/model/nn/weights.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* manifest_file = "state.json";
+constexpr const char* model_file = "model.safetensors";
+constexpr const char* masks_file = "masks.safetensors";
+constexpr const char* tensors_file = "state.safetensors";
+constexpr const char* best_file = "best.safetensors";
+constexpr std::string_view optimizer_prefix = "optimizer.", score_prefix = "score.";
+
+TensorInfo info_of(const std::string& name, const Tensor& t) {
+  return {name, t.dtype(), t.shape(), t.spec()};
+}
+
+void write_tensors(const OutputDirectory& to, const std::string& file,
+                   const std::vector<std::pair<std::string, Tensor>>& tensors,
+                   const Metadata& metadata = {}) {
+  const auto out = to.new_file(file);
+  std::vector<TensorInfo> contents;
+  for (const auto& [name, t] : tensors) contents.push_back(info_of(name, t));
+  CheckpointWriter writer(*out, metadata, contents);
+  for (const auto& [name, t] : tensors) writer.add(name, t);
+  writer.finish();
+  out->commit();
+}
+
+void write_model(const OutputDirectory& to, const Graph& g, const TrainState& state) {
+  NamedValues<Tensor> weights;
+  bool is_sparse = false;
+  std::vector<TensorInfo> masked;
+  for (const Parameter& p : state.parameters) {
+    const bool has_mask = p.value.is<Masked>();
+    weights.emplace(p.name, has_mask ? Tensor(p.value.to_dense()) : p.value);
+    is_sparse |= !has_mask && !p.value.is<Dense>();
+    if (has_mask) masked.push_back(info_of(p.name, p.value));
+  }
+  save_weights(g, weights, to.file(is_sparse ? sten_name(model_file) : model_file), false);
+  const auto out = to.new_file(masks_file);
+  MaskWriter masks(*out, masked);
+  for (const Parameter& p : state.parameters)
+    if (p.value.is<Masked>()) masks.add(p.name, p.value.stored());
+  masks.finish();
+  out->commit();
+}
+
+Json json_of(const Measured& m) {
+  Json j = {{"loss", real_json(m.loss)}, {"accuracy", m.accuracy}, {"count", m.count}};
+  if (m.f1) j["f1"] = *m.f1;
+  return j;
+}
+Measured measured_of(const JsonReader& in) {
+  Measured m;
+  m.loss = in["loss"].real();
+  m.accuracy = in["accuracy"].number();
+  m.count = static_cast<Index>(in["count"].natural());
+  if (in.has("f1")) m.f1 = in["f1"].number();
+  if (!(m.accuracy >= 0 && m.accuracy <= 1)) in["accuracy"].fail("expected a value in [0, 1]");
+  if (m.f1 && !(*m.f1 >= 0 && *m.f1 <= 1)) in["f1"].fail("expected a value in [0, 1]");
+  return m;
+}
+
+void write_json(const OutputDirectory& to, const TrainState& state, const RunManifest& r) {
+  const RunMachine machine = RunMachine::here(r.ranks, r.device);
+  Json json;
+  json["schema"] = 1;
+  json["version"] = machine.version;
+  json["isa"] = machine.isa;
+  json["products"] = machine.products;
+  json["threads"] = machine.threads;
+  if (machine.ranks > 1) json["ranks"] = machine.ranks;
+  if (!machine.device.empty()) json["device"] = machine.device;
+  json["step"] = state.step;
+  json["data"] = r.data;
+  json["first_weights"] = r.first_weights;
+  if (!r.teacher.empty()) json["teacher"] = r.teacher;
+  json["before"] = {{"validation", json_of(r.validation_before)}, {"test", json_of(r.test_before)}};
+  if (r.best_step) json["best"] = {{"step", *r.best_step}, {"loss", real_json(r.best_loss)}};
+  json["metrics"] = {{"bytes", r.metrics_bytes}, {"hash", r.metrics_hash}};
+  json["files"] = list_files(to.file(""));
+  const std::string text = manifest_text(std::move(json));
+  const auto out = to.new_file(manifest_file);
+  out->write(std::as_bytes(std::span(text)));
+  out->commit();
+}
+
+// Opens the model file of the directory, under either name.
+Checkpoint open_model(const fs::path& directory) {
+  const fs::path sparse = directory / sten_name(model_file);
+  return Checkpoint::open(fs::exists(sparse) ? sparse : directory / model_file);
+}
+
+}  // namespace
+
+RunMachine RunMachine::here(int ranks, Device device) {
+  return {std::string(sten::version()),
+          kernels::name_of(kernels::float32_isa()),
+          dense_library().name,
+          sten::threads(),
+          ranks,
+          device == Device::cpu ? "" : std::string(name_of(device))};
+}
+
+std::string RunMachine::text() const {
+  return fmt::format("{}, {}, {} thread{}{}{}", isa, products, threads, threads == 1 ? "" : "s",
+                     ranks > 1 ? fmt::format(", {} ranks", ranks) : "",
+                     device.empty() ? "" : ", " + device);
+}
+
+const std::vector<std::string>& checkpoint_files() {
+  static const std::vector<std::string> all = {manifest_file, masks_file, tensors_file,
+                                               best_file,     model_file, sten_name(model_file)};
+  return all;
+}
+
+void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainState& state,
+                      const RunManifest& manifest) {
+  write_model(to, g, state);
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const Parameter& p : state.parameters)
+    for (const auto& [key, s] : p.state)
+      tensors.emplace_back(fmt::format("{}{}.{}", optimizer_prefix, key, p.name), s);
+  for (const auto& [name, s] : state.scores)
+    tensors.emplace_back(std::string(score_prefix) + name, s);
+  write_tensors(to, tensors_file, tensors);
+  if (manifest.best_step && (*manifest.best_step != state.step || !state.is_measured))
+    write_tensors(to, best_file, {manifest.best_weights.begin(), manifest.best_weights.end()},
+                  orientation_of(g));
+  write_json(to, state, manifest);
+}
+
+namespace {
+
+void read_state_json(const fs::path& at, TrainCheckpoint& c) {
+  const std::string path = at / manifest_file;
+  const Json json = read_manifest(path);
+  const JsonReader in(json, printable(path), Fault::input);
+  check_files(at, in["files"], manifest_file);
+  const auto natural = [](const JsonReader& n) { return static_cast<Index>(n.natural()); };
+  c.machine = {in["version"].text(), in["isa"].text(), in["products"].text()};
+  const auto number_of = [&](const char* key) {
+    constexpr Index most = 1 << 20;
+    const Index n = natural(in[key]);
+    if (n < 1 || n > most) in[key].fail(fmt::format("expected 1 to {}, got {}", most, n));
+    return static_cast<int>(n);
+  };
+  c.machine.threads = number_of("threads");
+  if (in.has("ranks")) c.machine.ranks = number_of("ranks");
+  if (in.has("device")) c.machine.device = in["device"].text();
+  c.state.step = natural(in["step"]);
+  c.manifest.data = in["data"].text();
+  c.manifest.first_weights = in["first_weights"].text();
+  if (in.has("teacher")) c.manifest.teacher = in["teacher"].text();
+  c.manifest.validation_before = measured_of(in["before"]["validation"]);
+  c.manifest.test_before = measured_of(in["before"]["test"]);
+  c.manifest.metrics_bytes = in["metrics"]["bytes"].natural();
+  c.manifest.metrics_hash = in["metrics"]["hash"].text();
+  if (!in.has("best")) return;
+  c.manifest.best_step = natural(in["best"]["step"]);
+  c.manifest.best_loss = in["best"]["loss"].real();
+  if (*c.manifest.best_step > c.state.step)
+    in["best"]["step"].fail("expected a step that the run has reached");
+}
+
+}  // namespace
+
+TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
+  const fs::path at = directory;
+  TrainCheckpoint c;
+  read_state_json(at, c);
+  NamedValues<Tensor> weights = load_weights(g, open_model(at));
+  const Checkpoint masks = Checkpoint::open(at / masks_file);
+  const Checkpoint rest = Checkpoint::open(at / tensors_file);
+  std::unordered_map<std::string, std::size_t> numbers;
+  for (const Weight& w : g.weights()) {
+    Tensor value = weights.at(w.name);
+    if (masks.find(w.name))
+      value = registry().pack(value.to_dense(), read_mask(masks, {w.name, DType::F32, w.shape}),
+                              Spec("masked"));
+    numbers.emplace(w.name, c.state.parameters.size());
+    c.state.parameters.emplace_back(w.name, std::move(value));
+  }
+  for (const CheckpointTensor& m : masks.tensors())
+    if (!numbers.contains(m.name)) fail("{}: unknown weight in {}", masks.name(), quote(m.name));
+  for (const CheckpointTensor& t : rest.tensors()) {
+    const bool is_score = t.name.starts_with(score_prefix);
+    const std::size_t dot =
+        is_score ? score_prefix.size() - 1 : t.name.find('.', optimizer_prefix.size());
+    if ((!is_score && !t.name.starts_with(optimizer_prefix)) || dot == std::string::npos)
+      fail("{}: unknown tensor {} in a training state", rest.name(), quote(t.name));
+    const auto p = numbers.find(t.name.substr(dot + 1));
+    if (p == numbers.end()) fail("{}: unknown weight in {}", rest.name(), quote(t.name));
+    if (is_score) {
+      c.state.scores.emplace(p->first, rest.load(t));
+      continue;
+    }
+    const std::string key = t.name.substr(optimizer_prefix.size(), dot - optimizer_prefix.size());
+    c.state.parameters[p->second].state.emplace(key, rest.load(t));
+  }
+  if (c.manifest.best_step && fs::exists(at / best_file)) {
+    c.manifest.best_weights = load_weights(g, Checkpoint::open(at / best_file));
+  } else if (c.manifest.best_step) {
+    if (*c.manifest.best_step != c.state.step)
+      fail("{}: missing {}", printable(directory), best_file);
+    for (const Parameter& p : c.state.parameters) c.manifest.best_weights.emplace(p.name, p.value);
+  }
+  return c;
+}
+
+}  // namespace sten

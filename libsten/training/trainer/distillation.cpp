@@ -1,0 +1,134 @@
+#include "libsten/training/trainer/distillation.h"
+
+#include <algorithm>
+
+#include "libsten/core/base/hash.h"
+#include "libsten/core/base/name_pattern.h"
+#include "libsten/core/base/text.h"
+#include "libsten/model/graph/inference.h"
+#include "libsten/training/trainer/own_memory.h"
+
+namespace sten {
+namespace {
+
+// The loss of a task's graph has two inputs: logits and labels.
+const Node& loss_of(const Graph& g) { return *g.find_node(g.outputs().back()); }
+
+std::string input_for(const std::string& value) { return "teacher." + value; }
+
+// Outputs of whole layers.
+std::string usual_states(const ModelRecipe& m) {
+  return m.kind == "bert" ? R"(re:^bert\.encoder\.layer\.\d+\.output\.LayerNorm$)"
+                          : R"(re:^transformer\.h\.\d+\.mlp\.add$)";
+}
+
+std::vector<std::string> states_of(const Task& task) {
+  const DistillationRecipe& d = *task.recipe().distillation;
+  std::vector<std::string> states;
+  if (d.hidden == 0) return states;
+  const NamePattern pattern(d.states.empty() ? usual_states(task.recipe().model) : d.states);
+  for (const Node& n : task.graph().nodes()) {
+    if (!pattern.matches(n.name)) continue;
+    if (!task.evaluation_graph().find_node(n.name))
+      fail_usage("/distillation/states: {} is not a value of the model in evaluation mode",
+                 quote(n.name));
+    states.push_back(n.name);
+  }
+  if (states.empty())
+    fail_usage("/distillation/states: {} matches no value of the model", quote(d.states));
+  return states;
+}
+
+class Builder {
+ public:
+  explicit Builder(GraphParts g) : g_(std::move(g)) {}
+
+  std::string node(std::string name, const char* op, std::vector<std::string> inputs,
+                   Attributes attributes = {}) {
+    g_.nodes.push_back({name, op, std::move(inputs), std::move(attributes)});
+    return name;
+  }
+  // A value may be compared in two terms.
+  std::string from_teacher(const std::string& value) {
+    std::string name = input_for(value);
+    if (std::ranges::count(g_.inputs, name) == 0) g_.inputs.push_back(name);
+    return name;
+  }
+  // Adds the term with this weight to the sum of the previous terms.
+  void add(const std::string& term, double weight) {
+    const std::string scaled =
+        weight == 1 ? term
+                    : node(term + ".scaled", "scale", {term}, Attributes().set("by", weight));
+    sum_ = sum_.empty() ? scaled : node(term + ".added", "add", {sum_, scaled});
+  }
+  Graph build() && {
+    g_.outputs.push_back(sum_);
+    return Graph(std::move(g_));
+  }
+
+ private:
+  GraphParts g_;
+  std::string sum_;
+};
+
+}  // namespace
+
+Graph training_graph(const Task& task) {
+  GraphParts parts = task.graph().parts();
+  const Node loss = loss_of(task.graph());
+  const Recipe& r = task.recipe();
+  if (r.label_smoothing > 0)
+    for (Node& n : parts.nodes)
+      if (n.name == loss.name) n.attributes.set("smoothing", r.label_smoothing);
+  if (!r.distillation) return Graph(std::move(parts));
+  const DistillationRecipe& d = *r.distillation;
+  Builder b(std::move(parts));
+  if (d.logits < 1) b.add(loss.name, 1 - d.logits);
+  if (d.logits > 0)
+    b.add(b.node("distillation.logits", "kl-divergence",
+                 {loss.inputs[0], b.from_teacher(loss.inputs[0]), loss.inputs[1]},
+                 Attributes().set("temperature", d.temperature)),
+          d.logits);
+  const std::vector<std::string> states = states_of(task);
+  for (const std::string& s : states)
+    b.add(b.node("distillation." + s, "mse", {s, b.from_teacher(s)}),
+          d.hidden / static_cast<double>(states.size()));
+  return std::move(b).build();
+}
+
+Teacher::Teacher(const Task& task, Device device)
+    : graph_([&] {
+        const DistillationRecipe& d = *task.recipe().distillation;
+        GraphParts g = task.evaluation_graph().parts();
+        std::vector<std::string> outputs = states_of(task);
+        const std::string& logits = loss_of(task.graph()).inputs[0];
+        if (d.logits > 0 && std::ranges::count(outputs, logits) == 0) outputs.push_back(logits);
+        prune_to_outputs(g, std::move(outputs));
+        return Graph(std::move(g));
+      }()),
+      weights_(task.teacher_weights()) {
+  std::uint64_t hash = 0;
+  for (const Weight& weight : task.graph().weights()) {
+    Tensor& w = weights_.at(weight.name);
+    hash = hash_bytes(hash, w.values()->bytes());
+    w = in_own_memory(w, device);
+  }
+  content_ = fmt::format("{:016x}", hash);
+}
+
+NamedValues<Tensor> Teacher::values(const BatchPart& part) const {
+  NamedValues<Tensor> inputs;
+  for (const std::string& name : graph_.inputs()) inputs.emplace(name, part.inputs.at(name));
+  NamedValues<Tensor> values;
+  for (auto& [name, value] : graph_.run<Tensor>(weights_, inputs))
+    values.emplace(input_for(name), std::move(value));
+  return values;
+}
+
+Index Teacher::bytes() const {
+  Index all = 0;
+  for (const auto& [name, w] : weights_) all += static_cast<Index>(w.values()->bytes().size());
+  return all;
+}
+
+}  // namespace sten

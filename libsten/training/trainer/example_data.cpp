@@ -1,0 +1,172 @@
+#include <numeric>
+
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/hash.h"
+#include "libsten/core/base/text.h"
+#include "libsten/data/arrays.h"
+#include "libsten/data/batches.h"
+#include "libsten/training/trainer/data.h"
+#include "libsten/training/trainer/example_columns.h"
+#include "libsten/training/trainer/prefetch.h"
+
+namespace sten {
+namespace {
+
+class ExampleData final : public TaskData {
+ public:
+  // `test`: rows of a separate test set.
+  ExampleData(const Recipe& r, ExampleColumns columns, std::optional<ExampleColumns> test = {})
+      : columns_(std::move(columns)), test_(std::move(test)), accumulate_(r.accumulate) {
+    for (const ExampleColumns* all : {&columns_, test_ ? &*test_ : nullptr}) {
+      if (!all) continue;
+      for (const ExampleColumn& c : all->inputs)
+        content_ = hash_bytes(content_, c.values.values.bytes());
+      content_ = hash_bytes(content_, all->labels.values.bytes());
+    }
+    const Index n = columns_.labels.extents.front();
+    Split split = split_rows(n, r.data.train, r.data.validation, r.data.split_seed);
+    if (split.train.empty()) fail_usage("data.train: the train split of {} rows is empty", n);
+    if (test_) {
+      split.test.resize(test_->labels.extents.front());
+      std::iota(split.test.begin(), split.test.end(), Index{0});
+    }
+    train_.emplace(split.train, r.batch, r.seed, true);
+    const std::vector<Index>* rows[] = {&split.train, &split.validation, &split.test};
+    for (std::size_t s = 0; s < 3; ++s)
+      if (!rows[s]->empty()) measured_[s].emplace(*rows[s], r.evaluation.batch, r.seed, false);
+  }
+
+  Index steps_per_epoch() const override { return train_->per_epoch(); }
+
+  std::vector<BatchPart> batch(Index step, PartRange range) const override {
+    const std::vector<Index> all = train_->at(step);
+    const Index n = std::ssize(all), epoch = step / train_->per_epoch();
+    std::vector<BatchPart> parts;
+    for (Index k = range.begin; k < range.end; ++k) {
+      const Index begin = n * k / accumulate_, end = n * (k + 1) / accumulate_;
+      if (begin == end) continue;
+      BatchPart part = columns_.part(std::span(all).subspan(begin, end - begin), epoch);
+      part.number = k;
+      if (part.predictions > 0) parts.push_back(std::move(part));
+    }
+    return parts;
+  }
+
+  Index parts(DataSplit s) const override {
+    const auto& rows = measured_[static_cast<std::size_t>(s)];
+    return rows ? rows->per_epoch() : 0;
+  }
+  BatchPart part(DataSplit s, Index i) const override {
+    const ExampleColumns& from = s == DataSplit::test && test_ ? *test_ : columns_;
+    return from.part(measured_[static_cast<std::size_t>(s)]->at(0, i));
+  }
+  std::uint64_t content() const override { return content_; }
+
+ private:
+  ExampleColumns columns_;
+  std::optional<ExampleColumns> test_;
+  Index accumulate_;
+  std::uint64_t content_ = 0;
+  // Cache the order of an epoch.
+  mutable std::optional<RowBatches> train_, measured_[3];
+};
+
+// Columns of a model with an input "x", which `column(examples)` makes.
+template <class F>
+std::shared_ptr<TaskData> data_of(const Recipe& r, const RecipeExamples& read, F&& column) {
+  const auto columns = [&](const Examples& e) {
+    return ExampleColumns{{column(e)}, "labels", e.labels};
+  };
+  std::optional<ExampleColumns> test;
+  if (read.test) test = columns(*read.test);
+  return std::make_shared<ExampleData>(r, columns(read.all), std::move(test));
+}
+
+void check_classes(const RecipeExamples& read, Index classes, const char* key) {
+  for (const Examples* e : {&read.all, read.test ? &*read.test : nullptr})
+    if (e && e->classes() > classes)
+      fail("{}: label {} is out of range: the model has {} classes ({})", read.labels_name,
+           e->classes() - 1, classes, key);
+}
+
+}  // namespace
+
+std::shared_ptr<TaskData> read_example_data(const Recipe& r) {
+  const RecipeExamples read = read_examples(r.data, r.model.sizes.front());
+  const Dense& all = read.all.features;
+  const Index width = all.size() / read.all.count();
+  if (width != r.model.sizes.front())
+    fail("{}: rows have {} features, but the model expects {} (see model.sizes)",
+         read.features_name, width, r.model.sizes.front());
+  check_classes(read, r.model.sizes.back(), "model.sizes");
+  if (are_images(r.data) && all.extents.size() != 4)
+    fail("{}: images must be [N, H, W, C], got {}", read.features_name, to_string(all.extents));
+  return data_of(r, read, [&](const Examples& e) {
+    ExampleColumn c{"x", e.features, {0, width}, ExampleScale::of(r.data)};
+    if (are_images(r.data)) c.image = ImageInput::of(r, all.extents[3]);
+    return c;
+  });
+}
+
+std::shared_ptr<TaskData> read_image_data(const Recipe& r, Index channels, Index classes) {
+  RecipeExamples read = read_examples(r.data);
+  std::string shape;
+  for (Examples* e : {&read.all, read.test ? &*read.test : nullptr}) {
+    if (!e) continue;
+    Shape& of = e->features.extents;
+    shape = to_string(of);
+    if (!r.data.shape.empty() && size_of(r.data.shape) * of[0] == size_of(of)) {
+      of.resize(1);
+      of.insert(of.end(), r.data.shape.begin(), r.data.shape.end());
+    }
+    if (of.size() == 3) of.push_back(1);
+    if (of.size() != 4 || of[3] != channels)
+      fail("{}: shape {} does not fit images [N, H, W, {}] (see data.shape, model.channels)",
+           read.features_name, shape, channels);
+  }
+  check_classes(read, classes, "model.classes");
+  const ImageInput image = ImageInput::of(r, channels);
+  return prefetched(data_of(r, read, [&](const Examples& e) {
+    return ExampleColumn{"x", e.features, e.features.extents, std::nullopt, image};
+  }));
+}
+
+namespace {
+
+// Dummy labels for data without labels, in the shape of the logits' rows.
+Dense no_labels(const Dense& rows, const ImportedModel& m) {
+  Shape shape{rows.extents.empty() ? 0 : rows.extents[0]};
+  if (m.logits.shape)
+    for (std::size_t d = 1; d + 1 < m.logits.shape->size(); ++d)
+      shape.push_back(
+          (*m.logits.shape)[d].size.value_or(d < rows.extents.size() ? rows.extents[d] : 1));
+  return Dense::zeros(DType::I64, shape);
+}
+
+}  // namespace
+
+std::shared_ptr<TaskData> read_example_data(const Recipe& r, const ImportedModel& m) {
+  const std::string labels = printable(r.data.labels);
+  if (r.data.kind == "arrays") {
+    std::optional<Dense> features;
+    if (!r.data.features.empty()) features = read_features(r.data.features);
+    const auto first_input = [&] {
+      const auto& [input, file] = *r.data.inputs.begin();
+      return read_features(file, input);
+    };
+    const Dense given = !labels.empty() ? read_array(r.data.labels)
+                                        : no_labels(features ? *features : first_input(), m);
+    return std::make_shared<ExampleData>(
+        r, imported_columns(r, m, given, labels, features ? &*features : nullptr,
+                            printable(r.data.features)));
+  }
+  const RecipeExamples read = read_examples(r.data, m.features().value_or(0));
+  const auto columns = [&](const Examples& e) {
+    return imported_columns(r, m, e.labels, read.labels_name, &e.features, read.features_name);
+  };
+  std::optional<ExampleColumns> test;
+  if (read.test) test = columns(*read.test);
+  return std::make_shared<ExampleData>(r, columns(read.all), std::move(test));
+}
+
+}  // namespace sten

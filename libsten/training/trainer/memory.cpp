@@ -1,0 +1,99 @@
+#include "libsten/training/trainer/memory.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "libsten/core/registry/registry.h"
+#include "libsten/training/trainer/value_shapes.h"
+
+namespace sten {
+namespace {
+
+// Nodes that share the values of their input.
+bool is_view(const Node& n) {
+  constexpr std::string_view all[]{"reshape", "squeeze", "unsqueeze", "flatten", "identity"};
+  return std::ranges::count(all, n.op.text()) > 0;
+}
+
+// Bytes of the values of all rows in the dense and the pruned model, and of the inputs' statistics.
+// `v`: of a part of a batch.
+Index calibration_bytes(const Task& task, const std::vector<WeightStages>& stages,
+                        const ValueBytes& v) {
+  const Recipe& r = task.recipe();
+  Index rows = 0, widest = 0;
+  for (const WeightStages& p : stages) {
+    if (!p.calibration) continue;
+    rows = std::max(rows, p.calibration->rows);
+    widest = std::max(widest, task.graph().find_weight(p.weight)->shape.back());
+  }
+  return 2 * v.passing * rows / (r.batch / task.parts()) + 3 * 4 * widest * widest;
+}
+
+}  // namespace
+
+ValueBytes value_bytes(const Graph& g, const NamedValues<Tensor>& inputs) {
+  const ValueShapes values(g, inputs, true);
+  const std::vector<Node>& nodes = g.nodes();
+  // The value that a name is a view of, and the last node that needs this value.
+  std::map<std::string_view, std::string_view> roots;
+  std::map<std::string_view, std::size_t> last;
+  const auto root_of = [&](std::string_view name) {
+    const auto at = roots.find(name);
+    return at == roots.end() ? name : at->second;
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (const std::string& name : nodes[i].inputs) last[root_of(name)] = i;
+    if (is_view(nodes[i])) roots[nodes[i].name] = root_of(nodes[i].inputs[0]);
+  }
+  ValueBytes v;
+  Index live = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Index bytes = values.bytes(nodes[i].name);
+    v.largest = std::max(v.largest, bytes);
+    if (!is_view(nodes[i])) {
+      v.all += bytes;
+      live += bytes;
+    }
+    v.passing = std::max(v.passing, live);
+    std::set<std::string_view> used;
+    for (const std::string& name : nodes[i].inputs) used.insert(root_of(name));
+    for (const std::string_view root : used)
+      if (g.find_node(root) && last.at(root) == i) live -= values.bytes(root);
+  }
+  return v;
+}
+
+TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& stages) {
+  TrainMemory m;
+  for (const Weight& w : task.graph().weights()) {
+    m.weights += 4 * size_of(w.shape);
+    if (!task.graph().is_statistic(w.name)) m.gradients += 4 * size_of(w.shape);
+  }
+  const OptimizerRecipe& o = task.recipe().optimizer;
+  m.optimizer = o.kind == "adamw" ? 2 * m.gradients : o.momentum > 0 ? m.gradients : 0;
+  if (task.recipe().ema > 0) m.optimizer += m.gradients;
+  if (task.recipe().distillation) m.teacher = m.weights;
+  for (const WeightStages& p : stages) {
+    const Index n = size_of(task.graph().find_weight(p.weight)->shape);
+    m.sparsity += ceil_div(n, 8);
+    if (p.is_straight_through() || p.scores) m.sparsity += 4 * n;
+    // Gradients of scores, and their optimizer state.
+    if (p.scores) m.sparsity += 4 * n * (o.kind == "adamw" ? 3 : o.momentum > 0 ? 2 : 1);
+    if (registry().sparsifier(p.stages.back().by).needs_scores()) m.sparsity += 4 * n;
+  }
+  const auto parts = task.batch(0);
+  if (parts.empty()) return m;
+  const ValueBytes v = value_bytes(task.graph(), parts.front().inputs);
+  // At most two operators have gradients of values at a time.
+  m.values = v.all + 2 * v.largest;
+  if (m.teacher > 0) m.teacher += v.passing;
+  const Recipe& r = task.recipe();
+  if (task.has(DataSplit::validation) || (r.evaluation.test && task.has(DataSplit::test)))
+    m.evaluation =
+        std::max<Index>(0, v.passing * r.evaluation.batch / (r.batch / task.parts()) - m.values);
+  m.calibration = std::max<Index>(0, calibration_bytes(task, stages, v) - m.values);
+  return m;
+}
+
+}  // namespace sten

@@ -1,0 +1,74 @@
+#include "libsten/training/trainer/recipe_examples.h"
+
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/name_list.h"
+#include "libsten/core/base/text.h"
+#include "libsten/data/arrays.h"
+#include "libsten/data/csv.h"
+#include "libsten/data/image/cifar.h"
+#include "libsten/data/image/folder.h"
+#include "libsten/data/image/shapes.h"
+#include "libsten/files/checkpoint/checkpoint.h"
+
+namespace sten {
+namespace {
+
+CsvOptions csv_options(const DataRecipe& d, Index features) {
+  CsvOptions o;
+  if (!d.has_labels) o.features = features;
+  if (d.label == "first") o.label = "1";
+  if (d.label != "first" && d.label != "last") o.label = d.label;
+  return o;
+}
+
+Examples read_arrays_of(const DataRecipe& d) {
+  if (!d.labels.empty())
+    return make_examples(read_features(d.features), read_array(d.labels), d.features, d.labels);
+  Dense features = read_features(d.features);
+  const Index rows = features.extents.empty() ? 0 : features.extents[0];
+  return make_examples(std::move(features), Dense::zeros(DType::I64, {rows}), d.features, "labels");
+}
+
+RecipeExamples read_folders(const DataRecipe& d) {
+  const ImageFolderOptions options{d.size, d.resize, d.channels, d.has_labels};
+  FolderImages all = read_image_folder(d.folder, options);
+  RecipeExamples read{std::move(all.examples), std::nullopt, printable(d.folder),
+                      printable(d.folder)};
+  if (!d.test_folder.empty())
+    read.test = read_image_folder(d.test_folder, options, &all.classes).examples;
+  return read;
+}
+
+}  // namespace
+
+Dense read_features(const std::string& path, const std::string& name) {
+  if (!path.ends_with(".safetensors")) return read_array(path);
+  const Checkpoint file = Checkpoint::open(path);
+  if (const CheckpointTensor* t = file.find(name)) return file.load(*t).to_dense();
+  if (file.tensors().size() == 1) return file.load(file.tensors().front()).to_dense();
+  std::vector<std::string> names;
+  for (const CheckpointTensor& t : file.tensors()) names.push_back(t.name);
+  if (!name.empty())
+    fail("{}: unknown tensor {}{} (expected one of {})", file.name(), quote(name),
+         suggestion(name, names), name_list(names));
+  fail("{}: expected one tensor, got {} ({}) (see data.inputs)", file.name(), names.size(),
+       name_list(names));
+}
+
+RecipeExamples read_examples(const DataRecipe& d, Index features) {
+  if (d.kind == "csv")
+    return {read_csv(d.file, csv_options(d, features)), std::nullopt, printable(d.file),
+            printable(d.file)};
+  if (d.kind == "arrays")
+    return {read_arrays_of(d), std::nullopt, printable(d.features), printable(d.labels)};
+  if (d.kind == "images") return read_folders(d);
+  if (d.kind == "shapes")
+    return {draw_shapes({d.count, d.size, d.noise, d.split_seed}), std::nullopt, "shapes",
+            "shapes"};
+  if (d.kind != "cifar") fail_usage("data of the kind {} has no examples", quote(d.kind));
+  const CifarFiles files = cifar_files(d.folder, d.classes);
+  return {read_cifar(files.train, d.classes), read_cifar(files.test, d.classes),
+          printable(d.folder), printable(d.folder)};
+}
+
+}  // namespace sten

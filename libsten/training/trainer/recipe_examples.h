@@ -1,0 +1,22 @@
+// The examples of a recipe's data, from files of any format.
+#pragma once
+#include "libsten/data/examples.h"
+#include "libsten/training/recipe/recipe.h"
+
+namespace sten {
+
+struct RecipeExamples {
+  Examples all;
+  std::optional<Examples> test;            // if there are separate files
+  std::string features_name, labels_name;  // files of both, printable
+};
+
+// Reads an array from a .npy or idx file, or tensor `name` from a safetensors file; a single tensor
+// may have any name.
+Dense read_features(const std::string& path, const std::string& name = "");
+
+// Reads data of any kind but masked-text. `features`: features of the model, 0 if unknown; used for
+// a csv without labels, if `d` has no number. Error with the file if it is malformed.
+RecipeExamples read_examples(const DataRecipe& d, Index features = 0);
+
+}  // namespace sten

@@ -1,0 +1,24 @@
+#include "libsten/training/trainer/recipe_tokenizer.h"
+
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
+
+namespace sten {
+
+std::shared_ptr<const Tokenizer> recipe_tokenizer(const Recipe& r, Index vocabulary,
+                                                  const std::string& model) {
+  auto t = read_tokenizer(r.data.vocabulary);
+  if (t->size() > vocabulary)
+    fail("{}: ids up to {} are out of range: {} {}", t->name(), t->size() - 1, model, vocabulary);
+  return t;
+}
+
+void check_train_split(const DataRecipe& d, Index tokens, Index least) {
+  if (tokens < least)
+    fail_usage(
+        "{}: the train split of {} tokens is shorter than a window of {} (see data.train, "
+        "data.window)",
+        printable(d.text), tokens, d.window);
+}
+
+}  // namespace sten

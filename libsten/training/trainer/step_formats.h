@@ -1,0 +1,25 @@
+// Formats of values and gradients in each step of a recipe.
+#pragma once
+#include "libsten/model/graph/graph.h"
+#include "libsten/training/recipe/recipe.h"
+
+namespace sten {
+
+// Error (usage) with the recipe's key for a target that names nothing of its kind in g; for two
+// entries of a kind that name the same target in the same step; and for the gradient of a weight
+// without fixed positions during training (straight-through, learned scores), whose gradient must
+// be complete.
+void check_formats(const Recipe& r, const Graph& g);
+
+// Returns g with the formats of a step; g contains the nodes of the model. A random sparsifier
+// without a seed gets a new seed per step and name.
+Graph with_formats(const Graph& g, const Recipe& r, Index step);
+// As with_formats(), with the formats of values only, as for evaluation.
+Graph with_value_formats(const Graph& g, const Recipe& r, Index step);
+
+// Whether formats, or their random numbers, differ from those of the previous step.
+bool formats_change(const Recipe& r, Index step);
+// Whether the formats of the previous step are those of the last step.
+bool has_last_formats(const Recipe& r, Index step);
+
+}  // namespace sten

@@ -1,0 +1,185 @@
+// Trainer: the training loop, with the optimizer's steps and the sparsity stages of weights. Does
+// not depend on time: the same recipe gives the same bytes for the same number of threads,
+// instruction set and library of dense products (compute/linalg/dense_gemm.h, chosen by the caller), also
+// after a resume.
+//
+// Ranks share the parts of a batch. Each has the whole state, and gradients are summed over ranks
+// before use, so that all ranks stay equal bit for bit.
+#pragma once
+#include <variant>
+
+#include "kernels/block/step_functions.h"
+#include "libsten/compute/product/device_gemm.h"
+#include "libsten/training/comm/communicator.h"
+#include "libsten/training/optim/adamw.h"
+#include "libsten/training/optim/sgd.h"
+#include "libsten/training/trainer/deferred_metrics.h"
+#include "libsten/training/trainer/distillation.h"
+#include "libsten/training/trainer/learned_scores.h"
+#include "libsten/training/trainer/running_statistics.h"
+#include "libsten/training/trainer/step_exchange.h"
+#include "libsten/training/trainer/task.h"
+#include "libsten/training/trainer/weight_stages.h"
+
+namespace sten {
+
+// The inputs of a step, besides the recipe and its data.
+struct TrainState {
+  Index step = 0;                     // the next one
+  std::vector<Parameter> parameters;  // in the order of the graph's weights
+  NamedValues<Tensor> scores;         // dense; of weights that are not ranked by magnitude;
+                                      // their optimizer state is that of the weight
+  // Whether the values of the parameters are also measured and saved (Trainer::weights()).
+  bool is_measured = true;
+};
+
+// The key of a parameter's averaged values in its state.
+inline constexpr const char* average_key = "ema";
+
+// Prefix of the optimizer state of learned scores.
+inline constexpr std::string_view score_state = "score-";
+
+// Copies a state, or weights, to the CPU.
+TrainState on_cpu(TrainState state);
+NamedValues<Tensor> on_cpu(NamedValues<Tensor> weights);
+
+struct TrainerOptions {
+  // The device of weights, gradients, optimizer state and steps. Learned and accumulated scores are
+  // on the CPU.
+  Device device = Device::cpu;
+  // On a device, the number of steps before losses and norms are read back, unless read() is
+  // called; with several ranks, 1.
+  Index read_every = 1;
+};
+
+// The results of a step.
+struct TrainStep {
+  Index step = 0;         // from 0
+  double loss = 0;        // of the batch, before the update
+  double rate = 0;        // of the update
+  double norm = 0;        // of the gradients, if clipped
+  bool is_read = true;    // false: loss and norm are those of the last read step
+  Index predictions = 0;  // none: no update
+  GradientTraffic traffic{};
+};
+
+class Trainer {
+ public:
+  // `ranks`: as many as the task is made for; none: this process only.
+  explicit Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator> ranks = nullptr,
+                   const TrainerOptions& options = {});
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Runs the next step on all ranks. Error with the step, on all ranks, if the loss or the gradient
+  // norm is not finite, before the update. With options.read_every, later steps may have run before
+  // this Error, and the trainer cannot be used again.
+  TrainStep step();
+  // Reads back the loss and norm of the last step into the result of step(). Error as step().
+  void read(TrainStep& last);
+  bool is_done() const { return state_.step == task_->steps(); }
+
+  const Task& task() const { return *task_; }
+  // On the trainer's device.
+  const TrainState& state() const { return state_; }
+  const std::vector<WeightStages>& stages() const { return stages_; }
+  // The weights to measure and save, on the trainer's device: values of the state or their
+  // averages, as sparse as in the forward pass.
+  NamedValues<Tensor> weights() const;
+  // The pruned share of all elements of the weights that the recipe makes sparse.
+  double sparsity() const;
+  // Hash of the initial weights, as text.
+  const std::string& first_weights() const { return first_weights_; }
+  // Hash of the teacher's weights; empty without a teacher.
+  std::string teacher() const { return teacher_ ? teacher_->content() : ""; }
+  // Whether no more stages or formats follow.
+  bool is_sparse_as_planned() const;
+  // Restores a state, which is on the CPU. Error if it is of another recipe: other weights, a
+  // missing mask or scores, or other optimizer state.
+  void restore(TrainState state);
+  // Called on all ranks. Error on all ranks unless their weights are equal bit for bit.
+  void check_ranks() const;
+
+ private:
+  using Gradients = StepExchange::Gradients;
+  struct Sparse {
+    const WeightStages* stages = nullptr;
+    std::optional<Sparsifier> accumulating;  // with accumulated scores, as of movement pruning
+    bool ranks_by_gradient = false;
+    Index kept = 0;
+    bool is_statistic = false;  // a running statistic, without a gradient
+    // The weight in the forward pass of this step, if it differs: straight-through, or by scores.
+    std::optional<Tensor> computing;
+    const LearnedScores* learned = nullptr;
+    std::optional<Mask> selected;          // of this step, by learned scores
+    std::optional<Tensor> score_gradient;  // of this step
+  };
+
+  void check_state(const TrainState& state) const;
+  double rate() const;
+  void begin_formats();
+  void begin_stages();
+  void calibrate();
+  bool is_straight_through(std::size_t i) const;
+  bool needs_all_positions(std::size_t i) const;
+  const OutFormat& gradient_format(std::size_t i, OutFormat& own) const;
+  bool is_formatted_by_tape(const OutFormat& gradient, const Tensor& w) const;
+  // Applies the format to a dense gradient of the weight.
+  static Tensor formatted(const Tensor& gradient, const OutFormat& f, const Tensor& w);
+  void format_gradients(Gradients& gradients) const;
+  void gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
+                    const std::function<void(const Tensor&)>& on_loss,
+                    const Tape::Receiver& on_gradient);
+  Gradients gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
+                               StatisticsOfStep& statistics, bool all_have_parts);
+  void agree_on_loss(TrainStep& step) const;
+  void complete(Gradients& gradients) const;
+  StepExchange exchange_of(Gradients& gradients);
+  bool exchanges_on_device();
+  void check_positions();
+  void pull_to_zero(Gradients& gradients) const;
+  bool learns_scores(std::size_t i) const;
+  ScoredWeight scored(std::size_t i, const Dense& w) const;
+  Dense value_here(std::size_t i) const;
+  void move(Parameter& p) const;
+  double clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& device_scale);
+  void begin_scores(std::size_t i);
+  void end_scores(std::size_t i);
+  void take_score_gradients(Gradients& gradients);
+  void update_scores(std::size_t i);
+  Tensor measured_by_scores(std::size_t i) const;
+  void collect_scores(const Gradients& gradients);
+  void update(const Gradients& gradients, double rate, double scale,
+              const Array<float>& scale_on_device);
+  void select(std::size_t i, const Spec& by);
+  void select_computing(std::size_t i);
+  void regrow(std::size_t i, const Tensor& gradient);
+  void average();
+  void average(Parameter& p, std::vector<kernels::AveragedElements>& device_scale) const;
+  Tensor measured(std::size_t i) const;
+  void count(std::size_t i);
+
+  std::shared_ptr<const Task> task_;
+  std::shared_ptr<Communicator> ranks_;
+  const Device device_;
+  const kernels::Factors factors_;  // of products on the device
+  const Graph plain_;               // training graph with moments
+  Graph graph_;                     // plain_ with the formats of this step
+  bool has_formats_ = false;        // whether graph_ has formats
+  std::string loss_;                // the output to minimise
+  std::optional<Teacher> teacher_;
+  std::vector<WeightStages> stages_;
+  std::vector<Sparse> sparse_;  // per parameter
+  std::vector<Index> begins_;   // first steps of stages, ascending
+  std::variant<Sgd, AdamW> optimizer_;
+  TrainState state_;
+  std::string first_weights_;
+  bool has_new_positions_ = true;            // not compared between ranks
+  std::optional<bool> exchanges_on_device_;  // set when known
+  std::optional<Tensor> seed_;               // gradient of the loss for this share of a batch
+  double seed_share_ = 0;
+  std::optional<DeferredMetrics> deferred_;
+  DeferredMetrics::Metrics last_read_;
+};
+
+}  // namespace sten

@@ -1,0 +1,175 @@
+// Changes of weights besides optimizer steps: calibration, new positions, and averages.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "libsten/core/base/cuda.h"
+#include "libsten/core/base/fallback.h"
+#include "libsten/core/base/parallel.h"
+#include "libsten/core/base/text.h"
+#include "libsten/core/layout/masked.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/core/sparsify/regrow.h"
+#include "libsten/training/optim/select.h"
+#include "libsten/training/trainer/calibration.h"
+#include "libsten/training/trainer/trainer.h"
+
+namespace sten {
+
+bool Trainer::is_straight_through(std::size_t i) const {
+  return sparse_[i].stages && sparse_[i].stages->is_straight_through();
+}
+
+void Trainer::select(std::size_t i, const Spec& by) {
+  Parameter& p = state_.parameters[i];
+  const Sparsifier s = registry().sparsifier(by);
+  std::optional<Dense> scores;
+  if (s.needs_scores()) {
+    const auto at = state_.scores.find(p.name);
+    if (at == state_.scores.end())
+      fail_usage("{}: missing gradients for {}", quote(p.name), by.name());
+    scores = at->second.as<Dense>();
+  }
+  select_positions(p, s, sparse_[i].stages->layout, scores ? &*scores : nullptr);
+  count(i);
+}
+
+// Replaces values by calibrated ones; select() then finds their positions.
+void Trainer::calibrate() {
+  LayerOptions how;
+  Index rows = 0;
+  for (const Sparse& s : sparse_) {
+    if (!s.stages || !s.stages->calibration) continue;
+    const SparsityStage* stage = s.stages->beginning(state_.step);
+    if (!stage) continue;
+    const CalibrationRecipe& c = *s.stages->calibration;
+    how.emplace(s.stages->weight, CalibratedOptions{c.method, stage->by, c.scope == "row", false,
+                                                    c.reconstruct, c.damping});
+    rows = std::max(rows, c.rows);
+  }
+  if (how.empty()) return;
+  if (device_ != Device::cpu) report_on_cpu("calibration", device_);
+  NamedValues<Tensor> weights;
+  for (const Parameter& p : state_.parameters)
+    weights.emplace(p.name, p.value.to_dense().to(Device::cpu));
+  NamedValues<Tensor> pruned = calibrated_weights(*task_, weights, how, rows, state_.step);
+  weights.clear();
+  for (Parameter& p : state_.parameters) {
+    const auto at = pruned.find(p.name);
+    if (at == pruned.end()) continue;
+    optim_detail::make_dense(p);
+    p.value = at->second.to(device_);
+    p.state.erase(average_key);  // of values that were replaced
+  }
+}
+
+void Trainer::select_computing(std::size_t i) {
+  Sparse& s = sparse_[i];
+  const SparsityStage* stage = s.stages->current(state_.step);
+  if (!stage) return;
+  s.computing =
+      registry().prune(state_.parameters[i].value.as<Dense>(), stage->by, s.stages->layout);
+  s.kept = s.computing->stored().count();
+}
+
+// The share of moved positions falls along a cosine, from the recipe's at the start to 0 at the end
+// of the mask updates.
+void Trainer::regrow(std::size_t i, const Tensor& gradient) {
+  const WeightStages& s = *sparse_[i].stages;
+  const double done = static_cast<double>(state_.step - s.mask_begin) /
+                      static_cast<double>(s.mask.end - s.mask_begin);
+  const double share = s.mask.share * 0.5 * (1 + std::cos(std::numbers::pi * done));
+  const Dense scores = gradient.to_dense();
+  select_positions(state_.parameters[i], Regrow{share}, s.layout, &scores);
+  count(i);
+}
+
+// SR-STE: straight-through gradients, with a decay of the pruned values.
+void Trainer::pull_to_zero(Gradients& gradients) const {
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const auto& computing = sparse_[i].computing;
+    if (!is_straight_through(i) || !computing || !gradients[i]) continue;
+    const Mask kept = computing->stored();
+    const auto w = state_.parameters[i].value.values()->as<float>();
+    const auto by = static_cast<float>(sparse_[i].stages->mask.decay);
+    if (device_ != Device::cpu) {
+      gradients[i] = Tensor::update(*std::move(gradients[i]), [&](Values& v) {
+        float* g = v.mutate<float>().data();
+        on_cuda([&](const auto& cuda, kernels::Stream stream) {
+          cuda.steps.pull(g, w.data(), kept.bits.data(), by, std::ssize(w), stream);
+        });
+      });
+      continue;
+    }
+    gradients[i] = Tensor::update(*std::move(gradients[i]), [&](Values& v) {
+      const auto g = v.mutate<float>();
+      parallel_for(std::ssize(w), mask_grain, [&](Index begin, Index end) {
+        for (Index k = begin; k < end; ++k)
+          if (!kept[k]) g[k] += by * w[k];
+      });
+    });
+  }
+}
+
+void Trainer::average() {
+  std::vector<kernels::AveragedElements> device_averages;
+  for (std::size_t i = 0; i < state_.parameters.size(); ++i)
+    if (!sparse_[i].is_statistic) average(state_.parameters[i], device_averages);
+  if (device_averages.empty()) return;
+  on_cuda([&](const auto& cuda, kernels::Stream stream) {
+    cuda.steps.average(device_averages, stream);
+  });
+}
+
+// The first steps average over fewer steps, as TensorFlow's ExponentialMovingAverage with
+// num_updates. On a device, adds the work to `device_averages`.
+void Trainer::average(Parameter& p, std::vector<kernels::AveragedElements>& device_averages) const {
+  const auto values = p.value.values()->as<float>();
+  const auto at = p.state.find(average_key);
+  if (at == p.state.end()) {
+    Dense first{has_dense_values(p.value) ? p.value.shape() : Shape{std::ssize(values)},
+                Values::uninitialized(DType::F32, std::ssize(values), device_)};
+    copy_bytes(first.values.mutate_bytes(), device_, values.data(), device_, values.size_bytes());
+    p.state.emplace(average_key, std::move(first));
+    return;
+  }
+  const auto t = static_cast<double>(state_.step);
+  const auto by = static_cast<float>(1 - std::min(task_->recipe().ema, (1 + t) / (10 + t)));
+  at->second = Tensor::update(std::move(at->second), [&](Values& v) {
+    const auto mean = v.mutate<float>();
+    if (device_ != Device::cpu) {
+      device_averages.push_back({mean.data(), values.data(), std::ssize(values), by});
+      return;
+    }
+    parallel_for(std::ssize(values), mask_grain, [&](Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) mean[k] += by * (values[k] - mean[k]);
+    });
+  });
+}
+
+Tensor Trainer::measured(std::size_t i) const {
+  if (sparse_[i].learned) return measured_by_scores(i);
+  const Parameter& p = state_.parameters[i];
+  Tensor value = p.value;
+  if (const auto at = p.state.find(average_key); at != p.state.end())
+    value = value.with_values(*at->second.values());
+  if (!is_straight_through(i)) return value;
+  const WeightStages& s = *sparse_[i].stages;
+  const SparsityStage* stage = s.current(state_.step - 1);
+  return stage ? registry().prune(value.as<Dense>(), stage->by, s.layout) : value;
+}
+
+// Counts the kept elements after a change of positions.
+void Trainer::count(std::size_t i) {
+  sparse_[i].kept = measured(i).stored().count();
+  has_new_positions_ = true;
+}
+
+NamedValues<Tensor> Trainer::weights() const {
+  NamedValues<Tensor> all;
+  for (std::size_t i = 0; i < state_.parameters.size(); ++i)
+    all.emplace(state_.parameters[i].name, measured(i));
+  return all;
+}
+
+}  // namespace sten
