@@ -52,7 +52,7 @@ struct Bf16AttentionTable {
 // The table for active_isa(). lanes: panel_width or narrow_panel_width.
 const Bf16AttentionTable& bf16_attention(std::int64_t lanes = panel_width);
 // Whether the table for active_isa() uses matrix tiles.
-bool has_tile_attention();
+inline bool has_tile_attention() { return active_isa() == Isa::amx; }
 // nullptr unless has_isa(isa).
 const Bf16AttentionTable* bf16_attention_for(Isa isa, std::int64_t lanes = panel_width);
 

@@ -1,12 +1,10 @@
 // Kernel tables: which kernels of a family a process runs, by ISA.
 //
-// A family is a struct of function pointers, the slots. The source file of a family lists its
-// tables, lowest ISA first; the reference fills all slots. A null slot inherits the kernel of the
+// A family is a struct of function pointers, the slots. families.def lists the families; each has
+// tables, lowest ISA first, and the reference fills all slots. A null slot inherits the kernel of the
 // previous tables, so a table can have a single kernel, and an ISA without a table runs the best
 // one below it (as BLIS contexts: inherit, then override). Slots that depend on each other, such as
 // a product and the packing of its operand, are overridden together.
-//
-// These source files look alike, but a macro for them would hide more than it saves.
 #pragma once
 #include <cstddef>
 #include <cstring>

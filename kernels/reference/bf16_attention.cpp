@@ -1,4 +1,4 @@
-#include "kernels/reference/bf16_attention.h"
+#include "kernels/bf16_attention.h"
 
 #include "kernels/interleaved.h"
 #include "kernels/panels.h"
@@ -42,9 +42,15 @@ const Bf16AttentionTable* by_floats(std::int64_t lanes) {
 
 }  // namespace
 
-const Bf16AttentionTable* bf16_attention_by_floats(Isa isa, std::int64_t lanes) {
-  if (isa == Isa::avx512) return by_floats<Isa::avx512>(lanes);
-  return isa == Isa::avx2 ? by_floats<Isa::avx2>(lanes) : by_floats<Isa::reference>(lanes);
+const Bf16AttentionTable* bf16_attention_reference(std::int64_t lanes) {
+  return by_floats<Isa::reference>(lanes);
+}
+// ISAs without tiles run the reference with their own float32 kernels.
+const Bf16AttentionTable* bf16_attention_avx2(std::int64_t lanes) {
+  return by_floats<Isa::avx2>(lanes);
+}
+const Bf16AttentionTable* bf16_attention_avx512(std::int64_t lanes) {
+  return by_floats<Isa::avx512>(lanes);
 }
 
 }  // namespace sten::kernels

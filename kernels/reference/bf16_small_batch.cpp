@@ -1,4 +1,4 @@
-#include "kernels/reference/bf16_small_batch.h"
+#include "kernels/bf16_small_batch.h"
 
 #include <algorithm>
 #include <cstring>

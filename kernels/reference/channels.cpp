@@ -1,4 +1,4 @@
-#include "kernels/reference/channels.h"
+#include "kernels/channels.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kernels/reference/csr.h"
+#include "kernels/csr.h"
 
 namespace sten::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/reference/elementwise.h"
+#include "kernels/elementwise.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "kernels/reference/epilogue.h"
+#include "kernels/epilogue.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "kernels/reference/functions.h"
+#include "kernels/functions.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "kernels/reference/interleaved.h"
+#include "kernels/interleaved.h"
 
 namespace sten::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/reference/interleaved_panels.h"
+#include "kernels/interleaved_panels.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "kernels/reference/nm_sample.h"
+#include "kernels/nm_sample.h"
 
 namespace sten::kernels {
 namespace {

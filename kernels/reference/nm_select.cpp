@@ -1,4 +1,4 @@
-#include "kernels/reference/nm_select.h"
+#include "kernels/nm_select.h"
 
 #include <algorithm>
 

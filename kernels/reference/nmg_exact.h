@@ -1,13 +1,10 @@
-// The reference kernels of kernels/nmg_exact.h.
+// The fit of kernels/nmg_exact.h in 64 bits, which all tables use for chunks whose range of values is
+// too wide for 32 bits.
 #pragma once
 #include "kernels/nmg_exact.h"
 
 namespace sten::kernels {
 
-const NmgExactTable* nmg_exact_reference();
-
-// The fit in 64 bits, which all tables use for chunks whose range of values is too wide for 32
-// bits.
 void nmg_exact_wide(const NmgFormat& format, const NmgStrips<float>& in, std::byte* scratch,
                     std::uint16_t* pattern_of);
 void nmg_exact_wide(const NmgFormat& format, const NmgStrips<double>& in, std::byte* scratch,

@@ -1,4 +1,4 @@
-#include "kernels/reference/nmg_gemm.h"
+#include "kernels/nmg_gemm.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kernels/reference/panels.h"
+#include "kernels/panels.h"
 
 #include <algorithm>
 #include <cmath>

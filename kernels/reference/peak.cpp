@@ -1,4 +1,4 @@
-#include "kernels/reference/peak.h"
+#include "kernels/peak.h"
 
 namespace sten::kernels {
 namespace {

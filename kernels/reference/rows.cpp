@@ -1,4 +1,4 @@
-#include "kernels/reference/rows.h"
+#include "kernels/rows.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "kernels/reference/tiles.h"
+#include "kernels/tiles.h"
 
 #include "kernels/interleaved.h"
 #include "kernels/tiles_each.h"

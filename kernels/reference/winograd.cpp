@@ -1,5 +1,5 @@
 // The matrices and transforms of kernels/winograd.h in double.
-#include "kernels/reference/winograd.h"
+#include "kernels/winograd.h"
 
 namespace sten::kernels {
 namespace {

@@ -2,7 +2,7 @@
 // queries, read in place. Sums [features, queries] are products of tiles of values with the
 // interleaved weights of keys, which replace the scores in memory.
 #define STEN_TARGET STEN_AMX
-#include "kernels/simd/bf16_attention.h"
+#include "kernels/bf16_attention.h"
 
 #include <algorithm>
 #include <limits>

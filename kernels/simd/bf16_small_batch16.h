@@ -4,8 +4,8 @@
 
 #include <type_traits>
 
+#include "kernels/bf16_small_batch.h"
 #include "kernels/interleaved.h"
-#include "kernels/reference/bf16_small_batch.h"
 #include "kernels/simd/bf16_interleaved16.h"
 #include "kernels/simd/bf16_interleaved8.h"
 

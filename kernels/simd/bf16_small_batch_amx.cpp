@@ -5,8 +5,8 @@
 
 #include <cstring>
 
+#include "kernels/bf16_small_batch.h"
 #include "kernels/simd/bf16_expand.h"
-#include "kernels/simd/bf16_small_batch.h"
 #include "kernels/simd/target.h"
 
 STEN_TARGET_BEGIN

@@ -1,9 +1,9 @@
 #define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
-#include "kernels/reference/bf16_small_batch.h"
+#include "kernels/bf16_small_batch.h"
+#include "kernels/families.h"
 #include "kernels/simd/bf16_interleaved8.h"
-#include "kernels/simd/bf16_small_batch.h"
 #include "kernels/simd/bf16_small_batch_loops.h"
 
 STEN_TARGET_BEGIN

@@ -1,5 +1,6 @@
 #define STEN_TARGET STEN_AVX512
-#include "kernels/simd/bf16_small_batch.h"
+#include "kernels/bf16_small_batch.h"
+#include "kernels/families.h"
 #include "kernels/simd/bf16_small_batch16.h"
 #include "kernels/simd/bf16_small_batch_loops.h"
 

@@ -1,6 +1,6 @@
 #define STEN_TARGET STEN_AVX512_VBMI2
+#include "kernels/bf16_small_batch.h"
 #include "kernels/simd/bf16_expand.h"
-#include "kernels/simd/bf16_small_batch.h"
 #include "kernels/simd/bf16_small_batch16.h"
 #include "kernels/simd/bf16_small_batch_loops.h"
 

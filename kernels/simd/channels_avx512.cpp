@@ -1,5 +1,5 @@
 #define STEN_TARGET STEN_AVX512
-#include "kernels/simd/channels.h"
+#include "kernels/channels.h"
 #include "kernels/simd/channels_loops.h"
 #include "kernels/simd/floats16.h"
 

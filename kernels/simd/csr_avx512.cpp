@@ -1,7 +1,7 @@
 #define STEN_TARGET STEN_AVX512
 #include <immintrin.h>
 
-#include "kernels/simd/csr.h"
+#include "kernels/csr.h"
 #include "kernels/simd/csr_loops.h"
 #include "kernels/simd/csr_row_pairs_loops.h"
 #include "kernels/simd/csr_unpacked_loops.h"

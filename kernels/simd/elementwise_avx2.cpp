@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "kernels/simd/elementwise.h"
+#include "kernels/elementwise.h"
 #include "kernels/simd/elementwise_loops.h"
 
 STEN_TARGET_BEGIN

@@ -2,7 +2,7 @@
 #define STEN_TARGET STEN_AVX512
 #include <immintrin.h>
 
-#include "kernels/simd/elementwise.h"
+#include "kernels/elementwise.h"
 #include "kernels/simd/elementwise_loops.h"
 
 STEN_TARGET_BEGIN

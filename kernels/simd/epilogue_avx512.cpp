@@ -1,5 +1,5 @@
 #define STEN_TARGET STEN_AVX512
-#include "kernels/simd/epilogue.h"
+#include "kernels/epilogue.h"
 #include "kernels/simd/epilogue_loops.h"
 
 STEN_TARGET_BEGIN

@@ -1,6 +1,6 @@
 #define STEN_TARGET STEN_AVX512
+#include "kernels/functions.h"
 #include "kernels/simd/floats16.h"
-#include "kernels/simd/functions.h"
 #include "kernels/simd/functions_loops.h"
 
 namespace sten::kernels::avx512 {

@@ -1,7 +1,7 @@
 #define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
-#include "kernels/simd/interleaved.h"
+#include "kernels/interleaved.h"
 #include "kernels/simd/interleaved_loops.h"
 #include "kernels/simd/target.h"
 

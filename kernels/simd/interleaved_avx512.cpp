@@ -1,5 +1,5 @@
 #define STEN_TARGET STEN_AVX512
-#include "kernels/simd/interleaved.h"
+#include "kernels/interleaved.h"
 #include "kernels/simd/interleaved16.h"
 #include "kernels/simd/interleaved_loops.h"
 

@@ -1,6 +1,6 @@
 // AVX-512 BF16: one instruction rounds 32 floats.
 #define STEN_TARGET STEN_AVX512_BF16
-#include "kernels/simd/interleaved.h"
+#include "kernels/interleaved.h"
 #include "kernels/simd/interleaved16.h"
 #include "kernels/simd/interleaved_loops.h"
 

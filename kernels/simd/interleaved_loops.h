@@ -13,7 +13,6 @@
 #include <cstring>
 
 #include "kernels/interleaved.h"
-#include "kernels/reference/interleaved.h"
 #include "kernels/simd/target.h"
 
 STEN_TARGET_BEGIN

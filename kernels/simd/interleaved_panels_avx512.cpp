@@ -1,5 +1,5 @@
 #define STEN_TARGET STEN_AVX512
-#include "kernels/simd/interleaved_panels.h"
+#include "kernels/interleaved_panels.h"
 #include "kernels/simd/interleaved_panels_loops.h"
 #include "kernels/simd/interleaved_vectors16.h"
 

@@ -1,6 +1,6 @@
 // AVX-512 BF16: one instruction rounds two vectors.
 #define STEN_TARGET STEN_AVX512_BF16
-#include "kernels/simd/interleaved_panels.h"
+#include "kernels/interleaved_panels.h"
 #include "kernels/simd/interleaved_panels_loops.h"
 #include "kernels/simd/interleaved_vectors_bf16.h"
 

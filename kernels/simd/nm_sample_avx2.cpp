@@ -1,6 +1,6 @@
 #define STEN_TARGET STEN_AVX2
+#include "kernels/nm_sample.h"
 #include "kernels/simd/floats8.h"
-#include "kernels/simd/nm_sample.h"
 #include "kernels/simd/nm_sample_loops.h"
 
 STEN_TARGET_BEGIN

@@ -2,7 +2,7 @@
 #define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
-#include "kernels/simd/nm_select.h"
+#include "kernels/nm_select.h"
 #include "kernels/simd/nm_select_loops.h"
 
 STEN_TARGET_BEGIN

@@ -2,7 +2,7 @@
 #define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
-#include "kernels/simd/nmg_exact.h"
+#include "kernels/nmg_exact.h"
 #include "kernels/simd/nmg_exact_loops.h"
 
 STEN_TARGET_BEGIN

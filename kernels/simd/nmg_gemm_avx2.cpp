@@ -1,6 +1,6 @@
 #define STEN_TARGET STEN_AVX2
+#include "kernels/nmg_gemm.h"
 #include "kernels/simd/floats8.h"
-#include "kernels/simd/nmg_gemm.h"
 #include "kernels/simd/nmg_gemm_loops.h"
 
 namespace sten::kernels::avx2 {

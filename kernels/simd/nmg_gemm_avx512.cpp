@@ -1,7 +1,7 @@
 #define STEN_TARGET STEN_AVX512
+#include "kernels/nmg_gemm.h"
 #include "kernels/simd/floats16.h"
 #include "kernels/simd/floats8.h"
-#include "kernels/simd/nmg_gemm.h"
 #include "kernels/simd/nmg_gemm_loops.h"
 
 namespace sten::kernels::avx512 {

@@ -1,6 +1,6 @@
 #define STEN_TARGET STEN_AVX2
+#include "kernels/panels.h"
 #include "kernels/simd/floats8.h"
-#include "kernels/simd/panels.h"
 #include "kernels/simd/panels_loops.h"
 
 namespace sten::kernels::avx2 {

@@ -1,4 +1,4 @@
-#include "kernels/simd/peak.h"
+#include "kernels/peak.h"
 
 namespace sten::kernels {
 namespace {

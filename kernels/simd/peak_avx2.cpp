@@ -1,6 +1,6 @@
 #define STEN_TARGET STEN_AVX2
+#include "kernels/peak.h"
 #include "kernels/simd/floats8.h"
-#include "kernels/simd/peak.h"
 #include "kernels/simd/peak_loops.h"
 
 namespace sten::kernels::avx2 {

@@ -1,7 +1,7 @@
 #define STEN_TARGET STEN_AVX512_BF16
 #include <immintrin.h>
 
-#include "kernels/simd/peak.h"
+#include "kernels/peak.h"
 #include "kernels/simd/target.h"
 
 STEN_TARGET_BEGIN

@@ -1,6 +1,6 @@
 #define STEN_TARGET STEN_AVX2
+#include "kernels/rows.h"
 #include "kernels/simd/floats8.h"
-#include "kernels/simd/rows.h"
 #include "kernels/simd/rows_loops.h"
 
 namespace sten::kernels::avx2 {

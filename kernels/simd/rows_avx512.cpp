@@ -1,6 +1,6 @@
 #define STEN_TARGET STEN_AVX512
+#include "kernels/rows.h"
 #include "kernels/simd/floats16.h"
-#include "kernels/simd/rows.h"
 #include "kernels/simd/rows_loops.h"
 
 namespace sten::kernels::avx512 {

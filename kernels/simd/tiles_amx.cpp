@@ -13,7 +13,7 @@
 #include "kernels/simd/each.h"
 #include "kernels/simd/target.h"
 #include "kernels/simd/tile_registers.h"
-#include "kernels/simd/tiles.h"
+#include "kernels/tiles.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::amx {

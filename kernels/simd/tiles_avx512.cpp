@@ -1,6 +1,6 @@
 #define STEN_TARGET STEN_AVX512
-#include "kernels/simd/tiles.h"
 #include "kernels/simd/tiles_loops.h"
+#include "kernels/tiles.h"
 #include "kernels/tiles_each.h"
 
 STEN_TARGET_BEGIN

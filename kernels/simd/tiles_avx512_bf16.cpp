@@ -4,7 +4,7 @@
 #include <immintrin.h>
 
 #include "kernels/simd/target.h"
-#include "kernels/simd/tiles.h"
+#include "kernels/tiles.h"
 #include "kernels/tiles_each.h"
 
 STEN_TARGET_BEGIN

@@ -1,7 +1,7 @@
 #define STEN_TARGET STEN_AVX512
 #include "kernels/simd/floats16.h"
-#include "kernels/simd/winograd.h"
 #include "kernels/simd/winograd_loops.h"
+#include "kernels/winograd.h"
 
 namespace sten::kernels::avx512 {
 namespace {

@@ -13,7 +13,7 @@
 #include "kernels/nm_select.h"
 #include "kernels/nmg_exact.h"
 #include "kernels/nmg_gemm.h"
-#include "kernels/nmg_lanes.h"
+#include "kernels/nmg_small_batch.h"
 #include "kernels/peak.h"
 #include "kernels/rows.h"
 
@@ -56,7 +56,7 @@ TEST_CASE("it has its one kernel, and all others of AVX-512") {
   CHECK(own_slots(nm_select_for) == 0);
   CHECK(own_slots(nmg_exact_for) == 0);
   CHECK(own_slots(nmg_gemm_for) == 0);
-  CHECK(own_slots(nmg_lanes_for) == 0);
+  CHECK(own_slots(nmg_small_batch_for) == 0);
   CHECK(own_slots(peak_for) == 0);
   CHECK(own_slots(rows_for) == 0);
 }

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "kernels/reference/nm_select.h"
+#include "kernels/families.h"
 #include "tests/kernels/fenced.h"
 #include "tests/support/tensors.h"
 

@@ -4,6 +4,7 @@
 #include "kernels/block/checked_block.h"
 #include "kernels/block/nmg/nmg_prune.h"
 #include "kernels/cuda/backend.h"
+#include "kernels/families.h"
 #include "kernels/reference/nmg_exact.h"
 #include "tests/device/serial_backend.h"
 #include "tests/kernels/chunk.h"

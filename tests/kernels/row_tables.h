@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "kernels/block/rows/rows.h"
-#include "kernels/reference/rows.h"
+#include "kernels/families.h"
+#include "kernels/rows.h"
 #include "tests/support/checked_device.h"
 #include "tests/support/tensors.h"
 

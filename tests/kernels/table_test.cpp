@@ -10,16 +10,16 @@
 #include "kernels/csr.h"
 #include "kernels/elementwise.h"
 #include "kernels/epilogue.h"
+#include "kernels/families.h"
 #include "kernels/functions.h"
 #include "kernels/interleaved.h"
 #include "kernels/nm_sample.h"
 #include "kernels/nm_select.h"
 #include "kernels/nmg_exact.h"
 #include "kernels/nmg_gemm.h"
-#include "kernels/nmg_lanes.h"
+#include "kernels/nmg_small_batch.h"
 #include "kernels/peak.h"
-#include "kernels/reference/rows.h"
-#include "kernels/simd/rows.h"
+#include "kernels/rows.h"
 #include "kernels/tiles.h"
 
 using namespace sten::kernels;
@@ -74,7 +74,7 @@ TEST_CASE("each family has a table for every ISA of this machine, and no slot is
   check_family(nm_select_for, nm_select);
   check_family(nmg_exact_for, nmg_exact);
   check_family(nmg_gemm_for, nmg_gemm);
-  check_family(nmg_lanes_for, nmg_lanes_table);
+  check_family(nmg_small_batch_for, nmg_small_batch);
   check_family(interleaved_for, interleaved);
   check_family(peak_for, peak);
   check_family(rows_for, rows);
@@ -110,11 +110,12 @@ TEST_CASE("real kernels are inherited alike") {
   RowsTable own{};
   own.scale = [](const float*, std::int64_t, float, float*) {};
   const RowsTable all = inherited<RowsTable>({{Isa::reference, rows_reference()},
-                                              {Isa::avx2, rows_avx2()},
-                                              {Isa::avx512, rows_avx512()},
+                                              {Isa::avx2, built(rows_avx2)},
+                                              {Isa::avx512, built(rows_avx512)},
                                               {made_up, &own}},
                                              made_up);
-  RowsTable wanted = rows_avx512() ? *rows_avx512() : *rows_reference();  // if simd/ is absent
+  const RowsTable* avx512 = built(rows_avx512);  // nullptr if simd/ is absent
+  RowsTable wanted = avx512 ? *avx512 : *rows_reference();
   wanted.scale = own.scale;
   CHECK((slots_of(all) == slots_of(wanted)));
 }

@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "kernels/reference/csr.h"
+#include "kernels/csr.h"
+#include "kernels/families.h"
 #include "tests/kernels/fenced.h"
 #include "tests/support/tensors.h"
 

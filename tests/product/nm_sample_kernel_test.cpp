@@ -3,7 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/reference/nm_sample.h"
+#include "kernels/families.h"
+#include "kernels/nm_sample.h"
 #include "libsten/core/layout/nmg_patterns.h"
 #include "tests/kernels/fenced.h"
 #include "tests/support/tensors.h"

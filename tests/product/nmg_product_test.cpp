@@ -5,9 +5,10 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/reference/epilogue.h"
-#include "kernels/reference/nmg_gemm.h"
-#include "kernels/reference/nmg_lanes.h"
+#include "kernels/epilogue.h"
+#include "kernels/families.h"
+#include "kernels/nmg_gemm.h"
+#include "kernels/nmg_small_batch.h"
 #include "libsten/compute/product/nmg_packed.h"
 #include "libsten/compute/product/nmg_product.h"
 #include "libsten/compute/product/sparse_product.h"
@@ -321,9 +322,9 @@ TEST_CASE("few columns are multiplied by lanes as by the reference, on every ISA
     const kernels::NmgLanes a{m, chunks, chunk, entries, fenced_at.data(), values.data()};
     const Index results = columns * m * kernels::nmg_lanes;
     std::vector<float> wanted(results);
-    kernels::nmg_lanes_reference()->run[columns - 1](a, x.data(), ldx, wanted.data());
+    kernels::nmg_small_batch_reference()->run[columns - 1](a, x.data(), ldx, wanted.data());
     for (const kernels::Isa isa : kernels::all_isas) {
-      const kernels::NmgLanesTable* table = kernels::nmg_lanes_for(isa);
+      const kernels::NmgSmallBatchTable* table = kernels::nmg_small_batch_for(isa);
       CHECK((table != nullptr) == kernels::has_isa(isa));
       if (!table) continue;
       Fenced<float> got(results);

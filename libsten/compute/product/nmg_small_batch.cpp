@@ -77,7 +77,7 @@ void nmg_small_batch_product(const Tensor& a, const Activations& x, const Activa
     const Index size = tokens * packed->m * nmg_lanes;
     float *const sums = memory.of(2 * size), *const tile = sums + size;
     for (Index g = begin; g < end; ++g) {
-      kernels::nmg_lanes_table().run[tokens - 1](packed->group(g), columns, ldx, sums);
+      kernels::nmg_small_batch().run[tokens - 1](packed->group(g), columns, ldx, sums);
       const Index first = g * nmg_lanes * packed->m;
       const Index count = std::min(y.features - first, nmg_lanes * packed->m);
       for (Index t = 0; t < tokens; ++t)

@@ -1,6 +1,6 @@
 // Products of n:m:g with small batches: one or a few tokens, as in decoding.
 #pragma once
-#include "kernels/nmg_lanes.h"
+#include "kernels/nmg_small_batch.h"
 #include "libsten/compute/product/panels.h"
 #include "libsten/core/base/array.h"
 #include "libsten/core/layout/nmg.h"
@@ -8,7 +8,7 @@
 
 namespace sten {
 
-// n:m:g packed for kernels/nmg_lanes.h, cached with the tensor: 5 bytes per value. With n > 1, each
+// n:m:g packed for kernels/nmg_small_batch.h, cached with the tensor: 5 bytes per value. With n > 1, each
 // value of a strip has a copy of the column.
 struct NmgByLanes {
   Index rows, m, chunk, chunks, entries;

@@ -1,7 +1,7 @@
 #define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
-#include "kernels/simd/nmg_lanes.h"
+#include "kernels/nmg_small_batch.h"
 #include "kernels/simd/target.h"
 
 STEN_TARGET_BEGIN
@@ -53,7 +53,7 @@ void all_rows(const NmgLanes& a, const float* x, Int ldx, float* y) {
   }
 }
 
-constexpr NmgLanesTable table{{all_rows<1>, all_rows<2>, all_rows<3>, all_rows<4>}};
+constexpr NmgSmallBatchTable table{{all_rows<1>, all_rows<2>, all_rows<3>, all_rows<4>}};
 
 }  // namespace
 }  // namespace sten::kernels::avx2
@@ -61,6 +61,6 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-const NmgLanesTable* nmg_lanes_avx2() { return &avx2::table; }
+const NmgSmallBatchTable* nmg_small_batch_avx2() { return &avx2::table; }
 
 }  // namespace sten::kernels

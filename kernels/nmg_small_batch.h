@@ -28,13 +28,13 @@ struct NmgLanes {
 // of the last chunk.
 using NmgLanesRun = void(const NmgLanes& a, const float* x, std::int64_t ldx, float* y);
 
-struct NmgLanesTable {
+struct NmgSmallBatchTable {
   NmgLanesRun* run[nmg_most_columns];  // for 1, 2, ... columns
 };
 
 // nullptr unless has_isa(isa).
-const NmgLanesTable* nmg_lanes_for(Isa isa);
+const NmgSmallBatchTable* nmg_small_batch_for(Isa isa);
 // The table for active_isa().
-const NmgLanesTable& nmg_lanes_table();
+const NmgSmallBatchTable& nmg_small_batch();
 
 }  // namespace sten::kernels

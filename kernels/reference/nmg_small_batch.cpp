@@ -1,4 +1,4 @@
-#include "kernels/reference/nmg_lanes.h"
+#include "kernels/nmg_small_batch.h"
 
 #include <algorithm>
 
@@ -20,10 +20,10 @@ void run(const NmgLanes& a, const float* x, std::int64_t ldx, float* y) {
                   *value * x[c * ldx + chunk * a.chunk + *column];
 }
 
-constexpr NmgLanesTable table{{run<1>, run<2>, run<3>, run<4>}};
+constexpr NmgSmallBatchTable table{{run<1>, run<2>, run<3>, run<4>}};
 
 }  // namespace
 
-const NmgLanesTable* nmg_lanes_reference() { return &table; }
+const NmgSmallBatchTable* nmg_small_batch_reference() { return &table; }
 
 }  // namespace sten::kernels

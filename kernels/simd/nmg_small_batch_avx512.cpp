@@ -1,7 +1,7 @@
 #define STEN_TARGET STEN_AVX512
 #include <immintrin.h>
 
-#include "kernels/simd/nmg_lanes.h"
+#include "kernels/nmg_small_batch.h"
 #include "kernels/simd/target.h"
 
 STEN_TARGET_BEGIN
@@ -98,7 +98,8 @@ void with_columns(const NmgLanes& a, const float* x, Int ldx, float* y) {
   return all_rows<columns, 0>(a, x, ldx, y);
 }
 
-constexpr NmgLanesTable table{{with_columns<1>, with_columns<2>, with_columns<3>, with_columns<4>}};
+constexpr NmgSmallBatchTable table{
+    {with_columns<1>, with_columns<2>, with_columns<3>, with_columns<4>}};
 
 }  // namespace
 }  // namespace sten::kernels::avx512
@@ -106,6 +107,6 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-const NmgLanesTable* nmg_lanes_avx512() { return &avx512::table; }
+const NmgSmallBatchTable* nmg_small_batch_avx512() { return &avx512::table; }
 
 }  // namespace sten::kernels
