@@ -96,7 +96,7 @@ class TokenChainBuilder : public ChainBuilder {
   }
 
   bool take_linear(const Node& n) {
-    const std::vector<std::size_t>& in = plan_.arguments[node_];
+    const std::vector<std::size_t>& in = plan_.graph.arguments(node_);
     if (in.size() < 2 || !n.attributes.all().empty()) return false;
     const Tensor* w = weight(1);
     if (!w || w->device() != Device::cpu) return false;
@@ -144,7 +144,7 @@ class TokenChainBuilder : public ChainBuilder {
   }
 
   bool take_add(const Node& n) {
-    if (plan_.arguments[node_].size() != 2 || !n.attributes.all().empty()) return false;
+    if (plan_.graph.arguments(node_).size() != 2 || !n.attributes.all().empty()) return false;
     const auto shape = shape_of(argument(0));
     if (!shape || shape != shape_of(argument(1))) return false;
     const Index features = shape->back();
@@ -188,7 +188,7 @@ class TokenChainBuilder : public ChainBuilder {
   }
 
   bool take_norm(const Node& n) {
-    if (plan_.arguments[node_].size() != 3) return false;
+    if (plan_.graph.arguments(node_).size() != 3) return false;
     for (const auto& [name, v] : n.attributes.all())
       if (name != "eps") return false;
     const double eps = n.attributes.number("eps", 1e-5);
@@ -215,7 +215,7 @@ class TokenChainBuilder : public ChainBuilder {
   }
 
   bool take_map(const Node& n) {
-    if (plan_.arguments[node_].size() != 1) return false;
+    if (plan_.graph.arguments(node_).size() != 1) return false;
     FloatMap f = float_map(n.op.text(), n.attributes);
     const auto shape = f ? shape_of(argument(0)) : std::nullopt;
     if (!shape) return false;

@@ -12,8 +12,8 @@ class ChainBuilder {
   void begin_node(std::size_t node) { node_ = node; }
   // Whether the node runs in bfloat16.
   bool is_low() const { return plan_.low[node_]; }
-  std::size_t argument(std::size_t i) const { return plan_.arguments[node_][i]; }
-  bool is_used_once(std::size_t value) const { return plan_.uses[value] == 1; }
+  std::size_t argument(std::size_t i) const { return plan_.graph.arguments(node_)[i]; }
+  bool is_used_once(std::size_t value) const { return plan_.graph.uses(value) == 1; }
 
   // The shape of a value that the chain has or can have; none for others.
   std::optional<Shape> shape_of(std::size_t number) const;

@@ -14,7 +14,7 @@ struct Term {
 
 std::optional<Term> embedding_of(const PlanContext& plan, std::size_t node, const Slots& slots) {
   const Node& n = plan.graph.nodes()[node];
-  const std::vector<std::size_t>& in = plan.arguments[node];
+  const std::vector<std::size_t>& in = plan.graph.arguments(node);
   const bool is_plain = n.attributes.all().empty();
   const bool takes_rows =
       n.op.text() == "embedding"
@@ -51,14 +51,15 @@ std::optional<Shape> common_shape(const Shape& a, const Shape& b) {
 // Combines the two terms of an addition.
 bool add_terms(const PlanContext& plan, std::size_t node, std::vector<Term>& terms) {
   const Node& n = plan.graph.nodes()[node];
-  const std::vector<std::size_t>& in = plan.arguments[node];
+  const std::vector<std::size_t>& in = plan.graph.arguments(node);
   if (n.op.text() != "add" || in.size() != 2 || in[0] == in[1] || !n.attributes.all().empty())
     return false;
   const auto find = [&](std::size_t value) {
     return std::ranges::find_if(terms, [&](const Term& t) { return t.value == value; });
   };
   const auto a = find(in[0]), b = find(in[1]);
-  if (a == terms.end() || b == terms.end() || plan.uses[in[0]] != 1 || plan.uses[in[1]] != 1)
+  if (a == terms.end() || b == terms.end() || plan.graph.uses(in[0]) != 1 ||
+      plan.graph.uses(in[1]) != 1)
     return false;
   const auto shape = common_shape(a->shape, b->shape);
   if (!shape || a->shape.back() != b->shape.back()) return false;

@@ -18,7 +18,7 @@ using execution::Slots;
 Index bytes_of(const Tensor& x) { return static_cast<Index>(x.bytes()); }
 
 PlanContext context_of(const Graph& g, const ExecutorOptions& options) {
-  PlanContext plan{g, {}, {}, 0, 0};
+  PlanContext plan{g};
   plan.device = options.device;
   plan.times_steps = options.device == Device::cpu;
   std::vector<NamePattern> patterns;
@@ -29,34 +29,14 @@ PlanContext context_of(const Graph& g, const ExecutorOptions& options) {
     plan.low.push_back(options.fuse && rule < std::ssize(patterns) &&
                        options.precision[rule].precision == Precision::bf16);
   }
-  std::map<std::string_view, std::size_t> numbers;
-  const auto enter = [&](const std::string& name) { numbers.emplace(name, numbers.size()); };
-  for (const std::string& name : g.inputs()) enter(name);
-  plan.first_weight = numbers.size();
-  for (const Weight& w : g.weights()) enter(w.name);
-  for (const Constant& c : g.constants()) enter(c.name);
-  plan.first_node = numbers.size();
-  plan.uses.resize(numbers.size() + g.nodes().size());
-  for (const Node& n : g.nodes()) {
-    std::vector<std::size_t>& from = plan.arguments.emplace_back();
-    for (const std::string& name : n.inputs) {
-      from.push_back(numbers.find(name)->second);
-      ++plan.uses[from.back()];
-    }
-    enter(n.name);
-  }
-  for (const std::string& name : g.outputs()) {
-    plan.outputs.push_back(numbers.find(name)->second);
-    ++plan.uses[plan.outputs.back()];
-  }
   return plan;
 }
 
 // Whether an operator without a bfloat16 variant uses the weight.
 bool is_taken_in_float32(const PlanContext& plan, std::size_t weight) {
-  for (std::size_t n = 0; n < plan.arguments.size(); ++n)
-    for (std::size_t i = 0; i < plan.arguments[n].size(); ++i) {
-      if (plan.arguments[n][i] != weight) continue;
+  for (std::size_t n = 0; n < plan.graph.nodes().size(); ++n)
+    for (std::size_t i = 0; i < plan.graph.arguments(n).size(); ++i) {
+      if (plan.graph.arguments(n)[i] != weight) continue;
       const std::string_view op = plan.graph.nodes()[n].op.text();
       if ((op == "linear" && (i != 1 || !plan.low[n])) || op == "layer-norm") return true;
     }
@@ -108,7 +88,7 @@ struct Executor::State {
     }
     for (std::size_t i = 0; i < graph.weights().size(); ++i) {
       const auto w = weights.find(graph.weights()[i].name);
-      if (w != weights.end() && is_taken_in_float32(context, context.first_weight + i))
+      if (w != weights.end() && is_taken_in_float32(context, graph.first_weight() + i))
         w->second = widened(w->second);
     }
   }
@@ -138,10 +118,10 @@ struct Executor::State {
   // Prepares a plan, before its first run.
   void begin_plan(const NamedValues<Tensor>& given) {
     forget();
-    slots.emplace(context.first_node + graph.nodes().size());
+    slots.emplace(graph.value_count());
     for (const auto& [name, x] : given)
       inputs.push_back({std::string(x.layout()), x.dtype(), x.shape()});
-    std::size_t at = context.first_weight;
+    std::size_t at = graph.first_weight();
     plan.weight_bytes = 0;
     for (const Weight& w : graph.weights())
       plan.weight_bytes += bytes_of(*((*slots)[at++].tensor = weights.find(w.name)->second));
@@ -164,13 +144,13 @@ struct Executor::State {
   // For each node, the values, without weights and outputs, that it uses last, or computes without
   // a use.
   std::vector<std::vector<std::size_t>> done_by_node() const {
-    std::vector<std::size_t> last(context.uses.size());
-    for (std::size_t n = 0; n < context.arguments.size(); ++n) {
-      for (const std::size_t value : context.arguments[n]) last[value] = n;
+    std::vector<std::size_t> last(graph.value_count());
+    for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+      for (const std::size_t value : graph.arguments(n)) last[value] = n;
       last[context.value_of(n)] = n;
     }
-    for (const std::size_t value : context.outputs) last[value] = context.arguments.size();
-    std::vector<std::vector<std::size_t>> done(context.arguments.size() + 1);
+    for (const std::size_t value : graph.output_values()) last[value] = graph.nodes().size();
+    std::vector<std::vector<std::size_t>> done(graph.nodes().size() + 1);
     for (std::size_t value = 0; value < last.size(); ++value)
       if (!context.is_weight(value)) done[last[value]].push_back(value);
     return done;
@@ -222,18 +202,18 @@ struct Executor::State {
   void lend_outputs() {
     for (const auto& fused : operators)
       for (const std::size_t value : fused->stored) {
-        const auto at = std::ranges::find(context.outputs, value);
-        if (at == context.outputs.end()) continue;
-        const auto out = outputs.find(order.outputs[at - context.outputs.begin()]);
+        const auto at = std::ranges::find(graph.output_values(), value);
+        if (at == graph.output_values().end()) continue;
+        const auto out = outputs.find(order.outputs[at - graph.output_values().begin()]);
         if (out != outputs.end()) (*slots)[value].tensor = std::move(out->second);
       }
   }
   void take_outputs() {
-    for (std::size_t i = 0; i < context.outputs.size(); ++i) {
-      const std::size_t value = context.outputs[i];
+    for (std::size_t i = 0; i < graph.output_values().size(); ++i) {
+      const std::size_t value = graph.output_values()[i];
       Tensor x = slots->tensor(value);
       // A leftover tensor would be used by the next run.
-      if (value >= context.first_node) (*slots)[value].tensor.reset();
+      if (value >= graph.first_node()) (*slots)[value].tensor.reset();
       const auto at = outputs.find(order.outputs[i]);
       if (at != outputs.end())
         at->second = std::move(x);

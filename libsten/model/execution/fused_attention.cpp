@@ -119,7 +119,7 @@ bool takes_mask(const Value& given, AttentionExtents& a) {
 std::unique_ptr<FusedOperator> fused_attention(const PlanContext& plan, std::size_t node,
                                                const Slots& slots) {
   const Node& n = plan.graph.nodes()[node];
-  const std::vector<std::size_t>& in = plan.arguments[node];
+  const std::vector<std::size_t>& in = plan.graph.arguments(node);
   if (n.op.text() != "attention" || in.size() < 3 || !n.formats.out.is_dense()) return nullptr;
   for (std::size_t i = 0; i < 3; ++i)
     if (!is_floats(slots, in[i]) || shape_of(slots, in[i]).size() != 3) return nullptr;

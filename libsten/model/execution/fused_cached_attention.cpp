@@ -75,7 +75,7 @@ std::unique_ptr<FusedOperator> fused_cached_attention(const PlanContext& plan,
                                                       const Slots& slots) {
   const Node& n = plan.graph.nodes()[node];
   if (n.op.text() != "attention") return nullptr;
-  const std::vector<std::size_t>& in = plan.arguments[node];
+  const std::vector<std::size_t>& in = plan.graph.arguments(node);
   const auto fail_at = [&](const std::string& why) {
     fail_usage("node {}: attention with a KV cache: {}", quote(n.name), why);
   };

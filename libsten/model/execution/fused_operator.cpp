@@ -20,9 +20,9 @@ bool takes_panels(const Node& n, std::size_t i) {
 // Calls f(index of a node, input) for each use of the value from a node on.
 template <class F>
 bool any_use(const PlanContext& plan, std::size_t value, std::size_t from, F&& f) {
-  for (std::size_t n = from; n < plan.arguments.size(); ++n)
-    for (std::size_t i = 0; i < plan.arguments[n].size(); ++i)
-      if (plan.arguments[n][i] == value && f(n, i)) return true;
+  for (std::size_t n = from; n < plan.graph.nodes().size(); ++n)
+    for (std::size_t i = 0; i < plan.graph.arguments(n).size(); ++i)
+      if (plan.graph.arguments(n)[i] == value && f(n, i)) return true;
   return false;
 }
 
@@ -35,8 +35,7 @@ double now() {
 }
 
 bool PlanContext::wants_tensor(std::size_t value, std::size_t from) const {
-  const std::string& name = graph.nodes()[value - first_node].name;
-  if (std::ranges::find(graph.outputs(), name) != graph.outputs().end()) return true;
+  if (std::ranges::find(graph.output_values(), value) != graph.output_values().end()) return true;
   return any_use(*this, value, from,
                  [&](std::size_t n, std::size_t i) { return !takes_panels(graph.nodes()[n], i); });
 }

@@ -25,17 +25,14 @@ class FusedOperator {
 // The inputs of planning.
 struct PlanContext {
   const Graph& graph;
-  std::vector<std::vector<std::size_t>> arguments;  // per node, as indices of values
-  std::vector<std::size_t> uses;                    // per value: its nodes, plus one for an output
-  std::size_t first_node = 0;                       // index of the first node's value
-  std::size_t first_weight = 0;
-  std::vector<std::size_t> outputs{};
   std::vector<bool> low{};  // per node: runs in bfloat16
   Device device = Device::cpu;
   bool times_steps = true;
 
-  std::size_t value_of(std::size_t node) const { return first_node + node; }
-  bool is_weight(std::size_t value) const { return value >= first_weight && value < first_node; }
+  std::size_t value_of(std::size_t node) const { return graph.first_node() + node; }
+  bool is_weight(std::size_t value) const {
+    return value >= graph.first_weight() && value < graph.first_node();
+  }
   // Whether the graph, or a node from `from` on, needs the value as a tensor, or in panels.
   bool wants_tensor(std::size_t value, std::size_t from) const;
   bool wants_panels(std::size_t value, std::size_t from) const;

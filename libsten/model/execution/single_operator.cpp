@@ -38,7 +38,7 @@ class SingleOperator final : public FusedOperator {
   SingleOperator(const PlanContext& plan, std::size_t node)
       : plan_(plan),
         node_(plan.graph.nodes()[node]),
-        arguments_(plan.arguments[node]),
+        arguments_(plan.graph.arguments(node)),
         value_(plan.value_of(node)),
         wide_(arguments_.size()) {
     const std::string_view op = node_.op.text();

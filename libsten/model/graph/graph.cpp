@@ -125,6 +125,9 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
     enter(n.name);
     is_plain_.push_back(n.formats.out.is_dense() && n.formats.grad.is_dense());
   }
+  uses_.resize(numbers_.size());
+  for (const std::vector<std::size_t>& from : arguments_)
+    for (const std::size_t value : from) ++uses_[value];
   std::vector<bool> is_kept(numbers_.size());
   std::set<std::string_view> outputs;
   for (const std::string& name : parts_.outputs) {
@@ -132,16 +135,17 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
       fail_usage("unknown output {}{}{}", quote(name), suggestion(name, names_in(numbers_)),
                  expected_values);
     if (!outputs.insert(name).second) fail_usage("the graph has the output {} twice", quote(name));
-    is_kept[number_of(name)] = true;
+    output_values_.push_back(number_of(name));
+    ++uses_[output_values_.back()];
+    is_kept[output_values_.back()] = true;
   }
   check_statistics();
   find_statistics();
   // From the last node to the first. An unused value is released when computed.
   last_uses_.resize(parts_.nodes.size());
-  const std::size_t before = numbers_.size() - parts_.nodes.size();
   for (std::size_t i = parts_.nodes.size(); i-- > 0;) {
     std::vector<std::size_t> uses = arguments_[i];
-    uses.push_back(before + i);
+    uses.push_back(first_node() + i);
     for (const std::size_t value : uses) {
       if (is_kept[value]) continue;
       is_kept[value] = true;
@@ -203,8 +207,9 @@ bool Graph::is_statistic(std::string_view weight) const {
 
 const Node* Graph::find_node(std::string_view name) const {
   const auto at = numbers_.find(name);
-  const std::size_t before = numbers_.size() - parts_.nodes.size();
-  return at == numbers_.end() || at->second < before ? nullptr : &parts_.nodes[at->second - before];
+  return at == numbers_.end() || at->second < first_node()
+             ? nullptr
+             : &parts_.nodes[at->second - first_node()];
 }
 
 void Graph::check_weights(const NamedValues<Tensor>& weights) const {
@@ -250,16 +255,16 @@ std::vector<std::optional<T>> Graph::begin(const NamedValues<T>& weights,
 template <Operand T>
 NamedValues<T> Graph::run(const NamedValues<T>& weights, const NamedValues<T>& inputs) const {
   std::vector<std::optional<T>> values = begin(weights, inputs);
-  const std::size_t before = values.size() - parts_.nodes.size();
   std::vector<T> in;
   for (std::size_t i = 0; i < parts_.nodes.size(); ++i) {
     in.clear();
     for (const std::size_t from : arguments_[i]) in.push_back(*values[from]);
-    values[before + i] = call<T>(parts_.nodes[i], is_plain_[i], in);
+    values[first_node() + i] = call<T>(parts_.nodes[i], is_plain_[i], in);
     for (const std::size_t done : last_uses_[i]) values[done].reset();
   }
   NamedValues<T> out;
-  for (const std::string& name : parts_.outputs) out.emplace(name, *values[number_of(name)]);
+  for (std::size_t i = 0; i < output_values_.size(); ++i)
+    out.emplace(parts_.outputs[i], *values[output_values_[i]]);
   return out;
 }
 

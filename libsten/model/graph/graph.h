@@ -95,6 +95,18 @@ class Graph {
   // Whether a weight is a running statistic, which is not trained.
   bool is_statistic(std::string_view weight) const;
 
+  // Values have numbers, which all plans of the graph use: inputs first, then weights, constants
+  // and nodes.
+  std::size_t value_count() const { return uses_.size(); }
+  std::size_t first_weight() const { return parts_.inputs.size(); }
+  std::size_t first_node() const { return uses_.size() - parts_.nodes.size(); }
+  // The numbers of a node's inputs.
+  const std::vector<std::size_t>& arguments(std::size_t node) const { return arguments_[node]; }
+  // The number of inputs of nodes and outputs that are the value.
+  std::size_t uses(std::size_t value) const { return uses_[value]; }
+  // The numbers of the outputs.
+  const std::vector<std::size_t>& output_values() const { return output_values_; }
+
   // Returns the outputs by name. Error (usage) with all missing and all unknown weights and inputs.
   // Values are released after their last use. Errors start with the name of the node.
   template <Operand T>
@@ -105,7 +117,6 @@ class Graph {
   void check_inputs(const NamedValues<Tensor>& inputs) const;
 
  private:
-  // Index of a value: inputs first, then weights, constants and nodes.
   std::size_t number_of(std::string_view name) const;
   // Moves values with the names first...last to their slots; false if the names differ.
   template <Operand T>
@@ -120,6 +131,7 @@ class Graph {
   GraphParts parts_;
   std::map<std::string, std::size_t, std::less<>> numbers_;
   std::vector<std::vector<std::size_t>> arguments_, last_uses_;  // per node
+  std::vector<std::size_t> uses_, output_values_;
   std::vector<bool> is_plain_;      // per node: value and gradient are dense
   std::vector<bool> is_statistic_;  // per weight
 };
