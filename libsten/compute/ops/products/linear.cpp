@@ -11,7 +11,7 @@
 namespace sten {
 namespace {
 
-Outputs dense_linear(const Call& call) {
+Outputs linear_forward(const Call& call) {
   call.attributes.check("linear", {});
   const Tensor &x = call.in[0], &w = call.in[1];
   const Tensor* bias = call.in.size() > 2 ? &call.in[2] : nullptr;
@@ -86,7 +86,7 @@ void add_linear(Operators& all) {
     layouts.push_back("dense");
     for (const Name layout : layouts)
       for (const Name x : {Name("dense"), Name("masked")}) {
-        add_streamed(all, "linear", inputs({x, layout}), 1, dense_linear);
+        add_streamed(all, "linear", inputs({x, layout}), 1, linear_forward);
         for (const Name dy : {Name("dense"), Name("masked")})
           add_product_grad(all, "linear.grad", inputs({dy, x, layout}), {0, 1}, linear_grad);
       }

@@ -7,7 +7,7 @@
 namespace sten {
 namespace {
 
-Outputs dense_matmul(const Call& call) {
+Outputs matmul_forward(const Call& call) {
   call.attributes.check("matmul", {});
   const Tensor &a = call.in[0], &b = call.in[1];
   check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
@@ -57,10 +57,10 @@ Outputs matmul_grad(const Call& call) {
 }  // namespace
 
 void add_matmul(Operators& all) {
-  add_streamed(all, "matmul", {"dense", "dense"}, 1, dense_matmul);
+  add_streamed(all, "matmul", {"dense", "dense"}, 1, matmul_forward);
   add_streamed(all, "matmul.grad", {"dense", "dense", "dense"}, 2, matmul_grad);
-  add_streamed(all, "matmul", {"masked", "dense"}, 1, dense_matmul);
-  add_streamed(all, "matmul", {"dense", "masked"}, 1, dense_matmul);
+  add_streamed(all, "matmul", {"masked", "dense"}, 1, matmul_forward);
+  add_streamed(all, "matmul", {"dense", "masked"}, 1, matmul_forward);
   add_product_grad(all, "matmul.grad", {"dense", "masked", "dense"}, {0}, matmul_grad);
   add_product_grad(all, "matmul.grad", {"dense", "dense", "masked"}, {1}, matmul_grad);
 }
