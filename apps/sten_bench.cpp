@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
         ->group(of_products);
     list("--precision", o->precisions, "KIND",
          "Precision of factors: float32 (default), bf16, float16 or int8 (gemm, model); float32 "
-         "(default), bf16 or tf32 (step on a device); repeatable\n"
+         "(default), bf16 or tf32 (step on a GPU); repeatable\n"
          "Sums have 32 bits. By default dense is also measured in bf16 where the processor has "
          "such products. Ratios refer to dense float32, which is always measured.\n"
          "For step, cuBLAS may round the factors of dense products to tf32 or bf16.")

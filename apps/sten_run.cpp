@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"test", "validation", "train", "all"}))
         ->group(inputs);
     app.add_option("--labels", o->labels,
-                   "Class indices for the rows of --input, .npy; -100 is ignored\n"
+                   "Labels of the rows of --input: .npy with class indices, -100 for no label\n"
                    "Measures loss and accuracy of the first output.")
         ->type_name("FILE")
         ->group(inputs);
