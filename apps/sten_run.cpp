@@ -36,38 +36,38 @@ int main(int argc, char** argv) {
     const auto list = [&](const char* name, auto& values, const char* type, const char* text) {
       return app.add_option(name, values, text)->type_name(type)->allow_extra_args(false);
     };
-    app.add_option("MODEL", o->model,
+    app.add_option("MODEL", o->model.path,
                    "Output directory of sten-train, Hugging Face directory, directory with "
                    "graph.json, ONNX file, or weights alone (a file, or - for standard input)\n"
                    "The architecture of weights alone comes from --config or the recipe of --data.")
         ->required();
-    list("--input", o->inputs, named_file,
+    list("--input", o->data.inputs, named_file,
          "Input of the model: .npy, or - for standard input; repeatable\n"
          "One safetensors file may hold all inputs. Token types, positions and the attention mask "
          "of a text model may be omitted.")
         ->group(inputs);
-    app.add_option("--data", o->data,
+    app.add_option("--data", o->data.path,
                    "Dataset: a recipe of sten-train, a .csv file, a text or a folder of images "
                    "(default: the data of training)")
         ->type_name("PATH")
         ->group(inputs);
-    app.add_option("--split", o->split,
+    app.add_option("--split", o->data.split,
                    "Split of the dataset: test, validation, train or all\n"
                    "Default: the first of these that the recipe defines; all for other datasets.")
         ->type_name("SPLIT")
         ->check(CLI::IsMember({"test", "validation", "train", "all"}))
         ->group(inputs);
-    app.add_option("--labels", o->labels,
+    app.add_option("--labels", o->data.labels,
                    "Labels of the rows of --input: .npy with class indices, -100 for no label\n"
                    "Measures loss and accuracy of the first output.")
         ->type_name("FILE")
         ->group(inputs);
-    app.add_option("--config", o->config,
+    app.add_option("--config", o->model.config,
                    "Architecture of a weights-only MODEL: config.json, recipe, graph.json or ONNX "
                    "file")
         ->type_name("FILE")
         ->group(inputs);
-    app.add_option("--batch", o->batch,
+    app.add_option("--batch", o->data.batch,
                    "Rows per batch (default: with --input all rows, with a recipe its "
                    "evaluation.batch)")
         ->type_name("N")
@@ -84,28 +84,28 @@ int main(int argc, char** argv) {
            "class, and the KL divergence.")
         ->type_name("MODEL")
         ->group(groups::common);
-    list("--layouts", o->layouts, "RULE",
+    list("--layouts", o->model.layouts, "RULE",
          "Layout of weights: PATTERN=SPEC, as in '*.weight=csr', or auto; repeatable, the first "
          "match wins\n"
          "auto takes the fastest layout of each weight on this machine, measured once and cached. "
          "Default: the layouts in the file.")
         ->group(groups::common);
-    list("--precision", o->precision, "RULE",
+    list("--precision", o->model.precision, "RULE",
          "Precision: float32 (default) or bf16, or PATTERN=bf16 for nodes by name; repeatable, the "
          "first match wins\n"
          "Applies to products and to values between nodes; sums are float32.")
         ->group(groups::common);
-    app.add_option("--repeats", o->repeats,
+    app.add_option("--repeats", o->model.repeats,
                    "Time N runs of each batch: percentiles and rows per second")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 20))
         ->group(groups::common);
     app.add_flag(
-           "--explain", o->explain,
+           "--explain", o->model.explain,
            "Print the execution plan instead of the outputs\n"
            "For each step: layout, time, operations and bytes per second, and why it runs so.")
         ->group(groups::common);
-    sten::app::add_device(app, o->device,
+    sten::app::add_device(app, o->model.device,
                           "Operators run there. Operators without an implementation for the device "
                           "run on the CPU, with a warning.");
     app.add_option("--fill", o->fill,
@@ -116,34 +116,35 @@ int main(int argc, char** argv) {
     const auto generation = [&](const char* name, auto& value, const char* type, const char* text) {
       return app.add_option(name, value, text)->type_name(type)->group("Text generation");
     };
-    generation("--generate", o->generate, "N",
+    generation("--generate", o->generation.count, "N",
                "Generate N tokens after --text, with a KV cache\n"
                "Needs the vocabulary beside the model.")
         ->check(CLI::Range(1, 1 << 24));
-    generation("--text", o->text, "TEXT", "Prompt of --generate");
-    generation("--temperature", o->temperature, "T",
+    generation("--text", o->generation.text, "TEXT", "Prompt of --generate");
+    generation("--temperature", o->generation.temperature, "T",
                "Sample tokens by softmax(logits / T) (default: take the most likely token)");
-    generation("--top", o->top, "K", "Sample from the K most likely tokens (default: all)")
+    generation("--top", o->generation.top, "K",
+               "Sample from the K most likely tokens (default: all)")
         ->check(CLI::Range(1, 1 << 24));
     const auto check = [&](const char* name, auto& value, const char* text) {
       return app.add_option(name, value, text)->type_name("X")->group(groups::checks);
     };
-    sten::app::allow_percent(
-        check("--min-accuracy", o->min_accuracy, "Exit with 3 if the accuracy is below X, 0 to 1"));
-    check("--max-loss", o->max_loss, "Exit with 3 if the loss is above X");
-    check("--max-difference", o->max_difference,
+    sten::app::allow_percent(check("--min-accuracy", o->checks.min_accuracy,
+                                   "Exit with 3 if the accuracy is below X, 0 to 1"));
+    check("--max-loss", o->checks.max_loss, "Exit with 3 if the loss is above X");
+    check("--max-difference", o->checks.max_difference,
           "Exit with 3 if an output differs by more than X from --against");
     sten::app::allow_percent(
-        check("--min-agreement", o->min_agreement,
+        check("--min-agreement", o->checks.min_agreement,
               "Exit with 3 if --against has the same top class in less than the fraction X "
               "(0 to 1) of the rows"));
-    app.add_flag("--fail-if-slower", o->fail_if_slower,
+    app.add_flag("--fail-if-slower", o->checks.fail_if_slower,
                  "Exit with 3 if a weight is slower in its sparse layout than dense\n"
                  "Uses the cached times of --layouts auto, or measures.")
         ->group(groups::checks);
     return [o, &common] {
       o->force = common.force;
-      o->seed = common.seed;
+      o->generation.seed = common.seed;
       o->show_progress = common.show_progress();
       sten::enlarge_memory_pool();
       sten::enable_device_memory_pool();

@@ -65,11 +65,11 @@ void check_model(const TempDir& dir, const Recipe& r, const std::string& target)
     std::vector<double> losses;
     for (const char* device : {"cpu", "cuda"}) {
       RunOptions o;
-      o.model = o.against = model;
-      o.device = device;
+      o.model.path = o.against = model;
+      o.model.device = device;
       o.outputs = {dir / "y.npy"};
       o.force = true;
-      o.repeats = 2;
+      o.model.repeats = 2;
       const Outcome outcome = run_model(o);
       losses.push_back(scalar_in(outcome.report, "loss"));
       CHECK(scalar_in(outcome.report, "latency/p50") > 0);
@@ -134,11 +134,11 @@ TEST_CASE("timed runs copy nothing back" * stand_in_only()) {
   const TempDir dir;
   RunOptions o;
   set_strict(false);
-  o.model = model_of(dir, small_bert(dir), "", "dense");
+  o.model.path = model_of(dir, small_bert(dir), "", "dense");
   set_strict(true);
-  o.device = "cuda";
+  o.model.device = "cuda";
   const auto copies = [&](int repeats) {
-    o.repeats = repeats;
+    o.model.repeats = repeats;
     const std::size_t before = SerialDevice::downloads();
     run_model(o);
     return SerialDevice::downloads() - before;
@@ -154,10 +154,10 @@ TEST_CASE("--explain on a device has a row for each operator, and says how they 
   const TempDir dir;
   RunOptions o;
   set_strict(false);
-  o.model = model_of(dir, small_mlp(dir), "", "dense");
+  o.model.path = model_of(dir, small_mlp(dir), "", "dense");
   set_strict(true);
-  o.device = "cuda";
-  o.explain = true;
+  o.model.device = "cuda";
+  o.model.explain = true;
   const Report r = run_model(o).report;
   CHECK(r.item == "steps");
   CHECK(r.rows.size() >= 5);
@@ -167,16 +167,16 @@ TEST_CASE("--explain on a device has a row for each operator, and says how they 
 
 TEST_CASE("what is for the CPU alone is refused before anything is read") {
   RunOptions o;
-  o.model = "/nothing/there";
-  o.device = "cuda";
+  o.model.path = "/nothing/there";
+  o.model.device = "cuda";
   const auto is_refused = [](const RunOptions& given) {
     return fault_of([&] { run_model(given); }) == Fault::usage &&
            has(error_of([&] { run_model(given); }), "needs --device cpu");
   };
   RunOptions low = o, text = o, fastest = o;
-  low.precision = {"bf16"};
-  text.generate = 3;
-  fastest.layouts = {"auto"};
+  low.model.precision = {"bf16"};
+  text.generation.count = 3;
+  fastest.model.layouts = {"auto"};
   CHECK(is_refused(low));
   CHECK(is_refused(text));
   CHECK(is_refused(fastest));

@@ -110,9 +110,7 @@ class FromModel final : public LayerSource {
     if (const DenseLibrary* blas = find_dense_library("OpenBLAS")) products.emplace(*blas);
     ModelSource source = find_model(o.input);
     describe_by_data(o, source);
-    RunOptions run;
-    run.data = o.calibrate;
-    Recipe recipe = data_recipe(source, run);
+    Recipe recipe = data_recipe(source, {.path = o.calibrate});
     const Index samples = o.calibrate_samples.value_or(usual_calibration);
     recipe.batch = rows_of_batch(samples);
     recipe.accumulate = 1;

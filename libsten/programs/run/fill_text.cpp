@@ -16,15 +16,6 @@ namespace {
 
 constexpr std::string_view blank = "[MASK]";
 
-void check_fill_options(const RunOptions& o) {
-  if (!o.inputs.empty() || !o.data.empty() || !o.against.empty() || !o.outputs.empty() ||
-      !o.labels.empty() || !o.split.empty())
-    fail_usage("--fill excludes --input, --data, --labels, --split, --against and -o");
-  if (o.batch > 0 || o.repeats > 0 || o.explain)
-    fail_usage("--fill excludes --batch, --repeats and --explain");
-  if (const char* check = check_of(o)) fail_usage("--fill excludes {}", check);
-}
-
 struct MaskedTextIds {
   Dense ids;                  // [1, T]
   std::vector<Index> blanks;  // masked positions
@@ -81,10 +72,9 @@ NamedValues<Tensor> inputs_for(const RunnableModel& m, const Dense& ids) {
 
 }  // namespace
 
-Outcome fill_text(const RunOptions& o) {
-  check_fill_options(o);
+Outcome fill_text(const ModelOptions& o, const std::string& masked) {
   const Device device = use_device(o.device);
-  ModelSource source = find_model(o.model);
+  ModelSource source = find_model(o.path);
   describe_by(o.config, source);
   if (source.what.model.kind == "gpt")
     fail_usage("--fill: expected a masked language model, got the GPT {} (use --generate)",
@@ -92,7 +82,7 @@ Outcome fill_text(const RunOptions& o) {
   if (source.what.vocabulary.empty())
     fail_usage("--fill: tokenizer not found beside {}", source.name);
   const auto tokenizer = read_tokenizer(source.what.vocabulary);
-  const MaskedTextIds text = masked_ids(o.fill, *tokenizer);
+  const MaskedTextIds text = masked_ids(masked, *tokenizer);
   RunnableModel model = read_model(source, false);
   const NamedValues<Tensor> inputs = inputs_for(model, text.ids);
   ExecutorOptions options{.device = device};
@@ -119,7 +109,7 @@ Outcome fill_text(const RunOptions& o) {
                {"probability", "probability", Unit::fraction},
                {"second", "second", Unit::text},
                {"second_probability", "probability", Unit::fraction}};
-  std::string filled = o.fill;
+  std::string filled = masked;
   for (const Index place : text.blanks) {
     const auto best =
         guesses(logits.values.as<float>().data() + place * classes, classes, *tokenizer);

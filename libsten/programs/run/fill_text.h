@@ -1,11 +1,12 @@
 // sten-run --fill: predictions of a masked language model.
 #pragma once
-#include "libsten/programs/run/run_options.h"
+#include "libsten/programs/rewrite/rewrite.h"
+#include "libsten/programs/run/model_source.h"
 
 namespace sten {
 
-// Fills each [MASK] of options.fill. The report has a row per mask and the filled text. Error
+// Fills each [MASK] of `masked`. The report has a row per mask and the filled text. Error
 // (usage) if the text has no mask, or the model has no tokenizer.
-Outcome fill_text(const RunOptions& options);
+Outcome fill_text(const ModelOptions& options, const std::string& masked);
 
 }  // namespace sten

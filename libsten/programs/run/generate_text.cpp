@@ -20,13 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void check_generate_options(const RunOptions& o) {
-  if (!o.inputs.empty() || !o.data.empty() || !o.against.empty() || !o.outputs.empty() ||
-      !o.fill.empty() || !o.labels.empty() || !o.split.empty())
-    fail_usage("--generate excludes --input, --data, --labels, --split, --fill, --against and -o");
-  if (o.repeats > 0 || o.batch > 0) fail_usage("--generate excludes --batch and --repeats");
-  if (o.min_accuracy || o.max_loss || o.max_difference || o.min_agreement)
-    fail_usage("--generate excludes {}", check_of(o));
+void check_sampling(const GenerationOptions& o) {
   if (!o.text || o.text->empty())
     fail_usage("--generate needs --text 'TEXT' of 1 character or more");
   if (o.top && !o.temperature) fail_usage("--top needs --temperature");
@@ -59,7 +53,7 @@ std::vector<std::int64_t> prompt_ids(const std::string& text, const Tokenizer& t
 // Chooses the next token: the likeliest one, or a random one.
 class Picker {
  public:
-  Picker(const RunOptions& o, const Tokenizer& tokenizer)
+  Picker(const GenerationOptions& o, const Tokenizer& tokenizer)
       : temperature_(o.temperature),
         top_(o.top.value_or(0)),
         seed_(seed_for(o.seed, "generate")),
@@ -133,23 +127,23 @@ void add_phase(const Phase& p, Report& r) {
 
 }  // namespace
 
-Outcome generate_text(const RunOptions& o) {
-  check_generate_options(o);
-  ModelSource source = find_model(o.model);
-  describe_by(o.config, source);
+Outcome generate_text(const ModelOptions& of, const GenerationOptions& o) {
+  check_sampling(o);
+  ModelSource source = find_model(of.path);
+  describe_by(of.config, source);
   RunnableModel model = model_that_generates(source);
   const std::string& file = source.what.vocabulary;
   if (file.empty()) fail_usage("--generate: tokenizer not found beside {}", source.name);
   const auto tokenizer = read_tokenizer(file);
   const std::vector<std::int64_t> prompt = prompt_ids(*o.text, *tokenizer);
-  const Index count = std::ssize(prompt), most = count + o.generate;
+  const Index count = std::ssize(prompt), most = count + o.count;
   if (const auto n = positions_of(model.graph); n && most > *n)
-    fail_usage("--generate: {} tokens and {} more exceed the {} positions of {}", count, o.generate,
+    fail_usage("--generate: {} tokens and {} more exceed the {} positions of {}", count, o.count,
                *n, source.name);
-  std::vector<PrecisionRule> precision = read_precision(o.precision, model.graph, source.name);
+  std::vector<PrecisionRule> precision = read_precision(of.precision, model.graph, source.name);
   SetLayouts layouts;
-  if (!o.layouts.empty())
-    layouts = set_layouts(o.layouts, one_token(model.graph), precision, model);
+  if (!of.layouts.empty())
+    layouts = set_layouts(of.layouts, one_token(model.graph), precision, model);
   layouts.ignored = ignored_zeros(model.graph, model.weights, &layouts.sparse);
   Generation run(std::move(model.graph), std::move(model.weights), most, std::move(precision));
   Picker pick(o, *tokenizer);
@@ -157,7 +151,7 @@ Outcome generate_text(const RunOptions& o) {
   Phase prefill{"prefill"}, decode{"decode"};
   std::vector<TokenId> made;
   std::int64_t next = 0;
-  for (Index i = 0; i < o.generate; ++i) {
+  for (Index i = 0; i < o.count; ++i) {
     const std::span<const std::int64_t> ids =
         i == 0 ? std::span<const std::int64_t>(prompt) : std::span<const std::int64_t>(&next, 1);
     // The first run of each shape fills caches and is not timed.
@@ -203,8 +197,8 @@ Outcome generate_text(const RunOptions& o) {
     at = end + 1;
   }
   add_layouts(layouts, r);
-  add_precision_facts(o.precision, r);
-  if (o.explain) {
+  add_precision_facts(of.precision, r);
+  if (of.explain) {
     for (const Phase& p : {prefill, decode})
       if (p.tokens > 0)
         r.notes.push_back(fmt::format("{}: {} tokens, {:.3g} ms a token, {:.4g} a second", p.name,

@@ -10,6 +10,18 @@
 
 namespace sten {
 
+// A model to run, and how to run it.
+struct ModelOptions {
+  std::string path{};                    // see find_model()
+  std::string config{};                  // describes weights alone; see describe_model()
+  std::vector<std::string> layouts{};    // PATTERN=SPEC, or "auto"
+  std::vector<std::string> precision{};  // see read_precision()
+  // "cuda", "cuda:N": moves weights and inputs to the device, where operators are not fused.
+  std::string device = "cpu";
+  int repeats = 0;       // timed runs of each batch
+  bool explain = false;  // rows are the steps of the plan, not the outputs
+};
+
 // The description of a model that weights lack.
 struct ModelDescription {
   ModelRecipe model;

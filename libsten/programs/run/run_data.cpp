@@ -90,13 +90,13 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
 
 class TaskBatches final : public RunData {
  public:
-  TaskBatches(const ModelSource& source, const Recipe& recipe, const RunOptions& o)
+  TaskBatches(const ModelSource& source, const Recipe& recipe, const DataOptions& o)
       : task_(task_of(source, recipe)) {
     std::vector<std::string> present;
     for (const auto& [name, s] : splits)
       if (task_.has(s)) present.emplace_back(name);
     // The user's file is used whole; of a recipe's data, the first split with rows.
-    const bool is_own = !o.data.empty() && !o.data.ends_with(".json");
+    const bool is_own = !o.path.empty() && !o.path.ends_with(".json");
     split_ = !o.split.empty()  ? o.split
              : is_own          ? "all"
              : present.empty() ? "test"
@@ -140,9 +140,10 @@ class TaskBatches final : public RunData {
 
 class InputBatches final : public RunData {
  public:
-  InputBatches(const ModelSource& source, const RunOptions& o)
+  InputBatches(const ModelSource& source, const DataOptions& o)
       : InputBatches(source, o, read_arrays(o.inputs)) {}
-  InputBatches(const ModelSource& source, const RunOptions& o, const std::vector<GivenArray>& given)
+  InputBatches(const ModelSource& source, const DataOptions& o,
+               const std::vector<GivenArray>& given)
       : has_mask_(std::ranges::count(given, "attention_mask", &GivenArray::name) > 0),
         weights_(source.weights),
         model_(read_model(source, has_mask_)),
@@ -182,23 +183,23 @@ class InputBatches final : public RunData {
 
 }  // namespace
 
-Recipe data_recipe(const ModelSource& source, const RunOptions& o) {
+Recipe data_recipe(const ModelSource& source, const DataOptions& o) {
   Recipe r = source.recipe.value_or(Recipe());
-  if (o.data.ends_with(".json"))
-    r = read_recipe(o.data);
-  else if (!o.data.empty())
-    take_own(o.data, source, r.data);
+  if (o.path.ends_with(".json"))
+    r = read_recipe(o.path);
+  else if (!o.path.empty())
+    take_own(o.path, source, r.data);
   if (r.steps == 0 && r.epochs == 0) r.steps = 1;  // no steps are run
   if (o.batch > 0) r.evaluation.batch = o.batch;
   return r;
 }
 
 std::unique_ptr<RunData> data_of_recipe(const ModelSource& source, const Recipe& recipe,
-                                        const RunOptions& o) {
+                                        const DataOptions& o) {
   return std::make_unique<TaskBatches>(source, recipe, o);
 }
 
-std::unique_ptr<RunData> data_of_inputs(const ModelSource& source, const RunOptions& o) {
+std::unique_ptr<RunData> data_of_inputs(const ModelSource& source, const DataOptions& o) {
   return std::make_unique<InputBatches>(source, o);
 }
 

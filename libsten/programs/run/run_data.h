@@ -3,9 +3,18 @@
 #include <memory>
 
 #include "libsten/programs/run/model_source.h"
-#include "libsten/programs/run/run_options.h"
 
 namespace sten {
+
+// The data of a run: arrays, or `path`.
+struct DataOptions {
+  std::vector<std::string> inputs{};  // see read_arrays()
+  std::string labels{};               // labels of the input rows: .npy
+  // A recipe, whose data section is used; or data: a .csv file, a text, or a folder of images.
+  std::string path{};
+  std::string split{};  // test | validation | train | all; empty: the first one of these with rows
+  Index batch = 0;      // rows per batch; 0: all inputs, or as in the recipe
+};
 
 struct RunBatch {
   NamedValues<Tensor> inputs;
@@ -28,12 +37,12 @@ class RunData {
   virtual std::string split() const { return ""; }
 };
 
-// The recipe of --data, or else the recipe that sten-train left with the model.
-Recipe data_recipe(const ModelSource& source, const RunOptions& options);
+// The recipe of options.path, or else the recipe that sten-train left with the model.
+Recipe data_recipe(const ModelSource& source, const DataOptions& options);
 // The data of a recipe's split, for the model. Error (usage) if the split is empty.
 std::unique_ptr<RunData> data_of_recipe(const ModelSource& source, const Recipe& recipe,
-                                        const RunOptions& options);
-// The data of --input and --labels.
-std::unique_ptr<RunData> data_of_inputs(const ModelSource& source, const RunOptions& options);
+                                        const DataOptions& options);
+// The data of options.inputs and options.labels.
+std::unique_ptr<RunData> data_of_inputs(const ModelSource& source, const DataOptions& options);
 
 }  // namespace sten

@@ -11,55 +11,90 @@
 #include "libsten/model/graph/node_errors.h"
 #include "libsten/programs/measure/comparison.h"
 #include "libsten/programs/run/fill_text.h"
-#include "libsten/programs/run/generate_text.h"
 #include "libsten/programs/run/latency.h"
 #include "libsten/programs/run/model_layouts.h"
 #include "libsten/programs/run/model_precision.h"
 #include "libsten/programs/run/named_outputs.h"
 #include "libsten/programs/run/plan_report.h"
-#include "libsten/programs/run/run_data.h"
 #include "libsten/report/progress.h"
 #include "libsten/training/trainer/predictions.h"
 
 namespace sten {
 namespace {
 
+// The first requested check, such as "--min-accuracy"; nullptr if none.
+const char* check_of(const RunChecks& o) {
+  return o.min_accuracy     ? "--min-accuracy"
+         : o.max_loss       ? "--max-loss"
+         : o.max_difference ? "--max-difference"
+         : o.min_agreement  ? "--min-agreement"
+         : o.fail_if_slower ? "--fail-if-slower"
+                            : nullptr;
+}
+
 // Standard input can be read only once.
 void check_standard_input(const RunOptions& o) {
   std::vector<const char*> readers;
-  if (o.model == "-") readers.push_back("the model");
-  for (const std::string& input : o.inputs)
+  if (o.model.path == "-") readers.push_back("the model");
+  for (const std::string& input : o.data.inputs)
     if (input == "-" || input.ends_with("=-")) readers.push_back("an --input");
-  if (o.labels == "-") readers.push_back("the --labels");
+  if (o.data.labels == "-") readers.push_back("the --labels");
   if (o.against == "-") readers.push_back("the model --against");
   if (readers.size() > 1)
     fail_usage("standard input cannot be both {} and {}", readers[0], readers[1]);
 }
 
 void check_options(const RunOptions& o) {
+  const DataOptions& d = o.data;
+  const RunChecks& c = o.checks;
   check_standard_input(o);
-  check_fraction("--min-accuracy", o.min_accuracy);
-  check_fraction("--min-agreement", o.min_agreement);
-  if (o.max_difference && !(*o.max_difference >= 0))
-    fail_usage("--max-difference must be >= 0, got {}", *o.max_difference);
-  if (o.max_loss && std::isnan(*o.max_loss))
-    fail_usage("--max-loss must be a number, got {}", *o.max_loss);
-  if (!o.inputs.empty() && !o.data.empty()) fail_usage("--input and --data exclude each other");
-  if (!o.labels.empty() && o.inputs.empty())
+  check_fraction("--min-accuracy", c.min_accuracy);
+  check_fraction("--min-agreement", c.min_agreement);
+  if (c.max_difference && !(*c.max_difference >= 0))
+    fail_usage("--max-difference must be >= 0, got {}", *c.max_difference);
+  if (c.max_loss && std::isnan(*c.max_loss))
+    fail_usage("--max-loss must be a number, got {}", *c.max_loss);
+  if (!d.inputs.empty() && !d.path.empty()) fail_usage("--input and --data exclude each other");
+  if (!d.labels.empty() && d.inputs.empty())
     fail_usage("--labels needs --input (--data has its own labels)");
-  if (!o.split.empty() && !o.inputs.empty()) fail_usage("--split needs --data, got --input");
-  if (o.against.empty() && (o.max_difference || o.min_agreement))
+  if (!d.split.empty() && !d.inputs.empty()) fail_usage("--split needs --data, got --input");
+  if (o.against.empty() && (c.max_difference || c.min_agreement))
     fail_usage("{} needs --against MODEL",
-               o.max_difference ? "--max-difference" : "--min-agreement");
-  if (!o.inputs.empty() && o.labels.empty() && (o.min_accuracy || o.max_loss))
-    fail_usage("{} needs --labels or --data", o.min_accuracy ? "--min-accuracy" : "--max-loss");
+               c.max_difference ? "--max-difference" : "--min-agreement");
+  if (!d.inputs.empty() && d.labels.empty() && (c.min_accuracy || c.max_loss))
+    fail_usage("{} needs --labels or --data", c.min_accuracy ? "--min-accuracy" : "--max-loss");
+}
+
+// Whether any option chooses data, outputs or another model.
+bool is_on_data(const RunOptions& o) {
+  const DataOptions& d = o.data;
+  return !d.inputs.empty() || !d.path.empty() || !d.labels.empty() || !d.split.empty() ||
+         !o.against.empty() || !o.outputs.empty();
+}
+
+void check_fill_options(const RunOptions& o) {
+  if (is_on_data(o))
+    fail_usage("--fill excludes --input, --data, --labels, --split, --against and -o");
+  if (o.data.batch > 0 || o.model.repeats > 0 || o.model.explain)
+    fail_usage("--fill excludes --batch, --repeats and --explain");
+  if (const char* check = check_of(o.checks)) fail_usage("--fill excludes {}", check);
+}
+
+void check_generate_options(const RunOptions& o) {
+  if (is_on_data(o) || !o.fill.empty())
+    fail_usage("--generate excludes --input, --data, --labels, --split, --fill, --against and -o");
+  if (o.model.repeats > 0 || o.data.batch > 0)
+    fail_usage("--generate excludes --batch and --repeats");
+  RunChecks of_outputs = o.checks;
+  of_outputs.fail_if_slower = false;
+  if (const char* check = check_of(of_outputs)) fail_usage("--generate excludes {}", check);
 }
 
 // Describes weights alone by `config`, or as the other source.
-void complete(ModelSource& source, const RunOptions& o, const Recipe* data,
+void complete(ModelSource& source, const std::string& config, const Recipe* data,
               const ModelDescription* other) {
-  if (!o.config.empty() && !source.what.is_known()) {
-    source.what = describe_model(o.config);
+  if (!config.empty() && !source.what.is_known()) {
+    source.what = describe_model(config);
   } else if (!source.what.is_known() && data && !data->model.kind.empty()) {
     source.what.model = data->model;
     source.what.vocabulary = data->data.vocabulary;
@@ -96,47 +131,47 @@ bool are_logits(const Dense& x) {
 
 // Refuses options that need the CPU.
 void check_device_options(const RunOptions& o) {
-  if (o.device == "cpu") return;
+  if (o.model.device == "cpu") return;
   const auto refuse = [&](const char* what) {
-    fail_usage("{} needs --device cpu, got {}", what, quote(o.device));
+    fail_usage("{} needs --device cpu, got {}", what, quote(o.model.device));
   };
-  if (!o.precision.empty()) refuse("--precision");
-  if (o.fail_if_slower) refuse("--fail-if-slower");
-  if (o.generate > 0) refuse("--generate");
-  if (std::ranges::count(o.layouts, "auto") > 0) refuse("--layouts auto");
+  if (!o.model.precision.empty()) refuse("--precision");
+  if (o.checks.fail_if_slower) refuse("--fail-if-slower");
+  if (o.generation.count > 0) refuse("--generate");
+  if (std::ranges::count(o.model.layouts, "auto") > 0) refuse("--layouts auto");
 }
 
 class ModelRun {
  public:
   explicit ModelRun(const RunOptions& o) : o_(o) {
     check_options(o);
-    device_ = use_device(o.device);
-    source_ = find_model(o.model);
+    device_ = use_device(o.model.device);
+    source_ = find_model(o.model.path);
     if (!o.against.empty()) other_source_ = find_model(o.against);
-    if (!o.config.empty() && source_.what.is_known() &&
+    if (!o.model.config.empty() && source_.what.is_known() &&
         !(other_source_ && !other_source_->what.is_known()))
       fail_usage("--config: expected a weights-only model, got {}, which has an architecture",
                  source_.name);
-    const bool has_data = o.inputs.empty();
+    const bool has_data = o.data.inputs.empty();
     // For pruned weights, the recipe of the model that they come from.
     if (!source_.recipe && other_source_) source_.recipe = other_source_->recipe;
-    if (has_data && o.data.empty() && !source_.recipe)
+    if (has_data && o.data.path.empty() && !source_.recipe)
       fail_usage("{}: missing inputs: name arrays with --input, or a recipe or file with --data",
                  source_.name);
     std::optional<Recipe> recipe;
-    if (has_data) recipe = data_recipe(source_, o);
-    const bool is_given = recipe && o.data.ends_with(".json");
-    complete(source_, o, is_given ? &*recipe : nullptr,
+    if (has_data) recipe = data_recipe(source_, o.data);
+    const bool is_given = recipe && o.data.path.ends_with(".json");
+    complete(source_, o.model.config, is_given ? &*recipe : nullptr,
              other_source_ ? &other_source_->what : nullptr);
-    data_ = has_data ? data_of_recipe(source_, *recipe, o) : data_of_inputs(source_, o);
+    data_ = has_data ? data_of_recipe(source_, *recipe, o.data) : data_of_inputs(source_, o.data);
     model_ = data_->model(source_);
     files_.emplace(o.outputs, model_->graph.outputs(), model_->name, o.force);
     for (const std::string& name : model_->graph.outputs())
       outputs_.emplace_back(name, files_->wants(name));
     differences_.resize(outputs_.size());
     if (!other_source_) return;
-    complete(*other_source_, o, is_given ? &*recipe : nullptr, &source_.what);
-    if (has_data) other_data_ = data_of_recipe(*other_source_, *recipe, o);
+    complete(*other_source_, o.model.config, is_given ? &*recipe : nullptr, &source_.what);
+    if (has_data) other_data_ = data_of_recipe(*other_source_, *recipe, o.data);
     other_ = (other_data_ ? *other_data_ : *data_).model(*other_source_);
     if (!other_data_) check_same_inputs(*model_, *other_);
     if (other_data_ && other_data_->batches() != data_->batches())
@@ -146,10 +181,11 @@ class ModelRun {
   Outcome run() {
     const Index n = data_->batches();
     ExecutorOptions options{.device = device_};
-    options.precision = precision_ = read_precision(o_.precision, model_->graph, model_->name);
-    if (!o_.layouts.empty()) {
+    options.precision = precision_ =
+        read_precision(o_.model.precision, model_->graph, model_->name);
+    if (!o_.model.layouts.empty()) {
       const RunBatch first = data_->batch(0);
-      layouts_ = set_layouts(o_.layouts, first.inputs, options.precision, *model_);
+      layouts_ = set_layouts(o_.model.layouts, first.inputs, options.precision, *model_);
     }
     executor_.emplace(model_->graph, model_->weights, options);
     if (other_)
@@ -171,7 +207,7 @@ class ModelRun {
     const NamedValues<Tensor> outputs =
         with_model_file([&] { return model_->name; }, [&] { return executor_->run(batch.inputs); });
     if (i == 0 && device_ == Device::cpu)
-      check_layouts(*model_, batch.inputs, precision_, executor_->plan(), o_.fail_if_slower,
+      check_layouts(*model_, batch.inputs, precision_, executor_->plan(), o_.checks.fail_if_slower,
                     layouts_);
     const auto run_it = [&] {
       executor_->run(batch.inputs);
@@ -179,12 +215,13 @@ class ModelRun {
     };
     // Excludes pending work from the time.
     if (device_ != Device::cpu) wait_for_cuda();
-    for (int k = 0; k < o_.repeats; ++k) latency_.add(batch.rows, run_it);
-    if (o_.explain) {
+    for (int k = 0; k < o_.model.repeats; ++k) latency_.add(batch.rows, run_it);
+    if (o_.model.explain) {
       // The first run of a shape fills caches. On a device, steps are timed in a run of their own,
       // since waiting for each step takes time.
       executor_->time_steps(true);
-      if (device_ != Device::cpu || (o_.repeats == 0 && executor_->plan().runs == 1)) run_it();
+      if (device_ != Device::cpu || (o_.model.repeats == 0 && executor_->plan().runs == 1))
+        run_it();
       executor_->time_steps(false);
       plans_.add(executor_->plan());
     }
@@ -333,38 +370,39 @@ Report ModelRun::report() const {
     for (std::string& note : not_compared()) r.notes.push_back(std::move(note));
   }
   add_layouts(layouts_, r);
-  add_precision_facts(o_.precision, r);
+  add_precision_facts(o_.model.precision, r);
   latency_.add_to(r);
-  if (o_.explain) plans_.explain(layouts_.measured, r);
+  if (o_.model.explain) plans_.explain(layouts_.measured, r);
   if (device_ == Device::cpu) return r;
-  r.facts.emplace_back("device", o_.device);
-  if (o_.repeats > 0)
+  r.facts.emplace_back("device", o_.model.device);
+  if (o_.model.repeats > 0)
     r.notes.push_back(fmt::format(
         "runs on {} were timed until it was done; inputs were there, and outputs stayed there",
-        o_.device));
-  if (o_.explain)
-    r.notes.push_back(
-        fmt::format("steps on {} were timed in a run that waits for it after each", o_.device));
+        o_.model.device));
+  if (o_.model.explain)
+    r.notes.push_back(fmt::format("steps on {} were timed in a run that waits for it after each",
+                                  o_.model.device));
   return r;
 }
 
 std::string ModelRun::failure() const {
   const Measured m = sums_.measured();
-  if ((o_.min_accuracy || o_.max_loss) && m.count == 0)
+  if ((o_.checks.min_accuracy || o_.checks.max_loss) && m.count == 0)
     return "no label counts, so that the loss is undefined";
-  if (o_.min_agreement && logits_.rows == 0) return "the first output has no classes to agree on";
-  if (o_.min_accuracy && !(m.accuracy >= *o_.min_accuracy))
+  if (o_.checks.min_agreement && logits_.rows == 0)
+    return "the first output has no classes to agree on";
+  if (o_.checks.min_accuracy && !(m.accuracy >= *o_.checks.min_accuracy))
     return fmt::format("the accuracy is {:.6g}, below --min-accuracy {:g}", m.accuracy,
-                       *o_.min_accuracy);
-  if (o_.max_loss && !(m.loss <= *o_.max_loss))
-    return fmt::format("the loss is {:.6g}, above --max-loss {:g}", m.loss, *o_.max_loss);
-  if (o_.max_difference && !(largest_of(differences_) <= *o_.max_difference))
+                       *o_.checks.min_accuracy);
+  if (o_.checks.max_loss && !(m.loss <= *o_.checks.max_loss))
+    return fmt::format("the loss is {:.6g}, above --max-loss {:g}", m.loss, *o_.checks.max_loss);
+  if (o_.checks.max_difference && !(largest_of(differences_) <= *o_.checks.max_difference))
     return fmt::format("the largest difference is {:.6g}, above --max-difference {:g}",
-                       largest_of(differences_), *o_.max_difference);
-  if (o_.min_agreement && !(logits_.agreement() >= *o_.min_agreement))
+                       largest_of(differences_), *o_.checks.max_difference);
+  if (o_.checks.min_agreement && !(logits_.agreement() >= *o_.checks.min_agreement))
     return fmt::format("the same top class have {:.6g} of the rows, below --min-agreement {:g}",
-                       logits_.agreement(), *o_.min_agreement);
-  if (o_.fail_if_slower && !layouts_.slower.empty()) return describe(layouts_.slower);
+                       logits_.agreement(), *o_.checks.min_agreement);
+  if (o_.checks.fail_if_slower && !layouts_.slower.empty()) return describe(layouts_.slower);
   return "";
 }
 
@@ -382,14 +420,20 @@ Outcome ModelRun::finish() {
 
 }  // namespace
 
-Outcome run_model(const RunOptions& options) {
-  check_device_options(options);
-  if (options.generate > 0) return generate_text(options);
-  if (options.text || options.temperature || options.top)
-    fail_usage("{} needs --generate N", options.text          ? "--text"
-                                        : options.temperature ? "--temperature"
-                                                              : "--top");
-  return options.fill.empty() ? ModelRun(options).run() : fill_text(options);
+Outcome run_model(const RunOptions& o) {
+  check_device_options(o);
+  const GenerationOptions& g = o.generation;
+  if (g.count > 0) {
+    check_generate_options(o);
+    return generate_text(o.model, g);
+  }
+  if (g.text || g.temperature || g.top)
+    fail_usage("{} needs --generate N", g.text          ? "--text"
+                                        : g.temperature ? "--temperature"
+                                                        : "--top");
+  if (o.fill.empty()) return ModelRun(o).run();
+  check_fill_options(o);
+  return fill_text(o.model, o.fill);
 }
 
 }  // namespace sten
