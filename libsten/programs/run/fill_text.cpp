@@ -6,10 +6,8 @@
 #include "libsten/core/base/cuda.h"
 #include "libsten/core/base/text.h"
 #include "libsten/data/tokenizer/tokenizer.h"
-#include "libsten/model/execution/executor.h"
 #include "libsten/programs/run/given_inputs.h"
-#include "libsten/programs/run/model_layouts.h"
-#include "libsten/programs/run/model_precision.h"
+#include "libsten/programs/run/model_execution.h"
 
 namespace sten {
 namespace {
@@ -85,14 +83,9 @@ Outcome fill_text(const ModelOptions& o, const std::string& masked) {
   const MaskedTextIds text = masked_ids(masked, *tokenizer);
   RunnableModel model = read_model(source, false);
   const NamedValues<Tensor> inputs = inputs_for(model, text.ids);
-  ExecutorOptions options{.device = device};
-  options.precision = read_precision(o.precision, model.graph, model.name);
-  SetLayouts layouts;
-  if (!o.layouts.empty()) layouts = set_layouts(o.layouts, inputs, options.precision, model);
-  Executor executor(model.graph, model.weights, options);
-  const Tensor y = executor.run(inputs).at(model.graph.outputs().front());
-  if (device == Device::cpu)
-    check_layouts(model, inputs, options.precision, executor.plan(), false, layouts);
+  ModelExecution execution(o, device, model, inputs);
+  const Tensor y = execution.run(inputs).at(model.graph.outputs().front());
+  execution.check_speed(inputs, false);
   const Dense logits = y.to_dense().to(Device::cpu);
   const Index tokens = text.ids.size();
   if (logits.dtype() != DType::F32 || logits.extents.size() != 3 || logits.extents[1] != tokens)
@@ -127,8 +120,7 @@ Outcome fill_text(const ModelOptions& o, const std::string& masked) {
   }
   r.facts = {{"model", source.name}, {"text", filled}};
   r.notes = {printable(filled)};
-  add_layouts(layouts, r);
-  add_precision_facts(o.precision, r);
+  execution.add_to(r);
   return outcome;
 }
 

@@ -5,17 +5,12 @@
 
 #include "libsten/compute/linalg/dense_gemm.h"
 #include "libsten/core/base/cuda.h"
-#include "libsten/core/base/name_list.h"
 #include "libsten/core/base/text.h"
-#include "libsten/model/execution/executor.h"
 #include "libsten/model/graph/node_errors.h"
-#include "libsten/programs/measure/comparison.h"
 #include "libsten/programs/run/fill_text.h"
-#include "libsten/programs/run/latency.h"
-#include "libsten/programs/run/model_layouts.h"
-#include "libsten/programs/run/model_precision.h"
+#include "libsten/programs/run/model_comparison.h"
+#include "libsten/programs/run/model_execution.h"
 #include "libsten/programs/run/named_outputs.h"
-#include "libsten/programs/run/plan_report.h"
 #include "libsten/report/progress.h"
 #include "libsten/training/trainer/predictions.h"
 
@@ -115,20 +110,6 @@ void check_labels(const Dense& logits, const Dense& labels, const std::string& o
       fail("label {} is out of range: output {} has {} classes", y, quote(output), of.back());
 }
 
-// Both models get the same arrays.
-void check_same_inputs(const RunnableModel& model, const RunnableModel& other) {
-  std::vector<std::string> ours = model.graph.inputs(), theirs = other.graph.inputs();
-  std::ranges::sort(ours);
-  std::ranges::sort(theirs);
-  if (ours != theirs)
-    fail_usage("{} takes {}, but {} takes {}: expected the same inputs", model.name,
-               name_list(ours), other.name, name_list(theirs));
-}
-
-bool are_logits(const Dense& x) {
-  return x.dtype() == DType::F32 && !x.extents.empty() && x.extents.back() > 1;
-}
-
 // Refuses options that need the CPU.
 void check_device_options(const RunOptions& o) {
   if (o.model.device == "cpu") return;
@@ -147,49 +128,39 @@ class ModelRun {
     check_options(o);
     device_ = use_device(o.model.device);
     source_ = find_model(o.model.path);
-    if (!o.against.empty()) other_source_ = find_model(o.against);
-    if (!o.model.config.empty() && source_.what.is_known() &&
-        !(other_source_ && !other_source_->what.is_known()))
+    std::optional<ModelSource> other;
+    if (!o.against.empty()) other = find_model(o.against);
+    const std::string& config = o.model.config;
+    if (!config.empty() && source_.what.is_known() && !(other && !other->what.is_known()))
       fail_usage("--config: expected a weights-only model, got {}, which has an architecture",
                  source_.name);
     const bool has_data = o.data.inputs.empty();
     // For pruned weights, the recipe of the model that they come from.
-    if (!source_.recipe && other_source_) source_.recipe = other_source_->recipe;
+    if (!source_.recipe && other) source_.recipe = other->recipe;
     if (has_data && o.data.path.empty() && !source_.recipe)
       fail_usage("{}: missing inputs: name arrays with --input, or a recipe or file with --data",
                  source_.name);
     std::optional<Recipe> recipe;
     if (has_data) recipe = data_recipe(source_, o.data);
-    const bool is_given = recipe && o.data.path.ends_with(".json");
-    complete(source_, o.model.config, is_given ? &*recipe : nullptr,
-             other_source_ ? &other_source_->what : nullptr);
+    const Recipe* given = recipe && o.data.path.ends_with(".json") ? &*recipe : nullptr;
+    complete(source_, config, given, other ? &other->what : nullptr);
     data_ = has_data ? data_of_recipe(source_, *recipe, o.data) : data_of_inputs(source_, o.data);
     model_ = data_->model(source_);
     files_.emplace(o.outputs, model_->graph.outputs(), model_->name, o.force);
     for (const std::string& name : model_->graph.outputs())
       outputs_.emplace_back(name, files_->wants(name));
-    differences_.resize(outputs_.size());
-    if (!other_source_) return;
-    complete(*other_source_, o.model.config, is_given ? &*recipe : nullptr, &source_.what);
-    if (has_data) other_data_ = data_of_recipe(*other_source_, *recipe, o.data);
-    other_ = (other_data_ ? *other_data_ : *data_).model(*other_source_);
-    if (!other_data_) check_same_inputs(*model_, *other_);
-    if (other_data_ && other_data_->batches() != data_->batches())
-      fail("{} and {} take different batches of the data", model_->name, other_->name);
+    if (!other) return;
+    complete(*other, config, given, &source_.what);
+    comparison_.emplace(*std::move(other), has_data ? &*recipe : nullptr, o.data, *data_, *model_);
   }
 
   Outcome run() {
     const Index n = data_->batches();
-    ExecutorOptions options{.device = device_};
-    options.precision = precision_ =
-        read_precision(o_.model.precision, model_->graph, model_->name);
-    if (!o_.model.layouts.empty()) {
-      const RunBatch first = data_->batch(0);
-      layouts_ = set_layouts(o_.model.layouts, first.inputs, options.precision, *model_);
-    }
-    executor_.emplace(model_->graph, model_->weights, options);
-    if (other_)
-      other_executor_.emplace(other_->graph, other_->weights, ExecutorOptions{.device = device_});
+    NamedValues<Tensor> first;
+    if (!o_.model.layouts.empty()) first = data_->batch(0).inputs;
+    execution_.emplace(o_.model, device_, *model_, first);
+    first.clear();
+    if (comparison_) comparison_->start(device_);
     {
       Progress progress("sten-run", static_cast<std::uint64_t>(n), o_.show_progress, "batches");
       for (Index i = 0; i < n; ++i) {
@@ -204,78 +175,20 @@ class ModelRun {
   void run_batch(Index i) {
     RunBatch batch = data_->batch(i);
     for (auto& [name, x] : batch.inputs) x = x.to(device_);
-    const NamedValues<Tensor> outputs =
-        with_model_file([&] { return model_->name; }, [&] { return executor_->run(batch.inputs); });
-    if (i == 0 && device_ == Device::cpu)
-      check_layouts(*model_, batch.inputs, precision_, executor_->plan(), o_.checks.fail_if_slower,
-                    layouts_);
-    const auto run_it = [&] {
-      executor_->run(batch.inputs);
-      if (device_ != Device::cpu) wait_for_cuda();
-    };
-    // Excludes pending work from the time.
-    if (device_ != Device::cpu) wait_for_cuda();
-    for (int k = 0; k < o_.model.repeats; ++k) latency_.add(batch.rows, run_it);
-    if (o_.model.explain) {
-      // The first run of a shape fills caches. On a device, steps are timed in a run of their own,
-      // since waiting for each step takes time.
-      executor_->time_steps(true);
-      if (device_ != Device::cpu || (o_.model.repeats == 0 && executor_->plan().runs == 1))
-        run_it();
-      executor_->time_steps(false);
-      plans_.add(executor_->plan());
-    }
-    std::optional<NamedValues<Tensor>> others;
-    if (other_) try {
-        others = other_executor_->run(other_data_ ? other_data_->batch(i).inputs : batch.inputs);
-      } catch (const Error& e) {
-        throw Error(e.fault(), fmt::format("--against {}: {}", other_->name, e.what()));
-      }
+    const NamedValues<Tensor> outputs = with_model_file(
+        [&] { return model_->name; }, [&] { return execution_->run(batch.inputs); });
+    if (i == 0) execution_->check_speed(batch.inputs, o_.checks.fail_if_slower);
+    execution_->time(batch.inputs, batch.rows);
+    if (comparison_) comparison_->run(i, batch.inputs);
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
       const Dense x = outputs.at(outputs_[k].name()).to_dense().to(Device::cpu);
       outputs_[k].add(x);
-      if (others) compare(k, x, *others);
+      if (comparison_) comparison_->add(k, x);
       if (k > 0 || !batch.labels) continue;
       check_labels(x, *batch.labels, outputs_[k].name());
       sums_ += predictions_of(x, *batch.labels, data_->scorer());
     }
     rows_ += batch.rows;
-  }
-
-  // The output of the other model to compare with output k: the one of the same name; for the first
-  // output otherwise the first one; else "".
-  std::string compared_with(std::size_t k) const {
-    const std::vector<std::string>& names = other_->graph.outputs();
-    if (std::ranges::count(names, outputs_[k].name()) > 0) return outputs_[k].name();
-    return k == 0 ? names.front() : "";
-  }
-  // Lines on outputs that only one of the models has.
-  std::vector<std::string> not_compared() const {
-    std::vector<std::string> ours, theirs = other_->graph.outputs();
-    for (std::size_t k = 0; k < outputs_.size(); ++k) {
-      const std::string with = compared_with(k);
-      if (with.empty()) ours.push_back(quote(outputs_[k].name()));
-      std::erase(theirs, with);
-    }
-    for (std::string& name : theirs) name = quote(name);
-    std::vector<std::string> lines;
-    for (const auto& [names, model] : {std::pair(ours, model_->name), {theirs, other_->name}})
-      if (!names.empty())
-        lines.push_back(fmt::format("not compared, since {} alone has {}: {}", model,
-                                    names.size() == 1 ? "it" : "them", name_list(names)));
-    return lines;
-  }
-
-  void compare(std::size_t k, const Dense& x, const NamedValues<Tensor>& others) {
-    const std::string name = compared_with(k);
-    if (name.empty()) return;
-    const Dense y = others.at(name).to_dense().to(Device::cpu);
-    if (y.extents != x.extents || y.dtype() != x.dtype())
-      fail("output {} of {} is {} {}, but {} of {} is {} {}", quote(outputs_[k].name()),
-           model_->name, name_of(x.dtype()), to_string(x.extents), quote(name), other_->name,
-           name_of(y.dtype()), to_string(y.extents));
-    differences_[k].add(x, y);
-    if (k == 0 && are_logits(x)) logits_.add(x, y);
   }
 
   Report report() const;
@@ -286,27 +199,15 @@ class ModelRun {
   const RunOptions& o_;
   Device device_ = Device::cpu;
   ModelSource source_;
-  std::optional<ModelSource> other_source_;
-  std::unique_ptr<RunData> data_, other_data_;
-  std::optional<RunnableModel> model_, other_;
-  std::optional<Executor> executor_, other_executor_;
+  std::unique_ptr<RunData> data_;
+  std::optional<RunnableModel> model_;
+  std::optional<ModelExecution> execution_;
+  std::optional<ModelComparison> comparison_;
   std::optional<OutputFiles> files_;
   std::vector<CollectedOutput> outputs_;
-  std::vector<OutputDifference> differences_;
-  LogitsDifference logits_;
   PredictionSums sums_;
-  Latency latency_;
-  SetLayouts layouts_;
-  std::vector<PrecisionRule> precision_;
-  PlanSums plans_;
   Index rows_ = 0;
 };
-
-double largest_of(const std::vector<OutputDifference>& all) {
-  double most = 0;
-  for (const OutputDifference& d : all) most = std::max(most, d.largest);
-  return most;
-}
 
 Report ModelRun::report() const {
   Report r;
@@ -334,9 +235,9 @@ Report ModelRun::report() const {
       r.at(row, "most") = o.most();
     }
     if (o.not_finite()) r.at(row, "not_finite") = o.not_finite();
-    if (differences_[k].count == 0) continue;
-    r.at(row, "max_difference") = differences_[k].largest;
-    r.at(row, "mean_difference") = differences_[k].mean();
+    if (!comparison_ || comparison_->difference(k).count == 0) continue;
+    r.at(row, "max_difference") = comparison_->difference(k).largest;
+    r.at(row, "mean_difference") = comparison_->difference(k).mean();
   }
   r.facts = {{"model", model_->name}, {"batches", data_->batches()}, {"rows", rows_}};
   const std::string split = data_->split();
@@ -355,24 +256,8 @@ Report ModelRun::report() const {
     }
     r.notes.push_back(std::move(line));
   }
-  if (other_) {
-    r.facts.emplace_back("against/model", other_->name);
-    r.facts.emplace_back("against/max_difference", largest_of(differences_));
-    std::string line = fmt::format("against {}: largest difference {:.3g}", other_->name,
-                                   largest_of(differences_));
-    if (logits_.rows > 0) {
-      r.facts.emplace_back("against/agreement", logits_.agreement());
-      r.facts.emplace_back("against/divergence", logits_.mean_divergence());
-      line += fmt::format(", {:.2f} % of {} rows have the same top class, KL divergence {:.3g}",
-                          100 * logits_.agreement(), logits_.rows, logits_.mean_divergence());
-    }
-    r.notes.push_back(line);
-    for (std::string& note : not_compared()) r.notes.push_back(std::move(note));
-  }
-  add_layouts(layouts_, r);
-  add_precision_facts(o_.model.precision, r);
-  latency_.add_to(r);
-  if (o_.model.explain) plans_.explain(layouts_.measured, r);
+  if (comparison_) comparison_->add_to(r);
+  execution_->add_to(r);
   if (device_ == Device::cpu) return r;
   r.facts.emplace_back("device", o_.model.device);
   if (o_.model.repeats > 0)
@@ -386,23 +271,24 @@ Report ModelRun::report() const {
 }
 
 std::string ModelRun::failure() const {
+  const RunChecks& c = o_.checks;
   const Measured m = sums_.measured();
-  if ((o_.checks.min_accuracy || o_.checks.max_loss) && m.count == 0)
+  if ((c.min_accuracy || c.max_loss) && m.count == 0)
     return "no label counts, so that the loss is undefined";
-  if (o_.checks.min_agreement && logits_.rows == 0)
+  if (c.min_agreement && comparison_->logits().rows == 0)
     return "the first output has no classes to agree on";
-  if (o_.checks.min_accuracy && !(m.accuracy >= *o_.checks.min_accuracy))
+  if (c.min_accuracy && !(m.accuracy >= *c.min_accuracy))
     return fmt::format("the accuracy is {:.6g}, below --min-accuracy {:g}", m.accuracy,
-                       *o_.checks.min_accuracy);
-  if (o_.checks.max_loss && !(m.loss <= *o_.checks.max_loss))
-    return fmt::format("the loss is {:.6g}, above --max-loss {:g}", m.loss, *o_.checks.max_loss);
-  if (o_.checks.max_difference && !(largest_of(differences_) <= *o_.checks.max_difference))
+                       *c.min_accuracy);
+  if (c.max_loss && !(m.loss <= *c.max_loss))
+    return fmt::format("the loss is {:.6g}, above --max-loss {:g}", m.loss, *c.max_loss);
+  if (c.max_difference && !(comparison_->largest_difference() <= *c.max_difference))
     return fmt::format("the largest difference is {:.6g}, above --max-difference {:g}",
-                       largest_of(differences_), *o_.checks.max_difference);
-  if (o_.checks.min_agreement && !(logits_.agreement() >= *o_.checks.min_agreement))
+                       comparison_->largest_difference(), *c.max_difference);
+  if (c.min_agreement && !(comparison_->logits().agreement() >= *c.min_agreement))
     return fmt::format("the same top class have {:.6g} of the rows, below --min-agreement {:g}",
-                       logits_.agreement(), *o_.checks.min_agreement);
-  if (o_.checks.fail_if_slower && !layouts_.slower.empty()) return describe(layouts_.slower);
+                       comparison_->logits().agreement(), *c.min_agreement);
+  if (c.fail_if_slower && !execution_->slower().empty()) return describe(execution_->slower());
   return "";
 }
 
