@@ -42,25 +42,6 @@ Dense filled(const Shape& shape, double v) {
 
 }  // namespace
 
-Tensor in_own_memory(const Tensor& t, Device device) {
-  if (t.device() != device) return t.to(device);
-  return Tensor::update(
-      t, [](Values& v) { with_width(v.width(), [&]<class U>(U) { (void)v.mutate<U>(); }); });
-}
-
-TrainState on_cpu(TrainState state) {
-  for (Parameter& p : state.parameters) {
-    p.value = p.value.to(Device::cpu);
-    for (auto& [key, s] : p.state) s = s.to(Device::cpu);
-  }
-  return state;
-}
-
-NamedValues<Tensor> on_cpu(NamedValues<Tensor> weights) {
-  for (auto& [name, w] : weights) w = w.to(Device::cpu);
-  return weights;
-}
-
 Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator> ranks,
                  const TrainerOptions& options)
     : task_(std::move(task)),

@@ -1,0 +1,18 @@
+#include "libsten/training/trainer/train_state.h"
+
+namespace sten {
+
+TrainState on_cpu(TrainState state) {
+  for (Parameter& p : state.parameters) {
+    p.value = p.value.to(Device::cpu);
+    for (auto& [key, s] : p.state) s = s.to(Device::cpu);
+  }
+  return state;
+}
+
+NamedValues<Tensor> on_cpu(NamedValues<Tensor> weights) {
+  for (auto& [name, w] : weights) w = w.to(Device::cpu);
+  return weights;
+}
+
+}  // namespace sten

@@ -1,0 +1,28 @@
+// State of a training run.
+#pragma once
+#include "libsten/model/graph/graph.h"
+#include "libsten/training/optim/parameter.h"
+
+namespace sten {
+
+// The inputs of a step, besides the recipe and its data.
+struct TrainState {
+  Index step = 0;                     // the next one
+  std::vector<Parameter> parameters;  // in the order of the graph's weights
+  NamedValues<Tensor> scores;         // dense; of weights that are not ranked by magnitude;
+                                      // their optimizer state is that of the weight
+  // Whether the values of the parameters are also measured and saved (Trainer::weights()).
+  bool is_measured = true;
+};
+
+// The key of a parameter's averaged values in its state.
+inline constexpr const char* average_key = "ema";
+
+// Prefix of the optimizer state of learned scores.
+inline constexpr std::string_view score_state = "score-";
+
+// Copies a state, or weights, to the CPU.
+TrainState on_cpu(TrainState state);
+NamedValues<Tensor> on_cpu(NamedValues<Tensor> weights);
+
+}  // namespace sten
