@@ -2,6 +2,7 @@
 #pragma once
 #include "libsten/report/report.h"
 #include "libsten/training/trainer/run_directory.h"
+#include "libsten/training/trainer/trainer.h"
 
 namespace sten {
 

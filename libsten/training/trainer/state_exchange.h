@@ -1,7 +1,7 @@
 // Broadcast of rank 0's training state, since no other rank reads the files of a run.
 #pragma once
 #include "libsten/training/comm/communicator.h"
-#include "libsten/training/trainer/trainer.h"
+#include "libsten/training/trainer/train_state.h"
 
 namespace sten {
 

@@ -23,12 +23,6 @@
 namespace sten {
 namespace {
 
-std::variant<Sgd, AdamW> optimizer_of(const OptimizerRecipe& o) {
-  if (o.kind == "adamw") return AdamW({o.rate, o.beta1, o.beta2, o.eps, o.weight_decay});
-  if (o.kind == "sgd") return Sgd({o.rate, o.momentum, o.nesterov, o.weight_decay});
-  fail_usage("{}", unknown_name("optimizer", o.kind, {"sgd", "adamw"}));
-}
-
 double number_of(const Tensor& scalar) {
   const Dense x = scalar.as<Dense>().to(Device::cpu);
   return double{x.values.as<float>()[0]};
@@ -54,7 +48,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
       loss_(plain_.outputs()[task_->graph().outputs().size() -
                              (task_->recipe().distillation ? 0 : 1)]),
       stages_(weight_stages(task_->recipe(), task_->graph())),
-      optimizer_(optimizer_of(task_->recipe().optimizer)) {
+      optimizer_(task_->recipe().optimizer) {
   check_formats(task_->recipe(), task_->graph());
   trace_training(*task_);
   if (task_->recipe().distillation) teacher_.emplace(*task_, device_);
@@ -266,7 +260,7 @@ void Trainer::collect_scores(const Gradients& gradients) {
 
 void Trainer::update(const Gradients& gradients, double rate, double scale,
                      const Array<float>& scale_on_device) {
-  std::visit([&](auto& o) { o.options.rate = rate; }, optimizer_);
+  optimizer_.set_rate(rate);
   const auto scaled = [&](Update u) {
     u.scale_gradient(scale);
     if (scale_on_device.size()) u.scale_gradient(scale_on_device);
@@ -291,13 +285,13 @@ void Trainer::update(const Gradients& gradients, double rate, double scale,
       // The sparsifier needs all values; a format may have made the gradient sparse.
       const Tensor g =
           has_dense_values(*gradients[i]) ? *gradients[i] : Tensor(gradients[i]->to_dense());
-      std::visit([&](const auto& o) { o.step(p, g, reselect); }, optimizer_);
+      optimizer_.step(p, g, reselect);
       count(i);
     } else {
       together.push_back({&p, &*gradients[i], &plain});
     }
   }
-  std::visit([&](const auto& o) { o.step(together); }, optimizer_);
+  optimizer_.step(together);
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (gradients[i] && sparse_[i].score_gradient) update_scores(i);
   if (task_->recipe().ema > 0) average();

@@ -6,16 +6,13 @@
 // Ranks share the parts of a batch. Each has the whole state, and gradients are summed over ranks
 // before use, so that all ranks stay equal bit for bit.
 #pragma once
-#include <variant>
-
 #include "kernels/block/step_functions.h"
 #include "libsten/compute/product/device_gemm.h"
 #include "libsten/training/comm/communicator.h"
-#include "libsten/training/optim/adamw.h"
-#include "libsten/training/optim/sgd.h"
 #include "libsten/training/trainer/deferred_metrics.h"
 #include "libsten/training/trainer/distillation.h"
 #include "libsten/training/trainer/learned_scores.h"
+#include "libsten/training/trainer/recipe_optimizer.h"
 #include "libsten/training/trainer/running_statistics.h"
 #include "libsten/training/trainer/step_exchange.h"
 #include "libsten/training/trainer/task.h"
@@ -152,7 +149,7 @@ class Trainer {
   std::vector<WeightStages> stages_;
   std::vector<Sparse> sparse_;  // per parameter
   std::vector<Index> begins_;   // first steps of stages, ascending
-  std::variant<Sgd, AdamW> optimizer_;
+  RecipeOptimizer optimizer_;
   TrainState state_;
   std::string first_weights_;
   bool has_new_positions_ = true;            // not compared between ranks

@@ -94,13 +94,9 @@ void Trainer::update_scores(std::size_t i) {
     if (key.starts_with(score_state))
       scores.state.emplace(key.substr(score_state.size()), std::move(s));
   erase_score_state(p);
-  std::visit(
-      [&](auto o) {
-        o.options.weight_decay = 0;
-        o.options.rate = sparse_[i].stages->scores->rate * rate() / task_->recipe().optimizer.rate;
-        o.step(scores, *sparse_[i].score_gradient, {});
-      },
-      optimizer_);
+  const double score_rate =
+      sparse_[i].stages->scores->rate * rate() / task_->recipe().optimizer.rate;
+  optimizer_.without_decay(score_rate).step(scores, *sparse_[i].score_gradient);
   for (auto& [key, s] : scores.state) p.state.emplace(std::string(score_state) + key, std::move(s));
   state_.scores.emplace(p.name, std::move(scores.value));
   sparse_[i].score_gradient.reset();
