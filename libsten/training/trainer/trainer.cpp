@@ -42,11 +42,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
       ranks_(ranks ? std::move(ranks) : comm_self()),
       device_(options.device),
       factors_(device_products_of(task_->recipe(), device_)),
-      plain_(with_moments(training_graph(*task_))),
-      graph_(plain_),
-      // The last output of training_graph(), before the moments.
-      loss_(plain_.outputs()[task_->graph().outputs().size() -
-                             (task_->recipe().distillation ? 0 : 1)]),
+      graph_(*task_),
       stages_(weight_stages(task_->recipe(), task_->graph())),
       optimizer_(task_->recipe().optimizer) {
   check_formats(task_->recipe(), task_->graph());
@@ -135,17 +131,6 @@ bool Trainer::needs_all_positions(std::size_t i) const {
          (s.ranks_by_gradient && s.stages->beginning(state_.step + 1));
 }
 
-// The gradient of a masked weight is dense: masking in the optimizer's pass is cheaper than in a
-// separate one.
-const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
-  const Tensor& w = state_.parameters[i].value;
-  if (const auto& asked = graph_.weights()[i].format.grad)
-    return is_formatted_by_tape(*asked, w) ? *asked : OutFormat::dense();
-  if (has_dense_values(w) || needs_all_positions(i)) return OutFormat::dense();
-  own = OutFormat::same_as(w);
-  return own;
-}
-
 // Calls on_loss(loss) before the backward pass, and on_gradient(parameter, gradient) during it.
 // After the call, only the state holds the weights' values, so that the optimizer can update in
 // place.
@@ -164,17 +149,18 @@ void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep
     trained.push_back(i);
     OutFormat own;
     const auto& computing = sparse_[i].computing;
-    weights.emplace(p.name,
-                    tape.parameter(computing ? *computing : p.value, gradient_format(i, own)));
+    weights.emplace(
+        p.name, tape.parameter(computing ? *computing : p.value,
+                               graph_.gradient_format(i, p.value, needs_all_positions(i), own)));
   }
   const BatchPart device_part = on_device(part, device_);
   for (const auto& [name, x] : device_part.inputs) inputs.emplace(name, x);
   if (teacher_)
     for (auto& [name, x] : teacher_->values(device_part)) inputs.emplace(name, std::move(x));
   const RoundedProducts rounded(factors_);  // of the model, not of its teacher
-  const NamedValues<Var> outputs = graph_.run<Var>(weights, inputs);
+  const NamedValues<Var> outputs = graph_->run<Var>(weights, inputs);
   statistics.add(part.number, outputs);
-  const Var y = outputs.at(loss_);
+  const Var y = outputs.at(graph_.loss());
   on_loss(y.value());
   if (!seed_ || seed_share_ != share) {
     seed_ = Tensor(filled({}, share)).to(device_);
@@ -306,7 +292,7 @@ TrainStep Trainer::step() {
   if (is_done()) fail_usage("training: all {} steps are done", task_->steps());
   const Recipe& recipe = task_->recipe();
   if (deferred_ && deferred_->is_full()) last_read_ = deferred_->read();  // reports its error again
-  begin_formats();
+  graph_.begin(state_.step);
   begin_stages();
   TrainStep result;
   result.step = state_.step;
@@ -322,7 +308,7 @@ TrainStep Trainer::step() {
   Gradients sum =
       gradients_of_parts(parts, result, statistics, std::ranges::count(counts, 0u) == 0);
   if (ranks_->size() > 1 && result.predictions > 0) statistics.exchange(*ranks_, task_->parts());
-  format_gradients(sum);
+  graph_.format(sum, state_.parameters);
   pull_to_zero(sum);
   if (!sum.empty()) take_score_gradients(sum);
   double scale = 1;
@@ -388,7 +374,7 @@ void Trainer::restore(TrainState state) {
   state.is_measured = state_.is_measured;
   state_ = std::move(state);
   has_new_positions_ = true;
-  has_formats_ = false;
+  graph_.restart();
   for (Parameter& p : state_.parameters) move(p);
   for (auto& [name, s] : state_.scores) s = in_own_memory(s, Device::cpu);
   for (std::size_t i = 0; i < sparse_.size(); ++i)

@@ -14,7 +14,7 @@
 #include "libsten/training/trainer/learned_scores.h"
 #include "libsten/training/trainer/recipe_optimizer.h"
 #include "libsten/training/trainer/running_statistics.h"
-#include "libsten/training/trainer/step_exchange.h"
+#include "libsten/training/trainer/step_graph.h"
 #include "libsten/training/trainer/task.h"
 #include "libsten/training/trainer/train_state.h"
 #include "libsten/training/trainer/weight_stages.h"
@@ -95,16 +95,10 @@ class Trainer {
 
   void check_state(const TrainState& state) const;
   double rate() const;
-  void begin_formats();
   void begin_stages();
   void calibrate();
   bool is_straight_through(std::size_t i) const;
   bool needs_all_positions(std::size_t i) const;
-  const OutFormat& gradient_format(std::size_t i, OutFormat& own) const;
-  bool is_formatted_by_tape(const OutFormat& gradient, const Tensor& w) const;
-  // Applies the format to a dense gradient of the weight.
-  static Tensor formatted(const Tensor& gradient, const OutFormat& f, const Tensor& w);
-  void format_gradients(Gradients& gradients) const;
   void gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
                     const std::function<void(const Tensor&)>& on_loss,
                     const Tape::Receiver& on_gradient);
@@ -141,10 +135,7 @@ class Trainer {
   std::shared_ptr<Communicator> ranks_;
   const Device device_;
   const kernels::Factors factors_;  // of products on the device
-  const Graph plain_;               // training graph with moments
-  Graph graph_;                     // plain_ with the formats of this step
-  bool has_formats_ = false;        // whether graph_ has formats
-  std::string loss_;                // the output to minimise
+  StepGraph graph_;
   std::optional<Teacher> teacher_;
   std::vector<WeightStages> stages_;
   std::vector<Sparse> sparse_;  // per parameter

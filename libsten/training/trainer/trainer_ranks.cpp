@@ -51,18 +51,9 @@ void Trainer::complete(Gradients& gradients) const {
   for (std::size_t i = 0; i < gradients.size(); ++i) received[i] = gradients[i] ? 1.0F : 0.0F;
   ranks_->sum(received);
   if (!has_none) return;
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (received[i] == 0) continue;
-    const Tensor& w = state_.parameters[i].value;
-    OutFormat own;
-    const OutFormat& f = gradient_format(i, own);
-    if (&f == &own) {
-      gradients[i] = w.with_values(Values(DType::F32, w.values()->size(), device_));
-      continue;
-    }
-    const Tensor none = Dense{w.shape(), Values(DType::F32, size_of(w.shape()), device_)};
-    gradients[i] = w.is<Dense>() || f.is_dense() ? none : formatted(none, f, w);
-  }
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    if (received[i] != 0)
+      gradients[i] = graph_.zero_gradient(i, state_.parameters[i].value, needs_all_positions(i));
 }
 
 // Ranks with equal weights choose equal positions. Sums of values at different positions would be
