@@ -6,7 +6,6 @@
 // Ranks share the parts of a batch. Each has the whole state, and gradients are summed over ranks
 // before use, so that all ranks stay equal bit for bit.
 #pragma once
-#include "kernels/block/step_functions.h"
 #include "libsten/compute/product/device_gemm.h"
 #include "libsten/training/comm/communicator.h"
 #include "libsten/training/trainer/deferred_metrics.h"
@@ -127,7 +126,6 @@ class Trainer {
   void select_computing(std::size_t i);
   void regrow(std::size_t i, const Tensor& gradient);
   void average();
-  void average(Parameter& p, std::vector<kernels::AveragedElements>& device_scale) const;
   Tensor measured(std::size_t i) const;
   void count(std::size_t i);
 

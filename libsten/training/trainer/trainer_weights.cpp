@@ -13,6 +13,7 @@
 #include "libsten/training/optim/select.h"
 #include "libsten/training/trainer/calibration.h"
 #include "libsten/training/trainer/trainer.h"
+#include "libsten/training/trainer/weight_averages.h"
 
 namespace sten {
 
@@ -112,39 +113,10 @@ void Trainer::pull_to_zero(Gradients& gradients) const {
 }
 
 void Trainer::average() {
-  std::vector<kernels::AveragedElements> device_averages;
+  std::vector<Parameter*> averaged;
   for (std::size_t i = 0; i < state_.parameters.size(); ++i)
-    if (!sparse_[i].is_statistic) average(state_.parameters[i], device_averages);
-  if (device_averages.empty()) return;
-  on_cuda([&](const auto& cuda, kernels::Stream stream) {
-    cuda.steps.average(device_averages, stream);
-  });
-}
-
-// The first steps average over fewer steps, as TensorFlow's ExponentialMovingAverage with
-// num_updates. On a device, adds the work to `device_averages`.
-void Trainer::average(Parameter& p, std::vector<kernels::AveragedElements>& device_averages) const {
-  const auto values = p.value.values()->as<float>();
-  const auto at = p.state.find(average_key);
-  if (at == p.state.end()) {
-    Dense first{has_dense_values(p.value) ? p.value.shape() : Shape{std::ssize(values)},
-                Values::uninitialized(DType::F32, std::ssize(values), device_)};
-    copy_bytes(first.values.mutate_bytes(), device_, values.data(), device_, values.size_bytes());
-    p.state.emplace(average_key, std::move(first));
-    return;
-  }
-  const auto t = static_cast<double>(state_.step);
-  const auto by = static_cast<float>(1 - std::min(task_->recipe().ema, (1 + t) / (10 + t)));
-  at->second = Tensor::update(std::move(at->second), [&](Values& v) {
-    const auto mean = v.mutate<float>();
-    if (device_ != Device::cpu) {
-      device_averages.push_back({mean.data(), values.data(), std::ssize(values), by});
-      return;
-    }
-    parallel_for(std::ssize(values), mask_grain, [&](Index begin, Index end) {
-      for (Index k = begin; k < end; ++k) mean[k] += by * (values[k] - mean[k]);
-    });
-  });
+    if (!sparse_[i].is_statistic) averaged.push_back(&state_.parameters[i]);
+  average_weights(averaged, task_->recipe().ema, state_.step);
 }
 
 Tensor Trainer::measured(std::size_t i) const {
