@@ -10,13 +10,9 @@
 #include "libsten/training/comm/communicator.h"
 #include "libsten/training/trainer/deferred_metrics.h"
 #include "libsten/training/trainer/distillation.h"
-#include "libsten/training/trainer/learned_scores.h"
-#include "libsten/training/trainer/recipe_optimizer.h"
 #include "libsten/training/trainer/running_statistics.h"
+#include "libsten/training/trainer/score_training.h"
 #include "libsten/training/trainer/step_graph.h"
-#include "libsten/training/trainer/task.h"
-#include "libsten/training/trainer/train_state.h"
-#include "libsten/training/trainer/weight_stages.h"
 
 namespace sten {
 
@@ -54,19 +50,19 @@ class Trainer {
   TrainStep step();
   // Reads back the loss and norm of the last step into the result of step(). Error as step().
   void read(TrainStep& last);
-  bool is_done() const { return state_.step == task_->steps(); }
+  bool is_done() const { return weights_.state.step == task_->steps(); }
 
   const Task& task() const { return *task_; }
   // On the trainer's device.
-  const TrainState& state() const { return state_; }
-  const std::vector<WeightStages>& stages() const { return stages_; }
+  const TrainState& state() const { return weights_.state; }
+  const std::vector<WeightStages>& stages() const { return weights_.stages; }
   // The weights to measure and save, on the trainer's device: values of the state or their
   // averages, as sparse as in the forward pass.
   NamedValues<Tensor> weights() const;
   // The pruned share of all elements of the weights that the recipe makes sparse.
   double sparsity() const;
   // Hash of the initial weights, as text.
-  const std::string& first_weights() const { return first_weights_; }
+  const std::string& first_weights() const { return weights_.first_content; }
   // Hash of the teacher's weights; empty without a teacher.
   std::string teacher() const { return teacher_ ? teacher_->content() : ""; }
   // Whether no more stages or formats follow.
@@ -79,25 +75,9 @@ class Trainer {
 
  private:
   using Gradients = StepExchange::Gradients;
-  struct Sparse {
-    const WeightStages* stages = nullptr;
-    std::optional<Sparsifier> accumulating;  // with accumulated scores, as of movement pruning
-    bool ranks_by_gradient = false;
-    Index kept = 0;
-    bool is_statistic = false;  // a running statistic, without a gradient
-    // The weight in the forward pass of this step, if it differs: straight-through, or by scores.
-    std::optional<Tensor> computing;
-    const LearnedScores* learned = nullptr;
-    std::optional<Mask> selected;          // of this step, by learned scores
-    std::optional<Tensor> score_gradient;  // of this step
-  };
-
-  void check_state(const TrainState& state) const;
   double rate() const;
   void begin_stages();
   void calibrate();
-  bool is_straight_through(std::size_t i) const;
-  bool needs_all_positions(std::size_t i) const;
   void gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
                     const std::function<void(const Tensor&)>& on_loss,
                     const Tape::Receiver& on_gradient);
@@ -109,16 +89,7 @@ class Trainer {
   bool exchanges_on_device();
   void check_positions();
   void pull_to_zero(Gradients& gradients) const;
-  bool learns_scores(std::size_t i) const;
-  ScoredWeight scored(std::size_t i, const Dense& w) const;
-  Dense value_here(std::size_t i) const;
-  void move(Parameter& p) const;
   double clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& device_scale);
-  void begin_scores(std::size_t i);
-  void end_scores(std::size_t i);
-  void take_score_gradients(Gradients& gradients);
-  void update_scores(std::size_t i);
-  Tensor measured_by_scores(std::size_t i) const;
   void collect_scores(const Gradients& gradients);
   void update(const Gradients& gradients, double rate, double scale,
               const Array<float>& scale_on_device);
@@ -135,12 +106,10 @@ class Trainer {
   const kernels::Factors factors_;  // of products on the device
   StepGraph graph_;
   std::optional<Teacher> teacher_;
-  std::vector<WeightStages> stages_;
-  std::vector<Sparse> sparse_;  // per parameter
-  std::vector<Index> begins_;   // first steps of stages, ascending
+  TrainedWeights weights_;
+  ScoreTraining scores_;
+  std::vector<Index> begins_;  // first steps of stages, ascending
   RecipeOptimizer optimizer_;
-  TrainState state_;
-  std::string first_weights_;
   bool has_new_positions_ = true;            // not compared between ranks
   std::optional<bool> exchanges_on_device_;  // set when known
   std::optional<Tensor> seed_;               // gradient of the loss for this share of a batch

@@ -28,7 +28,7 @@ void Trainer::agree_on_loss(TrainStep& step) const {
   const std::vector<std::uint64_t> losses = ranks_->gather(std::bit_cast<std::uint64_t>(step.loss));
   step.loss = 0;
   for (const std::uint64_t loss : losses) step.loss += std::bit_cast<double>(loss);
-  check_loss(state_.step, step.loss);
+  check_loss(weights_.state.step, step.loss);
 }
 
 bool Trainer::exchanges_on_device() {
@@ -46,14 +46,15 @@ StepExchange Trainer::exchange_of(Gradients& gradients) {
 // ranks.
 void Trainer::complete(Gradients& gradients) const {
   const bool has_none = gradients.empty();
-  gradients.resize(state_.parameters.size());
+  gradients.resize(weights_.state.parameters.size());
   std::vector<float> received(gradients.size());
   for (std::size_t i = 0; i < gradients.size(); ++i) received[i] = gradients[i] ? 1.0F : 0.0F;
   ranks_->sum(received);
   if (!has_none) return;
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (received[i] != 0)
-      gradients[i] = graph_.zero_gradient(i, state_.parameters[i].value, needs_all_positions(i));
+      gradients[i] = graph_.zero_gradient(i, weights_.state.parameters[i].value,
+                                          weights_.needs_all_positions(i));
 }
 
 // Ranks with equal weights choose equal positions. Sums of values at different positions would be
@@ -61,23 +62,23 @@ void Trainer::complete(Gradients& gradients) const {
 void Trainer::check_positions() {
   if (!has_new_positions_) return;
   has_new_positions_ = false;
-  for (std::size_t i = 0; i < sparse_.size(); ++i) {
-    const Parameter& p = state_.parameters[i];
-    if (!sparse_[i].stages || p.value.is<Dense>()) continue;
+  for (std::size_t i = 0; i < weights_.sparsity.size(); ++i) {
+    const Parameter& p = weights_.state.parameters[i];
+    if (!weights_.sparsity[i].stages || p.value.is<Dense>()) continue;
     if (const int other = differing_rank(*ranks_, hash_of_positions(p.value)))
-      fail("step {}: positions of {} on rank {} differ from rank 0", state_.step, quote(p.name),
-           other);
+      fail("step {}: positions of {} on rank {} differ from rank 0", weights_.state.step,
+           quote(p.name), other);
   }
 }
 
 void Trainer::check_ranks() const {
   if (ranks_->size() == 1) return;
   std::uint64_t hash = 0;
-  for (const Parameter& p : state_.parameters)
+  for (const Parameter& p : weights_.state.parameters)
     hash = hash_bytes(hash, p.value.values()->to(Device::cpu).bytes());
   if (const int other = differing_rank(*ranks_, hash))
     fail("step {}: weights of rank {} differ from rank 0 (the processor or memory may be faulty)",
-         state_.step, other);
+         weights_.state.step, other);
 }
 
 }  // namespace sten

@@ -17,21 +17,17 @@
 
 namespace sten {
 
-bool Trainer::is_straight_through(std::size_t i) const {
-  return sparse_[i].stages && sparse_[i].stages->is_straight_through();
-}
-
 void Trainer::select(std::size_t i, const Spec& by) {
-  Parameter& p = state_.parameters[i];
+  Parameter& p = weights_.state.parameters[i];
   const Sparsifier s = registry().sparsifier(by);
   std::optional<Dense> scores;
   if (s.needs_scores()) {
-    const auto at = state_.scores.find(p.name);
-    if (at == state_.scores.end())
+    const auto at = weights_.state.scores.find(p.name);
+    if (at == weights_.state.scores.end())
       fail_usage("{}: missing gradients for {}", quote(p.name), by.name());
     scores = at->second.as<Dense>();
   }
-  select_positions(p, s, sparse_[i].stages->layout, scores ? &*scores : nullptr);
+  select_positions(p, s, weights_.sparsity[i].stages->layout, scores ? &*scores : nullptr);
   count(i);
 }
 
@@ -39,9 +35,9 @@ void Trainer::select(std::size_t i, const Spec& by) {
 void Trainer::calibrate() {
   LayerOptions how;
   Index rows = 0;
-  for (const Sparse& s : sparse_) {
+  for (const WeightSparsity& s : weights_.sparsity) {
     if (!s.stages || !s.stages->calibration) continue;
-    const SparsityStage* stage = s.stages->beginning(state_.step);
+    const SparsityStage* stage = s.stages->beginning(weights_.state.step);
     if (!stage) continue;
     const CalibrationRecipe& c = *s.stages->calibration;
     how.emplace(s.stages->weight, CalibratedOptions{c.method, stage->by, c.scope == "row", false,
@@ -51,11 +47,11 @@ void Trainer::calibrate() {
   if (how.empty()) return;
   if (device_ != Device::cpu) report_on_cpu("calibration", device_);
   NamedValues<Tensor> weights;
-  for (const Parameter& p : state_.parameters)
+  for (const Parameter& p : weights_.state.parameters)
     weights.emplace(p.name, p.value.to_dense().to(Device::cpu));
-  NamedValues<Tensor> pruned = calibrated_weights(*task_, weights, how, rows, state_.step);
+  NamedValues<Tensor> pruned = calibrated_weights(*task_, weights, how, rows, weights_.state.step);
   weights.clear();
-  for (Parameter& p : state_.parameters) {
+  for (Parameter& p : weights_.state.parameters) {
     const auto at = pruned.find(p.name);
     if (at == pruned.end()) continue;
     optim_detail::make_dense(p);
@@ -65,34 +61,34 @@ void Trainer::calibrate() {
 }
 
 void Trainer::select_computing(std::size_t i) {
-  Sparse& s = sparse_[i];
-  const SparsityStage* stage = s.stages->current(state_.step);
+  WeightSparsity& s = weights_.sparsity[i];
+  const SparsityStage* stage = s.stages->current(weights_.state.step);
   if (!stage) return;
   s.computing =
-      registry().prune(state_.parameters[i].value.as<Dense>(), stage->by, s.stages->layout);
+      registry().prune(weights_.state.parameters[i].value.as<Dense>(), stage->by, s.stages->layout);
   s.kept = s.computing->stored().count();
 }
 
 // The share of moved positions falls along a cosine, from the recipe's at the start to 0 at the end
 // of the mask updates.
 void Trainer::regrow(std::size_t i, const Tensor& gradient) {
-  const WeightStages& s = *sparse_[i].stages;
-  const double done = static_cast<double>(state_.step - s.mask_begin) /
+  const WeightStages& s = *weights_.sparsity[i].stages;
+  const double done = static_cast<double>(weights_.state.step - s.mask_begin) /
                       static_cast<double>(s.mask.end - s.mask_begin);
   const double share = s.mask.share * 0.5 * (1 + std::cos(std::numbers::pi * done));
   const Dense scores = gradient.to_dense();
-  select_positions(state_.parameters[i], Regrow{share}, s.layout, &scores);
+  select_positions(weights_.state.parameters[i], Regrow{share}, s.layout, &scores);
   count(i);
 }
 
 // SR-STE: straight-through gradients, with a decay of the pruned values.
 void Trainer::pull_to_zero(Gradients& gradients) const {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    const auto& computing = sparse_[i].computing;
-    if (!is_straight_through(i) || !computing || !gradients[i]) continue;
+    const auto& computing = weights_.sparsity[i].computing;
+    if (!weights_.sparsity[i].is_straight_through() || !computing || !gradients[i]) continue;
     const Mask kept = computing->stored();
-    const auto w = state_.parameters[i].value.values()->as<float>();
-    const auto by = static_cast<float>(sparse_[i].stages->mask.decay);
+    const auto w = weights_.state.parameters[i].value.values()->as<float>();
+    const auto by = static_cast<float>(weights_.sparsity[i].stages->mask.decay);
     if (device_ != Device::cpu) {
       gradients[i] = Tensor::update(*std::move(gradients[i]), [&](Values& v) {
         float* g = v.mutate<float>().data();
@@ -114,33 +110,33 @@ void Trainer::pull_to_zero(Gradients& gradients) const {
 
 void Trainer::average() {
   std::vector<Parameter*> averaged;
-  for (std::size_t i = 0; i < state_.parameters.size(); ++i)
-    if (!sparse_[i].is_statistic) averaged.push_back(&state_.parameters[i]);
-  average_weights(averaged, task_->recipe().ema, state_.step);
+  for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i)
+    if (!weights_.sparsity[i].is_statistic) averaged.push_back(&weights_.state.parameters[i]);
+  average_weights(averaged, task_->recipe().ema, weights_.state.step);
 }
 
 Tensor Trainer::measured(std::size_t i) const {
-  if (sparse_[i].learned) return measured_by_scores(i);
-  const Parameter& p = state_.parameters[i];
+  if (weights_.sparsity[i].learned) return scores_.measured(i);
+  const Parameter& p = weights_.state.parameters[i];
   Tensor value = p.value;
   if (const auto at = p.state.find(average_key); at != p.state.end())
     value = value.with_values(*at->second.values());
-  if (!is_straight_through(i)) return value;
-  const WeightStages& s = *sparse_[i].stages;
-  const SparsityStage* stage = s.current(state_.step - 1);
+  if (!weights_.sparsity[i].is_straight_through()) return value;
+  const WeightStages& s = *weights_.sparsity[i].stages;
+  const SparsityStage* stage = s.current(weights_.state.step - 1);
   return stage ? registry().prune(value.as<Dense>(), stage->by, s.layout) : value;
 }
 
 // Counts the kept elements after a change of positions.
 void Trainer::count(std::size_t i) {
-  sparse_[i].kept = measured(i).stored().count();
+  weights_.sparsity[i].kept = measured(i).stored().count();
   has_new_positions_ = true;
 }
 
 NamedValues<Tensor> Trainer::weights() const {
   NamedValues<Tensor> all;
-  for (std::size_t i = 0; i < state_.parameters.size(); ++i)
-    all.emplace(state_.parameters[i].name, measured(i));
+  for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i)
+    all.emplace(weights_.state.parameters[i].name, measured(i));
   return all;
 }
 

@@ -1,9 +1,13 @@
-// Checks of a restored training state.
-#include <algorithm>
+#include "libsten/training/trainer/trained_weights.h"
 
+#include <algorithm>
+#include <unordered_map>
+
+#include "libsten/core/base/hash.h"
 #include "libsten/core/base/text.h"
 #include "libsten/core/layout/masked.h"
-#include "libsten/training/trainer/trainer.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/training/trainer/own_memory.h"
 
 namespace sten {
 namespace {
@@ -20,6 +24,12 @@ bool is_dense(const Tensor& t, DType dtype, const Shape& shape) {
 }
 
 bool is_of_scores(const std::string& key) { return key.starts_with(score_state); }
+
+Dense filled(const Shape& shape, double v) {
+  Dense x = Dense::zeros(DType::F32, shape);
+  std::ranges::fill(x.values.mutate<float>(), static_cast<float>(v));
+  return x;
+}
 
 // Error unless the weight has all optimizer state, or, before its first gradient, none; likewise
 // for scores.
@@ -53,10 +63,62 @@ void check_remembered(const Parameter& p, const OptimizerRecipe& o, bool is_aver
 
 }  // namespace
 
-void Trainer::check_state(const TrainState& state) const {
-  const std::vector<Weight>& weights = task_->graph().weights();
-  if (state.step < 0 || state.step > task_->steps())
-    fail("state of step {} does not fit a run of {} steps", state.step, task_->steps());
+TrainedWeights::TrainedWeights(const Task& task, Device device)
+    : task(task), device(device), stages(weight_stages(task.recipe(), task.graph())) {
+  state.is_measured = task.recipe().ema == 0;
+  for (const WeightStages& s : stages) state.is_measured &= !s.is_straight_through() && !s.scores;
+}
+
+void TrainedWeights::read_first() {
+  std::unordered_map<std::string_view, const WeightStages*> of_weight;
+  for (const WeightStages& s : stages) of_weight.emplace(s.weight, &s);
+  NamedValues<Tensor> first = task.first_weights();
+  std::uint64_t hash = 0;
+  for (const Weight& w : task.graph().weights()) {
+    state.parameters.emplace_back(w.name, in_own_memory(first.at(w.name), device));
+    hash = hash_bytes(hash, first.at(w.name).values()->bytes());
+    first.erase(w.name);
+    WeightSparsity& s = sparsity.emplace_back();
+    s.is_statistic = task.graph().is_statistic(w.name);
+    const auto at = of_weight.find(w.name);
+    if (at == of_weight.end()) continue;
+    s.stages = at->second;
+    s.kept = size_of(w.shape);
+    if (s.stages->scores) {
+      s.learned = &learned_scores(s.stages->stages.back().by);
+      state.scores.emplace(w.name, filled(w.shape, s.stages->scores->initial));
+      continue;
+    }
+    for (const SparsityStage& stage : s.stages->stages) {
+      const Sparsifier by = registry().sparsifier(stage.by);
+      if (by.adds_scores()) s.accumulating = by;
+      s.ranks_by_gradient |= by.needs_scores() && !by.adds_scores();
+    }
+    if (s.accumulating) state.scores.emplace(w.name, Dense::zeros(DType::F32, w.shape));
+  }
+  first_content = fmt::format("{:016x}", hash);
+}
+
+// Step counts and score state are always on the CPU.
+void TrainedWeights::restore(TrainState restored) {
+  check_state(restored, *this);
+  restored.is_measured = state.is_measured;
+  state = std::move(restored);
+  for (Parameter& p : state.parameters) {
+    p.value = in_own_memory(p.value, device);
+    for (auto& [key, s] : p.state) {
+      const bool stays = s.dtype() == DType::I64 || is_of_scores(key);
+      s = in_own_memory(s, stays ? Device::cpu : device);
+    }
+  }
+  for (auto& [name, s] : state.scores) s = in_own_memory(s, Device::cpu);
+}
+
+void check_state(const TrainState& state, const TrainedWeights& of) {
+  const Task& task = of.task;
+  const std::vector<Weight>& weights = task.graph().weights();
+  if (state.step < 0 || state.step > task.steps())
+    fail("state of step {} does not fit a run of {} steps", state.step, task.steps());
   if (state.parameters.size() != weights.size())
     fail("state of {} weights does not fit a model of {} weights", state.parameters.size(),
          weights.size());
@@ -68,18 +130,18 @@ void Trainer::check_state(const TrainState& state) const {
            to_string(p.value.shape()), quote(weights[i].name), to_string(weights[i].shape));
     if (!p.value.values() || p.value.values()->dtype() != DType::F32)
       fail("state of {}: {} weights cannot be trained", quote(p.name), p.value.spec().str());
-    const Sparse& s = sparse_[i];
+    const WeightSparsity& s = of.sparsity[i];
     // Scores end at the start of their last step.
-    const bool has_scores = s.learned && s.stages->has_scores(state.step - 1);
-    check_remembered(p, task_->recipe().optimizer, task_->recipe().ema > 0, has_scores);
-    if (!p.state.empty() && task_->graph().is_statistic(p.name))
+    const bool has_scores = s.learns_scores(state.step - 1);
+    check_remembered(p, task.recipe().optimizer, task.recipe().ema > 0, has_scores);
+    if (!p.state.empty() && task.graph().is_statistic(p.name))
       fail("state of {}: a running statistic has no optimizer state", quote(p.name));
-    if (s.stages && is_straight_through(i) && !p.value.is<Dense>())
+    if (s.is_straight_through() && !p.value.is<Dense>())
       fail("state of {}: a straight-through mask needs a dense weight, got {}", quote(p.name),
            p.value.spec().str());
     if (has_scores && !p.value.is<Dense>())
       fail("state of {}: scores need a dense weight, got {}", quote(p.name), p.value.spec().str());
-    if (s.stages && !is_straight_through(i) && !has_scores && s.stages->current(state.step - 1) &&
+    if (s.stages && !s.is_straight_through() && !has_scores && s.stages->current(state.step - 1) &&
         p.value.layout_name() != Name(s.stages->layout.name()))
       fail("state of {}: got {} after step {}, expected {}", quote(p.name), p.value.spec().str(),
            state.step, s.stages->layout.str());

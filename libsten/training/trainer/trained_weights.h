@@ -1,0 +1,58 @@
+// The weights of a training run with their stages, for the parts of the trainer.
+#pragma once
+#include "libsten/core/sparsify/sparsifier.h"
+#include "libsten/training/trainer/learned_scores.h"
+#include "libsten/training/trainer/task.h"
+#include "libsten/training/trainer/train_state.h"
+#include "libsten/training/trainer/weight_stages.h"
+
+namespace sten {
+
+// How a weight becomes sparse.
+struct WeightSparsity {
+  bool is_statistic = false;               // a running statistic, without a gradient
+  const WeightStages* stages = nullptr;    // nullptr: stays dense
+  std::optional<Sparsifier> accumulating;  // with accumulated scores, as of movement pruning
+  bool ranks_by_gradient = false;
+  const LearnedScores* learned = nullptr;
+  Index kept = 0;
+  // The weight in the forward pass of this step, if it differs: straight-through, or by scores.
+  std::optional<Tensor> computing;
+
+  bool is_straight_through() const { return stages && stages->is_straight_through(); }
+  bool learns_scores(Index step) const { return learned && stages->has_scores(step); }
+  // Whether a step uses the gradient at pruned positions.
+  bool needs_all_positions(Index step) const {
+    return computing || accumulating || (stages && stages->refreshes(step)) ||
+           (ranks_by_gradient && stages->beginning(step + 1));
+  }
+};
+
+struct TrainedWeights {
+  // Error as weight_stages(). The task must outlive this object.
+  TrainedWeights(const Task& task, Device device);
+  TrainedWeights(const TrainedWeights&) = delete;
+  TrainedWeights& operator=(const TrainedWeights&) = delete;
+
+  // Reads the initial weights.
+  void read_first();
+  // Replaces the state. Error as check_state().
+  void restore(TrainState restored);
+
+  bool needs_all_positions(std::size_t i) const {
+    return sparsity[i].needs_all_positions(state.step);
+  }
+
+  const Task& task;
+  const Device device;
+  const std::vector<WeightStages> stages;
+  std::vector<WeightSparsity> sparsity{};  // by parameter
+  TrainState state{};
+  std::string first_content{};  // hash of the initial weights, as text
+};
+
+// Error if a state is of another recipe: other weights, a missing mask or scores, or other
+// optimizer state.
+void check_state(const TrainState& state, const TrainedWeights& weights);
+
+}  // namespace sten
