@@ -104,6 +104,7 @@ void TrainedWeights::restore(TrainState restored) {
   check_state(restored, *this);
   restored.is_measured = state.is_measured;
   state = std::move(restored);
+  ++selections;
   for (Parameter& p : state.parameters) {
     p.value = in_own_memory(p.value, device);
     for (auto& [key, s] : p.state) {

@@ -48,6 +48,7 @@ struct TrainedWeights {
   const std::vector<WeightStages> stages;
   std::vector<WeightSparsity> sparsity{};  // by parameter
   TrainState state{};
+  Index selections = 0;         // changes of positions so far
   std::string first_content{};  // hash of the initial weights, as text
 };
 

@@ -39,17 +39,17 @@ Dense filled(const Shape& shape, double v) {
 Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator> ranks,
                  const TrainerOptions& options)
     : task_(std::move(task)),
-      ranks_(ranks ? std::move(ranks) : comm_self()),
       device_(options.device),
       factors_(device_products_of(task_->recipe(), device_)),
       graph_(*task_),
       weights_(*task_, device_),
+      exchange_(ranks ? std::move(ranks) : comm_self(), weights_),
       scores_(weights_),
       optimizer_(task_->recipe().optimizer) {
   check_formats(task_->recipe(), task_->graph());
   trace_training(*task_);
   if (task_->recipe().distillation) teacher_.emplace(*task_, device_);
-  if (device_ != Device::cpu && ranks_->size() == 1 && options.read_every > 1)
+  if (device_ != Device::cpu && exchange_.ranks().size() == 1 && options.read_every > 1)
     deferred_.emplace(options.read_every, task_->parts());
   std::set<Index> begins;
   for (const WeightStages& p : weights_.stages)
@@ -145,11 +145,8 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
                                                StatisticsOfStep& statistics, bool all_have_parts) {
   Gradients sum;
   if (!parts.empty()) sum.resize(weights_.state.parameters.size());
-  // During the last part's backward pass, or after it. On one machine, the processors that compute
-  // also copy messages, so overlap gains nothing.
-  const std::string& when = task_->recipe().exchange.overlap;
-  const bool overlaps =
-      all_have_parts && (when == "always" || (when == "auto" && !ranks_->is_one_machine()));
+  // During the last part's backward pass, or after it.
+  const bool overlaps = all_have_parts && exchange_.overlaps();
   std::optional<StepExchange> exchange;
   const auto add = [&](std::size_t i) {
     exchange->add(i, weights_.state.parameters[i].value, weights_.needs_all_positions(i));
@@ -162,8 +159,8 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
       if (deferred_) return deferred_->add_loss(loss, share);
       step.loss += share * number_of(loss);
       if (!is_last && std::isfinite(step.loss)) return;
-      agree_on_loss(step);
-      if (is_last && overlaps) exchange.emplace(exchange_of(sum));
+      step.loss = exchange_.sum_loss(step.loss);
+      if (is_last && overlaps) exchange.emplace(exchange_.start(sum));
     };
     GradientSums sums;
     gradients_of(part, share, statistics, on_loss, [&](std::size_t i, Tensor gradient) {
@@ -177,10 +174,14 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
     });
     sums.finish();
   }
-  if (parts.empty() && !deferred_) agree_on_loss(step);
+  if (parts.empty() && !deferred_) step.loss = exchange_.sum_loss(step.loss);
   if (!exchange && step.predictions > 0) {
-    if (!all_have_parts) complete(sum);
-    exchange.emplace(exchange_of(sum));
+    if (!all_have_parts)
+      exchange_.complete(sum, [&](std::size_t i) {
+        return graph_.zero_gradient(i, weights_.state.parameters[i].value,
+                                    weights_.needs_all_positions(i));
+      });
+    exchange.emplace(exchange_.start(sum));
     // In the order of a backward pass.
     for (std::size_t i = sum.size(); i-- > 0;)
       if (sum[i]) add(i);
@@ -265,18 +266,19 @@ TrainStep Trainer::step() {
   TrainStep result;
   result.step = weights_.state.step;
   result.rate = rate();
+  Communicator& ranks = exchange_.ranks();
   const std::vector<BatchPart> parts =
-      task_->batch(weights_.state.step, task_->parts_of(ranks_->rank()));
+      task_->batch(weights_.state.step, task_->parts_of(ranks.rank()));
   std::uint64_t mine = 0;
   for (const BatchPart& part : parts) mine += static_cast<std::uint64_t>(part.predictions);
   // The mean is over the predictions of the whole batch.
-  const std::vector<std::uint64_t> counts = ranks_->gather(mine);
+  const std::vector<std::uint64_t> counts = ranks.gather(mine);
   for (const std::uint64_t n : counts) result.predictions += static_cast<Index>(n);
   if (deferred_) deferred_->begin(weights_.state.step);
   StatisticsOfStep statistics(task_->graph());
   Gradients sum =
       gradients_of_parts(parts, result, statistics, std::ranges::count(counts, 0u) == 0);
-  if (ranks_->size() > 1 && result.predictions > 0) statistics.exchange(*ranks_, task_->parts());
+  if (ranks.size() > 1 && result.predictions > 0) statistics.exchange(ranks, task_->parts());
   graph_.format(sum, weights_.state.parameters);
   pull_to_zero(sum);
   if (!sum.empty()) scores_.take_gradients(sum);
@@ -331,7 +333,6 @@ void Trainer::read(TrainStep& last) {
 
 void Trainer::restore(TrainState state) {
   weights_.restore(std::move(state));
-  has_new_positions_ = true;
   graph_.restart();
   for (std::size_t i = 0; i < weights_.sparsity.size(); ++i)
     if (weights_.sparsity[i].stages) count(i);

@@ -10,6 +10,7 @@
 #include "libsten/training/comm/communicator.h"
 #include "libsten/training/trainer/deferred_metrics.h"
 #include "libsten/training/trainer/distillation.h"
+#include "libsten/training/trainer/rank_exchange.h"
 #include "libsten/training/trainer/running_statistics.h"
 #include "libsten/training/trainer/score_training.h"
 #include "libsten/training/trainer/step_graph.h"
@@ -71,7 +72,7 @@ class Trainer {
   // missing mask or scores, or other optimizer state.
   void restore(TrainState state);
   // Called on all ranks. Error on all ranks unless their weights are equal bit for bit.
-  void check_ranks() const;
+  void check_ranks() const { exchange_.check_weights(); }
 
  private:
   using Gradients = StepExchange::Gradients;
@@ -83,11 +84,6 @@ class Trainer {
                     const Tape::Receiver& on_gradient);
   Gradients gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
                                StatisticsOfStep& statistics, bool all_have_parts);
-  void agree_on_loss(TrainStep& step) const;
-  void complete(Gradients& gradients) const;
-  StepExchange exchange_of(Gradients& gradients);
-  bool exchanges_on_device();
-  void check_positions();
   void pull_to_zero(Gradients& gradients) const;
   double clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& device_scale);
   void collect_scores(const Gradients& gradients);
@@ -101,18 +97,16 @@ class Trainer {
   void count(std::size_t i);
 
   std::shared_ptr<const Task> task_;
-  std::shared_ptr<Communicator> ranks_;
   const Device device_;
   const kernels::Factors factors_;  // of products on the device
   StepGraph graph_;
   std::optional<Teacher> teacher_;
   TrainedWeights weights_;
+  RankExchange exchange_;
   ScoreTraining scores_;
   std::vector<Index> begins_;  // first steps of stages, ascending
   RecipeOptimizer optimizer_;
-  bool has_new_positions_ = true;            // not compared between ranks
-  std::optional<bool> exchanges_on_device_;  // set when known
-  std::optional<Tensor> seed_;               // gradient of the loss for this share of a batch
+  std::optional<Tensor> seed_;  // gradient of the loss for this share of a batch
   double seed_share_ = 0;
   std::optional<DeferredMetrics> deferred_;
   DeferredMetrics::Metrics last_read_;

@@ -130,7 +130,7 @@ Tensor Trainer::measured(std::size_t i) const {
 // Counts the kept elements after a change of positions.
 void Trainer::count(std::size_t i) {
   weights_.sparsity[i].kept = measured(i).stored().count();
-  has_new_positions_ = true;
+  ++weights_.selections;
 }
 
 NamedValues<Tensor> Trainer::weights() const {

@@ -1,13 +1,12 @@
-// Exchange between ranks in a training step.
+#include "libsten/training/trainer/rank_exchange.h"
+
 #include <bit>
-#include <cmath>
 
 #include "libsten/core/base/hash.h"
 #include "libsten/core/base/text.h"
 #include "libsten/training/comm/together.h"
-#include "libsten/training/optim/kept_values.h"
+#include "libsten/training/trainer/deferred_metrics.h"
 #include "libsten/training/trainer/device_sums.h"
-#include "libsten/training/trainer/trainer.h"
 
 namespace sten {
 namespace {
@@ -16,35 +15,39 @@ std::uint64_t hash_of_positions(const Tensor& w) {
   return hash_bytes(0, w.stored().bits.to(Device::cpu).bytes());
 }
 
-Transport transport_of(const Trainer& t) {
-  return transport_from(t.task().recipe().exchange.transport).value();
-}
+Transport transport_of(const Recipe& r) { return transport_from(r.exchange.transport).value(); }
 
 }  // namespace
 
-// Averages the loss over the ranks by their shares of the batch. Error on all ranks if it is not
-// finite.
-void Trainer::agree_on_loss(TrainStep& step) const {
-  const std::vector<std::uint64_t> losses = ranks_->gather(std::bit_cast<std::uint64_t>(step.loss));
-  step.loss = 0;
-  for (const std::uint64_t loss : losses) step.loss += std::bit_cast<double>(loss);
-  check_loss(weights_.state.step, step.loss);
+// On one machine, the processors that compute also copy messages, so overlap gains nothing.
+bool RankExchange::overlaps() const {
+  const std::string& when = weights_.task.recipe().exchange.overlap;
+  return when == "always" || (when == "auto" && !ranks_->is_one_machine());
 }
 
-bool Trainer::exchanges_on_device() {
-  if (device_ == Device::cpu || transport_of(*this) != Transport::float32) return false;
+bool RankExchange::exchanges_on_device() {
+  if (weights_.device == Device::cpu || transport_of(weights_.task.recipe()) != Transport::float32)
+    return false;
   if (!exchanges_on_device_) exchanges_on_device_ = sums_from_device(*ranks_);
   return *exchanges_on_device_;
 }
 
-StepExchange Trainer::exchange_of(Gradients& gradients) {
+StepExchange RankExchange::start(StepExchange::Gradients& gradients) {
   if (ranks_->size() > 1) check_positions();
-  return {*ranks_, transport_of(*this), device_, exchanges_on_device(), gradients};
+  return {*ranks_, transport_of(weights_.task.recipe()), weights_.device, exchanges_on_device(),
+          gradients};
 }
 
-// A rank whose parts have no predictions adds zeros for weights that have a gradient on other
-// ranks.
-void Trainer::complete(Gradients& gradients) const {
+double RankExchange::sum_loss(double share) const {
+  const std::vector<std::uint64_t> shares = ranks_->gather(std::bit_cast<std::uint64_t>(share));
+  double loss = 0;
+  for (const std::uint64_t each : shares) loss += std::bit_cast<double>(each);
+  check_loss(weights_.state.step, loss);
+  return loss;
+}
+
+void RankExchange::complete(StepExchange::Gradients& gradients,
+                            const std::function<Tensor(std::size_t)>& zero) const {
   const bool has_none = gradients.empty();
   gradients.resize(weights_.state.parameters.size());
   std::vector<float> received(gradients.size());
@@ -52,16 +55,14 @@ void Trainer::complete(Gradients& gradients) const {
   ranks_->sum(received);
   if (!has_none) return;
   for (std::size_t i = 0; i < gradients.size(); ++i)
-    if (received[i] != 0)
-      gradients[i] = graph_.zero_gradient(i, weights_.state.parameters[i].value,
-                                          weights_.needs_all_positions(i));
+    if (received[i] != 0) gradients[i] = zero(i);
 }
 
 // Ranks with equal weights choose equal positions. Sums of values at different positions would be
 // wrong without notice.
-void Trainer::check_positions() {
-  if (!has_new_positions_) return;
-  has_new_positions_ = false;
+void RankExchange::check_positions() {
+  if (checked_ == weights_.selections) return;
+  checked_ = weights_.selections;
   for (std::size_t i = 0; i < weights_.sparsity.size(); ++i) {
     const Parameter& p = weights_.state.parameters[i];
     if (!weights_.sparsity[i].stages || p.value.is<Dense>()) continue;
@@ -71,7 +72,7 @@ void Trainer::check_positions() {
   }
 }
 
-void Trainer::check_ranks() const {
+void RankExchange::check_weights() const {
   if (ranks_->size() == 1) return;
   std::uint64_t hash = 0;
   for (const Parameter& p : weights_.state.parameters)
