@@ -3,22 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <unordered_map>
 
-#include "libsten/core/base/fallback.h"
-#include "libsten/core/base/hash.h"
-#include "libsten/core/base/hints.h"
-#include "libsten/core/base/text.h"
 #include "libsten/core/layout/masked.h"
-#include "libsten/core/registry/registry.h"
 #include "libsten/training/comm/comm_self.h"
 #include "libsten/training/optim/gradients.h"
-#include "libsten/training/optim/select.h"
 #include "libsten/training/recipe/rate.h"
-#include "libsten/training/trainer/own_memory.h"
 #include "libsten/training/trainer/products.h"
 #include "libsten/training/trainer/step_formats.h"
 #include "libsten/training/trainer/trace.h"
+#include "libsten/training/trainer/weight_averages.h"
 
 namespace sten {
 namespace {
@@ -45,6 +38,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
       weights_(*task_, device_),
       exchange_(ranks ? std::move(ranks) : comm_self(), weights_),
       scores_(weights_),
+      selection_(weights_, scores_),
       optimizer_(task_->recipe().optimizer) {
   check_formats(task_->recipe(), task_->graph());
   trace_training(*task_);
@@ -58,43 +52,15 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
   weights_.read_first();
 }
 
-// ------------------------------------------------------------------------------------- sparsity
-
-void Trainer::begin_stages() {
-  calibrate();
-  for (std::size_t i = 0; i < weights_.sparsity.size(); ++i) {
-    if (!weights_.sparsity[i].stages) continue;
-    if (weights_.sparsity[i].learned) {
-      if (scores_.begin(i)) count(i);
-      continue;
-    }
-    if (weights_.sparsity[i].is_straight_through())
-      select_computing(i);
-    else if (const SparsityStage* stage =
-                 weights_.sparsity[i].stages->beginning(weights_.state.step))
-      select(i, stage->by);
-    // Gradients of the previous step are valid only at the start of this one.
-    if (!weights_.sparsity[i].accumulating)
-      weights_.state.scores.erase(weights_.state.parameters[i].name);
-  }
-}
-
-double Trainer::sparsity() const {
-  Index kept = 0, all = 0;
-  for (std::size_t i = 0; i < weights_.sparsity.size(); ++i) {
-    if (!weights_.sparsity[i].stages) continue;
-    kept += weights_.sparsity[i].kept;
-    all += size_of(weights_.state.parameters[i].value.shape());
-  }
-  return all ? 1 - static_cast<double>(kept) / static_cast<double>(all) : 0;
+NamedValues<Tensor> Trainer::weights() const {
+  NamedValues<Tensor> all;
+  for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i)
+    all.emplace(weights_.state.parameters[i].name, selection_.measured(i));
+  return all;
 }
 
 bool Trainer::is_sparse_as_planned() const {
-  const bool is_sparse = std::ranges::all_of(weights_.stages, [&](const WeightStages& p) {
-    return p.scores ? p.scores->end <= weights_.state.step
-                    : p.stages.back().step < weights_.state.step;
-  });
-  return is_sparse && has_last_formats(task_->recipe(), weights_.state.step);
+  return selection_.is_done() && has_last_formats(task_->recipe(), weights_.state.step);
 }
 
 // ------------------------------------------------------------------------------------ gradients
@@ -190,28 +156,6 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
   return sum;
 }
 
-void Trainer::collect_scores(const Gradients& gradients) {
-  for (std::size_t i = 0; i < weights_.sparsity.size(); ++i) {
-    const WeightSparsity& s = weights_.sparsity[i];
-    if (!s.stages || !gradients[i]) continue;
-    const Parameter& p = weights_.state.parameters[i];
-    const SparsityStage* next = s.stages->beginning(weights_.state.step + 1);
-    if (!s.accumulating && !(s.ranks_by_gradient && next)) continue;
-    if (device_ != Device::cpu) report_on_cpu("scores of gradients", device_);
-    const Dense w = p.value.to_dense().to(Device::cpu);
-    const Dense g = gradients[i]->to_dense().to(Device::cpu);
-    if (s.accumulating) {
-      Dense scores = weights_.state.scores.extract(p.name).mapped().as<Dense>();
-      s.accumulating->add_scores(scores, w, g);
-      weights_.state.scores.emplace(p.name, std::move(scores));
-    } else {
-      // As at a refresh, by the weight before the step.
-      weights_.state.scores.insert_or_assign(p.name,
-                                             registry().sparsifier(next->by).scores_of(w, g));
-    }
-  }
-}
-
 // ----------------------------------------------------------------------------------------- steps
 
 void Trainer::update(const Gradients& gradients, double rate, double scale,
@@ -226,23 +170,14 @@ void Trainer::update(const Gradients& gradients, double rate, double scale,
   std::vector<ParameterStep> together;  // whose positions stay
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i]) continue;
+    if (selection_.regrow(i, *gradients[i])) continue;
     Parameter& p = weights_.state.parameters[i];
-    const WeightStages* stages = weights_.sparsity[i].stages;
-    const bool is_anew = stages && stages->refreshes(weights_.state.step);
-    if (is_anew && stages->mask.kind == "regrow") {
-      regrow(i, *gradients[i]);
-      continue;
-    }
-    if (is_anew) {
-      const Sparsifier by = registry().sparsifier(stages->current(weights_.state.step)->by);
-      std::optional<Dense> scores;
-      if (by.adds_scores()) scores = weights_.state.scores.at(p.name).as<Dense>();
-      const Update reselect = scaled(Update::resparsify(by, std::move(scores)));
+    if (std::optional<Update> reselect = selection_.reselection(i)) {
       // The sparsifier needs all values; a format may have made the gradient sparse.
       const Tensor g =
           has_dense_values(*gradients[i]) ? *gradients[i] : Tensor(gradients[i]->to_dense());
-      optimizer_.step(p, g, reselect);
-      count(i);
+      optimizer_.step(p, g, scaled(*std::move(reselect)));
+      selection_.count(i);
     } else {
       together.push_back({&p, &*gradients[i], &plain});
     }
@@ -250,6 +185,13 @@ void Trainer::update(const Gradients& gradients, double rate, double scale,
   optimizer_.step(together);
   scores_.update(optimizer_, rate);
   if (task_->recipe().ema > 0) average();
+}
+
+void Trainer::average() {
+  std::vector<Parameter*> averaged;
+  for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i)
+    if (!weights_.sparsity[i].is_statistic) averaged.push_back(&weights_.state.parameters[i]);
+  average_weights(averaged, task_->recipe().ema, weights_.state.step);
 }
 
 double Trainer::rate() const {
@@ -262,7 +204,7 @@ TrainStep Trainer::step() {
   const Recipe& recipe = task_->recipe();
   if (deferred_ && deferred_->is_full()) last_read_ = deferred_->read();  // reports its error again
   graph_.begin(weights_.state.step);
-  begin_stages();
+  selection_.begin();
   TrainStep result;
   result.step = weights_.state.step;
   result.rate = rate();
@@ -280,13 +222,13 @@ TrainStep Trainer::step() {
       gradients_of_parts(parts, result, statistics, std::ranges::count(counts, 0u) == 0);
   if (ranks.size() > 1 && result.predictions > 0) statistics.exchange(ranks, task_->parts());
   graph_.format(sum, weights_.state.parameters);
-  pull_to_zero(sum);
+  selection_.pull_to_zero(sum);
   if (!sum.empty()) scores_.take_gradients(sum);
   double scale = 1;
   Array<float> scale_on_device;
   if (recipe.clip > 0) scale = clip_norm(sum, result, scale_on_device);
   if (!sum.empty()) {
-    collect_scores(sum);
+    selection_.collect_scores(sum);
     update(sum, result.rate, scale, scale_on_device);
     statistics.apply(weights_.state.parameters);
   }
@@ -335,7 +277,7 @@ void Trainer::restore(TrainState state) {
   weights_.restore(std::move(state));
   graph_.restart();
   for (std::size_t i = 0; i < weights_.sparsity.size(); ++i)
-    if (weights_.sparsity[i].stages) count(i);
+    if (weights_.sparsity[i].stages) selection_.count(i);
 }
 
 }  // namespace sten

@@ -12,8 +12,8 @@
 #include "libsten/training/trainer/distillation.h"
 #include "libsten/training/trainer/rank_exchange.h"
 #include "libsten/training/trainer/running_statistics.h"
-#include "libsten/training/trainer/score_training.h"
 #include "libsten/training/trainer/step_graph.h"
+#include "libsten/training/trainer/weight_selection.h"
 
 namespace sten {
 
@@ -61,7 +61,7 @@ class Trainer {
   // averages, as sparse as in the forward pass.
   NamedValues<Tensor> weights() const;
   // The pruned share of all elements of the weights that the recipe makes sparse.
-  double sparsity() const;
+  double sparsity() const { return selection_.sparsity(); }
   // Hash of the initial weights, as text.
   const std::string& first_weights() const { return weights_.first_content; }
   // Hash of the teacher's weights; empty without a teacher.
@@ -77,24 +77,15 @@ class Trainer {
  private:
   using Gradients = StepExchange::Gradients;
   double rate() const;
-  void begin_stages();
-  void calibrate();
   void gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
                     const std::function<void(const Tensor&)>& on_loss,
                     const Tape::Receiver& on_gradient);
   Gradients gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
                                StatisticsOfStep& statistics, bool all_have_parts);
-  void pull_to_zero(Gradients& gradients) const;
   double clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& device_scale);
-  void collect_scores(const Gradients& gradients);
   void update(const Gradients& gradients, double rate, double scale,
               const Array<float>& scale_on_device);
-  void select(std::size_t i, const Spec& by);
-  void select_computing(std::size_t i);
-  void regrow(std::size_t i, const Tensor& gradient);
   void average();
-  Tensor measured(std::size_t i) const;
-  void count(std::size_t i);
 
   std::shared_ptr<const Task> task_;
   const Device device_;
@@ -104,6 +95,7 @@ class Trainer {
   TrainedWeights weights_;
   RankExchange exchange_;
   ScoreTraining scores_;
+  WeightSelection selection_;
   std::vector<Index> begins_;  // first steps of stages, ascending
   RecipeOptimizer optimizer_;
   std::optional<Tensor> seed_;  // gradient of the loss for this share of a batch

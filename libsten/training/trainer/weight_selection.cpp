@@ -1,4 +1,5 @@
-// Changes of weights besides optimizer steps: calibration, new positions, and averages.
+#include "libsten/training/trainer/weight_selection.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -12,12 +13,29 @@
 #include "libsten/core/sparsify/regrow.h"
 #include "libsten/training/optim/select.h"
 #include "libsten/training/trainer/calibration.h"
-#include "libsten/training/trainer/trainer.h"
-#include "libsten/training/trainer/weight_averages.h"
 
 namespace sten {
 
-void Trainer::select(std::size_t i, const Spec& by) {
+void WeightSelection::begin() {
+  calibrate();
+  for (std::size_t i = 0; i < weights_.sparsity.size(); ++i) {
+    if (!weights_.sparsity[i].stages) continue;
+    if (weights_.sparsity[i].learned) {
+      if (scores_.begin(i)) count(i);
+      continue;
+    }
+    if (weights_.sparsity[i].is_straight_through())
+      select_computing(i);
+    else if (const SparsityStage* stage =
+                 weights_.sparsity[i].stages->beginning(weights_.state.step))
+      select(i, stage->by);
+    // Gradients of the previous step are valid only at the start of this one.
+    if (!weights_.sparsity[i].accumulating)
+      weights_.state.scores.erase(weights_.state.parameters[i].name);
+  }
+}
+
+void WeightSelection::select(std::size_t i, const Spec& by) {
   Parameter& p = weights_.state.parameters[i];
   const Sparsifier s = registry().sparsifier(by);
   std::optional<Dense> scores;
@@ -32,7 +50,7 @@ void Trainer::select(std::size_t i, const Spec& by) {
 }
 
 // Replaces values by calibrated ones; select() then finds their positions.
-void Trainer::calibrate() {
+void WeightSelection::calibrate() {
   LayerOptions how;
   Index rows = 0;
   for (const WeightSparsity& s : weights_.sparsity) {
@@ -45,22 +63,22 @@ void Trainer::calibrate() {
     rows = std::max(rows, c.rows);
   }
   if (how.empty()) return;
-  if (device_ != Device::cpu) report_on_cpu("calibration", device_);
+  if (weights_.device != Device::cpu) report_on_cpu("calibration", weights_.device);
   NamedValues<Tensor> weights;
   for (const Parameter& p : weights_.state.parameters)
     weights.emplace(p.name, p.value.to_dense().to(Device::cpu));
-  NamedValues<Tensor> pruned = calibrated_weights(*task_, weights, how, rows, weights_.state.step);
+  NamedValues<Tensor> pruned = calibrated_weights(weights_.task, weights, how, rows, weights_.state.step);
   weights.clear();
   for (Parameter& p : weights_.state.parameters) {
     const auto at = pruned.find(p.name);
     if (at == pruned.end()) continue;
     optim_detail::make_dense(p);
-    p.value = at->second.to(device_);
+    p.value = at->second.to(weights_.device);
     p.state.erase(average_key);  // of values that were replaced
   }
 }
 
-void Trainer::select_computing(std::size_t i) {
+void WeightSelection::select_computing(std::size_t i) {
   WeightSparsity& s = weights_.sparsity[i];
   const SparsityStage* stage = s.stages->current(weights_.state.step);
   if (!stage) return;
@@ -71,25 +89,59 @@ void Trainer::select_computing(std::size_t i) {
 
 // The share of moved positions falls along a cosine, from the recipe's at the start to 0 at the end
 // of the mask updates.
-void Trainer::regrow(std::size_t i, const Tensor& gradient) {
+bool WeightSelection::regrow(std::size_t i, const Tensor& gradient) {
+  if (!updates_mask(i)) return false;
   const WeightStages& s = *weights_.sparsity[i].stages;
+  if (s.mask.kind != "regrow") return false;
   const double done = static_cast<double>(weights_.state.step - s.mask_begin) /
                       static_cast<double>(s.mask.end - s.mask_begin);
   const double share = s.mask.share * 0.5 * (1 + std::cos(std::numbers::pi * done));
   const Dense scores = gradient.to_dense();
   select_positions(weights_.state.parameters[i], Regrow{share}, s.layout, &scores);
   count(i);
+  return true;
 }
 
-// SR-STE: straight-through gradients, with a decay of the pruned values.
-void Trainer::pull_to_zero(Gradients& gradients) const {
+std::optional<Update> WeightSelection::reselection(std::size_t i) const {
+  if (!updates_mask(i)) return std::nullopt;
+  const Parameter& p = weights_.state.parameters[i];
+  const Sparsifier by =
+      registry().sparsifier(weights_.sparsity[i].stages->current(weights_.state.step)->by);
+  std::optional<Dense> scores;
+  if (by.adds_scores()) scores = weights_.state.scores.at(p.name).as<Dense>();
+  return Update::resparsify(by, std::move(scores));
+}
+
+void WeightSelection::collect_scores(const StepExchange::Gradients& gradients) {
+  for (std::size_t i = 0; i < weights_.sparsity.size(); ++i) {
+    const WeightSparsity& s = weights_.sparsity[i];
+    if (!s.stages || !gradients[i]) continue;
+    const Parameter& p = weights_.state.parameters[i];
+    const SparsityStage* next = s.stages->beginning(weights_.state.step + 1);
+    if (!s.accumulating && !(s.ranks_by_gradient && next)) continue;
+    if (weights_.device != Device::cpu) report_on_cpu("scores of gradients", weights_.device);
+    const Dense w = p.value.to_dense().to(Device::cpu);
+    const Dense g = gradients[i]->to_dense().to(Device::cpu);
+    if (s.accumulating) {
+      Dense scores = weights_.state.scores.extract(p.name).mapped().as<Dense>();
+      s.accumulating->add_scores(scores, w, g);
+      weights_.state.scores.emplace(p.name, std::move(scores));
+    } else {
+      // As at a refresh, by the weight before the step.
+      weights_.state.scores.insert_or_assign(p.name,
+                                             registry().sparsifier(next->by).scores_of(w, g));
+    }
+  }
+}
+
+void WeightSelection::pull_to_zero(StepExchange::Gradients& gradients) const {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const auto& computing = weights_.sparsity[i].computing;
     if (!weights_.sparsity[i].is_straight_through() || !computing || !gradients[i]) continue;
     const Mask kept = computing->stored();
     const auto w = weights_.state.parameters[i].value.values()->as<float>();
     const auto by = static_cast<float>(weights_.sparsity[i].stages->mask.decay);
-    if (device_ != Device::cpu) {
+    if (weights_.device != Device::cpu) {
       gradients[i] = Tensor::update(*std::move(gradients[i]), [&](Values& v) {
         float* g = v.mutate<float>().data();
         on_cuda([&](const auto& cuda, kernels::Stream stream) {
@@ -108,14 +160,7 @@ void Trainer::pull_to_zero(Gradients& gradients) const {
   }
 }
 
-void Trainer::average() {
-  std::vector<Parameter*> averaged;
-  for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i)
-    if (!weights_.sparsity[i].is_statistic) averaged.push_back(&weights_.state.parameters[i]);
-  average_weights(averaged, task_->recipe().ema, weights_.state.step);
-}
-
-Tensor Trainer::measured(std::size_t i) const {
+Tensor WeightSelection::measured(std::size_t i) const {
   if (weights_.sparsity[i].learned) return scores_.measured(i);
   const Parameter& p = weights_.state.parameters[i];
   Tensor value = p.value;
@@ -127,17 +172,26 @@ Tensor Trainer::measured(std::size_t i) const {
   return stage ? registry().prune(value.as<Dense>(), stage->by, s.layout) : value;
 }
 
-// Counts the kept elements after a change of positions.
-void Trainer::count(std::size_t i) {
+void WeightSelection::count(std::size_t i) {
   weights_.sparsity[i].kept = measured(i).stored().count();
   ++weights_.selections;
 }
 
-NamedValues<Tensor> Trainer::weights() const {
-  NamedValues<Tensor> all;
-  for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i)
-    all.emplace(weights_.state.parameters[i].name, measured(i));
-  return all;
+double WeightSelection::sparsity() const {
+  Index kept = 0, all = 0;
+  for (std::size_t i = 0; i < weights_.sparsity.size(); ++i) {
+    if (!weights_.sparsity[i].stages) continue;
+    kept += weights_.sparsity[i].kept;
+    all += size_of(weights_.state.parameters[i].value.shape());
+  }
+  return all ? 1 - static_cast<double>(kept) / static_cast<double>(all) : 0;
+}
+
+bool WeightSelection::is_done() const {
+  return std::ranges::all_of(weights_.stages, [&](const WeightStages& s) {
+    return s.scores ? s.scores->end <= weights_.state.step
+                    : s.stages.back().step < weights_.state.step;
+  });
 }
 
 }  // namespace sten

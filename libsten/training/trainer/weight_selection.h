@@ -1,0 +1,51 @@
+// Selection of the kept elements of weights in training: at stages, after calibration, and at mask
+// updates.
+#pragma once
+#include "libsten/training/optim/parameter.h"
+#include "libsten/training/trainer/score_training.h"
+
+namespace sten {
+
+// i is the index of a parameter, and "this step" that of the state.
+class WeightSelection {
+ public:
+  // Both must outlive this object.
+  WeightSelection(TrainedWeights& weights, ScoreTraining& scores)
+      : weights_(weights), scores_(scores) {}
+
+  // Selects the elements for the forward pass of this step.
+  void begin();
+  // SR-STE: straight-through gradients, with a decay of the pruned values.
+  void pull_to_zero(StepExchange::Gradients& gradients) const;
+  // Keeps what sparsifiers that rank by gradients need of this step.
+  void collect_scores(const StepExchange::Gradients& gradients);
+  // The mask update of this step: if it regrows, does so in place of an optimizer step.
+  bool regrow(std::size_t i, const Tensor& gradient);
+  // The sparsifier and scores of an optimizer step that selects again, if the mask update of this
+  // step asks for one; then count() follows it.
+  std::optional<Update> reselection(std::size_t i) const;
+  // Counts the kept elements after a change of positions.
+  void count(std::size_t i);
+
+  // The value to measure and save: of the state or its average, as sparse as in the forward pass.
+  Tensor measured(std::size_t i) const;
+  // The pruned share of all elements of weights with stages.
+  double sparsity() const;
+  // Whether no more stages follow.
+  bool is_done() const;
+
+ private:
+  // Whether the optimizer step of this step selects positions again.
+  bool updates_mask(std::size_t i) const {
+    const WeightStages* stages = weights_.sparsity[i].stages;
+    return stages && stages->refreshes(weights_.state.step);
+  }
+  void calibrate();
+  void select(std::size_t i, const Spec& by);
+  void select_computing(std::size_t i);
+
+  TrainedWeights& weights_;
+  ScoreTraining& scores_;
+};
+
+}  // namespace sten
