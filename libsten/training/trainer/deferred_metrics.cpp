@@ -45,7 +45,7 @@ double* DeferredMetrics::norm_destination() {
   return norms_.mutate() + (std::ssize(pending_) - 1);
 }
 
-DeferredMetrics::Metrics DeferredMetrics::read() {
+const DeferredMetrics::Metrics& DeferredMetrics::read() {
   const Array<float> losses = losses_.to(Device::cpu);
   const Array<double> norms = norms_.to(Device::cpu);
   Metrics last;
@@ -59,7 +59,7 @@ DeferredMetrics::Metrics DeferredMetrics::read() {
     check_norm(p.step, last.norm);
   }
   pending_.clear();
-  return last;
+  return last_ = last;
 }
 
 }  // namespace sten

@@ -29,7 +29,9 @@ class DeferredMetrics {
   };
   // Waits for the last step and returns its metrics. Error for the first step with a loss or norm
   // that is not finite, also in later calls.
-  Metrics read();
+  const Metrics& read();
+  // Those of the last read step; 0 before.
+  const Metrics& last() const { return last_; }
 
  private:
   struct Pending {
@@ -42,6 +44,7 @@ class DeferredMetrics {
   Array<float> losses_;  // [steps, parts]
   Array<double> norms_;  // [steps]
   std::vector<Pending> pending_;
+  Metrics last_;
 };
 
 }  // namespace sten

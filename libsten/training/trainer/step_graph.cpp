@@ -3,6 +3,7 @@
 #include "libsten/core/dispatch/out_format.h"
 #include "libsten/core/layout/masked.h"
 #include "libsten/training/trainer/distillation.h"
+#include "libsten/training/trainer/products.h"
 #include "libsten/training/trainer/running_statistics.h"
 #include "libsten/training/trainer/step_formats.h"
 
@@ -18,8 +19,9 @@ Tensor formatted(const Tensor& gradient, const OutFormat& f, const Tensor& w) {
 
 }  // namespace
 
-StepGraph::StepGraph(const Task& task)
+StepGraph::StepGraph(const Task& task, Device device)
     : task_(task),
+      factors_(device_products_of(task.recipe(), device)),
       plain_(with_moments(training_graph(task))),
       graph_(plain_),
       // The last output of training_graph(), before the moments.

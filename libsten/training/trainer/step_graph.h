@@ -1,5 +1,6 @@
 // The training graph of a step, with the recipe's formats of values and gradients.
 #pragma once
+#include "libsten/compute/product/device_gemm.h"
 #include "libsten/model/graph/graph.h"
 #include "libsten/training/optim/parameter.h"
 #include "libsten/training/trainer/step_exchange.h"
@@ -9,8 +10,8 @@ namespace sten {
 
 class StepGraph {
  public:
-  // Error as training_graph(). The task must outlive this object.
-  explicit StepGraph(const Task& task);
+  // For a run on `device`. Error as training_graph(). The task must outlive this object.
+  StepGraph(const Task& task, Device device);
 
   // Sets the formats of a step.
   void begin(Index step);
@@ -19,7 +20,8 @@ class StepGraph {
 
   const Graph& operator*() const { return graph_; }
   const Graph* operator->() const { return &graph_; }
-  const std::string& loss() const { return loss_; }  // the output to minimise
+  const std::string& loss() const { return loss_; }             // the output to minimise
+  const kernels::Factors& factors() const { return factors_; }  // of products on the device
 
   // The format of the gradient of weight i, whose value is w, on the tape. all_positions: also
   // those that w prunes. `own`: where a format that the recipe does not ask for is written.
@@ -34,6 +36,7 @@ class StepGraph {
   bool is_formatted_by_tape(const OutFormat& gradient, const Tensor& w) const;
 
   const Task& task_;
+  const kernels::Factors factors_;
   const Graph plain_;  // with moments
   Graph graph_;        // plain_ with the formats of this step
   bool has_formats_ = false;

@@ -14,36 +14,20 @@
 #include "libsten/training/trainer/weight_averages.h"
 
 namespace sten {
-namespace {
-
-double number_of(const Tensor& scalar) {
-  const Dense x = scalar.as<Dense>().to(Device::cpu);
-  return double{x.values.as<float>()[0]};
-}
-
-Dense filled(const Shape& shape, double v) {
-  Dense x = Dense::zeros(DType::F32, shape);
-  std::ranges::fill(x.values.mutate<float>(), static_cast<float>(v));
-  return x;
-}
-
-}  // namespace
-
 Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator> ranks,
                  const TrainerOptions& options)
     : task_(std::move(task)),
-      device_(options.device),
-      factors_(device_products_of(task_->recipe(), device_)),
-      graph_(*task_),
-      weights_(*task_, device_),
+      graph_(*task_, options.device),
+      weights_(*task_, options.device),
       exchange_(ranks ? std::move(ranks) : comm_self(), weights_),
+      gradients_(graph_, weights_, exchange_),
       scores_(weights_),
       selection_(weights_, scores_),
       optimizer_(task_->recipe().optimizer) {
   check_formats(task_->recipe(), task_->graph());
   trace_training(*task_);
-  if (task_->recipe().distillation) teacher_.emplace(*task_, device_);
-  if (device_ != Device::cpu && exchange_.ranks().size() == 1 && options.read_every > 1)
+  gradients_.read_teacher();
+  if (options.device != Device::cpu && exchange_.ranks().size() == 1 && options.read_every > 1)
     deferred_.emplace(options.read_every, task_->parts());
   std::set<Index> begins;
   for (const WeightStages& p : weights_.stages)
@@ -63,107 +47,11 @@ bool Trainer::is_sparse_as_planned() const {
   return selection_.is_done() && has_last_formats(task_->recipe(), weights_.state.step);
 }
 
-// ------------------------------------------------------------------------------------ gradients
-
-// Calls on_loss(loss) before the backward pass, and on_gradient(parameter, gradient) during it.
-// After the call, only the state holds the weights' values, so that the optimizer can update in
-// place.
-void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
-                           const std::function<void(const Tensor&)>& on_loss,
-                           const Tape::Receiver& on_gradient) {
-  Tape tape;
-  NamedValues<Var> weights, inputs;
-  std::vector<std::size_t> trained;  // indices on the tape
-  for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i) {
-    const Parameter& p = weights_.state.parameters[i];
-    if (weights_.sparsity[i].is_statistic) {
-      weights.emplace(p.name, p.value);
-      continue;
-    }
-    trained.push_back(i);
-    OutFormat own;
-    const auto& computing = weights_.sparsity[i].computing;
-    weights.emplace(p.name, tape.parameter(computing ? *computing : p.value,
-                                           graph_.gradient_format(
-                                               i, p.value, weights_.needs_all_positions(i), own)));
-  }
-  const BatchPart device_part = on_device(part, device_);
-  for (const auto& [name, x] : device_part.inputs) inputs.emplace(name, x);
-  if (teacher_)
-    for (auto& [name, x] : teacher_->values(device_part)) inputs.emplace(name, std::move(x));
-  const RoundedProducts rounded(factors_);  // of the model, not of its teacher
-  const NamedValues<Var> outputs = graph_->run<Var>(weights, inputs);
-  statistics.add(part.number, outputs);
-  const Var y = outputs.at(graph_.loss());
-  on_loss(y.value());
-  if (!seed_ || seed_share_ != share) {
-    seed_ = Tensor(filled({}, share)).to(device_);
-    seed_share_ = share;
-  }
-  tape.backward(y, *seed_, [&](std::size_t k, Tensor gradient) {
-    on_gradient(trained[k], std::move(gradient));
-  });
-}
-
-// The sum of gradients over all parts of the batch on all ranks; empty without predictions. Sets
-// the loss of the step.
-Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
-                                               StatisticsOfStep& statistics, bool all_have_parts) {
-  Gradients sum;
-  if (!parts.empty()) sum.resize(weights_.state.parameters.size());
-  // During the last part's backward pass, or after it.
-  const bool overlaps = all_have_parts && exchange_.overlaps();
-  std::optional<StepExchange> exchange;
-  const auto add = [&](std::size_t i) {
-    exchange->add(i, weights_.state.parameters[i].value, weights_.needs_all_positions(i));
-  };
-  for (const BatchPart& part : parts) {
-    const bool is_last = &part == &parts.back();
-    const double share =
-        static_cast<double>(part.predictions) / static_cast<double>(step.predictions);
-    const auto on_loss = [&](const Tensor& loss) {
-      if (deferred_) return deferred_->add_loss(loss, share);
-      step.loss += share * number_of(loss);
-      if (!is_last && std::isfinite(step.loss)) return;
-      step.loss = exchange_.sum_loss(step.loss);
-      if (is_last && overlaps) exchange.emplace(exchange_.start(sum));
-    };
-    GradientSums sums;
-    gradients_of(part, share, statistics, on_loss, [&](std::size_t i, Tensor gradient) {
-      if (sum[i])
-        sums.add(*sum[i], std::move(gradient));
-      else
-        sum[i] = std::move(gradient);
-      if (!exchange) return;
-      sums.finish();
-      add(i);
-    });
-    sums.finish();
-  }
-  if (parts.empty() && !deferred_) step.loss = exchange_.sum_loss(step.loss);
-  if (!exchange && step.predictions > 0) {
-    if (!all_have_parts)
-      exchange_.complete(sum, [&](std::size_t i) {
-        return graph_.zero_gradient(i, weights_.state.parameters[i].value,
-                                    weights_.needs_all_positions(i));
-      });
-    exchange.emplace(exchange_.start(sum));
-    // In the order of a backward pass.
-    for (std::size_t i = sum.size(); i-- > 0;)
-      if (sum[i]) add(i);
-  }
-  if (exchange) step.traffic = exchange->finish();
-  return sum;
-}
-
-// ----------------------------------------------------------------------------------------- steps
-
-void Trainer::update(const Gradients& gradients, double rate, double scale,
-                     const Array<float>& scale_on_device) {
+void Trainer::update(const Gradients& gradients, double rate, const GradientScale& scale) {
   optimizer_.set_rate(rate);
   const auto scaled = [&](Update u) {
-    u.scale_gradient(scale);
-    if (scale_on_device.size()) u.scale_gradient(scale_on_device);
+    u.scale_gradient(scale.factor);
+    if (scale.on_device.size()) u.scale_gradient(scale.on_device);
     return u;
   };
   const Update plain = scaled({});
@@ -201,8 +89,7 @@ double Trainer::rate() const {
 
 TrainStep Trainer::step() {
   if (is_done()) fail_usage("training: all {} steps are done", task_->steps());
-  const Recipe& recipe = task_->recipe();
-  if (deferred_ && deferred_->is_full()) last_read_ = deferred_->read();  // reports its error again
+  if (deferred_ && deferred_->is_full()) deferred_->read();  // reports its error again
   graph_.begin(weights_.state.step);
   selection_.begin();
   TrainStep result;
@@ -218,43 +105,45 @@ TrainStep Trainer::step() {
   for (const std::uint64_t n : counts) result.predictions += static_cast<Index>(n);
   if (deferred_) deferred_->begin(weights_.state.step);
   StatisticsOfStep statistics(task_->graph());
-  Gradients sum =
-      gradients_of_parts(parts, result, statistics, std::ranges::count(counts, 0u) == 0);
+  BatchGradients::Result batch =
+      gradients_.of(parts, result.predictions, std::ranges::count(counts, 0u) == 0, statistics,
+                    deferred_ ? &*deferred_ : nullptr);
+  result.loss = batch.loss;
+  result.traffic = batch.traffic;
+  Gradients& sum = batch.sum;
   if (ranks.size() > 1 && result.predictions > 0) statistics.exchange(ranks, task_->parts());
   graph_.format(sum, weights_.state.parameters);
   selection_.pull_to_zero(sum);
   if (!sum.empty()) scores_.take_gradients(sum);
-  double scale = 1;
-  Array<float> scale_on_device;
-  if (recipe.clip > 0) scale = clip_norm(sum, result, scale_on_device);
+  GradientScale scale;
+  if (task_->recipe().clip > 0) scale = clip(sum, result);
   if (!sum.empty()) {
     selection_.collect_scores(sum);
-    update(sum, result.rate, scale, scale_on_device);
+    update(sum, result.rate, scale);
     statistics.apply(weights_.state.parameters);
   }
   ++weights_.state.step;
   if (!deferred_) return result;
   result.is_read = false;
-  result.loss = last_read_.loss;
-  result.norm = last_read_.norm;
+  result.loss = deferred_->last().loss;
+  result.norm = deferred_->last().norm;
   if (deferred_->is_full() || is_done()) read(result);
   return result;
 }
 
-// The factor of gradients for clipping. `device_part`: the factor of gradients on a device.
-double Trainer::clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& device_part) {
-  const double clip = task_->recipe().clip;
-  if (device_ != Device::cpu) {
+// Sets the norm of the step, unless it is deferred.
+Trainer::GradientScale Trainer::clip(const Gradients& gradients, TrainStep& step) {
+  const double most = task_->recipe().clip;
+  if (weights_.device != Device::cpu) {
     std::vector<GradientOf> all;
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (gradients[i]) all.push_back({&*gradients[i], &weights_.state.parameters[i].value});
     const DeviceNorm made =
-        norm_on_device(all, clip, deferred_ ? deferred_->norm_destination() : nullptr);
-    device_part = made.scale;
-    if (deferred_) return 1;
+        norm_on_device(all, most, deferred_ ? deferred_->norm_destination() : nullptr);
+    if (deferred_) return {1, made.scale};
     step.norm = made.norm.to(Device::cpu)[0];
     check_norm(weights_.state.step, step.norm);
-    return 1;
+    return {1, made.scale};
   }
   double squares = 0;
   for (std::size_t i = 0; i < gradients.size(); ++i)
@@ -262,14 +151,14 @@ double Trainer::clip_norm(const Gradients& gradients, TrainStep& step, Array<flo
   step.norm = std::sqrt(squares);
   check_norm(weights_.state.step, step.norm);
   // As torch.nn.utils.clip_grad_norm_.
-  return std::min(1.0, clip / (step.norm + 1e-6));
+  return {std::min(1.0, most / (step.norm + 1e-6)), {}};
 }
 
 void Trainer::read(TrainStep& last) {
-  if (deferred_ && !deferred_->is_empty()) last_read_ = deferred_->read();
+  if (deferred_ && !deferred_->is_empty()) deferred_->read();
   if (!deferred_ || last.is_read) return;
-  last.loss = last_read_.loss;
-  last.norm = last_read_.norm;
+  last.loss = deferred_->last().loss;
+  last.norm = deferred_->last().norm;
   last.is_read = true;
 }
 

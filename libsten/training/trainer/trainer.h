@@ -1,18 +1,12 @@
 // Trainer: the training loop, with the optimizer's steps and the sparsity stages of weights. Does
 // not depend on time: the same recipe gives the same bytes for the same number of threads,
-// instruction set and library of dense products (compute/linalg/dense_gemm.h, chosen by the caller), also
-// after a resume.
+// instruction set and library of dense products (compute/linalg/dense_gemm.h, chosen by the
+// caller), also after a resume.
 //
 // Ranks share the parts of a batch. Each has the whole state, and gradients are summed over ranks
 // before use, so that all ranks stay equal bit for bit.
 #pragma once
-#include "libsten/compute/product/device_gemm.h"
-#include "libsten/training/comm/communicator.h"
-#include "libsten/training/trainer/deferred_metrics.h"
-#include "libsten/training/trainer/distillation.h"
-#include "libsten/training/trainer/rank_exchange.h"
-#include "libsten/training/trainer/running_statistics.h"
-#include "libsten/training/trainer/step_graph.h"
+#include "libsten/training/trainer/batch_gradients.h"
 #include "libsten/training/trainer/weight_selection.h"
 
 namespace sten {
@@ -65,7 +59,9 @@ class Trainer {
   // Hash of the initial weights, as text.
   const std::string& first_weights() const { return weights_.first_content; }
   // Hash of the teacher's weights; empty without a teacher.
-  std::string teacher() const { return teacher_ ? teacher_->content() : ""; }
+  std::string teacher() const {
+    return gradients_.teacher() ? gradients_.teacher()->content() : "";
+  }
   // Whether no more stages or formats follow.
   bool is_sparse_as_planned() const;
   // Restores a state, which is on the CPU. Error if it is of another recipe: other weights, a
@@ -76,32 +72,27 @@ class Trainer {
 
  private:
   using Gradients = StepExchange::Gradients;
+  // The factor of gradients, for clipping: `factor` times that on the device, unless empty.
+  struct GradientScale {
+    double factor = 1;
+    Array<float> on_device{};
+  };
+
   double rate() const;
-  void gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
-                    const std::function<void(const Tensor&)>& on_loss,
-                    const Tape::Receiver& on_gradient);
-  Gradients gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
-                               StatisticsOfStep& statistics, bool all_have_parts);
-  double clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& device_scale);
-  void update(const Gradients& gradients, double rate, double scale,
-              const Array<float>& scale_on_device);
+  GradientScale clip(const Gradients& gradients, TrainStep& step);
+  void update(const Gradients& gradients, double rate, const GradientScale& scale);
   void average();
 
   std::shared_ptr<const Task> task_;
-  const Device device_;
-  const kernels::Factors factors_;  // of products on the device
   StepGraph graph_;
-  std::optional<Teacher> teacher_;
   TrainedWeights weights_;
   RankExchange exchange_;
+  BatchGradients gradients_;
   ScoreTraining scores_;
   WeightSelection selection_;
   std::vector<Index> begins_;  // first steps of stages, ascending
   RecipeOptimizer optimizer_;
-  std::optional<Tensor> seed_;  // gradient of the loss for this share of a batch
-  double seed_share_ = 0;
   std::optional<DeferredMetrics> deferred_;
-  DeferredMetrics::Metrics last_read_;
 };
 
 }  // namespace sten
