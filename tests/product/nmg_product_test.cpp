@@ -10,7 +10,6 @@
 #include "kernels/nmg_gemm.h"
 #include "kernels/nmg_small_batch.h"
 #include "libsten/compute/product/nmg_packed.h"
-#include "libsten/compute/product/nmg_product.h"
 #include "libsten/compute/product/sparse_product.h"
 #include "libsten/core/registry/registry.h"
 #include "tests/kernels/fenced.h"
@@ -114,7 +113,7 @@ TEST_CASE("products read and write every form, and finish what they write") {
     std::vector<float> y = adds == 2 ? other : laid(to, m, n, std::vector<float>(m * n, 7.0f));
     if (adds) e.residual = adds == 2 ? y.data() : other.data();
     const Threads scope(1 + static_cast<int>(dice.below(3)));
-    nmg_product(t, {from, k, n, x.data()}, {to, m, n, y.data()}, e);
+    sparse_product(t, {from, k, n, x.data()}, {to, m, n, y.data()}, e);
     std::vector<float> wanted(m * n), bounds(m * n);
     std::vector<double> nonzeros(m);
     for (Index i = 0; i < m * k; ++i) nonzeros[i / k] += a.values.as<float>()[i] != 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "libsten/compute/product/nmg_packed.h"
-#include "libsten/compute/product/nmg_small_batch.h"
 #include "libsten/compute/product/packed.h"
 #include "libsten/compute/product/panel_shares.h"
 #include "libsten/core/base/scratch.h"
@@ -115,9 +114,6 @@ struct Task {
 
 void nmg_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                  const Epilogue& epilogue) {
-  if (x.layout != ActivationLayout::panels && y.layout != ActivationLayout::panels &&
-      takes_small_batch(a.as<Nmg>(), x.tokens))
-    return nmg_small_batch_product(a, x, y, epilogue);
   const auto packed =
       packed_of<NmgPacked>(a, [](const Tensor& t) { return NmgPacked(t.as<Nmg>()); });
   const Index unit = packed->at_once();

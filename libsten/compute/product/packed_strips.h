@@ -86,10 +86,8 @@ bool packs_directly(const Nm& a);
 // For F32 of rank 2. With axis 0, the strips of a pattern in a block of rows are a run.
 PackedStrips pack_nm(const Nm& a);
 
-// Whether panels are narrow: for small batches, unless x or y has panels of panel_width.
-bool has_small_batch(const Activations& x, const ActivationsOut& y);
-
-// Computes y[M, N] = A[M, K] * x[K, N] and applies the epilogue, for every activation layout.
+// Computes y[M, N] = A[M, K] * x[K, N] and applies the epilogue, for every activation layout. Uses
+// narrow panels for small batches.
 void strips_product(const PackedStrips& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue = {});
 // Always uses panels of panel_width: with small batches, the two sums of a pair wait for each

@@ -9,6 +9,7 @@
 #include "libsten/compute/product/packed.h"
 #include "libsten/compute/product/packed_strips.h"
 #include "libsten/compute/product/position_shares.h"
+#include "libsten/compute/product/product_impl.h"
 #include "libsten/compute/product/sparse_product.h"
 #include "libsten/core/base/parallel.h"
 #include "libsten/core/base/scratch.h"
@@ -77,7 +78,18 @@ Values sampled_runs(const Tensor& a, const Activations& dy, const Activations& x
   return values;
 }
 
+bool has_nm_strips(const Tensor& a, const ProductCall&) { return has_nm_sampled(a); }
+
+constexpr SampledProductImpl sampled_impls[] = {
+    {"nm strips", has_nm_strips, nm_sampled},
+    {"runs", always, sampled_runs},
+};
+
 }  // namespace
+
+const SampledProductImpl& sampled_product_impl(const Tensor& a) {
+  return *first_supporting(sampled_impls, a, {});
+}
 
 Tensor sampled_product(const Tensor& a, const Activations& dy, const Activations& x) {
   check_factor(a);
@@ -86,7 +98,7 @@ Tensor sampled_product(const Tensor& a, const Activations& dy, const Activations
     fail_usage(
         "sampled product: {} features of {} tokens times {} features of {} tokens do not give {}",
         dy.features, dy.tokens, x.features, x.tokens, to_string(shape));
-  return a.with_values(has_nm_sampled(a) ? nm_sampled(a, dy, x) : sampled_runs(a, dy, x));
+  return a.with_values(sampled_product_impl(a).multiply(a, dy, x));
 }
 
 Tensor sampled_gemm(const Tensor& a, Index n, const float* dc, const float* b) {

@@ -7,6 +7,7 @@
 #include "libsten/compute/product/nmg_small_batch.h"
 #include "libsten/compute/product/packed.h"
 #include "libsten/compute/product/packed_strips.h"
+#include "libsten/compute/product/product_impl.h"
 #include "libsten/core/layout/bitmask.h"
 #include "libsten/core/layout/coo.h"
 #include "libsten/core/layout/ell.h"
@@ -17,36 +18,69 @@
 namespace sten {
 namespace {
 
-// Layouts without strips go by rows: by row pairs if there are many tokens.
-bool has_strips(const Tensor& a) {
-  return a.is<Bcsr>() || (a.is<Nm>() && packs_directly(a.as<Nm>()));
-}
-PackedStrips pack_strips(const Tensor& a) {
-  if (a.is<Bcsr>()) return pack_bcsr(a.as<Bcsr>());
-  if (has_strips(a)) return pack_nm(a.as<Nm>());
+PackedStrips bcsr_runs(const Tensor& a) { return pack_bcsr(a.as<Bcsr>()); }
+PackedStrips nm_runs(const Tensor& a) { return pack_nm(a.as<Nm>()); }
+
+// pack: pack_csr or pack_row_pairs.
+template <auto pack>
+auto pack_rows(const Tensor& a) {
   const Tensor rows = convert(a, Spec(Csr::name));
-  return pack_csr(entries_of(rows.as<Csr>()));
-}
-PackedRowPairs packed_row_pairs(const Tensor& a) {
-  const Tensor rows = convert(a, Spec(Csr::name));
-  return pack_row_pairs(entries_of(rows.as<Csr>()));
+  return pack(entries_of(rows.as<Csr>()));
 }
 
-bool runs_by_nmg_kernel(const Tensor& a) { return a.is<Nmg>() && a.as<Nmg>().axis == 0; }
+// A^T, packed by its rows.
+template <class Packed>
+struct Transposed : Packed {};
+template <auto pack>
+auto pack_columns(const Tensor& a) {
+  const Tensor columns = convert(a, Spec(Csc::name));
+  const Csc& c = columns.as<Csc>();
+  return Transposed<decltype(pack({}))>{
+      pack({c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), packable(c.values).data()})};
+}
+
+bool has_nmg_rows(const Tensor& a, const ProductCall&) {
+  return a.is<Nmg>() && a.as<Nmg>().axis == 0;
+}
+bool has_nmg_lanes(const Tensor& a, const ProductCall& call) {
+  return has_nmg_rows(a, call) && !call.has_panels && takes_small_batch(a.as<Nmg>(), call.tokens);
+}
+bool has_bcsr_runs(const Tensor& a, const ProductCall&) { return a.is<Bcsr>(); }
+bool has_nm_runs(const Tensor& a, const ProductCall&) {
+  return a.is<Nm>() && packs_directly(a.as<Nm>());
+}
+bool is_small_batch(const Tensor&, const ProductCall& call) { return call.is_small_batch(); }
+
+template <class Packed>
+void drop_packed(const Tensor& a) {
+  Packed(a.as<Nmg>());
+}
+template <auto pack>
+constexpr SparseProductImpl by_strips(const char* name, decltype(always)* supports) {
+  return {
+      name, supports,
+      [](const Tensor& a, const Activations& x, const ActivationsOut& y, const Epilogue& epilogue) {
+        strips_product(*packed_of<decltype(pack(a))>(a, pack), x, y, epilogue);
+      },
+      [](const Tensor& a) { pack(a); }};
+}
+
+// The last two convert A to csr.
+constexpr SparseProductImpl product_impls[] = {
+    {"nmg lanes", has_nmg_lanes, nmg_small_batch_product, drop_packed<NmgByLanes>},
+    {"nmg strips", has_nmg_rows, nmg_product, drop_packed<NmgPacked>},
+    by_strips<bcsr_runs>("bcsr runs", has_bcsr_runs),
+    by_strips<nm_runs>("nm runs", has_nm_runs),
+    by_strips<pack_rows<pack_csr>>("csr runs", is_small_batch),
+    by_strips<pack_rows<pack_row_pairs>>("csr row pairs", always),
+};
+constexpr SparseProductImpl transposed_impls[] = {
+    by_strips<pack_columns<pack_csr>>("csr runs", is_small_batch),
+    by_strips<pack_columns<pack_row_pairs>>("csr row pairs", always),
+};
 
 constexpr const char* layouts[] = {Bcsr::name, Bitmask::name, Coo::name, Csc::name, Csr::name,
                                    Ell::name,  Masked::name,  Nm::name,  Nmg::name, Nmgv::name};
-
-// A^T, packed by its rows. pack: pack_csr or pack_row_pairs.
-template <class Packed>
-struct Transposed : Packed {};
-template <class Packed>
-Transposed<Packed> pack_transposed(const Tensor& a, Packed (*pack)(const CsrEntries&)) {
-  const Tensor columns = convert(a, Spec(Csc::name));
-  const Csc& c = columns.as<Csc>();
-  return {
-      pack({c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), packable(c.values).data()})};
-}
 
 // factor: [rows, columns] of the matrix that is multiplied with x.
 void check_activations(const Shape& factor, const Activations& x, const ActivationsOut& y) {
@@ -62,37 +96,31 @@ Shape shape_of_factor(const Tensor& a) {
 
 void multiply(const Tensor& a, const Activations& x, const ActivationsOut& y,
               const Epilogue& epilogue) {
-  if (runs_by_nmg_kernel(a)) return nmg_product(a, x, y, epilogue);
-  if (has_strips(a) || has_small_batch(x, y))
-    strips_product(*packed_of<PackedStrips>(a, pack_strips), x, y, epilogue);
-  else
-    strips_product(*packed_of<PackedRowPairs>(a, packed_row_pairs), x, y, epilogue);
+  sparse_product_impl(a, ProductCall::of(x, y)).multiply(a, x, y, epilogue);
 }
 
 void multiply_transposed(const Tensor& a, const Activations& x, const ActivationsOut& y,
                          const Epilogue& epilogue) {
-  const auto product = [&](auto pack) {
-    using Packed = decltype(pack({}));
-    strips_product(*packed_of<Transposed<Packed>>(
-                       a, [&](const Tensor& of) { return pack_transposed<Packed>(of, pack); }),
-                   x, y, epilogue);
-  };
-  if (has_small_batch(x, y))
-    product(pack_csr);
-  else
-    product(pack_row_pairs);
+  transposed_product_impl(a, ProductCall::of(x, y)).multiply(a, x, y, epilogue);
 }
 
 }  // namespace
+
+const SparseProductImpl& sparse_product_impl(const Tensor& a, const ProductCall& call) {
+  return *first_supporting(product_impls, a, call);
+}
+const SparseProductImpl& transposed_product_impl(const Tensor& a, const ProductCall& call) {
+  return *first_supporting(transposed_impls, a, call);
+}
 
 std::vector<std::string> sparse_product_layouts() {
   return {std::begin(layouts), std::end(layouts)};
 }
 
-bool has_sparse_product(const std::string& layout) {
+bool has_sparse_product(std::string_view layout) {
   if (std::find(std::begin(layouts), std::end(layouts), layout) != std::end(layouts)) return true;
   return layout != Dense::name &&
-         !find_route(registry(), Spec(layout), Spec(Csr::name)).through_dense();
+         !find_route(registry(), Spec(std::string(layout)), Spec(Csr::name)).through_dense();
 }
 
 void sparse_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
@@ -148,7 +176,7 @@ void check_factor(const Tensor& a) {
                        name_of(a.dtype()), to_string(shape));
     if (a.spec().has("dims"))
       fail_unsupported("product: no product found for {} with dims= and dense", a.layout());
-    if (!has_sparse_product(std::string(a.layout())) || !a.values())
+    if (!has_sparse_product(a.layout()) || !a.values())
       fail_unsupported("product: no product found for {} with dense (convert the matrix first)",
                        a.layout());
     return Checked{};
@@ -160,14 +188,7 @@ void check_factor(const Tensor& a) {
 
 void pack_anew(const Tensor& a, Index tokens) {
   check_factor(a);
-  if (runs_by_nmg_kernel(a) && takes_small_batch(a.as<Nmg>(), tokens))
-    NmgByLanes(a.as<Nmg>());
-  else if (runs_by_nmg_kernel(a))
-    NmgPacked(a.as<Nmg>());
-  else if (has_strips(a) || tokens <= narrow_panel_width)
-    pack_strips(a);
-  else
-    packed_row_pairs(a);
+  sparse_product_impl(a, {tokens}).pack(a);
 }
 
 }  // namespace sten

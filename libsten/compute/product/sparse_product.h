@@ -9,7 +9,7 @@ namespace sten {
 std::vector<std::string> sparse_product_layouts();
 // Whether a layout has products: built-in ones, and layouts of users that convert losslessly to
 // csr.
-bool has_sparse_product(const std::string& layout);
+bool has_sparse_product(std::string_view layout);
 
 // Computes y[M, N] = A[M, K] * x[K, N] and applies the epilogue, for every activation layout;
 // activations that stay in panels between products need no packing. Error (usage) unless A is F32

@@ -2,6 +2,7 @@
 
 #include "libsten/compute/product/packed_strips.h"
 #include "libsten/compute/product/panel_shares.h"
+#include "libsten/compute/product/product_impl.h"
 #include "libsten/core/base/scratch.h"
 
 namespace sten {
@@ -99,14 +100,10 @@ void product(const Packed& a, const Activations& x, const ActivationsOut& y, Ind
 
 }  // namespace
 
-bool has_small_batch(const Activations& x, const ActivationsOut& y) {
-  return x.tokens <= narrow_panel_width && x.layout != ActivationLayout::panels &&
-         y.layout != ActivationLayout::panels;
-}
-
 void strips_product(const PackedStrips& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue) {
-  product(a, x, y, has_small_batch(x, y) ? narrow_panel_width : panel_width, epilogue);
+  product(a, x, y, ProductCall::of(x, y).is_small_batch() ? narrow_panel_width : panel_width,
+          epilogue);
 }
 void strips_product(const PackedRowPairs& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue) {

@@ -1,0 +1,53 @@
+// The choice among implementations of a product.
+#include "libsten/compute/product/product_impl.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/product/sparse_tensors.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE("the first implementation that supports a product computes it") {
+  Dice dice(1);
+  const auto tensor = [&](const char* spec, Index rows) {
+    return sparse_tensor(dice, normals(dice, {rows, 40}), Spec::parse(spec));
+  };
+  const auto check = [&](const char* spec, Index rows, const ProductCall& call, const char* name) {
+    const Tensor a = tensor(spec, rows);
+    CHECK_MESSAGE(sparse_product_impl(a, call).name == std::string(name), spec, " ", call.tokens);
+  };
+  const char* const nmg = "nmg:n=2,m=4,g=2";
+  check(nmg, 64, {1}, "nmg lanes");
+  check(nmg, 64, {4}, "nmg lanes");
+  check(nmg, 64, {4, true}, "nmg strips");
+  check(nmg, 64, {5}, "nmg strips");
+  check(nmg, 16, {1}, "nmg strips");  // most lanes have no row block
+  check(nmg, 64, {0}, "nmg strips");
+  check("nmg:n=2,m=4,g=2,axis=1", 64, {1}, "csr runs");
+  check("bcsr:h=4,w=4", 64, {1}, "bcsr runs");
+  check("bcsr:h=4,w=4", 64, {100, true}, "bcsr runs");
+  check("nm:n=2,m=4", 64, {100}, "nm runs");
+  check("nm:n=2,m=4,axis=0", 64, {1}, "nm runs");
+  check("nm:n=1,m=10,axis=0", 64, {17}, "csr row pairs");
+  for (const char* spec : {"csr", "csc", "coo", "ell", "bitmask", "masked"}) {
+    check(spec, 64, {16}, "csr runs");
+    check(spec, 64, {16, true}, "csr row pairs");
+    check(spec, 64, {17}, "csr row pairs");
+  }
+  for (const char* spec : {nmg, "bcsr:h=4,w=4", "nm:n=2,m=4", "csr"}) {
+    const Tensor a = tensor(spec, 64);
+    CHECK(transposed_product_impl(a, {16}).name == std::string("csr runs"));
+    CHECK(transposed_product_impl(a, {16, true}).name == std::string("csr row pairs"));
+    CHECK(transposed_product_impl(a, {17}).name == std::string("csr row pairs"));
+  }
+  const auto sampled = [&](const char* spec) {
+    return std::string(sampled_product_impl(tensor(spec, 64)).name);
+  };
+  CHECK(sampled(nmg) == "nm strips");
+  CHECK(sampled("nm:n=2,m=4,axis=0") == "nm strips");
+  CHECK(sampled("nm:n=2,m=4") == "runs");
+  CHECK(sampled("nmg:n=2,m=4,g=2,axis=1") == "runs");
+  CHECK(sampled("csr") == "runs");
+}
