@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "libsten/compute/product/nmg_bf16.h"
+#include "libsten/compute/product/product_impl.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/parallel.h"
 #include "libsten/core/base/scratch.h"
@@ -15,12 +16,27 @@ using kernels::bf16_block_groups, kernels::bf16_block_rows, kernels::bf16_block_
     kernels::bf16_most_tokens, kernels::bf16_tile_rows;
 static_assert(bf16_max_small_batch == kernels::bf16_most_in_lanes);
 
-// x in parts of tokens, prepared for kernels; lanes need one part.
-struct SmallBatchParts {
-  kernels::Bf16SmallBatch x[2];
-  const float* room[2];
-  Index count;
-};
+// Receives the results of a block: its first row, number of rows, and sums
+// [parts][bf16_block_rows][bf16_most_tokens].
+using WriteBlock = std::function<void(Index, Index, float*)>;
+
+// Calls multiply(block, sums) and write() for each block.
+template <class F>
+void each_block(Index rows, Index tokens, F&& multiply, const WriteBlock& write) {
+  // Kernels do not write all sums.
+  const Index size = ceil_div(tokens, bf16_most_tokens) * bf16_block_sums;
+  const auto some = [&](Index begin, Index end) {
+    thread_local Scratch sums_memory;
+    float* const sums = sums_memory.of(size);
+    for (Index b = begin; b < end; ++b) {
+      if (tokens % bf16_most_tokens > 0) std::fill_n(sums, size, 0.0f);
+      multiply(b, sums);
+      const Index row = b * bf16_block_rows;
+      write(row, std::min(bf16_block_rows, rows - row), sums);
+    }
+  };
+  parallel_for(ceil_div(rows, bf16_block_rows), 1, std::cref(some));
+}
 
 // The lanes with which the kernel for this number of tokens is fastest.
 std::shared_ptr<const Bf16WeightLanes> lanes_for(const Tensor& a, Index tokens) {
@@ -32,9 +48,7 @@ std::shared_ptr<const Bf16WeightLanes> lanes_for(const Tensor& a, Index tokens) 
   return bf16_weight_lanes(a, true);
 }
 
-// Bf16SmallBatchFactor::multiply_blocks() for n:m:g.
-template <class Write>
-void multiply_strips(const Tensor& a, const Interleaved& x, Write&& write) {
+void multiply_strips(const Tensor& a, const Interleaved& x, const WriteBlock& write) {
   const auto packed = nmg_bf16(a);
   const Index rows = packed->order.rows, width = kernels::bf16_width(x.tokens),
               task = packed->task_rows(), tasks = ceil_div(rows, task);
@@ -70,52 +84,15 @@ void multiply_strips(const Tensor& a, const Interleaved& x, Write&& write) {
   parallel_for(tasks, std::max<Index>(1, ceil_div(tasks, Index{threads()})), std::cref(some));
 }
 
-}  // namespace
-
-Bf16SmallBatchFactor::Bf16SmallBatchFactor(Tensor a) : a_(std::move(a)) {
-  density_ = bf16_density(a_);  // checks the weight
-  const Shape shape = a_.shape();
-  rows_ = shape[0], cols_ = shape[1];
-}
-
-// Whether lanes are faster than tiles.
-bool Bf16SmallBatchFactor::is_for_lanes(Index tokens) const {
-  if (a_.is<Dense>()) return false;
-  if (kernels::active_isa() < kernels::Isa::amx) return density_ < bf16_least_dense();
-  // Lanes need a lookup per token and value; tiles process up to 16 tokens at no extra cost.
-  return tokens <= 2 ? density_ < 0.2 : tokens <= 4 && density_ < 0.15;
-}
-
-template <class Write>
-void Bf16SmallBatchFactor::multiply_blocks(const Interleaved& x, Write&& write) const {
+void multiply_lanes(const Tensor& a, const Interleaved& x, const WriteBlock& write) {
   const kernels::Bf16SmallBatchTable& table = kernels::bf16_small_batch();
-  const bool by_lanes = is_for_lanes(x.tokens);
-  if (by_lanes && is_for_bf16_strips(a_, x.tokens)) return multiply_strips(a_, x, write);
-  const auto lanes = by_lanes ? lanes_for(a_, x.tokens) : nullptr;
-  const auto tiles = by_lanes ? nullptr : bf16_weight_tiles(a_);
+  const auto lanes = lanes_for(a, x.tokens);
+  const kernels::Bf16SmallBatch in{x.at, x.stride(), x.rows(), x.tokens};
   thread_local Scratch x_memory;
-  SmallBatchParts parts;
-  const Index at_once = by_lanes ? bf16_max_small_batch : bf16_most_tokens;
-  const Index room = kernels::bf16_small_batch_scratch(x.rows(), std::min(at_once, x.tokens));
-  parts.count = ceil_div(x.tokens, at_once);
-  float* memory = x_memory.of(parts.count * room);
-  for (Index p = 0; p < parts.count; ++p, memory += room) {
-    const Index token = p * at_once;
-    parts.x[p] = {x.tile(0, token), x.stride(), x.rows(), std::min(at_once, x.tokens - token)};
-    parts.room[p] = memory;
-    if (by_lanes)
-      table.prepare_lanes(parts.x[p], lanes->is_narrow, memory);
-    else
-      table.prepare_tiles(parts.x[p], memory);
-  }
-  const Index rows = rows_, groups = ceil_div(rows, bf16_tile_rows);
+  float* const room = x_memory.of(kernels::bf16_small_batch_scratch(x.rows(), x.tokens));
+  table.prepare_lanes(in, lanes->is_narrow, room);
+  const Index groups = lanes->groups();
   const auto multiply = [&](Index block, float* sums) {
-    if (tiles) {
-      for (Index p = 0; p < parts.count; ++p)
-        table.multiply_tiles(tiles->block(block), parts.x[p], parts.room[p],
-                             sums + p * bf16_block_sums);
-      return;
-    }
     kernels::Bf16Lanes of[bf16_block_groups];
     const Index first = block * bf16_block_groups,
                 count = std::min(groups - first, bf16_block_groups);
@@ -124,21 +101,64 @@ void Bf16SmallBatchFactor::multiply_blocks(const Interleaved& x, Write&& write) 
     for (Index g = first + count; g < std::min(groups, first + 2 * count); ++g)
       if (const auto* steps = lanes->group(g).steps)  // nullptr for a matrix without values
         for (Index line = 0; line < 16; ++line) fetch_line(steps + 64 * line);
-    table.multiply_lanes(of, count, parts.x[0], parts.room[0], sums);
+    table.multiply_lanes(of, count, in, room, sums);
   };
-  // Kernels do not write all sums.
-  const Index size = ceil_div(x.tokens, bf16_most_tokens) * bf16_block_sums;
-  const auto some = [&](Index begin, Index end) {
-    thread_local Scratch sums_memory;
-    float* const sums = sums_memory.of(size);
-    for (Index b = begin; b < end; ++b) {
-      if (x.tokens % bf16_most_tokens > 0) std::fill_n(sums, size, 0.0f);
-      multiply(b, sums);
-      const Index row = b * bf16_block_rows;
-      write(row, std::min(bf16_block_rows, rows - row), sums);
-    }
+  each_block(lanes->rows, x.tokens, multiply, write);
+}
+
+// Multiplies parts of up to bf16_most_tokens.
+void multiply_tiles(const Tensor& a, const Interleaved& x, const WriteBlock& write) {
+  const kernels::Bf16SmallBatchTable& table = kernels::bf16_small_batch();
+  const auto tiles = bf16_weight_tiles(a);
+  thread_local Scratch x_memory;
+  kernels::Bf16SmallBatch parts[2];
+  const Index count = ceil_div(x.tokens, bf16_most_tokens);
+  const Index room =
+      kernels::bf16_small_batch_scratch(x.rows(), std::min(bf16_most_tokens, x.tokens));
+  float* const memory = x_memory.of(count * room);
+  for (Index p = 0; p < count; ++p) {
+    const Index token = p * bf16_most_tokens;
+    parts[p] = {x.tile(0, token), x.stride(), x.rows(),
+                std::min(bf16_most_tokens, x.tokens - token)};
+    table.prepare_tiles(parts[p], memory + p * room);
+  }
+  const auto multiply = [&](Index block, float* sums) {
+    for (Index p = 0; p < count; ++p)
+      table.multiply_tiles(tiles->block(block), parts[p], memory + p * room,
+                           sums + p * bf16_block_sums);
   };
-  parallel_for(ceil_div(rows, bf16_block_rows), 1, std::cref(some));
+  each_block(tiles->rows, x.tokens, multiply, write);
+}
+
+// Whether lanes are faster than tiles.
+bool supports_lanes(const Tensor&, const ProductCall& call) {
+  if (kernels::active_isa() < kernels::Isa::amx) return call.density < bf16_least_dense();
+  // Lanes need a lookup per token and value; tiles process up to 16 tokens at no extra cost.
+  return call.tokens <= 2 ? call.density < 0.2 : call.tokens <= 4 && call.density < 0.15;
+}
+bool supports_strips(const Tensor& a, const ProductCall& call) {
+  return supports_lanes(a, call) && is_for_bf16_strips(a, call.tokens);
+}
+
+constexpr ProductImpl<void(const Tensor&, const Interleaved&, const WriteBlock&)>
+    small_batch_impls[] = {
+        {"strips", supports_strips, multiply_strips},
+        {"lanes", supports_lanes, multiply_lanes},
+        {"tiles", always, multiply_tiles},
+};
+
+}  // namespace
+
+Bf16SmallBatchFactor::Bf16SmallBatchFactor(Tensor a) : a_(std::move(a)) {
+  density_ = bf16_density(a_);  // checks the weight
+  const Shape shape = a_.shape();
+  rows_ = shape[0], cols_ = shape[1];
+}
+
+template <class Write>
+void Bf16SmallBatchFactor::multiply_blocks(const Interleaved& x, const Write& write) const {
+  const ProductCall call{x.tokens, false, density_};
+  first_supporting(small_batch_impls, a_, call)->multiply(a_, x, std::cref(write));
 }
 
 void Bf16SmallBatchFactor::check(const Interleaved& x, Index features, Index tokens) const {

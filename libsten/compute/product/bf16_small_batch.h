@@ -87,11 +87,9 @@ class Bf16SmallBatchFactor {
 
  private:
   void check(const Interleaved& x, Index features, Index tokens) const;
-  bool is_for_lanes(Index tokens) const;
-  // Calls write(first row, rows, sums) for each block; sums:
-  // [parts][bf16_block_rows][bf16_most_tokens].
+  // Calls write(first row, rows, sums) for each block.
   template <class Write>
-  void multiply_blocks(const Interleaved& x, Write&& write) const;
+  void multiply_blocks(const Interleaved& x, const Write& write) const;
 
   Tensor a_;
   Index rows_ = 0, cols_ = 0;
