@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include "kernels/isa.h"
+#include "libsten/compute/product/bf16_product.h"
+#include "libsten/core/registry/route.h"
 #include "tests/product/sparse_tensors.h"
 #include "tests/support/tensors.h"
 
@@ -50,4 +53,23 @@ TEST_CASE("the first implementation that supports a product computes it") {
   CHECK(sampled("nm:n=2,m=4") == "runs");
   CHECK(sampled("nmg:n=2,m=4,g=2,axis=1") == "runs");
   CHECK(sampled("csr") == "runs");
+}
+
+TEST_CASE("small batches in bfloat16 have an implementation in every layout, larger ones in some") {
+  Dice dice(2);
+  const Dense x = normals(dice, {64, 40});
+  const Tensor csr = sparse_tensor(dice, x, Spec("csr")), masked = convert(x, Spec("masked")),
+               nmgv = sparse_tensor(dice, x, Spec::parse("nmgv:n=1,m=4,g=2,v=16"));
+  const auto check = [&](const Tensor& w, Index most, bool has_larger) {
+    const Bf16ProductImpl *small = bf16_product_impl(w, most),
+                          *larger = bf16_product_impl(w, most + 1);
+    CHECK(small == bf16_product_impl(csr, 1));
+    CHECK(small != larger);
+    CHECK((larger != nullptr) == has_larger);
+  };
+  check(x, 16, true);
+  check(masked, 16, true);
+  check(nmgv, 32, true);
+  check(csr, 32, kernels::active_isa() >= kernels::Isa::amx);
+  CHECK(bf16_product_impl(Dense::zeros(DType::F16, {64, 40}), 1) == nullptr);
 }

@@ -1,9 +1,44 @@
 #include "libsten/compute/product/bf16_product.h"
 
 #include "libsten/compute/product/bf16_packed.h"
+#include "libsten/compute/product/bf16_small_batch.h"
 #include "libsten/compute/product/bf16_task.h"
+#include "libsten/compute/product/sparse_product.h"
+#include "libsten/core/layout/masked.h"
+#include "libsten/core/layout/nmgv.h"
 
 namespace sten {
+namespace {
+
+bool supports_small_batch(const Tensor& w, const ProductCall& call) {
+  if (has_dense_values(w)) return call.tokens <= narrow_panel_width;
+  return call.tokens <= bf16_max_small_batch && has_sparse_product(w.layout());
+}
+bool has_shared_columns(const Tensor& w, const ProductCall&) {
+  return has_dense_values(w) || w.is<Nmgv>();
+}
+// Matrix tiles are fast enough to multiply zeros too.
+bool supports_zeros(const Tensor& w, const ProductCall&) {
+  return kernels::active_isa() >= kernels::Isa::amx && has_sparse_product(w.layout());
+}
+
+template <class Factor>
+Bf16ProductImpl::Multiply packed_in(const Tensor& w) {
+  return [factor = Factor(w)](const Interleaved& x, const InterleavedOut& y,
+                              const InterleavedEpilogue& epilogue) {
+    factor.multiply(x, y, epilogue);
+  };
+}
+
+constexpr Bf16ProductImpl bf16_impls[] = {
+    {"pairs of few tokens: the weight is read once, sums are float32", supports_small_batch,
+     packed_in<Bf16SmallBatchFactor>},
+    {"pairs, with float32 sums", has_shared_columns, packed_in<Bf16Factor>},
+    {"pairs, with float32 sums; as dense, but for columns that no row of a tile has",
+     supports_zeros, packed_in<Bf16Factor>},
+};
+
+}  // namespace
 
 Bf16Factor::Bf16Factor(const Tensor& a)
     : packed_(a.derived().get<Bf16Packed>([&] { return pack_bf16(a); })) {}
@@ -22,6 +57,11 @@ template <class X, class Y>
 void bf16_product(const Tensor& a, const X& x, const Y& y,
                   const typename EpilogueFor<Y>::Type& epilogue) {
   Bf16Factor(a).multiply(x, y, epilogue);
+}
+
+const Bf16ProductImpl* bf16_product_impl(const Tensor& w, Index tokens) {
+  if (w.dtype() != DType::F32 && w.dtype() != DType::BF16) return nullptr;
+  return first_supporting(bf16_impls, w, {tokens});
 }
 
 #define STEN_BF16_PRODUCT(X, Y)                                                              \

@@ -1,8 +1,10 @@
 // Products of bfloat16 with float32 sums, on threads() threads.
 #pragma once
+#include <functional>
 #include <memory>
 
 #include "libsten/compute/product/interleaved.h"
+#include "libsten/compute/product/product_impl.h"
 #include "libsten/core/tensor/tensor.h"
 
 namespace sten {
@@ -32,5 +34,18 @@ class Bf16Factor {
  private:
   std::shared_ptr<const Bf16Packed> packed_;
 };
+
+// An implementation of products of activations that are interleaved before and after.
+struct Bf16ProductImpl {
+  using Multiply =
+      std::function<void(const Interleaved&, const InterleavedOut&, const InterleavedEpilogue&)>;
+  const char* reason;  // in execution plans
+  bool (*supports)(const Tensor& weight, const ProductCall& call);
+  Multiply (*pack)(const Tensor& weight);  // weight: of F32 or BF16, not masked
+};
+
+// The implementation for calls of up to this many tokens; nullptr if the weight has none that is
+// worthwhile, or is neither F32 nor BF16.
+const Bf16ProductImpl* bf16_product_impl(const Tensor& w, Index tokens);
 
 }  // namespace sten

@@ -12,32 +12,13 @@ const float* numbers_of(const Tensor& t) { return t.values()->as<float>().data()
 
 }  // namespace
 
-bool has_bf16_product(const Tensor& w, Index tokens) {
-  if (w.dtype() != DType::F32 && w.dtype() != DType::BF16) return false;
-  if (has_dense_values(w) || w.layout() == "nmgv") return true;
-  const bool is_fast = tokens <= bf16_max_small_batch || kernels::active_isa() >= kernels::Isa::amx;
-  return is_fast && has_sparse_product(std::string(w.layout()));
-}
-
-Bf16ProductInstruction::Bf16ProductInstruction(const Tensor& w, Index tokens)
-    : ProductInstruction(w.is<Masked>() ? Tensor(w.to_dense()) : w) {
-  const bool is_small_batch =
-      tokens <= (weight.is<Dense>() ? narrow_panel_width : bf16_max_small_batch);
-  if (is_small_batch)
-    small_batch_.emplace(weight);
-  else
-    large_batch_.emplace(weight);
-}
+Bf16ProductInstruction::Bf16ProductInstruction(const Tensor& w, const Bf16ProductImpl& impl)
+    : ProductInstruction(w.is<Masked>() ? Tensor(w.to_dense()) : w), multiply_(impl.pack(weight)) {}
 
 void Bf16ProductInstruction::run(const TokenGroup& g) const {
-  const Interleaved from{in(), g.count, g.interleaved(x)};
-  const InterleavedOut to{out(), g.count, g.interleaved(y)};
-  const InterleavedEpilogue epilogue{1, bias ? numbers_of(*bias) : nullptr,
-                                     residual ? g.interleaved(*residual) : nullptr, activation};
-  if (large_batch_)
-    large_batch_->multiply(from, to, epilogue);
-  else
-    small_batch_->multiply(from, to, epilogue);
+  multiply_({in(), g.count, g.interleaved(x)}, {out(), g.count, g.interleaved(y)},
+            {1, bias ? numbers_of(*bias) : nullptr, residual ? g.interleaved(*residual) : nullptr,
+             activation});
 }
 
 void Bf16NormalizeInstruction::run(const TokenGroup& g) const {

@@ -1,26 +1,16 @@
 // Token instructions on interleaved bfloat16.
 #pragma once
 #include "libsten/compute/product/bf16_product.h"
-#include "libsten/compute/product/bf16_small_batch.h"
 #include "libsten/model/execution/token_instructions.h"
 
 namespace sten::execution {
 
-// Whether a bfloat16 product with such a weight is available on the CPU and worthwhile for so many
-// tokens: for small batches in any layout, for larger ones in dense and nmgv, and in other layouts
-// on matrix tiles, which also multiply zeros.
-bool has_bf16_product(const Tensor& w, Index tokens);
-
-// A product with a weight of F32 or BF16 for which has_bf16_product() holds. `tokens`: of all
-// groups together.
 struct Bf16ProductInstruction final : ProductInstruction {
-  Bf16ProductInstruction(const Tensor& w, Index tokens);
-  bool is_small_batch() const { return small_batch_.has_value(); }
+  Bf16ProductInstruction(const Tensor& w, const Bf16ProductImpl& impl);
   void run(const TokenGroup& group) const override;
 
  private:
-  std::optional<Bf16SmallBatchFactor> small_batch_;
-  std::optional<Bf16Factor> large_batch_;
+  Bf16ProductImpl::Multiply multiply_;
 };
 
 // Interleaved variants of the instructions of these names; sums and functions are in float32.

@@ -104,23 +104,18 @@ class TokenChainBuilder : public ChainBuilder {
     if (shape.size() != 2 || shape[0] == 0 || w->spec().has("dims")) return false;
     const auto from = shape_of(in[0]);
     if (!from || from->back() != shape[1]) return false;
-    const bool interleaved = is_low() && has_bf16_product(*w, tokens_of(*from));
+    const Bf16ProductImpl* low = is_low() ? bf16_product_impl(*w, tokens_of(*from)) : nullptr;
+    const bool interleaved = low != nullptr;
     if (!interleaved && w->dtype() != DType::F32) return false;
-    if (!interleaved && !has_dense_values(*w) && !has_sparse_product(std::string(w->layout())))
-      return false;
+    if (!interleaved && !has_dense_values(*w) && !has_sparse_product(w->layout())) return false;
     const Tensor* bias = in.size() > 2 ? row(2, shape[0]) : nullptr;
     if (in.size() > 2 && !bias) return false;
     const std::size_t x = value(in[0], *from, interleaved);
     std::unique_ptr<ProductInstruction> step;
     std::string why = "dense, by the kernel of panels: what comes before and after lies so";
-    if (interleaved) {
-      auto low = std::make_unique<Bf16ProductInstruction>(*w, tokens_of(*from));
-      const bool is_small_batch = low->is_small_batch();
-      step = std::move(low);
-      why = is_small_batch ? "pairs of few tokens: the weight is read once, sums are float32"
-                           : "pairs, with float32 sums";
-      if (!is_small_batch && !has_dense_values(*w) && w->layout() != "nmgv")
-        why += "; as dense, but for columns that no row of a tile has";
+    if (low) {
+      step = std::make_unique<Bf16ProductInstruction>(*w, *low);
+      why = low->reason;
     } else {
       auto floats = std::make_unique<Float32ProductInstruction>(*w);
       if (floats->sparse) why = "sums in panels, finished in the first cache";
