@@ -206,14 +206,4 @@ void Bf16SmallBatchFactor::multiply(const Interleaved& x, const InterleavedOut& 
   });
 }
 
-void bf16_small_batch_product(const Tensor& a, const Interleaved& x, const ActivationsOut& y,
-                              const Epilogue& epilogue) {
-  Bf16SmallBatchFactor(a).multiply(x, y, epilogue);
-}
-
-void bf16_small_batch_product(const Tensor& a, const Interleaved& x, const InterleavedOut& y,
-                              const InterleavedEpilogue& epilogue) {
-  Bf16SmallBatchFactor(a).multiply(x, y, epilogue);
-}
-
 }  // namespace sten

@@ -64,15 +64,6 @@ double bf16_least_dense();
 // Maximum number of tokens of bf16_small_batch_product().
 inline constexpr Index bf16_max_small_batch = 32;
 
-// Computes y[M, N] = A[M, K] * x[K, N] and applies the epilogue. A: as above. Error (usage) for
-// mismatched extents or more than bf16_max_small_batch tokens. Errors are those of rounding factors
-// to bfloat16, sums to float32 and y to its dtype. Deterministic for every number of threads. If x
-// has an infinity or NaN, all results of the token may be NaN.
-void bf16_small_batch_product(const Tensor& a, const Interleaved& x, const ActivationsOut& y,
-                              const Epilogue& epilogue = {});
-void bf16_small_batch_product(const Tensor& a, const Interleaved& x, const InterleavedOut& y,
-                              const InterleavedEpilogue& epilogue = {});
-
 // A checked weight for bf16_small_batch_product(). After the first product of each packed form,
 // products allocate nothing, once each thread has its scratch.
 class Bf16SmallBatchFactor {
@@ -81,9 +72,6 @@ class Bf16SmallBatchFactor {
   void multiply(const Interleaved& x, const ActivationsOut& y, const Epilogue& epilogue = {}) const;
   void multiply(const Interleaved& x, const InterleavedOut& y,
                 const InterleavedEpilogue& epilogue = {}) const;
-
-  Index rows() const { return rows_; }
-  Index cols() const { return cols_; }
 
  private:
   void check(const Interleaved& x, Index features, Index tokens) const;
@@ -95,5 +83,15 @@ class Bf16SmallBatchFactor {
   Index rows_ = 0, cols_ = 0;
   double density_ = 1;
 };
+
+// Computes y[M, N] = A[M, K] * x[K, N] and applies the epilogue. A: as above. Error (usage) for
+// mismatched extents or more than bf16_max_small_batch tokens. Errors are those of rounding factors
+// to bfloat16, sums to float32 and y to its dtype. Deterministic for every number of threads. If x
+// has an infinity or NaN, all results of the token may be NaN.
+template <class Y>
+void bf16_small_batch_product(const Tensor& a, const Interleaved& x, const Y& y,
+                              const typename EpilogueFor<Y>::Type& epilogue = {}) {
+  Bf16SmallBatchFactor(a).multiply(x, y, epilogue);
+}
 
 }  // namespace sten

@@ -74,7 +74,7 @@ bool takes(const Layout& a) {
 
 }  // namespace
 
-bool has_nm_sampled(const Tensor& a) {
+bool supports_nm_sampled(const Tensor& a, const ProductCall&) {
   return a.is<Nmg>() ? takes(a.as<Nmg>()) : a.is<Nm>() && takes(a.as<Nm>());
 }
 

@@ -1,9 +1,10 @@
-// n:m:g, packed for products.
+// n:m:g with axis 0, packed for products.
 #pragma once
 #include <memory>
 #include <vector>
 
 #include "kernels/nmg_gemm.h"
+#include "libsten/compute/product/panels.h"
 #include "libsten/core/base/array.h"
 #include "libsten/core/layout/nmg.h"
 #include "libsten/core/layout/nmg_patterns.h"
@@ -57,5 +58,9 @@ struct NmgPacked {
   // (kernels/nmg_gemm.h), where they share enough columns. Defined in nmg_block_pairs.cpp.
   void pair_row_blocks(const Nmg& a);
 };
+
+// Computes y[M, N] = A[M, K] * x[K, N] and applies the epilogue, for every activation layout.
+void strips_product(const NmgPacked& a, const Activations& x, const ActivationsOut& y,
+                    const Epilogue& epilogue = {});
 
 }  // namespace sten

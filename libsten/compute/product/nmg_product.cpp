@@ -1,9 +1,6 @@
-#include "libsten/compute/product/nmg_product.h"
-
 #include <algorithm>
 
 #include "libsten/compute/product/nmg_packed.h"
-#include "libsten/compute/product/packed.h"
 #include "libsten/compute/product/panel_shares.h"
 #include "libsten/core/base/scratch.h"
 
@@ -112,16 +109,14 @@ struct Task {
 
 }  // namespace
 
-void nmg_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
-                 const Epilogue& epilogue) {
-  const auto packed =
-      packed_of<NmgPacked>(a, [](const Tensor& t) { return NmgPacked(t.as<Nmg>()); });
-  const Index unit = packed->at_once();
-  share_panels(x.tokens, ceil_div(packed->row_blocks, unit), unit * packed->m,
+void strips_product(const NmgPacked& a, const Activations& x, const ActivationsOut& y,
+                    const Epilogue& epilogue) {
+  const Index unit = a.at_once();
+  share_panels(x.tokens, ceil_div(a.row_blocks, unit), unit * a.m,
                x.layout == ActivationLayout::panels && is_aligned(x.at),
                [&](const PanelShare& share) {
-                 const Index end = std::min(packed->row_blocks, share.end * unit);
-                 Task{*packed,
+                 const Index end = std::min(a.row_blocks, share.end * unit);
+                 Task{a,
                       x,
                       y,
                       epilogue,

@@ -53,12 +53,16 @@ NmgByLanes::NmgByLanes(const Nmg& a) : rows(a.extents[0]), m(a.m) {
   });
 }
 
-bool takes_small_batch(const Nmg& a, Index tokens) {
+bool supports_nmg_lanes(const Tensor& tensor, const ProductCall& call) {
+  const Index tokens = call.tokens;
+  if (tokens == 0 || tokens > kernels::nmg_most_columns || call.has_panels || !tensor.is<Nmg>())
+    return false;
+  const Nmg& a = tensor.as<Nmg>();
+  if (a.axis != 0 || a.extents[1] == 0) return false;
   const NmgGeometry geo = a.geometry();
   // Lanes without a row block take the same memory and time as others.
   const Index used = geo.row_blocks, all = ceil_div(used, nmg_lanes) * nmg_lanes;
-  return tokens > 0 && tokens <= kernels::nmg_most_columns && a.extents[1] > 0 &&
-         geo.strips <= 256 && all <= 2 * used;
+  return geo.strips <= 256 && all <= 2 * used;
 }
 
 void nmg_small_batch_product(const Tensor& a, const Activations& x, const ActivationsOut& y,

@@ -1,7 +1,7 @@
 // Products of n:m:g with small batches: one or a few tokens, as in decoding.
 #pragma once
 #include "kernels/nmg_small_batch.h"
-#include "libsten/compute/product/panels.h"
+#include "libsten/compute/product/product_impl.h"
 #include "libsten/core/base/array.h"
 #include "libsten/core/layout/nmg.h"
 #include "libsten/core/tensor/tensor.h"
@@ -25,10 +25,10 @@ struct NmgByLanes {
   }
 };
 
-// Whether nmg_small_batch_product() is faster for this number of tokens in row-major layouts.
-bool takes_small_batch(const Nmg& a, Index tokens);
+// Whether A is nmg with axis 0, for which nmg_small_batch_product() is faster than panels.
+bool supports_nmg_lanes(const Tensor& a, const ProductCall& call);
 
-// Like nmg_product().
+// Computes y[M, N] = A[M, K] * x[K, N] and applies the epilogue, for activations without panels.
 void nmg_small_batch_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                              const Epilogue& epilogue);
 

@@ -224,8 +224,10 @@ PackedStrips pack_nm_rows(const Nm& a) {
 
 }  // namespace
 
-bool packs_directly(const Nm& a) {
+bool supports_nm_runs(const Tensor& tensor, const ProductCall&) {
   constexpr Index most_patterns = 28;  // with more, a slab has few strips of each pattern
+  if (!tensor.is<Nm>()) return false;
+  const Nm& a = tensor.as<Nm>();
   if (a.extents[1] > std::numeric_limits<std::int32_t>::max() - a.m) return false;
   return a.axis == 1 || (a.n > 1 && a.n <= most_run_height &&
                          pattern_count(a.n, a.m, most_patterns) <= most_patterns);

@@ -6,7 +6,7 @@
 
 #include "kernels/csr.h"
 #include "libsten/compute/product/packed.h"
-#include "libsten/compute/product/panels.h"
+#include "libsten/compute/product/product_impl.h"
 #include "libsten/core/base/array.h"
 #include "libsten/core/layout/bcsr.h"
 #include "libsten/core/layout/compressed.h"
@@ -82,7 +82,7 @@ PackedStrips pack_bcsr(const Bcsr& a);
 
 // Whether pack_nm() supports it: n:m with axis 1, and with axis 0 if it has few patterns of several
 // rows. Others are packed as csr.
-bool packs_directly(const Nm& a);
+bool supports_nm_runs(const Tensor& a, const ProductCall&);
 // For F32 of rank 2. With axis 0, the strips of a pattern in a block of rows are a run.
 PackedStrips pack_nm(const Nm& a);
 

@@ -78,10 +78,8 @@ Values sampled_runs(const Tensor& a, const Activations& dy, const Activations& x
   return values;
 }
 
-bool has_nm_strips(const Tensor& a, const ProductCall&) { return has_nm_sampled(a); }
-
 constexpr SampledProductImpl sampled_impls[] = {
-    {"nm strips", has_nm_strips, nm_sampled},
+    {"nm strips", supports_nm_sampled, nm_sampled},
     {"runs", always, sampled_runs},
 };
 

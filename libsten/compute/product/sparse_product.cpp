@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "libsten/compute/product/nmg_packed.h"
-#include "libsten/compute/product/nmg_product.h"
 #include "libsten/compute/product/nmg_small_batch.h"
 #include "libsten/compute/product/packed.h"
 #include "libsten/compute/product/packed_strips.h"
@@ -18,6 +17,7 @@
 namespace sten {
 namespace {
 
+NmgPacked nmg_strips(const Tensor& a) { return NmgPacked(a.as<Nmg>()); }
 PackedStrips bcsr_runs(const Tensor& a) { return pack_bcsr(a.as<Bcsr>()); }
 PackedStrips nm_runs(const Tensor& a) { return pack_nm(a.as<Nm>()); }
 
@@ -39,22 +39,12 @@ auto pack_columns(const Tensor& a) {
       pack({c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), packable(c.values).data()})};
 }
 
-bool has_nmg_rows(const Tensor& a, const ProductCall&) {
+bool supports_nmg_strips(const Tensor& a, const ProductCall&) {
   return a.is<Nmg>() && a.as<Nmg>().axis == 0;
 }
-bool has_nmg_lanes(const Tensor& a, const ProductCall& call) {
-  return has_nmg_rows(a, call) && !call.has_panels && takes_small_batch(a.as<Nmg>(), call.tokens);
-}
-bool has_bcsr_runs(const Tensor& a, const ProductCall&) { return a.is<Bcsr>(); }
-bool has_nm_runs(const Tensor& a, const ProductCall&) {
-  return a.is<Nm>() && packs_directly(a.as<Nm>());
-}
+bool supports_bcsr(const Tensor& a, const ProductCall&) { return a.is<Bcsr>(); }
 bool is_small_batch(const Tensor&, const ProductCall& call) { return call.is_small_batch(); }
 
-template <class Packed>
-void drop_packed(const Tensor& a) {
-  Packed(a.as<Nmg>());
-}
 template <auto pack>
 constexpr SparseProductImpl by_strips(const char* name, decltype(always)* supports) {
   return {
@@ -67,10 +57,11 @@ constexpr SparseProductImpl by_strips(const char* name, decltype(always)* suppor
 
 // The last two convert A to csr.
 constexpr SparseProductImpl product_impls[] = {
-    {"nmg lanes", has_nmg_lanes, nmg_small_batch_product, drop_packed<NmgByLanes>},
-    {"nmg strips", has_nmg_rows, nmg_product, drop_packed<NmgPacked>},
-    by_strips<bcsr_runs>("bcsr runs", has_bcsr_runs),
-    by_strips<nm_runs>("nm runs", has_nm_runs),
+    {"nmg lanes", supports_nmg_lanes, nmg_small_batch_product,
+     [](const Tensor& a) { NmgByLanes(a.as<Nmg>()); }},
+    by_strips<nmg_strips>("nmg strips", supports_nmg_strips),
+    by_strips<bcsr_runs>("bcsr runs", supports_bcsr),
+    by_strips<nm_runs>("nm runs", supports_nm_runs),
     by_strips<pack_rows<pack_csr>>("csr runs", is_small_batch),
     by_strips<pack_rows<pack_row_pairs>>("csr row pairs", always),
 };
