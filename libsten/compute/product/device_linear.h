@@ -1,7 +1,5 @@
 // Products of activations with a sparse matrix on a device, float32, on the stream of the process.
 #pragma once
-#include <array>
-
 #include "kernels/block/functions.h"
 #include "kernels/block/gemm_functions.h"
 #include "libsten/core/layout/nmg.h"
@@ -9,8 +7,8 @@
 
 namespace sten {
 
-// The sparse layouts with products on a device.
-inline constexpr std::array device_product_layouts{"csr", "nmg"};
+// The layouts of weights with products on a device.
+inline constexpr const char* device_product_layouts[] = {"dense", "masked", "csr", "nmg"};
 
 // All pointers are to memory of w's device. w[out, in] is F32, csr or nmg: Unsupported for other
 // layouts, for dims, and for 2^31 values or more.

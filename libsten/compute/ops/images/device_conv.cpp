@@ -232,7 +232,7 @@ void add_convolution_operators_on_device(Operators& all, std::vector<Name> in) {
 
 void add_device_convolutions(Operators& all) {
   const Name dense("dense"), masked("masked");
-  for (const Name w : device_weight_layouts())
+  for (const Name w : device_product_layouts)
     for (const std::size_t more : {0, 1, 2}) {
       std::vector<Name> in{dense, w};
       in.insert(in.end(), more, dense);

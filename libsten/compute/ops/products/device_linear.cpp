@@ -97,7 +97,7 @@ void add_device_linear(Operators& all) {
       if (has_bias) in.push_back(dense);
       return in;
     };
-    for (const Name w : device_weight_layouts())
+    for (const Name w : device_product_layouts)
       for (const Name x : {dense, masked}) {
         add_device_operator(all, "linear", inputs({x, w}), linear_on_device);
         for (const Name dy : {dense, masked})

@@ -242,6 +242,7 @@ void add_device_matmul(Operators& all) {
     add_device_product_grad(all, "matmul.grad", {dense, a, b}, {0, 1}, matmul_grad_on_device);
   }
   for (const Name sparse : device_product_layouts) {
+    if (sparse == dense || sparse == masked) continue;
     add_device_operator(all, "matmul", {sparse, dense}, sparse_left_on_device);
     add_device_product_grad(all, "matmul.grad", {dense, sparse, dense}, {0},
                             sparse_left_grad_on_device);

@@ -2,17 +2,10 @@
 
 #include <algorithm>
 
-#include "libsten/compute/product/device_linear.h"
 #include "libsten/core/layout/masked.h"
 #include "libsten/core/sparsify/same_pattern.h"
 
 namespace sten {
-
-std::vector<Name> device_weight_layouts() {
-  std::vector<Name> all{"dense", "masked"};
-  all.insert(all.end(), device_product_layouts.begin(), device_product_layouts.end());
-  return all;
-}
 
 const float* elements_on_device(std::string_view op, const Tensor& x) {
   if (x.dtype() != DType::F32)

@@ -7,9 +7,6 @@
 
 namespace sten {
 
-// dense, masked, and the sparse layouts with products on a device.
-std::vector<Name> device_weight_layouts();
-
 // The elements of a dense or masked tensor, including pruned ones. Unsupported unless they are F32.
 const float* elements_on_device(std::string_view op, const Tensor& x);
 
