@@ -46,17 +46,8 @@ Bf16Factor::Bf16Factor(const Tensor& a)
 template <class X, class Y>
 void Bf16Factor::multiply(const X& x, const Y& y,
                           const typename EpilogueFor<Y>::Type& epilogue) const {
-  if (x.features != packed_->cols || y.features != packed_->rows || x.tokens != y.tokens)
-    fail_usage("product: {} times {} features of {} tokens does not give {} features of {} tokens",
-               to_string({packed_->rows, packed_->cols}), x.features, x.tokens, y.features,
-               y.tokens);
+  check_extents("product", packed_->rows, packed_->cols, x, y);
   bf16_tiles_product(*packed_, x, y, epilogue);
-}
-
-template <class X, class Y>
-void bf16_product(const Tensor& a, const X& x, const Y& y,
-                  const typename EpilogueFor<Y>::Type& epilogue) {
-  Bf16Factor(a).multiply(x, y, epilogue);
 }
 
 const Bf16ProductImpl* bf16_product_impl(const Tensor& w, Index tokens) {
@@ -64,9 +55,8 @@ const Bf16ProductImpl* bf16_product_impl(const Tensor& w, Index tokens) {
   return first_supporting(bf16_impls, w, {tokens});
 }
 
-#define STEN_BF16_PRODUCT(X, Y)                                                              \
-  template void Bf16Factor::multiply(const X&, const Y&, const EpilogueFor<Y>::Type&) const; \
-  template void bf16_product(const Tensor&, const X&, const Y&, const EpilogueFor<Y>::Type&)
+#define STEN_BF16_PRODUCT(X, Y) \
+  template void Bf16Factor::multiply(const X&, const Y&, const EpilogueFor<Y>::Type&) const
 STEN_BF16_PRODUCT(Interleaved, InterleavedOut);
 STEN_BF16_PRODUCT(Interleaved, ActivationsOut);
 STEN_BF16_PRODUCT(Activations, InterleavedOut);

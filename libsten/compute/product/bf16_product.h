@@ -9,18 +9,6 @@
 
 namespace sten {
 
-// Computes y[M, N] = A[M, K] * x[K, N] with float32 sums and applies the epilogue before y is
-// rounded. X: Interleaved, used in place, or Activations (rounded) or Activations16, which are
-// interleaved first. Y: InterleavedOut or ActivationsOut. A: rank 2, any layout, BF16 or F32
-// (rounded). Error (usage) for other dtypes and mismatched extents. Multiplies zeros too, unless
-// groups of rows share their columns, as in nmgv. The packed A is cached with it.
-//
-// With rounded A and x, |y - exact| <= (K + 2) 2^-24 sum |a| |x|. Rounding one of them adds at most
-// 2^-8 sum |a| |x|, rounding both 2^-7 (1 + 2^-9) of it. AMX tiles treat values below 2^-126 as 0.
-template <class X, class Y>
-void bf16_product(const Tensor& a, const X& x, const Y& y,
-                  const typename EpilogueFor<Y>::Type& epilogue = {});
-
 struct Bf16Packed;
 
 // A weight for bf16_product(), packed by the constructor. After the first product, products
@@ -34,6 +22,20 @@ class Bf16Factor {
  private:
   std::shared_ptr<const Bf16Packed> packed_;
 };
+
+// Computes y[M, N] = A[M, K] * x[K, N] with float32 sums and applies the epilogue before y is
+// rounded. X: Interleaved, used in place, or Activations (rounded) or Activations16, which are
+// interleaved first. Y: InterleavedOut or ActivationsOut. A: rank 2, any layout, BF16 or F32
+// (rounded). Error (usage) for other dtypes and mismatched extents. Multiplies zeros too, unless
+// groups of rows share their columns, as in nmgv. The packed A is cached with it.
+//
+// With rounded A and x, |y - exact| <= (K + 2) 2^-24 sum |a| |x|. Rounding one of them adds at most
+// 2^-8 sum |a| |x|, rounding both 2^-7 (1 + 2^-9) of it. AMX tiles treat values below 2^-126 as 0.
+template <class X, class Y>
+void bf16_product(const Tensor& a, const X& x, const Y& y,
+                  const typename EpilogueFor<Y>::Type& epilogue = {}) {
+  Bf16Factor(a).multiply(x, y, epilogue);
+}
 
 // An implementation of products of activations that are interleaved before and after.
 struct Bf16ProductImpl {

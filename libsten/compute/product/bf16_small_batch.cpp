@@ -161,12 +161,9 @@ void Bf16SmallBatchFactor::multiply_blocks(const Interleaved& x, const Write& wr
   first_supporting(small_batch_impls, a_, call)->multiply(a_, x, std::cref(write));
 }
 
-void Bf16SmallBatchFactor::check(const Interleaved& x, Index features, Index tokens) const {
-  if (x.features != cols_ || features != rows_ || x.tokens != tokens)
-    fail_usage(
-        "bfloat16 product: {} times {} features of {} tokens does not give {} features of {} "
-        "tokens",
-        to_string({rows_, cols_}), x.features, x.tokens, features, tokens);
+template <class Y>
+void Bf16SmallBatchFactor::check(const Interleaved& x, const Y& y) const {
+  check_extents("bfloat16 product", rows_, cols_, x, y);
   if (x.tokens > bf16_max_small_batch)
     fail_usage("bfloat16 product: expected at most {} tokens, got {}", bf16_max_small_batch,
                x.tokens);
@@ -174,7 +171,7 @@ void Bf16SmallBatchFactor::check(const Interleaved& x, Index features, Index tok
 
 void Bf16SmallBatchFactor::multiply(const Interleaved& x, const ActivationsOut& y,
                                     const Epilogue& epilogue) const {
-  check(x, y.features, y.tokens);
+  check(x, y);
   if (x.tokens == 0) return;
   // A single panel is row-major in features, with all its lanes as tokens.
   ActivationsOut to = y;
@@ -188,7 +185,7 @@ void Bf16SmallBatchFactor::multiply(const Interleaved& x, const ActivationsOut& 
 
 void Bf16SmallBatchFactor::multiply(const Interleaved& x, const InterleavedOut& y,
                                     const InterleavedEpilogue& epilogue) const {
-  check(x, y.features, y.tokens);
+  check(x, y);
   if (x.tokens == 0) return;
   multiply_blocks(x, [&](Index row, Index count, float* sums) {
     if (y.lanes() == narrow_panel_width) return write_interleaved(sums, row, count, 0, y, epilogue);

@@ -74,7 +74,8 @@ class Bf16SmallBatchFactor {
                 const InterleavedEpilogue& epilogue = {}) const;
 
  private:
-  void check(const Interleaved& x, Index features, Index tokens) const;
+  template <class Y>
+  void check(const Interleaved& x, const Y& y) const;
   // Calls write(first row, rows, sums) for each block.
   template <class Write>
   void multiply_blocks(const Interleaved& x, const Write& write) const;

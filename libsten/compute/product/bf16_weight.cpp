@@ -129,6 +129,7 @@ void write_dense(const Dense& a, Index first_row, Index groups, Index tile_colum
 }
 
 Bf16WeightTiles pack_tiles(const Tensor& a) {
+  check_bf16_weight(a);
   const bool dense = a.is<Dense>();
   const Tensor entries = dense ? a : convert(a, Spec(Csr::name));
   Bf16WeightTiles out;
@@ -231,6 +232,7 @@ Bf16WeightLanes pack_lanes(const CsrRowsOf& rows, Index window) {
 // Chooses narrow windows if rows have about equally many values in all windows, as in n:m:g with
 // small m.
 Bf16WeightLanes pack_lanes(const Tensor& a, bool far) {
+  check_bf16_weight(a);
   const Tensor entries = convert(a, Spec(Csr::name));
   const CsrRowsOf rows(entries.as<Csr>());
   Bf16WeightLanes wide = pack_lanes(rows, far ? bf16_far_window : bf16_window);
@@ -268,27 +270,16 @@ double bf16_density(const Tensor& a) {
 }
 
 std::shared_ptr<const Bf16WeightTiles> bf16_weight_tiles(const Tensor& a) {
-  return a.derived().get<Bf16WeightTiles>([&] {
-    check_bf16_weight(a);
-    return pack_tiles(a);
-  });
+  return a.derived().get<Bf16WeightTiles>([&] { return pack_tiles(a); });
 }
 
 std::shared_ptr<const Bf16WeightLanes> bf16_weight_lanes(const Tensor& a, bool far) {
   struct Far {
     Bf16WeightLanes is;
   };
-  if (far) {
-    const auto made = a.derived().get<Far>([&] {
-      check_bf16_weight(a);
-      return Far{pack_lanes(a, true)};
-    });
-    return {made, &made->is};
-  }
-  return a.derived().get<Bf16WeightLanes>([&] {
-    check_bf16_weight(a);
-    return pack_lanes(a, false);
-  });
+  if (!far) return a.derived().get<Bf16WeightLanes>([&] { return pack_lanes(a, false); });
+  const auto made = a.derived().get<Far>([&] { return Far{pack_lanes(a, true)}; });
+  return {made, &made->is};
 }
 
 }  // namespace sten

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "libsten/compute/product/panels.h"
+#include "libsten/core/base/error.h"
 #include "libsten/core/tensor/tensor.h"
 
 namespace sten {
@@ -21,6 +22,14 @@ struct ProductCall {
   // Whether panels are narrow.
   bool is_small_batch() const { return tokens <= narrow_panel_width && !has_panels; }
 };
+
+// Error (usage) unless a weight [rows, cols] times x is of y's extents.
+template <class X, class Y>
+void check_extents(const char* product, Index rows, Index cols, const X& x, const Y& y) {
+  if (x.features != cols || y.features != rows || x.tokens != y.tokens)
+    fail_usage("{}: {} times {} features of {} tokens does not give {} features of {} tokens",
+               product, to_string({rows, cols}), x.features, x.tokens, y.features, y.tokens);
+}
 
 // Multiply: the type of its function, which packs the weight at the first call.
 template <class Multiply>

@@ -73,13 +73,6 @@ constexpr SparseProductImpl transposed_impls[] = {
 constexpr const char* layouts[] = {Bcsr::name, Bitmask::name, Coo::name, Csc::name, Csr::name,
                                    Ell::name,  Masked::name,  Nm::name,  Nmg::name, Nmgv::name};
 
-// factor: [rows, columns] of the matrix that is multiplied with x.
-void check_activations(const Shape& factor, const Activations& x, const ActivationsOut& y) {
-  if (x.features != factor[1] || y.features != factor[0] || x.tokens != y.tokens)
-    fail_usage("product: {} times {} features of {} tokens does not give {} features of {} tokens",
-               to_string(factor), x.features, x.tokens, y.features, y.tokens);
-}
-
 Shape shape_of_factor(const Tensor& a) {
   check_factor(a);
   return a.shape();
@@ -116,7 +109,8 @@ bool has_sparse_product(std::string_view layout) {
 
 void sparse_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue) {
-  check_activations(shape_of_factor(a), x, y);
+  const Shape shape = shape_of_factor(a);
+  check_extents("product", shape[0], shape[1], x, y);
   multiply(a, x, y, epilogue);
 }
 
@@ -130,7 +124,7 @@ void SparseFactor::multiply(const Activations& x, const ActivationsOut& y,
 void sparse_transposed_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                                const Epilogue& epilogue) {
   const Shape shape = shape_of_factor(a);
-  check_activations({shape[1], shape[0]}, x, y);
+  check_extents("product", shape[1], shape[0], x, y);
   multiply_transposed(a, x, y, epilogue);
 }
 
