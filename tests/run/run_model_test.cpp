@@ -8,7 +8,7 @@
 #include "libsten/programs/run/given_inputs.h"
 #include "libsten/programs/run/latency.h"
 #include "libsten/programs/run/named_outputs.h"
-#include "libsten/training/trainer/predictions.h"
+#include "libsten/training/task/predictions.h"
 
 using namespace sten;
 

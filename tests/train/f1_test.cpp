@@ -1,8 +1,8 @@
-#include "libsten/training/trainer/f1.h"
+#include "libsten/training/task/f1.h"
 
 #include <doctest/doctest.h>
 
-#include "libsten/training/trainer/predictions.h"
+#include "libsten/training/task/predictions.h"
 
 using namespace sten;
 

@@ -1,7 +1,7 @@
 // Formats of values and gradients in recipes.
 #include <doctest/doctest.h>
 
-#include "libsten/training/trainer/step_formats.h"
+#include "libsten/training/task/step_formats.h"
 #include "libsten/training/trainer/step_routes.h"
 #include "tests/train/small_runs.h"
 

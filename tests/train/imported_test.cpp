@@ -1,6 +1,6 @@
 // Training an ONNX model: equal to the same model from a config, with data by input names, and
 // saved.
-#include "libsten/training/trainer/imported.h"
+#include "libsten/training/task/imported.h"
 
 #include <doctest/doctest.h>
 

@@ -16,7 +16,7 @@
 #include "libsten/model/nn/gpt.h"
 #include "libsten/model/nn/resnet.h"
 #include "libsten/model/nn/weights.h"
-#include "libsten/training/trainer/recipe_model.h"
+#include "libsten/training/task/recipe_model.h"
 #include "libsten/training/trainer/run_files.h"
 
 namespace sten {

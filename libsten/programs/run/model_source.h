@@ -6,7 +6,7 @@
 #include "libsten/model/graph/graph.h"
 #include "libsten/model/onnx/import.h"
 #include "libsten/training/recipe/recipe.h"
-#include "libsten/training/trainer/task.h"
+#include "libsten/training/task/task.h"
 
 namespace sten {
 

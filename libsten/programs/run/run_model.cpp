@@ -12,7 +12,7 @@
 #include "libsten/programs/run/model_execution.h"
 #include "libsten/programs/run/named_outputs.h"
 #include "libsten/report/progress.h"
-#include "libsten/training/trainer/predictions.h"
+#include "libsten/training/task/predictions.h"
 
 namespace sten {
 namespace {

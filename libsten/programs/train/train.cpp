@@ -20,9 +20,9 @@
 #include "libsten/programs/train/train_report.h"
 #include "libsten/training/comm/comm_self.h"
 #include "libsten/training/comm/together.h"
+#include "libsten/training/task/recipe_model.h"
 #include "libsten/training/trainer/buffers.h"
 #include "libsten/training/trainer/rank_agreement.h"
-#include "libsten/training/trainer/recipe_model.h"
 #include "libsten/training/trainer/run_directory.h"
 #include "libsten/training/trainer/state_exchange.h"
 

@@ -5,7 +5,7 @@
 #include "libsten/programs/rewrite/rewrite.h"
 #include "libsten/training/comm/communicator.h"
 #include "libsten/training/recipe/recipe.h"
-#include "libsten/training/trainer/task.h"
+#include "libsten/training/task/task.h"
 
 namespace sten {
 

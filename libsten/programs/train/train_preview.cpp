@@ -9,11 +9,11 @@
 #include "libsten/core/registry/structure.h"
 #include "libsten/model/graph/node_errors.h"
 #include "libsten/training/recipe/targets.h"
+#include "libsten/training/task/step_formats.h"
 #include "libsten/training/trainer/distillation.h"
 #include "libsten/training/trainer/memory.h"
 #include "libsten/training/trainer/products.h"
 #include "libsten/training/trainer/run_directory.h"
-#include "libsten/training/trainer/step_formats.h"
 #include "libsten/training/trainer/step_routes.h"
 #include "libsten/training/trainer/trace.h"
 

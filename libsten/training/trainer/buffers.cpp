@@ -5,8 +5,8 @@
 
 #include "libsten/core/base/text.h"
 #include "libsten/model/nn/weights.h"
+#include "libsten/training/task/recipe_model.h"
 #include "libsten/training/trainer/own_memory.h"
-#include "libsten/training/trainer/recipe_model.h"
 
 namespace sten {
 namespace {

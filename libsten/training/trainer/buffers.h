@@ -1,6 +1,6 @@
 // Buffers: tensors of a state dict that are not weights of the graph.
 #pragma once
-#include "libsten/training/trainer/task.h"
+#include "libsten/training/task/task.h"
 
 namespace sten {
 

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "libsten/compute/calibrate/layer.h"
-#include "libsten/training/trainer/task.h"
+#include "libsten/training/task/task.h"
 
 namespace sten {
 

@@ -8,7 +8,7 @@
 //   state.json          all else, with sizes and checksums of these files and its own
 #pragma once
 #include "libsten/files/system/output_directory.h"
-#include "libsten/training/trainer/task.h"
+#include "libsten/training/task/task.h"
 #include "libsten/training/trainer/train_state.h"
 
 namespace sten {

@@ -1,7 +1,7 @@
 // Distillation: training on the logits of a dense teacher (Hinton, Vinyals, Dean 2015) and on its
 // hidden states (TinyBERT, Jiao et al. 2020), besides the labels.
 #pragma once
-#include "libsten/training/trainer/task.h"
+#include "libsten/training/task/task.h"
 
 namespace sten {
 

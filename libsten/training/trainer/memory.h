@@ -2,8 +2,8 @@
 #pragma once
 #include <algorithm>
 
-#include "libsten/training/trainer/task.h"
-#include "libsten/training/trainer/weight_stages.h"
+#include "libsten/training/task/task.h"
+#include "libsten/training/task/weight_stages.h"
 
 namespace sten {
 

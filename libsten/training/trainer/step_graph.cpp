@@ -2,10 +2,10 @@
 
 #include "libsten/core/dispatch/out_format.h"
 #include "libsten/core/layout/masked.h"
+#include "libsten/training/task/step_formats.h"
 #include "libsten/training/trainer/distillation.h"
 #include "libsten/training/trainer/products.h"
 #include "libsten/training/trainer/running_statistics.h"
-#include "libsten/training/trainer/step_formats.h"
 
 namespace sten {
 namespace {

@@ -3,8 +3,8 @@
 #include "libsten/compute/product/device_gemm.h"
 #include "libsten/model/graph/graph.h"
 #include "libsten/training/optim/parameter.h"
+#include "libsten/training/task/task.h"
 #include "libsten/training/trainer/step_exchange.h"
-#include "libsten/training/trainer/task.h"
 
 namespace sten {
 

@@ -2,8 +2,8 @@
 
 #include "libsten/core/layout/masked.h"
 #include "libsten/core/sparsify/same_pattern.h"
+#include "libsten/training/task/step_formats.h"
 #include "libsten/training/trainer/distillation.h"
-#include "libsten/training/trainer/step_formats.h"
 
 namespace sten {
 namespace {

@@ -1,8 +1,8 @@
 // Dispatch of the operators of a training step.
 #pragma once
 #include "libsten/model/graph/routes.h"
-#include "libsten/training/trainer/task.h"
-#include "libsten/training/trainer/weight_stages.h"
+#include "libsten/training/task/task.h"
+#include "libsten/training/task/weight_stages.h"
 
 namespace sten {
 

@@ -7,9 +7,9 @@
 #include "libsten/core/dispatch/sparsify.h"
 #include "libsten/model/graph/inference.h"
 #include "libsten/model/graph/routes.h"
-#include "libsten/training/trainer/step_formats.h"
+#include "libsten/training/task/step_formats.h"
+#include "libsten/training/task/weight_stages.h"
 #include "libsten/training/trainer/value_shapes.h"
-#include "libsten/training/trainer/weight_stages.h"
 
 namespace sten {
 namespace {

@@ -1,6 +1,6 @@
 // Dry run of training by shapes.
 #pragma once
-#include "libsten/training/trainer/task.h"
+#include "libsten/training/task/task.h"
 
 namespace sten {
 

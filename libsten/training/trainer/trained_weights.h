@@ -1,10 +1,10 @@
 // The weights of a training run with their stages, for the parts of the trainer.
 #pragma once
 #include "libsten/core/sparsify/sparsifier.h"
+#include "libsten/training/task/task.h"
+#include "libsten/training/task/weight_stages.h"
 #include "libsten/training/trainer/learned_scores.h"
-#include "libsten/training/trainer/task.h"
 #include "libsten/training/trainer/train_state.h"
-#include "libsten/training/trainer/weight_stages.h"
 
 namespace sten {
 

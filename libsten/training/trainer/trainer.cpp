@@ -8,8 +8,8 @@
 #include "libsten/training/comm/comm_self.h"
 #include "libsten/training/optim/gradients.h"
 #include "libsten/training/recipe/rate.h"
+#include "libsten/training/task/step_formats.h"
 #include "libsten/training/trainer/products.h"
-#include "libsten/training/trainer/step_formats.h"
 #include "libsten/training/trainer/trace.h"
 #include "libsten/training/trainer/weight_averages.h"
 

@@ -1,4 +1,4 @@
-#include "libsten/training/trainer/task_data.h"
+#include "libsten/training/task/task_data.h"
 
 namespace sten {
 

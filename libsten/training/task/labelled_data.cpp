@@ -11,9 +11,9 @@
 #include "libsten/data/batches.h"
 #include "libsten/data/labelled_text.h"
 #include "libsten/model/nn/bert.h"
-#include "libsten/training/trainer/data.h"
-#include "libsten/training/trainer/f1.h"
-#include "libsten/training/trainer/recipe_tokenizer.h"
+#include "libsten/training/task/data.h"
+#include "libsten/training/task/f1.h"
+#include "libsten/training/task/recipe_tokenizer.h"
 
 namespace sten {
 namespace {

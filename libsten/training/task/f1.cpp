@@ -1,4 +1,4 @@
-#include "libsten/training/trainer/f1.h"
+#include "libsten/training/task/f1.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "libsten/training/trainer/step_formats.h"
+#include "libsten/training/task/step_formats.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include "libsten/core/base/text.h"
 #include "libsten/core/registry/registry.h"
 #include "libsten/training/recipe/targets.h"
-#include "libsten/training/trainer/weight_stages.h"
+#include "libsten/training/task/weight_stages.h"
 
 namespace sten {
 namespace {

@@ -2,9 +2,9 @@
 #pragma once
 #include <memory>
 
-#include "libsten/training/trainer/imported.h"
-#include "libsten/training/trainer/predictions.h"
-#include "libsten/training/trainer/task_data.h"
+#include "libsten/training/task/imported.h"
+#include "libsten/training/task/predictions.h"
+#include "libsten/training/task/task_data.h"
 
 namespace sten {
 

@@ -7,8 +7,8 @@
 #include "libsten/data/examples.h"
 #include "libsten/data/masked_text.h"
 #include "libsten/model/nn/bert.h"
-#include "libsten/training/trainer/data.h"
-#include "libsten/training/trainer/recipe_tokenizer.h"
+#include "libsten/training/task/data.h"
+#include "libsten/training/task/recipe_tokenizer.h"
 
 namespace sten {
 namespace {

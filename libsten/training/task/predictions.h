@@ -1,6 +1,6 @@
 // Loss and accuracy of logits.
 #pragma once
-#include "libsten/training/trainer/f1.h"
+#include "libsten/training/task/f1.h"
 
 namespace sten {
 

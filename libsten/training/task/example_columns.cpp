@@ -1,4 +1,4 @@
-#include "libsten/training/trainer/example_columns.h"
+#include "libsten/training/task/example_columns.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,7 @@
 // The data of a recipe as batches of a task.
 #pragma once
-#include "libsten/training/trainer/imported.h"
-#include "libsten/training/trainer/task_data.h"
+#include "libsten/training/task/imported.h"
+#include "libsten/training/task/task_data.h"
 
 namespace sten {
 

@@ -1,6 +1,6 @@
 // Prefetch: makes the next batch while a step is computed.
 #pragma once
-#include "libsten/training/trainer/task.h"
+#include "libsten/training/task/task.h"
 
 namespace sten {
 

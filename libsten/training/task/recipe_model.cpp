@@ -1,4 +1,4 @@
-#include "libsten/training/trainer/recipe_model.h"
+#include "libsten/training/task/recipe_model.h"
 
 #include "libsten/model/nn/mlp.h"
 #include "libsten/model/nn/resnet.h"

@@ -4,8 +4,8 @@
 #include "libsten/data/examples.h"
 #include "libsten/data/text_windows.h"
 #include "libsten/model/nn/gpt.h"
-#include "libsten/training/trainer/data.h"
-#include "libsten/training/trainer/recipe_tokenizer.h"
+#include "libsten/training/task/data.h"
+#include "libsten/training/task/recipe_tokenizer.h"
 
 namespace sten {
 namespace {

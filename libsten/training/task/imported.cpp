@@ -1,4 +1,4 @@
-#include "libsten/training/trainer/imported.h"
+#include "libsten/training/task/imported.h"
 
 #include <algorithm>
 #include <span>

@@ -3,10 +3,10 @@
 #include <span>
 
 #include "libsten/data/image/augment.h"
-#include "libsten/training/trainer/imported.h"
-#include "libsten/training/trainer/predictions.h"
-#include "libsten/training/trainer/recipe_examples.h"
-#include "libsten/training/trainer/task.h"
+#include "libsten/training/task/imported.h"
+#include "libsten/training/task/predictions.h"
+#include "libsten/training/task/recipe_examples.h"
+#include "libsten/training/task/task.h"
 
 namespace sten {
 

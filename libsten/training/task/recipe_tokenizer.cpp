@@ -1,4 +1,4 @@
-#include "libsten/training/trainer/recipe_tokenizer.h"
+#include "libsten/training/task/recipe_tokenizer.h"
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"

@@ -5,9 +5,9 @@
 #include "libsten/core/base/text.h"
 #include "libsten/data/arrays.h"
 #include "libsten/data/batches.h"
-#include "libsten/training/trainer/data.h"
-#include "libsten/training/trainer/example_columns.h"
-#include "libsten/training/trainer/prefetch.h"
+#include "libsten/training/task/data.h"
+#include "libsten/training/task/example_columns.h"
+#include "libsten/training/task/prefetch.h"
 
 namespace sten {
 namespace {

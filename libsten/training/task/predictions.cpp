@@ -1,4 +1,4 @@
-#include "libsten/training/trainer/predictions.h"
+#include "libsten/training/task/predictions.h"
 
 #include <algorithm>
 #include <cmath>

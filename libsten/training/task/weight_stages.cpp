@@ -1,4 +1,4 @@
-#include "libsten/training/trainer/weight_stages.h"
+#include "libsten/training/task/weight_stages.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "libsten/training/trainer/recipe_examples.h"
+#include "libsten/training/task/recipe_examples.h"
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/name_list.h"

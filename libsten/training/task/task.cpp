@@ -1,4 +1,4 @@
-#include "libsten/training/trainer/task.h"
+#include "libsten/training/task/task.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,9 +23,9 @@
 #include "libsten/model/nn/resnet.h"
 #include "libsten/model/nn/weights.h"
 #include "libsten/training/recipe/targets.h"
-#include "libsten/training/trainer/data.h"
-#include "libsten/training/trainer/recipe_model.h"
-#include "libsten/training/trainer/step_formats.h"
+#include "libsten/training/task/data.h"
+#include "libsten/training/task/recipe_model.h"
+#include "libsten/training/task/step_formats.h"
 
 namespace sten {
 namespace {

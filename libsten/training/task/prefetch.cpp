@@ -1,4 +1,4 @@
-#include "libsten/training/trainer/prefetch.h"
+#include "libsten/training/task/prefetch.h"
 
 #include <future>
 
