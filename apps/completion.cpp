@@ -10,22 +10,21 @@
 #include "libsten/core/base/version.h"
 #include "libsten/core/registry/registry.h"
 #include "libsten/core/registry/structure.h"
+#include "libsten/programs/plan/prune_options.h"
 #include "libsten/training/recipe/keys.h"
 
 namespace sten::app {
 namespace {
 
-// Values that the library cannot list; tests/cli/completion.sh compares them with the programs'
+// Values that do not depend on the registry; tests/cli/completion.sh compares them with the programs'
 // errors.
 const std::map<std::string, std::vector<std::string>>& known_values() {
   static const std::map<std::string, std::vector<std::string>> values = {
       {"BENCH", {"gemm", "convert"}},
-      {"--method",
-       {"magnitude", "random", "threshold", "movement", "l0", "gradient", "wanda", "ria",
-        "sparsegpt", "admm"}},
-      {"--allocate", {"error", "sensitivity", "owl"}},
-      {"--scope", {"local", "row", "global"}},
-      {"--nan", {"error", "keep", "zero"}},
+      {"--method", names_of(PruneMethod{})},
+      {"--allocate", names_of(AllocationMethod{})},
+      {"--scope", names_of(PruneScope{})},
+      {"--nan", names_of(Nan{})},
       {"--schedule", {"iterative:", "linear:", "cubic:", "exponential:", "layer-wise"}},
   };
   return values;

@@ -8,6 +8,23 @@
 namespace groups = sten::app::groups;
 constexpr const char* criterion = "Pruning criterion";
 
+namespace {
+
+// Flags with one of a few words.
+struct Words {
+  std::string method = "magnitude", nan = "error";
+  std::optional<std::string> scope, allocate;
+
+  void read_into(sten::PruneOptions& o) const {
+    o.method = sten::value_of<sten::PruneMethod>("--method", method);
+    if (scope) o.scope = sten::value_of<sten::PruneScope>("--scope", *scope);
+    o.nan = sten::value_of<sten::Nan>("--nan", nan);
+    if (allocate) o.allocate = sten::value_of<sten::AllocationMethod>("--allocate", *allocate);
+  }
+};
+
+}  // namespace
+
 int main(int argc, char** argv) {
   const sten::app::Program program = {
       "sten-prune",
@@ -28,6 +45,7 @@ int main(int argc, char** argv) {
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto many = std::make_shared<sten::ManyInputs>();
     auto staged = std::make_shared<sten::StagedOptions>();
+    auto words = std::make_shared<Words>();
     sten::PruneOptions* o = &staged->prune;
     sten::app::add_inputs(app, *many, "Several inputs need --out-dir.");
     sten::app::add_output(app, o->output);
@@ -65,7 +83,7 @@ int main(int argc, char** argv) {
         ->type_name("LAYOUT")
         ->group(groups::common);
     app.add_option(
-           "--method", o->method,
+           "--method", words->method,
            "Pruning criterion: magnitude (default), random, threshold, movement, gradient, l0, "
            "wanda, ria, sparsegpt or admm\n"
            "- magnitude: removes the smallest magnitudes.\n"
@@ -113,7 +131,7 @@ int main(int argc, char** argv) {
                  "Refit the kept weights to the outputs of the dense layer, row by row, by least "
                  "squares")
         ->group(criterion);
-    app.add_option("--allocate", o->allocate,
+    app.add_option("--allocate", words->allocate,
                    "Sparsity per tensor, with calibration: error, sensitivity or owl (default: the "
                    "same for all)\n"
                    "- error: minimizes the change of all layers' outputs.\n"
@@ -129,7 +147,7 @@ int main(int argc, char** argv) {
     app.add_option("--at", o->at, "Smallest magnitude that --method threshold keeps")
         ->type_name("X")
         ->group(criterion);
-    app.add_option("--scope", o->scope,
+    app.add_option("--scope", words->scope,
                    "Scope of --sparsity: local (each tensor; default), row (each row) or global "
                    "(all tensors)\n"
                    "global applies one threshold to all tensors. row needs calibration, and is the "
@@ -170,7 +188,7 @@ int main(int argc, char** argv) {
     app.add_option("--mask-out", o->mask_out, "Also write the applied masks to FILE")
         ->type_name("FILE")
         ->group(groups::outputs);
-    app.add_option("--nan", o->nan,
+    app.add_option("--nan", words->nan,
                    "NaN and infinity in weights: error (default), keep or zero\n"
                    "keep ranks them above all other values; zero replaces them by 0.")
         ->type_name("POLICY")
@@ -186,11 +204,10 @@ int main(int argc, char** argv) {
         ->type_name("X")
         ->group(groups::checks);
     sten::app::add_stages(app, *staged);
-    return [many, staged, &common] {
+    return [many, staged, words, &common] {
       sten::PruneOptions& o = staged->prune;
       if (staged->structures.size() > 1 && staged->schedule.empty())
         sten::fail_usage("--structure: expected one without --schedule iterative");
-      if (staged->structures.size() == 1) o.structure = staged->structures.front();
       if (staged->schedule.empty()) sten::app::refuse_stage_flags(*staged);
       if (o.sparsity == 1.0 && !common.force && !o.output.dry_run)
         sten::fail_usage(
@@ -200,12 +217,19 @@ int main(int argc, char** argv) {
       o.show_progress = common.show_progress();
       if (!staged->schedule.empty() && !many->out_dir.empty())
         sten::fail_usage("--schedule and --out-dir exclude each other");
+      const auto read_words = [&] {
+        words->read_into(o);
+        if (staged->structures.size() == 1)
+          o.structure = sten::Spec::parse(staged->structures.front());
+      };
       if (sten::app::is_batch(*many, o.output)) {
         sten::app::print_errors(*many, "sten-prune");
+        read_words();
         return sten::prune_batch(*many, o);
       }
       o.input = many->inputs.front();
       o.output.path = sten::output_for(o.input, o.output.path, true, o.to);
+      read_words();
       if (staged->schedule.empty()) return sten::prune(o);
       if (!staged->recipe.empty()) sten::enlarge_memory_pool();
       if (!common.quiet)

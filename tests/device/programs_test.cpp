@@ -40,7 +40,7 @@ std::string text_of(const Outcome& outcome) {
 PruneOptions pruning(const std::string& structure, const std::string& to) {
   PruneOptions o;
   o.input = model;
-  o.structure = structure;
+  o.structure = Spec::parse(structure);
   if (structure == "unstructured") o.sparsity = 0.9;
   o.to = to;
   o.patterns.include = {is_short() ? "bert.encoder.layer.0.attention.self.query.weight"
@@ -77,7 +77,7 @@ TEST_CASE("pruning on a device writes the same bytes") {
   CHECK(warnings.all.empty());
   // Options that run on the CPU are tested too.
   PruneOptions global = pruning("unstructured", "dense");
-  global.scope = "global";
+  global.scope = PruneScope::global;
   check_same(global, prune);
   check_same(pruning("unstructured", "csr"), prune);
   CHECK(warnings.all.size() == 2);

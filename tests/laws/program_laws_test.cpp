@@ -92,7 +92,7 @@ TEST_CASE("every layout is one that programs write, measure and compare") {
     how.output = to.output;
     how.to = registry().is_structure(name) ? "auto" : spec.str();
     if (registry().is_structure(name))
-      how.structure = spec.str();
+      how.structure = spec;
     else
       how.sparsity = 0.75;
     prune(how);

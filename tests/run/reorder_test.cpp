@@ -96,7 +96,7 @@ Run run(const TempDir& dir, PruneOptions o) {
 
 PruneOptions tiles(const std::vector<std::string>& reorder) {
   PruneOptions o;
-  o.structure = "1:2:1:4x1";
+  o.structure = Spec::parse("1:2:1:4x1");
   o.patterns.include = {"first.weight"};
   o.reorder = reorder;
   return o;
@@ -197,7 +197,7 @@ TEST_CASE("what ranks the next weight's elements moves with its columns") {
   Dense ones = Dense::zeros(DType::F32, {16});
   for (float& v : ones.values.mutate<float>()) v = 1;
   PruneOptions wanda = tiles({}), movement = tiles({});
-  wanda.method = "wanda";
+  wanda.method = PruneMethod::wanda;
   wanda.statistics = write_tensors(
       dir, "statistics", {{"first.weight.squares", ones}, {"next.weight.squares", squares}});
   wanda.rules = {"next.weight=magnitude:sparsity=0.5"};
@@ -223,7 +223,7 @@ TEST_CASE("an order for --method gradient keeps more of what that ranks") {
                  {"first.bias", counted(24)},
                  {"next.weight", normals(dice, {5, 24})}});
   PruneOptions o = tiles({});
-  o.method = "gradient";
+  o.method = PruneMethod::gradient;
   o.scores = write_tensors(dir, "scores", {{"first.weight", scores}});
   const auto kept = [&] {
     const Run r = run(dir, o);
@@ -276,11 +276,11 @@ TEST_CASE("orders that do not go with the weights or with each other are refused
           "the columns of 'next.weight' follow the rows of 'first.weight' already", all);
   refuses({"square.weight=square.weight"}, "depends on its own output", all);
   PruneOptions masked = tiles({});
-  masked.structure = "unstructured";
+  masked.structure = Spec("unstructured");
   masked.mask = dir / "in.safetensors";
   refuses({"first.weight=next.weight"}, "--reorder and --mask exclude each other", masked);
   PruneOptions any = tiles({});
-  any.nan = "keep";
+  any.nan = Nan::keep;
   refuses({"first.weight=next.weight"}, "--nan keep and --reorder exclude each other", any);
 }
 

@@ -116,7 +116,7 @@ class FromModel final : public LayerSource {
     recipe.accumulate = 1;
     recipe.data.crop_padding = 0;
     recipe.data.mirror = false;
-    recipe.data.has_labels = o.allocate.value_or("") == "sensitivity";  // of "sensitivity"
+    recipe.data.has_labels = o.allocate == AllocationMethod::sensitivity;
     const Task task = task_of(source, recipe);
     RunnableModel model = read_model(source, task);
     for (auto& [name, w] : model.weights) w = widened(w);

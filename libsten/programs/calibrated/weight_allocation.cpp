@@ -7,12 +7,12 @@
 namespace sten {
 
 WeightAllocation::WeightAllocation(const PruneOptions& o)
-    : by_(o.allocate.value_or("")), sparsity_(o.sparsity.value_or(0)) {}
+    : by_(o.allocate), sparsity_(o.sparsity.value_or(0)) {}
 
 void WeightAllocation::add(const CalibratedWeight& w, const Dense& x, const InputStatistics& inputs,
                            double more_loss) {
   weights_.push_back(&w);
-  if (by_ == "owl") {
+  if (by_ == AllocationMethod::owl) {
     outliers_.push_back(layer_outliers(x, inputs, w.how));
     return;
   }
@@ -26,8 +26,9 @@ void WeightAllocation::add(const CalibratedWeight& w, const Dense& x, const Inpu
 
 void WeightAllocation::settle() {
   if (!is_wanted()) return;
-  const std::vector<double> at = by_ == "owl" ? allocate_by_outliers(outliers_, sparsity_)
-                                              : allocate_by_error(curves_, sparsity_);
+  const std::vector<double> at = by_ == AllocationMethod::owl
+                                     ? allocate_by_outliers(outliers_, sparsity_)
+                                     : allocate_by_error(curves_, sparsity_);
   for (std::size_t i = 0; i < at.size(); ++i) at_.emplace(weights_[i]->tensor->name, at[i]);
 }
 

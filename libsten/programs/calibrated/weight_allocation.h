@@ -14,9 +14,9 @@ class WeightAllocation {
  public:
   explicit WeightAllocation(const PruneOptions& o);
 
-  bool is_wanted() const { return !by_.empty(); }
-  bool needs_loss() const { return by_ == "sensitivity"; }
-  bool needs_gram() const { return by_ == "error" || needs_loss(); }
+  bool is_wanted() const { return by_.has_value(); }
+  bool needs_loss() const { return by_ == AllocationMethod::sensitivity; }
+  bool needs_gram() const { return by_ == AllocationMethod::error || needs_loss(); }
   // Adds a weight with values x and statistics of its layer's inputs. `more_loss`: the increase of
   // the model's loss if only this layer is pruned to the total sparsity, if needs_loss(). `w` must
   // outlive this object.
@@ -28,7 +28,7 @@ class WeightAllocation {
   CalibratedOptions of(const CalibratedWeight& w) const;
 
  private:
-  std::string by_;
+  std::optional<AllocationMethod> by_;
   double sparsity_;
   std::vector<const CalibratedWeight*> weights_;
   std::vector<LayerCurve> curves_;

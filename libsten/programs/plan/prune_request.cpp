@@ -2,30 +2,13 @@
 
 #include <algorithm>
 
-#include "libsten/core/base/hints.h"
 #include "libsten/core/base/log.h"
 #include "libsten/core/registry/registry.h"
 #include "libsten/programs/plan/reorder.h"
 
 namespace sten {
-namespace {
-
-void check_choice(const char* flag, const std::string& value,
-                  const std::vector<std::string>& choices) {
-  if (std::find(choices.begin(), choices.end(), value) == choices.end())
-    fail_usage("{}", unknown_name(flag, value, choices));
-}
-
-}  // namespace
-
 PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
-  check_choice("--method", o.method,
-               {"magnitude", "random", "threshold", "movement", "l0", "gradient", "wanda", "ria",
-                "sparsegpt", "admm"});
-  if (o.scope) check_choice("--scope", *o.scope, {"local", "row", "global"});
-  check_choice("--nan", o.nan, {"error", "keep", "zero"});
-  nan_ = o.nan == "keep" ? Nan::keep : o.nan == "zero" ? Nan::zero : Nan::error;
-  if (o.at && o.method != "threshold") fail_usage("--at belongs to --method threshold");
+  if (o.at && o.method != PruneMethod::threshold) fail_usage("--at belongs to --method threshold");
   check_fraction("--sparsity", o.sparsity);
   check_fraction("--min-energy", o.min_energy);
   for (const std::string& text : o.rules)
@@ -34,9 +17,10 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
     for (Rule& r : read_rules(o.rules_file)) rules_.push_back(std::move(r));
 
   // With masks, --to can only be a layout.
-  const Spec structure = o.mask.empty() ? structure_of(o) : Spec::parse(o.structure);
-  const bool says_how = o.sparsity || o.at || o.method != "magnitude" ||
-                        !structure.is("unstructured") || o.scope.value_or("local") != "local";
+  const Spec structure = o.mask.empty() ? structure_of(o) : o.structure;
+  const bool says_how = o.sparsity || o.at || o.method != PruneMethod::magnitude ||
+                        !structure.is("unstructured") ||
+                        o.scope.value_or(PruneScope::local) != PruneScope::local;
   if (!o.mask.empty()) {
     if (says_how || !rules_.empty() || !o.scores.empty() || is_calibrated(o))
       fail_usage("--mask excludes --sparsity, --structure, --method, --scope and rules");
@@ -60,14 +44,14 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
       std::any_of(plans_.begin(), plans_.end(),
                   [](const std::optional<TensorPlan>& t) { return t && t->has_seed; });
   if (!o.reorder.empty() && !o.mask.empty()) fail_usage("--reorder and --mask exclude each other");
-  if (!o.reorder.empty() && nan_ == Nan::keep)
+  if (!o.reorder.empty() && o.nan == Nan::keep)
     fail_usage("--nan keep and --reorder exclude each other");
   for (const std::string& r : o.reorder) {
     (void)ReorderRule::parse(r);
     values_.emplace_back("reorder", r);
   }
   if (random) values_.emplace_back("seed", std::to_string(o.seed));
-  if (nan_ != Nan::error) values_.emplace_back("nan", o.nan);
+  if (o.nan != Nan::error) values_.emplace_back("nan", name_of(o.nan));
   for (const std::string& p : o.patterns.include) values_.emplace_back("include", p);
   for (const std::string& p : o.patterns.exclude) values_.emplace_back("exclude", p);
 }
@@ -75,7 +59,8 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
 void PruneRequest::check_scores() {
   bool needed = default_ && default_->needs_scores;
   if (needed && options_.scores.empty())
-    fail_usage("--method {} needs --scores FILE, with scores by tensor name", options_.method);
+    fail_usage("--method {} needs --scores FILE, with scores by tensor name",
+               name_of(options_.method));
   for (std::size_t r = 0; r < plans_.size(); ++r) {
     if (!plans_[r] || !plans_[r]->needs_scores) continue;
     needed = true;
@@ -93,7 +78,6 @@ void PruneRequest::check_scores() {
 
 void PruneRequest::check_calibration() {
   const PruneOptions& o = options_;
-  if (o.allocate) check_choice("--allocate", *o.allocate, {"error", "sensitivity", "owl"});
   const bool given = !o.statistics.empty() || !o.calibrate.empty();
   if (!is_calibrated(o)) {
     if (given)
@@ -107,10 +91,12 @@ void PruneRequest::check_calibration() {
       fail_usage("--damping belongs to --method sparsegpt and admm, and to --reconstruct");
     return;
   }
-  if (o.damping && !o.reconstruct && (o.method == "wanda" || o.method == "ria"))
+  if (o.damping && !o.reconstruct &&
+      (o.method == PruneMethod::wanda || o.method == PruneMethod::ria))
     fail_usage("--damping belongs to --method sparsegpt and admm, and to --reconstruct");
-  const std::string what = o.method == "magnitude" ? "--reconstruct" : "--method " + o.method;
-  if (o.method == "random" || o.method == "threshold" || !o.scores.empty())
+  const std::string what =
+      o.method == PruneMethod::magnitude ? "--reconstruct" : "--method " + name_of(o.method);
+  if (o.method == PruneMethod::random || o.method == PruneMethod::threshold || !o.scores.empty())
     fail_usage("--reconstruct goes with --method magnitude, wanda, ria, sparsegpt and admm");
   if (!given) fail_usage("{} needs --calibrate DATA or --statistics FILE", what);
   if (!o.statistics.empty() && !o.calibrate.empty())
@@ -122,16 +108,16 @@ void PruneRequest::check_calibration() {
   if (o.damping && !(*o.damping > 0 && *o.damping <= 1))
     fail_usage("--damping must be in (0, 1], got {}", *o.damping);
   if (o.allocate) {
-    if (*o.allocate == "sensitivity" && o.calibrate.empty())
+    if (o.allocate == AllocationMethod::sensitivity && o.calibrate.empty())
       fail_usage("--allocate sensitivity needs --calibrate");
     if (!o.sparsity || !default_ || !default_->sparsifier.is("magnitude") || !rules_.empty())
       fail_usage("--allocate needs --sparsity of unstructured pruning, without rules");
   }
-  if (nan_ == Nan::keep) fail_usage("--nan keep and {} exclude each other", what);
-  values_.emplace_back("method", o.method);
+  if (o.nan == Nan::keep) fail_usage("--nan keep and {} exclude each other", what);
+  values_.emplace_back("method", name_of(o.method));
   if (o.reconstruct) values_.emplace_back("reconstruct", "yes");
   if (default_ && default_->by_row) values_.emplace_back("scope", "row");
-  if (o.allocate) values_.emplace_back("allocate", *o.allocate);
+  if (o.allocate) values_.emplace_back("allocate", name_of(*o.allocate));
   if (o.damping) values_.emplace_back("damping", fmt::format("{}", *o.damping));
   if (o.statistics.empty())
     values_.emplace_back("calibrated_on", fmt::format("{} rows", samples));

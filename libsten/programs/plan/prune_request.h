@@ -4,15 +4,13 @@
 
 namespace sten {
 
-enum class Nan { error, keep, zero };
-
 // Checks the options before any file is read: Error (usage).
 class PruneRequest {
  public:
   explicit PruneRequest(const PruneOptions& options);
 
   const Options& values() const { return values_; }  // options that decide values, canonical
-  Nan nan() const { return nan_; }
+  Nan nan() const { return options_.nan; }
   std::string text() const;   // of the default plan, for reports
   std::string to() const;     // its layout
   std::string scope() const;  // local, row or global
@@ -38,7 +36,6 @@ class PruneRequest {
   std::vector<std::optional<TensorPlan>> plans_;  // of the rules; none: keep
   Spec mask_to_;
   Options values_;
-  Nan nan_ = Nan::error;
 };
 
 }  // namespace sten

@@ -23,17 +23,17 @@ std::string sparsity_of(const PruneOptions& o) {
 }
 
 Spec unstructured_sparsifier(const PruneOptions& o) {
-  if (o.method == "threshold") {
+  if (o.method == PruneMethod::threshold) {
     if (o.sparsity) fail_usage("--sparsity and --method threshold exclude each other");
     if (!o.at) fail_usage("--method threshold needs --at, the smallest kept magnitude");
     return Spec("threshold").set("at", number_text(*o.at));
   }
-  if (o.method == "l0") {
+  if (o.method == PruneMethod::l0) {
     if (o.sparsity) fail_usage("--sparsity and --method l0 exclude each other");
     return Spec("l0");
   }
-  if (o.method == "random") return Spec("random").set("fraction", sparsity_of(o));
-  return Spec(is_calibrated(o) ? "magnitude" : o.method).set("sparsity", sparsity_of(o));
+  if (o.method == PruneMethod::random) return Spec("random").set("fraction", sparsity_of(o));
+  return Spec(is_calibrated(o) ? "magnitude" : name_of(o.method)).set("sparsity", sparsity_of(o));
 }
 
 // The checked sparsifier of structure block, with keys in canonical order.
@@ -47,7 +47,7 @@ Spec block_sparsifier(const PruneOptions& o, const Spec& structure) {
 
 // Whether an unstructured method prunes each row equally; wanda does, as published.
 bool takes_rows(const PruneOptions& o) {
-  return o.scope == "row" || (!o.scope && o.method == "wanda");
+  return o.scope == PruneScope::row || (!o.scope && o.method == PruneMethod::wanda);
 }
 
 // Sets the fields that follow from the sparsifier, and the layout.
@@ -62,13 +62,11 @@ void finish(TensorPlan& t, const std::string& to) {
 }  // namespace
 
 bool is_calibrated(const PruneOptions& o) {
-  return o.reconstruct || o.method == "wanda" || o.method == "ria" || o.method == "sparsegpt" ||
-         o.method == "admm";
+  return o.reconstruct || o.method >= PruneMethod::wanda;
 }
 
 Spec structure_of(const PruneOptions& o) {
-  const Spec structure = as_structure(Spec::parse(o.structure)),
-             to = as_structure(Spec::parse(o.to));
+  const Spec structure = as_structure(o.structure), to = as_structure(Spec::parse(o.to));
   if (structure.is("unstructured")) {
     structure.check_keys({});
     return is_structure(to) && !lacks_parameters(to) ? to : structure;
@@ -104,12 +102,12 @@ Spec resolve_to(const std::string& text, const Spec& sparsifier) {
 
 TensorPlan default_plan(const PruneOptions& o, const Spec& structure) {
   TensorPlan t;
-  t.global = o.scope == "global";
+  t.global = o.scope == PruneScope::global;
   t.calibrated = is_calibrated(o);
   if (t.global && t.calibrated)
-    fail_usage("--scope global does not support --method {}{}", o.method,
+    fail_usage("--scope global does not support --method {}{}", name_of(o.method),
                o.reconstruct ? " with --reconstruct" : "");
-  if (o.scope == "row" && (!t.calibrated || !structure.is("unstructured")))
+  if (o.scope == PruneScope::row && (!t.calibrated || !structure.is("unstructured")))
     fail_usage(
         "--scope row needs unstructured pruning by --method wanda, ria, sparsegpt or admm, or with "
         "--reconstruct");
@@ -119,12 +117,12 @@ TensorPlan default_plan(const PruneOptions& o, const Spec& structure) {
     if (t.global && !t.sparsifier.has("sparsity"))
       fail_usage("--scope global needs --method magnitude, movement or gradient");
   } else {
-    t.by_gradient = o.method == "gradient";
-    if (o.method != "magnitude" && !t.by_gradient && !t.calibrated)
+    t.by_gradient = o.method == PruneMethod::gradient;
+    if (o.method != PruneMethod::magnitude && !t.by_gradient && !t.calibrated)
       fail_usage(
           "--method {} is only for unstructured pruning (structures need magnitude, gradient, "
           "wanda, ria, sparsegpt or admm)",
-          o.method);
+          name_of(o.method));
   }
   if (as_sparsifier(structure).is("block-magnitude")) {
     t.sparsifier = block_sparsifier(o, structure);

@@ -234,7 +234,8 @@ class Pruning {
       if (t.is_sparse())
         fail_usage("{}: {}: calibration expected a dense tensor, got a sparse one", in().name(),
                    quote(t.name));
-      CalibratedOptions by{o_.method, how.sparsifier, how.by_row, transposed_[i], o_.reconstruct};
+      CalibratedOptions by{name_of(o_.method), how.sparsifier, how.by_row, transposed_[i],
+                           o_.reconstruct};
       if (o_.damping) by.damping = *o_.damping;
       weights.push_back({&t, std::move(by)});
     }

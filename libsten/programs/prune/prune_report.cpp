@@ -102,8 +102,8 @@ Report PruneSummary::finish(const Known& known) {
              {"model_bytes_before", whole.bytes_before},
              {"model_bytes_after", whole.bytes_after},
              {"file_bytes_before", static_cast<Index>(in.file_bytes())}};
-  if (o_.method == "gradient" && o_.structure != "unstructured")
-    r.facts.emplace_back("method", o_.method);
+  if (o_.method == PruneMethod::gradient && !o_.structure.is("unstructured"))
+    r.facts.emplace_back("method", name_of(o_.method));
   return r;
 }
 

@@ -46,7 +46,7 @@ std::unique_ptr<StageTrainer> make_trainer(const StagedOptions& o) {
 void check_options(const StagedOptions& o, const Schedule& schedule) {
   const PruneOptions& p = o.prune;
   if (o.state.empty() && !p.output.dry_run) fail_usage("--schedule needs --state DIR");
-  if (p.method != "magnitude" || is_calibrated(p))
+  if (p.method != PruneMethod::magnitude || is_calibrated(p))
     fail_usage("--schedule needs --method magnitude, without --reconstruct");
   if (!p.reorder.empty()) fail_usage("--schedule and --reorder exclude each other");
   if (!p.mask.empty()) fail_usage("--schedule and --mask exclude each other");
@@ -54,20 +54,20 @@ void check_options(const StagedOptions& o, const Schedule& schedule) {
   if (p.output.keep_other_weights)
     fail_usage("--schedule and --keep-other-weights exclude each other");
   if (p.input == "-") fail_usage("--schedule: expected a file as input, got standard input");
-  if (schedule.layerwise && p.scope == "global")
+  if (schedule.layerwise && p.scope == PruneScope::global)
     fail_usage("--schedule layer-wise and --scope global exclude each other");
   if (!(o.tolerance >= 0)) fail_usage("--tolerance must be >= 0, got {}", o.tolerance);
   if (o.rounds < 1) fail_usage("--rounds must be >= 1, got {}", o.rounds);
   if (o.patience < 1) fail_usage("--patience must be >= 1, got {}", o.patience);
   if (!schedule.structures.empty() || schedule.layerwise) return;
-  if (p.structure.starts_with("block"))
+  if (p.structure.name().starts_with("block"))
     fail_usage("--schedule: expected the structure unstructured, nm or nmg, got {}",
-               quote(p.structure));
-  if (p.structure != "unstructured")
+               quote(o.structures.front()));
+  if (!p.structure.is("unstructured"))
     fail_usage(
         "--structure {} has a fixed sparsity (repeat --structure with --schedule iterative, one a "
         "stage)",
-        p.structure);
+        o.structures.front());
 }
 
 class Staged {
@@ -130,7 +130,7 @@ class Staged {
   PruneOptions stage_options(std::size_t k) const {
     PruneOptions p = o_.prune;
     if (!schedule_.structures.empty())
-      p.structure = schedule_.structures[k ? k - 1 : 0];
+      p.structure = Spec::parse(schedule_.structures[k ? k - 1 : 0]);
     else if (!schedule_.layerwise)
       p.sparsity = schedule_.sparsity[k ? k - 1 : 0];
     return p;
@@ -253,7 +253,7 @@ class Staged {
     p.show_progress = false;
     StageManifest r;
     if (k == 0) {
-      p.structure = "unstructured";
+      p.structure = Spec("unstructured");
       p.sparsity = 0;
       p.rules.clear();
       p.rules_file.clear();
@@ -311,7 +311,7 @@ class Staged {
     p.input = trained;
     p.metadata_of = given;  // many trainers write no metadata
     p.mask = masks;
-    p.nan = "keep";
+    p.nan = Nan::keep;
     const std::string model = dir.file(name_like(trained, fmt::format("model-{}", r.rounds)));
     p.output = {model, false, false};
     p.provenance = Options{};
