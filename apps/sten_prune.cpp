@@ -19,7 +19,8 @@ struct Words {
     o.method = sten::value_of<sten::PruneMethod>("--method", method);
     if (scope) o.scope = sten::value_of<sten::PruneScope>("--scope", *scope);
     o.nan = sten::value_of<sten::Nan>("--nan", nan);
-    if (allocate) o.allocate = sten::value_of<sten::AllocationMethod>("--allocate", *allocate);
+    if (allocate)
+      o.calibration.allocate = sten::value_of<sten::AllocationMethod>("--allocate", *allocate);
   }
 };
 
@@ -110,18 +111,18 @@ int main(int argc, char** argv) {
                    "kept.")
         ->type_name("FILE")
         ->group(criterion);
-    app.add_option("--calibrate", o->calibrate,
+    app.add_option("--calibrate", o->calibration.data,
                    "Calibration data: a recipe of sten-train, a .csv file, a text, arrays or a "
                    "folder of images\n"
                    "The model runs on the data, and layers are pruned one after another by the "
                    "statistics of their inputs. A recipe stands for its training data.")
         ->type_name("DATA")
         ->group(criterion);
-    app.add_option("--calibrate-samples", o->calibrate_samples,
+    app.add_option("--calibrate-samples", o->calibration.samples,
                    "Rows, windows or images of the calibration data (default 64)")
         ->type_name("N")
         ->group(criterion);
-    app.add_option("--statistics", o->statistics,
+    app.add_option("--statistics", o->calibration.statistics,
                    "Statistics of the layers' inputs, a safetensors file, instead of --calibrate\n"
                    "For each weight NAME: NAME.squares, the sums of squares [in], or NAME.gram, "
                    "the sums of products [in, in].")
@@ -139,7 +140,7 @@ int main(int argc, char** argv) {
                    "- owl: removes less from tensors with more outliers.")
         ->type_name("HOW")
         ->group(criterion);
-    app.add_option("--damping", o->damping,
+    app.add_option("--damping", o->calibration.damping,
                    "Damping added to the diagonal of the sums of products, as a fraction of its "
                    "mean (default 0.01)")
         ->type_name("X")

@@ -198,7 +198,7 @@ TEST_CASE("what ranks the next weight's elements moves with its columns") {
   for (float& v : ones.values.mutate<float>()) v = 1;
   PruneOptions wanda = tiles({}), movement = tiles({});
   wanda.method = PruneMethod::wanda;
-  wanda.statistics = write_tensors(
+  wanda.calibration.statistics = write_tensors(
       dir, "statistics", {{"first.weight.squares", ones}, {"next.weight.squares", squares}});
   wanda.rules = {"next.weight=magnitude:sparsity=0.5"};
   movement.scores = write_tensors(dir, "scores", {{"next.weight", normals(dice, {5, 24})}});

@@ -10,11 +10,9 @@ namespace sten {
 Outcome prune_in_stages(const StagedOptions&) {
   fail_usage("--schedule: this program was built without (build the target sten-prune)");
 }
-std::unique_ptr<LayerSource> layer_source(const PruneOptions& o, std::vector<CalibratedWeight>,
-                                          const Checkpoint&, const Reordering&,
-                                          const std::function<Dense(const TensorInfo&)>&) {
+std::unique_ptr<LayerSource> layer_source(const CalibrationRequest& request) {
   fail_usage("{}: this program was built without (build the target sten-prune)",
-             o.statistics.empty() ? "--calibrate" : "--statistics");
+             request.options.statistics.empty() ? "--calibrate" : "--statistics");
 }
 bool StateDirectory::is_own_file(const std::string&) { return false; }
 

@@ -338,8 +338,8 @@ Outcome prune_batch(const ManyInputs& many, const PruneOptions& each) {
                           {{"--mask", each.mask},
                            {"--scores", each.scores},
                            {"--rules", each.rules_file, SideInput::rules},
-                           {"--statistics", each.statistics},
-                           {"--calibrate", each.calibrate, SideInput::data}},
+                           {"--statistics", each.calibration.statistics},
+                           {"--calibrate", each.calibration.data, SideInput::data}},
                           one_input(each, prune),
                           each.to});
 }

@@ -25,22 +25,19 @@ using Weights = std::vector<CalibratedWeight>;
 
 class FromFile final : public LayerSource {
  public:
-  FromFile(const PruneOptions& o, const Weights& weights, const Checkpoint& in,
-           const Reordering& reordering, const std::function<Dense(const TensorInfo&)>& load)
-      : file_(o.statistics), in_(in), reordering_(reordering) {
-    WeightAllocation allocation(o);
-    for (const CalibratedWeight& w : weights) {
+  explicit FromFile(const CalibrationRequest& r)
+      : file_(r.options.statistics), in_(r.in), reordering_(r.reordering) {
+    WeightAllocation allocation(r.options.allocate, r.sparsity);
+    for (const CalibratedWeight& w : r.weights) {
       CalibratedOptions needed = w.how;
       needed.reconstruct |= allocation.needs_gram();
       file_.check(*w.tensor, needed);
       if (!allocation.is_wanted()) continue;
-      allocation.add(w, load(*w.tensor), file_.read(*w.tensor, needed));
+      allocation.add(w, r.load(*w.tensor), file_.read(*w.tensor, needed));
       file_.drop(*w.tensor);
     }
     allocation.settle();
-    for (const CalibratedWeight& w : weights) {
-      how_.emplace(w.tensor->name, allocation.of(w));
-    }
+    for (const CalibratedWeight& w : r.weights) how_.emplace(w.tensor->name, allocation.of(w));
   }
   CalibratedLayer prune(const CheckpointTensor& t, const Dense& x) override {
     const CalibratedOptions& how = how_.at(t.name);
@@ -91,9 +88,9 @@ void reorder(RunnableModel& model, const Checkpoint& in, const Reordering& reord
 }
 
 // The recipe that names the data describes the model of a weights-only checkpoint.
-void describe_by_data(const PruneOptions& o, ModelSource& source) {
+void describe_by_data(const std::string& data, ModelSource& source) {
   if (source.what.is_known()) return;
-  if (o.calibrate.ends_with(".json")) source.what = describe_model(o.calibrate);
+  if (data.ends_with(".json")) source.what = describe_model(data);
   if (!source.what.is_known())
     fail_usage(
         "{}: expected a model, got only weights (name the model's directory, or a recipe with "
@@ -103,30 +100,26 @@ void describe_by_data(const PruneOptions& o, ModelSource& source) {
 
 class FromModel final : public LayerSource {
  public:
-  FromModel(const PruneOptions& o, const Weights& weights, const Checkpoint& in,
-            const Reordering& reordering, const std::function<Dense(const TensorInfo&)>& load) {
-    if (o.input == "-") fail_usage("--calibrate: expected a model, got standard input");
+  explicit FromModel(const CalibrationRequest& r) {
+    if (r.input == "-") fail_usage("--calibrate: expected a model, got standard input");
     std::optional<UseDenseLibrary> products;  // fixed, so that all runs have the same bits
     if (const DenseLibrary* blas = find_dense_library("OpenBLAS")) products.emplace(*blas);
-    ModelSource source = find_model(o.input);
-    describe_by_data(o, source);
-    Recipe recipe = data_recipe(source, {.path = o.calibrate});
-    const Index samples = o.calibrate_samples.value_or(usual_calibration);
-    recipe.batch = rows_of_batch(samples);
+    ModelSource source = find_model(r.input);
+    describe_by_data(r.options.data, source);
+    Recipe recipe = data_recipe(source, {.path = r.options.data});
+    recipe.batch = rows_of_batch(r.options.rows());
     recipe.accumulate = 1;
     recipe.data.crop_padding = 0;
     recipe.data.mirror = false;
-    recipe.data.has_labels = o.allocate == AllocationMethod::sensitivity;
+    recipe.data.has_labels = r.options.allocate == AllocationMethod::sensitivity;
     const Task task = task_of(source, recipe);
     RunnableModel model = read_model(source, task);
     for (auto& [name, w] : model.weights) w = widened(w);
     const NamedValues<Tensor> given = model.weights;
-    reorder(model, in, reordering);
-    with_model_file([&] { return source.name; },
-                    [&] {
-                      walk(o, task, model, reordering.firsts().empty() ? nullptr : &given, weights,
-                           load);
-                    });
+    reorder(model, r.in, r.reordering);
+    with_model_file(
+        [&] { return source.name; },
+        [&] { walk(r, task, model, r.reordering.firsts().empty() ? nullptr : &given); });
   }
 
   CalibratedLayer prune(const CheckpointTensor& t, const Dense&) override {
@@ -139,9 +132,9 @@ class FromModel final : public LayerSource {
 
  private:
   // `given`: the weights before the permutation, if there is one.
-  void walk(const PruneOptions& o, const Task& task, const RunnableModel& model,
-            const NamedValues<Tensor>* given, const Weights& weights,
-            const std::function<Dense(const TensorInfo&)>& load) {
+  void walk(const CalibrationRequest& r, const Task& task, const RunnableModel& model,
+            const NamedValues<Tensor>* given) {
+    const Weights& weights = r.weights;
     std::map<std::string, const CalibratedWeight*, std::less<>> wanted;  // by name in the graph
     for (const Weight& w : model.graph.weights())
       for (const CalibratedWeight& c : weights)
@@ -153,7 +146,7 @@ class FromModel final : public LayerSource {
           at != wanted.end())
         linear.insert(at->second->tensor->name);
     check_all_linear(weights, [&](const std::string& name) { return linear.contains(name); });
-    WeightAllocation allocation(o);
+    WeightAllocation allocation(r.options.allocate, r.sparsity);
     const bool with_gram =
         allocation.needs_gram() ||
         std::ranges::any_of(weights, [](const auto& w) { return needs_gram(w.how); });
@@ -161,7 +154,7 @@ class FromModel final : public LayerSource {
     std::vector<NamedValues<Tensor>> batches;
     std::vector<BatchPart> parts;  // batches of the task, if losses are measured
     Index rows = 0;
-    const Index samples = o.calibrate_samples.value_or(usual_calibration);
+    const Index samples = r.options.rows();
     // With fewer rows than samples, each row is used once.
     for (Index step = 0; rows < samples && step < task.steps_per_epoch(); ++step)
       for (const BatchPart& part : task.batch(step)) {
@@ -172,7 +165,7 @@ class FromModel final : public LayerSource {
         rows += rows_of(part);
       }
     if (batches.empty())
-      fail("{}: expected rows to calibrate on, got none", printable(o.calibrate));
+      fail("{}: expected rows to calibrate on, got none", printable(r.options.data));
     if (given) check_order(model, *given, batches.front());
     const auto along = [&](const auto& prune) {
       return prune_along(
@@ -181,7 +174,7 @@ class FromModel final : public LayerSource {
           [&](const std::string& name, const InputStatistics& inputs) {
             const CalibratedWeight& w = *wanted.at(name);
             try {
-              return as_graph_has_it(prune(w, load(*w.tensor), inputs), w.how.transposed);
+              return as_graph_has_it(prune(w, r.load(*w.tensor), inputs), w.how.transposed);
             } catch (const Error& e) {
               throw Error(e.fault(), fmt::format("{}: {}", quote(w.tensor->name), e.what()));
             }
@@ -213,7 +206,7 @@ class FromModel final : public LayerSource {
     check_all_linear(weights, [&](const std::string& name) { return layers_.contains(name); });
     note_ = fmt::format(
         "calibrated on {} rows of {} ({} positions) in {:.1f} s, with up to {} of values", rows,
-        printable(o.calibrate), result.positions,
+        printable(r.options.data), result.positions,
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
         human_bytes(static_cast<std::uint64_t>(result.most_bytes)));
   }
@@ -286,12 +279,9 @@ class FromModel final : public LayerSource {
 
 }  // namespace
 
-std::unique_ptr<LayerSource> layer_source(const PruneOptions& o,
-                                          std::vector<CalibratedWeight> weights,
-                                          const Checkpoint& in, const Reordering& reordering,
-                                          const std::function<Dense(const TensorInfo&)>& load) {
-  if (!o.statistics.empty()) return std::make_unique<FromFile>(o, weights, in, reordering, load);
-  return std::make_unique<FromModel>(o, weights, in, reordering, load);
+std::unique_ptr<LayerSource> layer_source(const CalibrationRequest& request) {
+  if (!request.options.statistics.empty()) return std::make_unique<FromFile>(request);
+  return std::make_unique<FromModel>(request);
 }
 
 }  // namespace sten

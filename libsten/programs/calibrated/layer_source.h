@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "libsten/programs/calibrated/calibrated_weight.h"
-#include "libsten/programs/plan/prune_options.h"
+#include "libsten/programs/plan/calibration_options.h"
 #include "libsten/programs/plan/reorder.h"
 
 namespace sten {
@@ -20,12 +20,20 @@ class LayerSource {
   virtual std::vector<std::string> notes() const { return {}; }
 };
 
-// Returns the source for --statistics or --calibrate. `load` returns the values of a tensor of
-// `in`, ready to be ranked and in the order of `reordering`; the statistics file and the model on
-// data have the original order. Error if a weight has no statistics.
-std::unique_ptr<LayerSource> layer_source(const PruneOptions& options,
-                                          std::vector<CalibratedWeight> weights,
-                                          const Checkpoint& in, const Reordering& reordering,
-                                          const std::function<Dense(const TensorInfo&)>& load);
+// The weights of a checkpoint to calibrate.
+struct CalibrationRequest {
+  const CalibrationOptions& options;
+  const std::string& input;  // path of the checkpoint or model
+  double sparsity;           // over all weights, to be allocated
+  std::vector<CalibratedWeight> weights;
+  const Checkpoint& in;
+  const Reordering& reordering;
+  // Returns the values of a tensor of `in`, ready to be ranked and in the order of `reordering`;
+  // the statistics file and the model on data have the original order.
+  std::function<Dense(const TensorInfo&)> load;
+};
+
+// Returns the source for --statistics or --calibrate. Error if a weight has no statistics.
+std::unique_ptr<LayerSource> layer_source(const CalibrationRequest& request);
 
 }  // namespace sten

@@ -6,9 +6,6 @@
 
 namespace sten {
 
-WeightAllocation::WeightAllocation(const PruneOptions& o)
-    : by_(o.allocate), sparsity_(o.sparsity.value_or(0)) {}
-
 void WeightAllocation::add(const CalibratedWeight& w, const Dense& x, const InputStatistics& inputs,
                            double more_loss) {
   weights_.push_back(&w);

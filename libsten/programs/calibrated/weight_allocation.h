@@ -6,13 +6,15 @@
 
 #include "libsten/compute/calibrate/allocation.h"
 #include "libsten/programs/calibrated/calibrated_weight.h"
-#include "libsten/programs/plan/prune_options.h"
+#include "libsten/programs/plan/calibration_options.h"
 
 namespace sten {
 
 class WeightAllocation {
  public:
-  explicit WeightAllocation(const PruneOptions& o);
+  // `sparsity`: over all weights. Without a method, all weights keep their sparsity.
+  WeightAllocation(std::optional<AllocationMethod> by, double sparsity)
+      : by_(by), sparsity_(sparsity) {}
 
   bool is_wanted() const { return by_.has_value(); }
   bool needs_loss() const { return by_ == AllocationMethod::sensitivity; }

@@ -1,6 +1,7 @@
 // Options of sten-prune.
 #pragma once
 #include "libsten/core/base/named_enum.h"
+#include "libsten/programs/plan/calibration_options.h"
 #include "libsten/programs/rewrite/rewrite.h"
 
 namespace sten {
@@ -36,29 +37,18 @@ inline const std::vector<std::string>& names_of(Nan) {
   return names;
 }
 
-// Distribution of the total sparsity over tensors.
-enum class AllocationMethod { error, sensitivity, owl };
-inline const std::vector<std::string>& names_of(AllocationMethod) {
-  static const std::vector<std::string> names = {"error", "sensitivity", "owl"};
-  return names;
-}
-
 struct PruneOptions {
   std::string input;
   OutputOptions output;
   Patterns patterns;
   std::optional<double> sparsity;  // fraction of zeros, [0, 1]
   PruneMethod method = PruneMethod::magnitude;
-  std::optional<double> at;                  // of method threshold
-  std::string scores;                        // file of scores for movement, l0 and gradient
-  std::string statistics;                    // file of statistics
-  std::string calibrate;                     // or data to compute statistics from, as of sten-run
-  std::optional<Index> calibrate_samples;    // rows of data; default usual_calibration
-  std::optional<AllocationMethod> allocate;  // default: the same sparsity for all
-  bool reconstruct = false;                  // solve kept values again by least squares
-  std::optional<double> damping;             // of the Gram matrix, as a share of its mean diagonal
-  std::optional<PruneScope> scope;           // default: row for wanda, else local
-  Spec structure{"unstructured"};            // or block, nm, nmg or nmgv
+  std::optional<double> at;  // of method threshold
+  std::string scores;        // file of scores for movement, l0 and gradient
+  CalibrationOptions calibration;
+  bool reconstruct = false;          // solve kept values again by least squares
+  std::optional<PruneScope> scope;   // default: row for wanda, else local
+  Spec structure{"unstructured"};    // or block, nm, nmg or nmgv
   std::string to = "dense";          // layout of pruned tensors, or "auto": as provenance has it
   std::vector<std::string> rules;    // PATTERN=SPEC, first match wins
   std::string rules_file;            // file of more rules, which come after `rules`
@@ -76,7 +66,5 @@ struct PruneOptions {
   std::string masks_so_far, only, metadata_of;
   std::optional<Options> provenance;
 };
-
-inline constexpr Index usual_calibration = 64;  // rows
 
 }  // namespace sten

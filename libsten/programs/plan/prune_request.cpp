@@ -78,37 +78,35 @@ void PruneRequest::check_scores() {
 
 void PruneRequest::check_calibration() {
   const PruneOptions& o = options_;
-  const bool given = !o.statistics.empty() || !o.calibrate.empty();
+  const CalibrationOptions& c = o.calibration;
   if (!is_calibrated(o)) {
-    if (given)
+    if (c.is_given())
       fail_usage("{} belongs to --method wanda, ria, sparsegpt and admm, and to --reconstruct",
-                 o.statistics.empty() ? "--calibrate" : "--statistics");
-    if (o.calibrate_samples) fail_usage("--calibrate-samples belongs to --calibrate");
-    if (o.allocate)
+                 c.statistics.empty() ? "--calibrate" : "--statistics");
+    if (c.samples) fail_usage("--calibrate-samples belongs to --calibrate");
+    if (c.allocate)
       fail_usage(
           "--allocate belongs to --method wanda, ria, sparsegpt and admm, and to --reconstruct");
-    if (o.damping)
+    if (c.damping)
       fail_usage("--damping belongs to --method sparsegpt and admm, and to --reconstruct");
     return;
   }
-  if (o.damping && !o.reconstruct &&
+  if (c.damping && !o.reconstruct &&
       (o.method == PruneMethod::wanda || o.method == PruneMethod::ria))
     fail_usage("--damping belongs to --method sparsegpt and admm, and to --reconstruct");
   const std::string what =
       o.method == PruneMethod::magnitude ? "--reconstruct" : "--method " + name_of(o.method);
   if (o.method == PruneMethod::random || o.method == PruneMethod::threshold || !o.scores.empty())
     fail_usage("--reconstruct goes with --method magnitude, wanda, ria, sparsegpt and admm");
-  if (!given) fail_usage("{} needs --calibrate DATA or --statistics FILE", what);
-  if (!o.statistics.empty() && !o.calibrate.empty())
+  if (!c.is_given()) fail_usage("{} needs --calibrate DATA or --statistics FILE", what);
+  if (!c.statistics.empty() && !c.data.empty())
     fail_usage("--calibrate and --statistics exclude each other");
-  if (o.calibrate_samples && o.calibrate.empty())
-    fail_usage("--calibrate-samples belongs to --calibrate");
-  const Index samples = o.calibrate_samples.value_or(usual_calibration);
-  if (samples < 1) fail_usage("--calibrate-samples must be >= 1, got {}", samples);
-  if (o.damping && !(*o.damping > 0 && *o.damping <= 1))
-    fail_usage("--damping must be in (0, 1], got {}", *o.damping);
-  if (o.allocate) {
-    if (o.allocate == AllocationMethod::sensitivity && o.calibrate.empty())
+  if (c.samples && c.data.empty()) fail_usage("--calibrate-samples belongs to --calibrate");
+  if (c.rows() < 1) fail_usage("--calibrate-samples must be >= 1, got {}", c.rows());
+  if (c.damping && !(*c.damping > 0 && *c.damping <= 1))
+    fail_usage("--damping must be in (0, 1], got {}", *c.damping);
+  if (c.allocate) {
+    if (c.allocate == AllocationMethod::sensitivity && c.data.empty())
       fail_usage("--allocate sensitivity needs --calibrate");
     if (!o.sparsity || !default_ || !default_->sparsifier.is("magnitude") || !rules_.empty())
       fail_usage("--allocate needs --sparsity of unstructured pruning, without rules");
@@ -117,10 +115,10 @@ void PruneRequest::check_calibration() {
   values_.emplace_back("method", name_of(o.method));
   if (o.reconstruct) values_.emplace_back("reconstruct", "yes");
   if (default_ && default_->by_row) values_.emplace_back("scope", "row");
-  if (o.allocate) values_.emplace_back("allocate", name_of(*o.allocate));
-  if (o.damping) values_.emplace_back("damping", fmt::format("{}", *o.damping));
-  if (o.statistics.empty())
-    values_.emplace_back("calibrated_on", fmt::format("{} rows", samples));
+  if (c.allocate) values_.emplace_back("allocate", name_of(*c.allocate));
+  if (c.damping) values_.emplace_back("damping", fmt::format("{}", *c.damping));
+  if (c.statistics.empty())
+    values_.emplace_back("calibrated_on", fmt::format("{} rows", c.rows()));
   else
     values_.emplace_back("statistics", "file");
 }
@@ -153,7 +151,7 @@ PruneRequest::TensorPlans PruneRequest::plans(const Checkpoint& in, const Checkp
       // Files can have statistics of a convolution's columns; calibration by a model's run does not
       // compute them.
       const bool is_convolution = in.tensors()[i].shape.size() > 2;
-      if (s.chosen[i] && is_convolution && !out.why.empty() && !options_.calibrate.empty())
+      if (s.chosen[i] && is_convolution && !out.why.empty() && !options_.calibration.data.empty())
         out.why[i] = SkipReason::convolution;
       else if (s.chosen[i])
         out.tensors[i] = default_;

@@ -236,14 +236,16 @@ class Pruning {
                    quote(t.name));
       CalibratedOptions by{name_of(o_.method), how.sparsifier, how.by_row, transposed_[i],
                            o_.reconstruct};
-      if (o_.damping) by.damping = *o_.damping;
+      by.damping = o_.calibration.damping.value_or(by.damping);
       weights.push_back({&t, std::move(by)});
     }
     if (weights.empty()) return;
     if (device_ != Device::cpu) report_on_cpu("calibration", device_);
-    layers_ = layer_source(o_, std::move(weights), in(), reordering_, [&](const TensorInfo& t) {
-      return load(static_cast<std::size_t>(in().find(t.name) - in().tensors().data()));
-    });
+    layers_ = layer_source(
+        {o_.calibration, o_.input, o_.sparsity.value_or(0), std::move(weights), in(), reordering_,
+         [&](const TensorInfo& t) {
+           return load(static_cast<std::size_t>(in().find(t.name) - in().tensors().data()));
+         }});
   }
 
   Tensor change_calibrated(std::size_t i) {
