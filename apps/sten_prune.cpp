@@ -1,4 +1,4 @@
-// sten-prune: flags -> PruneOptions -> prune(), prune_batch() or prune_in_stages().
+// sten-prune: flags -> StagedOptions -> prune(), prune_batch() or prune_in_stages().
 #include "apps/batch_options.h"
 #include "apps/prune_stages.h"
 #include "libsten/core/base/error.h"
@@ -15,12 +15,12 @@ struct Words {
   std::string method = "magnitude", nan = "error";
   std::optional<std::string> scope, allocate;
 
-  void read_into(sten::PruneOptions& o) const {
+  void read_into(sten::TensorOptions& o, sten::CalibrationOptions& calibration) const {
     o.method = sten::value_of<sten::PruneMethod>("--method", method);
     if (scope) o.scope = sten::value_of<sten::PruneScope>("--scope", *scope);
     o.nan = sten::value_of<sten::Nan>("--nan", nan);
     if (allocate)
-      o.calibration.allocate = sten::value_of<sten::AllocationMethod>("--allocate", *allocate);
+      calibration.allocate = sten::value_of<sten::AllocationMethod>("--allocate", *allocate);
   }
 };
 
@@ -47,12 +47,12 @@ int main(int argc, char** argv) {
     auto many = std::make_shared<sten::ManyInputs>();
     auto staged = std::make_shared<sten::StagedOptions>();
     auto words = std::make_shared<Words>();
-    sten::PruneOptions* o = &staged->prune;
+    auto* o = &staged->prune;
     sten::app::add_inputs(app, *many, "Several inputs need --out-dir.");
     sten::app::add_output(app, o->output);
     sten::app::add_batch(app, *many);
     sten::app::allow_percent(
-        app.add_option("--sparsity", o->sparsity,
+        app.add_option("--sparsity", o->tensors.sparsity,
                        "Fraction of weights or blocks to remove from each tensor, 0 to 1 or 0% to "
                        "100%"))
         ->type_name("X")
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
         ->allow_extra_args(false)
         ->group(groups::common);
     app.add_option(
-           "--to", o->to,
+           "--to", o->tensors.to,
            "Layout of the pruned tensors: dense (default), masked, bitmask, csr, csc, coo, ell, "
            "bcsr, nm, nmg, nmgv or auto\n"
            "Parameters: bcsr:h=4,w=4, nm:n=2,m=4, nmg:n=1,m=10,g=4, nmgv:n=1,m=4,g=2,v=32; without "
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
            "wanda, ria, sparsegpt and admm need --calibrate or --statistics.")
         ->type_name("METHOD")
         ->group(criterion);
-    app.add_option("--scores", o->scores,
+    app.add_option("--scores", o->files.scores,
                    "Scores of the weights, for --method movement, gradient or l0\n"
                    "A safetensors file or Hugging Face directory that has a tensor of the same "
                    "name and shape for each weight.\n"
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
                    "the sums of products [in, in].")
         ->type_name("FILE")
         ->group(criterion);
-    app.add_flag("--reconstruct", o->reconstruct,
+    app.add_flag("--reconstruct", o->tensors.reconstruct,
                  "Refit the kept weights to the outputs of the dense layer, row by row, by least "
                  "squares")
         ->group(criterion);
@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
                    "mean (default 0.01)")
         ->type_name("X")
         ->group(criterion);
-    app.add_option("--at", o->at, "Smallest magnitude that --method threshold keeps")
+    app.add_option("--at", o->tensors.at, "Smallest magnitude that --method threshold keeps")
         ->type_name("X")
         ->group(criterion);
     app.add_option("--scope", words->scope,
@@ -167,7 +167,7 @@ int main(int argc, char** argv) {
         ->type_name("RULE")
         ->allow_extra_args(false)
         ->group(criterion);
-    app.add_option("--rules", o->rules_file,
+    app.add_option("--rules", o->files.rules,
                    "Rules in FILE, one per line; those of --rule come first")
         ->type_name("FILE")
         ->group(criterion);
@@ -181,12 +181,12 @@ int main(int argc, char** argv) {
         ->type_name("FIRST=NEXT")
         ->allow_extra_args(false)
         ->group(criterion);
-    app.add_option("--mask", o->mask,
+    app.add_option("--mask", o->files.mask,
                    "Apply the masks in a safetensors file\n"
                    "A mask is a BOOL or U8 tensor under the weight's name; true and 1 keep.")
         ->type_name("FILE")
         ->group(criterion);
-    app.add_option("--mask-out", o->mask_out, "Also write the applied masks to FILE")
+    app.add_option("--mask-out", o->files.mask_out, "Also write the applied masks to FILE")
         ->type_name("FILE")
         ->group(groups::outputs);
     app.add_option("--nan", words->nan,
@@ -206,22 +206,22 @@ int main(int argc, char** argv) {
         ->group(groups::checks);
     sten::app::add_stages(app, *staged);
     return [many, staged, words, &common] {
-      sten::PruneOptions& o = staged->prune;
+      auto& o = staged->prune;
       if (staged->structures.size() > 1 && staged->schedule.empty())
         sten::fail_usage("--structure: expected one without --schedule iterative");
       if (staged->schedule.empty()) sten::app::refuse_stage_flags(*staged);
-      if (o.sparsity == 1.0 && !common.force && !o.output.dry_run)
+      if (o.tensors.sparsity == 1.0 && !common.force && !o.output.dry_run)
         sten::fail_usage(
             "--sparsity 1 removes every weight of the selected tensors (--force allows this)");
       o.output.force = common.force;
-      o.seed = common.seed;
+      o.tensors.seed = common.seed;
       o.show_progress = common.show_progress();
       if (!staged->schedule.empty() && !many->out_dir.empty())
         sten::fail_usage("--schedule and --out-dir exclude each other");
       const auto read_words = [&] {
-        words->read_into(o);
+        words->read_into(o.tensors, o.calibration);
         if (staged->structures.size() == 1)
-          o.structure = sten::Spec::parse(staged->structures.front());
+          o.tensors.structure = sten::Spec::parse(staged->structures.front());
       };
       if (sten::app::is_batch(*many, o.output)) {
         sten::app::print_errors(*many, "sten-prune");
@@ -229,7 +229,7 @@ int main(int argc, char** argv) {
         return sten::prune_batch(*many, o);
       }
       o.input = many->inputs.front();
-      o.output.path = sten::output_for(o.input, o.output.path, true, o.to);
+      o.output.path = sten::output_for(o.input, o.output.path, true, o.tensors.to);
       read_words();
       if (staged->schedule.empty()) return sten::prune(o);
       if (!staged->recipe.empty()) sten::enlarge_memory_pool();

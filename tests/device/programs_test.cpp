@@ -10,6 +10,7 @@
 #include "libsten/programs/prune/prune.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
+#include "tests/support/prune_options.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/warnings.h"
@@ -37,12 +38,10 @@ std::string text_of(const Outcome& outcome) {
   return words.all;
 }
 
-PruneOptions pruning(const std::string& structure, const std::string& to) {
-  PruneOptions o;
+auto pruning(const std::string& structure, const std::string& to) {
+  auto o = prune_options(structure, to);
   o.input = model;
-  o.structure = Spec::parse(structure);
-  if (structure == "unstructured") o.sparsity = 0.9;
-  o.to = to;
+  if (structure == "unstructured") o.tensors.sparsity = 0.9;
   o.patterns.include = {is_short() ? "bert.encoder.layer.0.attention.self.query.weight"
                                    : "bert.encoder.layer.0.*.weight"};
   o.patterns.exclude = {"*LayerNorm*"};
@@ -76,8 +75,8 @@ TEST_CASE("pruning on a device writes the same bytes") {
       if (!is_short() || to != std::string("dense")) check_same(pruning(structure, to), prune);
   CHECK(warnings.all.empty());
   // Options that run on the CPU are tested too.
-  PruneOptions global = pruning("unstructured", "dense");
-  global.scope = PruneScope::global;
+  auto global = pruning("unstructured", "dense");
+  global.tensors.scope = PruneScope::global;
   check_same(global, prune);
   check_same(pruning("unstructured", "csr"), prune);
   CHECK(warnings.all.size() == 2);
@@ -115,7 +114,7 @@ TEST_CASE("a tensor that has its pattern already is converted without loss on a 
   const Warnings warnings;
   const TempDir dir;
   for (const char* structure : {"nmg:n=1,m=10,g=4", "nm:n=2,m=4"}) {
-    PruneOptions p = pruning(structure, "dense");
+    auto p = pruning(structure, "dense");
     p.output.path = dir / "pruned.safetensors";
     p.output.force = true;
     prune(p);
@@ -132,7 +131,7 @@ TEST_CASE("energy is the same number on a device") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
-  PruneOptions p = pruning("unstructured", "bitmask");
+  auto p = pruning("unstructured", "bitmask");
   p.output.path = dir / "pruned.safetensors";
   prune(p);
   EnergyOptions o;
@@ -192,7 +191,7 @@ TEST_CASE("a tensor for which the device has no room ends it with one line and n
           stand_in_only()) {
   const SerialDevice device(std::size_t{100} << 10);
   const TempDir dir;
-  PruneOptions o = pruning("nmg:n=1,m=10,g=4", "nmg");
+  auto o = pruning("nmg:n=1,m=10,g=4", "nmg");
   o.device = "cuda";
   o.output.path = dir / "out.safetensors";
   const std::string why = error_of([&] { prune(o); });

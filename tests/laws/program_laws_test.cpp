@@ -11,6 +11,7 @@
 #include "libsten/programs/measure/layout_bytes.h"
 #include "libsten/programs/prune/prune.h"
 #include "tests/support/laws.h"
+#include "tests/support/prune_options.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"
 
@@ -87,14 +88,14 @@ TEST_CASE("every layout is one that programs write, measure and compare") {
           static_cast<std::uint64_t>(bytes));
     CHECK(!diff_checkpoints(out, smallest.output.path, {}, false).failure);
 
-    PruneOptions how;
+    auto how = prune_options();
     how.input = in;
     how.output = to.output;
-    how.to = registry().is_structure(name) ? "auto" : spec.str();
+    how.tensors.to = registry().is_structure(name) ? "auto" : spec.str();
     if (registry().is_structure(name))
-      how.structure = spec;
+      how.tensors.structure = spec;
     else
-      how.sparsity = 0.75;
+      how.tensors.sparsity = 0.75;
     prune(how);
     CHECK(layout_in(out) == spec);
 
@@ -103,7 +104,7 @@ TEST_CASE("every layout is one that programs write, measure and compare") {
     CHECK(b.convert(b.prepare(x)).spec() == spec);
 
     if (!registry().is_structure(name)) continue;
-    how.to = name;  // keeps the parameters of the structure
+    how.tensors.to = name;  // keeps the parameters of the structure
     prune(how);
     CHECK(layout_in(out) == spec);
     EnergyOptions o;

@@ -8,6 +8,7 @@
 #include "libsten/compute/ops/common/elements.h"
 #include "libsten/programs/prune/prune.h"
 #include "tests/support/bad_input.h"
+#include "tests/support/prune_options.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
@@ -79,7 +80,7 @@ struct Run {
   }
 };
 
-Run run(const TempDir& dir, PruneOptions o) {
+Run run(const TempDir& dir, auto o) {
   o.input = dir / "in.safetensors";
   o.output.path = dir / "out.safetensors";
   o.output.force = true;
@@ -94,9 +95,8 @@ Run run(const TempDir& dir, PruneOptions o) {
   return r;
 }
 
-PruneOptions tiles(const std::vector<std::string>& reorder) {
-  PruneOptions o;
-  o.structure = Spec::parse("1:2:1:4x1");
+auto tiles(const std::vector<std::string>& reorder) {
+  auto o = prune_options("1:2:1:4x1");
   o.patterns.include = {"first.weight"};
   o.reorder = reorder;
   return o;
@@ -172,7 +172,7 @@ TEST_CASE("a chain of layers: columns are moved before rows are chosen") {
                  {"m.1.up.bias", counted(16)},
                  {"m.0.up.weight", a},
                  {"m.0.up.bias", counted(24)}});
-  PruneOptions o = tiles({"m.1.*.weight=m.2.*.weight", "*.0.*.weight=*.1.*.weight"});
+  auto o = tiles({"m.1.*.weight=m.2.*.weight", "*.0.*.weight=*.1.*.weight"});
   o.patterns.include = {"m.*.weight"};
   const Run r = run(dir, o);
   const std::vector<Index> of_a = order_in(r.tensors.at("m.0.up.bias")),
@@ -196,14 +196,14 @@ TEST_CASE("what ranks the next weight's elements moves with its columns") {
   for (float& v : squares.values.mutate<float>()) v = static_cast<float>(dice.uniform() * 9);
   Dense ones = Dense::zeros(DType::F32, {16});
   for (float& v : ones.values.mutate<float>()) v = 1;
-  PruneOptions wanda = tiles({}), movement = tiles({});
-  wanda.method = PruneMethod::wanda;
+  auto wanda = tiles({}), movement = tiles({});
+  wanda.tensors.method = PruneMethod::wanda;
   wanda.calibration.statistics = write_tensors(
       dir, "statistics", {{"first.weight.squares", ones}, {"next.weight.squares", squares}});
   wanda.rules = {"next.weight=magnitude:sparsity=0.5"};
-  movement.scores = write_tensors(dir, "scores", {{"next.weight", normals(dice, {5, 24})}});
+  movement.files.scores = write_tensors(dir, "scores", {{"next.weight", normals(dice, {5, 24})}});
   movement.rules = {"next.weight=movement:sparsity=0.5"};
-  for (PruneOptions o : {wanda, movement}) {
+  for (auto o : {wanda, movement}) {
     const Run without = run(dir, o);
     o.reorder = {"first.weight=next.weight"};
     const Run with = run(dir, o);
@@ -222,9 +222,9 @@ TEST_CASE("an order for --method gradient keeps more of what that ranks") {
                 {{"first.weight", first},
                  {"first.bias", counted(24)},
                  {"next.weight", normals(dice, {5, 24})}});
-  PruneOptions o = tiles({});
-  o.method = PruneMethod::gradient;
-  o.scores = write_tensors(dir, "scores", {{"first.weight", scores}});
+  auto o = tiles({});
+  o.tensors.method = PruneMethod::gradient;
+  o.files.scores = write_tensors(dir, "scores", {{"first.weight", scores}});
   const auto kept = [&] {
     const Run r = run(dir, o);
     const std::vector<Index> order = order_in(r.tensors.at("first.bias"));
@@ -252,17 +252,16 @@ TEST_CASE("orders that do not go with the weights or with each other are refused
                  {"other.bias", counted(23)},
                  {"cube.weight", normals(dice, {4, 24, 2})}});
   const auto refuses = [&](const std::vector<std::string>& reorder, const char* text,
-                           const PruneOptions& how = tiles({})) {
-    PruneOptions o = how;
-    o.reorder = reorder;
+                           const auto&... change) {
+    auto o = tiles(reorder);
+    (change(o), ...);
     CAPTURE(text);
     CHECK(fault_of([&] { run(dir, o); }) == Fault::usage);
     const std::string error = error_of([&] { run(dir, o); });
     INFO(error);
     CHECK(held(131, has(error, text)));
   };
-  PruneOptions all = tiles({});
-  all.patterns.include = {"*.weight"};
+  const auto all = [](auto& o) { o.patterns.include = {"*.weight"}; };
   refuses({"first.weight"}, "expected FIRST=NEXT");
   refuses({"first.weight=*"}, "got 1 and 0");
   refuses({"frist.weight=next.weight"}, "did you mean 'first.weight'");
@@ -275,13 +274,12 @@ TEST_CASE("orders that do not go with the weights or with each other are refused
   refuses({"first.weight=next.weight", "square.weight=next.weight"},
           "the columns of 'next.weight' follow the rows of 'first.weight' already", all);
   refuses({"square.weight=square.weight"}, "depends on its own output", all);
-  PruneOptions masked = tiles({});
-  masked.structure = Spec("unstructured");
-  masked.mask = dir / "in.safetensors";
-  refuses({"first.weight=next.weight"}, "--reorder and --mask exclude each other", masked);
-  PruneOptions any = tiles({});
-  any.nan = Nan::keep;
-  refuses({"first.weight=next.weight"}, "--nan keep and --reorder exclude each other", any);
+  refuses({"first.weight=next.weight"}, "--reorder and --mask exclude each other", [&](auto& o) {
+    o.tensors.structure = Spec("unstructured");
+    o.files.mask = dir / "in.safetensors";
+  });
+  refuses({"first.weight=next.weight"}, "--nan keep and --reorder exclude each other",
+          [](auto& o) { o.tensors.nan = Nan::keep; });
 }
 
 TEST_CASE("a name has what * stands for") {

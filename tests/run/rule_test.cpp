@@ -3,6 +3,7 @@
 
 #include "libsten/core/registry/registry.h"
 #include "libsten/programs/prune/prune.h"
+#include "tests/support/prune_options.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
@@ -51,12 +52,12 @@ std::string file(const TempDir& dir, const char* name, const std::vector<float>&
 }
 
 std::vector<float> pruned(const TempDir& dir, const std::string& rule, const std::string& scores) {
-  PruneOptions o;
+  auto o = prune_options();
   o.input = dir / "in.safetensors";
   o.output.path = dir / "out.safetensors";
   o.output.force = true;
   o.rules = {rule};
-  o.scores = scores;
+  o.files.scores = scores;
   prune(o);
   const Checkpoint out = Checkpoint::open(o.output.path);
   return floats(out.load(out.tensors().front()).to_dense());

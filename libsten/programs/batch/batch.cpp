@@ -15,7 +15,6 @@
 #include "libsten/files/system/locked_directory.h"
 #include "libsten/files/system/paths.h"
 #include "libsten/programs/batch/batch_companions.h"
-#include "libsten/programs/plan/prune_request.h"
 #include "libsten/programs/prune/prune_report.h"
 #include "libsten/programs/rewrite/batch_manifest.h"
 #include "libsten/programs/rewrite/selection.h"
@@ -327,21 +326,23 @@ auto one_input(const EachOptions& each, Run run) {
 
 // Wrong options are reported once, before the first input.
 
-Outcome prune_batch(const ManyInputs& many, const PruneOptions& each) {
-  const PruneRequest request(each);
-  if (!each.mask_out.empty())
+Outcome prune_batch(const ManyInputs& many, const PruneRequest& each) {
+  const PruneFiles& files = each.options().files;
+  if (!files.mask_out.empty())
     fail_usage("--mask-out: expected 1 input, got {}", many.inputs.size());
   return run_batch(many, {prune_report(),
                           {"elements", "kept", "sparsity", "energy", "bytes_before", "bytes_after"},
-                          each.output,
-                          request.values(),
-                          {{"--mask", each.mask},
-                           {"--scores", each.scores},
-                           {"--rules", each.rules_file, SideInput::rules},
-                           {"--statistics", each.calibration.statistics},
-                           {"--calibrate", each.calibration.data, SideInput::data}},
-                          one_input(each, prune),
-                          each.to});
+                          each.options().output,
+                          each.values(),
+                          {{"--mask", files.mask},
+                           {"--scores", files.scores},
+                           {"--rules", files.rules, SideInput::rules},
+                           {"--statistics", each.options().calibration.statistics},
+                           {"--calibrate", each.options().calibration.data, SideInput::data}},
+                          [&](const std::string& input, const OutputOptions& output) {
+                            return prune(each.on(input, output));
+                          },
+                          each.options().tensors.to});
 }
 
 Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each) {

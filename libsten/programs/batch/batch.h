@@ -24,13 +24,13 @@ struct ManyInputs {
 // Runs sten-prune or sten-convert for each input. The report has a row per input with the totals of
 // the input's own report; JSON also has its tensors. The failure is that of inputs (exit code 1),
 // else that of checks (3). Small inputs run in parallel, large inputs in sequence with all threads.
-// `each.input` and `each.output` are not read.
+// The input and the path of the output in `each` are not read.
 //
 // The output directory has a manifest (batch_manifest.h). With SkipExisting::same, an output that
 // is missing from the manifest is skipped with a warning; an output of another input, or of other
 // options that decide bytes, is made again with `force`, else Error (usage) before the first input,
 // which names the difference.
-Outcome prune_batch(const ManyInputs& many, const PruneOptions& each);
+Outcome prune_batch(const ManyInputs& many, const PruneRequest& each);
 Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each);
 // Runs sten-energy for each input. Writes nothing: out_dir and skip_existing are not read. Each
 // input may have its own original.

@@ -1,40 +1,40 @@
-// The plans of sten-prune for the tensors of a checkpoint.
+// Request: the checked options of sten-prune.
 #pragma once
+#include "libsten/programs/plan/prune_options.h"
 #include "libsten/programs/plan/tensor_plan.h"
 
 namespace sten {
 
-// Checks the options before any file is read: Error (usage).
 class PruneRequest {
  public:
-  explicit PruneRequest(const PruneOptions& options);
+  // Checks the options before any file is read but that of rules: Error (usage). Not explicit, so
+  // that functions can be called with options.
+  PruneRequest(const PruneOptions& options);
+  // The same request for another input, without progress.
+  PruneRequest on(const std::string& input, const OutputOptions& output) const;
 
+  const PruneOptions& options() const { return options_; }
   const Options& values() const { return values_; }  // options that decide values, canonical
-  Nan nan() const { return options_.nan; }
-  std::string text() const;   // of the default plan, for reports
-  std::string to() const;     // its layout
-  std::string scope() const;  // local, row or global
+  // The plan of tensors without a rule; none: unchanged.
+  const std::optional<TensorPlan>& default_plan() const { return default_; }
+  // Rules and the plans of tensors that match; none: unchanged.
+  const std::vector<std::pair<Rule, std::optional<TensorPlan>>>& rules() const { return rules_; }
+  bool has_rules() const { return !options_.rules.empty() || !options_.files.rules.empty(); }
 
-  struct TensorPlans {
-    std::vector<std::optional<TensorPlan>> tensors;  // none: unchanged
-    Index chosen = 0;
-    Index skipped = 0;            // matched by a glob, but not prunable
-    std::vector<SkipReason> why;  // skip reasons of a default selection
-  };
-  // Plans for the tensors of a checkpoint; `masks`: a file of masks to apply, or nullptr.
-  TensorPlans plans(const Checkpoint& in, const Checkpoint* masks) const;
+  // Of the default plan, for reports.
+  std::string text() const;
+  std::string to() const { return default_ ? default_->to.str() : options_.tensors.to; }
+  PruneScope scope() const;
 
  private:
+  void plan();
   void check_scores();
   void check_calibration();
-  void plan_by_masks(const Checkpoint& in, const Checkpoint& masks, TensorPlans& out) const;
-  void plan_by_rules(const Checkpoint& in, TensorPlans& out) const;
+  void add_values();
 
-  const PruneOptions& options_;
-  std::optional<TensorPlan> default_;  // none: only rules or masks apply
-  std::vector<Rule> rules_;
-  std::vector<std::optional<TensorPlan>> plans_;  // of the rules; none: keep
-  Spec mask_to_;
+  PruneOptions options_;
+  std::optional<TensorPlan> default_;
+  std::vector<std::pair<Rule, std::optional<TensorPlan>>> rules_;
   Options values_;
 };
 

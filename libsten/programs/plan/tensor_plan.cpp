@@ -17,12 +17,12 @@ bool lacks_parameters(const Spec& layout) {
   return layout.args().empty() && registry().needs_parameters(layout.name());
 }
 
-std::string sparsity_of(const PruneOptions& o) {
+std::string sparsity_of(const TensorOptions& o) {
   if (!o.sparsity) fail_usage("missing --sparsity, the fraction of weights to remove, such as 0.9");
   return number_text(*o.sparsity);
 }
 
-Spec unstructured_sparsifier(const PruneOptions& o) {
+Spec unstructured_sparsifier(const TensorOptions& o) {
   if (o.method == PruneMethod::threshold) {
     if (o.sparsity) fail_usage("--sparsity and --method threshold exclude each other");
     if (!o.at) fail_usage("--method threshold needs --at, the smallest kept magnitude");
@@ -33,11 +33,11 @@ Spec unstructured_sparsifier(const PruneOptions& o) {
     return Spec("l0");
   }
   if (o.method == PruneMethod::random) return Spec("random").set("fraction", sparsity_of(o));
-  return Spec(is_calibrated(o) ? "magnitude" : name_of(o.method)).set("sparsity", sparsity_of(o));
+  return Spec(o.is_calibrated() ? "magnitude" : name_of(o.method)).set("sparsity", sparsity_of(o));
 }
 
 // The checked sparsifier of structure block, with keys in canonical order.
-Spec block_sparsifier(const PruneOptions& o, const Spec& structure) {
+Spec block_sparsifier(const TensorOptions& o, const Spec& structure) {
   structure.check_keys({"h", "w", "dims"});
   Spec s = Spec("block-magnitude").set("sparsity", sparsity_of(o));
   s.set("h", structure.integer("h")).set("w", structure.integer("w"));
@@ -46,7 +46,7 @@ Spec block_sparsifier(const PruneOptions& o, const Spec& structure) {
 }
 
 // Whether an unstructured method prunes each row equally; wanda does, as published.
-bool takes_rows(const PruneOptions& o) {
+bool takes_rows(const TensorOptions& o) {
   return o.scope == PruneScope::row || (!o.scope && o.method == PruneMethod::wanda);
 }
 
@@ -61,11 +61,7 @@ void finish(TensorPlan& t, const std::string& to) {
 
 }  // namespace
 
-bool is_calibrated(const PruneOptions& o) {
-  return o.reconstruct || o.method >= PruneMethod::wanda;
-}
-
-Spec structure_of(const PruneOptions& o) {
+Spec structure_of(const TensorOptions& o) {
   const Spec structure = as_structure(o.structure), to = as_structure(Spec::parse(o.to));
   if (structure.is("unstructured")) {
     structure.check_keys({});
@@ -100,10 +96,10 @@ Spec resolve_to(const std::string& text, const Spec& sparsifier) {
   return layout;
 }
 
-TensorPlan default_plan(const PruneOptions& o, const Spec& structure) {
+TensorPlan default_plan(const TensorOptions& o, const Spec& structure) {
   TensorPlan t;
   t.global = o.scope == PruneScope::global;
-  t.calibrated = is_calibrated(o);
+  t.calibrated = o.is_calibrated();
   if (t.global && t.calibrated)
     fail_usage("--scope global does not support --method {}{}", name_of(o.method),
                o.reconstruct ? " with --reconstruct" : "");
@@ -140,7 +136,7 @@ TensorPlan default_plan(const PruneOptions& o, const Spec& structure) {
   return t;
 }
 
-std::optional<TensorPlan> plan_of_rule(const Rule& rule, const PruneOptions& o) {
+std::optional<TensorPlan> plan_of_rule(const Rule& rule, const TensorOptions& o) {
   try {
     if (rule.spec.is("keep")) {
       rule.spec.check_keys({});
@@ -152,7 +148,7 @@ std::optional<TensorPlan> plan_of_rule(const Rule& rule, const PruneOptions& o) 
     if (by.needs_pattern())
       fail_usage("expected a sparsifier that prunes, got {}", t.sparsifier.name());
     if (by.needs_own()) fail_usage("tensors of a file have no own sparsifier");
-    t.calibrated = is_calibrated(o) && ranks_magnitudes(t.sparsifier);
+    t.calibrated = o.is_calibrated() && ranks_magnitudes(t.sparsifier);
     t.by_row = takes_rows(o) && t.calibrated && t.sparsifier.is("magnitude");
     finish(t, o.to);
     return t;

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "libsten/programs/plan/prune_options.h"
+#include "libsten/programs/plan/tensor_options.h"
 #include "libsten/programs/rewrite/rules.h"
 
 namespace sten {
@@ -20,15 +20,13 @@ struct TensorPlan {
 };
 
 // The structure of --structure, or that of --to. Error (usage), as all functions here.
-Spec structure_of(const PruneOptions& o);
+Spec structure_of(const TensorOptions& o);
 // Resolves --to for a sparsifier: a layout; "auto"; or nm, nmg, nmgv or bcsr without parameters,
 // which are those of the sparsifier.
 Spec resolve_to(const std::string& text, const Spec& sparsifier);
-// Whether the options use calibration.
-bool is_calibrated(const PruneOptions& o);
 // The plan of tensors without a rule.
-TensorPlan default_plan(const PruneOptions& o, const Spec& structure);
+TensorPlan default_plan(const TensorOptions& o, const Spec& structure);
 // The plan of a rule; none for "keep".
-std::optional<TensorPlan> plan_of_rule(const Rule& rule, const PruneOptions& o);
+std::optional<TensorPlan> plan_of_rule(const Rule& rule, const TensorOptions& o);
 
 }  // namespace sten

@@ -1,10 +1,10 @@
 // sten-prune: prunes the weights of a checkpoint.
 #pragma once
-#include "libsten/programs/plan/prune_options.h"
+#include "libsten/programs/plan/prune_request.h"
 
 namespace sten {
 
-// Prunes in one shot. Error (usage) for options that contradict each other.
-Outcome prune(const PruneOptions& options);
+// Prunes in one shot.
+Outcome prune(const PruneRequest& request);
 
 }  // namespace sten

@@ -24,20 +24,14 @@ Report prune_report() {
   return r;
 }
 
-PruneSummary::PruneSummary(const PruneOptions& options, const PruneRequest& request,
-                           const Rewrite& rewrite, const PruneRequest::TensorPlans& plans,
-                           const std::vector<bool>& are_in_by_out)
-    : o_(options),
-      request_(request),
-      rewrite_(rewrite),
-      plans_(plans),
-      are_in_by_out_(are_in_by_out),
-      rows_(plans.tensors.size()) {}
+PruneSummary::PruneSummary(const PruneRequest& request, const Rewrite& rewrite,
+                           const PrunePlan& plan)
+    : request_(request), rewrite_(rewrite), plan_(plan), rows_(plan.tensors.size()) {}
 
 void PruneSummary::add(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after,
                        const Magnitudes& m, Index zero) {
   const CheckpointTensor& t = rewrite_.input().tensors()[i];
-  const TensorPlan& how = *plans_.tensors[i];
+  const TensorPlan& how = *plan_.tensors[i];
   const Index positions = keep.count(), n = x.size(), kept = n - zero;
   const auto before = static_cast<Index>(t.bytes()), bytes = static_cast<Index>(after.bytes());
   auto& row = rows_[i];
@@ -46,7 +40,7 @@ void PruneSummary::add(std::size_t i, const Dense& x, const Mask& keep, const Te
   add_module(r, row, t);
   r.at(row, "shape") = t.shape;
   r.at(row, "dtype") = std::string(name_of(t.dtype));
-  if (!o_.rules.empty() || !o_.rules_file.empty()) r.at(row, "rule") = how.sparsifier.str();
+  if (request_.has_rules()) r.at(row, "rule") = how.sparsifier.str();
   r.at(row, "elements") = n;
   r.at(row, "kept") = kept;
   r.at(row, "sparsity") = share(zero, n);
@@ -76,10 +70,11 @@ void PruneSummary::add_errors(std::size_t i, double before, double after) {
   has_errors_ = true;
 }
 
-Report PruneSummary::finish(const Known& known) {
+Report PruneSummary::finish(const std::optional<GlobalThreshold::Counts>& threshold,
+                            const Reordering& reordering) {
   Report r = std::move(report_);
-  add_permutation(r, known.reordering);
-  for (const std::size_t i : known.order) r.rows.push_back(std::move(rows_[i]));
+  add_permutation(r, reordering);
+  for (const std::size_t i : plan_.order) r.rows.push_back(std::move(rows_[i]));
   r.at(r.total, "name") = "total";
   r.at(r.total, "elements") = total_.elements;
   r.at(r.total, "kept") = total_.kept;
@@ -87,23 +82,24 @@ Report PruneSummary::finish(const Known& known) {
   if (total_.elements) r.at(r.total, "energy") = kept_energy();
   r.at(r.total, "bytes_before") = total_.bytes_before;
   r.at(r.total, "bytes_after") = total_.bytes_after;
-  add_notes(r, known);
+  add_notes(r, threshold, reordering);
   const WholeModel whole = whole_model();
   r.notes.push_back(whole.note());
   const Checkpoint& in = rewrite_.input();
   r.facts = {{"input", in.name()},
              {"sparsifier", request_.text()},
              {"to", request_.to()},
-             {"scope", request_.scope()},
-             {"selected", plans_.chosen},
-             {"skipped", plans_.skipped},
+             {"scope", name_of(request_.scope())},
+             {"selected", plan_.chosen()},
+             {"skipped", plan_.skipped},
              {"model_elements", whole.elements},
              {"model_sparsity", whole.sparsity()},
              {"model_bytes_before", whole.bytes_before},
              {"model_bytes_after", whole.bytes_after},
              {"file_bytes_before", static_cast<Index>(in.file_bytes())}};
-  if (o_.method == PruneMethod::gradient && !o_.structure.is("unstructured"))
-    r.facts.emplace_back("method", name_of(o_.method));
+  const TensorOptions& o = request_.options().tensors;
+  if (o.method == PruneMethod::gradient && !o.structure.is("unstructured"))
+    r.facts.emplace_back("method", name_of(o.method));
   return r;
 }
 
@@ -114,7 +110,7 @@ void PruneSummary::add_permutation(Report& r, const Reordering& reordering) {
     r.at(rows_[i], "reordered") = std::string(!reordering.moves_columns(i) ? "rows"
                                               : !reordering.moves_rows(i)  ? "columns"
                                                                            : "rows and columns");
-    const TensorPlan& how = *plans_.tensors[i];
+    const TensorPlan& how = *plan_.tensors[i];
     if (reordering.moves_rows(i) && !how.calibrated && !how.by_gradient)
       r.at(rows_[i], "energy_unordered") = reordering.order(i).before;
   }
@@ -129,7 +125,7 @@ void PruneSummary::add_file(Report& r, Index bytes) const {
 
 WholeModel PruneSummary::whole_model() const {
   WholeModel w =
-      left_alone(rewrite_.input(), [&](std::size_t i) { return plans_.tensors[i].has_value(); });
+      left_alone(rewrite_.input(), [&](std::size_t i) { return plan_.tensors[i].has_value(); });
   add_to(w.elements, total_.elements);
   add_to(w.zeros, total_.zeros);
   w.bytes_before += total_.bytes_before;
@@ -137,45 +133,46 @@ WholeModel PruneSummary::whole_model() const {
   return w;
 }
 
-void PruneSummary::add_notes(Report& r, const Known& known) const {
+void PruneSummary::add_notes(Report& r, const std::optional<GlobalThreshold::Counts>& threshold,
+                             const Reordering& reordering) const {
   std::string first =
-      fmt::format("pruned {} of {} tensors", plans_.chosen, rewrite_.input().tensors().size());
-  if (plans_.skipped)
-    first += fmt::format(
-        "; {} matched by {} cannot be pruned and were left as they are", plans_.skipped,
-        o_.rules.empty() && o_.rules_file.empty() ? "--include" : "--include or a rule");
+      fmt::format("pruned {} of {} tensors", plan_.chosen(), rewrite_.input().tensors().size());
+  if (plan_.skipped)
+    first += fmt::format("; {} matched by {} cannot be pruned and were left as they are",
+                         plan_.skipped, request_.has_rules() ? "--include or a rule" : "--include");
   r.notes.push_back(first);
-  if (const std::string left = left_alone(plans_.why); !left.empty()) r.notes.push_back(left);
-  std::vector<std::optional<Spec>> specs(plans_.tensors.size());
-  for (const std::size_t i : known.order) specs[i] = plans_.tensors[i]->sparsifier;
-  for (std::string& note : axis_notes(specs, are_in_by_out_)) r.notes.push_back(std::move(note));
-  if (const std::size_t n = known.reordering.firsts().size()) {
-    const std::size_t biases = known.reordering.biases();
+  if (const std::string left = left_alone(plan_.why); !left.empty()) r.notes.push_back(left);
+  std::vector<std::optional<Spec>> specs(plan_.tensors.size());
+  for (const std::size_t i : plan_.order) specs[i] = plan_.tensors[i]->sparsifier;
+  for (std::string& note : axis_notes(specs, plan_.transposed)) r.notes.push_back(std::move(note));
+  if (const std::size_t n = reordering.firsts().size()) {
+    const std::size_t biases = reordering.biases();
     r.notes.push_back(fmt::format(
         "rows of {} weight{} reordered, and columns of the next{}", n, n == 1 ? "" : "s",
         biases ? fmt::format(", with {} bias{}", biases, biases == 1 ? "" : "es") : ""));
     r.legends.emplace_back("energy_unordered", "unordered: the energy without reordering");
   }
-  if (const auto& t = known.threshold)
+  if (const auto& t = threshold)
     r.notes.push_back(fmt::format("one threshold: {} of the {} {} of {} tensors removed",
                                   t->dropped, t->elements, t->of_blocks ? "blocks" : "weights",
                                   t->tensors));
-  if (const std::size_t more = known.tied.size() - 1; !known.tied.empty())
+  if (const std::size_t more = plan_.tied.size() - 1; !plan_.tied.empty())
     r.notes.push_back(
-        known.tied.front() +
+        plan_.tied.front() +
         (more == 0 ? "" : fmt::format(", and {} more pair{},", more, more == 1 ? "" : "s")) +
         " are probably tied: their values are the same");
   if (total_.kept_zeros)
     r.notes.push_back(fmt::format("{} unpruned elements were 0 before, and do not count as kept{}",
                                   total_.kept_zeros,
-                                  total_.same_size == plans_.chosen ? "" : "; they are stored"));
-  if (total_.same_size == plans_.chosen && total_.bitmask < total_.bytes_before)
-    r.notes.push_back(fmt::format("output is {}; --to bitmask gives {} for these tensors",
-                                  o_.to == "masked" ? "masked, not smaller" : "dense, same size",
-                                  human_bytes(total_.bitmask)));
+                                  total_.same_size == plan_.chosen() ? "" : "; they are stored"));
+  if (total_.same_size == plan_.chosen() && total_.bitmask < total_.bytes_before)
+    r.notes.push_back(
+        fmt::format("output is {}; --to bitmask gives {} for these tensors",
+                    request_.to() == "masked" ? "masked, not smaller" : "dense, same size",
+                    human_bytes(total_.bitmask)));
   if (total_.grown)
     r.notes.push_back(fmt::format("{} of {} tensors are not smaller as {} than dense", total_.grown,
-                                  plans_.chosen, request_.to()));
+                                  plan_.chosen(), request_.to()));
   if (has_errors_)
     r.legends.emplace_back(
         "error",

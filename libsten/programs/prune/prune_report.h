@@ -6,8 +6,7 @@
 
 #include "libsten/programs/measure/measure.h"
 #include "libsten/programs/measure/whole_model.h"
-#include "libsten/programs/plan/prune_request.h"
-#include "libsten/programs/plan/reorder.h"
+#include "libsten/programs/prune/global_threshold.h"
 
 namespace sten {
 
@@ -17,8 +16,7 @@ Report prune_report();
 class PruneSummary {
  public:
   // Keeps references to all arguments, which must not change.
-  PruneSummary(const PruneOptions& options, const PruneRequest& request, const Rewrite& rewrite,
-               const PruneRequest::TensorPlans& plans, const std::vector<bool>& are_in_by_out);
+  PruneSummary(const PruneRequest& request, const Rewrite& rewrite, const PrunePlan& plan);
 
   // Adds tensor i: x became `after`, with `zero` zeros; `m` has the magnitudes kept by `keep`.
   void add(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after,
@@ -28,33 +26,21 @@ class PruneSummary {
   // The energy over all added tensors.
   double kept_energy() const { return energy(total_.magnitudes); }
 
-  // Results that only the run knows.
-  struct Threshold {  // over several tensors
-    Index dropped, elements;
-    bool of_blocks;
-    std::size_t tensors;
-  };
-  struct Known {
-    const std::vector<std::size_t>& order;  // of the report's rows
-    const std::vector<std::string>& tied;   // pairs of names
-    std::optional<Threshold> threshold;
-    const Reordering& reordering;
-  };
-  // Completes the report, except for add_file(); call once.
-  Report finish(const Known& known);
+  // Completes the report, except for add_file(); call once. `threshold`: over several tensors.
+  Report finish(const std::optional<GlobalThreshold::Counts>& threshold,
+                const Reordering& reordering);
   // Adds the size of the written output.
   void add_file(Report& r, Index bytes) const;
 
  private:
   void add_permutation(Report& r, const Reordering& reordering);
-  void add_notes(Report& r, const Known& known) const;
+  void add_notes(Report& r, const std::optional<GlobalThreshold::Counts>& threshold,
+                 const Reordering& reordering) const;
   WholeModel whole_model() const;
 
-  const PruneOptions& o_;
   const PruneRequest& request_;
   const Rewrite& rewrite_;
-  const PruneRequest::TensorPlans& plans_;
-  const std::vector<bool>& are_in_by_out_;
+  const PrunePlan& plan_;
   struct {
     Index elements = 0, kept = 0, zeros = 0, bytes_before = 0, bytes_after = 0, grown = 0;
     Index kept_zeros = 0;

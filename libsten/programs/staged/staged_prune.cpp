@@ -12,8 +12,7 @@
 #include "libsten/files/checkpoint/shards.h"
 #include "libsten/files/system/interrupted.h"
 #include "libsten/programs/measure/measure.h"
-#include "libsten/programs/plan/prune_request.h"
-#include "libsten/programs/plan/tensor_plan.h"
+#include "libsten/programs/plan/prune_plan.h"
 #include "libsten/programs/prune/prune.h"
 #include "libsten/programs/staged/command_trainer.h"
 #include "libsten/programs/staged/recipe_trainer.h"
@@ -46,24 +45,24 @@ std::unique_ptr<StageTrainer> make_trainer(const StagedOptions& o) {
 void check_options(const StagedOptions& o, const Schedule& schedule) {
   const PruneOptions& p = o.prune;
   if (o.state.empty() && !p.output.dry_run) fail_usage("--schedule needs --state DIR");
-  if (p.method != PruneMethod::magnitude || is_calibrated(p))
+  if (p.tensors.method != PruneMethod::magnitude || p.tensors.is_calibrated())
     fail_usage("--schedule needs --method magnitude, without --reconstruct");
   if (!p.reorder.empty()) fail_usage("--schedule and --reorder exclude each other");
-  if (!p.mask.empty()) fail_usage("--schedule and --mask exclude each other");
+  if (!p.files.mask.empty()) fail_usage("--schedule and --mask exclude each other");
   if (p.min_energy) fail_usage("--schedule and --min-energy exclude each other");
   if (p.output.keep_other_weights)
     fail_usage("--schedule and --keep-other-weights exclude each other");
   if (p.input == "-") fail_usage("--schedule: expected a file as input, got standard input");
-  if (schedule.layerwise && p.scope == PruneScope::global)
+  if (schedule.layerwise && p.tensors.scope == PruneScope::global)
     fail_usage("--schedule layer-wise and --scope global exclude each other");
   if (!(o.tolerance >= 0)) fail_usage("--tolerance must be >= 0, got {}", o.tolerance);
   if (o.rounds < 1) fail_usage("--rounds must be >= 1, got {}", o.rounds);
   if (o.patience < 1) fail_usage("--patience must be >= 1, got {}", o.patience);
   if (!schedule.structures.empty() || schedule.layerwise) return;
-  if (p.structure.name().starts_with("block"))
+  if (p.tensors.structure.name().starts_with("block"))
     fail_usage("--schedule: expected the structure unstructured, nm or nmg, got {}",
                quote(o.structures.front()));
-  if (!p.structure.is("unstructured"))
+  if (!p.tensors.structure.is("unstructured"))
     fail_usage(
         "--structure {} has a fixed sparsity (repeat --structure with --schedule iterative, one a "
         "stage)",
@@ -73,7 +72,7 @@ void check_options(const StagedOptions& o, const Schedule& schedule) {
 class Staged {
  public:
   explicit Staged(const StagedOptions& o)
-      : o_(o), plan_{o, parse_schedule(o.schedule, o.prune.sparsity, o.structures)} {
+      : o_(o), plan_{o, parse_schedule(o.schedule, o.prune.tensors.sparsity, o.structures)} {
     check_options(o, schedule_);
     trainer_ = make_trainer(o);
     const PruneOptions last = stage_options(last_stage());
@@ -91,8 +90,8 @@ class Staged {
     plan_.to = request.to();
     // Checks the final conversion before hours of training.
     PruneOptions end;
-    end.mask = mask_file;
-    end.to = plan_.to;
+    end.files.mask = mask_file;
+    end.tensors.to = plan_.to;
     const PruneRequest possible(end);
   }
 
@@ -130,9 +129,9 @@ class Staged {
   PruneOptions stage_options(std::size_t k) const {
     PruneOptions p = o_.prune;
     if (!schedule_.structures.empty())
-      p.structure = Spec::parse(schedule_.structures[k ? k - 1 : 0]);
+      p.tensors.structure = Spec::parse(schedule_.structures[k ? k - 1 : 0]);
     else if (!schedule_.layerwise)
-      p.sparsity = schedule_.sparsity[k ? k - 1 : 0];
+      p.tensors.sparsity = schedule_.sparsity[k ? k - 1 : 0];
     return p;
   }
 
@@ -144,20 +143,16 @@ class Staged {
           "safetensors)",
           in.name());
     const PruneOptions p = stage_options(last_stage());
-    const auto plans = PruneRequest(p).plans(in, nullptr);
-    const auto& tensors = plans.tensors;
+    const PrunePlan plan = plan_of(p, in, nullptr);
     plan_.part_taken = in.part_taken();
-    plan_.left_alone = left_alone(plans.why);
-    plan_.skipped_rows = skipped_rows(in, plans.why);
-    std::vector<std::string>& names = plan_.names;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (!tensors[i]) continue;
-      names.push_back(in.tensors()[i].name);
+    plan_.left_alone = left_alone(plan.why);
+    plan_.skipped_rows = skipped_rows(in, plan.why);
+    for (const std::size_t i : plan.order) {
+      plan_.names.push_back(in.tensors()[i].name);
       plan_.elements += size_of(in.tensors()[i].shape);
     }
     if (in.index()) plan_.left = left_behind(*in.index());
-    std::sort(names.begin(), names.end(), natural_less);
-    plan_.stages = schedule_.layerwise ? names.size() : schedule_.stages();
+    plan_.stages = schedule_.layerwise ? plan_.names.size() : schedule_.stages();
   }
 
   // Dry-runs all stages without training, to find errors before hours of it.
@@ -168,7 +163,7 @@ class Staged {
     for (std::size_t k = schedule_.structures.empty() ? last : 1; k <= last; ++k) {
       PruneOptions p = stage_options(k);
       p.output.dry_run = true;
-      if (k < last) p.to = "dense";
+      if (k < last) p.tensors.to = "dense";
       p.show_progress = false;
       prune(p);
     }
@@ -247,23 +242,23 @@ class Staged {
     PruneOptions p = stage_options(k);
     p.input = model_of(k ? k - 1 : 0);
     p.output = {dir.file(name_like(o_.prune.input, "given")), false, false};
-    p.mask_out = dir.file(mask_file);
-    p.to = "dense";
-    p.provenance = Options{};
+    p.files.mask_out = dir.file(mask_file);
+    p.tensors.to = "dense";
+    p.stage.provenance = Options{};
     p.show_progress = false;
     StageManifest r;
     if (k == 0) {
-      p.structure = Spec("unstructured");
-      p.sparsity = 0;
+      p.tensors.structure = Spec("unstructured");
+      p.tensors.sparsity = 0;
       p.rules.clear();
-      p.rules_file.clear();
+      p.files.rules.clear();
     } else if (schedule_.layerwise) {
-      p.only = r.tensor = plan_.names[k - 1];
-      if (k > 1) p.masks_so_far = state_->file(k - 1, mask_file);
+      p.stage.only = r.tensor = plan_.names[k - 1];
+      if (k > 1) p.stage.masks_so_far = state_->file(k - 1, mask_file);
     }
     const Outcome out = prune(p);
     r.sparsity = sparsity_of(out.report);
-    if (k > 0) r.energy = energy_at(p.mask_out);
+    if (k > 0) r.energy = energy_at(p.files.mask_out);
     return r;
   }
 
@@ -309,12 +304,12 @@ class Staged {
     }
     PruneOptions p;
     p.input = trained;
-    p.metadata_of = given;  // many trainers write no metadata
-    p.mask = masks;
-    p.nan = Nan::keep;
+    p.stage.metadata_of = given;  // many trainers write no metadata
+    p.files.mask = masks;
+    p.tensors.nan = Nan::keep;
     const std::string model = dir.file(name_like(trained, fmt::format("model-{}", r.rounds)));
     p.output = {model, false, false};
-    p.provenance = Options{};
+    p.stage.provenance = Options{};
     prune(p);
     return model;
   }
@@ -335,12 +330,12 @@ class Staged {
   Outcome finish(std::size_t done) {
     PruneOptions p;
     p.input = model_of(done);
-    p.mask = state_->file(done, mask_file);
-    p.nan = o_.prune.nan;
+    p.files.mask = state_->file(done, mask_file);
+    p.tensors.nan = o_.prune.tensors.nan;
     p.output = o_.prune.output;
-    p.mask_out = o_.prune.mask_out;
-    p.to = plan_.to;
-    p.provenance = provenance_;
+    p.files.mask_out = o_.prune.files.mask_out;
+    p.tensors.to = plan_.to;
+    p.stage.provenance = provenance_;
     p.show_progress = o_.prune.show_progress;
     const Outcome last = prune(p);
     state_->write_curve(stage_curve(records_, first_loss_));

@@ -1,0 +1,34 @@
+// The threshold of --scope global: one for all tensors of a checkpoint.
+#pragma once
+#include "libsten/programs/plan/global_magnitude.h"
+#include "libsten/programs/plan/global_ranks.h"
+#include "libsten/programs/prune/weight_reader.h"
+
+namespace sten {
+
+class GlobalThreshold {
+ public:
+  // Finds the threshold over the tensors of the plan that are under it. Tied tensors count once.
+  // Keeps a reference to `plan`.
+  GlobalThreshold(const PrunePlan& plan, double sparsity, const WeightReader& reader);
+
+  // The mask of tensor i, with values x and the scores of the first of its equals.
+  Mask select(std::size_t i, const Dense& x, const Dense* scores) const;
+
+  struct Counts {
+    Index dropped, elements;
+    bool of_blocks;
+    std::size_t tensors;
+  };
+  // None if no tensor is under the threshold.
+  std::optional<Counts> counts() const;
+
+ private:
+  const PrunePlan& plan_;
+  std::vector<std::size_t> tensors_;   // under the threshold
+  std::vector<std::size_t> position_;  // of a tensor in tensors_
+  std::optional<GlobalRanks> ranks_;
+  std::optional<GlobalMagnitude> magnitude_;
+};
+
+}  // namespace sten
