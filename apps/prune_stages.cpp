@@ -21,7 +21,7 @@ void add_stages(CLI::App& app, StagedOptions& o) {
                  "--finetune or --recipe trains the model after each stage.")
       ->type_name("SPEC")
       ->group(staged_pruning);
-  app.add_option("--finetune", o.finetune,
+  app.add_option("--finetune", o.trainer.finetune,
                  "Command that trains {in} to {out} between stages\n"
                  "{in} and {out} have the format of the input. {mask} is a file with the masks; "
                  "{sparsity} and {stage} are those of the current stage.\n"
@@ -30,19 +30,19 @@ void add_stages(CLI::App& app, StagedOptions& o) {
                  "Pruned weights that the command changed are set to 0 again, and counted.")
       ->type_name("COMMAND")
       ->group(staged_pruning);
-  app.add_option("--recipe", o.recipe,
+  app.add_option("--recipe", o.trainer.recipe,
                  "Recipe of sten-train that trains between stages, instead of --finetune\n"
                  "A recipe with its own sparsity is refused. The recipe sets the steps of one "
                  "stage, and its validation split gives the losses. Stage 0 measures the unpruned "
                  "input.")
       ->type_name("FILE")
       ->group(staged_pruning);
-  app.add_option("--set", o.overrides,
+  app.add_option("--set", o.trainer.overrides,
                  "Override a value of the recipe, as in optimizer.rate=0.01; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->group(staged_pruning);
-  app.add_option("--finetune-timeout", o.finetune_timeout,
+  app.add_option("--finetune-timeout", o.trainer.finetune_timeout,
                  "Kill the command, and fail, after this many seconds (default 0: never)")
       ->type_name("SECONDS")
       ->group(staged_pruning);
@@ -73,10 +73,10 @@ void refuse_stage_flags(const StagedOptions& o) {
   const auto refuse = [](bool given, const char* flag) {
     if (given) fail_usage("{} belongs to --schedule", flag);
   };
-  refuse(!o.finetune.empty(), "--finetune");
-  refuse(!o.recipe.empty(), "--recipe");
-  refuse(!o.overrides.empty(), "--set");
-  refuse(o.finetune_timeout != plain.finetune_timeout, "--finetune-timeout");
+  refuse(!o.trainer.finetune.empty(), "--finetune");
+  refuse(!o.trainer.recipe.empty(), "--recipe");
+  refuse(!o.trainer.overrides.empty(), "--set");
+  refuse(o.trainer.finetune_timeout != plain.trainer.finetune_timeout, "--finetune-timeout");
   refuse(!o.state.empty(), "--state");
   refuse(o.resume, "--resume");
   refuse(o.tolerance != plain.tolerance, "--tolerance");

@@ -232,7 +232,7 @@ int main(int argc, char** argv) {
       o.output.path = sten::output_for(o.input, o.output.path, true, o.tensors.to);
       read_words();
       if (staged->schedule.empty()) return sten::prune(o);
-      if (!staged->recipe.empty()) sten::enlarge_memory_pool();
+      if (!staged->trainer.recipe.empty()) sten::enlarge_memory_pool();
       if (!common.quiet)
         staged->say = [](const std::string& text) { sten::app::print_line("sten-prune", text); };
       return sten::prune_in_stages(*staged);

@@ -6,16 +6,21 @@
 
 namespace sten {
 
+// The trainer between stages: a command, or the built-in trainer.
+struct StageTrainerOptions {
+  std::string finetune;                // for /bin/sh, with placeholders {in} {out} {mask} {metrics}
+                                       // {sparsity} {stage}
+  double finetune_timeout = 0;         // seconds; 0: no limit
+  std::string recipe;                  // instead of a command
+  std::vector<std::string> overrides;  // of the recipe: key=value
+};
+
 struct StagedOptions {
-  PruneOptions prune;    // input, output, selection; the structure if there is only one
-  std::string schedule;  // see schedule.h
-  std::vector<std::string> structures;  // one per stage
-  std::string finetune;                 // for /bin/sh, with placeholders {in} {out} {mask}
-                                        // {metrics} {sparsity} {stage}
-  std::string recipe;                   // for the built-in trainer, instead of a command
-  std::vector<std::string> overrides;   // of the recipe: key=value
-  double finetune_timeout = 0;          // seconds; 0: no limit
-  std::string state;                    // directory of the stages
+  PruneOptions prune;                   // input, output, selection; the structure if there is one
+  std::string schedule;                 // see schedule.h
+  std::vector<std::string> structures;  // as given: one per stage, or the only one
+  StageTrainerOptions trainer;
+  std::string state;  // directory of the stages
   bool resume = false;
   double tolerance = 0.02;  // a layer has recovered at L + tolerance * |L|, L being the first loss
   Index rounds = 5;         // maximum per layer

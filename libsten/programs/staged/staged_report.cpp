@@ -70,7 +70,7 @@ Outcome staged_outcome(const StagedPlan& p, const StagedResult& result) {
                                   quote(result.records.back().tensor), p.options.patience,
                                   done < p.stages ? "; the layers after it stay dense" : ""));
   for (std::string& line : p.left.notes()) r.notes.push_back(std::move(line));
-  if (!p.options.recipe.empty())
+  if (!p.options.trainer.recipe.empty())
     out.details.push_back("this process multiplies dense matrices by " + dense_library().name);
   if (violations)
     r.notes.push_back(fmt::format("{} changed {} pruned positions; they were set to 0 again",

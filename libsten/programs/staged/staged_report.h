@@ -1,25 +1,9 @@
 // Report of a staged run: its plan and its results.
 #pragma once
-#include "libsten/files/checkpoint/other_weights.h"
-#include "libsten/programs/staged/schedule.h"
 #include "libsten/programs/staged/stage_report.h"
-#include "libsten/programs/staged/staged_options.h"
+#include "libsten/programs/staged/staged_plan.h"
 
 namespace sten {
-
-// The plan before the first stage.
-struct StagedPlan {
-  const StagedOptions& options;
-  const Schedule schedule;
-  std::string to = {};                  // final layout
-  std::vector<std::string> names = {};  // of selected tensors, in natural order
-  Index elements = 0;                   // of selected tensors
-  std::size_t stages = 0;
-  LeftBehind left = {};         // in the input's directory
-  std::string part_taken = {};  // part of a pipeline that was read
-  std::string left_alone = {};  // in one line, and per tensor
-  std::vector<std::string> skipped_rows = {};
-};
 
 // The outcome of a dry run.
 Outcome planned_outcome(const StagedPlan& plan);
