@@ -5,12 +5,15 @@
 #include "libsten/core/layout/masked.h"
 #include "libsten/core/registry/registry.h"
 #include "libsten/core/sparsify/scored.h"
+#include "libsten/files/checkpoint/mask_file.h"
+#include "libsten/files/checkpoint/output_name.h"
+#include "libsten/files/checkpoint/output_paths.h"
 #include "libsten/files/system/lack_of_memory.h"
+#include "libsten/files/system/paths.h"
 #include "libsten/programs/calibrated/layer_source.h"
 #include "libsten/programs/plan/sparse_input.h"
 #include "libsten/programs/prune/choose_mask.h"
 #include "libsten/programs/prune/global_threshold.h"
-#include "libsten/programs/prune/mask_output.h"
 #include "libsten/programs/prune/prune_report.h"
 
 namespace sten {
@@ -31,6 +34,19 @@ struct GivenMasks {
 std::optional<Checkpoint> opened(const std::string& path) {
   if (path.empty()) return std::nullopt;
   return Checkpoint::open(path);
+}
+
+// The file of --mask-out, opened before the input is read, to fail early: a dry run only checks that
+// it could be written. A pipe is opened last, since opening waits for its reader.
+std::unique_ptr<OutputFile> open_mask_out(const PruneFiles& files, const std::string& input,
+                                          const OutputOptions& output) {
+  if (files.mask_out.empty()) return nullptr;
+  check_outputs(
+      {{"", input}, {"--mask", files.mask}, {"--scores", files.scores}, {"--rules", files.rules}},
+      {{"-o", output.path}, {"--mask-out", files.mask_out}});
+  check_output_name(files.mask_out, Written::masks);
+  if (is_stream(files.mask_out)) return nullptr;
+  return std::make_unique<OutputFile>(files.mask_out, output.force);
 }
 
 // The tensors of a plan that are pruned with calibration.
@@ -74,7 +90,8 @@ class Pruning {
   explicit Pruning(const PruneRequest& request)
       : request_(request),
         device_(use_device(request.options().device)),
-        mask_out_(request.options().files, request.options().input, request.options().output),
+        mask_file_(open_mask_out(request.options().files, request.options().input,
+                                 request.options().output)),
         rewrite_(request.options().input, request.options().output, "sten-prune",
                  request.options().stage.provenance.value_or(request.values())) {
     const auto& o = request.options();
@@ -93,20 +110,27 @@ class Pruning {
     find_tied(plan_, in(), reordering_);
     find_permutations(plan_, *reader_, reordering_);
     threshold_.emplace(plan_, request_.options().tensors.sparsity.value_or(0), *reader_);
-    std::vector<TensorInfo> infos;
-    for (std::size_t i = 0; i < plan_.tensors.size(); ++i)
-      if (plan_.tensors[i]) infos.push_back(in().tensors()[i]);
-    mask_out_.begin(infos);
+    begin_masks();
     calibrate();
     rewrite_.run(plan_.layouts(reordering_), request_.options().show_progress, [&](std::size_t i) {
       return or_lack_of_memory(in().name(), in().tensors()[i].name, [&] { return change(i); });
     });
-    mask_out_.finish();
+    if (mask_out_) mask_out_->finish();
     return finish();
   }
 
  private:
   const Checkpoint& in() const { return rewrite_.input(); }
+
+  void begin_masks() {
+    const auto& o = request_.options();
+    if (o.files.mask_out.empty() || o.output.dry_run) return;
+    if (!mask_file_) mask_file_ = std::make_unique<OutputFile>(o.files.mask_out, o.output.force);
+    std::vector<TensorInfo> infos;
+    for (std::size_t i = 0; i < plan_.tensors.size(); ++i)
+      if (plan_.tensors[i]) infos.push_back(in().tensors()[i]);
+    mask_out_.emplace(*mask_file_, infos);
+  }
 
   // Before the first tensor is written, since the model's order is not that of the file.
   void calibrate() {
@@ -150,7 +174,7 @@ class Pruning {
             return PrunedTensor{read_mask(*masks, t).to(x.device())};
           return with_tensor_name(in(), t, [&] { return choose(i, x, scores); });
         });
-    mask_out_.add(t.name, pruned.keep);
+    if (mask_out_) mask_out_->add(t.name, pruned.keep.to(Device::cpu));
     return with_tensor_name(in(), t, [&] { return change_by_mask(i, x, pruned); });
   }
 
@@ -167,7 +191,7 @@ class Pruning {
     const CheckpointTensor& t = in().tensors()[i];
     const Dense x = reader_->load(i);
     CalibratedLayer layer = layers_->prune(t, x);
-    mask_out_.add(t.name, layer.mask);
+    if (mask_out_) mask_out_->add(t.name, layer.mask);
     std::optional<Tensor> after;
     if (layer.weights.size() != x.size()) {
       after = change_by_mask(i, x, {std::move(layer.mask)});
@@ -212,14 +236,14 @@ class Pruning {
                                     kept, *request_.options().min_energy));
       return outcome;
     }
-    const auto size = static_cast<Index>(rewrite_.commit(mask_out_.file()));
+    const auto size = static_cast<Index>(rewrite_.commit(mask_out_ ? mask_file_.get() : nullptr));
     if (!request_.options().output.dry_run) summary_->add_file(outcome.report, size);
     return outcome;
   }
 
   const PruneRequest& request_;
   const Device device_;
-  MaskOutput mask_out_;  // opened before the input is read, to fail early
+  std::unique_ptr<OutputFile> mask_file_;
   Rewrite rewrite_;
   GivenMasks masks_;
   PrunePlan plan_;
@@ -227,6 +251,7 @@ class Pruning {
   std::optional<WeightReader> reader_;
   std::optional<GlobalThreshold> threshold_;
   std::unique_ptr<LayerSource> layers_;
+  std::optional<MaskWriter> mask_out_;
   std::optional<PruneSummary> summary_;
 };
 
