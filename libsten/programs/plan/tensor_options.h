@@ -1,4 +1,4 @@
-// Options of sten-prune for the tensors that no rule matches.
+// Options of sten-prune that decide how a tensor is pruned, unless a rule does.
 #pragma once
 #include <optional>
 
