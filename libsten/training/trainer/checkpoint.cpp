@@ -10,6 +10,7 @@
 #include "libsten/core/layout/masked.h"
 #include "libsten/files/checkpoint/checkpoint_writer.h"
 #include "libsten/files/checkpoint/mask_file.h"
+#include "libsten/files/checkpoint/run_results.h"
 #include "libsten/files/checkpoint/weight_names.h"
 #include "libsten/files/system/checksum_manifest.h"
 #include "libsten/model/nn/weights.h"
@@ -21,7 +22,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* manifest_file = "state.json";
-constexpr const char* model_file = "model.safetensors";
 constexpr const char* masks_file = "masks.safetensors";
 constexpr const char* tensors_file = "state.safetensors";
 constexpr const char* best_file = "best.safetensors";
@@ -53,7 +53,7 @@ void write_model(const OutputDirectory& to, const Graph& g, const TrainState& st
     is_sparse |= !has_mask && !p.value.is<Dense>();
     if (has_mask) masked.push_back(info_of(p.name, p.value));
   }
-  save_weights(g, weights, to.file(is_sparse ? sten_name(model_file) : model_file), false);
+  save_weights(g, weights, to.file(is_sparse ? sten_name(run_model_name) : run_model_name), false);
   const auto out = to.new_file(masks_file);
   MaskWriter masks(*out, masked);
   for (const Parameter& p : state.parameters)
@@ -104,8 +104,8 @@ void write_json(const OutputDirectory& to, const TrainState& state, const RunMan
 
 // Opens the model file of the directory, under either name.
 Checkpoint open_model(const fs::path& directory) {
-  const fs::path sparse = directory / sten_name(model_file);
-  return Checkpoint::open(fs::exists(sparse) ? sparse : directory / model_file);
+  const fs::path sparse = directory / sten_name(run_model_name);
+  return Checkpoint::open(fs::exists(sparse) ? sparse : directory / run_model_name);
 }
 
 }  // namespace
@@ -126,8 +126,9 @@ std::string RunMachine::text() const {
 }
 
 const std::vector<std::string>& checkpoint_files() {
-  static const std::vector<std::string> all = {manifest_file, masks_file, tensors_file,
-                                               best_file,     model_file, sten_name(model_file)};
+  static const std::vector<std::string> all = {manifest_file,  masks_file,
+                                               tensors_file,   best_file,
+                                               run_model_name, sten_name(run_model_name)};
   return all;
 }
 

@@ -26,7 +26,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* recipe_file = "recipe.json";
 constexpr const char* metrics_file = run_metrics_name;
-constexpr const char* model_file = "model.safetensors";
 
 Json json_of(const MetricsLine& m) {
   Json j;
@@ -215,7 +214,7 @@ std::string RunDirectory::write_model(const Graph& g, const NamedValues<Tensor>&
                                       bool in_by_out, const NamedValues<Tensor>& others) {
   const bool is_sparse =
       std::ranges::any_of(weights, [](const auto& w) { return !w.second.template is<Dense>(); });
-  const std::string name = is_sparse ? sten_name(model_file) : model_file;
+  const std::string name = is_sparse ? sten_name(run_model_name) : run_model_name;
   files_->claim(name);
   save_weights(g, weights, path(name), true, std::move(metadata), in_by_out && !is_sparse, others);
   files_->settle(name);
