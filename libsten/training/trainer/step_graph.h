@@ -18,7 +18,6 @@ class StepGraph {
   // The next step does not follow the last one.
   void restart() { has_formats_ = false; }
 
-  const Graph& operator*() const { return graph_; }
   const Graph* operator->() const { return &graph_; }
   const std::string& loss() const { return loss_; }             // the output to minimise
   const kernels::Factors& factors() const { return factors_; }  // of products on the device

@@ -19,19 +19,18 @@ namespace sten {
 void WeightSelection::begin() {
   calibrate();
   for (std::size_t i = 0; i < weights_.sparsity.size(); ++i) {
-    if (!weights_.sparsity[i].stages) continue;
-    if (weights_.sparsity[i].learned) {
+    const WeightSparsity& s = weights_.sparsity[i];
+    if (!s.stages) continue;
+    if (s.learned) {
       if (scores_.begin(i)) count(i);
       continue;
     }
-    if (weights_.sparsity[i].is_straight_through())
+    if (s.is_straight_through())
       select_computing(i);
-    else if (const SparsityStage* stage =
-                 weights_.sparsity[i].stages->beginning(weights_.state.step))
+    else if (const SparsityStage* stage = s.stages->beginning(weights_.state.step))
       select(i, stage->by);
     // Gradients of the previous step are valid only at the start of this one.
-    if (!weights_.sparsity[i].accumulating)
-      weights_.state.scores.erase(weights_.state.parameters[i].name);
+    if (!s.accumulating) weights_.state.scores.erase(weights_.state.parameters[i].name);
   }
 }
 
@@ -67,7 +66,8 @@ void WeightSelection::calibrate() {
   NamedValues<Tensor> weights;
   for (const Parameter& p : weights_.state.parameters)
     weights.emplace(p.name, p.value.to_dense().to(Device::cpu));
-  NamedValues<Tensor> pruned = calibrated_weights(weights_.task, weights, how, rows, weights_.state.step);
+  NamedValues<Tensor> pruned =
+      calibrated_weights(weights_.task, weights, how, rows, weights_.state.step);
   weights.clear();
   for (Parameter& p : weights_.state.parameters) {
     const auto at = pruned.find(p.name);
@@ -161,15 +161,15 @@ void WeightSelection::pull_to_zero(StepExchange::Gradients& gradients) const {
 }
 
 Tensor WeightSelection::measured(std::size_t i) const {
-  if (weights_.sparsity[i].learned) return scores_.measured(i);
+  const WeightSparsity& s = weights_.sparsity[i];
+  if (s.learned) return scores_.measured(i);
   const Parameter& p = weights_.state.parameters[i];
   Tensor value = p.value;
   if (const auto at = p.state.find(average_key); at != p.state.end())
     value = value.with_values(*at->second.values());
-  if (!weights_.sparsity[i].is_straight_through()) return value;
-  const WeightStages& s = *weights_.sparsity[i].stages;
-  const SparsityStage* stage = s.current(weights_.state.step - 1);
-  return stage ? registry().prune(value.as<Dense>(), stage->by, s.layout) : value;
+  const SparsityStage* stage =
+      s.is_straight_through() ? s.stages->current(weights_.state.step - 1) : nullptr;
+  return stage ? registry().prune(value.as<Dense>(), stage->by, s.stages->layout) : value;
 }
 
 void WeightSelection::count(std::size_t i) {
