@@ -4,23 +4,9 @@
 // on shapes.
 #pragma once
 #include "kernels/block/grid.h"
+#include "kernels/unary.h"
 
 namespace sten::kernels {
-
-// Unary operators, with the formulas of libsten/compute/ops/elementwise/activation.cpp and elementwise.cpp.
-// clang-format off
-enum class MapFunction : std::uint8_t {
-  scale, relu, gelu, gelu_tanh, tanh, sigmoid, silu,
-  abs, neg, sign, floor, ceil, round, sqrt, exp, log, reciprocal, erf, softplus,
-  elu, leaky_relu, hard_sigmoid, hard_swish, clip, relu6,
-  sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh,
-  selu, celu, thresholded_relu, softsign, mish, shrink
-};
-// clang-format on
-// Scalar parameters of a function.
-struct MapParameters {
-  float a = 0, b = 0;
-};
 
 // Binary operators (libsten/compute/ops/elementwise/binary.cpp) and comparisons.
 enum class BinaryFunction : std::uint8_t { add, sub, mul, div, pow, p_relu, min, max };
@@ -64,11 +50,12 @@ struct MapFunctions {
   void (*sum)(const SumAxes&, const float* x, double count, float* to, Stream);
 
   // y[i] = f(x[i]); y can be x.
-  void (*map)(MapFunction, MapParameters, std::int64_t n, const float* x, float* y, Stream);
+  void (*map)(UnaryFunction, UnaryParameters<float>, std::int64_t n, const float* x, float* y,
+              Stream);
   // dx[i] from dy[i] and saved[i], where saved is x or y, as the operator saves it. Any two arrays
   // can be the same.
-  void (*map_grad)(MapFunction, MapParameters, std::int64_t n, const float* dy, const float* saved,
-                   float* dx, Stream);
+  void (*map_grad)(UnaryFunction, UnaryParameters<float>, std::int64_t n, const float* dy,
+                   const float* saved, float* dx, Stream);
   // Dropout: y[i] = by * x[i], or 0 if random number i of 53 bits (kernels/random.h) is less than
   // `dropped`. The stream depends on the seed and, unless draw is nullptr, on *draw.
   void (*drop)(std::uint64_t dropped, std::uint64_t seed, const std::int64_t* draw, float by,

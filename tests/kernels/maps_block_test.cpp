@@ -141,14 +141,14 @@ TEST_CASE("blocks make functions of one and two tensors, repeated, and choose") 
     Dice dice(4);
     for (const Index n : {0, 1, 7, 8, 2049, checked ? 2050 : 70001}) {
       std::vector<float> x = some_floats(dice, n), y(n), dy = some_floats(dice, n);
-      f.map(kernels::MapFunction::leaky_relu, {0.25f, 0}, n, x.data(), y.data(), nullptr);
+      f.map(kernels::UnaryFunction::leaky_relu, {0.25f, 0}, n, x.data(), y.data(), nullptr);
       std::vector<float> expected(n), grads(n);
       for (Index i = 0; i < n; ++i) {
         expected[i] = x[i] < 0 ? 0.25f * x[i] : x[i];
         grads[i] = x[i] > 0 ? dy[i] : dy[i] * 0.25f;
       }
       CHECK(y == expected);
-      f.map_grad(kernels::MapFunction::leaky_relu, {0.25f, 0}, n, dy.data(), x.data(), dy.data(),
+      f.map_grad(kernels::UnaryFunction::leaky_relu, {0.25f, 0}, n, dy.data(), x.data(), dy.data(),
                  nullptr);
       CHECK(dy == grads);
       const std::int64_t draw = 5;

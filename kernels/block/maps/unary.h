@@ -1,7 +1,7 @@
 // Unary operators.
 #pragma once
 #include "kernels/block/elementwise/groups.h"
-#include "kernels/block/maps/formulas.h"
+#include "kernels/block/map_functions.h"
 #include "kernels/random.h"
 
 namespace sten::kernels {
@@ -9,7 +9,7 @@ namespace sten::kernels {
 template <class F>
 struct MapGroup {
   static constexpr int groups = segment_threads;
-  MapParameters p;
+  UnaryParameters<float> p;
   std::int64_t n;
   const float* x;
   float* y;
@@ -24,7 +24,7 @@ struct MapGroup {
 template <class F>
 struct MapGradGroup {
   static constexpr int groups = segment_threads;
-  MapParameters p;
+  UnaryParameters<float> p;
   std::int64_t n;
   const float *dy, *saved;
   float* dx;
@@ -59,13 +59,13 @@ struct DropGroup {
 
 template <class Grid>
 struct UnaryOn {
-  static void map(MapFunction f, MapParameters p, std::int64_t n, const float* x, float* y,
-                  Stream stream) {
+  static void map(UnaryFunction f, UnaryParameters<float> p, std::int64_t n, const float* x,
+                  float* y, Stream stream) {
     with_formula(f, [&]<class F>(F) {
       Grid(stream).launch(EachGroup<MapGroup<F>>{{p, n, x, y}, n});
     });
   }
-  static void map_grad(MapFunction f, MapParameters p, std::int64_t n, const float* dy,
+  static void map_grad(UnaryFunction f, UnaryParameters<float> p, std::int64_t n, const float* dy,
                        const float* saved, float* dx, Stream stream) {
     with_formula(f, [&]<class F>(F) {
       Grid(stream).launch(EachGroup<MapGradGroup<F>>{{p, n, dy, saved, dx}, n});

@@ -6,9 +6,9 @@
 namespace sten {
 
 void add_builtin_operators(Operators& all) {
-  add_activations(all);
+  add_dropout(all);
   add_binary(all);
-  add_elementwise(all);
+  add_unary_rows(all);
   add_comparisons(all);
   add_integer_binary(all);
   add_where(all);

@@ -1,6 +1,5 @@
 // Elementwise functions outside of an operator call, for elements in another order.
 #pragma once
-#include <array>
 #include <functional>
 #include <string_view>
 
@@ -15,10 +14,5 @@ using FloatMap = std::function<void(const float* x, Index n, float* y)>;
 // The function of an operator of one input, such as relu, silu, clip or scale, with the same bits.
 // Empty if there is none, or for invalid attributes.
 FloatMap float_map(std::string_view op, const Attributes& attributes);
-// The function of an operator that add_elementwise() registers; Error (usage) for invalid
-// attributes.
-FloatMap elementwise_map(std::string_view op, const Attributes& attributes);
-// The parameters of such a function, 0 if unused. Error (usage) as above.
-std::array<float, 2> elementwise_parameters(std::string_view op, const Attributes& attributes);
 
 }  // namespace sten

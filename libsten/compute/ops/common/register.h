@@ -4,9 +4,9 @@ namespace sten {
 
 class Operators;
 
-void add_activations(Operators& all);  // scale, relu, gelu, gelu-tanh, tanh, sigmoid, silu, dropout
-void add_binary(Operators& all);       // add, sub, mul, div, pow, min, max, p-relu
-void add_softmax(Operators& all);      // softmax, log-softmax
+void add_dropout(Operators& all);
+void add_binary(Operators& all);   // add, sub, mul, div, pow, min, max, p-relu
+void add_softmax(Operators& all);  // softmax, log-softmax
 void add_layer_norm(Operators& all);
 void add_batch_norms(Operators& all);  // batch-norm, batch-norm-train, batch-moments
 void add_group_norms(Operators& all);  // group-norm, instance-norm
@@ -18,7 +18,7 @@ void add_concat(Operators& all);      // concat
 void add_reductions(Operators& all);  // sum, mean, and those of add_folds()
 void add_losses(Operators& all);      // cross-entropy, kl-divergence, mse
 
-void add_elementwise(Operators& all);  // abs, neg, sqrt, exp, clip and others
+void add_unary_rows(Operators& all);   // kernels/unary.def
 void add_comparisons(Operators& all);  // equal, less and others, and, or, xor, not, is-nan, is-inf
 void add_where(Operators& all);
 void add_casts(Operators& all);  // cast, identity

@@ -56,7 +56,7 @@ Outputs sum_grad_on_device(const std::string& op, bool is_sub, const Call& call)
       all = output_on_device(dy.extents);
       float* to = floats_of_output(all);
       on_maps([&](const auto& maps, auto stream) {
-        maps.map(kernels::MapFunction::neg, {}, dy.size(), from, to, stream);
+        maps.map(kernels::UnaryFunction::neg, {}, dy.size(), from, to, stream);
       });
     }
     const Shape& shape = call.shapes[i];

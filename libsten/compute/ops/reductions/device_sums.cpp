@@ -33,7 +33,7 @@ Outputs sums_grad_on_device(const Call& call) {
     float* to = floats_of_output(share);
     const auto by = static_cast<float>(1 / r.count);
     on_cuda([&](const kernels::cuda::Backend& backend, kernels::Stream stream) {
-      backend.maps.map(kernels::MapFunction::scale, {by, 0}, dy.size(), from, to, stream);
+      backend.maps.map(kernels::UnaryFunction::scale, {by, 0}, dy.size(), from, to, stream);
     });
     dy = std::move(share);
   }
