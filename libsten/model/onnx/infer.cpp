@@ -1,6 +1,8 @@
 // Shape inference of dtypes and of extents, some of them symbolic.
 #include "libsten/model/onnx/infer.h"
 
+#include "libsten/compute/ops/elementwise/unary_rows.h"
+
 namespace sten {
 
 void infer_same(Inference& i) {
@@ -122,17 +124,6 @@ void cross_entropy(Inference& i) {
          extents_text(logits), extents_text(labels));
 }
 
-// Elementwise operators of one input that keep its dtype.
-constexpr std::string_view unary_operators[] = {
-    "abs",        "acos",     "acosh",      "asin",      "asinh",
-    "atan",       "atanh",    "ceil",       "celu",      "clip",
-    "cos",        "cosh",     "dropout",    "elu",       "erf",
-    "exp",        "floor",    "gelu",       "gelu-tanh", "hard-sigmoid",
-    "hard-swish", "identity", "leaky-relu", "log",       "mish",
-    "neg",        "not",      "reciprocal", "relu",      "relu6",
-    "round",      "scale",    "selu",       "shrink",    "sigmoid",
-    "sign",       "silu",     "sin",        "sinh",      "softplus",
-    "softsign",   "sqrt",     "tan",        "tanh",      "thresholded-relu"};
 // Elementwise operators of broadcast inputs.
 constexpr std::string_view binary_operators[] = {"add", "sub", "mul", "div",       "min",
                                                  "max", "pow", "mod", "bit-shift", "p-relu"};
@@ -142,7 +133,8 @@ constexpr std::string_view comparisons[] = {
 
 InferRules elementwise_rules() {
   InferRules m;
-  for (const std::string_view op : unary_operators) m[op] = infer_same;
+  for (const UnaryRow& row : unary_rows()) m[row.name] = infer_same;
+  m["dropout"] = m["identity"] = m["not"] = infer_same;
   for (const std::string_view op : binary_operators) m[op] = binary;
   for (const std::string_view op : comparisons) m[op] = comparison;
   m["where"] = infer_where;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "libsten/compute/ops/elementwise/unary_rows.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
 #include "libsten/files/tensors/safetensors.h"
@@ -68,75 +69,39 @@ constexpr Rule resize_mode = word_rule("mode", "nearest linear bilinear");
 
 const std::vector<OnnxSchema>& schemas() {
   static const std::vector<OnnxSchema> all{
-      // Elementwise operators.
-      {"Abs", 1, 1, {consumed}},
-      {"Acos", 1, 1},
-      {"Acosh", 1, 1},
+      // Elementwise operators except those of unary_rows().
       {"Add", 2, 2, {consumed}},
       {"And", 2, 2},
-      {"Asin", 1, 1},
-      {"Asinh", 1, 1},
-      {"Atan", 1, 1},
-      {"Atanh", 1, 1},
       {"BitShift", 2, 2, {required(word_rule("direction", "LEFT RIGHT"))}},
       {"Cast", 1, 1, {required(integer_rule("to", 0, 1000)), saturate}},
       {"CastLike", 2, 2, {saturate}},
-      {"Ceil", 1, 1, {consumed}},
-      {"Celu", 1, 1, {float_rule("alpha")}},
       {"Clip", 1, 3, {typed_rule("min", Type::number), typed_rule("max", Type::number), consumed}},
-      {"Cos", 1, 1},
-      {"Cosh", 1, 1},
       {"Div", 2, 2, {consumed}},
       {"Dropout",
        1,
        3,
        {ignored(typed_rule("ratio", Type::number)), ignored(typed_rule("seed", Type::integer)),
         ignored(flag("is_test")), consumed}},
-      {"Elu", 1, 1, {float_rule("alpha"), consumed}},
       {"Equal", 2, 2},
-      {"Erf", 1, 1},
-      {"Exp", 1, 1, {consumed}},
-      {"Floor", 1, 1, {consumed}},
       {"Gelu", 1, 1, {word_rule("approximate", "none tanh")}},
       {"Greater", 2, 2},
       {"GreaterOrEqual", 2, 2},
-      {"HardSigmoid", 1, 1, {float_rule("alpha"), float_rule("beta"), consumed}},
-      {"HardSwish", 1, 1},
       {"Identity", 1, 1},
       {"IsInf", 1, 1, {flag("detect_negative"), flag("detect_positive")}},
       {"IsNaN", 1, 1},
-      {"LeakyRelu", 1, 1, {float_rule("alpha"), consumed}},
       {"Less", 2, 2},
       {"LessOrEqual", 2, 2},
-      {"Log", 1, 1, {consumed}},
       {"Max", 1, any_count, {consumed}},
       {"Mean", 1, any_count, {consumed}},
       {"Min", 1, any_count, {consumed}},
-      {"Mish", 1, 1},
       {"Mod", 2, 2, {flag("fmod")}},
       {"Mul", 2, 2, {consumed}},
-      {"Neg", 1, 1, {consumed}},
       {"Not", 1, 1},
       {"Or", 2, 2},
       {"PRelu", 2, 2, {consumed}},
       {"Pow", 2, 2},
-      {"Reciprocal", 1, 1, {consumed}},
-      {"Relu", 1, 1, {consumed}},
-      {"Round", 1, 1},
-      {"Selu", 1, 1, {float_rule("alpha"), float_rule("gamma"), consumed}},
-      {"Shrink", 1, 1, {float_rule("lambd"), float_rule("bias")}},
-      {"Sigmoid", 1, 1, {consumed}},
-      {"Sign", 1, 1},
-      {"Sin", 1, 1},
-      {"Sinh", 1, 1},
-      {"Softplus", 1, 1},
-      {"Softsign", 1, 1},
-      {"Sqrt", 1, 1, {consumed}},
       {"Sub", 2, 2, {consumed}},
       {"Sum", 1, any_count, {consumed}},
-      {"Tan", 1, 1},
-      {"Tanh", 1, 1, {consumed}},
-      {"ThresholdedRelu", 1, 1, {float_rule("alpha")}},
       {"Where", 3, 3},
       {"Xor", 2, 2},
       // Movement of elements.
@@ -286,6 +251,18 @@ const std::vector<OnnxSchema>& schemas() {
   return all;
 }
 
+std::vector<OnnxSchema> unary_schemas() {
+  std::vector<OnnxSchema> all;
+  for (const UnaryRow& row : unary_rows()) {
+    if (row.onnx.empty()) continue;
+    OnnxSchema& added = all.emplace_back(OnnxSchema{row.onnx, 1, 1});
+    for (const UnaryAttribute& a : {row.a, row.b})
+      if (!a.name.empty()) added.attributes.push_back(float_rule(a.name));
+    if (row.consumes) added.attributes.push_back(consumed);
+  }
+  return all;
+}
+
 constexpr std::string_view type_names[] = {
     "UNDEFINED",      "FLOAT",      "INT",        "STRING",  "TENSOR", "GRAPH",
     "FLOATS",         "INTS",       "STRINGS",    "TENSORS", "GRAPHS", "SPARSE_TENSOR",
@@ -368,7 +345,9 @@ void check_inputs(const OnnxNode& node, const OnnxSchema& schema) {
 const OnnxSchema* find_onnx_schema(std::string_view op) {
   static const std::map<std::string_view, const OnnxSchema*> by_name = [] {
     std::map<std::string_view, const OnnxSchema*> m;
-    for (const OnnxSchema& s : onnx_schemas::schemas()) m.emplace(s.op, &s);
+    static const std::vector<OnnxSchema> unary = onnx_schemas::unary_schemas();
+    for (const auto* schemas : {&unary, &onnx_schemas::schemas()})
+      for (const OnnxSchema& s : *schemas) m.emplace(s.op, &s);
     return m;
   }();
   const auto at = by_name.find(op);

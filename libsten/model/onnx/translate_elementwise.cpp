@@ -1,4 +1,7 @@
 // Translators of elementwise functions.
+#include <algorithm>
+
+#include "libsten/compute/ops/elementwise/unary_rows.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
 #include "libsten/files/onnx/weights.h"
@@ -13,50 +16,11 @@ struct Same {
   const char *onnx, *sten;
 };
 constexpr Same same_operators[] = {
-    {"Abs", "abs"},
-    {"Acos", "acos"},
-    {"Acosh", "acosh"},
-    {"Add", "add"},
-    {"And", "and"},
-    {"Asin", "asin"},
-    {"Asinh", "asinh"},
-    {"Atan", "atan"},
-    {"Atanh", "atanh"},
-    {"Ceil", "ceil"},
-    {"Cos", "cos"},
-    {"Cosh", "cosh"},
-    {"Div", "div"},
-    {"Equal", "equal"},
-    {"Erf", "erf"},
-    {"Exp", "exp"},
-    {"Floor", "floor"},
-    {"Greater", "greater"},
-    {"GreaterOrEqual", "greater-or-equal"},
-    {"HardSwish", "hard-swish"},
-    {"IsNaN", "is-nan"},
-    {"Less", "less"},
-    {"LessOrEqual", "less-or-equal"},
-    {"Log", "log"},
-    {"Mish", "mish"},
-    {"Mul", "mul"},
-    {"Neg", "neg"},
-    {"Not", "not"},
-    {"Or", "or"},
-    {"Pow", "pow"},
-    {"Reciprocal", "reciprocal"},
-    {"Relu", "relu"},
-    {"Round", "round"},
-    {"Sigmoid", "sigmoid"},
-    {"Sign", "sign"},
-    {"Sin", "sin"},
-    {"Sinh", "sinh"},
-    {"Softplus", "softplus"},
-    {"Softsign", "softsign"},
-    {"Sqrt", "sqrt"},
-    {"Sub", "sub"},
-    {"Tan", "tan"},
-    {"Tanh", "tanh"},
-    {"Where", "where"},
+    {"Add", "add"},      {"And", "and"},         {"Div", "div"},
+    {"Equal", "equal"},  {"Greater", "greater"}, {"GreaterOrEqual", "greater-or-equal"},
+    {"IsNaN", "is-nan"}, {"Less", "less"},       {"LessOrEqual", "less-or-equal"},
+    {"Mul", "mul"},      {"Not", "not"},         {"Or", "or"},
+    {"Pow", "pow"},      {"Sub", "sub"},         {"Where", "where"},
     {"Xor", "xor"},
 };
 
@@ -79,30 +43,12 @@ void mean_of_inputs(OnnxCall& c) {
   c.set(0, c.add("scale", {folded(c, "add")}, Attributes().set("by", by)));
 }
 
-// A function of x with numeric attributes: names in ONNX and sten, and defaults.
-struct Number {
-  const char *onnx, *sten;
-  double fallback;
-};
-void with_scalars(OnnxCall& c, const char* op, std::initializer_list<Number> numbers) {
-  Attributes a;
-  for (const Number& n : numbers) a.set(n.sten, c.number(n.onnx, n.fallback));
-  c.set(0, c.add(op, {c.in(0)}, std::move(a)));
-}
-void elu(OnnxCall& c) { with_scalars(c, "elu", {{"alpha", "alpha", 1}}); }
-void celu(OnnxCall& c) { with_scalars(c, "celu", {{"alpha", "alpha", 1}}); }
-void leaky_relu(OnnxCall& c) { with_scalars(c, "leaky-relu", {{"alpha", "alpha", 0.01}}); }
-void thresholded(OnnxCall& c) { with_scalars(c, "thresholded-relu", {{"alpha", "alpha", 1}}); }
-void hard_sigmoid(OnnxCall& c) {
-  with_scalars(c, "hard-sigmoid", {{"alpha", "alpha", 0.2}, {"beta", "beta", 0.5}});
-}
-void selu(OnnxCall& c) {
-  with_scalars(c, "selu",
-               {{"alpha", "alpha", 1.67326319217681884765625},
-                {"gamma", "gamma", 1.05070102214813232421875}});
-}
-void shrink(OnnxCall& c) {
-  with_scalars(c, "shrink", {{"lambd", "lambd", 0.5}, {"bias", "bias", 0}});
+void unary(OnnxCall& c) {
+  const UnaryRow& row = *std::ranges::find(unary_rows(), c.node.op_type, &UnaryRow::onnx);
+  Attributes all;
+  for (const UnaryAttribute& a : {row.a, row.b})
+    if (!a.name.empty()) all.set(a.name, c.number(a.name, a.fallback));
+  c.set(0, c.add(row.name, {c.in(0)}, std::move(all)));
 }
 
 void gelu(OnnxCall& c) {
@@ -186,31 +132,17 @@ void dropout(OnnxCall& c) {
 }  // namespace
 
 void add_elementwise_translators(OnnxTranslators& all) {
+  for (const UnaryRow& row : unary_rows())
+    if (!row.onnx.empty()) all.emplace(row.onnx, unary);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     (all.emplace(same_operators[i].onnx, same_operator<i>), ...);
   }
   (std::make_index_sequence<std::size(same_operators)>());
-  const OnnxTranslators others{{"Identity", identity},
-                               {"Min", smallest},
-                               {"Max", largest},
-                               {"Sum", sum_of_inputs},
-                               {"Mean", mean_of_inputs},
-                               {"Elu", elu},
-                               {"Celu", celu},
-                               {"LeakyRelu", leaky_relu},
-                               {"ThresholdedRelu", thresholded},
-                               {"HardSigmoid", hard_sigmoid},
-                               {"Selu", selu},
-                               {"Shrink", shrink},
-                               {"Gelu", gelu},
-                               {"Mod", mod},
-                               {"PRelu", p_relu},
-                               {"BitShift", bit_shift},
-                               {"IsInf", is_infinite},
-                               {"Clip", clip},
-                               {"Cast", cast},
-                               {"CastLike", cast_like},
-                               {"Dropout", dropout}};
+  const OnnxTranslators others{
+      {"Identity", identity},   {"Min", smallest},      {"Max", largest}, {"Sum", sum_of_inputs},
+      {"Mean", mean_of_inputs}, {"Gelu", gelu},         {"Mod", mod},     {"PRelu", p_relu},
+      {"BitShift", bit_shift},  {"IsInf", is_infinite}, {"Clip", clip},   {"Cast", cast},
+      {"CastLike", cast_like},  {"Dropout", dropout}};
   all.insert(others.begin(), others.end());
 }
 
