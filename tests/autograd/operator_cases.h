@@ -4,6 +4,7 @@
 #include <set>
 
 #include "libsten/compute/autograd/tape.h"
+#include "libsten/compute/ops/elementwise/unary_rows.h"
 #include "tests/support/tensors.h"
 
 namespace sten::testing {
@@ -14,7 +15,7 @@ struct CaseInput {
   Index below = 0;
   bool is_positive = false;  // absolute values
   DType dtype = DType::I64;  // of integers: I64, or BOOL
-  float by = 1, plus = 0;    // factor and offset of normal values
+  double low = 0, high = 0;  // uniform values in [low, high), if low < high
 };
 
 struct OperatorCase {
@@ -25,16 +26,32 @@ struct OperatorCase {
 
 using List = Attributes::List;
 
-// Small cases, at least one per operator and several for operators with several code paths.
-inline const std::vector<OperatorCase>& operator_cases() {
+inline Attributes other_attributes(const UnaryRow& row) {
+  Attributes all;
+  for (const UnaryAttribute& a : {row.a, row.b})
+    if (!a.name.empty())
+      all.set(a.name,
+              std::isfinite(a.fallback) ? a.fallback / 2 + 0.25 : std::copysign(0.75, a.fallback));
+  return all;
+}
+
+// Cases of the operators of unary_rows(), and the rest.
+inline std::vector<OperatorCase> with_unary_cases(const Shape& shape,
+                                                  const std::vector<OperatorCase>& rest) {
+  std::vector<OperatorCase> all;
+  for (const UnaryRow& row : unary_rows()) {
+    const CaseInput x{.shape = shape, .low = row.low, .high = row.high};
+    all.push_back({std::string(row.name), {x}});
+    if (!row.a.name.empty()) all.push_back({std::string(row.name), {x}, other_attributes(row)});
+  }
+  all.insert(all.end(), rest.begin(), rest.end());
+  return all;
+}
+
+// Small cases of the other operators, at least one for each and several for operators with several
+// code paths.
+inline const std::vector<OperatorCase>& other_small_cases() {
   static const std::vector<OperatorCase> all{
-      {"scale", {{{3, 4}}}, Attributes().set("by", -0.25)},
-      {"relu", {{{3, 5}}}},
-      {"gelu", {{{3, 5}}}},
-      {"gelu-tanh", {{{3, 5}}}},
-      {"tanh", {{{3, 5}}}},
-      {"sigmoid", {{{3, 5}}}},
-      {"silu", {{{3, 5}}}},
       {"dropout", {{{4, 5}}}, Attributes().set("p", 0.3).set("seed", 7)},
       {"add", {{{3, 4}}, {{3, 4}}}},
       {"add", {{{2, 3, 4}}, {{4}}}},
@@ -176,29 +193,7 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"max", {{{3, 1}}, {{1, 4}}}},
       {"where", {{{3, 4}, 2, false, DType::BOOL}, {{3, 4}}, {{3, 4}}}},
       {"where", {{{2, 1}, 2, false, DType::BOOL}, {{3, 1, 4}}, {{}}}},
-      {"abs", {{{3, 5}}}},
-      {"neg", {{{3, 5}}}},
-      {"sign", {{{3, 5}}}},
-      {"floor", {{{3, 5}}}},
-      {"ceil", {{{3, 5}}}},
-      {"round", {{{3, 5}}}},
-      {"exp", {{{3, 5}}}},
-      {"erf", {{{3, 5}}}},
-      {"softplus", {{{3, 5}}}},
-      {"hard-swish", {{{3, 5}}}},
-      {"relu6", {{.shape = {3, 5}, .by = 5}}},
-      {"elu", {{{3, 5}}}},
-      {"leaky-relu", {{{3, 5}}}},
-      {"hard-sigmoid", {{{3, 5}}}},
-      {"clip", {{{3, 5}}}},
       {"identity", {{{3, 5}}}},
-      {"sqrt", {{{2, 3}, 0, true}}},
-      {"log", {{{3, 5}, 0, true}}},
-      {"reciprocal", {{{3, 5}, 0, true}}},
-      {"elu", {{{3, 5}}}, Attributes().set("alpha", 0.5)},
-      {"leaky-relu", {{{3, 5}}}, Attributes().set("alpha", -0.25)},
-      {"hard-sigmoid", {{{3, 5}}}, Attributes().set("alpha", 0.75).set("beta", 0.25)},
-      {"clip", {{{3, 5}}}, Attributes().set("min", -0.5).set("max", 0.75)},
       // Movement and reductions.
       {"reshape", {{{2, 3, 4}}}, Attributes().set("shape", List{0, -1}).set("copy-zeros", 1)},
       {"squeeze", {{{3, 1, 4}}}, Attributes().set("axes", List{-2})},
@@ -247,27 +242,6 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"cum-sum", {{{3, 5}}}, Attributes().set("axis", -1).set("exclusive", 1).set("reverse", 1)},
       {"trilu", {{{2, 3, 4}}}, Attributes().set("k", 1)},
       {"trilu", {{{4, 3}}}, Attributes().set("upper", Index{0}).set("k", -1)},
-      {"sin", {{{3, 5}}}},
-      {"cos", {{{3, 5}}}},
-      {"tan", {{{3, 5}}}},
-      {"atan", {{{3, 5}}}},
-      {"sinh", {{{3, 5}}}},
-      {"cosh", {{{3, 5}}}},
-      {"asinh", {{{3, 5}}}},
-      {"selu", {{{3, 5}}}},
-      {"celu", {{{3, 5}}}},
-      {"thresholded-relu", {{{3, 5}}}},
-      {"softsign", {{{3, 5}}}},
-      {"mish", {{{3, 5}}}},
-      {"shrink", {{{3, 5}}}},
-      {"asin", {{.shape = {3, 5}, .by = 0.2f}}},
-      {"acos", {{.shape = {3, 5}, .by = 0.2f}}},
-      {"atanh", {{.shape = {3, 5}, .by = 0.2f}}},
-      {"acosh", {{.shape = {3, 5}, .is_positive = true, .plus = 1.25f}}},
-      {"selu", {{{3, 5}}}, Attributes().set("alpha", 0.5).set("gamma", 2)},
-      {"celu", {{{3, 5}}}, Attributes().set("alpha", 0.5)},
-      {"thresholded-relu", {{{3, 5}}}, Attributes().set("alpha", -0.25)},
-      {"shrink", {{{3, 5}}}, Attributes().set("lambd", 0.25).set("bias", 0.75)},
       {"p-relu", {{{3, 4}}, {{3, 4}}}},
       {"p-relu", {{{2, 3, 4}}, {{3, 1}}}},
       // Gathered slices.
@@ -299,16 +273,9 @@ inline const std::vector<OperatorCase>& operator_cases() {
   return all;
 }
 
-// Cases large enough to be divided among threads.
-inline const std::vector<OperatorCase>& large_cases() {
+// Cases of them that are large enough to be divided among threads.
+inline const std::vector<OperatorCase>& other_large_cases() {
   static const std::vector<OperatorCase> all{
-      {"scale", {{{130, 300}}}, Attributes().set("by", 3)},
-      {"relu", {{{130, 300}}}},
-      {"gelu", {{{130, 300}}}},
-      {"gelu-tanh", {{{130, 300}}}},
-      {"tanh", {{{130, 300}}}},
-      {"sigmoid", {{{130, 300}}}},
-      {"silu", {{{130, 300}}}},
       {"dropout", {{{130, 300}}}},
       {"add", {{{40, 3, 300}}, {{300}}}},
       {"sub", {{{130, 300}}, {{130, 1}}}},
@@ -371,25 +338,7 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"kl-divergence", {{{130, 300}}, {{130, 300}}, {{130}, 300}}},
       {"mse", {{{130, 600}}, {{130, 600}}}},
       // Elementwise.
-      {"abs", {{{130, 300}}}},
-      {"neg", {{{130, 300}}}},
-      {"sign", {{{130, 300}}}},
-      {"floor", {{{130, 300}}}},
-      {"ceil", {{{130, 300}}}},
-      {"round", {{{130, 300}}}},
-      {"exp", {{{130, 300}}}},
-      {"erf", {{{130, 300}}}},
-      {"softplus", {{{130, 300}}}},
-      {"hard-swish", {{{130, 300}}}},
-      {"relu6", {{.shape = {130, 300}, .by = 5}}},
-      {"elu", {{{130, 300}}}},
-      {"leaky-relu", {{{130, 300}}}},
-      {"hard-sigmoid", {{{130, 300}}}},
-      {"clip", {{{130, 300}}}},
       {"identity", {{{130, 300}}}},
-      {"sqrt", {{{130, 300}, 0, true}}},
-      {"log", {{{130, 300}, 0, true}}},
-      {"reciprocal", {{{130, 300}, 0, true}}},
       {"div", {{{130, 300}}, {{300}, 0, true}}},
       {"pow", {{{130, 300}, 0, true}, {{130, 1}}}},
       {"min", {{{130, 300}}, {{130, 300}}}},
@@ -418,23 +367,6 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"top-k", {{{130, 300}}}, Attributes().set("k", 200)},
       {"cum-sum", {{{130, 300}}}, Attributes().set("axis", 1)},
       {"trilu", {{{3, 130, 300}}}},
-      {"sin", {{{130, 300}}}},
-      {"cos", {{{130, 300}}}},
-      {"tan", {{{130, 300}}}},
-      {"atan", {{{130, 300}}}},
-      {"sinh", {{{130, 300}}}},
-      {"cosh", {{{130, 300}}}},
-      {"asinh", {{{130, 300}}}},
-      {"selu", {{{130, 300}}}},
-      {"celu", {{{130, 300}}}},
-      {"thresholded-relu", {{{130, 300}}}},
-      {"softsign", {{{130, 300}}}},
-      {"mish", {{{130, 300}}}},
-      {"shrink", {{{130, 300}}}},
-      {"asin", {{.shape = {130, 300}, .by = 0.2f}}},
-      {"acos", {{.shape = {130, 300}, .by = 0.2f}}},
-      {"atanh", {{.shape = {130, 300}, .by = 0.2f}}},
-      {"acosh", {{.shape = {130, 300}, .is_positive = true, .plus = 1.25f}}},
       {"p-relu", {{{130, 300}}, {{300}}}},
       // Gathered slices.
       {"gather-nd", {{{130, 300}}, {{70, 2}, 130}}},
@@ -447,6 +379,17 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"nll-loss", {{{130, 300}}, {{130}, 300}}},
       {"einsum", {{{20, 30, 40}}, {{20, 40, 50}}}, Attributes().set("equation", "bij,bjk->kbi")},
   };
+  return all;
+}
+
+// Small cases of all operators.
+inline const std::vector<OperatorCase>& operator_cases() {
+  static const std::vector<OperatorCase> all = with_unary_cases({3, 5}, other_small_cases());
+  return all;
+}
+// Cases of all operators that are large enough to be divided among threads.
+inline const std::vector<OperatorCase>& large_cases() {
+  static const std::vector<OperatorCase> all = with_unary_cases({130, 300}, other_large_cases());
   return all;
 }
 
@@ -495,8 +438,10 @@ inline std::vector<Tensor> inputs_of(const OperatorCase& c, DType dtype) {
     const bool is_real = i.below == 0;
     Dense x = Dense::zeros(is_real ? dtype : i.dtype, i.shape);
     for (Index k = 0; k < x.size(); ++k) {
-      const float drawn = is_real ? static_cast<float>(dice.normal()) : 0;
-      const float v = i.by * (i.is_positive ? std::abs(drawn) : drawn) + i.plus;
+      const double drawn = !is_real         ? 0
+                           : i.low < i.high ? i.low + (i.high - i.low) * dice.uniform()
+                                            : dice.normal();
+      const auto v = static_cast<float>(i.is_positive ? std::abs(drawn) : drawn);
       if (i.dtype == DType::BOOL)
         x.values.mutate<std::uint8_t>()[k] = static_cast<std::uint8_t>(dice.below(i.below));
       else if (!is_real)
