@@ -53,19 +53,19 @@ struct UnaryFormula {
 };
 
 template <class T, class F>
-void each_value(kernels::UnaryParameters<T> p, const T* x, Index n, T* y) {
+void each_unary_value(kernels::UnaryParameters<T> p, const T* x, Index n, T* y) {
   for (Index i = 0; i < n; ++i) y[i] = F::value(x[i], p);
 }
 template <class T, class F>
-void each_grad(kernels::UnaryParameters<T> p, const T* dy, const T* saved, Index n, T* dx) {
+void each_unary_grad(kernels::UnaryParameters<T> p, const T* dy, const T* saved, Index n, T* dx) {
   for (Index i = 0; i < n; ++i) dx[i] = F::grad(dy[i], saved[i], p);
 }
 template <class F, kernels::UnaryFunction f>
 constexpr ByType<UnaryFormula> formula() {
-  ByType<UnaryFormula> all{{each_value<float, F>, each_grad<float, F>},
-                           {each_value<double, F>, each_grad<double, F>}};
+  ByType<UnaryFormula> all{{each_unary_value<float, F>, each_unary_grad<float, F>},
+                           {each_unary_value<double, F>, each_unary_grad<double, F>}};
   if constexpr (rows::all[static_cast<int>(f)].elements == UnaryElements::numbers)
-    all.i64.f = each_value<std::int64_t, F>;
+    all.i64.f = each_unary_value<std::int64_t, F>;
   return all;
 }
 constexpr ByType<UnaryFormula> formulas[] = {
