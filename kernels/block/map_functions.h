@@ -3,13 +3,13 @@
 // Elements are float32 unless stated. Sums are accumulated in double, in an order that depends only
 // on shapes.
 #pragma once
+#include "kernels/binary.h"
 #include "kernels/block/grid.h"
 #include "kernels/unary.h"
 
 namespace sten::kernels {
 
-// Binary operators (libsten/compute/ops/elementwise/binary.cpp) and comparisons.
-enum class BinaryFunction : std::uint8_t { add, sub, mul, div, pow, p_relu, min, max };
+// Comparisons.
 enum class BinaryTest : std::uint8_t {
   equal,
   less,
@@ -63,7 +63,7 @@ struct MapFunctions {
 
   // to[i] = f(a, b), contiguous in the order of the walk. Operand 0 is a, operand 1 is b.
   void (*binary)(BinaryFunction, const MapAxes&, const float* a, const float* b, float* to, Stream);
-  // Gradient of a (which = 0) or b (which = 1) from dy[i]. Not for add and sub.
+  // Gradient of a (which = 0) or b (which = 1) from dy[i].
   void (*binary_grad)(BinaryFunction, int which, const MapAxes&, const float* dy, const float* a,
                       const float* b, float* to, Stream);
   // to[i] = test(a, b) as a byte, 0 or 1, for elements of the given kind. Logical tests read

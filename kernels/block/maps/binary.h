@@ -103,16 +103,14 @@ struct BinaryOn {
                           const float* a, const float* b, float* to, Stream stream) {
     Grid grid(stream);
     with_formula(f, [&]<class F>(F) {
-      if constexpr (requires { F::grad_a(0, 0, 0); }) {
-        if (which == 0)
-          launch_walk<2>(grid, axes, [&](const WalkStart& s) {
-            return BinaryGradElement<F, 0>{dy + s.i, a + s.at[0], b + s.at[1], to + s.i};
-          });
-        else
-          launch_walk<2>(grid, axes, [&](const WalkStart& s) {
-            return BinaryGradElement<F, 1>{dy + s.i, a + s.at[0], b + s.at[1], to + s.i};
-          });
-      }
+      if (which == 0)
+        launch_walk<2>(grid, axes, [&](const WalkStart& s) {
+          return BinaryGradElement<F, 0>{dy + s.i, a + s.at[0], b + s.at[1], to + s.i};
+        });
+      else
+        launch_walk<2>(grid, axes, [&](const WalkStart& s) {
+          return BinaryGradElement<F, 1>{dy + s.i, a + s.at[0], b + s.at[1], to + s.i};
+        });
     });
   }
 

@@ -1,5 +1,4 @@
-// Binary operators, broadcast to one shape.
-#include <cmath>
+#include "libsten/compute/ops/elementwise/binary.h"
 
 #include "libsten/compute/ops/common/broadcast.h"
 #include "libsten/compute/ops/common/check.h"
@@ -10,60 +9,16 @@
 namespace sten {
 namespace {
 
-// The result for a and b, and their gradients from dy. For F32, an operator has a loop over the
-// elements [begin, end); for other dtypes a function of one element.
-using BinaryLoop = void (*)(const Broadcast& repeated, Index begin, Index end, const float* dy,
-                            const float* a, const float* b, float* to);
-template <class T>
-using BinaryFunction = T (*)(T dy, T a, T b);
-
-struct BinaryKernel {
-  BinaryLoop f32;
-  BinaryFunction<double> f64;
-  BinaryFunction<std::int64_t> i64 = nullptr;
-};
-struct BinaryRow {
-  const char* name;
-  SavedForBackward saves;
-  BinaryKernel value;
-  BinaryKernel grads[2] = {};  // of a and b; nullptr: dy itself
-};
+using Integers = std::int64_t (*)(std::int64_t a, std::int64_t b);
 
 template <class F>
-void each_value(const Broadcast& repeated, Index begin, Index end, const float*, const float* a,
-                const float* b, float* to) {
-  repeated.each_pair(begin, end, a, b,
-                     [=](Index i, float x, float y) { to[i - begin] = F{}(x, y); });
+std::int64_t wrapped(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(
+      F::value(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
 }
-template <class G>
-void each_grad(const Broadcast& repeated, Index begin, Index end, const float* dy, const float* a,
-               const float* b, float* to) {
-  repeated.each_pair(begin, end, a, b,
-                     [=](Index i, float x, float y) { to[i - begin] = G{}(dy[i], x, y); });
-}
-// Computed in C: unsigned for integers that may overflow.
-template <class T, class C, class F>
-T one_value(T, T a, T b) {
-  return static_cast<T>(F{}(static_cast<C>(a), static_cast<C>(b)));
-}
-
-template <class I, class F>
-constexpr BinaryKernel value_kernel(F) {
-  return {each_value<F>, one_value<double, double, F>, one_value<std::int64_t, I, F>};
-}
-template <class G>
-constexpr BinaryKernel grad_kernel(G g) {
-  return {each_grad<G>, g};
-}
-
-// f(a, b), and the gradients of a and b from (dy, a, b).
-template <class I, class F>
-constexpr BinaryRow sum_row(const char* name, F f) {
-  return {name, SavedForBackward::nothing, value_kernel<I>(f)};
-}
-template <class I, class F, class A, class B>
-constexpr BinaryRow binary_row(const char* name, F f, A a, B b) {
-  return {name, SavedForBackward::inputs, value_kernel<I>(f), {grad_kernel(a), grad_kernel(b)}};
+template <class F>
+std::int64_t exact(std::int64_t a, std::int64_t b) {
+  return F::value(a, b);
 }
 
 // Rounds towards zero; overflow wraps.
@@ -71,11 +26,6 @@ std::int64_t quotient(std::int64_t a, std::int64_t b) {
   if (b == 0) fail_usage("div: integer division by 0");
   return b == -1 ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a)) : a / b;
 }
-template <std::floating_point T>
-T quotient(T a, T b) {
-  return a / b;
-}
-
 // The lowest 64 bits; fractions round towards zero.
 std::int64_t power(std::int64_t a, std::int64_t b) {
   if (b < 0 && a == 0) fail_usage("pow: integer 0 raised to the negative exponent {}", b);
@@ -85,59 +35,81 @@ std::int64_t power(std::int64_t a, std::int64_t b) {
     if (b % 2) y *= x;
   return static_cast<std::int64_t>(y);
 }
-// Avoids pow() for squares and their gradients, the most common powers.
-template <std::floating_point T>
-T power(T a, T b) {
-  return b == 2 ? a * a : b == 1 ? a : std::pow(a, b);
+std::int64_t integer_p_relu(std::int64_t a, std::int64_t b) {
+  return a < 0 ? wrapped<kernels::binary::mul>(a, b) : a;
 }
 
-std::int64_t product(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-}
-template <std::floating_point T>
-T product(T a, T b) {
-  return a * b;
-}
+namespace rows_of_two {
 
-constexpr auto plus = [](auto a, auto b) { return a + b; };
-constexpr auto minus = [](auto a, auto b) { return a - b; };
+using enum SavedForBackward;
 
-// NaN has precedence. Equal operands each get half of the gradient.
-template <class T>
-bool is_nan(T v) {
-  return !std::integral<T> && std::isnan(static_cast<double>(v));
-}
-constexpr auto least = [](auto a, auto b) { return a < b || is_nan(a) ? a : b; };
-constexpr auto most = [](auto a, auto b) { return a > b || is_nan(a) ? a : b; };
-constexpr auto if_less = [](auto dy, auto a, auto b) {
-  return a == b ? dy / 2 : a > b ? decltype(dy){0} : dy;
+#define BINARY_TRAITS(...) __VA_ARGS__
+constexpr BinaryRow all[] = {
+#define BINARY(id, traits, ...) {.function = kernels::BinaryFunction::id, BINARY_TRAITS traits},
+#include "kernels/binary.def"
+#undef BINARY
 };
-constexpr auto if_more = [](auto dy, auto a, auto b) { return if_less(dy, b, a); };
+#undef BINARY_TRAITS
 
-constexpr BinaryRow binary_rows[] = {
-    sum_row<std::uint64_t>("add", plus),
-    sum_row<std::uint64_t>("sub", minus),
-    binary_row<std::uint64_t>(
-        "mul", [](auto a, auto b) { return a * b; }, [](auto dy, auto, auto b) { return dy * b; },
-        [](auto dy, auto a, auto) { return dy * a; }),
-    binary_row<std::int64_t>(
-        "div", [](auto a, auto b) { return quotient(a, b); },
-        [](auto dy, auto, auto b) { return dy / b; },
-        [](auto dy, auto a, auto b) { return -dy * (a / b / b); }),
-    // The logarithm of 0 is ignored where the power is 0.
-    binary_row<std::int64_t>(
-        "pow", [](auto a, auto b) { return power(a, b); },
-        [](auto dy, auto a, auto b) { return b == 0 ? b : dy * b * power(a, b - 1); },
-        [](auto dy, auto a, auto b) {
-          return a == 0 && b >= 0 ? a : dy * power(a, b) * std::log(a);
-        }),
-    binary_row<std::int64_t>(
-        "p-relu", [](auto a, auto b) { return a < 0 ? product(a, b) : a; },
-        [](auto dy, auto a, auto b) { return a > 0 ? dy : dy * b; },
-        [](auto dy, auto a, auto) { return a < 0 ? dy * a : decltype(dy){0}; }),
-    binary_row<std::int64_t>("min", least, if_less, if_more),
-    binary_row<std::int64_t>("max", most, if_more, if_less),
+}  // namespace rows_of_two
+
+// The result for a and b, and their gradients from dy. For F32, a loop over the elements [begin,
+// end); for other dtypes a function of one element.
+using BinaryLoop = void (*)(const Broadcast& repeated, Index begin, Index end, const float* dy,
+                            const float* a, const float* b, float* to);
+struct BinaryKernel {
+  BinaryLoop f32;
+  double (*f64)(double dy, double a, double b);
+  Integers i64 = nullptr;
 };
+struct BinaryKernels {
+  BinaryKernel value, grads[2];
+};
+
+template <class F>
+struct BinaryValue {
+  template <class T>
+  static T of(T, T a, T b) {
+    return F::value(a, b);
+  }
+};
+template <class F>
+struct GradOfA {
+  template <class T>
+  static T of(T dy, T a, T b) {
+    return F::grad_a(dy, a, b);
+  }
+};
+template <class F>
+struct GradOfB {
+  template <class T>
+  static T of(T dy, T a, T b) {
+    return F::grad_b(dy, a, b);
+  }
+};
+template <class F, bool has_dy>
+void each_of_two(const Broadcast& repeated, Index begin, Index end, const float* dy, const float* a,
+                 const float* b, float* to) {
+  repeated.each_pair(begin, end, a, b, [=](Index i, float x, float y) {
+    to[i - begin] = F::of(has_dy ? dy[i] : 0, x, y);
+  });
+}
+template <class F>
+constexpr BinaryKernels kernels_of(Integers integers) {
+  return {{each_of_two<BinaryValue<F>, false>, BinaryValue<F>::template of<double>, integers},
+          {{each_of_two<GradOfA<F>, true>, GradOfA<F>::template of<double>},
+           {each_of_two<GradOfB<F>, true>, GradOfB<F>::template of<double>}}};
+}
+constexpr BinaryKernels binary_kernels[] = {
+#define BINARY(id, ...)            \
+  kernels_of<kernels::binary::id>( \
+      rows_of_two::all[static_cast<int>(kernels::BinaryFunction::id)].integers),
+#include "kernels/binary.def"
+#undef BINARY
+};
+const BinaryKernels& kernels_of(const BinaryRow& row) {
+  return binary_kernels[static_cast<int>(row.function)];
+}
 
 // Applies the kernel to a and b, broadcast to `shape`.
 template <class T>
@@ -149,14 +121,12 @@ Tensor write_interleaved(const OutFormat& format, const Shape& shape, const Bina
     if constexpr (std::same_as<T, float>) {
       kernel.f32(repeated, begin, end, dy, x, y, to);
     } else {
-      const auto f = [&] {
+      repeated.each_pair(begin, end, x, y, [=](Index i, T u, T v) {
         if constexpr (std::same_as<T, double>)
-          return kernel.f64;
+          to[i - begin] = kernel.f64(dy ? dy[i] : T{}, u, v);
         else
-          return kernel.i64;
-      }();
-      repeated.each_pair(begin, end, x, y,
-                         [=](Index i, T u, T v) { to[i - begin] = f(dy ? dy[i] : T{}, u, v); });
+          to[i - begin] = kernel.i64(u, v);
+      });
     }
   };
   if constexpr (std::same_as<T, std::int64_t>)
@@ -170,7 +140,7 @@ Outputs binary_forward(const BinaryRow& row, const Call& call) {
   call.attributes.check(row.name, {});
   const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();
   const DType dtype = a.dtype();
-  const bool is_power = row.name == std::string_view("pow");
+  const bool is_power = row.function == kernels::BinaryFunction::pow;
   if (!is_power) check_dtypes(row.name, "a", dtype, "b", b.dtype());
   for (const DType t : {dtype, b.dtype()})
     if (t == DType::BOOL) fail_usage("{}: BOOL elements do not support arithmetic", row.name);
@@ -183,7 +153,7 @@ Outputs binary_forward(const BinaryRow& row, const Call& call) {
   const Dense x = to_compute(row.name, a, in), y = to_compute(row.name, b, in);
   return with_computed(in, [&]<class T>(T) -> Outputs {
     const Tensor all = write_interleaved<T>(is_as_stored ? call.out() : OutFormat::dense(), shape,
-                                            row.value, nullptr, x, y);
+                                            kernels_of(row).value, nullptr, x, y);
     if (in == dtype) return {all};
     return {Dense{shape, as_dtype(row.name, *all.values(), dtype)}};
   });
@@ -226,7 +196,7 @@ Outputs binary_grad(const BinaryRow& row, const std::string& op, const Call& cal
   const Dense &dy = call.in[0].as<Dense>(), &a = call.in[1].as<Dense>();
   Dense b = call.in[2].as<Dense>();
   check_dtypes(op, "the gradient", dy.dtype(), "an operand", a.dtype());
-  if (row.name == std::string_view("pow")) b.values = as_dtype(op, b.values, dy.dtype());
+  if (row.function == kernels::BinaryFunction::pow) b.values = as_dtype(op, b.values, dy.dtype());
   check_dtypes(op, "the gradient", dy.dtype(), "an operand", b.dtype());
   check_gradient(op, dy, broadcast_shape(op, a.extents, b.extents));
   return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
@@ -237,7 +207,7 @@ Outputs binary_grad(const BinaryRow& row, const std::string& op, const Call& cal
       const Shape& shape = i == 0 ? a.extents : b.extents;
       const bool is_repeated = shape != dy.extents;
       Tensor all = write_interleaved<T>(is_repeated ? OutFormat::dense() : call.out(i), dy.extents,
-                                        row.grads[i], in, a, b);
+                                        kernels_of(row).grads[i], in, a, b);
       out[i] =
           is_repeated ? sum_to<T>(call.out(i), all.template as<Dense>(), shape) : std::move(all);
     }
@@ -256,12 +226,12 @@ Outputs sparse_by_scalar(const BinaryRow& row, const Call& call) {
                      to_string(a.shape()), to_string(b.extents));
   return with_real(row.name, a.dtype(), [&]<class T>(T) -> Outputs {
     const T by = b.values.as<T>()[0];
-    const T of_zero = row.name == std::string_view("mul") ? 0 * by : 0 / by;
+    const T of_zero = row.function == kernels::BinaryFunction::mul ? 0 * by : 0 / by;
     if (!(of_zero == 0))
       fail_unsupported("{}: zeros do not stay 0 with the operand {}", row.name, by);
     return {Tensor::update(a, [&](Values& v) {
       const Dense x{{v.size()}, v};
-      v = *write_interleaved<T>(OutFormat::dense(), x.extents, row.value, nullptr, x,
+      v = *write_interleaved<T>(OutFormat::dense(), x.extents, kernels_of(row).value, nullptr, x,
                                 Dense{{}, b.values})
                .values();
     })};
@@ -270,8 +240,10 @@ Outputs sparse_by_scalar(const BinaryRow& row, const Call& call) {
 
 }  // namespace
 
+std::span<const BinaryRow> binary_rows() { return rows_of_two::all; }
+
 void add_binary(Operators& all) {
-  for (const BinaryRow& row : binary_rows) {
+  for (const BinaryRow& row : binary_rows()) {
     const Name op(row.name);
     const std::string grad = std::string(row.name) + ".grad";
     all.declare(op, {row.saves});
@@ -279,7 +251,7 @@ void add_binary(Operators& all) {
                  [&row](const Call& call) { return binary_forward(row, call); });
     if (row.saves == SavedForBackward::nothing)
       add_streamed(all, grad, {"dense"}, 2,
-                   [grad, is_sub = row.name == std::string_view("sub")](const Call& call) {
+                   [grad, is_sub = row.function == kernels::BinaryFunction::sub](const Call& call) {
                      return sum_grad(grad, is_sub, call);
                    });
     else

@@ -4,6 +4,7 @@
 #include "libsten/compute/ops/common/device.h"
 #include "libsten/compute/ops/common/device_walk.h"
 #include "libsten/compute/ops/common/register.h"
+#include "libsten/compute/ops/elementwise/binary.h"
 
 namespace sten {
 namespace {
@@ -17,28 +18,19 @@ void on_maps(F&& f) {
   on_cuda([&](const Backend& backend, kernels::Stream stream) { f(backend.maps, stream); });
 }
 
-struct DeviceBinaryRow {
-  const char* op;
-  kernels::BinaryFunction f;
-};
-constexpr DeviceBinaryRow device_binary_rows[] = {
-    {"add", kernels::BinaryFunction::add}, {"sub", kernels::BinaryFunction::sub},
-    {"mul", kernels::BinaryFunction::mul}, {"div", kernels::BinaryFunction::div},
-    {"pow", kernels::BinaryFunction::pow}, {"p-relu", kernels::BinaryFunction::p_relu},
-    {"min", kernels::BinaryFunction::min}, {"max", kernels::BinaryFunction::max},
-};
-
-Outputs binary_on_device(const DeviceBinaryRow& row, const Call& call) {
-  call.attributes.check(row.op, {});
+Outputs binary_on_device(const BinaryRow& row, const Call& call) {
+  call.attributes.check(row.name, {});
   const Tensor &a = call.in[0], &b = call.in[1];
-  if (row.f != kernels::BinaryFunction::pow) check_dtypes(row.op, "a", a.dtype(), "b", b.dtype());
-  const float *x = floats_on_device(row.op, a), *y = floats_on_device(row.op, b);
-  const Shape p = a.shape(), q = b.shape(), shape = broadcast_shape(row.op, p, q);
-  const MapAxes axes =
-      map_axes_on_device(row.op, shape, {broadcast_strides(p, shape), broadcast_strides(q, shape)});
+  if (row.function != kernels::BinaryFunction::pow)
+    check_dtypes(row.name, "a", a.dtype(), "b", b.dtype());
+  const float *x = floats_on_device(row.name, a), *y = floats_on_device(row.name, b);
+  const Shape p = a.shape(), q = b.shape(), shape = broadcast_shape(row.name, p, q);
+  const MapAxes axes = map_axes_on_device(
+      row.name, shape, {broadcast_strides(p, shape), broadcast_strides(q, shape)});
   Dense z = output_on_device(shape);
   float* to = floats_of_output(z);
-  on_maps([&](const auto& maps, auto stream) { maps.binary(row.f, axes, x, y, to, stream); });
+  on_maps(
+      [&](const auto& maps, auto stream) { maps.binary(row.function, axes, x, y, to, stream); });
   return {std::move(z)};
 }
 
@@ -65,7 +57,7 @@ Outputs sum_grad_on_device(const std::string& op, bool is_sub, const Call& call)
   return out;
 }
 
-Outputs binary_grad_on_device(const DeviceBinaryRow& row, const std::string& op, const Call& call) {
+Outputs binary_grad_on_device(const BinaryRow& row, const std::string& op, const Call& call) {
   const Tensor &dy = call.in[0], &a = call.in[1], &b = call.in[2];
   const float *from = floats_on_device(op, dy), *x = floats_on_device(op, a),
               *y = floats_on_device(op, b);
@@ -79,7 +71,7 @@ Outputs binary_grad_on_device(const DeviceBinaryRow& row, const std::string& op,
     Dense all = output_on_device(shape);
     float* to = floats_of_output(all);
     on_maps([&](const auto& maps, auto stream) {
-      maps.binary_grad(row.f, i, axes, from, x, y, to, stream);
+      maps.binary_grad(row.function, i, axes, from, x, y, to, stream);
     });
     const Shape& own = i == 0 ? p : q;
     out[static_cast<std::size_t>(i)] =
@@ -208,14 +200,14 @@ Outputs where_grad_on_device(const Call& call) {
 }  // namespace
 
 void add_device_binary(Operators& all) {
-  for (const DeviceBinaryRow& row : device_binary_rows) {
-    const std::string grad = std::string(row.op) + ".grad";
-    add_device_operator(all, row.op, 2,
+  for (const BinaryRow& row : binary_rows()) {
+    const std::string grad = std::string(row.name) + ".grad";
+    add_device_operator(all, row.name, 2,
                         [&row](const Call& call) { return binary_on_device(row, call); });
-    if (row.f == kernels::BinaryFunction::add || row.f == kernels::BinaryFunction::sub)
+    if (row.saves == SavedForBackward::nothing)
       add_device_operator(
           all, grad, 1,
-          [grad, is_sub = row.f == kernels::BinaryFunction::sub](const Call& call) {
+          [grad, is_sub = row.function == kernels::BinaryFunction::sub](const Call& call) {
             return sum_grad_on_device(grad, is_sub, call);
           },
           2);

@@ -1,0 +1,23 @@
+// The binary elementwise operators, of which kernels/binary.def has a row each.
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "kernels/binary.h"
+#include "libsten/core/dispatch/operators.h"
+
+namespace sten {
+
+// For floats, computed in F32 or F64, and integers, computed in I64.
+struct BinaryRow {
+  kernels::BinaryFunction function;
+  std::string_view name;
+  std::string_view onnx{};  // name in ONNX; empty if the translation differs
+  bool consumes = false;    // in ONNX, early versions have the attribute consumed_inputs
+  SavedForBackward saves = SavedForBackward::inputs;  // or nothing, for add and sub
+  std::int64_t (*integers)(std::int64_t a, std::int64_t b) = nullptr;
+};
+
+std::span<const BinaryRow> binary_rows();
+
+}  // namespace sten
