@@ -1,6 +1,7 @@
 // Shape inference of dtypes and of extents, some of them symbolic.
 #include "libsten/model/onnx/infer.h"
 
+#include "libsten/compute/ops/elementwise/binary.h"
 #include "libsten/compute/ops/elementwise/unary_rows.h"
 
 namespace sten {
@@ -124,9 +125,7 @@ void cross_entropy(Inference& i) {
          extents_text(logits), extents_text(labels));
 }
 
-// Elementwise operators of broadcast inputs.
-constexpr std::string_view binary_operators[] = {"add", "sub", "mul", "div",       "min",
-                                                 "max", "pow", "mod", "bit-shift", "p-relu"};
+// Results are BOOL.
 constexpr std::string_view comparisons[] = {
     "equal", "less", "less-or-equal", "greater", "greater-or-equal",
     "and",   "or",   "xor",           "is-nan",  "is-inf"};
@@ -135,7 +134,8 @@ InferRules elementwise_rules() {
   InferRules m;
   for (const UnaryRow& row : unary_rows()) m[row.name] = infer_same;
   m["dropout"] = m["identity"] = m["not"] = infer_same;
-  for (const std::string_view op : binary_operators) m[op] = binary;
+  for (const BinaryRow& row : binary_rows()) m[row.name] = binary;
+  m["mod"] = m["bit-shift"] = binary;
   for (const std::string_view op : comparisons) m[op] = comparison;
   m["where"] = infer_where;
   m["cast"] = cast;

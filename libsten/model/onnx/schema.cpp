@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "libsten/compute/ops/elementwise/binary.h"
 #include "libsten/compute/ops/elementwise/unary_rows.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
@@ -69,14 +70,12 @@ constexpr Rule resize_mode = word_rule("mode", "nearest linear bilinear");
 
 const std::vector<OnnxSchema>& schemas() {
   static const std::vector<OnnxSchema> all{
-      // Elementwise operators except those of unary_rows().
-      {"Add", 2, 2, {consumed}},
+      // Elementwise operators except those of unary_rows() and binary_rows().
       {"And", 2, 2},
       {"BitShift", 2, 2, {required(word_rule("direction", "LEFT RIGHT"))}},
       {"Cast", 1, 1, {required(integer_rule("to", 0, 1000)), saturate}},
       {"CastLike", 2, 2, {saturate}},
       {"Clip", 1, 3, {typed_rule("min", Type::number), typed_rule("max", Type::number), consumed}},
-      {"Div", 2, 2, {consumed}},
       {"Dropout",
        1,
        3,
@@ -95,12 +94,9 @@ const std::vector<OnnxSchema>& schemas() {
       {"Mean", 1, any_count, {consumed}},
       {"Min", 1, any_count, {consumed}},
       {"Mod", 2, 2, {flag("fmod")}},
-      {"Mul", 2, 2, {consumed}},
       {"Not", 1, 1},
       {"Or", 2, 2},
       {"PRelu", 2, 2, {consumed}},
-      {"Pow", 2, 2},
-      {"Sub", 2, 2, {consumed}},
       {"Sum", 1, any_count, {consumed}},
       {"Where", 3, 3},
       {"Xor", 2, 2},
@@ -251,13 +247,18 @@ const std::vector<OnnxSchema>& schemas() {
   return all;
 }
 
-std::vector<OnnxSchema> unary_schemas() {
+std::vector<OnnxSchema> schemas_of_rows() {
   std::vector<OnnxSchema> all;
   for (const UnaryRow& row : unary_rows()) {
     if (row.onnx.empty()) continue;
     OnnxSchema& added = all.emplace_back(OnnxSchema{row.onnx, 1, 1});
     for (const UnaryAttribute& a : {row.a, row.b})
       if (!a.name.empty()) added.attributes.push_back(float_rule(a.name));
+    if (row.consumes) added.attributes.push_back(consumed);
+  }
+  for (const BinaryRow& row : binary_rows()) {
+    if (row.onnx.empty()) continue;
+    OnnxSchema& added = all.emplace_back(OnnxSchema{row.onnx, 2, 2});
     if (row.consumes) added.attributes.push_back(consumed);
   }
   return all;
@@ -345,8 +346,8 @@ void check_inputs(const OnnxNode& node, const OnnxSchema& schema) {
 const OnnxSchema* find_onnx_schema(std::string_view op) {
   static const std::map<std::string_view, const OnnxSchema*> by_name = [] {
     std::map<std::string_view, const OnnxSchema*> m;
-    static const std::vector<OnnxSchema> unary = onnx_schemas::unary_schemas();
-    for (const auto* schemas : {&unary, &onnx_schemas::schemas()})
+    static const std::vector<OnnxSchema> of_rows = onnx_schemas::schemas_of_rows();
+    for (const auto* schemas : {&of_rows, &onnx_schemas::schemas()})
       for (const OnnxSchema& s : *schemas) m.emplace(s.op, &s);
     return m;
   }();

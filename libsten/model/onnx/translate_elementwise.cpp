@@ -1,6 +1,7 @@
 // Translators of elementwise functions.
 #include <algorithm>
 
+#include "libsten/compute/ops/elementwise/binary.h"
 #include "libsten/compute/ops/elementwise/unary_rows.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
@@ -16,11 +17,16 @@ struct Same {
   const char *onnx, *sten;
 };
 constexpr Same same_operators[] = {
-    {"Add", "add"},      {"And", "and"},         {"Div", "div"},
-    {"Equal", "equal"},  {"Greater", "greater"}, {"GreaterOrEqual", "greater-or-equal"},
-    {"IsNaN", "is-nan"}, {"Less", "less"},       {"LessOrEqual", "less-or-equal"},
-    {"Mul", "mul"},      {"Not", "not"},         {"Or", "or"},
-    {"Pow", "pow"},      {"Sub", "sub"},         {"Where", "where"},
+    {"And", "and"},
+    {"Equal", "equal"},
+    {"Greater", "greater"},
+    {"GreaterOrEqual", "greater-or-equal"},
+    {"IsNaN", "is-nan"},
+    {"Less", "less"},
+    {"LessOrEqual", "less-or-equal"},
+    {"Not", "not"},
+    {"Or", "or"},
+    {"Where", "where"},
     {"Xor", "xor"},
 };
 
@@ -41,6 +47,11 @@ void sum_of_inputs(OnnxCall& c) { c.set(0, folded(c, "add")); }
 void mean_of_inputs(OnnxCall& c) {
   const double by = 1.0 / static_cast<double>(c.inputs());
   c.set(0, c.add("scale", {folded(c, "add")}, Attributes().set("by", by)));
+}
+
+void binary(OnnxCall& c) {
+  const BinaryRow& row = *std::ranges::find(binary_rows(), c.node.op_type, &BinaryRow::onnx);
+  c.set(0, c.add(row.name, c.all_in()));
 }
 
 void unary(OnnxCall& c) {
@@ -134,6 +145,8 @@ void dropout(OnnxCall& c) {
 void add_elementwise_translators(OnnxTranslators& all) {
   for (const UnaryRow& row : unary_rows())
     if (!row.onnx.empty()) all.emplace(row.onnx, unary);
+  for (const BinaryRow& row : binary_rows())
+    if (!row.onnx.empty()) all.emplace(row.onnx, binary);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     (all.emplace(same_operators[i].onnx, same_operator<i>), ...);
   }
