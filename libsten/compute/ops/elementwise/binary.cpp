@@ -39,7 +39,7 @@ std::int64_t integer_p_relu(std::int64_t a, std::int64_t b) {
   return a < 0 ? wrapped<kernels::binary::mul>(a, b) : a;
 }
 
-namespace rows_of_two {
+namespace binary_table {
 
 using enum SavedForBackward;
 
@@ -51,7 +51,7 @@ constexpr BinaryRow all[] = {
 };
 #undef BINARY_TRAITS
 
-}  // namespace rows_of_two
+}  // namespace binary_table
 
 // The result for a and b, and their gradients from dy. For F32, a loop over the elements [begin,
 // end); for other dtypes a function of one element.
@@ -66,44 +66,33 @@ struct BinaryKernels {
   BinaryKernel value, grads[2];
 };
 
-template <class F>
-struct BinaryValue {
-  template <class T>
-  static T of(T, T a, T b) {
+// part 0: the value; 1 and 2: the gradients of a and b.
+template <class F, int part, class T>
+T binary_part([[maybe_unused]] T dy, T a, T b) {
+  if constexpr (part == 0)
     return F::value(a, b);
-  }
-};
-template <class F>
-struct GradOfA {
-  template <class T>
-  static T of(T dy, T a, T b) {
+  else if constexpr (part == 1)
     return F::grad_a(dy, a, b);
-  }
-};
-template <class F>
-struct GradOfB {
-  template <class T>
-  static T of(T dy, T a, T b) {
+  else
     return F::grad_b(dy, a, b);
-  }
-};
-template <class F, bool has_dy>
-void each_of_two(const Broadcast& repeated, Index begin, Index end, const float* dy, const float* a,
+}
+template <class F, int part>
+void binary_loop(const Broadcast& repeated, Index begin, Index end, const float* dy, const float* a,
                  const float* b, float* to) {
   repeated.each_pair(begin, end, a, b, [=](Index i, float x, float y) {
-    to[i - begin] = F::of(has_dy ? dy[i] : 0, x, y);
+    to[i - begin] = binary_part<F, part>(part > 0 ? dy[i] : 0, x, y);
   });
 }
 template <class F>
 constexpr BinaryKernels kernels_of(Integers integers) {
-  return {{each_of_two<BinaryValue<F>, false>, BinaryValue<F>::template of<double>, integers},
-          {{each_of_two<GradOfA<F>, true>, GradOfA<F>::template of<double>},
-           {each_of_two<GradOfB<F>, true>, GradOfB<F>::template of<double>}}};
+  return {{binary_loop<F, 0>, binary_part<F, 0, double>, integers},
+          {{binary_loop<F, 1>, binary_part<F, 1, double>},
+           {binary_loop<F, 2>, binary_part<F, 2, double>}}};
 }
 constexpr BinaryKernels binary_kernels[] = {
 #define BINARY(id, ...)            \
   kernels_of<kernels::binary::id>( \
-      rows_of_two::all[static_cast<int>(kernels::BinaryFunction::id)].integers),
+      binary_table::all[static_cast<int>(kernels::BinaryFunction::id)].integers),
 #include "kernels/binary.def"
 #undef BINARY
 };
@@ -240,7 +229,7 @@ Outputs sparse_by_scalar(const BinaryRow& row, const Call& call) {
 
 }  // namespace
 
-std::span<const BinaryRow> binary_rows() { return rows_of_two::all; }
+std::span<const BinaryRow> binary_rows() { return binary_table::all; }
 
 void add_binary(Operators& all) {
   for (const BinaryRow& row : binary_rows()) {

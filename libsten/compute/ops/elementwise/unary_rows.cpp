@@ -27,7 +27,7 @@ void gated_grad(const float* dy, const float* x, Index n, float* dx) {
   }
 }
 
-namespace rows {
+namespace unary_table {
 
 using enum SavedForBackward;
 using enum UnaryElements;
@@ -42,7 +42,7 @@ constexpr UnaryRow all[] = {
 };
 #undef UNARY_TRAITS
 
-}  // namespace rows
+}  // namespace unary_table
 
 template <class T>
 struct UnaryFormula {
@@ -64,7 +64,7 @@ template <class F, kernels::UnaryFunction f>
 constexpr ByType<UnaryFormula> formula() {
   ByType<UnaryFormula> all{{each_unary_value<float, F>, each_unary_grad<float, F>},
                            {each_unary_value<double, F>, each_unary_grad<double, F>}};
-  if constexpr (rows::all[static_cast<int>(f)].elements == UnaryElements::numbers)
+  if constexpr (unary_table::all[static_cast<int>(f)].elements == UnaryElements::numbers)
     all.i64.f = each_unary_value<std::int64_t, F>;
   return all;
 }
@@ -127,10 +127,10 @@ void UnaryRow::check(const Attributes& given) const {
   given.check(name, {a.name, b.name});
 }
 
-std::span<const UnaryRow> unary_rows() { return rows::all; }
+std::span<const UnaryRow> unary_rows() { return unary_table::all; }
 
 const UnaryRow* find_unary_row(std::string_view op) {
-  for (const UnaryRow& row : rows::all)
+  for (const UnaryRow& row : unary_table::all)
     if (op == row.name) return &row;
   return nullptr;
 }
@@ -147,7 +147,7 @@ FloatMap float_map(std::string_view op, const Attributes& attributes) {
 }
 
 void add_unary_rows(Operators& all) {
-  for (const UnaryRow& row : rows::all) {
+  for (const UnaryRow& row : unary_table::all) {
     add_unary(all, row.name, row.saves, row.is_zero_at_zero, [&row]<class T>(T, const Call& call) {
       return std::pair(UnaryForward<T>{{row, call.attributes}},
                        UnaryBackward<T>{{row, call.attributes}});
