@@ -50,8 +50,10 @@ std::string safetensors_header_text(
     text += json_string(e.name) + ":{\"dtype\":\"";
     text += name_of(e.dtype);
     text += "\",\"shape\":[";
-    for (std::size_t i = 0; i < e.shape.size(); ++i)
-      text += (i ? "," : "") + std::to_string(e.shape[i]);
+    for (std::size_t i = 0; i < e.shape.size(); ++i) {
+      if (i > 0) text += ',';
+      text += std::to_string(e.shape[i]);
+    }
     text += fmt::format("],\"data_offsets\":[{},{}]}},", e.begin, e.end);
   }
   if (text.size() > 1) text.pop_back();
