@@ -135,7 +135,8 @@ void add_work(const Graph& g, const ExecutionPlan& plan,
   for (Candidate& c : all)
     for (const std::string& name : c.choice.nodes) {
       const Node& node = *g.find_node(name);
-      c.choice.use += "; " + work_of(node, shape_of(plan, name));
+      c.choice.use += "; ";
+      c.choice.use += work_of(node, shape_of(plan, name));
       if (is_low(node, precision)) c.choice.use += " in bf16";
     }
 }

@@ -75,8 +75,10 @@ ReorderRule ReorderRule::parse(const std::string& text) {
 
 std::string ReorderRule::pattern() const {
   std::string glob;
-  for (const std::string& piece : first)
-    glob += (&piece == first.data() ? "" : "*") + pattern_of(piece);
+  for (const std::string& piece : first) {
+    if (&piece != first.data()) glob += '*';
+    glob += pattern_of(piece);
+  }
   return glob;
 }
 
