@@ -108,7 +108,8 @@ std::vector<Candidate> candidates(const Graph& g, const NamedValues<Tensor>& val
 
 // "linear of 128 tokens": the use of a weight.
 std::string work_of(const Node& n, const Shape& result) {
-  const std::string attributes = n.attributes.all().empty() ? "" : " " + n.attributes.str();
+  const std::string attributes =
+      n.attributes.all().empty() ? "" : fmt::format(" {}", n.attributes.str());
   if (n.op.text() != "linear" || result.empty())
     return fmt::format("{}{} to [{}]", n.op.text(), attributes, fmt::join(result, ", "));
   const Index tokens = size_of(result) / std::max<Index>(1, result.back());
