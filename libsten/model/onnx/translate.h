@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "libsten/files/onnx/model.h"
-#include "libsten/model/onnx/graph_builder.h"
+#include "libsten/model/fusion/graph_builder.h"
 #include "libsten/model/onnx/schema.h"
 
 namespace sten {

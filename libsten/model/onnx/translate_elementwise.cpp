@@ -6,7 +6,7 @@
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
 #include "libsten/files/onnx/weights.h"
-#include "libsten/model/onnx/fuse.h"
+#include "libsten/model/fusion/fuse.h"
 #include "libsten/model/onnx/translate.h"
 
 namespace sten {

@@ -1,7 +1,7 @@
 // Dtypes and shapes of a graph's values before it runs.
 #pragma once
+#include "libsten/model/fusion/graph_builder.h"
 #include "libsten/model/graph/graph.h"
-#include "libsten/model/onnx/graph_builder.h"
 
 namespace sten {
 

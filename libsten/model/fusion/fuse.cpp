@@ -1,4 +1,4 @@
-#include "libsten/model/onnx/fuse.h"
+#include "libsten/model/fusion/fuse.h"
 
 #include <algorithm>
 #include <cmath>

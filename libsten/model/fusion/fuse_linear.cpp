@@ -1,7 +1,7 @@
 // Fusion of products with weights and their biases.
 #include <algorithm>
 
-#include "libsten/model/onnx/fuse.h"
+#include "libsten/model/fusion/fuse.h"
 
 namespace sten {
 namespace {

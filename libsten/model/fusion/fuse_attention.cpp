@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "libsten/model/onnx/fuse.h"
+#include "libsten/model/fusion/fuse.h"
 
 namespace sten {
 namespace {

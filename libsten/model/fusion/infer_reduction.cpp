@@ -1,5 +1,5 @@
 // Shape inference of reductions, and of operators along an axis.
-#include "libsten/model/onnx/infer.h"
+#include "libsten/model/fusion/infer.h"
 
 namespace sten {
 namespace {

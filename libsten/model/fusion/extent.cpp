@@ -1,4 +1,4 @@
-#include "libsten/model/onnx/extent.h"
+#include "libsten/model/fusion/extent.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "libsten/model/onnx/fuse.h"
+#include "libsten/model/fusion/fuse.h"
 
 namespace sten {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "libsten/compute/ops/images/resize.h"
-#include "libsten/model/onnx/infer.h"
+#include "libsten/model/fusion/infer.h"
 
 namespace sten {
 namespace {

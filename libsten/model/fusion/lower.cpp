@@ -4,7 +4,7 @@
 #include <set>
 
 #include "libsten/core/base/text.h"
-#include "libsten/model/onnx/graph_builder.h"
+#include "libsten/model/fusion/graph_builder.h"
 
 namespace sten {
 namespace {

@@ -8,8 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "libsten/model/fusion/extent.h"
 #include "libsten/model/graph/graph.h"
-#include "libsten/model/onnx/extent.h"
 
 namespace sten {
 

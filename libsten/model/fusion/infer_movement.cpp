@@ -1,7 +1,7 @@
 // Shape inference of operators that move elements.
 #include <limits>
 
-#include "libsten/model/onnx/infer.h"
+#include "libsten/model/fusion/infer.h"
 
 namespace sten {
 

@@ -1,4 +1,4 @@
-#include "libsten/model/onnx/graph_builder.h"
+#include "libsten/model/fusion/graph_builder.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Shape inference of dtypes and of extents, some of them symbolic.
-#include "libsten/model/onnx/infer.h"
+#include "libsten/model/fusion/infer.h"
 
 #include "libsten/compute/ops/elementwise/binary.h"
 #include "libsten/compute/ops/elementwise/unary_rows.h"

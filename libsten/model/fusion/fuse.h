@@ -1,7 +1,7 @@
 // Fusions of the ONNX import. Each finds its pattern in the whole builder, changes the last of the
 // nodes that it replaces, and returns the number of matches. lower() drops unused nodes.
 #pragma once
-#include "libsten/model/onnx/graph_builder.h"
+#include "libsten/model/fusion/graph_builder.h"
 
 namespace sten {
 

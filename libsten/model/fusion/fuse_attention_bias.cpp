@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "libsten/model/onnx/fuse.h"
+#include "libsten/model/fusion/fuse.h"
 
 namespace sten {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "libsten/model/onnx/axis_permutation.h"
-#include "libsten/model/onnx/fuse.h"
+#include "libsten/model/fusion/axis_permutation.h"
+#include "libsten/model/fusion/fuse.h"
 
 namespace sten {
 namespace {

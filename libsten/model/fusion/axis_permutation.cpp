@@ -1,4 +1,4 @@
-#include "libsten/model/onnx/axis_permutation.h"
+#include "libsten/model/fusion/axis_permutation.h"
 
 #include <algorithm>
 #include <numeric>

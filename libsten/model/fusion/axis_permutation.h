@@ -3,7 +3,7 @@
 #pragma once
 #include <optional>
 
-#include "libsten/model/onnx/graph_builder.h"
+#include "libsten/model/fusion/graph_builder.h"
 
 namespace sten {
 

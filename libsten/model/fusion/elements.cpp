@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "libsten/model/onnx/graph_builder.h"
+#include "libsten/model/fusion/graph_builder.h"
 
 namespace sten {
 namespace {
