@@ -67,7 +67,6 @@ void add_reduction(Operators& all, Name op, Name grad) {
 void add_reductions(Operators& all) {
   add_reduction<false>(all, "sum", "sum.grad");
   add_reduction<true>(all, "mean", "mean.grad");
-  add_folds(all);
 }
 
 }  // namespace sten
