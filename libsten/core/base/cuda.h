@@ -1,6 +1,8 @@
 // The CUDA device and stream of the process.
 #pragma once
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "kernels/cuda/backend.h"
 #include "libsten/core/base/device.h"
@@ -35,6 +37,17 @@ decltype(auto) on_cuda(F&& f) {
   } catch (const std::exception&) {
     throw_cuda_error();
   }
+}
+
+// Calls a function of the backend on the stream of the process, with the errors of on_cuda():
+// launch(&kernels::MapFunctions::add_bias, rows, n, b, y).
+template <class Table, class R, class... P, class... A>
+R launch(R (*Table::*function)(P...), A&&... args) {
+  return on_cuda([&](const kernels::cuda::Backend& b, kernels::Stream stream) {
+    const auto tables = std::tie(b.memory, b.elementwise, b.nm, b.nmg, b.products, b.gemm, b.maps,
+                                 b.rows, b.steps, b.windows);
+    return (std::get<const Table&>(tables).*function)(std::forward<A>(args)..., stream);
+  });
 }
 
 }  // namespace sten

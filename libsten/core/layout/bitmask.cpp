@@ -29,9 +29,7 @@ Bitmask Bitmask::pack(const Dense& x, const Mask& keep, const Spec&) {
   Bitmask b{x.extents, keep.bits, Values::uninitialized(x.dtype(), keep.count(), x.device())};
   if (x.device() != Device::cpu) {
     std::byte* to = b.values.mutate_bytes();
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.elementwise.compress(elements_of(x.values), keep.bits.data(), to, stream);
-    });
+    launch(&kernels::ElementwiseFunctions::compress, elements_of(x.values), keep.bits.data(), to);
     return b;
   }
   with_width(x.values.width(), [&]<class U>(U) {
@@ -51,9 +49,8 @@ Dense Bitmask::to_dense() const {
   Dense x{extents, Values::uninitialized(values.dtype(), n, values.device())};
   if (values.device() != Device::cpu) {
     std::byte* to = x.values.mutate_bytes();
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.elementwise.expand(values.bytes().data(), values.width(), mask.data(), n, to, stream);
-    });
+    launch(&kernels::ElementwiseFunctions::expand, values.bytes().data(), values.width(),
+           mask.data(), n, to);
     return x;
   }
   with_width(values.width(), [&]<class U>(U) {

@@ -219,10 +219,8 @@ Dense Nm::to_dense() const {
   if (values.device() != Device::cpu) {
     Dense x{extents, Values::uninitialized(values.dtype(), size_of(extents), values.device())};
     std::byte* to = x.values.mutate_bytes();
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.nm.unpack(*block_matrix(view()), n, m, values.bytes().data(), values.width(), pos.data(),
-                     row_bytes(), to, stream);
-    });
+    launch(&kernels::NmFunctions::unpack, *block_matrix(view()), n, m, values.bytes().data(),
+           values.width(), pos.data(), row_bytes(), to);
     return x;
   }
   if (m > NmPositions::most) {

@@ -96,10 +96,8 @@ Dense Nmg::to_dense() const {
     const NmgGeometry geo = geometry();
     const DeviceNmgPatterns patterns(n, m, values.device());
     std::byte* to = x.values.mutate_bytes();
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.nmg.unpack(patterns.format(g), *block_matrix(geo.view), values.bytes().data(),
-                      values.width(), index.bytes().data(), to, stream);
-    });
+    launch(&kernels::NmgFunctions::unpack, patterns.format(g), *block_matrix(geo.view),
+           values.bytes().data(), values.width(), index.bytes().data(), to);
     return x;
   }
   Dense x = Dense::zeros(values.dtype(), extents);

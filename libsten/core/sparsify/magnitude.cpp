@@ -99,9 +99,7 @@ Mask Magnitude::select(const Dense& x, const Hints&) const {
   if (x.device() != Device::cpu) {
     Mask mask = Mask::none(x.extents, x.device());
     std::uint8_t* bits = mask.bits.mutate();
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.elementwise.keep_largest(elements_of(x.values), drop, bits, stream);
-    });
+    launch(&kernels::ElementwiseFunctions::keep_largest, elements_of(x.values), drop, bits);
     return mask;
   }
   if (drop == 0) return Mask::all(x.extents);

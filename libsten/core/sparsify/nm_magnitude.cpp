@@ -88,10 +88,8 @@ bool NmMagnitude::selects_on_device(const Dense& x) const {
 bool NmMagnitude::select_by_row(const Dense& x, const MatrixView& lines, std::uint8_t* bits) const {
   if (!is_ranked(*this)) return false;
   if (x.device() != Device::cpu) {
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.nm.select(*block_matrix(lines), n, m, elements_of(x.values), float_kind(x.dtype()), bits,
-                     stream);
-    });
+    launch(&kernels::NmFunctions::select, *block_matrix(lines), n, m, elements_of(x.values),
+           float_kind(x.dtype()), bits);
     return true;
   }
   with_float(x.dtype(), [&]<class E>(E) {
@@ -110,10 +108,8 @@ std::optional<Nm> NmMagnitude::fit(const Dense& x, Mask* kept) const {
     select_by_row(x, lines, mask.bits.mutate());
     std::byte* values = out.values.mutate_bytes();
     std::uint8_t* pos = out.pos.mutate();
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.nm.pack(*block_matrix(lines), n, m, elements_of(x.values), mask.bits.data(), values, pos,
-                   out.row_bytes(), stream);
-    });
+    launch(&kernels::NmFunctions::pack, *block_matrix(lines), n, m, elements_of(x.values),
+           mask.bits.data(), values, pos, out.row_bytes());
     if (kept) *kept = std::move(mask);
     return out;
   }

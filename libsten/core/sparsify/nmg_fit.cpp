@@ -130,10 +130,8 @@ void fit_units(const NmgGeometry& geo, FitMethod method, const typename E::Bits*
 void fit_on_device(const NmgFit& fit, const NmgGeometry& geo, const Dense& x,
                    kernels::NmgParts to) {
   const DeviceNmgPatterns patterns(geo.n, geo.m, x.device());
-  on_cuda([&](const auto& cuda, kernels::Stream stream) {
-    cuda.nmg.prune(patterns.format(geo.g), *block_matrix(geo.view), elements_of(x.values),
-                   float_kind(x.dtype()), *rule_of(fit.method), to, stream);
-  });
+  launch(&kernels::NmgFunctions::prune, patterns.format(geo.g), *block_matrix(geo.view),
+         elements_of(x.values), float_kind(x.dtype()), *rule_of(fit.method), to);
 }
 
 }  // namespace

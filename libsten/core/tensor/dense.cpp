@@ -24,9 +24,8 @@ Dense Dense::pack(const Dense& x, const Mask& keep, const Spec&) {
   Dense out{x.extents, Values::uninitialized(x.dtype(), x.size(), x.device())};
   if (x.device() != Device::cpu) {
     std::byte* to = out.values.mutate_bytes();
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.elementwise.mask_values(elements_of(x.values), keep.bits.data(), to, stream);
-    });
+    launch(&kernels::ElementwiseFunctions::mask_values, elements_of(x.values), keep.bits.data(),
+           to);
     return out;
   }
   with_width(x.values.width(), [&]<class U>(U) {
@@ -49,9 +48,7 @@ Mask nonzero_mask(const Dense& x) {
   Mask m = Mask::none(x.extents, x.device());
   std::uint8_t* bits = m.bits.mutate();
   if (x.device() != Device::cpu) {
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.elementwise.nonzero_bits(elements_of(x.values), bits, stream);
-    });
+    launch(&kernels::ElementwiseFunctions::nonzero_bits, elements_of(x.values), bits);
     return m;
   }
   with_width(x.values.width(), [&]<class U>(U) {

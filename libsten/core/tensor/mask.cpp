@@ -44,9 +44,7 @@ void Mask::set(Index i, bool keep) {
 
 Index Mask::count() const {
   if (device() == Device::cpu) return count_bits(bits.data(), 0, size());
-  return on_cuda([&](const auto& cuda, kernels::Stream stream) {
-    return cuda.elementwise.count_bits(bits.data(), size(), stream);
-  });
+  return launch(&kernels::ElementwiseFunctions::count_bits, bits.data(), size());
 }
 
 Index count_bits(const std::uint8_t* bits, Index begin, Index end) {

@@ -127,8 +127,7 @@ class Training {
       sgd_.step(steps);
     else
       adamw_.step(steps);
-    if (device_ != Device::cpu)
-      on_cuda([](const auto& cuda, kernels::Stream stream) { cuda.memory.wait(stream); });
+    if (device_ != Device::cpu) launch(&kernels::cuda::MemoryFunctions::wait);
   }
 
  private:

@@ -98,7 +98,7 @@ kernels::AddedElements sum_of(Tensor& sum, const Tensor& g) {
 
 void begin_sums(std::span<const kernels::AddedElements> all) {
   if (all.empty()) return;
-  on_cuda([&](const auto& cuda, kernels::Stream stream) { cuda.steps.add(all, stream); });
+  launch(&kernels::StepFunctions::add, all);
 }
 
 }  // namespace
@@ -113,9 +113,7 @@ double squared_norm(const Tensor& gradient, const Tensor& w) {
     if (v.size() == 0) return 0;
     double* to = sums.mutate();
     const kernels::SquaredElements all{v.as<float>().data(), mask.data(), v.size()};
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.steps.squares({&all, 1}, to, nullptr, stream);
-    });
+    launch(&kernels::StepFunctions::squares, std::span(&all, 1), to, nullptr);
     double sum = 0;
     for (const double s : sums.to(Device::cpu)) sum += s;
     return sum;
@@ -150,10 +148,8 @@ DeviceNorm norm_on_device(std::span<const GradientOf> gradients, double clip, do
   double *to = of.mutate(), *norm = norm_to ? norm_to : made.norm.mutate();
   std::int64_t* end = ends.mutate();
   float* scale = made.scale.mutate();
-  on_cuda([&](const auto& cuda, kernels::Stream stream) {
-    if (!squared.empty()) cuda.steps.squares(squared, to, end, stream);
-    cuda.steps.norm(to, end, std::ssize(squared), clip, norm, scale, stream);
-  });
+  if (!squared.empty()) launch(&kernels::StepFunctions::squares, squared, to, end);
+  launch(&kernels::StepFunctions::norm, to, end, std::ssize(squared), clip, norm, scale);
   return made;
 }
 

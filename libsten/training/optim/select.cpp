@@ -26,10 +26,8 @@ Dense collect_on_device(const Tensor& state, const Tensor& weight, const Mask& k
   Dense x{{weight.values()->size()},
           Values::uninitialized(DType::F32, weight.values()->size(), weight.device())};
   float* to = x.values.mutate<float>().data();
-  on_cuda([&](const auto& cuda, kernels::Stream stream) {
-    cuda.steps.collect(state.values()->as<float>().data(), kept.bits.data(), slots->data(),
-                       x.size(), to, stream);
-  });
+  launch(&kernels::StepFunctions::collect, state.values()->as<float>().data(), kept.bits.data(),
+         slots->data(), x.size(), to);
   return x;
 }
 

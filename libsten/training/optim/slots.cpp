@@ -41,18 +41,14 @@ std::shared_ptr<const Array<std::uint32_t>> slot_indices(const Tensor& x) {
     if (std::max(n, size_of(x.shape())) >= std::numeric_limits<std::uint32_t>::max())
       fail_usage("a weight of {} values does not fit 32-bit slots on a device", n);
     Values numbers = Values::uninitialized(DType::U32, n, x.device());
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.steps.number(numbers.mutate<std::uint32_t>().data(), n, stream);
-    });
+    launch(&kernels::StepFunctions::number, numbers.mutate<std::uint32_t>().data(), n);
     const Tensor numbered = x.with_values(std::move(numbers));
     const Dense at = numbered.to_dense();
     const Mask stored = numbered.stored();
     Array<std::uint32_t> slots(static_cast<std::size_t>(n), x.device());
     std::uint32_t* to = slots.mutate();
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.steps.find(at.values.as<std::uint32_t>().data(), stored.bits.data(), at.size(), to,
-                      stream);
-    });
+    launch(&kernels::StepFunctions::find, at.values.as<std::uint32_t>().data(), stored.bits.data(),
+           at.size(), to);
     return slots;
   });
 }

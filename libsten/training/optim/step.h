@@ -90,7 +90,7 @@ class DeviceSteps {
  private:
   void begin(std::span<const E> some) const {
     if (some.empty()) return;
-    on_cuda([&](const auto& cuda, kernels::Stream stream) { (cuda.steps.*f_)(some, stream); });
+    launch(f_, some);
   }
 
   Function f_;

@@ -74,9 +74,7 @@ void StatisticsOfStep::apply(std::vector<Parameter>& weights) const {
       move_towards(variance, both.last(both.size() / 2), s.momentum, device_averages);
     }
     if (device_averages.empty()) continue;
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.steps.average(device_averages, stream);
-    });
+    launch(&kernels::StepFunctions::average, device_averages);
   }
 }
 

@@ -44,7 +44,7 @@ void average_weights(std::span<Parameter* const> weights, double decay, Index t)
     });
   }
   if (on_device.empty()) return;
-  on_cuda([&](const auto& cuda, kernels::Stream stream) { cuda.steps.average(on_device, stream); });
+  launch(&kernels::StepFunctions::average, on_device);
 }
 
 }  // namespace sten

@@ -144,9 +144,7 @@ void WeightSelection::pull_to_zero(StepExchange::Gradients& gradients) const {
     if (weights_.device != Device::cpu) {
       gradients[i] = Tensor::update(*std::move(gradients[i]), [&](Values& v) {
         float* g = v.mutate<float>().data();
-        on_cuda([&](const auto& cuda, kernels::Stream stream) {
-          cuda.steps.pull(g, w.data(), kept.bits.data(), by, std::ssize(w), stream);
-        });
+        launch(&kernels::StepFunctions::pull, g, w.data(), kept.bits.data(), by, std::ssize(w));
       });
       continue;
     }

@@ -2,7 +2,7 @@
 // weights again, so that no tensor of size tokens x tokens is saved.
 #include "libsten/compute/ops/attention/attention_call.h"
 #include "libsten/compute/ops/common/device.h"
-#include "libsten/compute/ops/common/device_rows.h"
+#include "libsten/compute/ops/common/register.h"
 #include "libsten/compute/product/device_gemm.h"
 
 namespace sten {
@@ -10,8 +10,6 @@ namespace {
 
 using kernels::AttentionScores;
 using kernels::GemmOperands;
-using kernels::RowFunctions;
-using kernels::Stream;
 
 struct DeviceAttention : AttentionCall {
   AttentionScores a;
@@ -32,13 +30,11 @@ using HeadsMoves = std::vector<kernels::HeadsMove>;
 
 void split_heads_on_device(const AttentionCall& g, const HeadsMoves& all) {
   if (all.empty()) return;
-  with_rows_on_device(
-      [&](const RowFunctions& f, Stream stream) { f.split_heads(all, g.batch, g.heads, stream); });
+  launch(&kernels::RowFunctions::split_heads, all, g.batch, g.heads);
 }
 void join_heads_on_device(const AttentionCall& g, const HeadsMoves& all) {
   if (all.empty()) return;
-  with_rows_on_device(
-      [&](const RowFunctions& f, Stream stream) { f.merge_heads(all, g.batch, g.heads, stream); });
+  launch(&kernels::RowFunctions::merge_heads, all, g.batch, g.heads);
 }
 
 // A matrix [tokens, width] per head of a tensor [batch, tokens, heads * width]: in place if heads
@@ -108,8 +104,7 @@ HeadMatrices weights_on_device(const DeviceAttention& g, const HeadMatrices& q,
                                const HeadMatrices& k) {
   HeadMatrices p = HeadMatrices::scores(g);
   multiply_heads({q}, {k, true}, g.width, p);
-  with_rows_on_device(
-      [&](const RowFunctions& f, Stream stream) { f.attention_weights(g.a, p.to(), stream); });
+  launch(&kernels::RowFunctions::attention_weights, g.a, p.to());
   return p;
 }
 
@@ -165,9 +160,7 @@ Outputs attend_grad_on_device(const Call& call) {
   HeadMatrices ds = HeadMatrices::scores(g);
   if (call.wants(0) || call.wants(1) || wants_bias) {
     multiply_heads({from}, {v, true}, g.v_width, ds);
-    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-      f.attention_grad(g.a, p.data(), ds.to(), stream);
-    });
+    launch(&kernels::RowFunctions::attention_grad, g.a, p.data(), ds.to());
   }
   const auto scale = static_cast<float>(g.scale);
   if (call.wants(0)) {
@@ -182,9 +175,7 @@ Outputs attend_grad_on_device(const Call& call) {
   join_heads_on_device(g, merge);
   if (wants_bias) {
     Dense bias = output_on_device(g.bias->extents);
-    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-      f.bias_grad(g.a, ds.data(), floats_of_output(bias), stream);
-    });
+    launch(&kernels::RowFunctions::bias_grad, g.a, ds.data(), floats_of_output(bias));
     grads[3] = std::move(bias);
   }
   return grads;

@@ -2,14 +2,12 @@
 #include "libsten/compute/ops/attention/embedding.h"
 #include "libsten/compute/ops/common/device.h"
 #include "libsten/compute/ops/common/device_indices.h"
-#include "libsten/compute/ops/common/device_rows.h"
+#include "libsten/compute/ops/common/register.h"
 
 namespace sten {
 namespace {
 
-using kernels::RowFunctions;
 using kernels::RowIds;
-using kernels::Stream;
 
 // Calls f(ids in the form of kernels).
 void with_ids_on_device(const std::string& op, bool is_gather, const RowsCall& g, const Tensor& ids,
@@ -41,9 +39,8 @@ Outputs take_rows_on_device(bool is_gather, const Call& call) {
   Dense y = output_on_device(g.shape, g.table.dtype());
   with_ids_on_device(op, is_gather, g, call.in[1], [&](RowIds r) {
     r.n = bytes / word;
-    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-      f.take_rows(g.table.values.bytes().data(), r, y.values.mutate_bytes(), stream);
-    });
+    launch(&kernels::RowFunctions::take_rows, g.table.values.bytes().data(), r,
+           y.values.mutate_bytes());
   });
   return {std::move(y)};
 }
@@ -59,9 +56,8 @@ Outputs take_rows_grad_on_device(bool is_gather, const Call& call) {
   const float* from = floats_on_device(op, call.in[0]);
   with_ids_on_device(op, is_gather, g, call.in[2], [&](const RowIds& r) {
     const auto write = [&](Values& v, bool adds) {
-      with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-        f.sum_rows_by_id(from, r, adds, reinterpret_cast<float*>(v.mutate_bytes()), stream);
-      });
+      launch(&kernels::RowFunctions::sum_rows_by_id, from, r, adds,
+             reinterpret_cast<float*>(v.mutate_bytes()));
     };
     // Most rows of a large table have no gradient: adds to the sum only the others.
     out[0] = call.add_to_sum(0, [&](Values& v) { write(v, true); });

@@ -30,9 +30,7 @@ Values cast_on_device(std::string_view op, const Values& x, DType to) {
                              to_kind = kind_on_device(op, to);
   Values y = Values::uninitialized(to, x.size(), Device::cuda);
   std::byte* target = y.mutate_bytes();
-  on_cuda([&](const kernels::cuda::Backend& backend, kernels::Stream stream) {
-    backend.maps.cast(from_kind, to_kind, x.size(), x.bytes().data(), target, stream);
-  });
+  launch(&kernels::MapFunctions::cast, from_kind, to_kind, x.size(), x.bytes().data(), target);
   return y;
 }
 

@@ -55,13 +55,11 @@ void strided_copy_on_device(const Shape& extents, const Values& x, const Strided
   const std::byte* source = x.bytes().data() + from.first * width;
   std::byte* target = y.mutate_bytes() + to.first * width;
   const bool is_one_run = axes.count == 1 && axes.at[0].steps[0] == 1 && axes.at[0].steps[1] == 1;
-  on_cuda([&](const kernels::cuda::Backend& backend, kernels::Stream stream) {
-    if (is_one_run)
-      backend.memory.copy(target, source, static_cast<std::size_t>(axes.at[0].extent * width),
-                          stream);
-    else
-      backend.maps.move(static_cast<int>(width), axes, source, target, stream);
-  });
+  if (is_one_run)
+    launch(&kernels::cuda::MemoryFunctions::copy, target, source,
+           static_cast<std::size_t>(axes.at[0].extent * width));
+  else
+    launch(&kernels::MapFunctions::move, static_cast<int>(width), axes, source, target);
 }
 
 Dense sum_on_device(std::string_view op, const Dense& x, const Shape& extents,
@@ -78,9 +76,7 @@ Dense sum_on_device(std::string_view op, const Dense& x, const Shape& extents,
   axes.count = static_cast<int>(extents.size());
   Dense y = output_on_device(shape);
   float* to = floats_of_output(y);
-  on_cuda([&](const kernels::cuda::Backend& backend, kernels::Stream stream) {
-    backend.maps.sum(axes, from, count, to, stream);
-  });
+  launch(&kernels::MapFunctions::sum, axes, from, count, to);
   return y;
 }
 

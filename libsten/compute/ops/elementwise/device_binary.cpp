@@ -10,13 +10,6 @@ namespace sten {
 namespace {
 
 using kernels::ElementKind, kernels::MapAxes, kernels::BinaryTest;
-using kernels::cuda::Backend;
-
-// Calls f(MapFunctions, stream).
-template <class F>
-void on_maps(F&& f) {
-  on_cuda([&](const Backend& backend, kernels::Stream stream) { f(backend.maps, stream); });
-}
 
 Outputs binary_on_device(const BinaryRow& row, const Call& call) {
   call.attributes.check(row.name, {});
@@ -29,8 +22,7 @@ Outputs binary_on_device(const BinaryRow& row, const Call& call) {
       row.name, shape, {broadcast_strides(p, shape), broadcast_strides(q, shape)});
   Dense z = output_on_device(shape);
   float* to = floats_of_output(z);
-  on_maps(
-      [&](const auto& maps, auto stream) { maps.binary(row.function, axes, x, y, to, stream); });
+  launch(&kernels::MapFunctions::binary, row.function, axes, x, y, to);
   return {std::move(z)};
 }
 
@@ -47,9 +39,8 @@ Outputs sum_grad_on_device(const std::string& op, bool is_sub, const Call& call)
     if (i == 1 && is_sub) {
       all = output_on_device(dy.extents);
       float* to = floats_of_output(all);
-      on_maps([&](const auto& maps, auto stream) {
-        maps.map(kernels::UnaryFunction::neg, {}, dy.size(), from, to, stream);
-      });
+      launch(&kernels::MapFunctions::map, kernels::UnaryFunction::neg,
+             kernels::UnaryParameters<float>{}, dy.size(), from, to);
     }
     const Shape& shape = call.shapes[i];
     out[i] = shape == dy.extents ? std::move(all) : sum_to_on_device(op, all, shape);
@@ -70,9 +61,7 @@ Outputs binary_grad_on_device(const BinaryRow& row, const std::string& op, const
     if (!call.wants(static_cast<std::size_t>(i))) continue;
     Dense all = output_on_device(shape);
     float* to = floats_of_output(all);
-    on_maps([&](const auto& maps, auto stream) {
-      maps.binary_grad(row.function, i, axes, from, x, y, to, stream);
-    });
+    launch(&kernels::MapFunctions::binary_grad, row.function, i, axes, from, x, y, to);
     const Shape& own = i == 0 ? p : q;
     out[static_cast<std::size_t>(i)] =
         own == shape ? std::move(all) : sum_to_on_device(op, all, own);
@@ -114,9 +103,8 @@ Outputs test_on_device(const TestRow& row, const Call& call) {
       map_axes_on_device(row.op, shape, {broadcast_strides(p, shape), broadcast_strides(q, shape)});
   Dense z = output_on_device(shape, DType::BOOL);
   auto* to = reinterpret_cast<std::uint8_t*>(z.values.mutate_bytes());
-  on_maps([&](const auto& maps, auto stream) {
-    maps.test(row.test, kind, axes, bytes_on_device(a), bytes_on_device(b), to, stream);
-  });
+  launch(&kernels::MapFunctions::test, row.test, kind, axes, bytes_on_device(a), bytes_on_device(b),
+         to);
   return {std::move(z)};
 }
 
@@ -126,9 +114,7 @@ Outputs test_one_on_device(const char* op, kernels::UnaryTest test, DType dtype,
     fail_unsupported("{} on a device supports {}, got {}", op, name_of(dtype), name_of(x.dtype()));
   Dense y = output_on_device(x.shape(), DType::BOOL);
   auto* to = reinterpret_cast<std::uint8_t*>(y.values.mutate_bytes());
-  on_maps([&](const auto& maps, auto stream) {
-    maps.test_one(test, y.size(), bytes_on_device(x), to, stream);
-  });
+  launch(&kernels::MapFunctions::test_one, test, y.size(), bytes_on_device(x), to);
   return {std::move(y)};
 }
 
@@ -168,9 +154,8 @@ Outputs where_on_device(const Call& call) {
        broadcast_strides(y.shape(), shape)});
   Dense z = output_on_device(shape, x.dtype());
   std::byte* to = z.values.mutate_bytes();
-  on_maps([&](const auto& maps, auto stream) {
-    maps.choose(width_of(x.dtype()), axes, c, bytes_on_device(x), bytes_on_device(y), to, stream);
-  });
+  launch(&kernels::MapFunctions::choose, width_of(x.dtype()), axes, c, bytes_on_device(x),
+         bytes_on_device(y), to);
   return {std::move(z)};
 }
 
@@ -189,9 +174,7 @@ Outputs where_grad_on_device(const Call& call) {
     if (!call.wants(i)) continue;
     Dense all = output_on_device(shape);
     float* to = floats_of_output(all);
-    on_maps([&](const auto& maps, auto stream) {
-      maps.keep_chosen(i == 1, axes, c, from, to, stream);
-    });
+    launch(&kernels::MapFunctions::keep_chosen, i == 1, axes, c, from, to);
     out[i] = shapes[i - 1] == shape ? std::move(all) : sum_to_on_device(op, all, shapes[i - 1]);
   }
   return out;

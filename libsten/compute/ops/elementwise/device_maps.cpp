@@ -17,9 +17,7 @@ Outputs map_on_device(const UnaryRow& row, const Call& call) {
   const auto p = row.parameters<float>(call.attributes);
   Dense y = output_on_device(call.in[0].shape());
   float* to = floats_of_output(y);
-  on_cuda([&](const Backend& backend, kernels::Stream stream) {
-    backend.maps.map(row.function, p, y.size(), x, to, stream);
-  });
+  launch(&kernels::MapFunctions::map, row.function, p, y.size(), x, to);
   return {std::move(y)};
 }
 
@@ -31,9 +29,7 @@ Outputs map_grad_on_device(const UnaryRow& row, const std::string& grad, const C
   const auto p = row.parameters<float>(call.attributes);
   Dense dx = output_on_device(dy.shape());
   float* to = floats_of_output(dx);
-  on_cuda([&](const Backend& backend, kernels::Stream stream) {
-    backend.maps.map_grad(row.function, p, dx.size(), from, with, to, stream);
-  });
+  launch(&kernels::MapFunctions::map_grad, row.function, p, dx.size(), from, with, to);
   return {std::move(dx)};
 }
 
@@ -49,9 +45,7 @@ Outputs dropout_on_device(const Call& call) {
   const auto by = static_cast<float>(given.scale());
   Dense y = output_on_device(call.in[0].shape());
   float* to = floats_of_output(y);
-  on_cuda([&](const Backend& backend, kernels::Stream stream) {
-    backend.maps.drop(dropped, given.seed, draw, by, y.size(), x, to, stream);
-  });
+  launch(&kernels::MapFunctions::drop, dropped, given.seed, draw, by, y.size(), x, to);
   out[0] = std::move(y);
   return out;
 }

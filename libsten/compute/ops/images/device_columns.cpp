@@ -41,24 +41,18 @@ DeviceColumns::DeviceColumns(const Convolution& c, bool by_channel)
 }
 
 void DeviceColumns::make(const kernels::ColumnSegment& p, const float* x) const {
-  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.make_columns(c_, p, x, memory_, stream);
-  });
+  launch(&kernels::WindowFunctions::make_columns, c_, p, x, memory_);
 }
 
 void DeviceColumns::sum_segment(const kernels::ColumnSegment& p, float* dx) const {
-  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.sum_columns(c_, p, memory_, p.place > 0, dx, stream);
-  });
+  launch(&kernels::WindowFunctions::sum_columns, c_, p, memory_, p.place > 0, dx);
 }
 
 void transpose_weights(const Convolution& c, bool back, const float* from, float* to) {
   if (c.out * c.group_in() * c.taps() >= index_limit)
     fail_unsupported("conv on a device supports weights of fewer than 2^31 elements");
   const Index a = back ? c.taps() : c.group_in(), b = back ? c.group_in() : c.taps();
-  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.transpose(c.out, a, b, from, nullptr, to, stream);
-  });
+  launch(&kernels::WindowFunctions::transpose, c.out, a, b, from, nullptr, to);
 }
 
 bool is_transposed_alike(const Convolution& c) { return c.taps() == 1 || c.group_in() == 1; }

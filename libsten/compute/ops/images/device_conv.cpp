@@ -137,9 +137,7 @@ void check_one_group(const Convolution& c, const Tensor& w) {
 
 void add_bias_on_device(const Shape& y, const float* b, float* to) {
   if (!b) return;
-  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.maps.add_bias(size_of(y) / y.back(), y.back(), b, to, stream);
-  });
+  launch(&kernels::MapFunctions::add_bias, size_of(y) / y.back(), y.back(), b, to);
 }
 
 // The bias of a call whose x is input `first`.
@@ -196,9 +194,8 @@ Outputs conv_grad_on_device(const Call& call) {
   if (g.has_bias && call.wants(2)) {
     const Index channels = g.result.back();
     Dense sum = output_on_device({channels});
-    on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-      cuda.maps.sum_rows(size_of(g.result) / channels, channels, dy, floats_of_output(sum), stream);
-    });
+    launch(&kernels::MapFunctions::sum_rows, size_of(g.result) / channels, channels, dy,
+           floats_of_output(sum));
     grads[2] = std::move(sum);
   }
   return grads;
@@ -214,9 +211,7 @@ Outputs conv_relu_on_device(const Call& call) {
   float* to = floats_of_output(y);
   convolve_on_device(g.c, x, call.in[1], to);
   add_bias_on_device(g.result, b, to);
-  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.add_relu(size_of(g.result), more, to, stream);
-  });
+  launch(&kernels::WindowFunctions::add_relu, size_of(g.result), more, to);
   return {std::move(y)};
 }
 

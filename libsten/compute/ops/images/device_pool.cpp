@@ -3,15 +3,13 @@
 
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/device.h"
-#include "libsten/compute/ops/common/device_rows.h"
+#include "libsten/compute/ops/common/register.h"
 #include "libsten/compute/ops/images/windows.h"
 
 namespace sten {
 namespace {
 
 using kernels::Pools;
-using kernels::RowFunctions;
-using kernels::Stream;
 
 Pools pools_on_device(std::string_view op, const Windows& w, bool is_max, const Attributes& a) {
   constexpr Index most = (Index{1} << 30) - 1;
@@ -41,8 +39,7 @@ Outputs pool_on_device(const Call& call) {
   const Pools p = pools_on_device(op, w, is_max, call.attributes);
   const float* from = floats_on_device(op, call.in[0]);
   Dense y = output_on_device(w.shape());
-  with_rows_on_device(
-      [&](const RowFunctions& f, Stream stream) { f.pool(from, p, floats_of_output(y), stream); });
+  launch(&kernels::RowFunctions::pool, from, p, floats_of_output(y));
   return {std::move(y)};
 }
 
@@ -59,9 +56,7 @@ Outputs pool_grad_on_device(const Call& call) {
   const float* from = floats_on_device(op, call.in[0]);
   const float* x = is_max ? floats_on_device(op, call.in[1]) : nullptr;
   Dense dx = output_on_device(shape);
-  with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-    f.pool_grad(from, x, p, floats_of_output(dx), stream);
-  });
+  launch(&kernels::RowFunctions::pool_grad, from, x, p, floats_of_output(dx));
   return {std::move(dx)};
 }
 

@@ -1,15 +1,13 @@
 // Losses on a device.
 #include "libsten/compute/ops/common/device.h"
 #include "libsten/compute/ops/common/device_indices.h"
-#include "libsten/compute/ops/common/device_rows.h"
+#include "libsten/compute/ops/common/register.h"
 #include "libsten/compute/ops/losses/loss.h"
 
 namespace sten {
 namespace {
 
 using kernels::RowClasses;
-using kernels::RowFunctions;
-using kernels::Stream;
 
 const float* scalar_on_device(std::string_view op, const Tensor& dy, DType dtype) {
   check_gradient(op, dy.as<Dense>(), {});
@@ -40,9 +38,7 @@ Outputs cross_entropy_on_device(const Call& call) {
   const float* x = floats_on_device(op, call.in[0]);
   Dense loss = output_on_device({});
   with_classes_on_device(op, call, call.in[0].as<Dense>(), call.in[1], [&](const RowClasses& c) {
-    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-      f.cross_entropy(x, c, smoothing, floats_of_output(loss), stream);
-    });
+    launch(&kernels::RowFunctions::cross_entropy, x, c, smoothing, floats_of_output(loss));
   });
   return {std::move(loss)};
 }
@@ -57,9 +53,7 @@ Outputs cross_entropy_grad_on_device(const Call& call) {
   const float* x = floats_on_device(op, call.in[1]);
   Dense dx = output_on_device(logits.extents);
   with_classes_on_device(op, call, logits, call.in[2], [&](const RowClasses& c) {
-    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-      f.cross_entropy_grad(dy, x, c, smoothing, floats_of_output(dx), stream);
-    });
+    launch(&kernels::RowFunctions::cross_entropy_grad, dy, x, c, smoothing, floats_of_output(dx));
   });
   out[0] = std::move(dx);
   return out;
@@ -73,9 +67,8 @@ Outputs kl_divergence_on_device(const Call& call) {
   const float *x = floats_on_device(op, call.in[0]), *wanted = floats_on_device(op, call.in[1]);
   Dense loss = output_on_device({});
   with_classes_on_device(op, call, logits, call.in[2], [&](const RowClasses& c) {
-    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-      f.kl_divergence(x, wanted, c, temperature, floats_of_output(loss), stream);
-    });
+    launch(&kernels::RowFunctions::kl_divergence, x, wanted, c, temperature,
+           floats_of_output(loss));
   });
   return {std::move(loss)};
 }
@@ -108,9 +101,8 @@ Outputs kl_divergence_grad_on_device(const Call& call) {
   TwoGradients grads(call, logits.extents);
   if (grads.wanted())
     with_classes_on_device(op, call, logits, call.in[3], [&](const RowClasses& c) {
-      with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-        f.kl_divergence_grad(dy, x, wanted, c, temperature, grads.to[0], grads.to[1], stream);
-      });
+      launch(&kernels::RowFunctions::kl_divergence_grad, dy, x, wanted, c, temperature, grads.to[0],
+             grads.to[1]);
     });
   return grads.take(3);
 }
@@ -121,9 +113,7 @@ Outputs mse_on_device(const Call& call) {
   check_alike("mse", "x", x, "y", call.in[1].as<Dense>());
   const float *a = floats_on_device("mse", call.in[0]), *b = floats_on_device("mse", call.in[1]);
   Dense loss = output_on_device({});
-  with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-    f.mse(a, b, x.size(), floats_of_output(loss), stream);
-  });
+  launch(&kernels::RowFunctions::mse, a, b, x.size(), floats_of_output(loss));
   return {std::move(loss)};
 }
 
@@ -138,9 +128,8 @@ Outputs mse_grad_on_device(const Call& call) {
   for (std::size_t i = 0; i < 3; ++i) in[i] = floats_on_device(op, call.in[i]);
   TwoGradients grads(call, x.extents);
   if (grads.wanted())
-    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-      f.mse_grad(in[0], in[1], in[2], x.size(), grads.to[0], grads.to[1], stream);
-    });
+    launch(&kernels::RowFunctions::mse_grad, in[0], in[1], in[2], x.size(), grads.to[0],
+           grads.to[1]);
   return grads.take(2);
 }
 

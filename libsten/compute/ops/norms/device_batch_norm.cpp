@@ -1,6 +1,6 @@
 // Batch norm on a device.
 #include "libsten/compute/ops/common/device.h"
-#include "libsten/compute/ops/common/device_rows.h"
+#include "libsten/compute/ops/common/register.h"
 #include "libsten/compute/ops/norms/batch_norm.h"
 
 namespace sten {
@@ -8,8 +8,6 @@ namespace {
 
 using kernels::ChannelGrads;
 using kernels::ChannelNorm;
-using kernels::RowFunctions;
-using kernels::Stream;
 
 // [2, channels] in F64, computed at first use and cached with x, for its gradient and
 // batch-moments.
@@ -22,9 +20,8 @@ const double* moments_on_device(std::string_view op, const Tensor& x) {
     const Index n = d.extents.back(), rows = n == 0 ? 0 : d.size() / n;
     const float* from = floats_on_device(op, x);
     Dense m = output_on_device({2, n}, DType::F64);
-    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-      f.channel_moments(from, rows, n, reinterpret_cast<double*>(m.values.mutate_bytes()), stream);
-    });
+    launch(&kernels::RowFunctions::channel_moments, from, rows, n,
+           reinterpret_cast<double*>(m.values.mutate_bytes()));
     return DeviceMoments{std::move(m)};
   });
   return reinterpret_cast<const double*>(cached->of.values.bytes().data());
@@ -47,9 +44,7 @@ Outputs normalise_on_device(const Call& call) {
   const float* x = floats_on_device(op, call.in[0]);
   const ChannelNorm c = channel_norm_on_device(op, trains, g, call, 0);
   Dense y = output_on_device(g.x.extents);
-  with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-    f.channel_norm(x, g.rows, c, floats_of_output(y), stream);
-  });
+  launch(&kernels::RowFunctions::channel_norm, x, g.rows, c, floats_of_output(y));
   return {std::move(y)};
 }
 
@@ -70,9 +65,7 @@ Outputs normalise_grad_on_device(const Call& call) {
   const auto write = [&](Values* dx, bool adds) {
     if (dx) to.dx = reinterpret_cast<float*>(dx->mutate_bytes());
     to.adds = adds;
-    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-      f.channel_norm_grad(dy, x, g.rows, c, to, stream);
-    });
+    launch(&kernels::RowFunctions::channel_norm_grad, dy, x, g.rows, c, to);
   };
   if (call.wants(0)) {
     out[0] = call.add_to_sum(0, [&](Values& sum) { write(&sum, true); });
@@ -95,9 +88,7 @@ Outputs batch_moments_on_device(const Call& call) {
   const Index n = x.extents.back();
   const double* moments = moments_on_device("batch-moments", call.in[0]);
   Dense y = output_on_device({2, n});
-  with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-    f.float_moments(moments, n, factor, floats_of_output(y), stream);
-  });
+  launch(&kernels::RowFunctions::float_moments, moments, n, factor, floats_of_output(y));
   return {std::move(y)};
 }
 

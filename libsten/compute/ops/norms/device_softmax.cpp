@@ -1,14 +1,11 @@
 // Softmax, log-softmax and layer norm on a device.
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/device.h"
-#include "libsten/compute/ops/common/device_rows.h"
+#include "libsten/compute/ops/common/register.h"
 #include "libsten/compute/ops/norms/layer_norm.h"
 
 namespace sten {
 namespace {
-
-using kernels::RowFunctions;
-using kernels::Stream;
 
 // Rows along the attribute "axis".
 kernels::StridedRows softmax_rows_on_device(const std::string& op, const Call& call,
@@ -31,9 +28,7 @@ void add_softmax_operators_on_device(Operators& all, bool is_log) {
     const kernels::StridedRows lines = softmax_rows_on_device(op, call, x);
     const float* from = floats_on_device(op, call.in[0]);
     Dense y = output_on_device(x.extents);
-    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-      f.softmax(from, lines, is_log, floats_of_output(y), stream);
-    });
+    launch(&kernels::RowFunctions::softmax, from, lines, is_log, floats_of_output(y));
     return {std::move(y)};
   });
   const std::string grad = op + ".grad";
@@ -45,9 +40,7 @@ void add_softmax_operators_on_device(Operators& all, bool is_log) {
     const float *from = floats_on_device(grad, call.in[0]),
                 *at = floats_on_device(grad, call.in[1]);
     Dense dx = output_on_device(y.extents);
-    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-      f.softmax_grad(from, at, lines, is_log, floats_of_output(dx), stream);
-    });
+    launch(&kernels::RowFunctions::softmax_grad, from, at, lines, is_log, floats_of_output(dx));
     return {std::move(dx)};
   });
 }
@@ -57,9 +50,8 @@ Outputs layer_norm_on_device(const Call& call) {
   const float* in[3];
   for (std::size_t i = 0; i < 3; ++i) in[i] = floats_on_device("layer-norm", call.in[i]);
   Dense y = output_on_device(g.x.extents);
-  with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-    f.layer_norm(in[0], g.rows(), g.n, in[1], in[2], g.eps, floats_of_output(y), stream);
-  });
+  launch(&kernels::RowFunctions::layer_norm, in[0], g.rows(), g.n, in[1], in[2], g.eps,
+         floats_of_output(y));
   return {std::move(y)};
 }
 
@@ -74,10 +66,8 @@ Outputs layer_norm_grad_on_device(const Call& call) {
   float* to[3] = {};
   const auto run = [&](bool adds) {
     if (!to[0] && !to[1] && !to[2]) return;
-    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
-      f.layer_norm_grad(in[0], in[1], g.rows(), g.n, in[2], g.eps, to[0], adds, to[1], to[2],
-                        stream);
-    });
+    launch(&kernels::RowFunctions::layer_norm_grad, in[0], in[1], g.rows(), g.n, in[2], g.eps,
+           to[0], adds, to[1], to[2]);
   };
   for (std::size_t i = 1; i < 3; ++i)
     if (call.wants(i)) to[i] = floats_of_output(out[i].emplace(output_on_device(shapes[i])));

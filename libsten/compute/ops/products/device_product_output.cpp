@@ -21,9 +21,8 @@ Tensor gradient_on_device(std::string_view op, const Tensor& w, const OutFormat&
   if (format.tmp.is(Dense::name)) return dense;
   check_same_pattern(op, w, format);
   const Masked& m = w.as<Masked>();
-  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.elementwise.mask_values({to, 4, dense.values.size()}, m.mask.data(), to, stream);
-  });
+  launch(&kernels::ElementwiseFunctions::mask_values, kernels::Elements{to, 4, dense.values.size()},
+         m.mask.data(), to);
   return w.with_values(std::move(dense.values));
 }
 

@@ -32,9 +32,8 @@ Outputs sums_grad_on_device(const Call& call) {
     Dense share = output_on_device(dy.extents);
     float* to = floats_of_output(share);
     const auto by = static_cast<float>(1 / r.count);
-    on_cuda([&](const kernels::cuda::Backend& backend, kernels::Stream stream) {
-      backend.maps.map(kernels::UnaryFunction::scale, {by, 0}, dy.size(), from, to, stream);
-    });
+    launch(&kernels::MapFunctions::map, kernels::UnaryFunction::scale,
+           kernels::UnaryParameters<float>{by, 0}, dy.size(), from, to);
     dy = std::move(share);
   }
   if (size_of(shape) == dy.size()) {
