@@ -3,7 +3,6 @@
 namespace sten::kernels::cuda {
 
 const char* cublas_name() { return nullptr; }
-void cublas_dense(const float*, std::int64_t, const ProductOperands&, Stream) {}
 void cublas_products(const GemmOperands&, Stream) {}
 
 }  // namespace sten::kernels::cuda

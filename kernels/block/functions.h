@@ -109,10 +109,8 @@ struct PreparedProduct {
 // Sparse products. Libraries are loaded at first use; their results can differ from the CPU's in
 // rounding. Factors are not rounded.
 struct ProductFunctions {
-  // Name and version, "cuBLAS 13.0"; nullptr without the library, in which case dense() must not be
-  // called.
+  // Name and version, "cuBLAS 13.0"; nullptr without the library of GemmFunctions::dense.
   const char* (*dense_library)();
-  void (*dense)(const float* a, std::int64_t lda, const ProductOperands&, Stream);
   // C = A B with A in n:m:g of any format, parts as stored. An element of C is summed from 0 by
   // fused multiply-adds, chunk by chunk, in the order of the patterns and of the strips of their
   // groups. B counts as 0 at A's padding.

@@ -87,19 +87,6 @@ std::int64_t least_one(std::int64_t stride) { return std::max<std::int64_t>(stri
 const char* cublas_name() { return cublas().is_loaded ? cublas().name.c_str() : nullptr; }
 
 // cuBLAS matrices are column-major: C^T = B^T A^T.
-void cublas_dense(const float* a, std::int64_t lda, const ProductOperands& x, Stream stream) {
-  cublas_products({.m = x.rows,
-                   .n = x.n,
-                   .k = x.cols,
-                   .a = a,
-                   .lda = lda,
-                   .b = x.b,
-                   .ldb = x.ldb,
-                   .c = x.c,
-                   .ldc = x.ldc},
-                  stream);
-}
-
 void cublas_products(const GemmOperands& x, Stream stream) {
   if (x.m == 0 || x.n == 0 || x.batch == 0) return;
   const cublasOperation_t op_a = x.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;

@@ -6,7 +6,6 @@
 namespace sten::kernels::cuda {
 
 const char* cublas_name();
-void cublas_dense(const float* a, std::int64_t lda, const ProductOperands&, Stream);
 // GemmFunctions::dense.
 void cublas_products(const GemmOperands&, Stream);
 

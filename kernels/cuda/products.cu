@@ -34,9 +34,8 @@ void convert(const std::int32_t* from, std::int64_t n, std::int64_t* to, Stream 
 }
 
 ProductFunctions make_products() {
-  return {
-      cublas_name,   cublas_dense, ProductsOn<CudaGrid>::nmg, ProductsOn<CudaGrid>::nmg_transposed,
-      cusparse_name, cusparse_csr};
+  return {cublas_name, ProductsOn<CudaGrid>::nmg, ProductsOn<CudaGrid>::nmg_transposed,
+          cusparse_name, cusparse_csr};
 }
 
 }  // namespace sten::kernels::cuda

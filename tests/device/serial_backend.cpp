@@ -157,12 +157,8 @@ cuda::Backend make_backend() {
   all.gemm = serial_gemm();
   all.steps = serial_steps();
   all.windows = serial_windows();
-  all.products = {product_table.dense_library,
-                  with_memory<product_table, &P::dense>(),
-                  with_memory<product_table, &P::nmg>(),
-                  with_memory<product_table, &P::nmg_transposed>(),
-                  product_table.csr_library,
-                  csr};
+  all.products = {product_table.dense_library, with_memory<product_table, &P::nmg>(),
+                  with_memory<product_table, &P::nmg_transposed>(), product_table.csr_library, csr};
   return all;
 }
 

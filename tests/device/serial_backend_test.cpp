@@ -92,8 +92,18 @@ TEST_CASE("the device of tests prunes and multiplies") {
     return found;
   };
   const std::vector<float> expected{170, 7300};
-  CHECK(product([&](const ProductOperands& p) { on.products.dense(a.get(), 4, p, nullptr); }) ==
-        expected);
+  CHECK(product([&](const ProductOperands& p) {
+          on.gemm.dense({.m = 2,
+                         .n = 1,
+                         .k = 4,
+                         .a = a.get(),
+                         .lda = 4,
+                         .b = p.b,
+                         .ldb = p.ldb,
+                         .c = p.c,
+                         .ldc = p.ldc},
+                        nullptr);
+        }) == expected);
   const auto row_ptr = on_device(std::vector<std::int64_t>{0, 2, 4});
   const auto columns = on_device(std::vector<std::int32_t>{1, 2, 2, 3});
   const auto values = on_device(std::vector<float>{-3, 2, -7, 8});

@@ -62,7 +62,16 @@ std::vector<float> nmg_by_device(const kernels::cuda::Backend& cuda, const Produ
 std::vector<float> dense_by_device(const kernels::cuda::Backend& cuda, const ProductCase& x) {
   const OnDevice a(cuda, floats(x.a.to_dense()));
   return by_device(cuda, x, [&](const ProductOperands& on) {
-    cuda.products.dense(a.data(), x.cols, on, nullptr);
+    cuda.gemm.dense({.m = on.rows,
+                     .n = on.n,
+                     .k = on.cols,
+                     .a = a.data(),
+                     .lda = x.cols,
+                     .b = on.b,
+                     .ldb = on.ldb,
+                     .c = on.c,
+                     .ldc = on.ldc},
+                    nullptr);
   });
 }
 

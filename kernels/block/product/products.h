@@ -1,7 +1,6 @@
 // The CPU form of a device's products: its n:m:g kernels, and plain loops in place of libraries.
 #pragma once
 #include <algorithm>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -22,12 +21,6 @@ class PlainProduct : public PreparedProduct {
       for (std::int64_t j = 0; j < x.n; ++j)
         x.c[e.row * x.ldc + j] += e.value * x.b[e.col * x.ldb + j];
   }
-  static PreparedProduct* of_dense(const float* a, std::int64_t lda, const ProductOperands& like) {
-    std::vector<Element> all;
-    for (std::int64_t r = 0; r < like.rows; ++r)
-      for (std::int64_t k = 0; k < like.cols; ++k) all.push_back({r, k, a[r * lda + k]});
-    return new PlainProduct(std::move(all));
-  }
   static PreparedProduct* of_csr(std::int64_t rows, std::int64_t, std::int64_t,
                                  const std::int64_t* row_ptr, const std::int32_t* columns,
                                  const float* values, Stream) {
@@ -46,14 +39,7 @@ class PlainProduct : public PreparedProduct {
 template <class Grid>
 ProductFunctions product_functions() {
   const auto name = [] { return "plain loops"; };
-  return {name,
-          [](const float* a, std::int64_t lda, const ProductOperands& x, Stream stream) {
-            const std::unique_ptr<PreparedProduct> product(PlainProduct::of_dense(a, lda, x));
-            product->run(x, stream);
-          },
-          ProductsOn<Grid>::nmg,
-          ProductsOn<Grid>::nmg_transposed,
-          name,
+  return {name, ProductsOn<Grid>::nmg, ProductsOn<Grid>::nmg_transposed, name,
           PlainProduct::of_csr};
 }
 

@@ -32,18 +32,18 @@ void check_extents(const char* product, Index rows, Index cols, const X& x, cons
 }
 
 // Multiply: the type of its function, which packs the weight at the first call.
-template <class Multiply>
+template <class Multiply, class Call = ProductCall>
 struct ProductImpl {
   const char* name;
-  bool (*supports)(const Tensor& weight, const ProductCall& call);
+  bool (*supports)(const Tensor& weight, const Call& call);
   Multiply* multiply;
   void (*pack)(const Tensor& weight) = nullptr;  // drops the packed form, for measurements
 };
 inline bool always(const Tensor&, const ProductCall&) { return true; }
 
 // The first implementation of a list that supports a call, or nullptr.
-template <class Impls>
-auto* first_supporting(const Impls& impls, const Tensor& weight, const ProductCall& call) {
+template <class Impls, class Call = ProductCall>
+auto* first_supporting(const Impls& impls, const Tensor& weight, const Call& call) {
   const auto at = std::find_if(std::begin(impls), std::end(impls),
                                [&](const auto& impl) { return impl.supports(weight, call); });
   return at == std::end(impls) ? nullptr : &*at;

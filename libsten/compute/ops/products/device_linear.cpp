@@ -16,24 +16,7 @@ Outputs linear_on_device(const Call& call) {
   const float* b = bias ? floats_on_device("linear", *bias) : nullptr;
   Dense y = output_on_device(l.y);
   float* to = floats_of_output(y);
-  if (!has_dense_values(w)) {
-    device_linear(w, l.tokens, from, b, to);
-    return {std::move(y)};
-  }
-  device_gemm({.m = l.tokens,
-               .n = l.out,
-               .k = l.in,
-               .a = from,
-               .lda = l.in,
-               .b = elements_on_device("linear", w),
-               .ldb = l.in,
-               .transpose_b = true,
-               .c = to,
-               .ldc = l.out});
-  if (b)
-    on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-      cuda.maps.add_bias(l.tokens, l.out, b, to, stream);
-    });
+  device_linear(w, l.tokens, from, b, to);
   return {std::move(y)};
 }
 
@@ -47,17 +30,7 @@ Outputs linear_grad_on_device(const Call& call) {
   Outputs grads(call.formats.size());
   if (call.wants(0))
     grads[0] = gradient_on_device("linear.grad", call, 0, x, [&](float* to, bool adds) {
-      if (!has_dense_values(w)) return device_transposed_linear(w, l.tokens, g, to, adds);
-      device_gemm({.m = l.tokens,
-                   .n = l.in,
-                   .k = l.out,
-                   .a = g,
-                   .lda = l.out,
-                   .b = elements_on_device("linear.grad", w),
-                   .ldb = l.in,
-                   .c = to,
-                   .ldc = l.in,
-                   .beta = adds ? 1.0F : 0.0F});
+      device_transposed_linear(w, l.tokens, g, to, adds);
     });
   if (call.wants(1) && !has_dense_values(w) && !call.out(1).tmp.is(Dense::name)) {
     check_same_pattern("linear.grad", w, call.out(1));
@@ -80,9 +53,7 @@ Outputs linear_grad_on_device(const Call& call) {
   if (l.has_bias && call.wants(2)) {
     Dense sum = output_on_device({l.out});
     float* to = floats_of_output(sum);
-    on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-      cuda.maps.sum_rows(l.tokens, l.out, g, to, stream);
-    });
+    launch(&kernels::MapFunctions::sum_rows, l.tokens, l.out, g, to);
     grads[2] = std::move(sum);
   }
   return grads;

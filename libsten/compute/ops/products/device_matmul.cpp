@@ -4,7 +4,6 @@
 #include "libsten/compute/ops/products/device_product_output.h"
 #include "libsten/compute/ops/products/matmul_extents.h"
 #include "libsten/compute/product/device_linear.h"
-#include "libsten/compute/product/device_product.h"
 
 namespace sten {
 namespace {
@@ -88,9 +87,8 @@ void factor_gradient_on_device(const Matmul& mm, const Shape& shape, bool of_a, 
   const Index elements = size_of(shape);
   if (elements == 0 || (adds && mm.count() == 0)) return;
   if (mm.count() == 0)
-    return on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-      cuda.memory.clear(to, static_cast<std::size_t>(elements) * sizeof(float), stream);
-    });
+    return launch(&kernels::cuda::MemoryFunctions::clear, to,
+                  static_cast<std::size_t>(elements) * sizeof(float));
   const Index rows = mm.is_tall() ? mm.count() * mm.m : mm.m;
   GemmOperands x;
   if (of_a)
@@ -162,7 +160,7 @@ Outputs sparse_left_on_device(const Call& call) {
   Dense c = output_on_device(mm.c());
   float* to = floats_of_output(c);
   for (Index i = 0; i < mm.count(); ++i)
-    device_product(a, mm.n, right + i * mm.k * mm.n, to + i * mm.m * mm.n);
+    device_sparse_gemm(a, mm.n, right + i * mm.k * mm.n, to + i * mm.m * mm.n);
   return {std::move(c)};
 }
 
