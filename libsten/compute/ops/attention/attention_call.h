@@ -8,7 +8,8 @@
 
 namespace sten {
 
-// Operands and attributes of attention or its gradient.
+// Operands and attributes of attention; or with first = 1 those of its gradient, whose input 0 is
+// the gradient of the output.
 struct AttentionCall {
   const Dense &q, &k, &v;
   Index heads, batch = 0, tokens = 0, keys = 0;
@@ -44,6 +45,11 @@ struct AttentionCall {
     v_width = v.extents[2] / heads;
     scale = call.attributes.number("scale", 1 / std::sqrt(static_cast<double>(width)));
     is_causal = call.attributes.integer("causal", 0) != 0;
+    if (first == 1) {
+      const Dense& dy = call.in[0].as<Dense>();
+      check_dtypes(op, "the gradient", dy.dtype(), "q", q.dtype());
+      check_gradient(op, dy, result());
+    }
     if (call.in.size() == first + 3) return;
     const Dense& fourth = call.in[first + 3].as<Dense>();
     if (fourth.dtype() == DType::F32 || fourth.dtype() == DType::F64) {

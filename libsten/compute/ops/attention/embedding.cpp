@@ -25,6 +25,10 @@ RowsCall::RowsCall(const char* op, bool is_gather, const Call& call, std::size_t
   shape.insert(shape.end(), ids.extents.begin(), ids.extents.end());
   shape.insert(shape.end(), x.begin() + axis + 1, x.end());
   checked_size(shape);
+  if (first == 0) return;
+  const Dense& dy = call.in[0].as<Dense>();
+  check_gradient(op, dy, shape);
+  check_dtypes(op, "the gradient", dy.dtype(), "the table", table.dtype());
 }
 
 std::vector<Index> named_rows(std::string_view op, bool is_gather, const Shape& table, Index axis,
@@ -122,8 +126,6 @@ Outputs backward(bool is_gather, const Call& call) {
   if (!call.wants(0)) return out;
   const Dense& dy = call.in[0].as<Dense>();
   const GatheredRows g(op, is_gather, call, 1);
-  check_gradient(op, dy, g.shape);
-  check_dtypes(op, "the gradient", dy.dtype(), "the table", g.table.dtype());
   const Uses uses(g);
   with_real(op, dy.dtype(), [&]<class T>(T) {
     const T* from = dy.values.as<T>().data();

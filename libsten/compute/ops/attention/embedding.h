@@ -7,8 +7,8 @@
 
 namespace sten {
 
-// Operands and attributes of both operators and their gradients, without a check of the ids'
-// values. Ids select rows of a table; or, for each index of the axes before gather's axis, rows
+// Operands and attributes of both operators, or with first = 1 of their gradients, whose input 0 is
+// the gradient of the output; without a check of the ids' values. Ids select rows of a table; or, for each index of the axes before gather's axis, rows
 // along that axis.
 struct RowsCall {
   const Dense &table, &ids;

@@ -9,6 +9,9 @@
 namespace sten {
 namespace {
 
+// Exponents may have another dtype.
+bool is_power(const BinaryRow& row) { return row.function == kernels::BinaryFunction::pow; }
+
 using Integers = std::int64_t (*)(std::int64_t a, std::int64_t b);
 
 template <class F>
@@ -126,14 +129,9 @@ Tensor write_interleaved(const OutFormat& format, const Shape& shape, const Bina
 
 // Operands have one dtype, that of the result, except for exponents.
 Outputs binary_forward(const BinaryRow& row, const Call& call) {
-  call.attributes.check(row.name, {});
+  const Shape shape = check_binary(row, call);
   const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();
   const DType dtype = a.dtype();
-  const bool is_power = row.function == kernels::BinaryFunction::pow;
-  if (!is_power) check_dtypes(row.name, "a", dtype, "b", b.dtype());
-  for (const DType t : {dtype, b.dtype()})
-    if (t == DType::BOOL) fail_usage("{}: BOOL elements do not support arithmetic", row.name);
-  const Shape shape = broadcast_shape(row.name, a.extents, b.extents);
   DType in = computed_in(row.name, dtype);
   if (in == DType::I64 && is_prunable(b.dtype())) in = DType::F64;
   const bool is_as_stored = in == dtype && in != DType::I64;
@@ -150,9 +148,8 @@ Outputs binary_forward(const BinaryRow& row, const Call& call) {
 
 // Gradient of add and sub: dy, negated for the second operand of sub.
 Outputs sum_grad(const std::string& op, bool is_sub, const Call& call) {
+  check_sum_grad(op, call);
   const Dense& dy = call.in[0].as<Dense>();
-  const Shape &a = input_shape(op, call, 0), &b = input_shape(op, call, 1);
-  check_gradient(op, dy, broadcast_shape(op, a, b));
   return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
     const T* in = dy.values.as<T>().data();
     Outputs out(2);
@@ -182,12 +179,10 @@ Outputs sum_grad(const std::string& op, bool is_sub, const Call& call) {
 
 // Gradients of the other operators, from saved operands.
 Outputs binary_grad(const BinaryRow& row, const std::string& op, const Call& call) {
+  check_binary_grad(row, op, call);
   const Dense &dy = call.in[0].as<Dense>(), &a = call.in[1].as<Dense>();
   Dense b = call.in[2].as<Dense>();
-  check_dtypes(op, "the gradient", dy.dtype(), "an operand", a.dtype());
-  if (row.function == kernels::BinaryFunction::pow) b.values = as_dtype(op, b.values, dy.dtype());
-  check_dtypes(op, "the gradient", dy.dtype(), "an operand", b.dtype());
-  check_gradient(op, dy, broadcast_shape(op, a.extents, b.extents));
+  if (is_power(row)) b.values = as_dtype(op, b.values, dy.dtype());
   return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
     const T* in = dy.values.as<T>().data();
     Outputs out(2);
@@ -228,6 +223,30 @@ Outputs sparse_by_scalar(const BinaryRow& row, const Call& call) {
 }
 
 }  // namespace
+
+Shape check_binary(const BinaryRow& row, const Call& call) {
+  call.attributes.check(row.name, {});
+  const Tensor &a = call.in[0], &b = call.in[1];
+  if (!is_power(row)) check_dtypes(row.name, "a", a.dtype(), "b", b.dtype());
+  for (const Tensor* t : {&a, &b})
+    if (t->dtype() == DType::BOOL)
+      fail_usage("{}: BOOL elements do not support arithmetic", row.name);
+  return broadcast_shape(row.name, a.shape(), b.shape());
+}
+
+void check_sum_grad(std::string_view op, const Call& call) {
+  const Shape &a = input_shape(op, call, 0), &b = input_shape(op, call, 1);
+  check_gradient(op, call.in[0].as<Dense>(), broadcast_shape(op, a, b));
+}
+
+Shape check_binary_grad(const BinaryRow& row, std::string_view op, const Call& call) {
+  const Tensor &dy = call.in[0], &a = call.in[1], &b = call.in[2];
+  check_dtypes(op, "the gradient", dy.dtype(), "an operand", a.dtype());
+  if (!is_power(row)) check_dtypes(op, "the gradient", dy.dtype(), "an operand", b.dtype());
+  Shape shape = broadcast_shape(op, a.shape(), b.shape());
+  check_gradient(op, dy.as<Dense>(), shape);
+  return shape;
+}
 
 std::span<const BinaryRow> binary_rows() { return binary_table::all; }
 

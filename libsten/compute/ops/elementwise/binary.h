@@ -20,4 +20,11 @@ struct BinaryRow {
 
 std::span<const BinaryRow> binary_rows();
 
+// Checks of calls and gradients, for all implementations: Error (usage) if operands, attributes and
+// the gradient do not fit together. Return the shape of the output.
+Shape check_binary(const BinaryRow& row, const Call& call);
+// The gradient of add and sub, from shapes, and of the other operators, from saved operands.
+void check_sum_grad(std::string_view op, const Call& call);
+Shape check_binary_grad(const BinaryRow& row, std::string_view op, const Call& call);
+
 }  // namespace sten

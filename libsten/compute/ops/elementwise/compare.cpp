@@ -1,4 +1,6 @@
 // Elementwise comparisons and logic. Results are BOOL, without a gradient.
+#include "libsten/compute/ops/elementwise/compare.h"
+
 #include <cmath>
 
 #include "libsten/compute/ops/common/broadcast.h"
@@ -66,10 +68,8 @@ void check_truth(const char* op, std::string_view name, const Dense& x) {
 
 void add_compare(Operators& all, const CompareRow& row, const char* op, bool is_swapped) {
   all.add({op, {"dense", "dense"}, {{}}}, [&row, op, is_swapped](const Call& call) -> Outputs {
-    call.attributes.check(op, {});
+    const Shape shape = check_comparison(op, false, call);
     const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();
-    check_dtypes(op, "a", a.dtype(), "b", b.dtype());
-    const Shape shape = broadcast_shape(op, a.extents, b.extents);
     const DType in = computed_in(op, a.dtype());
     const Dense x = to_compute(op, a, in), y = to_compute(op, b, in);
     return with_computed(in, [&]<class T>(T) -> Outputs {
@@ -98,16 +98,25 @@ void add_float_test(Operators& all, const char* op, Make make) {
 
 }  // namespace
 
+Shape check_comparison(const char* op, bool is_logic, const Call& call) {
+  call.attributes.check(op, {});
+  const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();
+  if (is_logic) {
+    check_truth(op, "a", a);
+    check_truth(op, "b", b);
+  }
+  check_dtypes(op, "a", a.dtype(), "b", b.dtype());
+  return broadcast_shape(op, a.extents, b.extents);
+}
+
 void add_comparisons(Operators& all) {
   add_float_test(all, "is-nan", [](const Call& call) {
     call.attributes.check("is-nan", {});
     return [](auto v) { return std::isnan(v); };
   });
   add_float_test(all, "is-inf", [](const Call& call) {
-    call.attributes.check("is-inf", {"detect-negative", "detect-positive"});
-    const bool negative = call.attributes.integer("detect-negative", 1) != 0,
-               positive = call.attributes.integer("detect-positive", 1) != 0;
-    return [=](auto v) { return std::isinf(v) && (v < 0 ? negative : positive); };
+    const InfinityCall of(call);
+    return [=](auto v) { return std::isinf(v) && (v < 0 ? of.negative : of.positive); };
   });
   for (const CompareRow& row : compare_rows) {
     add_compare(all, row, row.name, false);
@@ -115,11 +124,8 @@ void add_comparisons(Operators& all) {
   }
   for (const LogicRow& row : logic_rows)
     all.add({row.name, {"dense", "dense"}, {{}}}, [&row](const Call& call) -> Outputs {
-      call.attributes.check(row.name, {});
-      const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();
-      check_truth(row.name, "a", a);
-      check_truth(row.name, "b", b);
-      return {truths(broadcast_shape(row.name, a.extents, b.extents), a, b, row.kernel)};
+      const Shape shape = check_comparison(row.name, true, call);
+      return {truths(shape, call.in[0].as<Dense>(), call.in[1].as<Dense>(), row.kernel)};
     });
   all.add({"not", {"dense"}, {{}}}, [](const Call& call) -> Outputs {
     call.attributes.check("not", {});

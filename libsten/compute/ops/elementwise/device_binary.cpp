@@ -5,21 +5,25 @@
 #include "libsten/compute/ops/common/device_walk.h"
 #include "libsten/compute/ops/common/register.h"
 #include "libsten/compute/ops/elementwise/binary.h"
+#include "libsten/compute/ops/elementwise/compare.h"
+#include "libsten/compute/ops/elementwise/where.h"
 
 namespace sten {
 namespace {
 
 using kernels::ElementKind, kernels::MapAxes, kernels::BinaryTest;
 
+// Axes of two or more operands that are broadcast to `shape`.
+template <class... T>
+MapAxes axes_of(std::string_view op, const Shape& shape, const T&... operands) {
+  return map_axes_on_device(op, shape, {broadcast_strides(operands.shape(), shape)...});
+}
+
 Outputs binary_on_device(const BinaryRow& row, const Call& call) {
-  call.attributes.check(row.name, {});
+  const Shape shape = check_binary(row, call);
   const Tensor &a = call.in[0], &b = call.in[1];
-  if (row.function != kernels::BinaryFunction::pow)
-    check_dtypes(row.name, "a", a.dtype(), "b", b.dtype());
   const float *x = floats_on_device(row.name, a), *y = floats_on_device(row.name, b);
-  const Shape p = a.shape(), q = b.shape(), shape = broadcast_shape(row.name, p, q);
-  const MapAxes axes = map_axes_on_device(
-      row.name, shape, {broadcast_strides(p, shape), broadcast_strides(q, shape)});
+  const MapAxes axes = axes_of(row.name, shape, a, b);
   Dense z = output_on_device(shape);
   float* to = floats_of_output(z);
   launch(&kernels::MapFunctions::binary, row.function, axes, x, y, to);
@@ -28,9 +32,8 @@ Outputs binary_on_device(const BinaryRow& row, const Call& call) {
 
 // Gradient of add and sub.
 Outputs sum_grad_on_device(const std::string& op, bool is_sub, const Call& call) {
+  check_sum_grad(op, call);
   const Dense& dy = call.in[0].as<Dense>();
-  const Shape &a = input_shape(op, call, 0), &b = input_shape(op, call, 1);
-  check_gradient(op, dy, broadcast_shape(op, a, b));
   const float* from = floats_on_device(op, call.in[0]);
   Outputs out(2);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -49,20 +52,18 @@ Outputs sum_grad_on_device(const std::string& op, bool is_sub, const Call& call)
 }
 
 Outputs binary_grad_on_device(const BinaryRow& row, const std::string& op, const Call& call) {
+  const Shape shape = check_binary_grad(row, op, call);
   const Tensor &dy = call.in[0], &a = call.in[1], &b = call.in[2];
   const float *from = floats_on_device(op, dy), *x = floats_on_device(op, a),
               *y = floats_on_device(op, b);
-  const Shape p = a.shape(), q = b.shape(), shape = broadcast_shape(op, p, q);
-  check_gradient(op, dy.as<Dense>(), shape);
-  const MapAxes axes =
-      map_axes_on_device(op, shape, {broadcast_strides(p, shape), broadcast_strides(q, shape)});
+  const MapAxes axes = axes_of(op, shape, a, b);
   Outputs out(2);
   for (int i = 0; i < 2; ++i) {
     if (!call.wants(static_cast<std::size_t>(i))) continue;
     Dense all = output_on_device(shape);
     float* to = floats_of_output(all);
     launch(&kernels::MapFunctions::binary_grad, row.function, i, axes, from, x, y, to);
-    const Shape& own = i == 0 ? p : q;
+    const Shape own = (i == 0 ? a : b).shape();
     out[static_cast<std::size_t>(i)] =
         own == shape ? std::move(all) : sum_to_on_device(op, all, own);
   }
@@ -91,16 +92,13 @@ constexpr TestRow test_rows[] = {
 };
 
 Outputs test_on_device(const TestRow& row, const Call& call) {
-  call.attributes.check(row.op, {});
+  const Shape shape = check_comparison(row.op, row.is_logic, call);
   const Tensor &a = call.in[row.is_swapped ? 1 : 0], &b = call.in[row.is_swapped ? 0 : 1];
   const ElementKind kind = kind_on_device(row.op, a.dtype());
-  if (a.dtype() != b.dtype() || row.is_logic != (kind == ElementKind::truth))
+  if (row.is_logic != (kind == ElementKind::truth))
     fail_unsupported("{} on a device does not support {} and {}", row.op, name_of(a.dtype()),
                      name_of(b.dtype()));
-  const Shape p = a.shape(), q = b.shape();
-  const Shape shape = broadcast_shape(row.op, call.in[0].shape(), call.in[1].shape());
-  const MapAxes axes =
-      map_axes_on_device(row.op, shape, {broadcast_strides(p, shape), broadcast_strides(q, shape)});
+  const MapAxes axes = axes_of(row.op, shape, a, b);
   Dense z = output_on_device(shape, DType::BOOL);
   auto* to = reinterpret_cast<std::uint8_t*>(z.values.mutate_bytes());
   launch(&kernels::MapFunctions::test, row.test, kind, axes, bytes_on_device(a), bytes_on_device(b),
@@ -119,9 +117,7 @@ Outputs test_one_on_device(const char* op, kernels::UnaryTest test, DType dtype,
 }
 
 Outputs is_inf_on_device(const Call& call) {
-  call.attributes.check("is-inf", {"detect-negative", "detect-positive"});
-  const bool negative = call.attributes.integer("detect-negative", 1) != 0,
-             positive = call.attributes.integer("detect-positive", 1) != 0;
+  const auto [negative, positive] = InfinityCall(call);
   using enum kernels::UnaryTest;
   if (!negative && !positive)
     fail_unsupported("is-inf of neither sign is not supported on a device");
@@ -132,49 +128,31 @@ Outputs is_inf_on_device(const Call& call) {
                             DType::F32, call);
 }
 
-const std::uint8_t* condition_on_device(const Tensor& condition) {
-  if (condition.dtype() != DType::BOOL)
-    fail_usage("where: the condition must be BOOL, got {}", name_of(condition.dtype()));
-  return truth_on_device(condition);
-}
-Shape chosen_shape(const Shape& condition, const Shape& x, const Shape& y) {
-  return broadcast_shape("where", condition, broadcast_shape("where", x, y, "x", "y"),
-                         "the condition", "the choice");
-}
-
 Outputs where_on_device(const Call& call) {
-  call.attributes.check("where", {});
+  const Shape shape = check_where(call);
   const Tensor &condition = call.in[0], &x = call.in[1], &y = call.in[2];
-  const std::uint8_t* c = condition_on_device(condition);
-  check_dtypes("where", "x", x.dtype(), "y", y.dtype());
-  const Shape shape = chosen_shape(condition.shape(), x.shape(), y.shape());
-  const MapAxes axes = map_axes_on_device(
-      "where", shape,
-      {broadcast_strides(condition.shape(), shape), broadcast_strides(x.shape(), shape),
-       broadcast_strides(y.shape(), shape)});
+  const MapAxes axes = axes_of("where", shape, condition, x, y);
   Dense z = output_on_device(shape, x.dtype());
   std::byte* to = z.values.mutate_bytes();
-  launch(&kernels::MapFunctions::choose, width_of(x.dtype()), axes, c, bytes_on_device(x),
-         bytes_on_device(y), to);
+  launch(&kernels::MapFunctions::choose, width_of(x.dtype()), axes, truth_on_device(condition),
+         bytes_on_device(x), bytes_on_device(y), to);
   return {std::move(z)};
 }
 
 // The chosen operand gets dy, the other 0.
 Outputs where_grad_on_device(const Call& call) {
   constexpr const char* op = "where.grad";
+  check_where_grad(call);
   const Tensor &dy = call.in[0], &condition = call.in[1];
-  const std::uint8_t* c = condition_on_device(condition);
   const Shape shapes[] = {call.in[2].shape(), call.in[3].shape()}, shape = dy.shape();
-  check_gradient(op, dy.as<Dense>(), chosen_shape(condition.shape(), shapes[0], shapes[1]));
   const float* from = floats_on_device(op, dy);
-  const MapAxes axes = map_axes_on_device(
-      op, shape, {broadcast_strides(condition.shape(), shape), StridedView::of(shape).steps});
+  const MapAxes axes = axes_of(op, shape, condition, dy);
   Outputs out(3);
   for (std::size_t i = 1; i < 3; ++i) {
     if (!call.wants(i)) continue;
     Dense all = output_on_device(shape);
     float* to = floats_of_output(all);
-    launch(&kernels::MapFunctions::keep_chosen, i == 1, axes, c, from, to);
+    launch(&kernels::MapFunctions::keep_chosen, i == 1, axes, truth_on_device(condition), from, to);
     out[i] = shapes[i - 1] == shape ? std::move(all) : sum_to_on_device(op, all, shapes[i - 1]);
   }
   return out;

@@ -1,4 +1,6 @@
 // Choice between two tensors of any dtype; all three operands are broadcast.
+#include "libsten/compute/ops/elementwise/where.h"
+
 #include <algorithm>
 
 #include "libsten/compute/ops/common/broadcast.h"
@@ -10,23 +12,21 @@
 namespace sten {
 namespace {
 
-const std::uint8_t* condition_of(const Dense& condition) {
+// Of a condition and two operands, the inputs from `first` on.
+Shape chosen_shape(const Call& call, std::size_t first) {
+  const Tensor& condition = call.in[first];
   if (condition.dtype() != DType::BOOL)
     fail_usage("where: the condition must be BOOL, got {}", name_of(condition.dtype()));
-  return condition.values.as<std::uint8_t>().data();
-}
-Shape shape_of(const Dense& condition, const Shape& x, const Shape& y) {
-  return broadcast_shape("where", condition.extents, broadcast_shape("where", x, y, "x", "y"),
+  const Shape x = call.in[first + 1].shape(), y = call.in[first + 2].shape();
+  return broadcast_shape("where", condition.shape(), broadcast_shape("where", x, y, "x", "y"),
                          "the condition", "the choice");
 }
 
 Outputs where(const Call& call) {
-  call.attributes.check("where", {});
+  const Shape shape = check_where(call);
   const Dense &condition = call.in[0].as<Dense>(), &x = call.in[1].as<Dense>(),
               &y = call.in[2].as<Dense>();
-  const std::uint8_t* c = condition_of(condition);
-  check_dtypes("where", "x", x.dtype(), "y", y.dtype());
-  const Shape shape = shape_of(condition, x.extents, y.extents);
+  const std::uint8_t* c = condition.values.as<std::uint8_t>().data();
   const Broadcast xs(shape, x.extents, x.extents), ys(shape, condition.extents, y.extents);
   return with_width(width_of(x.dtype()), [&]<class U>(U) -> Outputs {
     const U *px = x.values.as<U>().data(), *py = y.values.as<U>().data();
@@ -47,10 +47,10 @@ Outputs where(const Call& call) {
 
 // The chosen operand gets dy, the other 0.
 Outputs where_grad(const Call& call) {
+  check_where_grad(call);
   const Dense &dy = call.in[0].as<Dense>(), &condition = call.in[1].as<Dense>();
-  const std::uint8_t* c = condition_of(condition);
+  const std::uint8_t* c = condition.values.as<std::uint8_t>().data();
   const Dense* operands[] = {&call.in[2].as<Dense>(), &call.in[3].as<Dense>()};
-  check_gradient("where.grad", dy, shape_of(condition, operands[0]->extents, operands[1]->extents));
   const Broadcast repeated(dy.extents, condition.extents, condition.extents);
   return with_real("where.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
     const T* in = dy.values.as<T>().data();
@@ -72,6 +72,16 @@ Outputs where_grad(const Call& call) {
 }
 
 }  // namespace
+
+Shape check_where(const Call& call) {
+  call.attributes.check("where", {});
+  check_dtypes("where", "x", call.in[1].dtype(), "y", call.in[2].dtype());
+  return chosen_shape(call, 0);
+}
+
+void check_where_grad(const Call& call) {
+  check_gradient("where.grad", call.in[0].as<Dense>(), chosen_shape(call, 1));
+}
 
 void add_where(Operators& all) {
   all.add({"where", {"dense", "dense", "dense"}, {{}}}, where);

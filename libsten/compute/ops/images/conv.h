@@ -16,12 +16,14 @@ struct ConvCall {
   bool has_bias, has_residual;
 
   // x, w and an optional bias are the inputs from `first` on; with residual=1 of conv-relu, the
-  // last input is added to the result. Error (usage) if operands or attributes do not fit together.
+  // last input is added to the result. In a gradient `first` is 1, and input 0 is that of the result.
+  // Error (usage) if operands or attributes do not fit together; Unsupported for a sparse w in
+  // groups.
   ConvCall(std::string_view op, bool transposed, const Call& call, std::size_t first);
 };
 
 // y of x [N, spatial..., C] and a sparse w, with an epilogue. Unsupported, an Error (usage), for
-// layouts without products, and for groups.
+// layouts without products.
 void convolve_sparse(const Convolution& c, const float* x, const Tensor& w, float* y,
                      const Epilogue& epilogue);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "libsten/core/layout/masked.h"
+
 namespace sten {
 
 ConvCall::ConvCall(std::string_view op, bool transposed, const Call& call, std::size_t first)
@@ -86,6 +88,11 @@ ConvCall::ConvCall(std::string_view op, bool transposed, const Call& call, std::
                  to_string(call.in.back().shape()), to_string(result));
     check_dtypes(op, "x", x.dtype(), "the residual", call.in.back().dtype());
   }
+  if (!has_dense_values(w) && c.groups != 1)
+    fail_unsupported("conv: not implemented for a sparse weight with {} groups", c.groups);
+  if (first == 0) return;
+  check_gradient(op, call.in[0].as<Dense>(), result);
+  check_dtypes(op, "x", x.dtype(), "the gradient", call.in[0].dtype());
 }
 
 }  // namespace sten

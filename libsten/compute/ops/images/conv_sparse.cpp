@@ -13,11 +13,6 @@
 namespace sten {
 namespace {
 
-void check_groups(const Convolution& c) {
-  if (c.groups != 1)
-    fail_unsupported("conv: not implemented for a sparse weight with {} groups", c.groups);
-}
-
 // Calls f(first output position of all images, count, patches [count, in * taps]) for tiles of
 // output positions.
 class Patches {
@@ -88,13 +83,10 @@ Tensor weights_gradient(const Convolution& c, const Tensor& w, const float* dy, 
 Outputs sparse_convolution_grad(const Call& call) {
   const ConvCall g("conv.grad", false, call, 1);
   const Convolution& c = g.c;
-  check_groups(c);
   const Dense& dy = call.in[0].as<Dense>();
   const Tensor &x = call.in[1], &given = call.in[2];
   const Tensor& w = as_matrix(given);
   check_factor(w);
-  check_gradient("conv.grad", dy, g.result);
-  check_dtypes("conv.grad", "x", x.dtype(), "the gradient", dy.dtype());
   const float *from = dy.values.as<float>().data(), *in = values_of<float>(x);
   Outputs grads(call.formats.size());
   if (call.wants(0))
@@ -124,7 +116,6 @@ Outputs sparse_convolution_grad(const Call& call) {
 
 void convolve_sparse(const Convolution& c, const float* x, const Tensor& given, float* y,
                      const Epilogue& epilogue) {
-  check_groups(c);
   const Tensor& w = as_matrix(given);
   check_factor(w);
   const Index length = c.in * c.taps(), all = c.batch * c.output_positions();

@@ -130,11 +130,6 @@ Tensor sampled_weights_on_device(const Convolution& c, const float* x, const flo
   return w.with_values(std::move(sum).take());
 }
 
-void check_one_group(const Convolution& c, const Tensor& w) {
-  if (!has_dense_values(w) && c.groups != 1)
-    fail_unsupported("conv: not implemented for a sparse weight with {} groups", c.groups);
-}
-
 void add_bias_on_device(const Shape& y, const float* b, float* to) {
   if (!b) return;
   launch(&kernels::MapFunctions::add_bias, size_of(y) / y.back(), y.back(), b, to);
@@ -150,7 +145,6 @@ Outputs conv_on_device(const Call& call) {
   constexpr const char* op = conv_name<transposed>;
   const ConvCall g(op, transposed, call, 0);
   const Tensor& w = call.in[1];
-  check_one_group(g.c, w);
   const float *x = floats_on_device(op, call.in[0]), *b = bias_on_device(g, op, call);
   Dense y = output_on_device(g.result);
   float* to = floats_of_output(y);
@@ -167,9 +161,6 @@ Outputs conv_grad_on_device(const Call& call) {
   constexpr const char* op = conv_grad_name<transposed>;
   const ConvCall g(op, transposed, call, 1);
   const Tensor &x = call.in[1], &w = call.in[2];
-  check_one_group(g.c, w);
-  check_gradient(op, call.in[0].as<Dense>(), g.result);
-  check_dtypes(op, "x", x.dtype(), "the gradient", call.in[0].dtype());
   const float *dy = floats_on_device(op, call.in[0]), *from = floats_on_device(op, x);
   Outputs grads(call.formats.size());
   if (call.wants(0)) {
@@ -203,7 +194,6 @@ Outputs conv_grad_on_device(const Call& call) {
 
 Outputs conv_relu_on_device(const Call& call) {
   const ConvCall g("conv-relu", false, call, 0);
-  check_one_group(g.c, call.in[1]);
   const float* x = floats_on_device("conv-relu", call.in[0]);
   const float* b = bias_on_device(g, "conv-relu", call);
   const float* more = g.has_residual ? floats_on_device("conv-relu", call.in.back()) : nullptr;

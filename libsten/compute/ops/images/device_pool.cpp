@@ -1,22 +1,24 @@
 // Pooling on a device.
 #include <algorithm>
 
-#include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/device.h"
 #include "libsten/compute/ops/common/register.h"
-#include "libsten/compute/ops/images/windows.h"
+#include "libsten/compute/ops/images/pool_call.h"
 
 namespace sten {
 namespace {
 
 using kernels::Pools;
 
-Pools pools_on_device(std::string_view op, const Windows& w, bool is_max, const Attributes& a) {
+template <bool is_adaptive, bool is_max>
+Pools pools_on_device(const PoolCall<is_adaptive, is_max>& g) {
+  const Windows& w = g.w;
   constexpr Index most = (Index{1} << 30) - 1;
   const auto check = [&](Index n) {
-    if (n > most) fail_unsupported("{} on a device supports images of fewer than 2^30 pixels", op);
+    if (n > most)
+      fail_unsupported("{} on a device supports images of fewer than 2^30 pixels", g.op);
   };
-  Pools p{w.batch, w.channels, {}, is_max, a.integer("count-pads", 0) != 0};
+  Pools p{w.batch, w.channels, {}, is_max, g.counts_pads};
   Index pixels = w.batch, output_positions = w.batch;
   for (std::size_t d = 0; d < 3; ++d) {
     const WindowAxis x = w.axis(d);
@@ -33,29 +35,22 @@ Pools pools_on_device(std::string_view op, const Windows& w, bool is_max, const 
 
 template <bool is_adaptive, bool is_max>
 Outputs pool_on_device(const Call& call) {
-  constexpr const char* op = pool_name<is_adaptive, is_max>;
-  const Dense& x = call.in[0].as<Dense>();
-  const Windows w = pool_windows<is_adaptive, is_max>(op, x.extents, call.attributes);
-  const Pools p = pools_on_device(op, w, is_max, call.attributes);
-  const float* from = floats_on_device(op, call.in[0]);
-  Dense y = output_on_device(w.shape());
+  const PoolCall<is_adaptive, is_max> g(call);
+  const Pools p = pools_on_device(g);
+  const float* from = floats_on_device(g.op, call.in[0]);
+  Dense y = output_on_device(g.w.shape());
   launch(&kernels::RowFunctions::pool, from, p, floats_of_output(y));
   return {std::move(y)};
 }
 
 template <bool is_adaptive, bool is_max>
 Outputs pool_grad_on_device(const Call& call) {
-  static const std::string op = std::string(pool_name<is_adaptive, is_max>) + ".grad";
   if (!call.wants(0)) return {std::nullopt};
-  const Dense& dy = call.in[0].as<Dense>();
-  const Shape& shape = is_max ? call.in[1].as<Dense>().extents : input_shape(op, call, 0);
-  const Windows w = pool_windows<is_adaptive, is_max>(op, shape, call.attributes);
-  check_gradient(op, dy, w.shape());
-  if (is_max) check_dtypes(op, "x", call.in[1].dtype(), "the gradient", dy.dtype());
-  const Pools p = pools_on_device(op, w, is_max, call.attributes);
-  const float* from = floats_on_device(op, call.in[0]);
-  const float* x = is_max ? floats_on_device(op, call.in[1]) : nullptr;
-  Dense dx = output_on_device(shape);
+  const PoolCall<is_adaptive, is_max> g(call, true);
+  const Pools p = pools_on_device(g);
+  const float* from = floats_on_device(g.op, call.in[0]);
+  const float* x = is_max ? floats_on_device(g.op, call.in[1]) : nullptr;
+  Dense dx = output_on_device(g.x);
   launch(&kernels::RowFunctions::pool_grad, from, x, p, floats_of_output(dx));
   return {std::move(dx)};
 }

@@ -2,10 +2,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/plain.h"
 #include "libsten/compute/ops/common/register.h"
-#include "libsten/compute/ops/images/windows.h"
+#include "libsten/compute/ops/images/pool_call.h"
 
 namespace sten {
 namespace {
@@ -60,17 +59,16 @@ void pool_mean(const T* image, const std::vector<Index>& taps, Index counted,
 
 template <bool is_adaptive, bool is_max>
 Outputs run_pool(const Call& call) {
-  constexpr const char* op = pool_name<is_adaptive, is_max>;
   const Dense& x = call.in[0].as<Dense>();
-  const Windows w = pool_windows<is_adaptive, is_max>(op, x.extents, call.attributes);
-  const bool count_pads = call.attributes.integer("count-pads", 0) != 0;
-  return with_real(op, x.dtype(), [&]<class T>(T) -> Outputs {
+  const PoolCall<is_adaptive, is_max> g(call);
+  const Windows& w = g.w;
+  return with_real(g.op, x.dtype(), [&]<class T>(T) -> Outputs {
     const T* in = x.values.as<T>().data();
     return {
         write_positions<T>(call.out(), w, [&](const std::array<Index, 3>& o, Index image, T* to) {
           thread_local std::vector<Index> taps;
           thread_local std::vector<double> sums;
-          const Index counted = w.taps(o, count_pads, taps);
+          const Index counted = w.taps(o, g.counts_pads, taps);
           if (is_max) return pool_largest(in + image, taps, w.channels, to);
           sums.resize(static_cast<std::size_t>(w.channels));
           pool_mean(in + image, taps, counted, sums, to);
@@ -80,13 +78,11 @@ Outputs run_pool(const Call& call) {
 
 template <bool is_adaptive>
 Outputs max_pool_grad(const Call& call) {
-  static const std::string op = std::string(pool_name<is_adaptive, true>) + ".grad";
   if (!call.wants(0)) return {std::nullopt};
   const Dense &dy = call.in[0].as<Dense>(), &x = call.in[1].as<Dense>();
-  const Windows w = pool_windows<is_adaptive, true>(op, x.extents, call.attributes);
-  check_gradient(op, dy, w.shape());
-  check_dtypes(op, "x", x.dtype(), "the gradient", dy.dtype());
-  return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
+  const PoolCall<is_adaptive, true> g(call, true);
+  const Windows& w = g.w;
+  return with_real(g.op, dy.dtype(), [&]<class T>(T) -> Outputs {
     const T *in = x.values.as<T>().data(), *from = dy.values.as<T>().data();
     return {gather_positions<T>(
         call.out(), x.extents, w, [&](Index o) { return w.reach(o); },
@@ -146,20 +142,17 @@ Tensor max_pool_indices(const Call& call) {
 
 template <bool is_adaptive>
 Outputs average_pool_grad(const Call& call) {
-  static const std::string op = std::string(pool_name<is_adaptive, false>) + ".grad";
   if (!call.wants(0)) return {std::nullopt};
   const Dense& dy = call.in[0].as<Dense>();
-  const Shape& x = input_shape(op, call, 0);
-  const Windows w = pool_windows<is_adaptive, false>(op, x, call.attributes);
-  check_gradient(op, dy, w.shape());
-  const bool count_pads = call.attributes.integer("count-pads", 0) != 0;
-  return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
+  const PoolCall<is_adaptive, false> g(call, true);
+  const Windows& w = g.w;
+  return with_real(g.op, dy.dtype(), [&]<class T>(T) -> Outputs {
     const T* from = dy.values.as<T>().data();
     return {gather_positions<T>(
-        call.out(), x, w, [&](Index o) { return w.reach(o); },
+        call.out(), g.x, w, [&](Index o) { return w.reach(o); },
         [&](const std::array<Index, 3>& o, Index, Index row, Index begin, Index end, T* to) {
           thread_local std::vector<Index> taps;
-          const auto by = static_cast<T>(w.taps(o, count_pads, taps));
+          const auto by = static_cast<T>(w.taps(o, g.counts_pads, taps));
           for (const Index tap : taps) {
             if (tap < begin || tap >= end) continue;
             for (Index c = 0; c < w.channels; ++c) to[tap + c] += from[row + c] / by;

@@ -18,12 +18,6 @@ struct WindowAxis {
   bool is_adaptive;
 };
 
-template <bool is_adaptive, bool is_max>
-constexpr const char* pool_name =
-    is_adaptive ? is_max ? "adaptive-max-pool" : "adaptive-average-pool"
-    : is_max    ? "max-pool"
-                : "average-pool";
-
 class Windows : public ImageMap {
  public:
   // Windows by kernel, strides, pads, dilations and ceil; or adaptive, by the size of the result.
@@ -52,12 +46,5 @@ class Windows : public ImageMap {
   std::array<Index, 3> kernel_{1, 1, 1}, stride_{1, 1, 1}, dilation_{1, 1, 1}, before_{}, after_{};
   bool is_adaptive_ = false;
 };
-
-// Windows of such a pool.
-template <bool is_adaptive, bool is_max>
-Windows pool_windows(std::string_view op, const Shape& x, const Attributes& a) {
-  if (is_adaptive) return Windows::adaptive(op, x, a);
-  return is_max ? Windows::sliding(op, x, a, {}) : Windows::sliding(op, x, a, {"count-pads"});
-}
 
 }  // namespace sten

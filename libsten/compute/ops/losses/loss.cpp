@@ -9,8 +9,9 @@ namespace {
 
 Outputs cross_entropy(const Call& call) {
   const char* op = "cross-entropy";
-  const double smoothing = smoothing_of(op, call);
-  const Classified c(op, call.attributes, call.in[0].as<Dense>(), call.in[1].as<Dense>());
+  const CrossEntropyCall given(op, call, 0);
+  const double smoothing = given.smoothing;
+  const Classified c(op, given);
   return with_real(op, c.logits.dtype(), [&]<class T>(T) -> Outputs {
     const T* in = c.logits.values.as<T>().data();
     return {c.mean<T>([&](Index r, Index target) {
@@ -30,11 +31,10 @@ Outputs cross_entropy_grad(const Call& call) {
   Outputs out(2);
   if (!call.wants(0)) return out;
   const char* op = "cross-entropy.grad";
-  const double smoothing = smoothing_of(op, call);
-  const double dy = scalar_of(op, call.in[0].as<Dense>());
-  const Classified c(op, call.attributes, call.in[1].as<Dense>(), call.in[2].as<Dense>());
-  check_dtypes(op, "the gradient", call.in[0].dtype(), "logits", c.logits.dtype());
-  const double by = c.counted ? dy / static_cast<double>(c.counted) : 0;
+  const CrossEntropyCall given(op, call, 1);
+  const double smoothing = given.smoothing;
+  const Classified c(op, given);
+  const double by = c.counted ? scalar_gradient(op, call) / static_cast<double>(c.counted) : 0;
   with_real(op, c.logits.dtype(), [&]<class T>(T) {
     const T* in = c.logits.values.as<T>().data();
     const Index n = c.n;
@@ -81,26 +81,14 @@ double divergence(const Softened<T>& p, const Softened<T>& q) {
   return apart - p.log_sum + q.log_sum;
 }
 
-struct Distilled {
-  Classified rows;
-  const Dense& wanted;
-  double temperature;
-
-  Distilled(const char* op, const Call& call, std::size_t first)
-      : rows(op, call.attributes, call.in[first].as<Dense>(), call.in[first + 2].as<Dense>()),
-        wanted(call.in[first + 1].as<Dense>()),
-        temperature(temperature_of(op, call)) {
-    check_alike(op, "logits", rows.logits, "those wanted", wanted);
-  }
-};
-
 Outputs kl_divergence(const Call& call) {
   const char* op = "kl-divergence";
-  const Distilled d(op, call, 0);
-  return with_real(op, d.rows.logits.dtype(), [&]<class T>(T) -> Outputs {
-    const T *x = d.rows.logits.values.as<T>().data(), *y = d.wanted.values.as<T>().data();
-    const Index n = d.rows.n;
-    return {d.rows.mean<T>([&](Index r, Index) {
+  const KlDivergenceCall d(op, call, 0);
+  const Classified rows(op, d);
+  return with_real(op, d.logits.dtype(), [&]<class T>(T) -> Outputs {
+    const T *x = d.logits.values.as<T>().data(), *y = d.wanted.values.as<T>().data();
+    const Index n = d.n;
+    return {rows.mean<T>([&](Index r, Index) {
       Softened<T> q(n), p(n);
       q.set(x + r * n, d.temperature);
       p.set(y + r * n, d.temperature);
@@ -112,16 +100,16 @@ Outputs kl_divergence(const Call& call) {
 Outputs kl_divergence_grad(const Call& call) {
   Outputs out(3);
   const char* op = "kl-divergence.grad";
-  const double dy = scalar_of(op, call.in[0].as<Dense>());
-  const Distilled d(op, call, 1);
-  check_dtypes(op, "the gradient", call.in[0].dtype(), "logits", d.rows.logits.dtype());
-  const double by = d.rows.counted ? d.temperature * dy / static_cast<double>(d.rows.counted) : 0;
-  with_real(op, d.rows.logits.dtype(), [&]<class T>(T) {
-    const T *x = d.rows.logits.values.as<T>().data(), *y = d.wanted.values.as<T>().data();
-    const Index n = d.rows.n;
+  const KlDivergenceCall d(op, call, 1);
+  const Classified rows(op, d);
+  const double dy = scalar_gradient(op, call);
+  const double by = rows.counted ? d.temperature * dy / static_cast<double>(rows.counted) : 0;
+  with_real(op, d.logits.dtype(), [&]<class T>(T) {
+    const T *x = d.logits.values.as<T>().data(), *y = d.wanted.values.as<T>().data();
+    const Index n = d.n;
     for (std::size_t k = 0; k < 2; ++k) {
       if (!call.wants(k)) continue;
-      out[k] = d.rows.gradient<T>(call.out(k), [&](Index r, Index, T* to) {
+      out[k] = rows.gradient<T>(call.out(k), [&](Index r, Index, T* to) {
         Softened<T> q(n), p(n);
         q.set(x + r * n, d.temperature);
         p.set(y + r * n, d.temperature);
@@ -141,9 +129,8 @@ Outputs kl_divergence_grad(const Call& call) {
 // ---------------------------------------------------------------------------------------- mse
 
 Outputs mse(const Call& call) {
-  call.attributes.check("mse", {});
-  const Dense &x = call.in[0].as<Dense>(), &y = call.in[1].as<Dense>();
-  check_alike("mse", "x", x, "y", y);
+  const MseCall given("mse", call, 0);
+  const Dense &x = given.x, &y = given.y;
   return with_real("mse", x.dtype(), [&]<class T>(T) -> Outputs {
     const T *a = x.values.as<T>().data(), *b = y.values.as<T>().data();
     const double sum = sum_on_threads(x.size(), [&](Index i) {
@@ -155,11 +142,9 @@ Outputs mse(const Call& call) {
 }
 
 Outputs mse_grad(const Call& call) {
-  call.attributes.check("mse.grad", {});
-  const double dy = scalar_of("mse.grad", call.in[0].as<Dense>());
-  const Dense &x = call.in[1].as<Dense>(), &y = call.in[2].as<Dense>();
-  check_alike("mse.grad", "x", x, "y", y);
-  check_dtypes("mse.grad", "the gradient", call.in[0].dtype(), "x", x.dtype());
+  const MseCall given("mse.grad", call, 1);
+  const Dense &x = given.x, &y = given.y;
+  const double dy = scalar_gradient("mse.grad", call);
   return with_real("mse.grad", x.dtype(), [&]<class T>(T) -> Outputs {
     const T *a = x.values.as<T>().data(), *b = y.values.as<T>().data();
     Outputs out(2);

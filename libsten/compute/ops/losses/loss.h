@@ -17,23 +17,70 @@ Tensor scalar(double v) {
   y.values.mutate<T>()[0] = static_cast<T>(v);
   return y;
 }
-// The scalar gradient of a loss.
-inline double scalar_of(std::string_view op, const Dense& dy) {
-  check_gradient(op, dy, {});
+// The scalar gradient of a loss, input 0 of a call.
+inline double scalar_gradient(std::string_view op, const Call& call) {
+  const Dense& dy = call.in[0].as<Dense>();
   return with_real(op, dy.dtype(), [&]<class T>(T) { return double{dy.values.as<T>()[0]}; });
 }
 
-// Error (usage) unless logits are [..., C] and targets [...].
-inline void check_classes(std::string_view op, const Dense& logits, const Dense& targets) {
-  Shape rows = logits.extents;
-  if (!rows.empty()) rows.pop_back();
-  if (logits.extents.empty() || targets.extents != rows)
-    fail_usage("{}: logits and targets must be [..., C] and [...], got {} and {}", op,
-               to_string(logits.extents), to_string(targets.extents));
-}
-inline Index ignored_class(const Attributes& attributes) {
-  return attributes.integer("ignore", -100);
-}
+// The operands from input `first` on and the attributes of a loss; with first = 1 of its gradient,
+// whose input 0 is the scalar gradient of the loss. Logits are [..., C], targets, the last input,
+// [...]. Error (usage) if these do not fit; the values of targets are not checked.
+struct ClassLossCall {
+  const Dense& logits;
+  const Tensor& targets;
+  Index n = 0, ignore;  // classes, and the target that is not counted
+
+ protected:
+  ClassLossCall(const char* op, const Call& call, std::size_t first)
+      : logits(call.in[first].as<Dense>()),
+        targets(call.in.back()),
+        ignore(call.attributes.integer("ignore", -100)) {
+    if (first == 1) check_gradient(op, call.in[0].as<Dense>(), {});
+    Shape rows = logits.extents;
+    if (!rows.empty()) rows.pop_back();
+    if (logits.extents.empty() || targets.shape() != rows)
+      fail_usage("{}: logits and targets must be [..., C] and [...], got {} and {}", op,
+                 to_string(logits.extents), to_string(targets.shape()));
+    n = logits.extents.back();
+    if (first == 1) check_dtypes(op, "the gradient", call.in[0].dtype(), "logits", logits.dtype());
+  }
+};
+struct CrossEntropyCall : ClassLossCall {
+  double smoothing;
+
+  CrossEntropyCall(const char* op, const Call& call, std::size_t first)
+      : ClassLossCall(op, call, first), smoothing(call.attributes.number("smoothing", 0)) {
+    call.attributes.check(op, {"ignore", "smoothing"});
+    if (!(smoothing >= 0 && smoothing < 1))
+      fail_usage("{}: smoothing must be in [0, 1), got {}", op, smoothing);
+  }
+};
+struct KlDivergenceCall : ClassLossCall {
+  const Dense& wanted;
+  double temperature;
+
+  KlDivergenceCall(const char* op, const Call& call, std::size_t first)
+      : ClassLossCall(op, call, first),
+        wanted(call.in[first + 1].as<Dense>()),
+        temperature(call.attributes.number("temperature", 1)) {
+    call.attributes.check(op, {"ignore", "temperature"});
+    if (!(temperature > 0)) fail_usage("{}: temperature must be > 0, got {}", op, temperature);
+    check_alike(op, "logits", logits, "those wanted", wanted);
+  }
+};
+struct MseCall {
+  const Dense &x, &y;
+
+  MseCall(const char* op, const Call& call, std::size_t first)
+      : x(call.in[first].as<Dense>()), y(call.in[first + 1].as<Dense>()) {
+    call.attributes.check(op, {});
+    if (first == 1) check_gradient(op, call.in[0].as<Dense>(), {});
+    check_alike(op, "x", x, "y", y);
+    if (first == 1) check_dtypes(op, "the gradient", call.in[0].dtype(), "x", x.dtype());
+  }
+};
+
 // The class indices, below n. Error (usage) for other values than these and `ignore`.
 inline std::vector<Index> named_classes(std::string_view op, const Dense& given, Index n,
                                         Index ignore) {
@@ -44,36 +91,19 @@ inline std::vector<Index> named_classes(std::string_view op, const Dense& given,
   return targets;
 }
 
-// The smoothing of cross-entropy.
-inline double smoothing_of(const char* op, const Call& call) {
-  call.attributes.check(op, {"ignore", "smoothing"});
-  const double e = call.attributes.number("smoothing", 0);
-  if (!(e >= 0 && e < 1)) fail_usage("{}: smoothing must be in [0, 1), got {}", op, e);
-  return e;
-}
-// The temperature of kl-divergence.
-inline double temperature_of(const char* op, const Call& call) {
-  call.attributes.check(op, {"ignore", "temperature"});
-  const double t = call.attributes.number("temperature", 1);
-  if (!(t > 0)) fail_usage("{}: temperature must be > 0, got {}", op, t);
-  return t;
-}
-
-// Logits [..., C] and targets [...]. Targets equal to the attribute "ignore" (-100) are not
-// counted. Error (usage) for shapes that do not fit, and for a target that is not one of C classes.
+// The rows of logits whose target is counted.
 struct Classified {
   const Dense& logits;
   std::vector<Index> targets;
-  Index ignore, n = 0;  // classes
-  Index counted = 0;    // rows
+  Index ignore, n;
+  Index counted;  // rows
 
-  Classified(std::string_view op, const Attributes& attributes, const Dense& x, const Dense& given)
-      : logits(x), ignore(ignored_class(attributes)) {
-    check_classes(op, logits, given);
-    n = logits.extents.back();
-    targets = named_classes(op, given, n, ignore);
-    counted = std::ssize(targets) - std::ranges::count(targets, ignore);
-  }
+  Classified(std::string_view op, const ClassLossCall& of)
+      : logits(of.logits),
+        targets(named_classes(op, of.targets.as<Dense>(), of.n, of.ignore)),
+        ignore(of.ignore),
+        n(of.n),
+        counted(std::ssize(targets) - std::ranges::count(targets, ignore)) {}
 
   bool counts(Index row) const { return targets[static_cast<std::size_t>(row)] != ignore; }
 

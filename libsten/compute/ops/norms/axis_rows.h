@@ -15,6 +15,15 @@ struct AxisRows {
   }
 };
 
+// The axis of softmax or log-softmax; or, with two inputs, of the gradient from that of the output
+// and the output. Error (usage) for attributes and gradients that do not fit.
+inline Index softmax_axis(std::string_view op, const Call& call) {
+  const Dense& x = call.in.back().as<Dense>();
+  if (call.in.size() == 2) check_alike(op, "the gradient", call.in[0].as<Dense>(), "the output", x);
+  call.attributes.check(op, {"axis"});
+  return axis_of(op, call.attributes.integer("axis", -1), x.extents);
+}
+
 // Calls f(const T* a, const T* b, T* to, Index length) for each row of a and b, which have the same
 // shape, on threads(). Rows along another axis than the last are gathered before, and scattered
 // after.

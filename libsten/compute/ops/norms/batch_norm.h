@@ -18,7 +18,8 @@ inline void check_channels(std::string_view op, const Shape& x) {
   if (x.size() < 2) fail_usage("{}: x must be [..., channels], got {}", op, to_string(x));
 }
 
-// Operands and attributes of batch norm or its gradient.
+// Operands and attributes of batch norm; or with first = 1 those of its gradient, whose input 0 is
+// the gradient of the output.
 struct BatchNormCall {
   const Dense& x;
   Index n, rows;
@@ -43,6 +44,7 @@ struct BatchNormCall {
         fail_usage("{}: x is {} but {} is {}", op, to_string(x.extents), names[i],
                    to_string(given[i]->extents));
     }
+    if (first == 1) check_alike(op, "the gradient", call.in[0].as<Dense>(), "x", x);
   }
 };
 

@@ -1,45 +1,38 @@
 // Softmax, log-softmax and layer norm on a device.
-#include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/device.h"
 #include "libsten/compute/ops/common/register.h"
+#include "libsten/compute/ops/norms/axis_rows.h"
 #include "libsten/compute/ops/norms/layer_norm.h"
 
 namespace sten {
 namespace {
 
-// Rows along the attribute "axis".
-kernels::StridedRows softmax_rows_on_device(const std::string& op, const Call& call,
-                                            const Dense& x) {
-  call.attributes.check(op, {"axis"});
-  const Index axis = axis_of(op, call.attributes.integer("axis", -1), x.extents);
-  kernels::StridedRows lines{1, x.extents[axis], 1};
-  for (Index d = 0; d < std::ssize(x.extents); ++d) {
-    if (d < axis) lines.outer *= x.extents[d];
-    if (d > axis) lines.inner *= x.extents[d];
-  }
-  return lines;
+kernels::StridedRows softmax_rows_on_device(std::string_view op, const Call& call) {
+  const Index axis = softmax_axis(op, call);
+  const Shape shape = call.in.back().shape();
+  const AxisRows lines(shape, axis);
+  Index outer = 1;
+  for (Index d = 0; d < axis; ++d) outer *= shape[d];
+  return {outer, lines.length, lines.inner};
 }
 
 void add_softmax_operators_on_device(Operators& all, bool is_log) {
   static const std::string names[] = {"softmax", "log-softmax"};
   const std::string& op = names[is_log];
   add_device_operator(all, op, 1, [&op, is_log](const Call& call) -> Outputs {
-    const Dense& x = call.in[0].as<Dense>();
-    const kernels::StridedRows lines = softmax_rows_on_device(op, call, x);
+    const kernels::StridedRows lines = softmax_rows_on_device(op, call);
     const float* from = floats_on_device(op, call.in[0]);
-    Dense y = output_on_device(x.extents);
+    Dense y = output_on_device(call.in[0].shape());
     launch(&kernels::RowFunctions::softmax, from, lines, is_log, floats_of_output(y));
     return {std::move(y)};
   });
   const std::string grad = op + ".grad";
   add_device_operator(all, grad, 2, [grad, is_log](const Call& call) -> Outputs {
     if (!call.wants(0)) return {std::nullopt};
-    const Dense &dy = call.in[0].as<Dense>(), &y = call.in[1].as<Dense>();
-    check_alike(grad, "the gradient", dy, "the output", y);
-    const kernels::StridedRows lines = softmax_rows_on_device(grad, call, y);
+    const kernels::StridedRows lines = softmax_rows_on_device(grad, call);
     const float *from = floats_on_device(grad, call.in[0]),
                 *at = floats_on_device(grad, call.in[1]);
-    Dense dx = output_on_device(y.extents);
+    Dense dx = output_on_device(call.in[1].shape());
     launch(&kernels::RowFunctions::softmax_grad, from, at, lines, is_log, floats_of_output(dx));
     return {std::move(dx)};
   });
@@ -56,9 +49,7 @@ Outputs layer_norm_on_device(const Call& call) {
 }
 
 Outputs layer_norm_grad_on_device(const Call& call) {
-  const Dense& dy = call.in[0].as<Dense>();
   const LayerNormCall g("layer-norm.grad", call, 1);
-  check_alike("layer-norm.grad", "the gradient", dy, "x", g.x);
   const float* in[3];
   for (std::size_t i = 0; i < 3; ++i) in[i] = floats_on_device("layer-norm.grad", call.in[i]);
   const Shape shapes[] = {g.x.extents, {g.n}, {g.n}};

@@ -4,7 +4,8 @@
 
 namespace sten {
 
-// Operands and attributes of layer-norm or its gradient.
+// Operands and attributes of layer-norm; or with first = 1 those of its gradient, whose input 0 is
+// the gradient of the output.
 struct LayerNormCall {
   const Dense &x, &gamma, &beta;
   Index n = 0;
@@ -27,6 +28,7 @@ struct LayerNormCall {
         fail_usage("{}: x is {} but {} is {}", op, to_string(x.extents), name,
                    to_string(p->extents));
     }
+    if (first == 1) check_alike(op, "the gradient", call.in[0].as<Dense>(), "x", x);
   }
 };
 

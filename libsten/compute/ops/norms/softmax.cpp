@@ -35,17 +35,12 @@ struct LogSoftmax {
   }
 };
 
-Index axis_of(const char* op, const Call& call, const Dense& x) {
-  call.attributes.check(op, {"axis"});
-  return sten::axis_of(op, call.attributes.integer("axis", -1), x.extents);
-}
-
 template <class Op>
 void add_op(Operators& all) {
   all.declare(Op::name, {SavedForBackward::outputs});
   add_streamed(all, Op::name, {"dense"}, 1, [](const Call& call) -> Outputs {
     const Dense& x = call.in[0].as<Dense>();
-    const Index axis = axis_of(Op::name, call, x);
+    const Index axis = softmax_axis(Op::name, call);
     return with_real(Op::name, x.dtype(), [&]<class T>(T) -> Outputs {
       return {write_rows<T>(call.out(), x, x, axis,
                             [](const T* in, const T*, T* to, Index n) { Op::row(in, to, n); })};
@@ -55,8 +50,7 @@ void add_op(Operators& all) {
   add_streamed(all, grad, {"dense", "dense"}, 1, [](const Call& call) -> Outputs {
     if (!call.wants(0)) return {std::nullopt};
     const Dense &dy = call.in[0].as<Dense>(), &y = call.in[1].as<Dense>();
-    check_alike(grad, "the gradient", dy, "the output", y);
-    const Index axis = axis_of(grad.c_str(), call, y);
+    const Index axis = softmax_axis(grad, call);
     return with_real(grad, dy.dtype(), [&]<class T>(T) -> Outputs {
       return {write_rows<T>(call.out(), dy, y, axis, Op::template grad<T>)};
     });

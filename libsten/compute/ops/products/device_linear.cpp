@@ -8,35 +8,29 @@ namespace sten {
 namespace {
 
 Outputs linear_on_device(const Call& call) {
-  call.attributes.check("linear", {});
-  const Tensor &x = call.in[0], &w = call.in[1];
-  const Tensor* bias = call.in.size() > 2 ? &call.in[2] : nullptr;
-  const LinearExtents l(x, w, bias);
-  const float* from = elements_on_device("linear", x);
-  const float* b = bias ? floats_on_device("linear", *bias) : nullptr;
+  const LinearCall l(call);
+  const float* from = elements_on_device("linear", l.x);
+  const float* b = l.bias ? floats_on_device("linear", *l.bias) : nullptr;
   Dense y = output_on_device(l.y);
   float* to = floats_of_output(y);
-  device_linear(w, l.tokens, from, b, to);
+  device_linear(l.w, l.tokens, from, b, to);
   return {std::move(y)};
 }
 
 Outputs linear_grad_on_device(const Call& call) {
-  const Tensor &dy = call.in[0], &x = call.in[1], &w = call.in[2];
-  const LinearExtents l(x, w, call.in.size() > 3 ? &call.in[3] : nullptr);
-  l.check_gradient(dy);
-  check_dtypes("linear.grad", "x", x.dtype(), "the gradient", dy.dtype());
-  const float* g = elements_on_device("linear.grad", dy);
-  const float* from = elements_on_device("linear.grad", x);
+  const LinearCall l(call, 1);
+  const float* g = elements_on_device("linear.grad", call.in[0]);
+  const float* from = elements_on_device("linear.grad", l.x);
   Outputs grads(call.formats.size());
   if (call.wants(0))
-    grads[0] = gradient_on_device("linear.grad", call, 0, x, [&](float* to, bool adds) {
-      device_transposed_linear(w, l.tokens, g, to, adds);
+    grads[0] = gradient_on_device("linear.grad", call, 0, l.x, [&](float* to, bool adds) {
+      device_transposed_linear(l.w, l.tokens, g, to, adds);
     });
-  if (call.wants(1) && !has_dense_values(w) && !call.out(1).tmp.is(Dense::name)) {
-    check_same_pattern("linear.grad", w, call.out(1));
-    grads[1] = device_sampled_linear(w, l.tokens, g, from);
+  if (call.wants(1) && !has_dense_values(l.w) && !call.out(1).tmp.is(Dense::name)) {
+    check_same_pattern("linear.grad", l.w, call.out(1));
+    grads[1] = device_sampled_linear(l.w, l.tokens, g, from);
   } else if (call.wants(1)) {
-    grads[1] = gradient_on_device("linear.grad", call, 1, w, [&](float* to, bool adds) {
+    grads[1] = gradient_on_device("linear.grad", call, 1, l.w, [&](float* to, bool adds) {
       device_gemm({.m = l.out,
                    .n = l.in,
                    .k = l.tokens,
@@ -50,7 +44,7 @@ Outputs linear_grad_on_device(const Call& call) {
                    .beta = adds ? 1.0F : 0.0F});
     });
   }
-  if (l.has_bias && call.wants(2)) {
+  if (l.bias && call.wants(2)) {
     Dense sum = output_on_device({l.out});
     float* to = floats_of_output(sum);
     launch(&kernels::MapFunctions::sum_rows, l.tokens, l.out, g, to);

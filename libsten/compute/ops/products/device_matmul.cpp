@@ -57,16 +57,13 @@ std::vector<Index> in_order(Index count) {
 }
 
 Outputs matmul_on_device(const Call& call) {
-  call.attributes.check("matmul", {});
-  const Tensor &a = call.in[0], &b = call.in[1];
-  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
-  const Matmul mm(a.shape(), b.shape());
+  const MatmulCall mm(call);
   GemmOperands x{.m = mm.m,
                  .n = mm.n,
                  .k = mm.k,
-                 .a = elements_on_device("matmul", a),
+                 .a = elements_on_device("matmul", mm.a),
                  .lda = mm.k,
-                 .b = elements_on_device("matmul", b),
+                 .b = elements_on_device("matmul", mm.b),
                  .ldb = mm.n,
                  .ldc = mm.n};
   Dense c = output_on_device(mm.c());
@@ -82,8 +79,8 @@ Outputs matmul_on_device(const Call& call) {
 }
 
 // dA = dC B^T or dB = A^T dC, as factor_gradient() on the CPU.
-void factor_gradient_on_device(const Matmul& mm, const Shape& shape, bool of_a, const float* dc,
-                               const float* other, float* to, bool adds) {
+void multiply_for_factor(const Matmul& mm, const Shape& shape, bool of_a, const float* dc,
+                         const float* other, float* to, bool adds) {
   const Index elements = size_of(shape);
   if (elements == 0 || (adds && mm.count() == 0)) return;
   if (mm.count() == 0)
@@ -123,24 +120,23 @@ void factor_gradient_on_device(const Matmul& mm, const Shape& shape, bool of_a, 
     multiply_batch(x, {mm.a_at, offsets, mm.b_at}, all, adds);
 }
 
+// The gradient of factor i.
+Tensor factor_gradient_on_device(const Call& call, const MatmulCall& mm, std::size_t i,
+                                 const float* dc, const float* other) {
+  const Tensor& of = i == 0 ? mm.a : mm.b;
+  return gradient_on_device("matmul.grad", call, i, of, [&](float* to, bool adds) {
+    multiply_for_factor(mm, of.shape(), i == 0, dc, other, to, adds);
+  });
+}
+
 Outputs matmul_grad_on_device(const Call& call) {
-  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
-  check_dtypes("matmul.grad", "a", a.dtype(), "b", b.dtype());
-  const Matmul mm(a.shape(), b.shape());
-  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
-  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
-  const float* g = elements_on_device("matmul.grad", dc);
-  const float* left = elements_on_device("matmul.grad", a);
-  const float* right = elements_on_device("matmul.grad", b);
+  const MatmulCall mm(call, 1);
+  const float* g = elements_on_device("matmul.grad", call.in[0]);
+  const float* left = elements_on_device("matmul.grad", mm.a);
+  const float* right = elements_on_device("matmul.grad", mm.b);
   Outputs grads(2);
-  if (call.wants(0))
-    grads[0] = gradient_on_device("matmul.grad", call, 0, a, [&](float* to, bool adds) {
-      factor_gradient_on_device(mm, a.shape(), true, g, right, to, adds);
-    });
-  if (call.wants(1))
-    grads[1] = gradient_on_device("matmul.grad", call, 1, b, [&](float* to, bool adds) {
-      factor_gradient_on_device(mm, b.shape(), false, g, left, to, adds);
-    });
+  if (call.wants(0)) grads[0] = factor_gradient_on_device(call, mm, 0, g, right);
+  if (call.wants(1)) grads[1] = factor_gradient_on_device(call, mm, 1, g, left);
   return grads;
 }
 
@@ -151,82 +147,66 @@ void check_matrix(const Tensor& x) {
 
 // A sparse a[m, k].
 Outputs sparse_left_on_device(const Call& call) {
-  call.attributes.check("matmul", {});
-  const Tensor &a = call.in[0], &b = call.in[1];
-  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
-  const Matmul mm(a.shape(), b.shape());
-  check_matrix(a);
-  const float* right = elements_on_device("matmul", b);
+  const MatmulCall mm(call);
+  check_matrix(mm.a);
+  const float* right = elements_on_device("matmul", mm.b);
   Dense c = output_on_device(mm.c());
   float* to = floats_of_output(c);
   for (Index i = 0; i < mm.count(); ++i)
-    device_sparse_gemm(a, mm.n, right + i * mm.k * mm.n, to + i * mm.m * mm.n);
+    device_sparse_gemm(mm.a, mm.n, right + i * mm.k * mm.n, to + i * mm.m * mm.n);
   return {std::move(c)};
 }
 
 Outputs sparse_left_grad_on_device(const Call& call) {
-  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
-  const Matmul mm(a.shape(), b.shape());
-  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
-  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
-  check_matrix(a);
-  const float* g = elements_on_device("matmul.grad", dc);
-  const float* right = elements_on_device("matmul.grad", b);
+  const MatmulCall mm(call, 1);
+  check_matrix(mm.a);
+  const float* g = elements_on_device("matmul.grad", call.in[0]);
+  const float* right = elements_on_device("matmul.grad", mm.b);
   Outputs grads(2);
   // First, so that Unsupported leaves the sum of the other gradient unchanged.
   if (call.wants(1)) {
-    Dense db = output_on_device(b.shape());
+    Dense db = output_on_device(mm.b.shape());
     float* to = floats_of_output(db);
     for (Index i = 0; i < mm.count(); ++i)
-      device_transposed_gemm(a, mm.n, g + i * mm.m * mm.n, to + i * mm.k * mm.n);
+      device_transposed_gemm(mm.a, mm.n, g + i * mm.m * mm.n, to + i * mm.k * mm.n);
     grads[1] = std::move(db);
   }
   if (call.wants(0) && call.out(0).tmp.is(Dense::name)) {
-    grads[0] = gradient_on_device("matmul.grad", call, 0, a, [&](float* to, bool adds) {
-      factor_gradient_on_device(mm, a.shape(), true, g, right, to, adds);
-    });
+    grads[0] = factor_gradient_on_device(call, mm, 0, g, right);
   } else if (call.wants(0)) {
-    check_same_pattern("matmul.grad", a, call.out(0));
-    grads[0] = device_sampled_gemm(a, mm.count(), mm.n, g, right);
+    check_same_pattern("matmul.grad", mm.a, call.out(0));
+    grads[0] = device_sampled_gemm(mm.a, mm.count(), mm.n, g, right);
   }
   return grads;
 }
 
 // A sparse b[k, n]; rows of a are tokens.
 Outputs sparse_right_on_device(const Call& call) {
-  call.attributes.check("matmul", {});
-  const Tensor &a = call.in[0], &b = call.in[1];
-  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
-  const Matmul mm(a.shape(), b.shape());
-  check_matrix(b);
-  const float* left = elements_on_device("matmul", a);
+  const MatmulCall mm(call);
+  check_matrix(mm.b);
+  const float* left = elements_on_device("matmul", mm.a);
   Dense c = output_on_device(mm.c());
-  device_transposed_linear(b, mm.count() * mm.m, left, floats_of_output(c));
+  device_transposed_linear(mm.b, mm.count() * mm.m, left, floats_of_output(c));
   return {std::move(c)};
 }
 
 Outputs sparse_right_grad_on_device(const Call& call) {
-  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
-  const Matmul mm(a.shape(), b.shape());
-  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
-  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
-  check_matrix(b);
+  const MatmulCall mm(call, 1);
+  check_matrix(mm.b);
   const Index rows = mm.count() * mm.m;
-  const float* g = elements_on_device("matmul.grad", dc);
-  const float* left = elements_on_device("matmul.grad", a);
+  const float* g = elements_on_device("matmul.grad", call.in[0]);
+  const float* left = elements_on_device("matmul.grad", mm.a);
   Outputs grads(2);
   if (call.wants(0)) {
-    Dense da = output_on_device(a.shape());
-    device_linear(b, rows, g, nullptr, floats_of_output(da));
+    Dense da = output_on_device(mm.a.shape());
+    device_linear(mm.b, rows, g, nullptr, floats_of_output(da));
     grads[0] = std::move(da);
   }
   if (call.wants(1) && call.out(1).tmp.is(Dense::name)) {
-    grads[1] = gradient_on_device("matmul.grad", call, 1, b, [&](float* to, bool adds) {
-      factor_gradient_on_device(mm, b.shape(), false, g, left, to, adds);
-    });
+    grads[1] = factor_gradient_on_device(call, mm, 1, g, left);
   } else if (call.wants(1)) {
-    check_same_pattern("matmul.grad", b, call.out(1));
-    grads[1] = device_sampled_linear(b, rows, left, g);
+    check_same_pattern("matmul.grad", mm.b, call.out(1));
+    grads[1] = device_sampled_linear(mm.b, rows, left, g);
   }
   return grads;
 }

@@ -12,64 +12,58 @@ namespace sten {
 namespace {
 
 Outputs linear_forward(const Call& call) {
-  call.attributes.check("linear", {});
-  const Tensor &x = call.in[0], &w = call.in[1];
-  const Tensor* bias = call.in.size() > 2 ? &call.in[2] : nullptr;
-  const LinearExtents l(x, w, bias);
-  return with_real("linear", x.dtype(), [&]<class T>(T) -> Outputs {
-    const T* from = values_of<T>(x);
-    const T* b = bias ? bias->as<Dense>().values.as<T>().data() : nullptr;
+  const LinearCall l(call);
+  return with_real("linear", l.x.dtype(), [&]<class T>(T) -> Outputs {
+    const T* from = values_of<T>(l.x);
+    const T* b = l.bias ? l.bias->as<Dense>().values.as<T>().data() : nullptr;
     return {write_tokens<T>(call.out(), l.y, l.out, [&](Index token, Index count, T* to) {
-      if (has_dense_values(w)) {
-        gemm(Transpose::b, count, l.out, l.in, from + token * l.in, values_of<T>(w), to);
+      if (has_dense_values(l.w)) {
+        gemm(Transpose::b, count, l.out, l.in, from + token * l.in, values_of<T>(l.w), to);
         if (b) add_bias(count, l.out, b, to);
         return;
       }
       if constexpr (std::same_as<T, float>)
-        sparse_product(w, {ActivationLayout::tokens, l.in, count, from + token * l.in},
+        sparse_product(l.w, {ActivationLayout::tokens, l.in, count, from + token * l.in},
                        {ActivationLayout::tokens, l.out, count, to}, {.bias = b});
       else
-        refuse_double(w);
+        refuse_double(l.w);
     })};
   });
 }
 
 Outputs linear_grad(const Call& call) {
-  const Tensor &dy = call.in[0], &x = call.in[1], &w = call.in[2];
-  const LinearExtents l(x, w, call.in.size() > 3 ? &call.in[3] : nullptr);
-  l.check_gradient(dy);
-  check_dtypes("linear.grad", "x", x.dtype(), "the gradient", dy.dtype());
-  return with_real("linear.grad", x.dtype(), [&]<class T>(T) -> Outputs {
-    const T* g = values_of<T>(dy);
-    const T* from = values_of<T>(x);
+  const LinearCall l(call, 1);
+  return with_real("linear.grad", l.x.dtype(), [&]<class T>(T) -> Outputs {
+    const T* g = values_of<T>(call.in[0]);
+    const T* from = values_of<T>(l.x);
     Outputs grads(call.formats.size());
     const auto back = [&](Index token, Index n, T* to) {
       const T* rows = g + token * l.out;
-      if (has_dense_values(w))
-        gemm(Transpose::none, n, l.in, l.out, rows, values_of<T>(w), to);
+      if (has_dense_values(l.w))
+        gemm(Transpose::none, n, l.in, l.out, rows, values_of<T>(l.w), to);
       else if constexpr (std::same_as<T, float>)
-        sparse_transposed_linear(w, n, rows, to);
+        sparse_transposed_linear(l.w, n, rows, to);
       else
-        refuse_double(w);
+        refuse_double(l.w);
     };
     if (call.wants(0) && call.out(0).is_same_pattern())
       grads[0] = gradient_at<T>(
-          "linear.grad", x, call.out(0), [&]() -> Tensor { refuse_double(x); },
+          "linear.grad", l.x, call.out(0), [&]() -> Tensor { refuse_double(l.x); },
           [&](T* to) { back(0, l.tokens, to); });
     else if (call.wants(0))
-      grads[0] = write_tokens<T>(call.out(0), x.shape(), l.in, back);
+      grads[0] = write_tokens<T>(call.out(0), l.x.shape(), l.in, back);
     if (call.wants(1) && call.out(1).is_same_pattern())
       grads[1] = gradient_at<T>(
-          "linear.grad", w, call.out(1),
+          "linear.grad", l.w, call.out(1),
           [&]() -> Tensor {
-            if constexpr (std::same_as<T, float>) return sampled_linear(w, l.tokens, g, from);
-            refuse_double(w);
+            if constexpr (std::same_as<T, float>) return sampled_linear(l.w, l.tokens, g, from);
+            refuse_double(l.w);
           },
           [&](T* to) { gemm(Transpose::a, l.out, l.in, l.tokens, g, from, to); });
     else if (call.wants(1))
       grads[1] =
-          write_transposed_product<T>(call.out(1), l.out, l.in, l.tokens, g, from, w.shape());
-    if (l.has_bias && call.wants(2)) grads[2] = bias_gradient(call.out(2), l.tokens, l.out, g);
+          write_transposed_product<T>(call.out(1), l.out, l.in, l.tokens, g, from, l.w.shape());
+    if (l.bias && call.wants(2)) grads[2] = bias_gradient(call.out(2), l.tokens, l.out, g);
     return grads;
   });
 }

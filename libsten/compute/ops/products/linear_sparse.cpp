@@ -67,19 +67,17 @@ void each_tile(Index tokens, Index features, F&& f) {
 }
 
 Outputs sparse_linear_forward(const Call& call) {
-  call.attributes.check("linear", {});
-  const Tensor &x = call.in[0], &w = call.in[1];
-  const LinearExtents l(x, w, call.in.size() > 2 ? &call.in[2] : nullptr);
-  const float* bias = l.has_bias ? values_of<float>(call.in[2]) : nullptr;
-  const TokenMatrix from(x);
-  if (!has_dense_values(w)) check_factor(w);
+  const LinearCall l(call);
+  const float* bias = l.bias ? values_of<float>(*l.bias) : nullptr;
+  const TokenMatrix from(l.x);
+  if (!has_dense_values(l.w)) check_factor(l.w);
   return {write_tokens<float>(call.out(), l.y, l.out, [&](Index token, Index count, float* to) {
-    if (has_dense_values(w))
+    if (has_dense_values(l.w))
       return csr_product(rows_of(from.entries(), token, count),
-                         RowsOperand::transposed(values_of<float>(w), l.in), 0, l.out, bias, to);
+                         RowsOperand::transposed(values_of<float>(l.w), l.in), 0, l.out, bias, to);
     std::vector<float> room;
     each_tile(count, l.in, [&](Index first, Index some) {
-      sparse_product(w,
+      sparse_product(l.w,
                      {ActivationLayout::tokens, l.in, some, from.rows(token + first, some, room)},
                      {ActivationLayout::tokens, l.out, some, to + first * l.out}, {.bias = bias});
     });
@@ -87,28 +85,28 @@ Outputs sparse_linear_forward(const Call& call) {
 }
 
 // dx = dy w: at the positions of a csr x, or all of it.
-Tensor gradient_of_x(const LinearExtents& l, const OutFormat& format, const Tensor& x,
-                     const Tensor& w, const TokenMatrix& dy, const TokenMatrix& in) {
-  const bool is_dense = has_dense_values(w);
+Tensor gradient_of_x(const LinearCall& l, const OutFormat& format, const TokenMatrix& dy,
+                     const TokenMatrix& in) {
+  const bool is_dense = has_dense_values(l.w);
   const auto all = [&](Index token, Index count, float* to) {
     if (is_dense && dy.is_sparse())
       return csr_product(rows_of(dy.entries(), token, count),
-                         RowsOperand::of(values_of<float>(w), l.in), 0, l.in, nullptr, to);
+                         RowsOperand::of(values_of<float>(l.w), l.in), 0, l.in, nullptr, to);
     if (is_dense)
       return gemm(Transpose::none, count, l.in, l.out, dy.dense() + token * l.out,
-                  values_of<float>(w), to);
+                  values_of<float>(l.w), to);
     std::vector<float> room;
     each_tile(count, l.out, [&](Index first, Index some) {
-      sparse_transposed_linear(w, some, dy.rows(token + first, some, room), to + first * l.in);
+      sparse_transposed_linear(l.w, some, dy.rows(token + first, some, room), to + first * l.in);
     });
   };
-  if (!is_same_pattern(format)) return write_tokens<float>(format, x.shape(), l.in, all);
+  if (!is_same_pattern(format)) return write_tokens<float>(format, l.x.shape(), l.in, all);
   const auto dense_gradient = [&]() -> Tensor {
-    Values v = Values::uninitialized(DType::F32, x.values()->size());
+    Values v = Values::uninitialized(DType::F32, l.x.values()->size());
     float* to = v.mutate<float>().data();
     const CsrEntries& a = in.entries();
     if (is_dense) {
-      sampled_csr_product(a, dy.operand(), RowsOperand::transposed(values_of<float>(w), l.in),
+      sampled_csr_product(a, dy.operand(), RowsOperand::transposed(values_of<float>(l.w), l.in),
                           l.out, to);
     } else {
       std::vector<float> room;
@@ -120,34 +118,33 @@ Tensor gradient_of_x(const LinearExtents& l, const OutFormat& format, const Tens
             to[e] = room[r * l.in + a.index[e]];
       });
     }
-    return x.with_values(std::move(v));
+    return l.x.with_values(std::move(v));
   };
-  return gradient_at<float>("linear.grad", x, format, dense_gradient,
+  return gradient_at<float>("linear.grad", l.x, format, dense_gradient,
                             [&](float* to) { all(0, l.tokens, to); });
 }
 
 // dw = dy^T x at the positions of a sparse w: the sum over tiles of tokens.
-Tensor sampled_gradient(const LinearExtents& l, const Tensor& w, const TokenMatrix& dy,
-                        const TokenMatrix& in) {
-  Values sum(DType::F32, w.values()->size());
+Tensor sampled_gradient(const LinearCall& l, const TokenMatrix& dy, const TokenMatrix& in) {
+  Values sum(DType::F32, l.w.values()->size());
   const auto to = sum.mutate<float>();
   std::vector<float> room_of_dy, room;
   each_tile(l.tokens, std::max(l.in, l.out), [&](Index first, Index some) {
     const Tensor term =
-        sampled_linear(w, some, dy.rows(first, some, room_of_dy), in.rows(first, some, room));
+        sampled_linear(l.w, some, dy.rows(first, some, room_of_dy), in.rows(first, some, room));
     const auto from = term.values()->as<float>();
     for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
   });
-  return w.with_values(std::move(sum));
+  return l.w.with_values(std::move(sum));
 }
 
 // dw = dy^T x: by the rows of a sparse dy^T if x is dense, otherwise transposed, by the rows of
 // x^T.
-Tensor gradient_of_w(const LinearExtents& l, const OutFormat& format, const Tensor& w,
-                     const TokenMatrix& dy, const TokenMatrix& in) {
-  if (is_same_pattern(format) && !has_dense_values(w)) {
-    check_same_pattern("linear.grad", w, format);
-    return sampled_gradient(l, w, dy, in);
+Tensor gradient_of_w(const LinearCall& l, const OutFormat& format, const TokenMatrix& dy,
+                     const TokenMatrix& in) {
+  if (is_same_pattern(format) && !has_dense_values(l.w)) {
+    check_same_pattern("linear.grad", l.w, format);
+    return sampled_gradient(l, dy, in);
   }
   const TransposedEntries columns(in.is_sparse() ? in.entries() : dy.entries());
   const auto rows = [&](Index row, Index count, float* to) {
@@ -156,14 +153,14 @@ Tensor gradient_of_w(const LinearExtents& l, const OutFormat& format, const Tens
     else
       csr_product(rows_of(columns.entries(), row, count), in.operand(), 0, l.in, nullptr, to);
   };
-  if (!is_same_pattern(format)) return write_tokens<float>(format, w.shape(), l.in, rows);
+  if (!is_same_pattern(format)) return write_tokens<float>(format, l.w.shape(), l.in, rows);
   return gradient_at<float>(
-      "linear.grad", w, format, [&]() -> Tensor { refuse_double(w); },
+      "linear.grad", l.w, format, [&]() -> Tensor { refuse_double(l.w); },
       [&](float* to) { rows(0, l.out, to); });
 }
 
 // The sum of dy over tokens.
-Tensor gradient_of_b(const LinearExtents& l, const OutFormat& format, const TokenMatrix& dy) {
+Tensor gradient_of_b(const LinearCall& l, const OutFormat& format, const TokenMatrix& dy) {
   if (!dy.is_sparse()) return bias_gradient(format, l.tokens, l.out, dy.dense());
   std::vector<double> sums(l.out);
   const CsrEntries& a = dy.entries();
@@ -172,16 +169,13 @@ Tensor gradient_of_b(const LinearExtents& l, const OutFormat& format, const Toke
 }
 
 Outputs sparse_linear_grad(const Call& call) {
-  const Tensor &dy = call.in[0], &x = call.in[1], &w = call.in[2];
-  const LinearExtents l(x, w, call.in.size() > 3 ? &call.in[3] : nullptr);
-  l.check_gradient(dy);
-  check_dtypes("linear.grad", "x", x.dtype(), "the gradient", dy.dtype());
-  if (!has_dense_values(w)) check_factor(w);
-  const TokenMatrix back(dy), in(x);
+  const LinearCall l(call, 1);
+  if (!has_dense_values(l.w)) check_factor(l.w);
+  const TokenMatrix back(call.in[0]), in(l.x);
   Outputs grads(call.formats.size());
-  if (call.wants(0)) grads[0] = gradient_of_x(l, call.out(0), x, w, back, in);
-  if (call.wants(1)) grads[1] = gradient_of_w(l, call.out(1), w, back, in);
-  if (l.has_bias && call.wants(2)) grads[2] = gradient_of_b(l, call.out(2), back);
+  if (call.wants(0)) grads[0] = gradient_of_x(l, call.out(0), back, in);
+  if (call.wants(1)) grads[1] = gradient_of_w(l, call.out(1), back, in);
+  if (l.bias && call.wants(2)) grads[2] = gradient_of_b(l, call.out(2), back);
   return grads;
 }
 

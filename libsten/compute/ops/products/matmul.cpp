@@ -8,12 +8,9 @@ namespace sten {
 namespace {
 
 Outputs matmul_forward(const Call& call) {
-  call.attributes.check("matmul", {});
-  const Tensor &a = call.in[0], &b = call.in[1];
-  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
-  const Matmul mm(a.shape(), b.shape());
-  return with_real("matmul", a.dtype(), [&]<class T>(T) -> Outputs {
-    const T *left = values_of<T>(a), *right = values_of<T>(b);
+  const MatmulCall mm(call);
+  return with_real("matmul", mm.a.dtype(), [&]<class T>(T) -> Outputs {
+    const T *left = values_of<T>(mm.a), *right = values_of<T>(mm.b);
     if (mm.is_tall())
       return {write_tokens<T>(call.out(), mm.c(), mm.n, [&](Index row, Index count, T* to) {
         gemm(Transpose::none, count, mm.n, mm.k, left + row * mm.k, right, to);
@@ -28,14 +25,10 @@ Outputs matmul_forward(const Call& call) {
 }
 
 Outputs matmul_grad(const Call& call) {
-  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
-  check_dtypes("matmul.grad", "a", a.dtype(), "b", b.dtype());
-  const Matmul mm(a.shape(), b.shape());
-  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
-  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
-  return with_real("matmul.grad", a.dtype(), [&]<class T>(T) -> Outputs {
+  const MatmulCall mm(call, 1);
+  return with_real("matmul.grad", mm.a.dtype(), [&]<class T>(T) -> Outputs {
     Outputs grads(2);
-    const T* g = values_of<T>(dc);
+    const T* g = values_of<T>(call.in[0]);
     const auto gradient = [&](std::size_t i, const Tensor& of, const Tensor& other) {
       const OutFormat& f = call.out(i);
       if (!f.is_same_pattern())
@@ -48,8 +41,8 @@ Outputs matmul_grad(const Call& call) {
             std::ranges::copy(dense.values()->as<T>(), to);
           });
     };
-    if (call.wants(0)) grads[0] = gradient(0, a, b);
-    if (call.wants(1)) grads[1] = gradient(1, b, a);
+    if (call.wants(0)) grads[0] = gradient(0, mm.a, mm.b);
+    if (call.wants(1)) grads[1] = gradient(1, mm.b, mm.a);
     return grads;
   });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/products/product_output.h"
 
 namespace sten {
@@ -64,6 +65,29 @@ struct Matmul {
   [[noreturn]] static void refuse(const Shape& a, const Shape& b) {
     fail_usage("matmul: a is {} but b is {}, which cannot be multiplied", to_string(a),
                to_string(b));
+  }
+};
+
+// The factors of matmul; or with first = 1 those of its gradient, whose input 0 is the gradient of
+// c. Error (usage) unless attributes, dtypes and extents fit.
+struct MatmulCall : Matmul {
+  const Tensor &a, &b;
+
+  explicit MatmulCall(const Call& call, std::size_t first = 0)
+      : Matmul(checked(call, first).shape(), call.in[first + 1].shape()),
+        a(call.in[first]),
+        b(call.in[first + 1]) {
+    if (first == 0) return;
+    check_gradient("matmul.grad", call.in[0].as<Dense>(), c());
+    check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", call.in[0].dtype());
+  }
+
+ private:
+  static const Tensor& checked(const Call& call, std::size_t first) {
+    const char* op = first ? "matmul.grad" : "matmul";
+    call.attributes.check(op, {});
+    check_dtypes(op, "a", call.in[first].dtype(), "b", call.in[first + 1].dtype());
+    return call.in[first];
   }
 };
 

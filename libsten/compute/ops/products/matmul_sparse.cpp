@@ -13,29 +13,23 @@ const Name same_pattern(SamePattern::name);
 
 // A sparse a [m,k] times b [..., k, n].
 Outputs sparse_left(const Call& call) {
-  call.attributes.check("matmul", {});
-  const Tensor &a = call.in[0], &b = call.in[1];
-  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
-  check_factor(a);
-  const Matmul mm(a.shape(), b.shape());
+  const MatmulCall mm(call);
+  check_factor(mm.a);
   return {write_by_columns(
-      call.out(), mm.c(), mm.k, values_of<float>(b),
-      [&](Index cols, const float* in, float* to) { sparse_gemm(a, cols, in, to); })};
+      call.out(), mm.c(), mm.k, values_of<float>(mm.b),
+      [&](Index cols, const float* in, float* to) { sparse_gemm(mm.a, cols, in, to); })};
 }
 
 Outputs sparse_left_grad(const Call& call) {
-  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
-  check_factor(a);
-  const Matmul mm(a.shape(), b.shape());
-  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
-  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
-  const float *g = values_of<float>(dc), *right = values_of<float>(b);
+  const MatmulCall mm(call, 1);
+  check_factor(mm.a);
+  const float *g = values_of<float>(call.in[0]), *right = values_of<float>(mm.b);
   Outputs grads(2);
   if (call.wants(0) && call.out(0).inline_by.name() == same_pattern) {
-    check_same_pattern("matmul.grad", a, call.out(0));
+    check_same_pattern("matmul.grad", mm.a, call.out(0));
     std::optional<Values> sum;
     for (Index i = 0; i < mm.count(); ++i) {
-      const Tensor term = sampled_gemm(a, mm.n, g + i * mm.m * mm.n, right + i * mm.k * mm.n);
+      const Tensor term = sampled_gemm(mm.a, mm.n, g + i * mm.m * mm.n, right + i * mm.k * mm.n);
       if (!sum) {
         sum = *term.values();
         continue;
@@ -44,48 +38,43 @@ Outputs sparse_left_grad(const Call& call) {
       const auto to = sum->mutate<float>();
       for (std::size_t j = 0; j < to.size(); ++j) to[j] += from[j];
     }
-    grads[0] = a.with_values(sum ? *std::move(sum) : Values(DType::F32, a.values()->size()));
+    grads[0] = mm.a.with_values(sum ? *std::move(sum) : Values(DType::F32, mm.a.values()->size()));
   } else if (call.wants(0)) {
-    grads[0] = factor_gradient(call.out(0), mm, a.shape(), true, g, right);
+    grads[0] = factor_gradient(call.out(0), mm, mm.a.shape(), true, g, right);
   }
   if (call.wants(1))
-    grads[1] = write_by_columns(
-        call.out(1), b.shape(), mm.m, g,
-        [&](Index cols, const float* in, float* to) { sparse_transposed_gemm(a, cols, in, to); });
+    grads[1] = write_by_columns(call.out(1), mm.b.shape(), mm.m, g,
+                                [&](Index cols, const float* in, float* to) {
+                                  sparse_transposed_gemm(mm.a, cols, in, to);
+                                });
   return grads;
 }
 
 // a [..., k] times a sparse b [k,n].
 Outputs sparse_right(const Call& call) {
-  call.attributes.check("matmul", {});
-  const Tensor &a = call.in[0], &b = call.in[1];
-  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
-  check_factor(b);
-  const Matmul mm(a.shape(), b.shape());
-  const float* left = values_of<float>(a);
+  const MatmulCall mm(call);
+  check_factor(mm.b);
+  const float* left = values_of<float>(mm.a);
   return {write_tokens<float>(call.out(), mm.c(), mm.n, [&](Index row, Index count, float* to) {
-    sparse_transposed_linear(b, count, left + row * mm.k, to);
+    sparse_transposed_linear(mm.b, count, left + row * mm.k, to);
   })};
 }
 
 Outputs sparse_right_grad(const Call& call) {
-  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
-  check_factor(b);
-  const Matmul mm(a.shape(), b.shape());
-  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
-  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
+  const MatmulCall mm(call, 1);
+  check_factor(mm.b);
   const Index rows = mm.count() * mm.m;
-  const float *g = values_of<float>(dc), *left = values_of<float>(a);
+  const float *g = values_of<float>(call.in[0]), *left = values_of<float>(mm.a);
   Outputs grads(2);
   if (call.wants(0))
     grads[0] = write_tokens<float>(
-        call.out(0), a.shape(), mm.k,
-        [&](Index row, Index count, float* to) { sparse_linear(b, count, g + row * mm.n, to); });
+        call.out(0), mm.a.shape(), mm.k,
+        [&](Index row, Index count, float* to) { sparse_linear(mm.b, count, g + row * mm.n, to); });
   if (call.wants(1) && call.out(1).inline_by.name() == same_pattern) {
-    check_same_pattern("matmul.grad", b, call.out(1));
-    grads[1] = sampled_linear(b, rows, left, g);
+    check_same_pattern("matmul.grad", mm.b, call.out(1));
+    grads[1] = sampled_linear(mm.b, rows, left, g);
   } else if (call.wants(1)) {
-    grads[1] = write_transposed_product(call.out(1), mm.k, mm.n, rows, left, g, b.shape());
+    grads[1] = write_transposed_product(call.out(1), mm.k, mm.n, rows, left, g, mm.b.shape());
   }
   return grads;
 }

@@ -24,9 +24,8 @@ Outputs sums_grad_on_device(const Call& call) {
   Outputs out(call.formats.size());
   if (!call.wants(0)) return out;
   Dense dy = call.in[0].as<Dense>();
-  const Shape& shape = input_shape(op, call, 0);
-  const Reduction r(op, call, shape);
-  check_gradient(op, dy, r.result);
+  const Reduction r = Reduction::of_gradient(op, call);
+  const Shape& shape = call.shapes[0];
   const float* from = floats_on_device(op, call.in[0]);
   if (is_mean) {
     Dense share = output_on_device(dy.extents);

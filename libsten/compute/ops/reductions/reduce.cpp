@@ -34,9 +34,8 @@ Outputs backward(const Call& call) {
   Outputs out(call.formats.size());
   if (!call.wants(0)) return out;
   const Dense& dy = call.in[0].as<Dense>();
-  const Shape& shape = input_shape(op, call, 0);
-  const Reduction r(op, call, shape);
-  check_gradient(op, dy, r.result);
+  const Reduction r = Reduction::of_gradient(op, call);
+  const Shape& shape = call.shapes[0];
   return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
     const T* from = dy.values.as<T>().data();
     const T by = static_cast<T>(is_mean ? 1 / r.count : 1);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/plain.h"
 #include "libsten/compute/ops/reductions/rows.h"
 
@@ -78,6 +79,12 @@ Reduction::Reduction(std::string_view op, const Call& call, const Shape& x) : ke
     }
     if (!over[d] || keep) result.push_back(keepdim_shape[d]);
   }
+}
+
+Reduction Reduction::of_gradient(std::string_view op, const Call& call) {
+  Reduction r(op, call, input_shape(op, call, 0));
+  check_gradient(op, call.in[0].as<Dense>(), r.result);
+  return r;
 }
 
 Tensor reduce_integers(std::string_view op, Fold fold, const Dense& x, Reduction r) {

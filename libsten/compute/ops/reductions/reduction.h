@@ -12,6 +12,8 @@ struct Reduction {
   // Reads 'axes', as an attribute or second input, by default all (none with 'noop' = 1); and
   // 'keep'.
   Reduction(std::string_view op, const Call& call, const Shape& x);
+  // Those of a gradient, whose input 0 is the gradient of the output.
+  static Reduction of_gradient(std::string_view op, const Call& call);
 };
 
 enum class Fold { sum, mean, max, min, prod, l1, l2, sum_square, log_sum, log_sum_exp };
