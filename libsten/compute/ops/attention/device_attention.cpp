@@ -172,9 +172,7 @@ Outputs attend_grad_on_device(const Call& call) {
   for (const auto& [input, gradient] : made) grads[input] = gradient.result(merge);
   join_heads_on_device(g, merge);
   if (wants_bias) {
-    Dense bias = output_on_device(g.bias->extents);
-    launch(&kernels::RowFunctions::bias_grad, g.a, ds.data(), floats_of_output(bias));
-    grads[3] = std::move(bias);
+    grads[3] = output_of(g.bias->extents, &kernels::RowFunctions::bias_grad, g.a, ds.data());
   }
   return grads;
 }

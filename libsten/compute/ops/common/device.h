@@ -20,6 +20,13 @@ Values cast_on_device(std::string_view op, const Values& x, DType to);
 // An uninitialized output on the device.
 Dense output_on_device(const Shape& shape, DType dtype = DType::F32);
 float* floats_of_output(Dense& y);
+// The F32 output of a function of the backend, its last argument.
+template <class Table, class... P, class... A>
+Dense output_of(const Shape& shape, void (*Table::*function)(P...), A&&... args) {
+  Dense y = output_on_device(shape);
+  launch(function, std::forward<A>(args)..., floats_of_output(y));
+  return y;
+}
 
 // Registers a device operator for dense inputs or the given layouts, with dense outputs that keep
 // all values.

@@ -74,10 +74,7 @@ Dense sum_on_device(std::string_view op, const Dense& x, const Shape& extents,
     axes.is_summed[d] = over[d];
   }
   axes.count = static_cast<int>(extents.size());
-  Dense y = output_on_device(shape);
-  float* to = floats_of_output(y);
-  launch(&kernels::MapFunctions::sum, axes, from, count, to);
-  return y;
+  return output_of(shape, &kernels::MapFunctions::sum, axes, from, count);
 }
 
 Dense sum_to_on_device(std::string_view op, const Dense& repeated, const Shape& shape) {

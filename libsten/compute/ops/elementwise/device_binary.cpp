@@ -24,10 +24,7 @@ Outputs binary_on_device(const BinaryRow& row, const Call& call) {
   const Tensor &a = call.in[0], &b = call.in[1];
   const float *x = floats_on_device(row.name, a), *y = floats_on_device(row.name, b);
   const MapAxes axes = axes_of(row.name, shape, a, b);
-  Dense z = output_on_device(shape);
-  float* to = floats_of_output(z);
-  launch(&kernels::MapFunctions::binary, row.function, axes, x, y, to);
-  return {std::move(z)};
+  return {output_of(shape, &kernels::MapFunctions::binary, row.function, axes, x, y)};
 }
 
 // Gradient of add and sub.
@@ -60,9 +57,8 @@ Outputs binary_grad_on_device(const BinaryRow& row, const std::string& op, const
   Outputs out(2);
   for (int i = 0; i < 2; ++i) {
     if (!call.wants(static_cast<std::size_t>(i))) continue;
-    Dense all = output_on_device(shape);
-    float* to = floats_of_output(all);
-    launch(&kernels::MapFunctions::binary_grad, row.function, i, axes, from, x, y, to);
+    Dense all =
+        output_of(shape, &kernels::MapFunctions::binary_grad, row.function, i, axes, from, x, y);
     const Shape own = (i == 0 ? a : b).shape();
     out[static_cast<std::size_t>(i)] =
         own == shape ? std::move(all) : sum_to_on_device(op, all, own);
@@ -150,9 +146,8 @@ Outputs where_grad_on_device(const Call& call) {
   Outputs out(3);
   for (std::size_t i = 1; i < 3; ++i) {
     if (!call.wants(i)) continue;
-    Dense all = output_on_device(shape);
-    float* to = floats_of_output(all);
-    launch(&kernels::MapFunctions::keep_chosen, i == 1, axes, truth_on_device(condition), from, to);
+    Dense all = output_of(shape, &kernels::MapFunctions::keep_chosen, i == 1, axes,
+                          truth_on_device(condition), from);
     out[i] = shapes[i - 1] == shape ? std::move(all) : sum_to_on_device(op, all, shapes[i - 1]);
   }
   return out;

@@ -10,15 +10,11 @@
 namespace sten {
 namespace {
 
-using kernels::cuda::Backend;
-
 Outputs map_on_device(const UnaryRow& row, const Call& call) {
   const float* x = floats_on_device(row.name, call.in[0]);
   const auto p = row.parameters<float>(call.attributes);
-  Dense y = output_on_device(call.in[0].shape());
-  float* to = floats_of_output(y);
-  launch(&kernels::MapFunctions::map, row.function, p, y.size(), x, to);
-  return {std::move(y)};
+  return {output_of(call.in[0].shape(), &kernels::MapFunctions::map, row.function, p,
+                    size_of(call.in[0].shape()), x)};
 }
 
 Outputs map_grad_on_device(const UnaryRow& row, const std::string& grad, const Call& call) {
@@ -27,10 +23,8 @@ Outputs map_grad_on_device(const UnaryRow& row, const std::string& grad, const C
   check_alike(grad, "the gradient", dy.as<Dense>(), "the tensor that was kept", saved.as<Dense>());
   const float *from = floats_on_device(grad, dy), *with = floats_on_device(grad, saved);
   const auto p = row.parameters<float>(call.attributes);
-  Dense dx = output_on_device(dy.shape());
-  float* to = floats_of_output(dx);
-  launch(&kernels::MapFunctions::map_grad, row.function, p, dx.size(), from, with, to);
-  return {std::move(dx)};
+  return {output_of(dy.shape(), &kernels::MapFunctions::map_grad, row.function, p,
+                    size_of(dy.shape()), from, with)};
 }
 
 // Drops the same elements of the gradient.
@@ -43,10 +37,8 @@ Outputs dropout_on_device(const Call& call) {
   // k / 2^53 < p if and only if k < p * 2^53.
   const auto dropped = static_cast<std::uint64_t>(std::ceil(given.p * 0x1p53));
   const auto by = static_cast<float>(given.scale());
-  Dense y = output_on_device(call.in[0].shape());
-  float* to = floats_of_output(y);
-  launch(&kernels::MapFunctions::drop, dropped, given.seed, draw, by, y.size(), x, to);
-  out[0] = std::move(y);
+  out[0] = output_of(call.in[0].shape(), &kernels::MapFunctions::drop, dropped, given.seed, draw,
+                     by, size_of(call.in[0].shape()), x);
   return out;
 }
 

@@ -184,10 +184,8 @@ Outputs conv_grad_on_device(const Call& call) {
   }
   if (g.has_bias && call.wants(2)) {
     const Index channels = g.result.back();
-    Dense sum = output_on_device({channels});
-    launch(&kernels::MapFunctions::sum_rows, size_of(g.result) / channels, channels, dy,
-           floats_of_output(sum));
-    grads[2] = std::move(sum);
+    grads[2] = output_of({channels}, &kernels::MapFunctions::sum_rows, size_of(g.result) / channels,
+                         channels, dy);
   }
   return grads;
 }

@@ -38,9 +38,7 @@ Outputs pool_on_device(const Call& call) {
   const PoolCall<is_adaptive, is_max> g(call);
   const Pools p = pools_on_device(g);
   const float* from = floats_on_device(g.op, call.in[0]);
-  Dense y = output_on_device(g.w.shape());
-  launch(&kernels::RowFunctions::pool, from, p, floats_of_output(y));
-  return {std::move(y)};
+  return {output_of(g.w.shape(), &kernels::RowFunctions::pool, from, p)};
 }
 
 template <bool is_adaptive, bool is_max>
@@ -50,9 +48,7 @@ Outputs pool_grad_on_device(const Call& call) {
   const Pools p = pools_on_device(g);
   const float* from = floats_on_device(g.op, call.in[0]);
   const float* x = is_max ? floats_on_device(g.op, call.in[1]) : nullptr;
-  Dense dx = output_on_device(g.x);
-  launch(&kernels::RowFunctions::pool_grad, from, x, p, floats_of_output(dx));
-  return {std::move(dx)};
+  return {output_of(g.x, &kernels::RowFunctions::pool_grad, from, x, p)};
 }
 
 template <bool is_adaptive, bool is_max>

@@ -92,9 +92,7 @@ Outputs kl_divergence_grad_on_device(const Call& call) {
 Outputs mse_on_device(const Call& call) {
   const MseCall g("mse", call, 0);
   const float *a = floats_on_device("mse", call.in[0]), *b = floats_on_device("mse", call.in[1]);
-  Dense loss = output_on_device({});
-  launch(&kernels::RowFunctions::mse, a, b, g.x.size(), floats_of_output(loss));
-  return {std::move(loss)};
+  return {output_of({}, &kernels::RowFunctions::mse, a, b, g.x.size())};
 }
 
 Outputs mse_grad_on_device(const Call& call) {

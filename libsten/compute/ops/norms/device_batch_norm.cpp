@@ -43,9 +43,7 @@ Outputs normalise_on_device(const Call& call) {
   const BatchNormCall g(op, trains, call, 0);
   const float* x = floats_on_device(op, call.in[0]);
   const ChannelNorm c = channel_norm_on_device(op, trains, g, call, 0);
-  Dense y = output_on_device(g.x.extents);
-  launch(&kernels::RowFunctions::channel_norm, x, g.rows, c, floats_of_output(y));
-  return {std::move(y)};
+  return {output_of(g.x.extents, &kernels::RowFunctions::channel_norm, x, g.rows, c)};
 }
 
 template <bool trains>
@@ -86,9 +84,7 @@ Outputs batch_moments_on_device(const Call& call) {
   const double factor = variance_factor(call, x);
   const Index n = x.extents.back();
   const double* moments = moments_on_device("batch-moments", call.in[0]);
-  Dense y = output_on_device({2, n});
-  launch(&kernels::RowFunctions::float_moments, moments, n, factor, floats_of_output(y));
-  return {std::move(y)};
+  return {output_of({2, n}, &kernels::RowFunctions::float_moments, moments, n, factor)};
 }
 
 template <bool trains>

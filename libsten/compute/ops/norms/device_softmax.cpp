@@ -22,9 +22,7 @@ void add_softmax_operators_on_device(Operators& all, bool is_log) {
   add_device_operator(all, op, 1, [&op, is_log](const Call& call) -> Outputs {
     const kernels::StridedRows lines = softmax_rows_on_device(op, call);
     const float* from = floats_on_device(op, call.in[0]);
-    Dense y = output_on_device(call.in[0].shape());
-    launch(&kernels::RowFunctions::softmax, from, lines, is_log, floats_of_output(y));
-    return {std::move(y)};
+    return {output_of(call.in[0].shape(), &kernels::RowFunctions::softmax, from, lines, is_log)};
   });
   const std::string grad = op + ".grad";
   add_device_operator(all, grad, 2, [grad, is_log](const Call& call) -> Outputs {
@@ -32,9 +30,8 @@ void add_softmax_operators_on_device(Operators& all, bool is_log) {
     const kernels::StridedRows lines = softmax_rows_on_device(grad, call);
     const float *from = floats_on_device(grad, call.in[0]),
                 *at = floats_on_device(grad, call.in[1]);
-    Dense dx = output_on_device(call.in[1].shape());
-    launch(&kernels::RowFunctions::softmax_grad, from, at, lines, is_log, floats_of_output(dx));
-    return {std::move(dx)};
+    return {output_of(call.in[1].shape(), &kernels::RowFunctions::softmax_grad, from, at, lines,
+                      is_log)};
   });
 }
 
@@ -42,10 +39,8 @@ Outputs layer_norm_on_device(const Call& call) {
   const LayerNormCall g("layer-norm", call, 0);
   const float* in[3];
   for (std::size_t i = 0; i < 3; ++i) in[i] = floats_on_device("layer-norm", call.in[i]);
-  Dense y = output_on_device(g.x.extents);
-  launch(&kernels::RowFunctions::layer_norm, in[0], g.rows(), g.n, in[1], in[2], g.eps,
-         floats_of_output(y));
-  return {std::move(y)};
+  return {output_of(g.x.extents, &kernels::RowFunctions::layer_norm, in[0], g.rows(), g.n, in[1],
+                    in[2], g.eps)};
 }
 
 Outputs layer_norm_grad_on_device(const Call& call) {

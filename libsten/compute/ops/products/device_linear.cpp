@@ -45,10 +45,7 @@ Outputs linear_grad_on_device(const Call& call) {
     });
   }
   if (l.bias && call.wants(2)) {
-    Dense sum = output_on_device({l.out});
-    float* to = floats_of_output(sum);
-    launch(&kernels::MapFunctions::sum_rows, l.tokens, l.out, g, to);
-    grads[2] = std::move(sum);
+    grads[2] = output_of({l.out}, &kernels::MapFunctions::sum_rows, l.tokens, l.out, g);
   }
   return grads;
 }

@@ -27,14 +27,10 @@ Outputs sums_grad_on_device(const Call& call) {
   const Reduction r = Reduction::of_gradient(op, call);
   const Shape& shape = call.shapes[0];
   const float* from = floats_on_device(op, call.in[0]);
-  if (is_mean) {
-    Dense share = output_on_device(dy.extents);
-    float* to = floats_of_output(share);
-    const auto by = static_cast<float>(1 / r.count);
-    launch(&kernels::MapFunctions::map, kernels::UnaryFunction::scale,
-           kernels::UnaryParameters<float>{by, 0}, dy.size(), from, to);
-    dy = std::move(share);
-  }
+  if (is_mean)
+    dy = output_of(dy.extents, &kernels::MapFunctions::map, kernels::UnaryFunction::scale,
+                   kernels::UnaryParameters<float>{static_cast<float>(1 / r.count), 0}, dy.size(),
+                   from);
   if (size_of(shape) == dy.size()) {
     out[0] = Dense{shape, dy.values};
     return out;
