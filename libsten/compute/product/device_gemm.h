@@ -12,6 +12,28 @@ namespace sten {
 // factors_of_products().
 void device_gemm(kernels::GemmOperands x);
 
+// A factor with row stride ld, stored transposed or not; matrices of a batch are `step` apart.
+struct GemmFactor {
+  const float* x;
+  std::int64_t ld;
+  bool is_transposed = false;
+  std::int64_t step = 0;
+};
+// The result, which is added to beta times its former values.
+struct GemmResult {
+  float* x;
+  std::int64_t ld;
+  float beta = 0;
+  std::int64_t step = 0;
+};
+inline kernels::GemmOperands gemm_operands(std::int64_t m, std::int64_t n, std::int64_t k,
+                                           const GemmFactor& a, const GemmFactor& b,
+                                           const GemmResult& c, std::int64_t batch = 1) {
+  return {m,     n,    k,      batch,           a.x, a.ld, a.step, a.is_transposed,
+          b.x,   b.ld, b.step, b.is_transposed, c.x, c.ld, c.step, 1,
+          c.beta};
+}
+
 // The factors by their name in recipes.
 std::optional<kernels::Factors> factors_from(std::string_view name);
 

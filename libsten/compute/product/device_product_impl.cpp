@@ -12,53 +12,27 @@ namespace sten {
 namespace {
 
 using kernels::Factors;
-using kernels::ListOperands;
 
 const float* floats_of(const Values& v) { return reinterpret_cast<const float*>(v.bytes().data()); }
 float* floats_in(Values& v) { return reinterpret_cast<float*>(v.mutate_bytes()); }
 
 // ---- implementations
 
+// By the values of a dense or masked w, or by those of a copy.
 template <bool is_transposed>
-void by_values(const Tensor& w, const float* values, const DeviceOperands& x) {
+void by_cublas(const Tensor& w, const DeviceOperands& x) {
+  const Values all = has_dense_values(w) ? *w.values() : w.to_dense().values;
+  const float* values = floats_of(all);
   const Index in = w.shape()[1], n = x.tokens;
   const Index from = w.shape()[is_transposed ? 0 : 1], to = w.shape()[is_transposed ? 1 : 0];
   const float beta = x.adds ? 1.0F : 0.0F;
   if (x.by_features)
-    return device_gemm({.m = to,
-                        .n = n,
-                        .k = from,
-                        .a = values,
-                        .lda = in,
-                        .transpose_a = is_transposed,
-                        .b = x.x,
-                        .ldb = n,
-                        .c = x.y,
-                        .ldc = n,
-                        .beta = beta});
-  device_gemm({.m = n,
-               .n = to,
-               .k = from,
-               .a = x.x,
-               .lda = from,
-               .b = values,
-               .ldb = in,
-               .transpose_b = !is_transposed,
-               .c = x.y,
-               .ldc = to,
-               .beta = beta});
+    return device_gemm(
+        gemm_operands(to, n, from, {values, in, is_transposed}, {x.x, n}, {x.y, n, beta}));
+  device_gemm(
+      gemm_operands(n, to, from, {x.x, from}, {values, in, !is_transposed}, {x.y, to, beta}));
   if (x.bias) launch(&kernels::MapFunctions::add_bias, n, to, x.bias, x.y);
 }
-template <bool is_transposed>
-void by_cublas(const Tensor& w, const DeviceOperands& x) {
-  by_values<is_transposed>(w, floats_of(*w.values()), x);
-}
-template <bool is_transposed>
-void by_dense_copy(const Tensor& w, const DeviceOperands& x) {
-  const Dense dense = w.to_dense();
-  by_values<is_transposed>(w, floats_of(dense.values), x);
-}
-
 // With factors in float32.
 template <auto multiply>
 void exactly(const Tensor& w, const DeviceOperands& x) {
@@ -149,18 +123,9 @@ constexpr SampleFunctions dense_samples{
     [](const Tensor& w) { return size_of(w.shape()); },
     [](const Tensor& w, const kernels::SampleOperands& x) {
       const Index out = w.shape()[0], in = w.shape()[1], n = x.tokens;
-      device_gemm({.m = out,
-                   .n = in,
-                   .k = n,
-                   .a = x.dy,
-                   .lda = x.by_features ? n : out,
-                   .transpose_a = !x.by_features,
-                   .b = x.x,
-                   .ldb = x.by_features ? n : in,
-                   .transpose_b = x.by_features,
-                   .c = x.grad,
-                   .ldc = in,
-                   .beta = x.adds ? 1.0F : 0.0F});
+      device_gemm(gemm_operands(out, in, n, {x.dy, x.by_features ? n : out, !x.by_features},
+                                {x.x, x.by_features ? n : in, x.by_features},
+                                {x.grad, in, x.adds ? 1.0F : 0.0F}));
     },
     [](const Tensor& w, Values dense) {
       const Nmg& a = w.as<Nmg>();
@@ -221,20 +186,20 @@ bool is_fastest_dense_gemm(const Tensor& w, const DeviceProductCall& call) {
 constexpr DeviceProductImpl device_gemm_impls[] = {
     {"cuBLAS", is_dense, exactly<by_cublas<false>>},
     {"cuSPARSE", has_cusparse, by_cusparse},
-    {"dense copy", is_fastest_dense_gemm<0>, exactly<by_dense_copy<false>>},
+    {"dense copy", is_fastest_dense_gemm<0>, exactly<by_cublas<false>>},
     {"nmg", is_nmg<0>, by_nmg},
-    {"dense copy", is_fastest_dense_gemm<1>, by_dense_copy<false>},
+    {"dense copy", is_fastest_dense_gemm<1>, by_cublas<false>},
     {"lists", is_listed, by_lists<false>},
 };
 constexpr DeviceProductImpl device_linear_impls[] = {
     {"cuBLAS", is_stored_densely, by_cublas<false>},
-    {"dense copy", is_fastest_dense<Form::linear>, by_dense_copy<false>},
+    {"dense copy", is_fastest_dense<Form::linear>, by_cublas<false>},
     {"transposed copy", has_transposed_copy<Form::linear>, by_transposed_copy},
     {"lists", any_product, by_lists<false>},
 };
 constexpr DeviceProductImpl device_transposed_impls[] = {
     {"cuBLAS", is_stored_densely, by_cublas<true>},
-    {"dense copy", is_fastest_dense<Form::transposed>, by_dense_copy<true>},
+    {"dense copy", is_fastest_dense<Form::transposed>, by_cublas<true>},
     {"transposed copy", has_transposed_copy<Form::transposed>,
      added<by_transposed_copy_of_columns>},
     {"lists", any_product, added<by_lists<true>>},

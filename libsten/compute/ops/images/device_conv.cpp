@@ -41,20 +41,9 @@ void convolve_on_device(const Convolution& c, const float* x, const Tensor& w, f
   const Index k = c.group_in() * c.taps();
   DeviceColumns columns(c);
   columns.each(x, [&](Index first, Index rows, const float* from) {
-    device_gemm({.m = rows,
-                 .n = c.group_out(),
-                 .k = k,
-                 .batch = c.groups,
-                 .a = from,
-                 .lda = columns.length(),
-                 .a_step = k,
-                 .b = weight,
-                 .ldb = k,
-                 .b_step = c.group_out() * k,
-                 .transpose_b = true,
-                 .c = y + first * c.out,
-                 .ldc = c.out,
-                 .c_step = c.group_out()});
+    device_gemm(gemm_operands(rows, c.group_out(), k, {from, columns.length(), false, k},
+                              {weight, k, true, c.group_out() * k},
+                              {y + first * c.out, c.out, 0, c.group_out()}, c.groups));
   });
 }
 
@@ -71,19 +60,9 @@ void convolve_data_on_device(const Convolution& c, const float* dy, const Tensor
   const Index k = c.group_in() * c.taps();
   DeviceColumns columns(c);
   columns.sum(dx, [&](Index first, Index rows, float* to) {
-    device_gemm({.m = rows,
-                 .n = k,
-                 .k = c.group_out(),
-                 .batch = c.groups,
-                 .a = dy + first * c.out,
-                 .lda = c.out,
-                 .a_step = c.group_out(),
-                 .b = weight,
-                 .ldb = k,
-                 .b_step = c.group_out() * k,
-                 .c = to,
-                 .ldc = columns.length(),
-                 .c_step = k});
+    device_gemm(gemm_operands(
+        rows, k, c.group_out(), {dy + first * c.out, c.out, false, c.group_out()},
+        {weight, k, false, c.group_out() * k}, {to, columns.length(), 0, k}, c.groups));
   });
 }
 
@@ -100,21 +79,10 @@ void convolve_weights_on_device(const Convolution& c, const float* x, const floa
   }
   DeviceColumns columns(c);
   columns.each(x, [&](Index first, Index rows, const float* from) {
-    device_gemm({.m = c.group_out(),
-                 .n = k,
-                 .k = rows,
-                 .batch = c.groups,
-                 .a = dy + first * c.out,
-                 .lda = c.out,
-                 .a_step = c.group_out(),
-                 .transpose_a = true,
-                 .b = from,
-                 .ldb = columns.length(),
-                 .b_step = k,
-                 .c = to,
-                 .ldc = k,
-                 .c_step = c.group_out() * k,
-                 .beta = first > 0 ? 1.0f : 0.0f});
+    device_gemm(gemm_operands(c.group_out(), k, rows,
+                              {dy + first * c.out, c.out, true, c.group_out()},
+                              {from, columns.length(), false, k},
+                              {to, k, first > 0 ? 1.0F : 0.0F, c.group_out() * k}, c.groups));
   });
   if (to != dw) transpose_weights(c, true, to, dw);
 }

@@ -31,17 +31,8 @@ Outputs linear_grad_on_device(const Call& call) {
     grads[1] = device_sampled_linear(l.w, l.tokens, g, from);
   } else if (call.wants(1)) {
     grads[1] = gradient_on_device("linear.grad", call, 1, l.w, [&](float* to, bool adds) {
-      device_gemm({.m = l.out,
-                   .n = l.in,
-                   .k = l.tokens,
-                   .a = g,
-                   .lda = l.out,
-                   .transpose_a = true,
-                   .b = from,
-                   .ldb = l.in,
-                   .c = to,
-                   .ldc = l.in,
-                   .beta = adds ? 1.0F : 0.0F});
+      device_gemm(gemm_operands(l.out, l.in, l.tokens, {g, l.out, true}, {from, l.in},
+                                {to, l.in, adds ? 1.0F : 0.0F}));
     });
   }
   if (l.bias && call.wants(2)) {

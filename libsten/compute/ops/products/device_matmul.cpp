@@ -58,16 +58,11 @@ std::vector<Index> in_order(Index count) {
 
 Outputs matmul_on_device(const Call& call) {
   const MatmulCall mm(call);
-  GemmOperands x{.m = mm.m,
-                 .n = mm.n,
-                 .k = mm.k,
-                 .a = elements_on_device("matmul", mm.a),
-                 .lda = mm.k,
-                 .b = elements_on_device("matmul", mm.b),
-                 .ldb = mm.n,
-                 .ldc = mm.n};
+  const float *left = elements_on_device("matmul", mm.a),
+              *right = elements_on_device("matmul", mm.b);
   Dense c = output_on_device(mm.c());
-  x.c = floats_of_output(c);
+  GemmOperands x =
+      gemm_operands(mm.m, mm.n, mm.k, {left, mm.k}, {right, mm.n}, {floats_of_output(c), mm.n});
   if (mm.is_tall()) {
     x.m *= mm.count();
     device_gemm(x);
@@ -87,30 +82,10 @@ void multiply_for_factor(const Matmul& mm, const Shape& shape, bool of_a, const 
     return launch(&kernels::cuda::MemoryFunctions::clear, to,
                   static_cast<std::size_t>(elements) * sizeof(float));
   const Index rows = mm.is_tall() ? mm.count() * mm.m : mm.m;
-  GemmOperands x;
-  if (of_a)
-    x = {.m = rows,
-         .n = mm.k,
-         .k = mm.n,
-         .a = dc,
-         .lda = mm.n,
-         .b = other,
-         .ldb = mm.n,
-         .transpose_b = true,
-         .c = to,
-         .ldc = mm.k};
-  else
-    x = {.m = mm.k,
-         .n = mm.n,
-         .k = rows,
-         .a = other,
-         .lda = mm.k,
-         .transpose_a = true,
-         .b = dc,
-         .ldb = mm.n,
-         .c = to,
-         .ldc = mm.n};
-  x.beta = adds ? 1 : 0;
+  const float beta = adds ? 1.0F : 0.0F;
+  const GemmOperands x =
+      of_a ? gemm_operands(rows, mm.k, mm.n, {dc, mm.n}, {other, mm.n, true}, {to, mm.k, beta})
+           : gemm_operands(mm.k, mm.n, rows, {other, mm.k, true}, {dc, mm.n}, {to, mm.n, beta});
   if (mm.is_tall()) return device_gemm(x);
   const Index all = elements / (of_a ? mm.m * mm.k : mm.k * mm.n);
   const std::vector<Index> offsets = in_order(mm.count());
