@@ -21,31 +21,28 @@ using namespace std::string_literals;
 
 namespace {
 
-Dense parse(const std::string& file) { return parse_idx(as_bytes(file), "in.idx"); }
-std::string refusal(const std::string& file) {
-  const std::string message = error_of([&] { parse(file); });
-  if (message.empty()) return "";
-  CHECK(message.starts_with("in.idx: "));
-  return message.substr(8);
+Dense idx(const std::string& file) { return parse_idx(as_bytes(file), "in.idx"); }
+std::string idx_error(const std::string& file) {
+  return error_in("in.idx", [&] { idx(file); });
 }
 
 // Two images of 2 x 2 and their labels.
-const std::string images = "\0\0\x08\3\0\0\0\2\0\0\0\2\0\0\0\2\0\1\2\3\4\5\6\xff"s;
-const std::string labels = "\0\0\x08\1\0\0\0\2\7\0"s;
+const std::string image_file = "\0\0\x08\3\0\0\0\2\0\0\0\2\0\0\0\2\0\1\2\3\4\5\6\xff"s;
+const std::string label_file = "\0\0\x08\1\0\0\0\2\7\0"s;
 
 }  // namespace
 
 TEST_CASE("idx files of every type are read") {
-  const Dense u8 = parse(images);
+  const Dense u8 = idx(image_file);
   CHECK(u8.extents == Shape{2, 2, 2});
   CHECK(u8.values.as<std::uint8_t>()[7] == 255);
-  CHECK(parse("\0\0\x09\1\0\0\0\1\xff"s).values.as<std::int8_t>()[0] == -1);
-  CHECK(parse("\0\0\x0b\1\0\0\0\1\1\2"s).values.as<std::int16_t>()[0] == 258);
-  CHECK(parse("\0\0\x0c\1\0\0\0\1\xff\xff\xff\xfe"s).values.as<std::int32_t>()[0] == -2);
-  CHECK(parse("\0\0\x0d\1\0\0\0\1\x3f\xc0\0\0"s).values.as<float>()[0] == 1.5f);
-  CHECK(parse("\0\0\x0e\1\0\0\0\1\xbf\xf8\0\0\0\0\0\0"s).values.as<double>()[0] == -1.5);
-  CHECK(parse("\0\0\x08\0\5"s).extents == Shape{});
-  CHECK(parse("\0\0\x08\2\0\0\0\0\0\0\0\3"s).size() == 0);
+  CHECK(idx("\0\0\x09\1\0\0\0\1\xff"s).values.as<std::int8_t>()[0] == -1);
+  CHECK(idx("\0\0\x0b\1\0\0\0\1\1\2"s).values.as<std::int16_t>()[0] == 258);
+  CHECK(idx("\0\0\x0c\1\0\0\0\1\xff\xff\xff\xfe"s).values.as<std::int32_t>()[0] == -2);
+  CHECK(idx("\0\0\x0d\1\0\0\0\1\x3f\xc0\0\0"s).values.as<float>()[0] == 1.5f);
+  CHECK(idx("\0\0\x0e\1\0\0\0\1\xbf\xf8\0\0\0\0\0\0"s).values.as<double>()[0] == -1.5);
+  CHECK(idx("\0\0\x08\0\5"s).extents == Shape{});
+  CHECK(idx("\0\0\x08\2\0\0\0\0\0\0\0\3"s).size() == 0);
 }
 
 TEST_CASE("idx files with a wrong magic or a ragged end are refused") {
@@ -58,25 +55,26 @@ TEST_CASE("idx files with a wrong magic or a ragged end are refused") {
       {"\0\0\x0a\1\0\0\0\0"s, "unknown idx type 0x0a"},
       {"\0\0\x08\x21\0\0\0\0"s, "33 axes are more than 32"},
       {"\0\0\x08\2\0\0\0\2\0\0"s, "truncated: 10 bytes are too few for the extents of 2 axes"},
-      {labels.substr(0, 9), "truncated: shape [2] of U8 needs 2 bytes, got 1"},
+      {label_file.substr(0, 9), "truncated: shape [2] of U8 needs 2 bytes, got 1"},
   };
-  for (const auto& c : cases) CHECK(refusal(c.file) == c.message);
-  CHECK(held(68, refusal(labels + "x") == "1 extra bytes after the 2 bytes of shape [2] of U8"));
+  for (const auto& c : cases) CHECK(idx_error(c.file) == c.message);
+  CHECK(held(68,
+             idx_error(label_file + "x") == "1 extra bytes after the 2 bytes of shape [2] of U8"));
 }
 
 TEST_CASE("a small idx file that claims gigabytes costs no memory") {
-  CHECK(refusal("\0\0\x0e\2\0\1\0\0\0\1\0\0x"s) ==
+  CHECK(idx_error("\0\0\x0e\2\0\1\0\0\0\1\0\0x"s) ==
         "truncated: shape [65536, 65536] of F64 needs 34359738368 bytes, got 1");
-  CHECK(has(refusal("\0\0\x08\3\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0"s),
+  CHECK(has(idx_error("\0\0\x08\3\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0"s),
             "[4294967295, 4294967295, 0]"));
 }
 
 TEST_CASE("features and labels may be idx or .npy files, each on its own") {
   const TempDir dir;
   const std::string npy = npy_header(DType::I32, {2}) + "\7\0\0\0\0\0\0\0"s;
-  for (const std::string& y : {labels, npy}) {
-    const Examples e =
-        make_examples(read_array(dir.write("x", images)), read_array(dir.write("y", y)), "x", "y");
+  for (const std::string& y : {label_file, npy}) {
+    const Examples e = make_examples(read_array(dir.write("x", image_file)),
+                                     read_array(dir.write("y", y)), "x", "y");
     CHECK(e.features.dtype() == DType::U8);
     CHECK(e.features.extents == Shape{2, 2, 2});
     CHECK(e.labels.values.as<std::int64_t>()[0] == 7);

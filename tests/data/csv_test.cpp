@@ -19,26 +19,22 @@ using Header = CsvOptions::Header;
 
 namespace {
 
-Examples parse(const std::string& text, const CsvOptions& options = {}) {
+Examples csv(const std::string& text, const CsvOptions& options = {}) {
   return parse_csv(as_bytes(text), "in.csv", options);
 }
 std::vector<Index> classes(const Examples& e) {
   const auto y = e.labels.values.as<std::int64_t>();
   return {y.begin(), y.end()};
 }
-// The error message without the file name; "" if the text is accepted.
-std::string refusal(const std::string& text, const CsvOptions& options = {}) {
-  const std::string message = error_of([&] { parse(text, options); });
-  if (message.empty()) return "";
-  CHECK(message.starts_with("in.csv: "));
-  return message.substr(8);
+std::string csv_error(const std::string& text, const CsvOptions& options = {}) {
+  return error_in("in.csv", [&] { csv(text, options); });
 }
 
 }  // namespace
 
 TEST_CASE("the last column is the label, and a header names columns") {
   for (const std::string text : {"a,b,label\n1,-2.5,0\n3e2,0,7\n", "1,-2.5,0\n3e2,0,7"}) {
-    const Examples e = parse(text);
+    const Examples e = csv(text);
     CHECK(e.features.extents == Shape{2, 2});
     CHECK(floats(e.features) == std::vector<float>{1, -2.5, 300, 0});
     CHECK(e.labels.extents == Shape{2});
@@ -50,28 +46,29 @@ TEST_CASE("the last column is the label, and a header names columns") {
 TEST_CASE("any column may be the label, by name or by number") {
   const std::string text = "x,kind,y\n1,2,3\n4,5,6\n";
   for (const std::string label : {"kind", "2"}) {
-    const Examples e = parse(text, {Header::guess, label});
+    const Examples e = csv(text, {Header::guess, label});
     CHECK(floats(e.features) == std::vector<float>{1, 3, 4, 6});
     CHECK(classes(e) == std::vector<Index>{2, 5});
   }
-  CHECK(refusal(text, {Header::guess, "kin"}) == "unknown column 'kin', did you mean 'kind'?");
-  CHECK(refusal(text, {Header::guess, "4"}) == "unknown column '4'");
-  CHECK(refusal("1,2\n", {Header::guess, "0"}) ==
+  CHECK(csv_error(text, {Header::guess, "kin"}) == "unknown column 'kin', did you mean 'kind'?");
+  CHECK(csv_error(text, {Header::guess, "4"}) == "unknown column '4'");
+  CHECK(csv_error("1,2\n", {Header::guess, "0"}) ==
         "column '0' not found among 2 columns without a header");
-  CHECK(refusal("x,x,y\n1,2,3\n", {Header::guess, "x"}) == "line 1: column name 'x' occurs twice");
+  CHECK(csv_error("x,x,y\n1,2,3\n", {Header::guess, "x"}) ==
+        "line 1: column name 'x' occurs twice");
 }
 
 TEST_CASE("columns called by numbers are a header only where that is said") {
   const std::string text = "0,1,2\n7,8,9\n";
-  CHECK(parse(text).count() == 2);
-  CHECK(parse(text, {Header::present, ""}).count() == 1);
-  CHECK(refusal("a,1\n2,3\n", {Header::absent, ""}) ==
+  CHECK(csv(text).count() == 2);
+  CHECK(csv(text, {Header::present, ""}).count() == 1);
+  CHECK(csv_error("a,1\n2,3\n", {Header::absent, ""}) ==
         "line 1, column 1: 'a' is not a finite float32 value");
 }
 
 TEST_CASE("a first line with a missing value is not a header") {
   for (const std::string word : {"nan", "NA", "-inf", "?", "null"})
-    CHECK(refusal("1," + word + ",3\n1,2,3\n") ==
+    CHECK(csv_error("1," + word + ",3\n1,2,3\n") ==
           "line 1, column 2: '" + word + "' is not a finite float32 value");
 }
 
@@ -83,16 +80,16 @@ TEST_CASE("csv as other programs write it is read") {
            "\"a, b\",\"b\",\"c\"\n\"1\",\"2\",\"0\"\n\"3\",\"4\",\"1\"\n"s,  // R
            " a, b, c\n 1,\t2 , 0 \n+3.0, 4.000e+00,1.000e+00\n\n \n"s,       // numpy.savetxt
        }) {
-    const Examples e = parse(text);
+    const Examples e = csv(text);
     CHECK(floats(e.features) == expected);
     CHECK(classes(e) == std::vector<Index>{0, 1});
   }
 }
 
 TEST_CASE("whole numbers of any length are read") {
-  CHECK(floats(parse("0,999999999,9999999999,007,12345678901234567890,1\n").features) ==
+  CHECK(floats(csv("0,999999999,9999999999,007,12345678901234567890,1\n").features) ==
         std::vector<float>{0, 999999999.f, 9999999999.f, 7, 12345678901234567890.f});
-  CHECK(classes(parse("1,999999999\n1,9999999999\n")) ==
+  CHECK(classes(csv("1,999999999\n1,9999999999\n")) ==
         std::vector<Index>{999'999'999, 9'999'999'999});
 }
 
@@ -122,8 +119,8 @@ TEST_CASE("rows that are ragged or not numeric are refused with line and column"
        "expected comma-separated values, got an HTML or XML page, such as a failed download "
        "leaves"},
   };
-  for (const auto& c : cases) CHECK(refusal(c.text) == c.message);
-  CHECK(held(69, refusal("1,2,3\n4,5\n") == "line 2 has 2 columns, expected 3 as in line 1"));
+  for (const auto& c : cases) CHECK(csv_error(c.text) == c.message);
+  CHECK(held(69, csv_error("1,2,3\n4,5\n") == "line 2 has 2 columns, expected 3 as in line 1"));
 }
 
 TEST_CASE("a file of many blocks is read alike at any number of threads, its errors too") {
@@ -140,10 +137,10 @@ TEST_CASE("a file of many blocks is read alike at any number of threads, its err
   bad.replace(bad.find("55000,"), 6, "5500x,");
   for (const int n : {1, 4}) {
     const Threads scope(n);
-    const Examples e = parse(text);
+    const Examples e = csv(text);
     CHECK(floats(e.features) == expected);
     CHECK(classes(e)[59'999] == 9);
-    CHECK(refusal(bad) == "line 30001, column 1: '3000x' is not a finite float32 value");
+    CHECK(csv_error(bad) == "line 30001, column 1: '3000x' is not a finite float32 value");
   }
 }
 

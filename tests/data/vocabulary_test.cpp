@@ -17,21 +17,18 @@ using namespace std::string_literals;
 
 namespace {
 
-Vocabulary parse(const std::string& json) {
+Vocabulary vocabulary(const std::string& json) {
   return Vocabulary::parse(as_bytes(json), "vocab.json");
 }
-std::string refusal(const std::string& json) {
-  const std::string message = error_of([&] { parse(json); });
-  if (message.empty()) return "";
-  CHECK(message.starts_with("vocab.json: "));
-  return message.substr(12);
+std::string vocabulary_error(const std::string& json) {
+  return error_in("vocab.json", [&] { vocabulary(json); });
 }
 std::vector<int> ids(const Array<TokenId>& v) { return {v.begin(), v.end()}; }
 
 }  // namespace
 
 TEST_CASE("characters of any length in UTF-8 have one id each") {
-  const Vocabulary v = parse(R"({"[UNK]": 1, "a": 5, "\n": 7, "ß": 2, "€": 3, "😀": 9})");
+  const Vocabulary v = vocabulary(R"({"[UNK]": 1, "a": 5, "\n": 7, "ß": 2, "€": 3, "😀": 9})");
   CHECK(v.size() == 10);
   CHECK(v.ordinary() == std::vector<TokenId>{2, 3, 5, 7, 9});
   CHECK(v.special("[UNK]") == 1);
@@ -41,12 +38,12 @@ TEST_CASE("characters of any length in UTF-8 have one id each") {
 }
 
 TEST_CASE("what has no id needs an [UNK] to become") {
-  CHECK(error_of([] { parse(R"({"a": 0, "\n": 1})").encode("a\naöb", "in.txt"); }) ==
+  CHECK(error_of([] { vocabulary(R"({"a": 0, "\n": 1})").encode("a\naöb", "in.txt"); }) ==
         "in.txt: line 2, byte 4 of the file: 'ö' is not in vocab.json (and [UNK] is missing)");
 }
 
 TEST_CASE("a text that is not UTF-8 is refused with the place") {
-  const Vocabulary v = parse(R"({"a": 0, "\n": 1, "[UNK]": 2})");
+  const Vocabulary v = vocabulary(R"({"a": 0, "\n": 1, "[UNK]": 2})");
   for (const std::string bad : {"\xff", "\xc3", "\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80",
                                 "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xe2\x82"})
     for (const std::string after : {"", "a"})
@@ -75,7 +72,7 @@ TEST_CASE("vocabularies that are damaged or not of characters are refused") {
       {R"({"[PAD]": 0})", "no characters found"},
       {"{}", "no characters found"},
   };
-  for (const auto& c : cases) CHECK(refusal(c.json) == c.message);
+  for (const auto& c : cases) CHECK(vocabulary_error(c.json) == c.message);
 }
 
 TEST_CASE("the shipped vocabulary has every character of the shipped text") {
@@ -95,7 +92,7 @@ TEST_CASE("the shipped vocabulary has every character of the shipped text") {
 
 TEST_CASE("a text that was never fetched is refused, any other beginning is text") {
   const TempDir dir;
-  const Vocabulary v = parse(R"({"a": 0, "[UNK]": 1})");
+  const Vocabulary v = vocabulary(R"({"a": 0, "[UNK]": 1})");
   CHECK(error_of([&] {
           read_text(dir.write("x", "version https://git-lfs.github.com/spec/v1"), v);
         }).starts_with(dir / "x" + ": expected a data file, got a Git LFS pointer"));

@@ -6,22 +6,20 @@
 #include <cstring>
 
 #include "libsten/core/sparsify/streaming.h"
-#include "tests/support/tensors.h"
+#include "tests/support/parts.h"
 
 using namespace sten;
 using namespace sten::testing;
 
 namespace {
 
-Sparsifier by(const char* spec) { return registry().sparsifier(Spec::parse(spec)); }
-
 Graph every_kind() {
-  const Formats formats({by("threshold:at=0.5"), Spec("csr"), by("magnitude:sparsity=0.75"),
-                         Spec::parse("bcsr:h=2,w=2")},
-                        OutFormat::fused(by("relu"), Spec("masked")));
+  const Formats formats({sparsifier("threshold:at=0.5"), Spec("csr"),
+                         sparsifier("magnitude:sparsity=0.75"), Spec::parse("bcsr:h=2,w=2")},
+                        OutFormat::fused(sparsifier("relu"), Spec("masked")));
   Attributes attributes;
   attributes.set("axes", Attributes::List{1, -2}).set("keep", 1);
-  const WeightFormat sparse{by("magnitude:sparsity=0.5"), Spec("csr"), formats.out},
+  const WeightFormat sparse{sparsifier("magnitude:sparsity=0.5"), Spec("csr"), formats.out},
       dense_gradient{KeepAll{}, Spec("dense"), OutFormat::dense()};
   return Graph({{"x", "i/~\"d"},
                 {{"w", {3, 4}, Spec::parse("normal:std=0.02"), {"tied", "tied.too"}, sparse},

@@ -3,16 +3,14 @@
 #include <doctest/doctest.h>
 
 #include "libsten/model/graph/graph_json.h"
+#include "tests/support/parts.h"
 #include "tests/support/strict.h"
-#include "tests/support/tensors.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;
 using namespace sten::testing;
 
 namespace {
-
-Sparsifier by(const char* spec) { return registry().sparsifier(Spec::parse(spec)); }
 
 // x [5, 8] -> up -> up.relu -> down [5, 3] -> loss.
 Graph dense_graph() {
@@ -27,7 +25,7 @@ Graph dense_graph() {
                 {"down", "loss"}});
 }
 
-NamedValues<Tensor> input() {
+NamedValues<Tensor> input_x() {
   Dice dice(9);
   return {{"x", normals(dice, {5, 8})}};
 }
@@ -39,7 +37,7 @@ struct Plans {
   ~Plans() { Operators::log_plans(nullptr); }
 };
 
-std::string error_with(const SparsityBuilder& sb) {
+std::string build_error(const SparsityBuilder& sb) {
   return error_of([&] { sb.sparse_graph(dense_graph()); });
 }
 const std::string misfit = "the sparsity does not fit the graph:";
@@ -50,10 +48,11 @@ TEST_CASE("the sparse graph has what was asked for, and the one it was made of i
   const Graph g = dense_graph();
   const std::string before = to_json(g);
   SparsityBuilder sb;
-  sb.set_weight("*.weight", by("magnitude:sparsity=0.75"), Spec("csr"))
-      .set_interm("up.relu", OutFormat::fused(by("relu"), Spec("csr")))
+  sb.set_weight("*.weight", sparsifier("magnitude:sparsity=0.75"), Spec("csr"))
+      .set_interm("up.relu", OutFormat::fused(sparsifier("relu"), Spec("csr")))
       .set_weight_grad("re:up[.](weight|bias)", OutFormat::dense())
-      .set_interm_grad("up.relu", OutFormat::after(by("magnitude:sparsity=0.5"), Spec("masked")));
+      .set_interm_grad("up.relu",
+                       OutFormat::after(sparsifier("magnitude:sparsity=0.5"), Spec("masked")));
   const Graph sparse = sb.sparse_graph(g);
   CHECK(to_json(g) == before);
   for (const char* name : {"up.weight", "down.weight"}) {
@@ -75,12 +74,13 @@ TEST_CASE("weights become what their sparsifier keeps of them, streaming ones to
                            "threshold:at=0.5"}) {
     CAPTURE(std::string(spec));
     const Graph g = SparsityBuilder()
-                        .set_weight("up.weight", by(spec), Spec("csc"))
+                        .set_weight("up.weight", sparsifier(spec), Spec("csc"))
                         .sparse_graph(dense_graph());
     const NamedValues<Tensor> dense = initial_weights(g, 4), w = sparse_weights(g, dense);
     CHECK(w.at("up.weight").layout() == "csc");
     const Dense values = dense.at("up.weight").to_dense();
-    CHECK(same_bits(w.at("up.weight").to_dense(), masked_by(values, by(spec).select(values))));
+    CHECK(same_bits(w.at("up.weight").to_dense(),
+                    masked_by(values, sparsifier(spec).select(values))));
     CHECK(w.at("down.weight").layout() == "dense");
     CHECK(w.size() == 3);
   }
@@ -88,7 +88,7 @@ TEST_CASE("weights become what their sparsifier keeps of them, streaming ones to
 
 TEST_CASE("a sparsifier that ranks by scores is given them, or the weight is named") {
   const Graph g = SparsityBuilder()
-                      .set_weight("up.weight", by("gradient:sparsity=0.5"), Spec("masked"))
+                      .set_weight("up.weight", sparsifier("gradient:sparsity=0.5"), Spec("masked"))
                       .sparse_graph(dense_graph());
   const NamedValues<Tensor> w = initial_weights(g, 4);
   CHECK(error_of([&] { sparse_weights(g, w); }) ==
@@ -101,32 +101,33 @@ TEST_CASE("a sparsifier that ranks by scores is given them, or the weight is nam
 
 TEST_CASE("what a sparse graph computes is what its operators compute with these formats") {
   const Graph g = SparsityBuilder()
-                      .set_weight("up.weight", by("magnitude:sparsity=0.5"), Spec("csr"))
-                      .set_interm("up.relu", OutFormat::fused(by("relu"), Spec("csr")))
+                      .set_weight("up.weight", sparsifier("magnitude:sparsity=0.5"), Spec("csr"))
+                      .set_interm("up.relu", OutFormat::fused(sparsifier("relu"), Spec("csr")))
                       .sparse_graph(dense_graph());
   const NamedValues<Tensor> w = sparse_weights(g, initial_weights(g, 5));
   const Plans plans;
   const Strict strict;
-  const Tensor got = g.run<Tensor>(w, input()).at("down");
+  const Tensor got = g.run<Tensor>(w, input_x()).at("down");
   CHECK(plans.all.at(0) == "linear(dense, csr, dense) -> keep-all/dense: exact");
   CHECK(plans.all.at(1) == "relu(dense) -> relu/csr: exact");
   CHECK(plans.all.at(2) == "matmul(csr, dense) -> keep-all/dense: exact");
-  const Tensor h = relu(linear(input().at("x"), w.at("up.weight"), w.at("up.bias")),
-                        OutFormat::fused(by("relu"), Spec("csr")));
+  const Tensor h = relu(linear(input_x().at("x"), w.at("up.weight"), w.at("up.bias")),
+                        OutFormat::fused(sparsifier("relu"), Spec("csr")));
   CHECK(same_bits(got.to_dense(), matmul(h, w.at("down.weight")).to_dense()));
 }
 
 TEST_CASE("gradients of weights and of intermediate values come in the formats asked for") {
   const Graph g =
       SparsityBuilder()
-          .set_weight("*.weight", by("magnitude:sparsity=0.5"), Spec("masked"))
+          .set_weight("*.weight", sparsifier("magnitude:sparsity=0.5"), Spec("masked"))
           .set_weight_grad("down.weight", OutFormat::dense())
-          .set_interm_grad("up.relu", OutFormat::after(by("magnitude:sparsity=0.8"), Spec("dense")))
+          .set_interm_grad("up.relu",
+                           OutFormat::after(sparsifier("magnitude:sparsity=0.8"), Spec("dense")))
           .sparse_graph(dense_graph());
   const NamedValues<Tensor> w = sparse_weights(g, initial_weights(g, 5));
   Tape tape;
   const NamedValues<Var> vars = tape_weights(tape, g, w);
-  tape.backward(g.run<Var>(vars, {{"x", Var(input().at("x"))}}).at("loss"));
+  tape.backward(g.run<Var>(vars, {{"x", Var(input_x().at("x"))}}).at("loss"));
   CHECK(vars.at("up.weight").grad()->layout() == "masked");
   CHECK(same_mask(vars.at("up.weight").grad()->stored(), w.at("up.weight").stored()));
   CHECK(vars.at("down.weight").grad()->layout() == "dense");
@@ -142,7 +143,7 @@ TEST_CASE(
   parts.nodes.insert(parts.nodes.begin() + 2, Node{"again", "sigmoid", {"up.relu"}});
   parts.nodes[3].inputs[0] = "again";
   const Graph g = SparsityBuilder()
-                      .set_interm("up.relu", OutFormat::after(by("threshold:at=0.5"),
+                      .set_interm("up.relu", OutFormat::after(sparsifier("threshold:at=0.5"),
                                                               Spec::parse("bcsr:h=2,w=2")))
                       .sparse_graph(Graph(parts));
   const NamedValues<Tensor> w = initial_weights(g, 5);
@@ -151,26 +152,26 @@ TEST_CASE(
       "sigmoid(dense) -> keep-all/dense";
   {
     const Warnings warnings;
-    g.run<Tensor>(w, input());
-    g.run<Tensor>(w, input());
+    g.run<Tensor>(w, input_x());
+    g.run<Tensor>(w, input_x());
     CHECK(std::ranges::count(warnings.all, plan) == 1);
   }
   const Strict strict;
-  CHECK(error_of([&] { g.run<Tensor>(w, input()); }).starts_with("node 'again': strict: "));
+  CHECK(error_of([&] { g.run<Tensor>(w, input_x()); }).starts_with("node 'again': strict: "));
 }
 
 TEST_CASE("all that names nothing is listed, with what is near or what it is instead") {
   SparsityBuilder sb;
-  const OutFormat csr = OutFormat::fused(by("relu"), Spec("csr"));
-  sb.set_weight("up.wieght", by("magnitude:sparsity=0.5"), Spec("csr"));
-  sb.set_weight("up", by("magnitude:sparsity=0.5"), Spec("csr"));
-  sb.set_weight("tied.weight", by("magnitude:sparsity=0.5"), Spec("csr"));
-  sb.set_weight("*.relu", by("magnitude:sparsity=0.5"), Spec("csr"));
+  const OutFormat csr = OutFormat::fused(sparsifier("relu"), Spec("csr"));
+  sb.set_weight("up.wieght", sparsifier("magnitude:sparsity=0.5"), Spec("csr"));
+  sb.set_weight("up", sparsifier("magnitude:sparsity=0.5"), Spec("csr"));
+  sb.set_weight("tied.weight", sparsifier("magnitude:sparsity=0.5"), Spec("csr"));
+  sb.set_weight("*.relu", sparsifier("magnitude:sparsity=0.5"), Spec("csr"));
   sb.set_interm("up.weight", csr);
   sb.set_interm("x", csr);
   sb.set_weight_grad("encoder.*", csr);
   sb.set_interm_grad("re:.*weight", csr);
-  CHECK(error_with(sb) ==
+  CHECK(build_error(sb) ==
         misfit +
             "\n  set_weight 'up.wieght' matches none of the 3 weights; the nearest: 'up.weight', "
             "'up.bias', 'down.weight'"
@@ -187,13 +188,13 @@ TEST_CASE("all that names nothing is listed, with what is near or what it is ins
 
 TEST_CASE(
     "what two patterns mean is an error with both, but a value and its gradient are two things") {
-  const auto sparsifier = by("magnitude:sparsity=0.5");
+  const auto half = sparsifier("magnitude:sparsity=0.5");
   SparsityBuilder sb;
-  sb.set_weight("up.*", sparsifier, Spec("csr")).set_weight_grad("up.weight", OutFormat::dense());
-  CHECK(error_with(sb).empty());
-  sb.set_weight("*.weight", sparsifier, Spec("csr")).set_weight("up.bias", sparsifier, Spec("csr"));
-  sb.set_weight("down.weight", sparsifier, Spec("csr"));
-  CHECK(error_with(sb) ==
+  sb.set_weight("up.*", half, Spec("csr")).set_weight_grad("up.weight", OutFormat::dense());
+  CHECK(build_error(sb).empty());
+  sb.set_weight("*.weight", half, Spec("csr")).set_weight("up.bias", half, Spec("csr"));
+  sb.set_weight("down.weight", half, Spec("csr"));
+  CHECK(build_error(sb) ==
         misfit +
             "\n  set_weight 'up.*' and set_weight '*.weight' both mean 'up.weight'"
             "\n  set_weight 'up.*' and set_weight 'up.bias' both mean 'up.bias'"
@@ -203,20 +204,22 @@ TEST_CASE(
 
 TEST_CASE("patterns and layouts that are none are refused where they are given") {
   SparsityBuilder sb;
-  CHECK(has(error_of([&] { sb.set_weight("re:(", by("relu"), Spec("csr")); }), "'re:('"));
-  CHECK(
-      has(error_of([&] { sb.set_weight("a", by("relu"), Spec("crs")); }), "unknown layout 'crs'"));
-  CHECK(has(error_of([&] { sb.set_interm("a", OutFormat::after(by("relu"), Spec("crs"))); }),
+  CHECK(has(error_of([&] { sb.set_weight("re:(", sparsifier("relu"), Spec("csr")); }), "'re:('"));
+  CHECK(has(error_of([&] { sb.set_weight("a", sparsifier("relu"), Spec("crs")); }),
             "unknown layout 'crs'"));
+  CHECK(
+      has(error_of([&] { sb.set_interm("a", OutFormat::after(sparsifier("relu"), Spec("crs"))); }),
+          "unknown layout 'crs'"));
   CHECK(sb.empty());
 }
 
 TEST_CASE("what was built is written, read and found again in its graph") {
   SparsityBuilder sb;
-  sb.set_weight("*.weight", by("nmg:n=1,m=2,g=1"), Spec::parse("nmg:n=1,m=2,g=1"))
-      .set_interm("up.relu", {by("relu"), Spec("csr"), by("magnitude:sparsity=0.5"), Spec("csr")})
+  sb.set_weight("*.weight", sparsifier("nmg:n=1,m=2,g=1"), Spec::parse("nmg:n=1,m=2,g=1"))
+      .set_interm("up.relu", {sparsifier("relu"), Spec("csr"), sparsifier("magnitude:sparsity=0.5"),
+                              Spec("csr")})
       .set_weight_grad("up.weight", OutFormat::dense())
-      .set_interm_grad("up.relu", OutFormat::fused(by("threshold:at=0.1"), Spec("csc")));
+      .set_interm_grad("up.relu", OutFormat::fused(sparsifier("threshold:at=0.1"), Spec("csc")));
   const std::string json = sb.to_json();
   CHECK(
       json ==

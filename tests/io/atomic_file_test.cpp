@@ -12,10 +12,11 @@
 
 #include "libsten/core/base/error.h"
 #include "tests/support/child.h"
-#include "tests/support/safetensors_bytes.h"
+#include "tests/support/output_file.h"
 #include "tests/support/temp_dir.h"
 
 using namespace sten;
+using namespace sten::testing;
 using Names = std::vector<std::string>;
 
 namespace {
@@ -33,12 +34,6 @@ struct BothWriters {
   }
 };
 constexpr BothWriters both_writers;
-
-void put(const std::string& path, std::string_view text, bool force = false) {
-  OutputFile out(path, force);
-  out.write(as_bytes(text));
-  out.commit();
-}
 
 mode_t mode_of(const std::string& path) {
   struct stat s = {};
@@ -166,14 +161,14 @@ TEST_CASE("a new file has the mode that the umask gives, a replaced one keeps it
   both_writers([] {
     const TempDir dir;
     const mode_t old = umask(027);
-    put(dir / "new", "x");
+    write_output(dir / "new", "x");
     umask(0);
-    put(dir / "open", "x");
+    write_output(dir / "open", "x");
     chmod(dir.write("private", "x").c_str(), 0600);
-    put(dir / "private", "y", true);
+    write_output(dir / "private", "y", true);
     chmod(dir.write("shared", "x").c_str(), 0664);
     umask(077);
-    put(dir / "shared", "y", true);
+    write_output(dir / "shared", "y", true);
     umask(old);
     CHECK(mode_of(dir / "new") == 0640);
     CHECK(mode_of(dir / "open") == 0666);
@@ -191,13 +186,13 @@ TEST_CASE("through a symlink its target is written, not the link") {
     std::filesystem::create_symlink("link", dir / "link2");
     check_error(Fault::usage, dir / "link2: exists (use overwrite = true to overwrite)",
                 dir / "link2");
-    put(dir / "link2", "new", true);
+    write_output(dir / "link2", "new", true);
     CHECK(dir.read("sub/target") == "new");
     CHECK(std::filesystem::is_symlink(dir / "link"));
     CHECK(std::filesystem::is_symlink(dir / "link2"));
 
     std::filesystem::create_symlink("sub/fresh", dir / "dangling");
-    put(dir / "dangling", "fresh");
+    write_output(dir / "dangling", "fresh");
     CHECK(dir.read("sub/fresh") == "fresh");
     CHECK(std::filesystem::is_symlink(dir / "dangling"));
 
@@ -212,8 +207,8 @@ TEST_CASE("names as long as a directory takes can be written") {
     std::string name;  // 255 bytes, which would be cut within a character
     for (int i = 0; i < 127; ++i) name += "\xc3\xa9";
     name = "x" + name;
-    put(dir / name, "a");
-    put(dir / name, "b", true);
+    write_output(dir / name, "a");
+    write_output(dir / name, "b", true);
     CHECK(dir.names() == Names{name});
     CHECK(dir.read(name) == "b");
   });
@@ -251,7 +246,7 @@ TEST_CASE("a write that finds no space names the file and the cause, and leaves 
     signal(SIGXFSZ, SIG_IGN);
     const rlimit four_bytes{4, 4};
     setrlimit(RLIMIT_FSIZE, &four_bytes);
-    put(dir / "out", "more than four bytes");
+    write_output(dir / "out", "more than four bytes");
   });
   CHECK(end.err == dir / "out: File too large");
   CHECK(dir.names().empty());

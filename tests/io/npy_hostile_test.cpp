@@ -9,6 +9,7 @@
 #include "libsten/core/base/error.h"
 #include "libsten/files/tensors/npy.h"
 #include "libsten/files/tensors/safetensors.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/npy_files.h"
 #include "tests/support/tensors.h"
 
@@ -19,11 +20,8 @@ using namespace std::string_view_literals;
 
 namespace {
 
-struct Case {
-  std::string file, message;
-};
-void check_refused(const std::vector<Case>& cases) {
-  for (const Case& c : cases) CHECK(refusal(c.file) == "in.npy: " + c.message);
+void check_npy_refused(const std::vector<BadInput>& cases) {
+  for (const auto& [file, message] : cases) CHECK(npy_error(file) == "in.npy: " + message);
 }
 
 }  // namespace
@@ -33,7 +31,7 @@ TEST_CASE("a file that is not .npy is refused and said what it is") {
   CHECK_FALSE(is_npy(as_bytes("")));
   CHECK_FALSE(is_npy(as_bytes("\x93NUMP")));
   CHECK_FALSE(is_npy(as_bytes(safetensors_bytes("{}"))));
-  check_refused({
+  check_npy_refused({
       {"", "is empty"},
       {"\x93NUMP", "is not a .npy file"},
       {"1,2,3\n", "is not a .npy file"},
@@ -66,7 +64,7 @@ TEST_CASE("a file that is not .npy is refused and said what it is") {
 TEST_CASE("elements that are not numbers with a known type are refused by name") {
   const auto type = [](std::string_view descr) { return of_dtype(fmt::format("'{}'", descr)); };
   const std::string lost = "has no type (bfloat16 and float8 of ml_dtypes need safetensors)";
-  check_refused({
+  check_npy_refused({
       {type(">f4"), "dtype '>f4' is big-endian (save x.astype('<f4'), little-endian)"},
       {type(">i8"), "dtype '>i8' is big-endian (save x.astype('<i8'), little-endian)"},
       {type(">c8"), "dtype '>c8' is big-endian (save x.astype('<c8'), little-endian)"},
@@ -99,7 +97,7 @@ TEST_CASE("a header that is not NumPy's dict is refused") {
   };
   const std::string rest = "'fortran_order': False, 'shape': (1,), }";
   const std::string two = "{'descr': '|u1', 'fortran_order': False";
-  check_refused({
+  check_npy_refused({
       {npy(""), syntax("'{'", 10, "the end")},
       {npy("[]"), syntax("'{'", 10, "'[]'")},
       {npy("  (1,)", "", 3), syntax("'{'", 14, "'(1,)'")},
@@ -140,7 +138,7 @@ TEST_CASE("a shape that is not a tuple of extents is refused") {
   };
   std::string rank33 = "(";
   for (int i = 0; i < 33; ++i) rank33 += "1, ";
-  check_refused({
+  check_npy_refused({
       {of_shape("3"), syntax("'('", "'3, }'", 60)},
       {of_shape("[3]"), syntax("'('", "'[3], }'", 60)},
       {of_shape("(3)"), "header: 'shape': expected a tuple, got a number"},
@@ -168,7 +166,7 @@ TEST_CASE("a shape that is not a tuple of extents is refused") {
 TEST_CASE("a shape that does not need the bytes that are there is refused") {
   const std::string written = npy(padded(dict("'<f4'", "False", "(2, 3)"), 118));
   const std::string data(24, 'x');
-  check_refused({
+  check_npy_refused({
       {written + data.substr(1),
        "shape [2, 3] of F32 needs 24 bytes, the file has 23 (is the file truncated?)"},
       {written, "shape [2, 3] of F32 needs 24 bytes, the file has 0 (is the file truncated?)"},

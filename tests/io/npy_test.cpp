@@ -28,13 +28,13 @@ std::string blanks(std::size_t n) { return std::string(n, ' '); }
 NpyHeader parse(const std::string& file) { return parse_npy(as_bytes(file), "in.npy"); }
 
 // Files written by numpy.save of NumPy 2.4.
-struct Written {
+struct NumpyFile {
   std::string header, data;
   DType dtype;
   Shape shape;
 };
-const std::vector<Written>& row_major_files() {
-  static const std::vector<Written> all = {
+const std::vector<NumpyFile>& row_major_files() {
+  static const std::vector<NumpyFile> all = {
       {"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"s +
            blanks(58) + "\n",  // [[1, -2, 3], [0.5, 0, -0.0]]
        "\0\0\x80?\0\0\0\xc0\0\0@@\0\0\0?\0\0\0\0\0\0\0\x80"s,
@@ -111,7 +111,7 @@ const std::vector<DType> npy_dtypes{DType::F64, DType::F32, DType::F16, DType::B
 }  // namespace
 
 TEST_CASE("files that NumPy wrote are read, and written byte for byte") {
-  for (const Written& w : row_major_files()) {
+  for (const NumpyFile& w : row_major_files()) {
     CAPTURE(w.header);
     CHECK(is_npy(as_bytes(w.header)));
     const NpyHeader h = parse(w.header + w.data);
@@ -202,7 +202,7 @@ TEST_CASE("what is unusual in a header but right is accepted") {
   };
   for (const std::string& file : files) {
     CAPTURE(file);
-    CHECK(refusal(file) == "");
+    CHECK(npy_error(file) == "");
   }
 }
 

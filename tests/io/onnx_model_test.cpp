@@ -18,7 +18,7 @@ namespace {
 
 OnnxModel read(const std::string& file) { return read_onnx_model(as_bytes(file), "m.onnx"); }
 
-std::string onnx_refusal(const std::string& file) {
+std::string onnx_error(const std::string& file) {
   return error_of([&] { (void)read(file); });
 }
 
@@ -128,17 +128,17 @@ TEST_CASE("onnx: external data") {
 TEST_CASE("onnx: protobuf that is damaged costs one line") {
   const std::string good = pb::model(pb::graph({pb::node("MatMul", "n", {"x", "w"}, {"y"})},
                                                {pb::tensor("w", 1, {1}, pb::bytes(9, "abcd"))}));
-  CHECK(onnx_refusal(good).empty());
+  CHECK(onnx_error(good).empty());
   // Every truncated file is refused, unless only fields after the graph are lost.
   const std::size_t graph_end = good.size() - pb::bytes(8, pb::number(2, 17)).size();
   for (std::size_t n = 0; n < good.size(); ++n) {
     CAPTURE(n);
-    const std::string why = onnx_refusal(good.substr(0, n));
+    const std::string why = onnx_error(good.substr(0, n));
     CHECK((why.starts_with("m.onnx: ") || n == graph_end));
     CHECK(why.find('\n') == std::string::npos);
   }
   const auto says = [](const std::string& file, const std::string& what) {
-    const std::string why = onnx_refusal(file);
+    const std::string why = onnx_error(file);
     CAPTURE(why);
     CHECK(why == "m.onnx: " + what);
   };
@@ -149,7 +149,7 @@ TEST_CASE("onnx: protobuf that is damaged costs one line") {
   says("\x08", "byte 0: the number in field 1 is cut off or too long");
   says("\x08"s + std::string(9, '\xff') + "\x02",
        "byte 0: the number in field 1 is cut off or too long");
-  CHECK(onnx_refusal("\x08"s + std::string(9, '\xff') + "\x01" + pb::bytes(7, "")).empty());
+  CHECK(onnx_error("\x08"s + std::string(9, '\xff') + "\x01" + pb::bytes(7, "")).empty());
   says("\x80", "byte 0: a field's number is cut off or too long");
   says("\x07", "byte 0: invalid field number 0");
   says(pb::varint(std::uint64_t{1} << 32), "byte 0: invalid field number 536870912");
@@ -165,10 +165,10 @@ TEST_CASE("onnx: protobuf that is damaged costs one line") {
   const auto in_node = [](const std::string& attribute) {
     return pb::model(pb::graph({pb::bytes(5, attribute)}, {}));
   };
-  CHECK(onnx_refusal(in_node(pb::number(20, 15))).ends_with("unknown type 15 of an attribute"));
-  CHECK(onnx_refusal(in_node(pb::bytes(8, "\x80"))).ends_with("field 8 ends within a number"));
-  CHECK(onnx_refusal(in_node(pb::bytes(7, "abc"))).ends_with("field 7 ends within a number"));
-  CHECK(onnx_refusal(in_node(pb::bytes(2, "abcd"))).ends_with("field 2 has wire type 2, not 5"));
+  CHECK(onnx_error(in_node(pb::number(20, 15))).ends_with("unknown type 15 of an attribute"));
+  CHECK(onnx_error(in_node(pb::bytes(8, "\x80"))).ends_with("field 8 ends within a number"));
+  CHECK(onnx_error(in_node(pb::bytes(7, "abc"))).ends_with("field 7 ends within a number"));
+  CHECK(onnx_error(in_node(pb::bytes(2, "abcd"))).ends_with("field 2 has wire type 2, not 5"));
 }
 
 TEST_CASE("onnx: a million nodes are read") {

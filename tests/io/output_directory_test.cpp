@@ -18,6 +18,7 @@
 #include "tests/support/child.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;
@@ -43,14 +44,8 @@ void make(const std::string& path, const std::string& text, bool force = false) 
   out.commit();
 }
 
-std::string refusal(const std::string& path, bool force = true) {
-  try {
-    const OutputDirectory out(path, force);
-    return "";
-  } catch (const Error& e) {
-    CHECK(e.fault() == Fault::usage);
-    return e.what();
-  }
+std::string directory_error(const std::string& path, bool force = true) {
+  return error_of(Fault::usage, [&] { const OutputDirectory out(path, force); });
 }
 
 struct WithoutExchange {
@@ -64,7 +59,7 @@ TEST_CASE("the result of an earlier run is replaced with force, and only then") 
   const TempDir dir;
   const std::string out = dir / "out";
   make(out, "one");
-  CHECK(refusal(out, false) == out + ": exists (use overwrite = true to overwrite)");
+  CHECK(directory_error(out, false) == out + ": exists (use overwrite = true to overwrite)");
   make(out, "two", true);
   make(out + "/", "three", true);
   make(dir / "out/inner/..", "four", true);
@@ -84,7 +79,7 @@ TEST_CASE("a directory with entries that no run wrote, or that changed since, is
     fs::remove_all(out);
     make(out, std::string(3 << 20, 'x'));
     change();
-    CHECK(refusal(out) ==
+    CHECK(directory_error(out) ==
           out + ": not replaced, as a run did not write these entries or they changed since: " +
               what);
     CHECK(dir.names() == Names{"out"});
@@ -102,19 +97,19 @@ TEST_CASE("a directory with entries that no run wrote, or that changed since, is
     fs::create_symlink("inner/file", dir / "out/model");
   });
   for (const char* name : {"1", "2", "3", "4", "5", "6"}) dir.write(std::string("out/") + name, "");
-  CHECK(refusal(out).ends_with("', ..."));
+  CHECK(directory_error(out).ends_with("', ..."));
   fs::remove_all(out);
   dir.write("file", "");
   fs::create_directory(out);
   dir.write("out/a", "");
-  CHECK(refusal(out).ends_with("or they changed since: 'a'"));
+  CHECK(directory_error(out).ends_with("or they changed since: 'a'"));
   fs::remove(dir / "out/a");
-  CHECK(refusal(out).empty());  // there is nothing to lose
-  CHECK(refusal(dir / "file").ends_with("expected a directory, got a file"));
+  CHECK(directory_error(out).empty());  // there is nothing to lose
+  CHECK(directory_error(dir / "file").ends_with("expected a directory, got a file"));
   // Missing files do not prevent the replacement.
   make(out, "old", true);
   fs::remove(dir / "out/inner/file");
-  CHECK(refusal(out).empty());
+  CHECK(directory_error(out).empty());
 }
 
 TEST_CASE("the working directory, those above it, the root and homes are never replaced") {
@@ -129,7 +124,7 @@ TEST_CASE("the working directory, those above it, the root and homes are never r
     for (const std::string& path :
          {std::string("."), std::string(".."), std::string("../."), std::string("../../work"),
           dir / "link", std::string("/"), dir / "home", std::string("../../home/inner/..")})
-      said += refusal(path).substr(path.size()) + "\n";
+      said += directory_error(path).substr(path.size()) + "\n";
     throw Error(Fault::input, said);
   });
   const std::string lies = ": a parent of the working directory is never replaced\n",
@@ -224,7 +219,7 @@ TEST_CASE("without an exchange of names the old directory is whole at any moment
   // Killed between the two renames: the next run puts the old one back.
   fs::rename(dir / "out", dir / backup_name("out"));
   const testing::Warnings warnings;
-  CHECK(refusal(dir / "out", false) ==
+  CHECK(directory_error(dir / "out", false) ==
         dir / "out" + ": exists (use overwrite = true to overwrite)");
   CHECK(dir.read("out/model") == "new");
   fs::rename(dir / "out", dir / backup_name("out"));

@@ -9,20 +9,17 @@
 #include "libsten/core/base/error.h"
 #include "libsten/files/system/paths.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
 
 using namespace sten;
+using namespace sten::testing;
 namespace fs = std::filesystem;
 
 namespace {
 
-std::string refusal(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs) {
-  try {
-    check_outputs(inputs, outputs);
-    return "";
-  } catch (const Error& e) {
-    CHECK(e.fault() == Fault::usage);
-    return e.what();
-  }
+std::string paths_error(const std::vector<NamedPath>& inputs,
+                        const std::vector<NamedPath>& outputs) {
+  return error_of(Fault::usage, [&] { check_outputs(inputs, outputs); });
 }
 
 }  // namespace
@@ -36,18 +33,18 @@ TEST_CASE("an output that is an input, or that an input lies in, is refused by a
   fs::create_hard_link(dir / "m/in", dir / "hard");
   for (const char* name : {"m/in", "m/./in", "m/sub/../in", "link/in", "soft", "hard"}) {
     const std::string out = dir / name;
-    CHECK(refusal({{"", dir / "m/in"}}, {{"-o", out}}) ==
+    CHECK(paths_error({{"", dir / "m/in"}}, {{"-o", out}}) ==
           "-o '" + out + "': the output is the input '" + dir / "m/in" +
               "', and inputs are never written");
   }
   for (const char* name : {"m", "m/", "link", ".", "m/.."})
-    CHECK(refusal({{"--mask", dir / "m/in"}}, {{"-o", dir / name}})
+    CHECK(paths_error({{"--mask", dir / "m/in"}}, {{"-o", dir / name}})
               .ends_with(": the output contains the input --mask '" + dir / "m/in" +
                          "', and inputs are never written"));
-  CHECK(refusal({{"", dir / "m/in"}}, {{"-o", dir / "m/out"}}).empty());
-  CHECK(refusal({{"", dir / "m/in"}}, {{"-o", dir / "mm"}}).empty());
-  CHECK(refusal({{"", dir / "m/in"}}, {{"--out-dir", dir / "m", true}}).empty());
-  CHECK(refusal({{"", "-"}, {"", ""}}, {{"-o", "-"}}).empty());
+  CHECK(paths_error({{"", dir / "m/in"}}, {{"-o", dir / "m/out"}}).empty());
+  CHECK(paths_error({{"", dir / "m/in"}}, {{"-o", dir / "mm"}}).empty());
+  CHECK(paths_error({{"", dir / "m/in"}}, {{"--out-dir", dir / "m", true}}).empty());
+  CHECK(paths_error({{"", "-"}, {"", ""}}, {{"-o", "-"}}).empty());
 }
 
 TEST_CASE("a file in an input directory is not replaced, and a new one may come there") {
@@ -56,11 +53,11 @@ TEST_CASE("a file in an input directory is not replaced, and a new one may come 
   dir.write("m/config.json", "x");
   dir.write("m/a.safetensors.index.json", "x");
   for (const char* in : {"m", "m/sub/..", "m/a.safetensors.index.json"}) {
-    CHECK(refusal({{"", dir / in}}, {{"--report", dir / "m/sub/../config.json"}})
+    CHECK(paths_error({{"", dir / in}}, {{"--report", dir / "m/sub/../config.json"}})
               .ends_with("lies in the input '" + dir / in + "', where nothing is replaced"));
-    CHECK(refusal({{"", dir / in}}, {{"--report", dir / "m/new.json"}}).empty());
+    CHECK(paths_error({{"", dir / in}}, {{"--report", dir / "m/new.json"}}).empty());
   }
-  CHECK(refusal({{"", dir / "m/sub"}}, {{"--report", dir / "m/config.json"}}).empty());
+  CHECK(paths_error({{"", dir / "m/sub"}}, {{"--report", dir / "m/config.json"}}).empty());
 }
 
 TEST_CASE("what a run keeps in its directory is no other output, and it lies in no input") {
@@ -69,14 +66,16 @@ TEST_CASE("what a run keeps in its directory is no other output, and it lies in 
   const NamedPath state = {"--state", dir / "s", true,
                            [](const std::string& name) { return name == "mine"; }};
   for (const char* name : {"s/mine", "s/mine/x", "s/sub/../mine/a/b"})
-    CHECK(refusal({}, {state, {"-o", dir / "s/a"}, {"--report", dir / name}})
+    CHECK(paths_error({}, {state, {"-o", dir / "s/a"}, {"--report", dir / name}})
               .ends_with("' would lie in --state '" + dir / "s" +
                          "', where a run keeps its own files"));
-  CHECK(refusal({}, {state, {"-o", dir / "s/yours"}, {"--report", dir / "s/sub/mine"}}).empty());
+  CHECK(
+      paths_error({}, {state, {"-o", dir / "s/yours"}, {"--report", dir / "s/sub/mine"}}).empty());
   for (const char* name : {"m", "m/new", "m/sub/new"})
-    CHECK(refusal({{"", dir / "m"}}, {{"--state", dir / name, true, state.is_own_file}})
+    CHECK(paths_error({{"", dir / "m"}}, {{"--state", dir / name, true, state.is_own_file}})
               .ends_with("lies in the input '" + dir / "m" + "', where no run keeps its files"));
-  CHECK(refusal({{"", dir / "m/sub"}}, {{"--state", dir / "m", true, state.is_own_file}}).empty());
+  CHECK(paths_error({{"", dir / "m/sub"}}, {{"--state", dir / "m", true, state.is_own_file}})
+            .empty());
 }
 
 TEST_CASE("a link to what is not there yet is what it leads to") {
@@ -85,26 +84,27 @@ TEST_CASE("a link to what is not there yet is what it leads to") {
   fs::create_symlink(dir / "c", dir / "b");
   fs::create_symlink("loop", dir / "loop");
   CHECK(resolved(dir / "a") == resolved(dir / "c"));
-  CHECK(refusal({}, {{"-o", dir / "a"}, {"--mask-out", dir / "c"}}).ends_with("are the same file"));
+  CHECK(paths_error({}, {{"-o", dir / "a"}, {"--mask-out", dir / "c"}})
+            .ends_with("are the same file"));
   CHECK_THROWS_AS(resolved(dir / "loop"), Error);
 }
 
 TEST_CASE("two outputs in one place, or one in the other, are refused") {
   const TempDir dir;
   const std::string a = dir / "a";
-  CHECK(refusal({}, {{"-o", a}, {"--report", dir / "./a"}}).ends_with("are the same file"));
-  CHECK(refusal({}, {{"-o", a}, {"--report", a + "/report.json"}}) ==
+  CHECK(paths_error({}, {{"-o", a}, {"--report", dir / "./a"}}).ends_with("are the same file"));
+  CHECK(paths_error({}, {{"-o", a}, {"--report", a + "/report.json"}}) ==
         "--report '" + a + "/report.json' would lie in -o '" + a + "'");
-  CHECK(refusal({}, {{"-o", a}, {"--state", a + "/state", true}}) ==
+  CHECK(paths_error({}, {{"-o", a}, {"--state", a + "/state", true}}) ==
         "--state '" + a + "/state' would lie in -o '" + a + "'");
-  CHECK(refusal({}, {{"-o", a}, {"--state", a, true}}).ends_with("are the same file"));
-  CHECK(refusal({}, {{"-o", a + "/out"}, {"--state", a, true}}).empty());
-  CHECK(refusal({}, {{"-o", a}, {"--report", a + ".json"}, {"--mask-out", a + "b"}}).empty());
-  CHECK(refusal({}, {{"--json", "-"}, {"-o", "/dev/stdout"}}) ==
+  CHECK(paths_error({}, {{"-o", a}, {"--state", a, true}}).ends_with("are the same file"));
+  CHECK(paths_error({}, {{"-o", a + "/out"}, {"--state", a, true}}).empty());
+  CHECK(paths_error({}, {{"-o", a}, {"--report", a + ".json"}, {"--mask-out", a + "b"}}).empty());
+  CHECK(paths_error({}, {{"--json", "-"}, {"-o", "/dev/stdout"}}) ==
         "--json and -o '/dev/stdout' both want standard output");
-  CHECK(refusal({}, {{"--mask-out", "-"}, {"-o", "-"}}) ==
+  CHECK(paths_error({}, {{"--mask-out", "-"}, {"-o", "-"}}) ==
         "--mask-out - and -o - both want standard output");
-  CHECK(refusal({}, {{"-o", "/dev/null"}, {"--report", "/dev/null"}}).empty());
+  CHECK(paths_error({}, {{"-o", "/dev/null"}, {"--report", "/dev/null"}}).empty());
 }
 
 TEST_CASE("twenty thousand inputs and outputs are looked through at once") {
@@ -113,7 +113,7 @@ TEST_CASE("twenty thousand inputs and outputs are looked through at once") {
     in.push_back({"", "in/m" + std::to_string(i)});
     out.push_back({"", "out/m" + std::to_string(i)});
   }
-  CHECK(refusal(in, out).empty());
+  CHECK(paths_error(in, out).empty());
 }
 
 TEST_CASE("a directory, by the slash at its end, takes a file under the input's name") {

@@ -12,23 +12,14 @@
 
 #include "libsten/core/base/error.h"
 #include "tests/support/child.h"
-#include "tests/support/safetensors_bytes.h"
+#include "tests/support/output_file.h"
 #include "tests/support/temp_dir.h"
 
 using namespace sten;
-
-namespace {
-
-void put(const std::string& path, std::string_view text, bool force = false) {
-  OutputFile out(path, force);
-  out.write(as_bytes(text));
-  out.commit();
-}
-
-}  // namespace
+using namespace sten::testing;
 
 TEST_CASE("devices and pipes are written through and stay what they are") {
-  put("/dev/null", "x");
+  write_output("/dev/null", "x");
   CHECK(std::filesystem::is_character_file("/dev/null"));
   OutputFile full("/dev/full", false);
   full.write(as_bytes("x"));
@@ -37,7 +28,7 @@ TEST_CASE("devices and pipes are written through and stay what they are") {
   const TempDir dir;
   REQUIRE(mkfifo((dir / "fifo").c_str(), 0600) == 0);
   const Fd reader(open((dir / "fifo").c_str(), O_RDONLY | O_NONBLOCK));
-  put(dir / "fifo", "hello");
+  write_output(dir / "fifo", "hello");
   std::byte buffer[10];
   std::size_t n = 0;
   CHECK(read_some(reader.get(), buffer, n) == 0);
@@ -104,7 +95,7 @@ TEST_CASE("an output that is the input by path or link is refused") {
   CHECK_NOTHROW(refuse_same_file(dir / "other", file));
   CHECK_NOTHROW(refuse_same_file(dir / "none", file));
   CHECK_NOTHROW(refuse_same_file("-", file));
-  put(in, "new", true);
+  write_output(in, "new", true);
   CHECK(as_text(file.bytes()) == "old");
   CHECK(dir.read("hard") == "old");
   CHECK(dir.read("soft") == "new");

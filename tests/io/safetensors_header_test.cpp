@@ -10,6 +10,7 @@
 #include "libsten/core/base/error.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/safetensors_bytes.h"
+#include "tests/support/tensors.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;
@@ -18,22 +19,13 @@ using namespace std::string_literals;
 
 namespace {
 
-// The error message; "" if the header is accepted.
-std::string refusal(std::string_view json) {
-  try {
-    read_header_text(json, "in.safetensors");
-    return "";
-  } catch (const Error& e) {
-    CHECK(e.fault() == Fault::input);
-    return e.what();
-  }
+std::string header_error(std::string_view json) {
+  return error_of(Fault::input, [&] { read_header_text(json, "in.safetensors"); });
 }
 
-struct Case {
-  std::string json, message;
-};
-void check_refused(const std::vector<Case>& cases) {
-  for (const Case& c : cases) CHECK(refusal(c.json) == "in.safetensors: " + c.message);
+void check_header_refused(const std::vector<BadInput>& cases) {
+  for (const auto& [json, message] : cases)
+    CHECK(header_error(json) == "in.safetensors: " + message);
 }
 
 const std::string fields = R"("dtype":"U8","shape":[0],"data_offsets":[0,0])";
@@ -48,7 +40,7 @@ std::string repeat(std::string_view text, int n) {
 }  // namespace
 
 TEST_CASE("text that is not a JSON object is refused") {
-  check_refused({
+  check_header_refused({
       {R"({"a)"
        "\xff"
        R"(":{}})",
@@ -68,7 +60,7 @@ TEST_CASE("text that is not a JSON object is refused") {
 }
 
 TEST_CASE("a name or key that appears twice is refused, also in another spelling") {
-  check_refused({
+  check_header_refused({
       {"{" + named("a") + "," + named("b") + "," + named("a") + "}", "'a' appears twice"},
       {"{" + named("a") + "," + named("\\u0061") + "}", "'a' appears twice"},
       {R"({"a":{"dtype":"U8","dtype":"U8"}})", "'a': field 'dtype' appears twice"},
@@ -81,7 +73,7 @@ TEST_CASE("a name or key that appears twice is refused, also in another spelling
 
 TEST_CASE("nesting and numbers of things have limits that are reached fast") {
   const auto start = std::chrono::steady_clock::now();
-  check_refused({
+  check_header_refused({
       {R"({"a":{"x":)" + repeat("[", 1'000'000), "'a': field 'x' is nested more than 32 deep"},
       {R"({"a":{"x":)" + repeat(R"({"y":)", 1'000'000),
        "'a': field 'x' is nested more than 32 deep"},
@@ -96,17 +88,17 @@ TEST_CASE("millions of tensors are refused at the limit and not held beyond it")
   std::string json = "{";
   for (int i = 0; i <= 1'000'000; ++i)
     json += fmt::format("{}\"{}\":{{{}}}", i ? "," : "", i, fields);
-  CHECK(held(21, refusal(json + "}") == "in.safetensors: more than 1000000 tensors"));
+  CHECK(held(21, header_error(json + "}") == "in.safetensors: more than 1000000 tensors"));
   json = R"({"__metadata__":{)";
   for (int i = 0; i <= 1'000'000; ++i) json += fmt::format("{}\"{}\":\"\"", i ? "," : "", i);
-  check_refused({{json + "}}", "more than 1000000 metadata keys"}});
+  check_header_refused({{json + "}}", "more than 1000000 metadata keys"}});
   json = R"({"a":{)";
   for (int i = 0; i <= 32; ++i) json += fmt::format("{}\"{}\":0", i ? "," : "", i);
-  check_refused({{json + "}}", "'a': has more than 32 fields"}});
+  check_header_refused({{json + "}}", "'a': has more than 32 fields"}});
 }
 
 TEST_CASE("a missing field is refused") {
-  check_refused({
+  check_header_refused({
       {R"({"a":{}})", "'a': missing 'dtype'"},
       {R"({"a":{"shape":[],"data_offsets":[0,0]}})", "'a': missing 'dtype'"},
       {R"({"a":{"dtype":"U8","data_offsets":[0,0]}})", "'a': missing 'shape'"},
@@ -129,7 +121,7 @@ TEST_CASE("an unknown field of any value is skipped with one warning") {
 }
 
 TEST_CASE("metadata other than strings are refused") {
-  check_refused({
+  check_header_refused({
       {R"({"__metadata__":{"k":1}})", "metadata 'k': expected a string, got 1"},
       {R"({"__metadata__":{"k":null}})", "metadata 'k': expected a string, got null"},
       {R"({"__metadata__":{"k":{}}})", "metadata 'k': expected a string, got an object"},
@@ -142,7 +134,7 @@ TEST_CASE("metadata other than strings are refused") {
 TEST_CASE("numbers other than unsigned integers below 2^63 are refused") {
   const auto shape = [](const std::string& v) { return R"({"a":{"shape":[)" + v + "]}}"; };
   const auto offsets = [](const std::string& v) { return R"({"a":{"data_offsets":)" + v + "}}"; };
-  check_refused({
+  check_header_refused({
       {shape("1.0"), "'a': 'shape': expected unsigned integers, got 1.0"},
       {shape("1e3"), "'a': 'shape': expected unsigned integers, got 1e3"},
       {shape("-1"), "'a': 'shape': expected unsigned integers, got -1"},
@@ -175,7 +167,7 @@ TEST_CASE("numbers other than unsigned integers below 2^63 are refused") {
 
 TEST_CASE("a name that is empty, endless, or drives a terminal or a path is refused") {
   const auto file = [](const std::string& name) { return "{" + named(name) + "}"; };
-  check_refused({
+  check_header_refused({
       {file(""), "a tensor has an empty name"},
       {file(R"(a\nb)"), R"('a\nb': the name holds control characters)"},
       {file(R"(\u001b[2J)"), R"('\x1b[2J': the name holds control characters)"},
@@ -193,7 +185,7 @@ TEST_CASE("a name that is empty, endless, or drives a terminal or a path is refu
       {file("a/.."), "'a/..': the name is a path that leaves its directory"},
   });
   for (const char* fine : {"...", "a..b", "a/b", "a/..b/c", "a/b..", "__metadata", "x::values"})
-    CHECK(refusal(file(fine)) == "");
+    CHECK(header_error(file(fine)) == "");
 }
 
 TEST_CASE("a message never repeats more of a header than a line") {
@@ -203,7 +195,7 @@ TEST_CASE("a message never repeats more of a header than a line") {
         R"({"a":{")" + junk + R"(":0,")" + junk + R"(":0}})",
         R"({"__metadata__":{")" + junk + "\":3}}",
         R"({"a":{"shape":[1.)" + std::string(1'000'000, '0') + "]}}"}) {
-    const std::string message = refusal(json);
+    const std::string message = header_error(json);
     CHECK(message != "");
     CHECK(message.size() < 400);
   }

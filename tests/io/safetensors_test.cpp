@@ -8,29 +8,22 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/random.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/safetensors_bytes.h"
+#include "tests/support/tensors.h"
 
 using namespace sten;
+using namespace sten::testing;
 using namespace std::string_view_literals;
 
 namespace {
 
-// The error message; "" if the file is accepted.
-std::string refusal(const std::string& file) {
-  try {
-    parse_safetensors(as_bytes(file), "in.safetensors");
-    return "";
-  } catch (const Error& e) {
-    CHECK(e.fault() == Fault::input);
-    return e.what();
-  }
+std::string file_error(const std::string& file) {
+  return error_of(Fault::input, [&] { parse_safetensors(as_bytes(file), "in.safetensors"); });
 }
 
-struct Case {
-  std::string file, message;
-};
-void check_refused(const std::vector<Case>& cases) {
-  for (const Case& c : cases) CHECK(refusal(c.file) == "in.safetensors: " + c.message);
+void check_file_refused(const std::vector<BadInput>& cases) {
+  for (const auto& [file, message] : cases) CHECK(file_error(file) == "in.safetensors: " + message);
 }
 
 // An entry of 'w' with these field values.
@@ -95,14 +88,14 @@ TEST_CASE("what is unusual but right is accepted") {
   };
   for (const std::string& file : files) {
     CAPTURE(file);
-    CHECK(refusal(file) == "");
+    CHECK(file_error(file) == "");
   }
 }
 
 TEST_CASE("a container that is not one is refused and said what it is") {
   const std::string good = safetensors_bytes("{" + bytes_entry("a", 0, 4) + "}", "data");
   using namespace std::string_literals;
-  check_refused({
+  check_file_refused({
       {"", "is empty"},
       {"\x08\0\0"s, "has 3 bytes, too few for a safetensors file"},
       {with_length(500, "{}"),
@@ -150,7 +143,7 @@ TEST_CASE("a truncated safetensors file is never mistaken for something else") {
     const std::string header = "{" + bytes_entry("a", 0, 4) + std::string(length, ' ');
     const std::string file = safetensors_bytes(header.substr(0, length - 1) + "}", "data");
     for (std::size_t n = 8; n < file.size(); n += 7)
-      CHECK(refusal(file.substr(0, n)).find("is the file truncated?") != std::string::npos);
+      CHECK(file_error(file.substr(0, n)).find("is the file truncated?") != std::string::npos);
   }
 }
 
@@ -160,7 +153,7 @@ TEST_CASE("a tensor whose numbers do not fit together is refused") {
   const auto entries = [&](const std::string& list) { return file("{" + list + "}"); };
   std::string rank33 = "[1";
   for (int i = 1; i < 33; ++i) rank33 += ",1";
-  check_refused({
+  check_file_refused({
       {file(w("F33", "[2]", "[0,8]")), "'w': unknown dtype 'F33'"},
       {file(w("f32", "[2]", "[0,8]")), "'w': unknown dtype 'f32'"},
       {file(w("F32", "[2]", "[8,0]")), "'w': data begin at 8 and end at 0"},
@@ -239,7 +232,7 @@ TEST_CASE("whatever happens to a file's bytes, it is read or refused with a mess
       }
       if (mutant.empty()) break;
     }
-    const std::string message = refusal(mutant);
+    const std::string message = file_error(mutant);
     REQUIRE((message.empty() || message.starts_with("in.safetensors: ")));
     REQUIRE(message.find('\n') == std::string::npos);
   }

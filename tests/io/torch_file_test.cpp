@@ -44,14 +44,8 @@ std::vector<float> count(int n, int from = 0) {
   return out;
 }
 
-// Why the bytes are refused; "" if they are not.
-std::string torch_refusal(const std::string& bytes) {
-  try {
-    read_torch_file(std::as_bytes(std::span(bytes)), "f.pt");
-    return "";
-  } catch (const Error& e) {
-    return e.what();
-  }
+std::string torch_error(const std::string& bytes) {
+  return error_of([&] { read_torch_file(std::as_bytes(std::span(bytes)), "f.pt"); });
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -176,7 +170,7 @@ TEST_CASE("what a trainer saved beside the model makes no model of the whole") {
 
 TEST_CASE("files of before PyTorch 1.6 may have pickles in frames") {
   const std::string old = contents("old.pt");
-  CHECK(torch_refusal("\x80\x04\x95\x0d\0\0\0\0\0\0\0"s + old.substr(2)) == "");
+  CHECK(torch_error("\x80\x04\x95\x0d\0\0\0\0\0\0\0"s + old.substr(2)) == "");
 }
 
 TEST_CASE("views whose numbers PyTorch computes as it reads them are refused") {
@@ -184,7 +178,7 @@ TEST_CASE("views whose numbers PyTorch computes as it reads them are refused") {
     const auto refusal = [&](const char* value) {
       std::string t = tensor("K\x00"s, "K\x04", "K\x01");
       t.insert(t.size() - 2, "}" + text(what) + value + "s");  // behind the last argument
-      return torch_refusal(old_file(dict_of(t)));
+      return torch_error(old_file(dict_of(t)));
     };
     CHECK(refusal("\x88") == fmt::format("f.pt: 'w': unsupported computed view (save the "
                                          "result of resolve_{}())",
@@ -203,23 +197,22 @@ TEST_CASE("tensors that share memory are named") {
 }
 
 TEST_CASE("what is not a dict of plain tensors is refused by the name it needs") {
-  CHECK(
-      torch_refusal(contents("module.pt")).find("needs 'torch.nn.modules.container.Sequential'") !=
-      std::string::npos);
-  CHECK(torch_refusal(contents("sparse.pt")).find("needs 'torch._utils._rebuild_sparse_tensor'") !=
+  CHECK(torch_error(contents("module.pt")).find("needs 'torch.nn.modules.container.Sequential'") !=
         std::string::npos);
-  CHECK(torch_refusal(contents("complex128.pt")).find("needs 'torch.ComplexDoubleStorage'") !=
+  CHECK(torch_error(contents("sparse.pt")).find("needs 'torch._utils._rebuild_sparse_tensor'") !=
         std::string::npos);
-  CHECK(torch_refusal(old_file("cos\nsystem\n(U\x02idtR")).find("needs 'os.system'") !=
+  CHECK(torch_error(contents("complex128.pt")).find("needs 'torch.ComplexDoubleStorage'") !=
         std::string::npos);
-  CHECK(torch_refusal(old_file("cbuiltins\neval\n(U\x02idtR")).find("needs 'builtins.eval'") !=
+  CHECK(torch_error(old_file("cos\nsystem\n(U\x02idtR")).find("needs 'os.system'") !=
         std::string::npos);
-  CHECK(torch_refusal(old_file("U\x02os\x94U\x06system\x94\x93")).find("needs 'os.system'") !=
+  CHECK(torch_error(old_file("cbuiltins\neval\n(U\x02idtR")).find("needs 'builtins.eval'") !=
+        std::string::npos);
+  CHECK(torch_error(old_file("U\x02os\x94U\x06system\x94\x93")).find("needs 'os.system'") !=
         std::string::npos);
 }
 
 TEST_CASE("hostile tensors and pickles are refused") {
-  CHECK(torch_refusal(old_file(dict_of(tensor("K\x00"s, "K\x02K\x02", "K\x02K\x01")))) == "");
+  CHECK(torch_error(old_file(dict_of(tensor("K\x00"s, "K\x02K\x02", "K\x02K\x01")))) == "");
   const std::pair<std::string, const char*> cases[] = {
       // A storage that claims more than the file has.
       {old_file(dict_of(tensor("K\x00"s, "K\x05", "K\x01", "K\x05"))),
@@ -281,7 +274,7 @@ TEST_CASE("hostile tensors and pickles are refused") {
   for (const auto& [bytes, text] : cases) {
     const std::string wanted = text;
     CAPTURE(wanted);
-    const std::string got = torch_refusal(bytes);
+    const std::string got = torch_error(bytes);
     CAPTURE(got);
     CHECK(held(98, got.find(wanted) != std::string::npos));
     CHECK(got.starts_with("f.pt: "));
@@ -299,44 +292,42 @@ TEST_CASE("shared values cost no more than the file's size") {
   // A list twice in a list, 30 times, has no tensor; each list is looked at once.
   std::string doubled = "]";
   for (int i = 0; i < 30; ++i) doubled = "](" + doubled + memo('q', i) + memo('h', i) + "e";
-  CHECK(torch_refusal(old_file("}" + w + text("l") + doubled + "s")) == "");
+  CHECK(torch_error(old_file("}" + w + text("l") + doubled + "s")) == "");
   // With a tensor inside it would have 2^30 names.
   doubled = "](" + one + "e";
   for (int i = 0; i < 30; ++i) doubled = "](" + doubled + memo('q', i) + memo('h', i) + "e";
-  CHECK(torch_refusal(old_file("}" + text("l") + doubled + "s")).starts_with("f.pt: tensor names"));
+  CHECK(torch_error(old_file("}" + text("l") + doubled + "s")).starts_with("f.pt: tensor names"));
 
   const std::string key(4000, 'k'), names = "}(X"s + "\xa0\x0f\0\0"s + key + "}q\x00(K\x00"s + one +
                                             "q\x01" + repeated("K\x01h\x01", 5000) + "uu";
-  CHECK(torch_refusal(old_file(names)).find("tensor names take more than 16") != std::string::npos);
+  CHECK(torch_error(old_file(names)).find("tensor names take more than 16") != std::string::npos);
   const std::string lists = "ccollections\nOrderedDict\nq\x00]q\x01("s +
                             repeated("K\x01N\x86", 500) + "e\x85R" +
                             repeated("h\x00h\x01\x85R"s, 200);
-  CHECK(torch_refusal(old_file("}" + w + text("l") + "](" + lists + "es"))
+  CHECK(torch_error(old_file("}" + w + text("l") + "](" + lists + "es"))
             .find("makes dicts of one list again and again") != std::string::npos);
   std::string many = one;
   many.insert(many.size() - 2, repeated("N", 11));
-  CHECK(torch_refusal(old_file(dict_of(many))).find("'w': expected at most 16 arguments, got 17") !=
+  CHECK(torch_error(old_file(dict_of(many))).find("'w': expected at most 16 arguments, got 17") !=
         std::string::npos);
-  CHECK(
-      torch_refusal(old_file("}r\xff\xff\xff\xff" + w)).find("into its memo, which has 3000000") !=
-      std::string::npos);
+  CHECK(torch_error(old_file("}r\xff\xff\xff\xff" + w)).find("into its memo, which has 3000000") !=
+        std::string::npos);
   // 2^21 views of all elements of one storage.
   std::string views = tensor("K\x00"s, "M\x00\x10"s, "K\x01", "M\x00\x10"s) + "q\x01";
   std::string all = "}(K\x00"s + views + repeated("K\x01h\x01", 5000) + "u";
-  CHECK(torch_refusal(old_file(all, std::string(16384, 'x'), 4096))
+  CHECK(torch_error(old_file(all, std::string(16384, 'x'), 4096))
             .find("tensors that share memory have more than") != std::string::npos);
 }
 
 TEST_CASE("every truncation of a file is refused, and every bit flip is read or refused") {
   for (const char* name : {"state.pt", "old.pt"}) {
     const std::string whole = contents(name);
-    for (std::size_t n = 0; n < whole.size(); n += 7)
-      CHECK(torch_refusal(whole.substr(0, n)) != "");
+    for (std::size_t n = 0; n < whole.size(); n += 7) CHECK(torch_error(whole.substr(0, n)) != "");
     std::size_t refused = 0;
     for (std::size_t bit = 0; bit < whole.size() * 8; bit += 13) {
       std::string bytes = whole;
       bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
-      refused += !torch_refusal(bytes).empty();
+      refused += !torch_error(bytes).empty();
     }
     CHECK(refused > 0);
   }
@@ -344,19 +335,19 @@ TEST_CASE("every truncation of a file is refused, and every bit flip is read or 
 
 TEST_CASE("archives that lie are refused") {
   const std::string whole = contents("tensor.pt");
-  CHECK(torch_refusal(whole) == "");
-  CHECK(torch_refusal(replaced(whole, "data.pkl", "date.pkl")).find("is called") !=
+  CHECK(torch_error(whole) == "");
+  CHECK(torch_error(replaced(whole, "data.pkl", "date.pkl")).find("is called") !=
         std::string::npos);
-  CHECK(torch_refusal(replaced(whole, "little", "big!!!")).find("expected little-endian data") !=
+  CHECK(torch_error(replaced(whole, "little", "big!!!")).find("expected little-endian data") !=
         std::string::npos);
   std::string compressed = whole;
   const std::size_t entry = compressed.find("PK\x01\x02");
   REQUIRE(entry != compressed.npos);
   compressed[entry + 10] = 8;
-  CHECK(torch_refusal(compressed).find("expected an uncompressed record") != std::string::npos);
+  CHECK(torch_error(compressed).find("expected an uncompressed record") != std::string::npos);
   std::string encrypted = whole;
   encrypted[entry + 8] = static_cast<char>(encrypted[entry + 8] | 1);
-  CHECK(torch_refusal(encrypted).find("is encrypted") != std::string::npos);
-  CHECK(torch_refusal("PK\x03\x04").find("no directory at its end (is the file truncated?)") !=
+  CHECK(torch_error(encrypted).find("is encrypted") != std::string::npos);
+  CHECK(torch_error("PK\x03\x04").find("no directory at its end (is the file truncated?)") !=
         std::string::npos);
 }

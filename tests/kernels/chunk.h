@@ -56,21 +56,21 @@ struct Chunk {
   }
 };
 
-enum class Kind { normal, ties, zeros, sparse, rows, wide, ordered, kinds };
+enum class ChunkValues { normal, ties, zeros, sparse, rows, wide, ordered, kinds };
 
 template <class T>
-void fill(Dice& dice, Chunk<T>& chunk, Kind kind) {
+void fill(Dice& dice, Chunk<T>& chunk, ChunkValues kind) {
   std::vector<double> scale(chunk.rows, 1.0);
-  if (kind == Kind::rows)
+  if (kind == ChunkValues::rows)
     for (double& v : scale) v = std::exp(2 * dice.normal());
   for (Index r = 0; r < chunk.rows; ++r)
     for (Index s = 0; s < chunk.cols; ++s) {
       double v = scale[r] * dice.normal();
-      if (kind == Kind::ties) v = std::round(v);
-      if (kind == Kind::zeros) v = 0;
-      if (kind == Kind::sparse && dice.below(6)) v = 0;
-      if (kind == Kind::wide) v = std::ldexp(v, static_cast<int>(dice.below(40)) - 20);
-      if (kind == Kind::ordered) v = static_cast<double>(r + s);
+      if (kind == ChunkValues::ties) v = std::round(v);
+      if (kind == ChunkValues::zeros) v = 0;
+      if (kind == ChunkValues::sparse && dice.below(6)) v = 0;
+      if (kind == ChunkValues::wide) v = std::ldexp(v, static_cast<int>(dice.below(40)) - 20);
+      if (kind == ChunkValues::ordered) v = static_cast<double>(r + s);
       chunk.x[r * chunk.cols + s] = static_cast<T>(v);
     }
 }

@@ -1,4 +1,5 @@
 #include "kernels/elementwise.h"
+#include "kernels/families.h"
 
 #include <doctest/doctest.h>
 
@@ -13,8 +14,6 @@ namespace {
 
 using Totals = std::vector<std::int64_t>;
 using U32s = std::vector<std::uint32_t>;
-
-const ElementwiseTable& reference() { return *elementwise_for(Isa::reference); }
 
 template <class T>
 std::int64_t size_of(const std::vector<T>& v) {
@@ -212,14 +211,14 @@ TEST_CASE_TEMPLATE("keys are counted and chosen alike by every ISA", U, std::uin
       Fenced<U> in(x);
       std::vector<std::pair<U, std::int64_t>> equals;
       for (const U key : {some, U{0}, static_cast<U>(greatest - 1), greatest})
-        equals.emplace_back(key, reference().of<U>().count_key(in.data(), n, key));
+        equals.emplace_back(key, elementwise_reference()->of<U>().count_key(in.data(), n, key));
       const auto of = [&](const ElementwiseTable& table) {
         return findings<U>(table, x, {all, narrow, most, within}, {U{0}, prefix, some}, some,
                            equals);
       };
-      const Findings<U> expected = of(reference());
+      const Findings<U> expected = of(*elementwise_reference());
       each_elementwise([&](const ElementwiseTable& table) {
-        if (&table == &reference()) return;
+        if (&table == elementwise_reference()) return;
         const Findings<U> found = of(table);
         CHECK(found.histograms == expected.histograms);
         CHECK(found.between == expected.between);
@@ -238,9 +237,9 @@ TEST_CASE_TEMPLATE("values are masked, packed and unpacked alike by every ISA", 
     CAPTURE(n);
     const std::vector<U> x = random_elements<U>(n, random)[0];
     for (const Bytes& mask : random_masks(n, random)) {
-      const std::vector<U> masked = mask_values(reference(), x, mask);
-      const std::vector<U> kept = compress(reference(), x, mask);
-      CHECK(expand(reference(), kept, mask, n) == masked);
+      const std::vector<U> masked = mask_values(*elementwise_reference(), x, mask);
+      const std::vector<U> kept = compress(*elementwise_reference(), x, mask);
+      CHECK(expand(*elementwise_reference(), kept, mask, n) == masked);
       each_elementwise([&](const ElementwiseTable& table) {
         CHECK(mask_values(table, x, mask) == masked);
         CHECK(mask_in_place(table, x, mask) == masked);

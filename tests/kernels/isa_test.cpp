@@ -11,14 +11,14 @@ namespace {
 
 Isa best() { return choose_isa(nullptr).isa; }
 
-std::string error_of(const char* wanted) { return choose_isa(wanted).error; }
+std::string isa_error(const char* wanted) { return choose_isa(wanted).error; }
 
 }  // namespace
 
 TEST_CASE("without a name the best ISA of this CPU is chosen") {
-  CHECK(error_of(nullptr).empty());
+  CHECK(isa_error(nullptr).empty());
   CHECK(choose_isa("").isa == best());
-  CHECK(error_of("").empty());
+  CHECK(isa_error("").empty());
   CHECK(has_isa(best()));
   for (const Isa isa : all_isas)
     if (isa > best()) CHECK_FALSE(has_isa(isa));
@@ -29,7 +29,7 @@ TEST_CASE("a name chooses its ISA, or says that there is none here") {
   for (const Isa isa : all_isas) {
     const std::string name = name_of(isa);
     CAPTURE(name);
-    const std::string error = error_of(name.c_str());
+    const std::string error = isa_error(name.c_str());
     CHECK(choose_isa(name.c_str()).isa == (has_isa(isa) ? isa : best()));
     if (has_isa(isa)) {
       CHECK(error.empty());
@@ -43,14 +43,14 @@ TEST_CASE("a name chooses its ISA, or says that there is none here") {
 
 TEST_CASE("an unknown name is an error, not another ISA in silence") {
   const std::string known = "' (expected one of reference, avx2, avx512, avx512_bf16 and amx)";
-  CHECK(error_of("AVX2") == "STEN_ISA: unknown ISA 'AVX2" + known);
+  CHECK(isa_error("AVX2") == "STEN_ISA: unknown ISA 'AVX2" + known);
   CHECK(choose_isa("AVX2").isa == best());
-  CHECK(error_of(std::string(1000, 'x').c_str()) ==
+  CHECK(isa_error(std::string(1000, 'x').c_str()) ==
         "STEN_ISA: unknown ISA '" + std::string(40, 'x') + known);
 }
 
 TEST_CASE("the process uses what STEN_ISA names") {
   const char* wanted = std::getenv("STEN_ISA");
   CHECK(active_isa() == choose_isa(wanted).isa);
-  CHECK((isa_error() == nullptr ? "" : isa_error()) == error_of(wanted));
+  CHECK((isa_error() == nullptr ? "" : isa_error()) == isa_error(wanted));
 }

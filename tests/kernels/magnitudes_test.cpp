@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "kernels/families.h"
 #include "libsten/core/base/floats.h"
 #include "tests/kernels/fenced.h"
 
@@ -20,8 +21,6 @@ using F16 = FloatBits<FloatKind::f16>;
 using BF16 = FloatBits<FloatKind::bf16>;
 using F8E4M3 = FloatBits<FloatKind::f8_e4m3>;
 using F8E5M2 = FloatBits<FloatKind::f8_e5m2>;
-
-const ElementwiseTable& reference() { return *elementwise_for(Isa::reference); }
 
 std::vector<std::uint64_t> bits_of(MagnitudeSums s) {
   return {std::bit_cast<std::uint64_t>(s.all), std::bit_cast<std::uint64_t>(s.kept)};
@@ -107,7 +106,7 @@ TEST_CASE_TEMPLATE("magnitudes are added up alike by every ISA", E, F64, F32, F1
       std::int64_t first = 0;
       while (first < n && std::isfinite(E::decode(x[first]))) ++first;
       for (const Bytes& mask : random_masks(n, random)) {
-        const auto expected = bits_of(sums<E>(reference(), x, mask));
+        const auto expected = bits_of(sums<E>(*elementwise_reference(), x, mask));
         each_elementwise([&](const ElementwiseTable& table) {
           CHECK(bits_of(sums<E>(table, x, mask)) == expected);
         });

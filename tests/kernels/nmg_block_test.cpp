@@ -23,7 +23,7 @@ NmgStrips<T> strips_of(const Chunk<T>& chunk) {
 }
 
 template <class T>
-Patterns reference(const Chunk<T>& chunk) {
+Patterns reference_fit(const Chunk<T>& chunk) {
   const NmgFormat f = chunk.format();
   std::vector<std::byte> scratch(kernels::nmg_exact_wide_scratch(f, chunk.rows, chunk.cols) + 64);
   void* at = scratch.data();
@@ -53,7 +53,7 @@ Patterns fitted_by(Block& block, const Chunk<T>& chunk) {
 }
 
 template <class T>
-void check_chunks(std::uint64_t seed, Index rounds) {
+void check_block_fits(std::uint64_t seed, Index rounds) {
   Dice dice(seed);
   std::vector<std::byte> memory(shared_bytes);
   for (Index round = 0; round < rounds; ++round) {
@@ -64,13 +64,13 @@ void check_chunks(std::uint64_t seed, Index rounds) {
       chunk.cols = 1 + dice.below(chunk.strips());
       chunk.x.resize(chunk.rows * chunk.cols);
     }
-    const auto kind = static_cast<Kind>(dice.below(static_cast<Index>(Kind::kinds)));
+    const auto kind = static_cast<ChunkValues>(dice.below(static_cast<Index>(ChunkValues::kinds)));
     fill(dice, chunk, kind);
     if (dice.below(8) == 0) chunk.x[dice.below(std::ssize(chunk.x))] = static_cast<T>(INFINITY);
     if (dice.below(8) == 0) chunk.x[dice.below(std::ssize(chunk.x))] = static_cast<T>(NAN);
     const std::string where = fmt::format("round {}: {}:{}:{} {} x {}, kind {}", round, f.n, f.m,
                                           f.g, chunk.rows, chunk.cols, static_cast<int>(kind));
-    const Patterns expected = reference(chunk);
+    const Patterns expected = reference_fit(chunk);
     const int threads = dice.one_of<int>({1, 7, 32, 64, 128});
     kernels::SerialBlock serial(threads, memory.data(), memory.size());
     if (fitted_by(serial, chunk) != expected) FAIL_CHECK(where << ": another fit");
@@ -84,11 +84,11 @@ void check_chunks(std::uint64_t seed, Index rounds) {
 }  // namespace
 
 TEST_CASE("a block of threads fits chunks of floats as the reference does, in any order") {
-  check_chunks<float>(1, chunks_to_try(1008));
+  check_block_fits<float>(1, chunks_to_try(1008));
 }
 
 TEST_CASE("a block of threads fits chunks of doubles as the reference does, in any order") {
-  check_chunks<double>(2, chunks_to_try(168));
+  check_block_fits<double>(2, chunks_to_try(168));
 }
 
 TEST_CASE("a device fits whole matrices as the reference does" * cuda_only()) {
@@ -108,7 +108,7 @@ TEST_CASE("a device fits whole matrices as the reference does" * cuda_only()) {
     Chunk<float> all(f.n, f.m, f.g);
     all.rows = rows, all.cols = cols;
     all.x.resize(rows * cols);
-    fill(dice, all, static_cast<Kind>(dice.below(static_cast<Index>(Kind::kinds))));
+    fill(dice, all, static_cast<ChunkValues>(dice.below(static_cast<Index>(ChunkValues::kinds))));
     const std::vector<std::uint16_t> patterns(all.table->data(),
                                               all.table->data() + all.table->count() * f.n);
     const auto x = on_device(all.x), p = on_device(patterns);
@@ -139,7 +139,7 @@ TEST_CASE("a device fits whole matrices as the reference does" * cuda_only()) {
       for (Index r = 0; r < chunk.rows; ++r)
         std::copy_n(&all.x[(row + r) * cols + col], chunk.cols, &chunk.x[r * chunk.cols]);
       const auto at = found.begin() + u * all.strips();
-      if (reference(chunk) != Patterns(at, at + all.strips()))
+      if (reference_fit(chunk) != Patterns(at, at + all.strips()))
         FAIL_CHECK("round " << round << ", chunk " << u << ": another fit");
     }
   }

@@ -85,7 +85,7 @@ TEST_CASE("the worked case keeps 47 of 62, the most that is possible") {
 TEST_CASE("the certificate sees that a greedy fit is not the best") {
   Dice dice(3);
   Chunk<float> chunk(2, 4, 4);
-  fill(dice, chunk, Kind::normal);
+  fill(dice, chunk, ChunkValues::normal);
   const Index strips = chunk.strips();
   std::vector<float> x(chunk.x.size());
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::abs(chunk.x[i]);
@@ -101,7 +101,7 @@ TEST_CASE("no exchange of strips keeps more than the exact fit, and every ISA fi
   const Index rounds = chunks_to_try(500);
   for (Index round = 0; round < rounds; ++round) {
     const Format& f = formats()[round % std::ssize(formats())];
-    const auto kind = static_cast<Kind>(dice.below(static_cast<Index>(Kind::kinds)));
+    const auto kind = static_cast<ChunkValues>(dice.below(static_cast<Index>(ChunkValues::kinds)));
     Chunk<float> chunk(f.n, f.m, f.g);
     if (dice.below(3) == 0) {  // padding
       chunk.rows = 1 + dice.below(f.m);
@@ -118,7 +118,8 @@ TEST_CASE("no exchange of strips keeps more than the exact fit, and every ISA fi
         reference = of;
         if (!uses_each_pattern_g_times(chunk, of)) FAIL_CHECK(where << ": not g of each");
         // Far apart, values are told apart in 64 bits.
-        const double noise = kind == Kind::wide && chunk.spread() > 0x1p25 ? 0x1p-45 : 0x1p-22;
+        const double noise =
+            kind == ChunkValues::wide && chunk.spread() > 0x1p25 ? 0x1p-45 : 0x1p-22;
         if (!no_ring_gains(chunk, of, chunk.greatest() * noise)) FAIL_CHECK(where);
       }
       if (of != *reference) FAIL_CHECK(where << ": another fit");
@@ -143,7 +144,7 @@ TEST_CASE("the exact fit keeps what the best of all assignments keeps") {
       chunk.cols = 1 + dice.below(chunk.strips());
       chunk.x.resize(chunk.rows * chunk.cols);
     }
-    fill(dice, chunk, static_cast<Kind>(dice.below(static_cast<Index>(Kind::kinds))));
+    fill(dice, chunk, static_cast<ChunkValues>(dice.below(static_cast<Index>(ChunkValues::kinds))));
     for (double& v : chunk.x) v = static_cast<float>(v);
     Chunk<float> narrow(f.n, f.m, f.g);
     narrow.cols = chunk.cols;

@@ -16,7 +16,7 @@ using kernels::NmgFitRule;
 namespace {
 
 // A tensor and its matrix view.
-struct Case {
+struct PruneCase {
   Dense x;
   NmgFit fit;
   std::string name;
@@ -43,7 +43,7 @@ void fill(Dice& dice, Dense& x) {
     for (float& v : x.values.mutate<float>()) v = static_cast<float>(dice.normal());
 }
 
-Case any_case(Dice& dice, FitMethod method) {
+PruneCase any_prune_case(Dice& dice, FitMethod method) {
   struct Format {
     Index n, m, g;
   };
@@ -56,7 +56,7 @@ Case any_case(Dice& dice, FitMethod method) {
   const Index strips = PatternTable::get(f.n, f.m)->count() * f.g;
   Index rows = 1 + dice.below(3 * f.m), cols = 1 + dice.below(3 * strips);
   if (dice.below(2)) rows = f.m * (1 + dice.below(2)), cols = strips * (1 + dice.below(3));
-  Case c{Dense{}, NmgFit{f.n, f.m, f.g, 0, {}, method}, {}};
+  PruneCase c{Dense{}, NmgFit{f.n, f.m, f.g, 0, {}, method}, {}};
   if (dice.below(2)) {
     c.fit.axis = 1;
     std::swap(rows, cols);
@@ -84,7 +84,7 @@ void* data_of(Values& v) {
 }
 
 template <class Grid>
-Parts pruned_by(Grid& grid, const Case& c, NmgFitRule rule) {
+Parts pruned_by(Grid& grid, const PruneCase& c, NmgFitRule rule) {
   const NmgFit& f = c.fit;
   Parts to{Nmg::unwritten(c.x.dtype(), c.x.extents, f.n, f.m, f.g, f.axis, f.dims),
            Mask::none(c.x.extents)};
@@ -113,7 +113,7 @@ bool same_values(const Values& a, const Values& b) {
          std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
 }
 
-void check(const Case& c, const Parts& expected, const Parts& got) {
+void check(const PruneCase& c, const Parts& expected, const Parts& got) {
   if (!same_values(got.nmg.values, expected.nmg.values)) FAIL_CHECK(c.name << ": other values");
   if (!same_values(got.nmg.index, expected.nmg.index)) FAIL_CHECK(c.name << ": another index");
   if (!same_mask(got.mask, expected.mask)) FAIL_CHECK(c.name << ": other bits");
@@ -125,7 +125,7 @@ void check_chunks(FitMethod method, NmgFitRule rule, Index chunks) {
   kernels::SerialGrid serial;
   kernels::CheckedGrid checked(12);
   for (Index round = 0; chunks > 0; ++round) {
-    const Case c = any_case(dice, method);
+    const PruneCase c = any_prune_case(dice, method);
     chunks -= c.geometry().units();
     Parts expected{Nmg{}, Mask{}};
     expected.nmg = c.fit.fit(c.x, &expected.mask);

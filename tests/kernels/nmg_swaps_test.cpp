@@ -64,7 +64,7 @@ Patterns fitted(const Chunk<T>& chunk, Args... args) {
 }
 
 template <class T>
-void check_chunks(std::uint64_t seed, Index rounds) {
+void check_swaps(std::uint64_t seed, Index rounds) {
   Dice dice(seed);
   for (Index round = 0; round < rounds; ++round) {
     const Format f = formats()[static_cast<std::size_t>(round) % formats().size()];
@@ -75,7 +75,7 @@ void check_chunks(std::uint64_t seed, Index rounds) {
       chunk.cols = 1 + dice.below(chunk.strips());
       chunk.x.resize(chunk.rows * chunk.cols);
     }
-    const auto kind = static_cast<Kind>(dice.below(static_cast<Index>(Kind::kinds)));
+    const auto kind = static_cast<ChunkValues>(dice.below(static_cast<Index>(ChunkValues::kinds)));
     fill(dice, chunk, kind);
     const std::string where = fmt::format("round {}: {}:{}:{} {} x {}, kind {}", round, f.n, f.m,
                                           f.g, chunk.rows, chunk.cols, static_cast<int>(kind));
@@ -99,6 +99,6 @@ void check_chunks(std::uint64_t seed, Index rounds) {
 }  // namespace
 
 TEST_CASE("fits of blocks keep at least what the paper's swaps do, and leave no swap that gains") {
-  check_chunks<float>(1, 252);
-  check_chunks<double>(2, 42);
+  check_swaps<float>(1, 252);
+  check_swaps<double>(2, 42);
 }

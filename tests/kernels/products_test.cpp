@@ -39,7 +39,7 @@ class OnDevice {
   void* data_;
 };
 
-std::vector<std::byte> bytes_of(const Values& x) { return {x.bytes().begin(), x.bytes().end()}; }
+std::vector<std::byte> storage_of(const Values& x) { return {x.bytes().begin(), x.bytes().end()}; }
 
 // C of a case, computed by f(operands) in device memory.
 template <class F>
@@ -52,7 +52,7 @@ std::vector<float> by_device(const kernels::cuda::Backend& cuda, const ProductCa
 std::vector<float> nmg_by_device(const kernels::cuda::Backend& cuda, const ProductCase& x) {
   kernels::NmgFormat f = x.format();
   const OnDevice patterns(cuda, std::vector<std::uint16_t>(f.patterns, f.patterns + f.count * f.n));
-  const OnDevice values(cuda, bytes_of(x.a.values)), index(cuda, bytes_of(x.a.index));
+  const OnDevice values(cuda, storage_of(x.a.values)), index(cuda, storage_of(x.a.index));
   f.patterns = patterns.data(), f.swaps = nullptr;
   return by_device(cuda, x, [&](const ProductOperands& on) {
     cuda.products.nmg(f, reinterpret_cast<const float*>(values.data()), index.data(), on, nullptr);

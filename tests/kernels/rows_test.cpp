@@ -13,8 +13,8 @@ namespace {
 
 using Floats = std::vector<float>;
 using Doubles = std::vector<double>;
-constexpr float infinity = std::numeric_limits<float>::infinity();
-const std::vector<Index> sizes{1, 2, 7, 8, 9, 15, 16, 17, 32, 33, 128, 1000};
+constexpr float infinite = std::numeric_limits<float>::infinity();
+const std::vector<Index> row_sizes{1, 2, 7, 8, 9, 15, 16, 17, 32, 33, 128, 1000};
 
 // f(table, n, two rows) for every ISA of this machine and every size.
 template <class F>
@@ -24,7 +24,7 @@ void each_case(F&& f) {
     if (!table) continue;
     const std::string name = kernels::name_of(isa);
     CAPTURE(name);
-    for (const Index n : sizes) {
+    for (const Index n : row_sizes) {
       CAPTURE(n);
       Dice dice(n);
       Floats x(n), y(n);
@@ -80,20 +80,20 @@ TEST_CASE("the greatest of a row, and the sum of its exponentials, at odd sizes"
 
 TEST_CASE("the greatest passes NaN over; exponentials reach 0, infinity and subnormals") {
   each_case([](const kernels::RowsTable& t, Index n, const Floats&, const Floats&) {
-    Floats x(n, -infinity);
-    CHECK(t.greatest(x.data(), n) == -infinity);
+    Floats x(n, -infinite);
+    CHECK(t.greatest(x.data(), n) == -infinite);
     x.back() = std::nanf("");
-    CHECK(t.greatest(x.data(), n) == -infinity);
+    CHECK(t.greatest(x.data(), n) == -infinite);
     x.front() = 2;
     CHECK(t.greatest(x.data(), n) == 2);
-    const Floats ends{-infinity, infinity, 0, -88, -100, -120, 89, std::nanf("")};
+    const Floats ends{-infinite, infinite, 0, -88, -100, -120, 89, std::nanf("")};
     Floats e(ends.size());
     t.exp_sum(ends.data(), std::ssize(ends), 0, e.data());
-    CHECK(Floats(e.begin(), e.begin() + 3) == Floats{0, infinity, 1});
+    CHECK(Floats(e.begin(), e.begin() + 3) == Floats{0, infinite, 1});
     CHECK(e[3] == doctest::Approx(std::exp(-88.0)).epsilon(1e-6));
     CHECK(e[4] == doctest::Approx(std::exp(-100.0)).epsilon(0.02));
     CHECK(e[5] == 0);
-    CHECK(e[6] == infinity);
+    CHECK(e[6] == infinite);
     CHECK(std::isnan(e[7]));
   });
 }

@@ -44,7 +44,7 @@ void check_family(const Table* (*table_for)(Isa), const Table& (*active)()) {
 }
 
 // A family of three kernels that return the name of their table.
-struct Words {
+struct WordTable {
   const char* (*first)();
   const char* (*second[2])();
 };
@@ -53,12 +53,12 @@ const char* avx2() { return "avx2"; }
 const char* avx512() { return "avx512"; }
 const char* own() { return "own"; }
 
-constexpr Words of_reference{reference, {reference, reference}}, of_avx2{avx2, {avx2, avx2}},
+constexpr WordTable of_reference{reference, {reference, reference}}, of_avx2{avx2, {avx2, avx2}},
     of_avx512{avx512, {avx512, avx512}}, one_own{nullptr, {nullptr, own}};
 // An ISA above all existing ones.
 constexpr auto made_up = static_cast<Isa>(std::size(all_isas));
 
-std::string words_of(const Words& w) {
+std::string words_of(const WordTable& w) {
   return std::string(w.first()) + " " + w.second[0]() + " " + w.second[1]();
 }
 
@@ -83,11 +83,11 @@ TEST_CASE("each family has a table for every ISA of this machine, and no slot is
 
 TEST_CASE("an ISA with one kernel of its own has all others of AVX-512, and nothing below has it") {
   const auto words = [](Isa isa) {
-    return words_of(inherited<Words>({{Isa::reference, &of_reference},
-                                      {Isa::avx2, &of_avx2},
-                                      {Isa::avx512, &of_avx512},
-                                      {made_up, &one_own}},
-                                     isa));
+    return words_of(inherited<WordTable>({{Isa::reference, &of_reference},
+                                          {Isa::avx2, &of_avx2},
+                                          {Isa::avx512, &of_avx512},
+                                          {made_up, &one_own}},
+                                         isa));
   };
   CHECK(words(made_up) == "avx512 avx512 own");
   CHECK(words(Isa::avx512) == "avx512 avx512 avx512");
@@ -96,7 +96,7 @@ TEST_CASE("an ISA with one kernel of its own has all others of AVX-512, and noth
 }
 
 TEST_CASE("an ISA that a family does not list runs the best below it") {
-  const auto words = [](IsaTables<Words> list) { return words_of(inherited(list, made_up)); };
+  const auto words = [](IsaTables<WordTable> list) { return words_of(inherited(list, made_up)); };
   CHECK(
       words({{Isa::reference, &of_reference}, {Isa::avx2, &of_avx2}, {Isa::avx512, &of_avx512}}) ==
       "avx512 avx512 avx512");

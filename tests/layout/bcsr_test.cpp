@@ -13,19 +13,6 @@ namespace {
 using I32 = std::int32_t;
 using I64 = std::int64_t;
 
-// The error when a valid tensor is loaded after a change.
-template <class F>
-std::string after(const Stored& good, F change) {
-  Stored s = good;
-  change(s);
-  return error_of([&] { registry().load(s); });
-}
-
-template <class T>
-auto put(const char* name, Index i, T value) {
-  return [=](Stored& s) { set_number<T>(part(s, name), i, value); };
-}
-
 template <class T>
 auto replace(const char* name, std::vector<T> values) {
   return [=](Stored& s) {
@@ -39,7 +26,7 @@ auto replace(const char* name, std::vector<T> values) {
 // ----+-----+--
 // 0 0 | 6 7 | 0
 Dense five_wide() { return Dense::of({3, 5}, {1, 2, 0, 0, 0, 3, 4, 0, 0, 5, 0, 0, 6, 7, 0}); }
-Stored masked() { return packed(five_wide(), "bcsr:h=2,w=2").save(); }
+Stored sparse_blocks() { return packed(five_wide(), "bcsr:h=2,w=2").save(); }
 // The same without the pruned position above the 5: everything inside the blocks is stored.
 Stored full() {
   return packed(five_wide(), mask_of({3, 5}, {1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0, 1, 1, 0}),
@@ -54,7 +41,7 @@ Spec random_blocks(Dice& dice) {
 }  // namespace
 
 TEST_CASE("bcsr stores the blocks that keep anything, in the order of rows, padded with zeros") {
-  const Stored s = masked();
+  const Stored s = sparse_blocks();
   CHECK(s.layout.str() == "bcsr:h=2,w=2");
   CHECK(numbers<I64>(s, "ptr") == std::vector<I64>{0, 2, 3});
   CHECK(numbers<I32>(s, "col") == std::vector<I32>{0, 2, 1});
@@ -69,7 +56,7 @@ TEST_CASE("bcsr has a mask only where a stored block holds pruned positions") {
     for (const Part& p : s.parts) v.push_back(p.name);
     return v;
   };
-  CHECK(names(masked()) == std::vector<std::string>{"ptr", "col", "values", "mask"});
+  CHECK(names(sparse_blocks()) == std::vector<std::string>{"ptr", "col", "values", "mask"});
   // A kept zero is a stored position; elements outside of the tensor are not pruned ones.
   CHECK(names(full()) == std::vector<std::string>{"ptr", "col", "values"});
   CHECK(registry().load(full()).stored().count() == 8);
@@ -98,7 +85,7 @@ TEST_CASE("bcsr padding is what blocks store beyond the edge per element inside"
   CHECK(padding({4, 8}, "bcsr:h=4,w=4") == 0);
   CHECK(padding({3, 5}, "bcsr:h=2,w=2") == doctest::Approx(24.0 / 15 - 1));
   CHECK(padding({1, 1}, "bcsr:h=4,w=4") == 15);
-  CHECK(registry().load(masked()).padding() == doctest::Approx(12.0 / 8 - 1));
+  CHECK(registry().load(sparse_blocks()).padding() == doctest::Approx(12.0 / 8 - 1));
   CHECK(padding({0, 5}, "bcsr:h=2,w=2") == 0);
 }
 
@@ -158,38 +145,40 @@ TEST_CASE("bcsr blocks without elements, or of more than 65536, are refused") {
 }
 
 TEST_CASE("the bcsr tensors that are forged here load as they are") {
-  CHECK(error_of([&] { registry().load(masked()); }) == "");
+  CHECK(error_of([&] { registry().load(sparse_blocks()); }) == "");
   CHECK(error_of([&] { registry().load(full()); }) == "");
 }
 
 TEST_CASE(
     "bcsr pointers that do not start at 0, decrease or do not end at the blocks are refused") {
   // 0 2 3
-  CHECK(has(after(masked(), put<I64>("ptr", 0, 1)), "start at 1, expected 0"));
-  CHECK(has(after(masked(), put<I64>("ptr", 1, 4)), "decrease at block row 1"));
-  CHECK(has(after(masked(), put<I64>("ptr", 1, INT64_MIN)), "decrease at block row 0"));
-  CHECK(has(after(masked(), put<I64>("ptr", 2, 2)), "end at 2, but 3 blocks are stored"));
-  CHECK(has(after(masked(), put<I64>("ptr", 2, INT64_MAX)), "end at 9223372036854775807"));
-  CHECK(has(after(masked(), replace<I64>("ptr", {0, 3})), "2 block-row pointers do not fit 2"));
-  CHECK(has(after(masked(), replace<I64>("ptr", {})), "0 block-row pointers"));
+  CHECK(has(after(sparse_blocks(), put<I64>("ptr", 0, 1)), "start at 1, expected 0"));
+  CHECK(has(after(sparse_blocks(), put<I64>("ptr", 1, 4)), "decrease at block row 1"));
+  CHECK(has(after(sparse_blocks(), put<I64>("ptr", 1, INT64_MIN)), "decrease at block row 0"));
+  CHECK(has(after(sparse_blocks(), put<I64>("ptr", 2, 2)), "end at 2, but 3 blocks are stored"));
+  CHECK(has(after(sparse_blocks(), put<I64>("ptr", 2, INT64_MAX)), "end at 9223372036854775807"));
+  CHECK(has(after(sparse_blocks(), replace<I64>("ptr", {0, 3})),
+            "2 block-row pointers do not fit 2"));
+  CHECK(has(after(sparse_blocks(), replace<I64>("ptr", {})), "0 block-row pointers"));
 }
 
 TEST_CASE("bcsr block columns that are out of range, repeated or unordered are refused") {
   // 0 2 | 1
-  CHECK(has(after(masked(), put<I32>("col", 1, 3)),
+  CHECK(has(after(sparse_blocks(), put<I32>("col", 1, 3)),
             "block row 0: block column 3 is out of range for 3 block columns"));
-  CHECK(has(after(masked(), put<I32>("col", 2, -1)),
+  CHECK(has(after(sparse_blocks(), put<I32>("col", 2, -1)),
             "block row 1: block column -1 is out of range for 3 block columns"));
-  CHECK(has(after(masked(), put<I32>("col", 0, INT32_MIN)),
+  CHECK(has(after(sparse_blocks(), put<I32>("col", 0, INT32_MIN)),
             "block column -2147483648 is out of range for 3"));
-  CHECK(has(after(masked(), put<I32>("col", 1, 0)), "block column 0 follows block column 0"));
+  CHECK(
+      has(after(sparse_blocks(), put<I32>("col", 1, 0)), "block column 0 follows block column 0"));
   CHECK(has(after(full(), put<I32>("col", 0, 2)), "block column 2 follows block column 2"));
 }
 
 TEST_CASE("bcsr parts whose counts or shapes do not match are refused") {
-  CHECK(has(after(masked(), replace<I32>("col", {0, 2})), "expected [2, 2, 2]"));
+  CHECK(has(after(sparse_blocks(), replace<I32>("col", {0, 2})), "expected [2, 2, 2]"));
   const auto with = [](const char* spec) {
-    return after(masked(), [&](Stored& s) { s.layout = Spec::parse(spec); });
+    return after(sparse_blocks(), [&](Stored& s) { s.layout = Spec::parse(spec); });
   };
   CHECK(has(with("bcsr:h=4,w=1"), "expected [3, 4, 1]"));
   CHECK(has(with("bcsr:h=0,w=2"), "expected h >= 1"));
@@ -211,23 +200,26 @@ TEST_CASE("bcsr parts whose counts or shapes do not match are refused") {
 }
 
 TEST_CASE("a bcsr mask of the wrong size, kind or place is refused") {
-  CHECK(has(after(masked(), replace<std::uint8_t>("mask", {0xff})), "1 bytes does not fit 12"));
-  CHECK(has(after(masked(), put<std::uint8_t>("mask", 1, 0x13)), "beyond element 11"));
-  CHECK(has(after(masked(), [](Stored& s) { part(s, "mask").shape = {2, 1}; }), "one axis"));
-  CHECK(has(after(masked(), [](Stored& s) { part(s, "mask").dtype = DType::I8; }), "I8"));
-  CHECK(has(after(masked(), put<std::uint8_t>("mask", 0, 0x6f)),
+  CHECK(has(after(sparse_blocks(), replace<std::uint8_t>("mask", {0xff})),
+            "1 bytes does not fit 12"));
+  CHECK(has(after(sparse_blocks(), put<std::uint8_t>("mask", 1, 0x13)), "beyond element 11"));
+  CHECK(has(after(sparse_blocks(), [](Stored& s) { part(s, "mask").shape = {2, 1}; }), "one axis"));
+  CHECK(has(after(sparse_blocks(), [](Stored& s) { part(s, "mask").dtype = DType::I8; }), "I8"));
+  CHECK(has(after(sparse_blocks(), put<std::uint8_t>("mask", 0, 0x6f)),
             "block 1: the mask keeps (0, 1), which is padding"));
-  CHECK(has(after(masked(), put<std::uint8_t>("mask", 1, 0x07)),
+  CHECK(has(after(sparse_blocks(), put<std::uint8_t>("mask", 1, 0x07)),
             "block 2: the mask keeps (1, 0), which is padding"));
-  Stored misnamed = masked();
+  Stored misnamed = sparse_blocks();
   part(misnamed, "mask").name = "bits";
   CHECK(has(error_of([&] { registry().load(misnamed); }), "unknown part 'bits'"));
 }
 
 TEST_CASE("a bcsr value that is pruned or beyond the edge and not 0 is refused, -0.0 too") {
-  CHECK(has(after(masked(), put<float>("values", 4, -0.0f)), "block 1: (0, 0) is masked out"));
-  CHECK(has(after(masked(), put<std::uint8_t>("mask", 0, 0x4e)), "block 0: (0, 0) is masked out"));
-  for (const Stored& s : {masked(), full()}) {
+  CHECK(
+      has(after(sparse_blocks(), put<float>("values", 4, -0.0f)), "block 1: (0, 0) is masked out"));
+  CHECK(has(after(sparse_blocks(), put<std::uint8_t>("mask", 0, 0x4e)),
+            "block 0: (0, 0) is masked out"));
+  for (const Stored& s : {sparse_blocks(), full()}) {
     CHECK(has(after(s, put<float>("values", 5, 1)), "block 1: (0, 1) is padding"));
     CHECK(has(after(s, put<float>("values", 10, -0.0f)), "block 2: (1, 0) is padding"));
   }

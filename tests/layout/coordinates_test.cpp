@@ -13,21 +13,15 @@ using I64 = std::int64_t;
 using Floats = std::vector<float>;
 
 // 0 1 2 0 / 0 0 0 0 / 3 0 0 4
-const Dense& small() {
+const Dense& three_by_four() {
   static const Dense x = Dense::of({3, 4}, {0, 1, 2, 0, 0, 0, 0, 0, 3, 0, 0, 4});
   return x;
 }
-Stored good(const char* spec) { return packed(small(), spec).save(); }
+Stored good(const char* spec) { return packed(three_by_four(), spec).save(); }
 
 template <class F>
 std::string after(const char* spec, F change) {
-  Stored s = good(spec);
-  change(s);
-  return error_of([&] { registry().load(s); });
-}
-template <class T>
-auto put(const char* name, Index i, T value) {
-  return [=](Stored& s) { set_number<T>(part(s, name), i, value); };
+  return testing::after(good(spec), change);
 }
 template <class T>
 auto replace(const char* name, Shape shape, const std::vector<T>& v) {
@@ -57,7 +51,7 @@ TEST_CASE("coo stores rows and columns row by row") {
 }
 
 TEST_CASE("ell pads rows to the longest, and says how much") {
-  const Tensor t = packed(small(), "ell");
+  const Tensor t = packed(three_by_four(), "ell");
   const Stored s = t.save();
   CHECK(part(const_cast<Stored&>(s), "index").shape == Shape{3, 2});
   CHECK(numbers<I32>(s, "index") == std::vector<I32>{1, 2, -1, -1, 0, 3});

@@ -12,14 +12,6 @@ namespace {
 using I32 = std::int32_t;
 using I64 = std::int64_t;
 
-// The error when a valid tensor is loaded after a change.
-template <class F>
-std::string after(const Stored& good, F change) {
-  Stored s = good;
-  change(s);
-  return error_of([&] { registry().load(s); });
-}
-
 Stored csr() {
   return packed(Dense::of({3, 4}, {0, 1, 2, 0, 0, 0, 0, 0, 3, 0, 0, 4}), "csr").save();
 }
@@ -32,11 +24,6 @@ Stored masked() {
 Stored nm() { return packed(Dense::of({1, 5}, {1, 0, 2, 0, 3}), "nm:n=2,m=3").save(); }
 Stored nmg() {
   return packed(Dense::of({3, 3}, {1, 0, 5, 0, 2, 0, 3, 0, 0}), "nmg:n=1,m=2,g=1").save();
-}
-
-template <class T>
-auto put(const char* name, Index i, T value) {
-  return [=](Stored& s) { set_number<T>(part(s, name), i, value); };
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using Pattern = std::vector<int>;
 
-struct Size {
+struct Structure {
   Index n, m;
 };
 
@@ -79,11 +79,11 @@ TEST_CASE("the order of patterns is the recursion that defines it") {
 }
 
 TEST_CASE("neighbours differ in one position, and every pattern is there once and found") {
-  std::vector<Size> sizes{{1, 300}, {299, 300}, {5, 10},   {8, 14},  {2, 64},  {3, 40},
-                          {7, 7},   {16, 17},   {1, 1000}, {64, 64}, {2, 300}, {1, 65536}};
+  std::vector<Structure> sizes{{1, 300}, {299, 300}, {5, 10},   {8, 14},  {2, 64},  {3, 40},
+                               {7, 7},   {16, 17},   {1, 1000}, {64, 64}, {2, 300}, {1, 65536}};
   for (Index m = 1; m <= 12; ++m)
     for (Index n = 1; n <= m; ++n) sizes.push_back({n, m});
-  for (const Size& size : sizes) {
+  for (const Structure& size : sizes) {
     const Index n = size.n, m = size.m;
     CAPTURE(n);
     CAPTURE(m);
@@ -118,14 +118,14 @@ TEST_CASE("patterns are counted up to a limit, without overflow") {
 }
 
 TEST_CASE("a table of patterns that would be too large is refused") {
-  for (const Size& size : std::vector<Size>{{9, 20},
-                                            {1, 65537},
-                                            {32767, 65535},
-                                            {65535, 65536},
-                                            {65536, 65536},
-                                            {70000, 70000},
-                                            {6000, 6001},
-                                            {INT64_MAX, INT64_MAX}}) {
+  for (const Structure& size : std::vector<Structure>{{9, 20},
+                                                      {1, 65537},
+                                                      {32767, 65535},
+                                                      {65535, 65536},
+                                                      {65536, 65536},
+                                                      {70000, 70000},
+                                                      {6000, 6001},
+                                                      {INT64_MAX, INT64_MAX}}) {
     CAPTURE(size.n);
     CAPTURE(size.m);
     CHECK(fault_of([&] { PatternTable::get(size.n, size.m); }) == Fault::usage);

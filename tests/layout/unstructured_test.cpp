@@ -14,7 +14,7 @@ namespace {
 using Floats = std::vector<float>;
 using Ints = std::vector<int>;
 
-const Dense& small() {
+const Dense& two_by_five() {
   static const Dense x = Dense::of({2, 5}, {1, 0, 3, 4, 0, 6, 7, 0, 9, 10});
   return x;
 }
@@ -26,7 +26,7 @@ const Mask& some() {
 }  // namespace
 
 TEST_CASE("masked stores values with zeros in place and the mask beside them") {
-  const Stored s = packed(small(), some(), "masked").save();
+  const Stored s = packed(two_by_five(), some(), "masked").save();
   CHECK(numbers<float>(s, "values") == Floats{1, 0, 0, 0, 0, 0, 7, 0, 9, 10});
   CHECK(bytes_of(s, "mask") == Ints{0b01000011, 0b00000011});
   CHECK(s.parts[0].shape == Shape{2, 5});
@@ -34,22 +34,22 @@ TEST_CASE("masked stores values with zeros in place and the mask beside them") {
 }
 
 TEST_CASE("bitmask stores the mask and the kept values in order, kept zeros among them") {
-  const Stored s = packed(small(), some(), "bitmask").save();
+  const Stored s = packed(two_by_five(), some(), "bitmask").save();
   CHECK(bytes_of(s, "mask") == Ints{0b01000011, 0b00000011});
   CHECK(numbers<float>(s, "values") == Floats{1, 0, 7, 9, 10});
   CHECK(s.parts[1].shape == Shape{5});
-  CHECK(packed(small(), some(), "bitmask").bytes() == 2 + 5 * 4);
+  CHECK(packed(two_by_five(), some(), "bitmask").bytes() == 2 + 5 * 4);
 }
 
 TEST_CASE("csr stores row pointers, ascending columns and values") {
-  const Tensor t = packed(small(), some(), "csr");
+  const Tensor t = packed(two_by_five(), some(), "csr");
   const Stored s = t.save();
   CHECK(numbers<std::int64_t>(s, "ptr") == std::vector<std::int64_t>{0, 2, 5});
   CHECK(numbers<std::int32_t>(s, "index") == std::vector<std::int32_t>{0, 1, 1, 3, 4});
   CHECK(numbers<float>(s, "values") == Floats{1, 0, 7, 9, 10});
   CHECK(s.layout.str() == "csr");
   CHECK(same_mask(t.stored(), some()));
-  CHECK(same_bits(t.to_dense(), masked_by(small(), some())));
+  CHECK(same_bits(t.to_dense(), masked_by(two_by_five(), some())));
 }
 
 TEST_CASE("csr with dims stores the rows that dims names, all batches in turn") {

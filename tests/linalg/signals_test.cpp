@@ -16,7 +16,7 @@ namespace {
 std::atomic<int> handled{0};
 void count(int) { ++handled; }
 
-std::vector<float> random_values(std::uint64_t seed, Index n) {
+std::vector<float> uniform_values(std::uint64_t seed, Index n) {
   std::vector<float> x(n);
   for (Index i = 0; i < n; ++i)
     x[i] = static_cast<float>(random_uniform(seed, static_cast<std::uint64_t>(i)));
@@ -54,7 +54,7 @@ class Signals {
 
 TEST_CASE("a product that signals come into is right, and leaves memory alone") {
   const Index n = 128, few = 32;
-  const std::vector<float> a = random_values(1, n * n), b = random_values(2, n * few);
+  const std::vector<float> a = uniform_values(1, n * n), b = uniform_values(2, n * few);
   for (const DenseLibrary& library : dense_libraries()) {
     CAPTURE(library.name);
     std::vector<float> wanted(n * few), c(n * few);

@@ -6,7 +6,7 @@
 
 #include "libsten/compute/ops/elementwise/elementwise.h"
 #include "libsten/core/layout/compressed.h"
-#include "tests/support/tensors.h"
+#include "tests/ops/operands.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;
@@ -19,9 +19,7 @@ constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
 
 Tensor floats_of(const std::vector<float>& v) { return f32({std::ssize(v)}, v); }
 Tensor of_integers(const std::vector<std::int64_t>& v, DType dtype = DType::I64) {
-  Dense x = Dense::zeros(DType::I64, {std::ssize(v)});
-  std::ranges::copy(v, x.values.mutate<std::int64_t>().begin());
-  return dtype == DType::I64 ? Tensor(x) : cast(Tensor(x), dtype);
+  return dtype == DType::I64 ? int64s(v) : cast(int64s(v), dtype);
 }
 std::vector<std::int64_t> integers(const Tensor& x) {
   const Tensor wide = cast(x, DType::I64);

@@ -1,10 +1,8 @@
 // Operators with indices, lengths, conditions or equations, as ONNX defines them.
 #include <doctest/doctest.h>
 
-#include <numeric>
-
 #include "libsten/compute/ops/elementwise/elementwise.h"
-#include "tests/support/tensors.h"
+#include "tests/ops/operands.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -12,25 +10,11 @@ using namespace sten::testing;
 namespace {
 
 using List = Attributes::List;
-
-Tensor rising(Shape extents) {
-  std::vector<float> v(size_of(extents));
-  std::iota(v.begin(), v.end(), 0.0f);
-  return f32(std::move(extents), v);
-}
 Tensor numbers(Shape extents, const std::vector<std::int64_t>& v, DType dtype = DType::I64) {
-  Dense x = Dense::zeros(DType::I64, std::move(extents));
-  std::ranges::copy(v, x.values.mutate<std::int64_t>().begin());
-  return cast(Tensor(x), dtype);
+  return cast(int64s(std::move(extents), v), dtype);
 }
 Tensor numbers(const std::vector<std::int64_t>& v, DType dtype = DType::I64) {
   return numbers({std::ssize(v)}, v, dtype);
-}
-bool is(const Tensor& x, const Tensor& wanted) {
-  return same_bits(x.to_dense(), wanted.to_dense());
-}
-bool is(const Tensor& x, Shape extents, const std::vector<float>& v) {
-  return is(x, Tensor(f32(std::move(extents), v)));
 }
 Attributes word(const char* name, const char* value) {
   return Attributes().set(name, std::string(value));

@@ -1,10 +1,8 @@
 // Operators that move elements, as ONNX defines them.
 #include <doctest/doctest.h>
 
-#include <numeric>
-
 #include "libsten/compute/ops/common/operators.h"
-#include "tests/support/tensors.h"
+#include "tests/ops/operands.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -13,26 +11,7 @@ namespace {
 
 using List = Attributes::List;
 
-// 0, 1, 2, ...
-Tensor count_up(Shape extents) {
-  std::vector<float> v(size_of(extents));
-  std::iota(v.begin(), v.end(), 0.0f);
-  return f32(std::move(extents), v);
-}
-
-Tensor whole(Shape extents, const std::vector<std::int64_t>& v) {
-  Dense x = Dense::zeros(DType::I64, std::move(extents));
-  std::ranges::copy(v, x.values.mutate<std::int64_t>().begin());
-  return x;
-}
-Tensor whole(const std::vector<std::int64_t>& v) { return whole({std::ssize(v)}, v); }
-
-bool is(const Tensor& x, Shape extents, const std::vector<float>& v) {
-  return same_bits(x.to_dense(), f32(std::move(extents), v));
-}
-bool equal(const Tensor& a, const Tensor& b) { return same_bits(a.to_dense(), b.to_dense()); }
-
-std::vector<std::int64_t> integers(const Tensor& x) {
+std::vector<std::int64_t> integers_of(const Tensor& x) {
   const auto v = x.as<Dense>().values.as<std::int64_t>();
   return {v.begin(), v.end()};
 }
@@ -58,7 +37,7 @@ Dense moved(const Dense& x, const Shape& shape, F&& source) {
 }  // namespace
 
 TEST_CASE("squeeze, unsqueeze and flatten share the values of their input") {
-  const Tensor x = count_up({1, 3, 1, 4});
+  const Tensor x = rising({1, 3, 1, 4});
   CHECK(squeeze(x).shape() == Shape{3, 4});
   CHECK(squeeze(x, {-2}).shape() == Shape{1, 3, 4});
   CHECK(unsqueeze(x, {0, -1}).shape() == Shape{1, 1, 3, 1, 4, 1});
@@ -66,7 +45,7 @@ TEST_CASE("squeeze, unsqueeze and flatten share the values of their input") {
   CHECK(flatten(x, 0).shape() == Shape{1, 12});
   CHECK(flatten(x, -1).shape() == Shape{3, 4});
   CHECK(flatten(x, 4).shape() == Shape{12, 1});
-  CHECK(flatten(count_up({}), 0).shape() == Shape{1, 1});
+  CHECK(flatten(rising({}), 0).shape() == Shape{1, 1});
   CHECK(memory_of(squeeze(x)) == memory_of(x));
   CHECK(memory_of(unsqueeze(x, {2})) == memory_of(x));
   CHECK(memory_of(flatten(x)) == memory_of(x));
@@ -74,23 +53,23 @@ TEST_CASE("squeeze, unsqueeze and flatten share the values of their input") {
 
 TEST_CASE("an extent of 0 in a shape may stand for the input's own") {
   const Attributes by = Attributes().set("shape", List{0, 0, -1}).set("copy-zeros", 1);
-  CHECK(apply("reshape", {count_up({2, 3, 4, 5})}, by).shape() == Shape{2, 3, 20});
-  CHECK(error_of([&] {
-          apply("reshape", {count_up({6})},
-                Attributes().set("shape", List{2, 0}).set("copy-zeros", 1));
-        }) == "reshape: x [6] has no extent for the 0 at axis 1 of the shape [2, 0]");
+  CHECK(apply("reshape", {rising({2, 3, 4, 5})}, by).shape() == Shape{2, 3, 20});
+  CHECK(
+      error_of([&] {
+        apply("reshape", {rising({6})}, Attributes().set("shape", List{2, 0}).set("copy-zeros", 1));
+      }) == "reshape: x [6] has no extent for the 0 at axis 1 of the shape [2, 0]");
 }
 
 TEST_CASE("slices have steps, go backwards, and end where the axis ends") {
-  const Tensor x = count_up({2, 4});
+  const Tensor x = rising({2, 4});
   CHECK(is(slice_axes(x, {1, 0}, {2, 3}, {0, 1}, {1, 2}), {1, 2}, {4, 6}));
   CHECK(is(slice_axes(x, {0, 1}, {-1, 1000}), {1, 3}, {1, 2, 3}));
-  CHECK(is(slice_axes(count_up({5}), {-1}, {-100}, {}, {-2}), {3}, {4, 2, 0}));
-  CHECK(is(slice_axes(count_up({5}), {100}, {0}, {}, {-1}), {4}, {4, 3, 2, 1}));
-  CHECK(is(slice_axes(count_up({5}), {3}, {INT64_MIN}, {}, {-1}), {4}, {3, 2, 1, 0}));
-  CHECK(is(slice_axes(count_up({5}), {0}, {INT64_MAX}, {}, {INT64_MAX}), {1}, {0}));
-  CHECK(slice_axes(count_up({5}), {4}, {2}).shape() == Shape{0});
-  CHECK(slice_axes(count_up({0, 3}), {-1}, {5}, {}, {-1}).shape() == Shape{0, 3});
+  CHECK(is(slice_axes(rising({5}), {-1}, {-100}, {}, {-2}), {3}, {4, 2, 0}));
+  CHECK(is(slice_axes(rising({5}), {100}, {0}, {}, {-1}), {4}, {4, 3, 2, 1}));
+  CHECK(is(slice_axes(rising({5}), {3}, {INT64_MIN}, {}, {-1}), {4}, {3, 2, 1, 0}));
+  CHECK(is(slice_axes(rising({5}), {0}, {INT64_MAX}, {}, {INT64_MAX}), {1}, {0}));
+  CHECK(slice_axes(rising({5}), {4}, {2}).shape() == Shape{0});
+  CHECK(slice_axes(rising({0, 3}), {-1}, {5}, {}, {-1}).shape() == Shape{0, 3});
 }
 
 TEST_CASE("slice, expand, tile and pad move every element where they say, of any dtype") {
@@ -137,35 +116,35 @@ TEST_CASE("slice, expand, tile and pad move every element where they say, of any
 }
 
 TEST_CASE("pad repeats reflections, and takes its value as a number or as an input") {
-  CHECK(is(pad(count_up({3}), {5, 0}, "reflect"), {8}, {1, 0, 1, 2, 1, 0, 1, 2}));
-  CHECK(is(pad(count_up({1}), {2, 1}, "reflect"), {4}, {0, 0, 0, 0}));
-  CHECK(is(pad(count_up({2}), {1, 1}, "constant", 7), {4}, {7, 0, 1, 7}));
-  CHECK(is(apply("pad", {count_up({2}), whole({1, 0}), f32({}, {5})}), {3}, {5, 0, 1}));
-  CHECK(is(apply("pad", {count_up({1, 2}), whole({1, 0}), f32({}, {5}), whole({-1})}), {1, 3},
+  CHECK(is(pad(rising({3}), {5, 0}, "reflect"), {8}, {1, 0, 1, 2, 1, 0, 1, 2}));
+  CHECK(is(pad(rising({1}), {2, 1}, "reflect"), {4}, {0, 0, 0, 0}));
+  CHECK(is(pad(rising({2}), {1, 1}, "constant", 7), {4}, {7, 0, 1, 7}));
+  CHECK(is(apply("pad", {rising({2}), int64s({1, 0}), f32({}, {5})}), {3}, {5, 0, 1}));
+  CHECK(is(apply("pad", {rising({1, 2}), int64s({1, 0}), f32({}, {5}), int64s({-1})}), {1, 3},
            {5, 0, 1}));
-  CHECK(equal(pad(whole({3, 4}), {1, 1}), whole({0, 3, 4, 0})));
-  CHECK(equal(pad(count_up({}), {}), count_up({})));
+  CHECK(is(pad(int64s({3, 4}), {1, 1}), int64s({0, 3, 4, 0})));
+  CHECK(is(pad(rising({}), {}), rising({})));
 }
 
 TEST_CASE("gather takes what ids name along an axis, -1 being the last one") {
-  const Tensor x = count_up({2, 3, 2});
-  CHECK(is(gather(x, whole({-1, 0}), 1), {2, 2, 2}, {4, 5, 0, 1, 10, 11, 6, 7}));
-  CHECK(is(gather(x, whole({2, 1}, {1, 0}), 2), {2, 3, 2, 1},
+  const Tensor x = rising({2, 3, 2});
+  CHECK(is(gather(x, int64s({-1, 0}), 1), {2, 2, 2}, {4, 5, 0, 1, 10, 11, 6, 7}));
+  CHECK(is(gather(x, int64s({2, 1}, {1, 0}), 2), {2, 3, 2, 1},
            {1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10}));
-  CHECK(is(gather(x, whole({}, {-2})), {3, 2}, {0, 1, 2, 3, 4, 5}));
-  CHECK(equal(gather(whole({5, 6, 7}), whole({2, 2})), whole({7, 7})));
-  CHECK(gather(x, whole({0}, {}), 1).shape() == Shape{2, 0, 2});
+  CHECK(is(gather(x, int64s({}, {-2})), {3, 2}, {0, 1, 2, 3, 4, 5}));
+  CHECK(is(gather(int64s({5, 6, 7}), int64s({2, 2})), int64s({7, 7})));
+  CHECK(gather(x, int64s({0}, {}), 1).shape() == Shape{2, 0, 2});
   // The gathered elements, written as csr.
-  const Tensor y = gather(x, whole({2, 0}), 1, OutFormat::fused(KeepAll{}, Spec("csr")));
+  const Tensor y = gather(x, int64s({2, 0}), 1, OutFormat::fused(KeepAll{}, Spec("csr")));
   CHECK(y.layout() == "csr");
-  CHECK(equal(y, gather(x, whole({2, 0}), 1)));
+  CHECK(is(y, gather(x, int64s({2, 0}), 1)));
 }
 
 TEST_CASE("gather-elements takes each element where its id says") {
   const Tensor x = f32({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
-  CHECK(is(gather_elements(x, whole({2, 3}, {1, 2, 0, 2, 0, 0})), {2, 3}, {4, 8, 3, 7, 2, 3}));
-  CHECK(is(gather_elements(x, whole({2, 2}, {-1, -2, 0, 0}), 1), {2, 2}, {3, 2, 4, 4}));
-  CHECK(equal(gather_elements(whole({5, 6}), whole({1, 1, 0})), whole({6, 6, 5})));
+  CHECK(is(gather_elements(x, int64s({2, 3}, {1, 2, 0, 2, 0, 0})), {2, 3}, {4, 8, 3, 7, 2, 3}));
+  CHECK(is(gather_elements(x, int64s({2, 2}, {-1, -2, 0, 0}), 1), {2, 2}, {3, 2, 4, 4}));
+  CHECK(is(gather_elements(int64s({5, 6}), int64s({1, 1, 0})), int64s({6, 6, 5})));
 }
 
 TEST_CASE("trilu keeps a triangle of each matrix, of any dtype") {
@@ -176,48 +155,48 @@ TEST_CASE("trilu keeps a triangle of each matrix, of any dtype") {
   CHECK(is(trilu(x, -1, false), {2, 3}, {0, 0, 0, 4, 0, 0}));
   CHECK(is(trilu(x, INT64_MIN), {2, 3}, {1, 2, 3, 4, 5, 6}));
   CHECK(is(trilu(x, INT64_MAX), {2, 3}, {0, 0, 0, 0, 0, 0}));
-  CHECK(equal(apply("trilu", {whole({1, 2, 2}, {1, 2, 3, 4}), whole({}, {1})}),
-              whole({1, 2, 2}, {0, 2, 0, 0})));
+  CHECK(is(apply("trilu", {int64s({1, 2, 2}, {1, 2, 3, 4}), int64s({}, {1})}),
+           int64s({1, 2, 2}, {0, 2, 0, 0})));
 }
 
 TEST_CASE("shapes, sizes, constants and ranges are made as tensors") {
-  const Tensor x = count_up({2, 3, 4});
-  CHECK(integers(apply("shape", {x})) == std::vector<std::int64_t>{2, 3, 4});
-  CHECK(integers(apply("shape", {x}, Attributes().set("begin", -2).set("end", 9))) ==
+  const Tensor x = rising({2, 3, 4});
+  CHECK(integers_of(apply("shape", {x})) == std::vector<std::int64_t>{2, 3, 4});
+  CHECK(integers_of(apply("shape", {x}, Attributes().set("begin", -2).set("end", 9))) ==
         std::vector<std::int64_t>{3, 4});
-  CHECK(integers(apply("size", {x})) == std::vector<std::int64_t>{24});
-  CHECK(is(apply("constant-of-shape", {whole({2, 2})}), {2, 2}, {0, 0, 0, 0}));
-  CHECK(equal(apply("constant-of-shape", {whole({3}), whole({7})}), whole({7, 7, 7})));
-  CHECK(apply("constant-of-shape", {whole({})}).shape() == Shape{});
+  CHECK(integers_of(apply("size", {x})) == std::vector<std::int64_t>{24});
+  CHECK(is(apply("constant-of-shape", {int64s({2, 2})}), {2, 2}, {0, 0, 0, 0}));
+  CHECK(is(apply("constant-of-shape", {int64s({3}), int64s({7})}), int64s({7, 7, 7})));
+  CHECK(apply("constant-of-shape", {int64s({})}).shape() == Shape{});
   const auto range = [](std::vector<float> v) {
     return apply("range", {f32({}, {v[0]}), f32({}, {v[1]}), f32({}, {v[2]})});
   };
   CHECK(is(range({1, 5, 2}), {2}, {1, 3}));
   CHECK(is(range({3, 0, -1.5}), {2}, {3, 1.5}));
   CHECK(range({3, 5, -1}).shape() == Shape{0});
-  CHECK(equal(apply("range", {whole({}, {10}), whole({}, {6}), whole({}, {-3})}), whole({10, 7})));
+  CHECK(is(apply("range", {int64s({}, {10}), int64s({}, {6}), int64s({}, {-3})}), int64s({10, 7})));
 }
 
 TEST_CASE("lists may come as inputs, and a shape that is computed passes no gradient") {
-  const Tensor x = count_up({2, 3});
-  CHECK(apply("reshape", {x, whole({3, -1})}).shape() == Shape{3, 2});
-  CHECK(apply("unsqueeze", {x, whole({0})}).shape() == Shape{1, 2, 3});
-  CHECK(apply("expand", {x, whole({2, 1, 1})}).shape() == Shape{2, 2, 3});
-  CHECK(apply("tile", {x, whole({1, 2})}).shape() == Shape{2, 6});
-  CHECK(is(apply("slice", {x, whole({2}), whole({-9}), whole({1}), whole({-2})}), {2, 2},
+  const Tensor x = rising({2, 3});
+  CHECK(apply("reshape", {x, int64s({3, -1})}).shape() == Shape{3, 2});
+  CHECK(apply("unsqueeze", {x, int64s({0})}).shape() == Shape{1, 2, 3});
+  CHECK(apply("expand", {x, int64s({2, 1, 1})}).shape() == Shape{2, 2, 3});
+  CHECK(apply("tile", {x, int64s({1, 2})}).shape() == Shape{2, 6});
+  CHECK(is(apply("slice", {x, int64s({2}), int64s({-9}), int64s({1}), int64s({-2})}), {2, 2},
            {2, 0, 5, 3}));
-  CHECK(is(apply("sum", {x, whole({1})}), {2}, {3, 12}));
+  CHECK(is(apply("sum", {x, int64s({1})}), {2}, {3, 12}));
   Tape tape;
   const Var p = tape.parameter(x), y = apply("reshape", {p, apply("shape", {p})});
   tape.backward(y, x);
-  CHECK(equal(*p.grad(), x));
+  CHECK(is(*p.grad(), x));
   CHECK(error_of([&] {
-          apply("tile", {x, whole({1, 2})}, Attributes().set("repeats", List{1, 2}));
+          apply("tile", {x, int64s({1, 2})}, Attributes().set("repeats", List{1, 2}));
         }) == "tile: 'repeats' is given both as an attribute and as an input");
 }
 
 TEST_CASE("movement that does not fit is refused with the shapes") {
-  const Tensor x = count_up({2, 6});
+  const Tensor x = rising({2, 6});
   CHECK(error_of([&] { squeeze(x, {1}); }) == "squeeze: axis 1 of x [2, 6] must have extent 1");
   CHECK(error_of([&] { unsqueeze(x, {0, 0}); }) == "unsqueeze: axis 0 occurs twice in [0, 0]");
   CHECK(error_of([&] { flatten(x, 3); }) == "flatten: x [2, 6] has no axis 3");
@@ -240,13 +219,15 @@ TEST_CASE("movement that does not fit is refused with the shapes") {
           pad(x, {0, 0, 0, 0}, "mirror");
         }) == "pad: unknown mode 'mirror' (expected constant, reflect, edge or wrap)");
   CHECK(error_of([&] {
-          pad(count_up({0}), {1, 0}, "edge");
+          pad(rising({0}), {1, 0}, "edge");
         }) == "pad: axis 0 of x [0] is empty and cannot be repeated");
-  CHECK(error_of([&] { gather(x, whole({1, -7}), 1); }) == "gather: ids[1] is -7, but x is [2, 6]");
-  CHECK(error_of([&] { gather_elements(x, whole({3})); }) ==
+  CHECK(error_of([&] {
+          gather(x, int64s({1, -7}), 1);
+        }) == "gather: ids[1] is -7, but x is [2, 6]");
+  CHECK(error_of([&] { gather_elements(x, int64s({3})); }) ==
         "gather-elements: x is [2, 6] but ids are [1]: extents other than axis 0 do not match");
   CHECK(error_of([&] {
-          gather_elements(x, whole({1, 1}, {2}));
+          gather_elements(x, int64s({1, 1}, {2}));
         }) == "gather-elements: ids[0, 0] is 2, but x is [2, 6]");
-  CHECK(error_of([&] { trilu(count_up({3})); }) == "trilu: x must have 2 or more axes, got [3]");
+  CHECK(error_of([&] { trilu(rising({3})); }) == "trilu: x must have 2 or more axes, got [3]");
 }

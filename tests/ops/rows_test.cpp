@@ -6,15 +6,13 @@
 
 #include "libsten/compute/ops/common/operators.h"
 #include "libsten/core/sparsify/nm_magnitude.h"
-#include "tests/support/tensors.h"
+#include "tests/ops/operands.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;
 using namespace sten::testing;
 
 namespace {
-
-Tensor tensor(Shape extents, const std::vector<float>& v) { return f32(std::move(extents), v); }
 
 Tensor ids(Shape extents, const std::vector<std::int32_t>& v) {
   Dense x = Dense::zeros(DType::I32, std::move(extents));
@@ -28,8 +26,6 @@ bool near(const Tensor& x, Shape shape, const std::vector<float>& expected) {
   for (std::size_t i = 0; same && i < v.size(); ++i) same = std::abs(v[i] - expected[i]) < 1e-6f;
   return same;
 }
-
-bool equal(const Tensor& a, const Tensor& b) { return same_bits(a.to_dense(), b.to_dense()); }
 
 }  // namespace
 
@@ -61,9 +57,9 @@ TEST_CASE("embedding gives the table's rows, and rows get the sum of their uses'
   Tape tape;
   const Var table = tape.parameter(tensor({3, 2}, {1, 2, 3, 4, 5, 6}));
   const Var y = embedding(table, ids({3}, {2, 0, 2}));
-  CHECK(equal(y.value(), tensor({3, 2}, {5, 6, 1, 2, 5, 6})));
+  CHECK(is(y.value(), tensor({3, 2}, {5, 6, 1, 2, 5, 6})));
   tape.backward(y, tensor({3, 2}, {1, 2, 3, 4, 10, 20}));
-  CHECK(equal(*table.grad(), tensor({3, 2}, {3, 4, 0, 0, 11, 22})));
+  CHECK(is(*table.grad(), tensor({3, 2}, {3, 4, 0, 0, 11, 22})));
   CHECK(embedding(table, ids({2, 1, 2}, {0, 0, 1, 1})).shape() == Shape{2, 1, 2, 2});
 }
 
@@ -98,7 +94,7 @@ TEST_CASE("rows are sparsified as they are written, and as a whole where that is
       CAPTURE(layout);
       const Tensor fused = f(OutFormat::fused(by, Spec(layout)));
       CHECK(fused.layout() == layout);
-      CHECK(equal(fused, sparsify(f(OutFormat::dense()), by, Spec(layout))));
+      CHECK(is(fused, sparsify(f(OutFormat::dense()), by, Spec(layout))));
     }
   };
   std::vector<std::string> plans;

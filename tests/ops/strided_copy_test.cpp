@@ -1,10 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "libsten/compute/ops/common/operators.h"
-#include "tests/support/tensors.h"
+#include "tests/ops/operands.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -12,17 +11,6 @@ using namespace sten::testing;
 namespace {
 
 using List = Attributes::List;
-
-Tensor tensor(Shape extents, const std::vector<float>& v) { return f32(std::move(extents), v); }
-
-// 0, 1, 2, ...
-Tensor counting(Shape extents) {
-  std::vector<float> v(size_of(extents));
-  std::iota(v.begin(), v.end(), 0.0f);
-  return f32(std::move(extents), v);
-}
-
-bool equal(const Tensor& a, const Tensor& b) { return same_bits(a.to_dense(), b.to_dense()); }
 
 const std::byte* memory(const Tensor& x) { return x.as<Dense>().values.bytes().data(); }
 
@@ -46,7 +34,7 @@ Dense plain_transpose(const Dense& x, const List& axes) {
 }  // namespace
 
 TEST_CASE("reshape shares the values of its input") {
-  const Tensor x = counting({2, 6});
+  const Tensor x = rising({2, 6});
   const Tensor y = reshape(x, {3, -1});
   CHECK(y.shape() == Shape{3, 4});
   CHECK(memory(y) == memory(x));
@@ -56,9 +44,9 @@ TEST_CASE("reshape shares the values of its input") {
 }
 
 TEST_CASE("transpose exchanges the last two axes, or brings all into an order") {
-  CHECK(equal(transpose(counting({2, 3})), tensor({3, 2}, {0, 3, 1, 4, 2, 5})));
-  CHECK(equal(transpose(counting({2, 1, 2}), {-1, 0, 1}), tensor({2, 2, 1}, {0, 2, 1, 3})));
-  const Tensor x = counting({1, 4, 1, 3});
+  CHECK(is(transpose(rising({2, 3})), tensor({3, 2}, {0, 3, 1, 4, 2, 5})));
+  CHECK(is(transpose(rising({2, 1, 2}), {-1, 0, 1}), tensor({2, 2, 1}, {0, 2, 1, 3})));
+  const Tensor x = rising({1, 4, 1, 3});
   CHECK(memory(transpose(x, {2, 1, 0, 3})) == memory(x));
 }
 
@@ -77,27 +65,27 @@ TEST_CASE("transpose moves every element where its axes say, of any dtype and at
 
 TEST_CASE("concat joins along its axis and slice cuts from one") {
   const Tensor a = tensor({2, 1}, {1, 2}), b = tensor({2, 2}, {3, 4, 5, 6});
-  CHECK(equal(concat(std::vector<Tensor>{a, b, a}, 1), tensor({2, 4}, {1, 3, 4, 1, 2, 5, 6, 2})));
-  CHECK(equal(concat(std::vector<Tensor>{b, b}), tensor({4, 2}, {3, 4, 5, 6, 3, 4, 5, 6})));
-  CHECK(equal(concat(std::vector<Tensor>{b}), b));
-  CHECK(equal(slice(b, 1, 1, 2), tensor({2, 1}, {4, 6})));
-  CHECK(equal(slice(counting({4, 2}), 0, 1, 3), tensor({2, 2}, {2, 3, 4, 5})));
+  CHECK(is(concat(std::vector<Tensor>{a, b, a}, 1), tensor({2, 4}, {1, 3, 4, 1, 2, 5, 6, 2})));
+  CHECK(is(concat(std::vector<Tensor>{b, b}), tensor({4, 2}, {3, 4, 5, 6, 3, 4, 5, 6})));
+  CHECK(is(concat(std::vector<Tensor>{b}), b));
+  CHECK(is(slice(b, 1, 1, 2), tensor({2, 1}, {4, 6})));
+  CHECK(is(slice(rising({4, 2}), 0, 1, 3), tensor({2, 2}, {2, 3, 4, 5})));
   CHECK(slice(b, 0, 1, 1).shape() == Shape{0, 2});
   // Without an end, the slice extends to the last element.
-  CHECK(equal(apply("slice", {counting({4})}, Attributes().set("begin", 3)), tensor({1}, {3})));
+  CHECK(is(apply("slice", {rising({4})}, Attributes().set("begin", 3)), tensor({1}, {3})));
 }
 
 TEST_CASE("the gradient of a slice is 0 elsewhere, that of a part of concat the part") {
   Tape tape;
-  const Var a = tape.parameter(counting({2, 1})), b = tape.parameter(counting({2, 2}));
+  const Var a = tape.parameter(rising({2, 1})), b = tape.parameter(rising({2, 2}));
   const Var y = slice(concat(std::vector<Var>{a, b}, 1), 1, 0, 2);
   tape.backward(y, tensor({2, 2}, {1, 2, 3, 4}));
-  CHECK(equal(*a.grad(), tensor({2, 1}, {1, 3})));
-  CHECK(equal(*b.grad(), tensor({2, 2}, {2, 0, 4, 0})));
+  CHECK(is(*a.grad(), tensor({2, 1}, {1, 3})));
+  CHECK(is(*b.grad(), tensor({2, 2}, {2, 0, 4, 0})));
 }
 
 TEST_CASE("shapes and axes that do not fit are refused with what they are") {
-  const Tensor x = counting({2, 6});
+  const Tensor x = rising({2, 6});
   CHECK(error_of([&] {
           reshape(x, {5, -1});
         }) == "reshape: x [2, 6] does not fit the shape [5, -1]");
@@ -111,10 +99,10 @@ TEST_CASE("shapes and axes that do not fit are refused with what they are") {
         }) == "transpose: axes must be a permutation of the axes of x [2, 6], got [0, 0]");
   CHECK(error_of([&] { transpose(x, {0}); }) ==
         "transpose: axes must be a permutation of the axes of x [2, 6], got [0]");
-  CHECK(error_of([&] { transpose(counting({3})); }) ==
+  CHECK(error_of([&] { transpose(rising({3})); }) ==
         "transpose: x must have 2 or more axes, got [3]");
   CHECK(error_of([&] {
-          concat(std::vector<Tensor>{x, counting({2, 5})});
+          concat(std::vector<Tensor>{x, rising({2, 5})});
         }) == "concat: shapes [2, 6] and [2, 5] cannot be concatenated along axis 0");
   CHECK(error_of([&] { concat(std::vector<Tensor>{}); }) == "concat: expected inputs, got none");
   CHECK(error_of([&] { slice(x, 1, 4, 7); }) == "slice: x [2, 6] has no range [4, 7) along axis 1");

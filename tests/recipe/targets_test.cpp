@@ -20,7 +20,7 @@ std::vector<std::vector<std::string>> match(const std::vector<std::string>& targ
   for (const std::string& t : targets) entries.emplace_back().target = t;
   return match_targets(entries, weights);
 }
-std::string error(const std::vector<std::string>& targets) {
+std::string match_error(const std::vector<std::string>& targets) {
   return error_of([&] { match(targets); });
 }
 
@@ -37,16 +37,16 @@ TEST_CASE("targets are names and globs of matrices, in their natural order") {
 }
 
 TEST_CASE("targets that name nothing, or a weight twice, are refused") {
-  CHECK(error({"*"}) == "");
-  CHECK(error({"decoder.weigth"}) ==
+  CHECK(match_error({"*"}) == "");
+  CHECK(match_error({"decoder.weigth"}) ==
         "/sparsity/0/target: 'decoder.weigth' matches none of the 5 weights of the model, did you "
         "mean 'decoder.weight'?");
-  CHECK(error({"encoder.*"}) ==
+  CHECK(match_error({"encoder.*"}) ==
         "/sparsity/0/target: 'encoder.*' matches none of the 5 weights of the model; near are "
         "decoder.weight, layer.2.weight, layer.10.weight");
-  CHECK(error({"layer.*,decoder.weigth"}) == error({"decoder.weigth"}));
-  CHECK(error({"norm.weight"}) ==
+  CHECK(match_error({"layer.*,decoder.weigth"}) == match_error({"decoder.weigth"}));
+  CHECK(match_error({"norm.weight"}) ==
         "/sparsity/0/target: 'norm.weight' matches only weights of rank 0 or 1, which stay dense");
-  CHECK(error({"decoder.*", "*"}) ==
+  CHECK(match_error({"decoder.*", "*"}) ==
         "/sparsity/1/target: weight 'decoder.weight' also matches /sparsity/0");
 }

@@ -22,7 +22,7 @@ std::vector<std::string> labels(const ChartScale& s) {
 
 using Labels = std::vector<std::string>;
 
-bool has_text(const testing::Xml& xml, const std::string& text) {
+bool has_exact_text(const testing::Xml& xml, const std::string& text) {
   return std::find(xml.texts.begin(), xml.texts.end(), text) != xml.texts.end();
 }
 
@@ -134,9 +134,9 @@ TEST_CASE("points that are not numbers break the line and have no marker") {
   const testing::Xml xml(svg);
   CHECK(xml.error == "");
   CHECK(xml.elements.at("circle") == 4 + 1);  // and in the legend
-  CHECK(has_text(xml, "a"));
-  CHECK(!has_text(xml, "empty"));
-  CHECK(!has_text(xml, "not one"));
+  CHECK(has_exact_text(xml, "a"));
+  CHECK(!has_exact_text(xml, "empty"));
+  CHECK(!has_exact_text(xml, "not one"));
   CHECK(svg.find("nan") == std::string::npos);
   CHECK(svg.find("inf") == std::string::npos);
 }
@@ -147,7 +147,7 @@ TEST_CASE("an empty chart says that there are no data") {
         to_svg(BarChart{.groups = {{.name = "a", .values = {not_a_number}}}})}) {
     const testing::Xml xml(svg);
     CHECK(xml.error == "");
-    CHECK(has_text(xml, "no data"));
+    CHECK(has_exact_text(xml, "no data"));
   }
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("points have tooltips with their series, label and numbers") {
   const testing::Xml xml(
       to_svg(Chart{.x = {.numbers = ChartNumberFormat::percent},
                    .series = {{.name = "n:m", .points = {{0.5, 0.75, "2:4"}}}}}));
-  CHECK(has_text(xml, "n:m: 2:4; 50.00 %, 0.75"));
+  CHECK(has_exact_text(xml, "n:m: 2:4; 50.00 %, 0.75"));
 }
 
 TEST_CASE("bars have a length in proportion to their values") {
@@ -180,7 +180,7 @@ TEST_CASE("long names are shortened in their middle to the width they have") {
   CHECK(s.find("\xe2\x80\xa6") != s.npos);
   const testing::Xml xml(
       to_svg(BarChart{.groups = {{.name = std::string(500, 'w'), .values = {1}}}}));
-  CHECK(has_text(xml, std::string(500, 'w')));  // in the tooltip
+  CHECK(has_exact_text(xml, std::string(500, 'w')));  // in the tooltip
 }
 
 TEST_CASE("long texts are wrapped between words, and a word that is too long within it") {

@@ -11,10 +11,6 @@ namespace {
 
 using Ints = std::vector<int>;
 
-Mask select(const Dense& x, std::string_view spec) {
-  return registry().sparsifier(Spec::parse(spec)).select(x);
-}
-
 }  // namespace
 
 TEST_CASE("block-magnitude removes the blocks of the smallest sums, ragged ones among them") {

@@ -11,10 +11,6 @@ namespace {
 
 using Ints = std::vector<int>;
 
-Mask select(const Dense& x, std::string_view spec) {
-  return registry().sparsifier(Spec::parse(spec)).select(x);
-}
-
 // n of every m of `line` by the rule, as offsets of kept elements.
 void keep_naively(Mask& mask, const std::vector<Index>& line, const std::vector<float>& v, Index n,
                   Index m) {

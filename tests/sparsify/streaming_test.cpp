@@ -10,10 +10,6 @@ using namespace sten::testing;
 
 namespace {
 
-Mask select(const Dense& x, std::string_view spec) {
-  return registry().sparsifier(Spec::parse(spec)).select(x);
-}
-
 std::string why(const char* spec) {
   CHECK(fault_of([&] { registry().sparsifier(Spec::parse(spec)); }) == Fault::usage);
   return error_of([&] { registry().sparsifier(Spec::parse(spec)); });

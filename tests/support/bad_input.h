@@ -1,11 +1,17 @@
-// Records which cases of docs/bad_input.md the tests covered, for
+// Invalid inputs. Records which cases of docs/bad_input.md the tests covered, for
 // scripts/checks/bad_input_coverage.sh.
 #pragma once
 #include <cstdlib>
 #include <fstream>
+#include <string>
 #include <string_view>
 
 namespace sten::testing {
+
+// An input that a reader refuses, and the error after the name of the file.
+struct BadInput {
+  std::string input, message;
+};
 
 // REQUIRE(held(13, ...)): records case 13 as covered if `ok`.
 inline bool held(int number, bool ok, std::string_view file = __builtin_FILE()) {

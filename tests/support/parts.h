@@ -59,7 +59,23 @@ inline bool same_parts(const Stored& a, const Stored& b) {
   return true;
 }
 
-// Packs with the process's registry.
+// The error when a valid tensor is loaded after a change; put() is a change of one number.
+template <class F>
+std::string after(const Stored& good, F change) {
+  Stored s = good;
+  change(s);
+  return error_of([&] { registry().load(s); });
+}
+template <class T>
+auto put(const char* name, Index i, T value) {
+  return [=](Stored& s) { set_number<T>(part(s, name), i, value); };
+}
+
+// By the process's registry.
+inline Sparsifier sparsifier(std::string_view spec) {
+  return registry().sparsifier(Spec::parse(spec));
+}
+inline Mask select(const Dense& x, std::string_view spec) { return sparsifier(spec).select(x); }
 inline Tensor packed(const Dense& x, const Mask& m, std::string_view spec) {
   return registry().pack(x, m, Spec::parse(spec));
 }

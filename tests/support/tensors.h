@@ -27,6 +27,25 @@ std::string error_of(F&& f) {
   return "";
 }
 
+// The text of the Error with this fault that f throws; "" if it throws none. Other Errors pass.
+template <class F>
+std::string error_of(Fault fault, F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    if (e.fault() != fault) throw;
+    return e.what();
+  }
+  return "";
+}
+
+// error_of(f) without the name of the file at its start.
+template <class F>
+std::string error_in(std::string_view file, F&& f) {
+  const std::string text = error_of(f), start = std::string(file) + ": ";
+  return text.starts_with(start) ? text.substr(start.size()) : text;
+}
+
 // The Fault of the Error that f throws.
 template <class F>
 std::optional<Fault> fault_of(F&& f) {
