@@ -1,13 +1,9 @@
-# What the quickstart shows first: sten-prune with the early rooms of libsten in it, without --schedule,
-# calibration and devices, for which stubs in absent/ stand in.
-set(absent ${PROJECT_SOURCE_DIR}/libsten/programs/absent/staged.cpp)
-if(STEN_HAS_CUDA)
-  list(APPEND absent ${PROJECT_SOURCE_DIR}/kernels/absent/cuda.cpp)
-endif()
-add_executable(sten-prune-first ${absent})
+# What the quickstart shows first: sten-prune with the early rooms of libsten and the kernels for any CPU,
+# without --schedule, calibration and devices. Stubs in absent/ stand in for the others.
+add_executable(sten-prune-first libsten/programs/absent/staged.cpp kernels/absent/simd.cpp kernels/absent/cuda.cpp)
 sten_target(sten-prune-first)
 get_property(rooms GLOBAL PROPERTY STEN_EARLY_ROOMS)
-foreach(objects IN LISTS rooms ITEMS sten-prune-flags sten_options sten_main sten_core_kernels)
+foreach(objects IN LISTS rooms ITEMS sten-prune-flags sten_options sten_main sten_kernels)
   target_sources(sten-prune-first PRIVATE $<TARGET_OBJECTS:${objects}>)
 endforeach()
 target_link_libraries(sten-prune-first PRIVATE sten_dependencies)

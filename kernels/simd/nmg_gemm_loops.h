@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "kernels/sanitized.h"
 #include "kernels/simd/nmg_block_pairs_loops.h"
 #include "kernels/simd/nmg_sums.h"
 
@@ -17,10 +18,7 @@ namespace sten::kernels::simd {
 
 // Maximum m of interleaved products with n > 1. Less in sanitized builds, which take minutes to
 // compile for m > 4.
-#ifndef STEN_NMG_MOST_WHOLE
-#define STEN_NMG_MOST_WHOLE 6
-#endif
-inline constexpr int nmg_most_whole = STEN_NMG_MOST_WHOLE;
+inline constexpr int nmg_most_whole = is_sanitized ? 4 : 6;
 
 constexpr std::size_t choose(std::size_t m, std::size_t n) {
   std::size_t c = 1;

@@ -1,5 +1,6 @@
 // The loops of kernels/winograd.h. Compiled once per ISA, for the includer's STEN_TARGET.
 #pragma once
+#include "kernels/sanitized.h"
 #include "kernels/simd/math.h"
 #include "kernels/winograd.h"
 
@@ -75,11 +76,11 @@ struct Winograd : Math<V> {
   // compile.
   template <std::size_t n, class F>
   STEN_INLINE static void loop(F f) {
-#ifdef STEN_WINOGRAD_NOT_WRITTEN_OUT
-    for (std::size_t i = 0; i < n; ++i) f(i);
-#else
-    each<n>(f);
-#endif
+    if constexpr (is_sanitized) {
+      for (std::size_t i = 0; i < n; ++i) f(i);
+    } else {
+      each<n>(f);
+    }
   }
 
   // Applies `of` to the rows, then to the columns, of the [m, m] that from(i, j) reads; calls to(i,

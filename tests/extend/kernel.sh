@@ -54,9 +54,7 @@ cd "$T"
 compiler=$(cached CMAKE_CXX_COMPILER)
 sources="$(ls kernels/*.cpp) $(grep '^kernels/simd/.*cpp$' changed) tests/extend/main.cpp tests/extend/kernel_checks.cpp
   tests/kernels/elementwise_test.cpp tests/kernels/table_test.cpp"
-# As kernels/CMakeLists.txt says, some warnings of g++ 12 are of its own intrinsics.
 printf '%s\n' $sources | xargs -P 2 -I SOURCE sh -c '
-  "$0" -std=c++20 -O1 -Wall -Wextra -Werror -Wno-unknown-warning-option -Wno-uninitialized \
-    -Wno-maybe-uninitialized -I . -c SOURCE -o "$(echo SOURCE | tr / _).o"' "$compiler"
+  "$0" -std=c++20 -O1 -Wall -Wextra -Werror -I . -c SOURCE -o "$(echo SOURCE | tr / _).o"' "$compiler"
 "$compiler" ./*.o -o checks -L "$build/lib" -lsten -Wl,-rpath,"$build/lib"
 ./checks
