@@ -1,4 +1,4 @@
-# sten_room(FOLDER [USES FOLDER...] [FORMERLY FOLDER] [LIBRARIES NAME...] [EARLY] [COLD] [SEPARATE])
+# sten_room(FOLDER [USES FOLDER...] [FORMERLY FOLDER] [LIBRARIES NAME...] [EARLY] [THREADS] [COLD])
 # declares a room of libsten: the sources in FOLDER are one object target, whose files may include
 # headers of the room itself and of the rooms that it USES. scripts/checks/includes.py reads these
 # declarations and checks the includes.
@@ -6,13 +6,12 @@
 #              still include them from there (see StenHeaders.cmake)
 #   LIBRARIES  files named NAME*.cpp need the library NAME; without it, those in absent/ are taken
 #   EARLY      part of the early sten-prune, which the quickstart builds first
+#   THREADS    checked by ThreadSanitizer, as early rooms are: all would take as long again to compile
 #   COLD       compiled with -O1: its code does little for each tensor, and is as fast
-#   SEPARATE   never a unity build, because its files have private functions of the same names
 
 function(sten_room folder)
-  cmake_parse_arguments(PARSE_ARGV 1 room "EARLY;COLD;SEPARATE" "FORMERLY" "USES;LIBRARIES")
-  # ThreadSanitizer looks at these; all others would take as long again to compile.
-  if(STEN_SANITIZE STREQUAL thread AND NOT room_EARLY AND NOT folder MATCHES "^compute/(linalg|product)$")
+  cmake_parse_arguments(PARSE_ARGV 1 room "EARLY;THREADS;COLD" "FORMERLY" "USES;LIBRARIES")
+  if(STEN_SANITIZE STREQUAL thread AND NOT room_EARLY AND NOT room_THREADS)
     return()
   endif()
   string(REPLACE "/" "_" target sten_${folder})
@@ -35,11 +34,7 @@ function(sten_room folder)
   if(room_FORMERLY)
     set_property(GLOBAL APPEND PROPERTY STEN_FORMER_FOLDERS "${folder}>${room_FORMERLY}")
   endif()
-  if(STEN_UNITY AND NOT room_SEPARATE)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    # What is meant for headers: here all sources are included.
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  endif()
+  sten_unity(${target})
 
   set(flags)
   if(STEN_SANITIZE AND NOT STEN_SANITIZE STREQUAL thread)

@@ -26,3 +26,13 @@ function(sten_precompile target)
                                                 <string> <vector> ${ARGN})
   endif()
 endfunction()
+
+# sten_unity(TARGET): in a build that is made once (STEN_UNITY), 8 files are compiled at once. So the
+# files of a target have no private functions of the same names.
+function(sten_unity target)
+  if(STEN_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # What is meant for headers: here all sources are included.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()

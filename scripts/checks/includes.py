@@ -14,7 +14,7 @@ import re
 import sys
 
 SOURCES = (".h", ".cpp", ".cu", ".cuh", ".inc")
-OPTIONS = {"EARLY", "COLD", "SEPARATE"}
+OPTIONS = {"EARLY", "THREADS", "COLD"}
 VALUES = {"FORMERLY", "LIBRARIES", "USES"}
 # Folders without a declaration: other libraries, and the stubs of the early program.
 OTHERS = {"programs/bench": ["."], "programs/absent": ["."], "training/comm/mpi": ["core", "training"]}

@@ -1,3 +1,4 @@
+// ThreadSanitizer runs these tests, too.
 #include "libsten/core/base/parallel.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// ThreadSanitizer runs these tests, too.
 #include "libsten/files/system/write_queue.h"
 
 #include <doctest/doctest.h>

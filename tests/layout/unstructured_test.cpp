@@ -1,4 +1,5 @@
 // The layouts that hold any mask: masked, bitmask, csr.
+// ThreadSanitizer runs these tests, too.
 #include <doctest/doctest.h>
 
 #include "libsten/core/layout/bitmask.h"

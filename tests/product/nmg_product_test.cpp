@@ -1,4 +1,5 @@
 // Products of n:m:g, compared with double within the rounding bound of float32.
+// ThreadSanitizer runs these tests, too.
 #include <doctest/doctest.h>
 
 #include <array>

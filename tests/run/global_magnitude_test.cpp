@@ -1,3 +1,4 @@
+// ThreadSanitizer runs these tests, too.
 #include "libsten/programs/plan/global_magnitude.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// ThreadSanitizer runs these tests, too.
 #include "libsten/core/sparsify/magnitude.h"
 
 #include <doctest/doctest.h>

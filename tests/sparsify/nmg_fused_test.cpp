@@ -1,4 +1,5 @@
 // Fit fused with packing, compared with packing the mask.
+// ThreadSanitizer runs these tests, too.
 #include <doctest/doctest.h>
 
 #include "libsten/core/sparsify/nmg_fit.h"

@@ -1,4 +1,5 @@
 // User-defined sparsifiers of the three kinds.
+// ThreadSanitizer runs these tests, too.
 #include "libsten/core/sparsify/sparsifier.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// ThreadSanitizer runs these tests, too.
 #include "libsten/core/sparsify/streaming.h"
 
 #include <doctest/doctest.h>
