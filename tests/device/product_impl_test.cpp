@@ -23,7 +23,7 @@ std::string choice(const Tensor& w, const DeviceProductCall& call) {
 }
 
 // One letter per implementation.
-std::string names(const char* letters) {
+std::string names_of(const char* letters) {
   std::string text;
   for (const char* c = letters; *c; ++c) {
     const char* name = *c == 'd'   ? "dense copy"
@@ -81,16 +81,16 @@ TEST_CASE("the first implementation on a device that supports a product computes
     CAPTURE(r.layout);
     const Tensor w = matrix(r.layout);
     for (const Index tokens : {0, 1, 127}) {
-      CHECK(choice(w, {tokens, Factors::float32}) == names(r.small));
-      CHECK(choice(w, {tokens, Factors::tf32}) == names(r.small));
+      CHECK(choice(w, {tokens, Factors::float32}) == names_of(r.small));
+      CHECK(choice(w, {tokens, Factors::tf32}) == names_of(r.small));
     }
     for (const Index tokens : {128, 4096}) {
-      CHECK(choice(w, {tokens, Factors::float32}) == names(r.large));
-      CHECK(choice(w, {tokens, Factors::tf32}) == names(r.rounded));
-      CHECK(choice(w, {tokens, Factors::bfloat16}) == names(r.rounded));
+      CHECK(choice(w, {tokens, Factors::float32}) == names_of(r.large));
+      CHECK(choice(w, {tokens, Factors::tf32}) == names_of(r.rounded));
+      CHECK(choice(w, {tokens, Factors::bfloat16}) == names_of(r.rounded));
     }
     const RoundedProducts rounded(Factors::bfloat16);
-    CHECK(choice(w, {128}) == names(r.rounded));
+    CHECK(choice(w, {128}) == names_of(r.rounded));
   }
   CHECK(choice(matrix("dense"), {128}) == "cuBLAS, cuBLAS, cuBLAS, lists");
   CHECK(choice(matrix("masked"), {128}) == "none, cuBLAS, cuBLAS, lists");
@@ -103,6 +103,6 @@ TEST_CASE("the first implementation on a device that supports a product computes
     CAPTURE(r.layout);
     const std::string letters = r.small;
     CHECK(choice(matrix(r.layout), {4096, Factors::tf32}) ==
-          names(letters[0] == 's' ? "llll" : r.small));
+          names_of(letters[0] == 's' ? "llll" : r.small));
   }
 }
