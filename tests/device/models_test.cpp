@@ -5,7 +5,7 @@
 
 #include "libsten/compute/ops/common/operators.h"
 #include "libsten/core/base/fallback.h"
-#include "libsten/model/nn/dropout.h"
+#include "libsten/model/graph/dropout.h"
 #include "libsten/model/nn/resnet.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/small_bert.h"

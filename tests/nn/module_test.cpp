@@ -3,10 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include "libsten/model/graph/dropout.h"
 #include "libsten/model/graph/graph_json.h"
 #include "libsten/model/graph/inference.h"
 #include "libsten/model/graph/sparsity_builder.h"
-#include "libsten/model/nn/dropout.h"
 #include "libsten/model/nn/mlp.h"
 #include "libsten/training/optim/sgd.h"
 #include "tests/support/parts.h"

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "libsten/model/graph/dropout.h"
 #include "libsten/model/graph/inference.h"
-#include "libsten/model/nn/dropout.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -92,6 +92,8 @@ class Graph {
   // nullptr if there is none.
   const Weight* find_weight(std::string_view name) const;
   const Node* find_node(std::string_view name) const;
+  // Whether an input, weight, constant or node has the name.
+  bool has(std::string_view name) const { return numbers_.contains(name); }
   // Whether a weight is a running statistic, which is not trained.
   bool is_statistic(std::string_view weight) const;
 

@@ -1,7 +1,10 @@
 #include "libsten/model/graph/inference.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
+
+#include "libsten/core/base/text.h"
 
 namespace sten {
 namespace {
@@ -60,17 +63,57 @@ Graph inference_graph(const Graph& g) {
   return Graph(std::move(parts));
 }
 
+Graph train_batch_norms(const Graph& g, const Momenta& momenta) {
+  GraphParts parts = g.parts();
+  std::set<std::string> normalized;  // values with moments
+  std::vector<Node> nodes;
+  for (Node& n : parts.nodes) {
+    if (n.op.text() == "batch-norm") {
+      const std::string mean = n.inputs[3], variance = n.inputs[4];
+      for (const std::string& name : {mean, variance})
+        if (!g.find_weight(name))
+          fail_usage("node {}: running statistics {}: expected a weight", quote(n.name),
+                     quote(name));
+      // Statistics belong to a value: see inference_graph().
+      if (!normalized.insert(n.inputs.front()).second) {
+        const std::string copy = new_name(n.name + ".input", g);
+        nodes.push_back({copy, "identity", {n.inputs.front()}});
+        n.inputs.front() = copy;
+      }
+      const std::string moments = new_name(n.name + ".moments", g);
+      nodes.push_back(
+          {moments, "batch-moments", {n.inputs.front()}, Attributes().set("sample", Index{1})});
+      RunningStatistics s{moments, mean, variance};
+      if (const auto at = momenta.find(mean); at != momenta.end()) s.momentum = at->second;
+      parts.statistics.push_back(std::move(s));
+      n.op = "batch-norm-train";
+      n.inputs.resize(3);
+    }
+    nodes.push_back(std::move(n));
+  }
+  parts.nodes = std::move(nodes);
+  return Graph(std::move(parts));
+}
+
+std::string new_name(std::string name, const Graph& g) {
+  while (g.has(name)) name += '_';
+  return name;
+}
+
 void prune_to_outputs(GraphParts& g, std::vector<std::string> outputs) {
   g.outputs = std::move(outputs);
-  Names needed(g.outputs.begin(), g.outputs.end());
-  std::vector<Node> nodes;
-  for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n)
-    if (needed.contains(n->name)) {
-      needed.insert(n->inputs.begin(), n->inputs.end());
-      nodes.push_back(std::move(*n));
+  Names needed(g.outputs.begin(), g.outputs.end()), normalized;
+  for (const Node& n : g.nodes | std::views::reverse)
+    if (needed.contains(n.name)) {
+      needed.insert(n.inputs.begin(), n.inputs.end());
+      if (n.op.text() == "batch-norm-train") normalized.insert(n.inputs.front());
     }
-  std::ranges::reverse(nodes);
-  g.nodes = std::move(nodes);
+  for (const Node& n : g.nodes)
+    if (n.op.text() == "batch-moments" && normalized.contains(n.inputs.front()))
+      needed.insert(n.name);
+  std::erase_if(g.nodes, [&](const Node& n) { return !needed.contains(n.name); });
+  std::erase_if(g.statistics,
+                [&](const RunningStatistics& s) { return !needed.contains(s.moments); });
   std::erase_if(g.inputs, [&](const std::string& x) { return !needed.contains(x); });
   std::erase_if(g.constants, [&](const Constant& c) { return !needed.contains(c.name); });
 }

@@ -9,7 +9,19 @@ namespace sten {
 // removed.
 Graph inference_graph(const Graph& g);
 
-// Keeps only these outputs, and removes nodes, inputs and constants that they do not depend on.
+// Momenta of running statistics, by name of the running mean.
+using Momenta = std::map<std::string, double, std::less<>>;
+
+// The inverse for batch norms: they use the moments of their batch, which their running statistics
+// follow, with PyTorch's unbiased variance. Absent momenta are 0.1. Error (usage) if running
+// statistics are not weights, or two batch norms share them.
+Graph train_batch_norms(const Graph& g, const Momenta& momenta = {});
+
+// The name, extended if the graph has it already.
+std::string new_name(std::string name, const Graph& g);
+
+// Keeps only these outputs, and removes nodes, inputs, constants and statistics that they do not
+// depend on.
 // Weights stay, since they are saved in any case.
 void prune_to_outputs(GraphParts& g, std::vector<std::string> outputs);
 

@@ -34,7 +34,7 @@ class Tracer {
 
   // The tracer on this thread that was created last; nullptr if none.
   static Tracer* current();
-  // An input that traced code requests, such as the dropout seed (model/nn/dropout.h).
+  // An input that traced code requests, such as the dropout seed (model/graph/dropout.h).
   Var shared_input(const std::string& name, const Tensor& value);
 
  private:

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "libsten/model/nn/dropout.h"
+#include "libsten/model/graph/dropout.h"
 
 namespace sten {
 namespace {

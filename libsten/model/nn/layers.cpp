@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "libsten/core/base/random.h"
-#include "libsten/model/nn/dropout.h"
+#include "libsten/model/graph/dropout.h"
 
 namespace sten {
 namespace {

@@ -40,7 +40,7 @@ class Embedding : public Module {
 
 // In training mode, keeps elements of x with probability 1 - p, scaled by 1 / (1 - p); else returns
 // x. Each call drops other elements, the same ones in each process. In a trace, the graph has an
-// input that seeds them (model/nn/dropout.h).
+// input that seeds them (model/graph/dropout.h).
 class Dropout : public Module {
  public:
   explicit Dropout(double p);

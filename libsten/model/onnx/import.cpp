@@ -51,8 +51,9 @@ bool is_running_statistic(const CheckpointTensor& t) {
 
 class Importer {
  public:
-  explicit Importer(const Checkpoint& file)
+  Importer(const Checkpoint& file, const OnnxImportOptions& options)
       : file_(file),
+        options_(options),
         model_(read_onnx_model(file.shards().front().file.bytes(), file.name())),
         builder_(file.file_bytes()) {
     for (const OnnxOpset& o : model_.opsets)
@@ -70,7 +71,7 @@ class Importer {
         for (std::size_t i = 1; i < n.inputs.size(); ++i) no_weights_.insert(n.inputs[i]);
   }
 
-  OnnxImport run(const OnnxImportOptions& options) {
+  OnnxImport run() {
     check_operators();
     add_initializers();
     add_inputs();
@@ -85,13 +86,14 @@ class Importer {
       builder_.add_output(std::string(v.name), at->second);
       if (!outputs.back().dtype) outputs.back().dtype = builder_[at->second].dtype;
     }
-    auto fused = fuse(builder_, options.for_inference);
+    auto fused = fuse(builder_, options_.for_inference);
     Graph graph = lower(builder_);
     std::vector<std::string> not_weights;
     for (const CheckpointTensor& t : file_.tensors())
       if (!graph.find_weight(t.name)) not_weights.push_back(t.name);
-    return {std::move(graph), std::move(inputs), std::move(outputs), std::move(not_weights),
-            std::move(fused)};
+    return {std::move(graph),       std::move(inputs), std::move(outputs),
+            std::move(not_weights), std::move(fused),  std::move(training_.momenta),
+            training_.is_exported};
   }
 
  private:
@@ -213,7 +215,7 @@ class Importer {
     }
     while (!in.empty() && !in.back()) in.pop_back();
     const OnnxSchema& schema = *find_onnx_schema(n.op_type);
-    OnnxCall call(n, schema, builder_, std::move(in), opset_);
+    OnnxCall call(n, schema, builder_, std::move(in), opset_, training_);
     try {
       check_onnx_node(n, schema);
       translate(call);
@@ -247,6 +249,8 @@ class Importer {
   }
 
   const Checkpoint& file_;
+  const OnnxImportOptions& options_;
+  OnnxTraining training_{options_.mode};
   OnnxModel model_;
   std::int64_t opset_ = 1;
   GraphBuilder builder_;
@@ -269,22 +273,10 @@ std::string shape_text(const std::vector<OnnxPort::Extent>& shape) {
   return "[" + text + "]";
 }
 
-std::string training_mode_text(const std::vector<Node>& nodes) {
-  const auto is_training = [](const Node& n) { return n.op.text() == "batch-norm-train"; };
-  const auto first = std::ranges::find_if(nodes, is_training);
-  if (first == nodes.end()) return "";
-  const Index more = std::ranges::count_if(nodes, is_training) - 1;
-  return fmt::format(
-      "the model was exported in training mode: batch norm {}{} normalizes by the mean and "
-      "variance "
-      "of each batch (export it with model.eval())",
-      quote(first->name), more > 0 ? fmt::format(", and {} more,", more) : "");
-}
-
 OnnxImport import_onnx(const Checkpoint& file, const OnnxImportOptions& options) {
   if (!file.is_onnx()) fail("{}: not an ONNX model", file.name());
   try {
-    return Importer(file).run(options);
+    return Importer(file, options).run();
   } catch (const Unsupported&) {
     throw;
   } catch (const Error& e) {

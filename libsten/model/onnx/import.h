@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "libsten/files/checkpoint/checkpoint.h"
-#include "libsten/model/graph/graph.h"
+#include "libsten/model/graph/inference.h"
+#include "libsten/model/onnx/mode.h"
 
 namespace sten {
 
@@ -38,9 +39,12 @@ struct OnnxImport {
   // numbers of shapes and indices, and unused tensors.
   std::vector<std::string> not_weights;
   std::map<std::string, Index> fused;  // counts of fusions: "layer-norm"
+  Momenta momenta;                     // of batch norms, as train_batch_norms() takes them
+  bool is_for_training = false;        // whether batch norms were exported in training mode
 };
 
 struct OnnxImportOptions {
+  OnnxMode mode = OnnxMode::exported;
   // Allows fusions without a gradient: convolutions with following sums and relus.
   bool for_inference = false;
 };
@@ -48,9 +52,5 @@ struct OnnxImportOptions {
 // Imports a model. Error (input) if the file is not an ONNX model or is inconsistent; Error (input)
 // with all operators that sten lacks.
 OnnxImport import_onnx(const Checkpoint& file, const OnnxImportOptions& options = {});
-
-// Names the batch norms that were exported in training mode, which make an output depend on other
-// rows of the batch. Empty if there are none.
-std::string training_mode_text(const std::vector<Node>& nodes);
 
 }  // namespace sten

@@ -10,8 +10,9 @@
 namespace sten {
 
 OnnxCall::OnnxCall(const OnnxNode& n, const OnnxSchema& schema, GraphBuilder& d,
-                   std::vector<std::optional<ValueRef>> in, std::int64_t version)
+                   std::vector<std::optional<ValueRef>> in, std::int64_t version, OnnxTraining& t)
     : builder(d),
+      training(t),
       node(n),
       opset(version),
       schema_(schema),

@@ -8,18 +8,29 @@
 
 #include "libsten/files/onnx/model.h"
 #include "libsten/model/fusion/graph_builder.h"
+#include "libsten/model/graph/inference.h"
+#include "libsten/model/onnx/mode.h"
 #include "libsten/model/onnx/schema.h"
 
 namespace sten {
+
+// What training needs of batch norms and dropouts.
+struct OnnxTraining {
+  OnnxMode mode = OnnxMode::exported;
+  Momenta momenta{};               // see OnnxImport
+  bool is_exported = false;        // whether batch norms are in training mode
+  std::optional<ValueRef> draw{};  // the input of dropouts
+};
 
 // A node of the file whose inputs are values of a builder.
 class OnnxCall {
  public:
   // An omitted input is none.
   OnnxCall(const OnnxNode& node, const OnnxSchema& schema, GraphBuilder& builder,
-           std::vector<std::optional<ValueRef>> in, std::int64_t opset);
+           std::vector<std::optional<ValueRef>> in, std::int64_t opset, OnnxTraining& training);
 
   GraphBuilder& builder;
+  OnnxTraining& training;
   const OnnxNode& node;
   const std::int64_t opset;
 

@@ -7,6 +7,7 @@
 #include "libsten/core/base/text.h"
 #include "libsten/files/onnx/weights.h"
 #include "libsten/model/fusion/fuse.h"
+#include "libsten/model/graph/dropout.h"
 #include "libsten/model/onnx/translate.h"
 
 namespace sten {
@@ -125,12 +126,34 @@ void cast_like(OnnxCall& c) { cast_to(c, c.dtype(1)); }
 
 void identity(OnnxCall& c) { c.set(0, c.in(0)); }
 
-// The identity, as in inference.
+double dropped_share(OnnxCall& c) {
+  if (!c.has(1)) return 0.5;
+  const auto p = scalar_in(c.builder, c.in(1));
+  if (!p || !(*p >= 0 && *p < 1)) fail("ratio: expected a constant in [0, 1)");
+  return *p;
+}
+
+// Whether a dropout drops elements: the last input, since opset 12.
+bool drops(OnnxCall& c) {
+  if (!c.has(2) || c.training.mode == OnnxMode::evaluation) return false;
+  const auto& training = c.value(2).elements;
+  if (!training || training->size() != 1 || !training->front().is_known())
+    fail("training_mode must be known at import");
+  return !training->front().is(0) && dropped_share(c) > 0;
+}
+
+// The identity, except in training.
 void dropout(OnnxCall& c) {
-  if (c.has(2)) {
-    const auto& training = c.value(2).elements;
-    if (!training || training->size() != 1 || !training->front().is(0))
+  if (drops(c)) {
+    if (c.training.mode == OnnxMode::exported || c.wants(1))
       fail("dropout of training is unsupported");
+    if (!c.training.draw)
+      c.training.draw = c.builder.add_input(draw_input, DType::I64, ExtentList{});
+    return c.set(
+        0,
+        c.add(
+            "dropout", {c.in(0), *c.training.draw},
+            Attributes().set("p", dropped_share(c)).set("seed", dropout_seed(c.node.outputs[0]))));
   }
   c.set(0, c.in(0));
   if (!c.wants(1)) return;

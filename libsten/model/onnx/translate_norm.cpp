@@ -59,8 +59,8 @@ ValueRef running(OnnxCall& c, std::size_t input, ValueRef moments, Index k, doub
   return c.add("add", {times(c.in(input), momentum), times(row, 1 - momentum)});
 }
 
-// Uses the batch's moments in training mode, which is indicated by further outputs or, since opset
-// 14, an attribute; otherwise the running statistics.
+// Training mode is indicated by further outputs or, since opset 14, an attribute. As exported, the
+// batch norm then uses the batch's moments; otherwise the running statistics.
 void batch_norm(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
   if (rank < 2) fail("input: expected an axis of channels, got {} axes", rank);
@@ -69,8 +69,12 @@ void batch_norm(OnnxCall& c) {
   const Attributes eps = Attributes().set("eps", c.number("epsilon", 1e-5));
   const bool trains = c.integer("training_mode", 0) != 0 || (c.opset < 14 && c.wants(1));
   const ValueRef x = c.channels_last(c.in(0), rank);
-  if (!trains) {
+  c.training.is_exported |= trains;
+  c.training.momenta.emplace(c.value(3).name, 1 - momentum);
+  if (!trains || c.training.mode != OnnxMode::exported) {
     const ValueRef y = c.add("batch-norm", {x, c.in(1), c.in(2), c.in(3), c.in(4)}, eps);
+    for (const std::size_t i : {1, 2})
+      if (c.wants(i)) c.set(i, c.in(i + 2));
     return c.set_channels_last(0, y, rank);
   }
   const ValueRef moments = c.add("batch-moments", {x});

@@ -134,7 +134,7 @@ std::vector<std::string> matrix_weights(const Graph& g) {
 
 BenchGraph imported_graph(const BenchOptions& o, std::vector<std::string>& notes) {
   const Checkpoint file = Checkpoint::open(o.model);
-  OnnxImport model = import_onnx(file, {.for_inference = true});
+  OnnxImport model = import_onnx(file, {.mode = OnnxMode::evaluation, .for_inference = true});
   const Index batch = o.batch.value_or(usual_batch), window = o.window.value_or(usual_tokens);
   double parameters = 0;
   for (const Weight& w : model.graph.weights())

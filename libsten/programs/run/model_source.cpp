@@ -178,9 +178,7 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
   };
   if (m.kind == "onnx") {
     const Checkpoint model = file.is_onnx() ? file : Checkpoint::open(m.file);
-    OnnxImport imported = import_onnx(model, {.for_inference = true});
-    if (const std::string why = training_mode_text(imported.graph.nodes()); !why.empty())
-      warn("{}: {}", model.name(), why);
+    OnnxImport imported = import_onnx(model, {.mode = OnnxMode::evaluation, .for_inference = true});
     check_memory_of(imported.graph, source.name);
     NamedValues<Tensor> weights =
         load_imported(imported.graph, file, &model, imported.not_weights, LowWeights::unchanged);

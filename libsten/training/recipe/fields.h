@@ -48,6 +48,7 @@ void fields_of(V& v, ModelRecipe& m) {
   v("config", m.config, {.kinds = {"bert", "gpt"}, .required = true, .path = true});
   v("file", m.file, {.kinds = {"onnx", "graph"}, .required = true, .path = true});
   v("output", m.output, {.kinds = {"onnx", "graph"}});
+  v("batch_norm", m.batch_norm, {.kinds = {"onnx"}, .choices = {"train", "frozen"}});
   v("weights", m.weights, {.path = true});
 }
 

@@ -26,6 +26,8 @@ struct ModelRecipe {
   std::string config;             // bert, gpt: a Hugging Face config.json
   std::string file;               // onnx: the model; graph: the file of to_json(Graph)
   std::string output;             // onnx, graph: name of the logits; empty: the first output
+  // onnx: train | frozen, see training.md; empty: train if the file was exported in training mode.
+  std::string batch_norm;
   // Checkpoint of initial weights; empty: those of an ONNX model, else random by the seed.
   std::string weights;
 };

@@ -7,9 +7,9 @@
 #include "libsten/core/base/name_list.h"
 #include "libsten/core/base/text.h"
 #include "libsten/files/system/data_file.h"
+#include "libsten/model/graph/dropout.h"
 #include "libsten/model/graph/graph_json.h"
 #include "libsten/model/graph/inference.h"
-#include "libsten/model/nn/dropout.h"
 
 namespace sten {
 namespace {
@@ -55,15 +55,6 @@ void warn_of_copies(const Graph& g, const Checkpoint& file) {
   }
 }
 
-// The name, extended if the graph has it already.
-std::string new_name(std::string name, const Graph& g) {
-  const auto is_constant = [&](const Constant& c) { return c.name == name; };
-  while (g.find_node(name) || g.find_weight(name) || std::ranges::count(g.inputs(), name) ||
-         std::ranges::any_of(g.constants(), is_constant))
-    name += '_';
-  return name;
-}
-
 // The graph with a loss of the logits.
 Graph with_loss(GraphParts g, const Graph& before, const std::string& logits) {
   const std::string loss = new_name("loss", before), labels = new_name("labels", before);
@@ -71,6 +62,10 @@ Graph with_loss(GraphParts g, const Graph& before, const std::string& logits) {
   g.nodes.push_back({loss, "cross-entropy", {logits, labels}});
   g.outputs = {logits, loss};
   return Graph(std::move(g));
+}
+
+bool trains_batch_norms(const ModelRecipe& m, const OnnxImport& model) {
+  return m.batch_norm.empty() ? model.is_for_training : m.batch_norm == "train";
 }
 
 std::shared_ptr<const ImportedModel> read_graph(const ModelRecipe& m) {
@@ -88,8 +83,7 @@ std::shared_ptr<const ImportedModel> read_graph(const ModelRecipe& m) {
   for (const std::string& output : graph.outputs()) outputs.push_back(port(output));
   const OnnxPort logits = output_of(outputs, m.output, name);
   GraphParts g = graph.parts();
-  // With statistics, pruning would remove nodes of their moments.
-  if (g.statistics.empty()) prune_to_outputs(g, {logits.name});
+  prune_to_outputs(g, {logits.name});
   for (const std::string& input : g.inputs)
     if (input != draw_input) inputs.push_back(port(input));
   return std::make_shared<const ImportedModel>(
@@ -133,7 +127,8 @@ std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool on
                                                    const Checkpoint* opened) {
   if (m.kind == "graph") return read_graph(m);
   Checkpoint file = opened ? *opened : Checkpoint::open(m.file);
-  OnnxImport model = import_onnx(file);
+  OnnxImport model =
+      import_onnx(file, {.mode = only_measures ? OnnxMode::evaluation : OnnxMode::training});
   const OnnxPort logits = output_of(model.outputs, m.output, file.name());
   if (logits.dtype && *logits.dtype != DType::F32)
     fail("{}: output {} is {}, but logits must be F32 (see model.output)", file.name(),
@@ -141,9 +136,12 @@ std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool on
   warn_of_copies(model.graph, file);
   GraphParts g = model.graph.parts();
   prune_to_outputs(g, {logits.name});
-  if (const std::string why = training_mode_text(g.nodes); !why.empty()) {
-    if (!only_measures) fail("{}: {}", file.name(), why);
-    warn("{}: {}", file.name(), why);
+  if (!only_measures && trains_batch_norms(m, model)) {
+    try {
+      g = train_batch_norms(Graph(std::move(g)), model.momenta).parts();
+    } catch (const Error& e) {
+      throw Error(e.fault(), fmt::format("{}: model.batch_norm train: {}", file.name(), e.what()));
+    }
   }
   std::erase_if(model.inputs,
                 [&](const OnnxPort& p) { return std::ranges::count(g.inputs, p.name) == 0; });

@@ -24,9 +24,8 @@ struct ImportedModel {
   std::optional<Index> features() const;
 };
 
-// Imports the recipe's file, or `opened`. Error (input) as import_onnx() and parse_graph(), and for
-// an ONNX file that was exported in training mode (a warning if it is only measured). Error (usage)
-// if the file has no output of the given name.
+// Imports the recipe's file, or `opened`. Error (input) as import_onnx() and parse_graph(). Error
+// (usage) if the file has no output of the given name, and as train_batch_norms().
 std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool only_measures = false,
                                                    const Checkpoint* opened = nullptr);
 

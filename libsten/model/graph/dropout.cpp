@@ -1,4 +1,4 @@
-#include "libsten/model/nn/dropout.h"
+#include "libsten/model/graph/dropout.h"
 
 #include <algorithm>
 
