@@ -41,7 +41,8 @@ done
 model "$relu$(port 11 x "$(dims n n)")$(port 12 y "$(dims n n)")" >square.onnx
 expect_exit 1 sten-run square.onnx --input x.npy -o y.npy -f
 
-# A batch norm that takes the moments of its batch is refused in training, and a warning in a run.
+# A batch norm of an export in training mode is trained with the moments of its batch, unless the recipe freezes it; all
+# else uses its running statistics.
 names=
 for name in gamma beta mean variance; do names+=$(text 1 $name); done
 norm() { message 1 "$(text 1 x)$names$(text 2 h)$(text 3 norm)$(text 4 BatchNormalization)$1"; }
@@ -55,16 +56,40 @@ cat >recipe.json <<'EOF'
 {"schema": 1, "model": {"kind": "onnx", "file": "training.onnx"}, "steps": 1, "batch": 2, "optimizer": {"rate": 0.01},
  "data": {"kind": "csv", "file": "rows.csv", "train": 0.5, "validation": 0.25}}
 EOF
-why="training.onnx: the model was exported in training mode: batch norm 'norm' normalizes by the mean and variance of each batch (export it with model.eval())"
-for command in --dry-run '--out run'; do
-  expect_exit 1 sten-train recipe.json $command
-  expect_err "$why"
-  expect_one_line_err
+run() { # run MODEL: y of x.npy
+  expect_exit 0 sten-run "$1" --input x2.npy -o y=y.npy -f >/dev/null
+  tail -c 24 y.npy | od -An -tx1
+}
+{
+  header="{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }"
+  printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header"
+  bytes_of "$(floats 1 2 3 4 5 6)"
+} >x2.npy
+[ "$(run training.onnx)" = "$(run inference.onnx)" ] || fail 'the run of an export in training mode used the moments of its batch'
+
+expect_exit 0 sten-train recipe.json --dry-run
+grep -q frozen out && fail 'statistics of an export in training mode are frozen'
+for kind in '' train frozen; do
+  for model in training inference; do
+    expect_exit 0 sten-train recipe.json --set model.file=$model.onnx ${kind:+--set model.batch_norm=$kind} \
+      --set optimizer.rate=0 --out "run-$model-$kind"
+  done
 done
-[ ! -e run ] || fail 'it made a directory'
-expect_exit 0 sten-train recipe.json --dry-run --set model.file=inference.onnx
-expect_exit 0 sten-run training.onnx --data rows.csv
-expect_err "warning: $why"
-expect_exit 0 sten-run inference.onnx --data rows.csv
-grep -q 'training mode' err && fail 'a warning of a model without such norms'
+# Without a change of parameters, a run shows whether the running statistics moved.
+for moved in training- training-train inference-train; do
+  [ "$(run run-$moved/model.onnx)" != "$(run inference.onnx)" ] || fail "$moved: the statistics did not move"
+  [ "$(run run-$moved/model.onnx)" = "$(run run-training-/model.onnx)" ] || fail "$moved: other statistics"
+done
+for kept in training-frozen inference- inference-frozen; do
+  [ "$(run run-$kept/model.onnx)" = "$(run inference.onnx)" ] || fail "$kept: the statistics moved"
+done
+held 132 expect_exit 2 sten-train recipe.json --set model.batch_norm=batch --dry-run
+expect_err "batch_norm: unknown value 'batch' (expected train or frozen)"
+
+# Two batch norms cannot share running statistics in training.
+model "$(norm '')$(message 1 "$(text 1 h)$names$(text 2 z)$(text 3 twice)$(text 4 BatchNormalization)")$(node MatMul out z w y)${rest#"$(node MatMul out h w y)"}" >shared.onnx
+expect_exit 0 sten-train recipe.json --set model.file=shared.onnx --dry-run
+expect_exit 2 sten-train recipe.json --set model.file=shared.onnx --set model.batch_norm=train --dry-run
+expect_err "shared.onnx: model.batch_norm train: statistics of 'twice.moments': 'mean' has other statistics already"
+expect_one_line_err
 exit 0

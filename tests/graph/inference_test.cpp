@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "libsten/model/graph/graph_json.h"
 #include "tests/support/tensors.h"
 
@@ -47,6 +49,52 @@ TEST_CASE("a graph for inference has no dropouts, and takes running statistics")
                     {{"x", x}})
           .at("after");
   CHECK(same_bits(y.to_dense(), relu(batch_norm(x, gamma, beta, mean, variance)).to_dense()));
+}
+
+TEST_CASE("train_batch_norms() is the inverse of inference_graph()") {
+  GraphParts parts = normed();
+  parts.nodes.erase(parts.nodes.begin());
+  for (Node& n : parts.nodes) std::ranges::replace(n.inputs, "before", "x");
+  parts.nodes.back() = {"after", "relu", {"norm"}};
+  parts.inputs.pop_back();
+  const Graph runs = inference_graph(Graph(std::move(parts)));
+  const Graph trains = train_batch_norms(runs, {{"mean", 0.25}});
+  REQUIRE(trains.statistics().size() == 1);
+  CHECK(trains.statistics()[0].momentum == 0.25);
+  CHECK(trains.find_node(trains.statistics()[0].moments)->attributes.integer("sample", 0) == 1);
+  CHECK((trains.find_node("norm")->op == Name("batch-norm-train")));
+  CHECK(trains.find_node("norm")->attributes.integer("relu", 0) == 1);
+  CHECK(to_json(inference_graph(trains)) == to_json(runs));
+  CHECK(train_batch_norms(runs).statistics()[0].momentum == 0.1);
+}
+
+TEST_CASE("two batch norms of one value have statistics of their own, which they cannot share") {
+  GraphParts parts;
+  parts.inputs = {"x"};
+  for (const char* name : {"gamma", "beta", "mean", "variance", "mean2", "variance2"})
+    parts.weights.push_back({name, {3}});
+  parts.nodes = {{"a", "batch-norm", {"x", "gamma", "beta", "mean", "variance"}},
+                 {"b", "batch-norm", {"x", "gamma", "beta", "mean2", "variance2"}},
+                 {"y", "add", {"a", "b"}}};
+  parts.outputs = {"y"};
+  const Graph both = inference_graph(train_batch_norms(Graph(parts)));
+  CHECK(both.find_node("a")->inputs[3] == "mean");
+  CHECK(both.find_node("b")->inputs[3] == "mean2");
+  parts.nodes[1].inputs[3] = "mean";
+  CHECK(has(error_of([&] { train_batch_norms(Graph(parts)); }),
+            "'mean' has other statistics already"));
+  parts.nodes[1].inputs[3] = "x";
+  CHECK(error_of([&] { train_batch_norms(Graph(parts)); }) ==
+        "node 'b': running statistics 'x': expected a weight");
+}
+
+TEST_CASE("a graph keeps the statistics that its outputs need") {
+  GraphParts parts = normed();
+  prune_to_outputs(parts, {"norm"});
+  CHECK(Graph(parts).statistics().size() == 1);
+  prune_to_outputs(parts, {"before"});
+  CHECK(parts.nodes.size() == 1);
+  CHECK(parts.statistics.empty());
 }
 
 TEST_CASE("a batch norm without statistics stays as it is") {

@@ -17,8 +17,10 @@ using Json = nlohmann::json;
 
 const std::string images_reference = STEN_SOURCE_DIR "/tests/train/pytorch_images.json";
 
-// Weights that become sparse are in `layout` while training, if one is given.
-void check_images(const std::string& name, const std::string& layout = {}) {
+// Weights that become sparse are in `layout` while training, if one is given. `onnx`: the model as
+// an export, which has the initial weights, instead of the recipe's.
+void check_images(const std::string& name, const std::string& layout = {},
+                  const std::string& onnx = {}) {
   CAPTURE(name);
   CAPTURE(layout);
   const char* other = std::getenv("STEN_IMAGES_REFERENCE");  // one of wider models
@@ -31,6 +33,11 @@ void check_images(const std::string& name, const std::string& layout = {}) {
   REQUIRE(run != all.at("runs").end());
   Recipe recipe = parse_recipe(run->at("recipe").dump(), images_reference);
   if (!layout.empty()) recipe.sparsity.at(0).layout = Spec::parse(layout);
+  if (!onnx.empty()) {
+    recipe.model = {};
+    recipe.model.kind = "onnx";
+    recipe.model.file = onnx;
+  }
   auto losses = run->at("losses").get<std::vector<double>>();
   REQUIRE(losses.size() == 50);
   if (is_short()) losses.resize(short_steps);
@@ -78,4 +85,9 @@ TEST_CASE(
 
 TEST_CASE("so have those of one with bottlenecks, a max-pool and strides") {
   check_images("resnet50.dense");
+}
+
+TEST_CASE("an export in training mode has torchvision's losses and running statistics") {
+  if (std::getenv("STEN_IMAGES_REFERENCE")) return;
+  check_images("resnet.dense", {}, STEN_SOURCE_DIR "/tests/train/resnet.onnx");
 }

@@ -2,7 +2,7 @@
 """Writes pytorch_images.json beside this script, as pytorch_reference.py writes pytorch.json: recipes of
 convolutional models, and the loss of each of 50 steps in PyTorch. After them the model is evaluated, with its
 running statistics, on the rows that it was not trained on. Also written are images.npy and labels.npy, which are
-drawn here and are what the recipes learn from.
+drawn here and are what the recipes learn from, and resnet.onnx, the ResNet exported in training mode.
 
     image_reference.py [FILE]
 
@@ -196,6 +196,16 @@ RUNS = [
 ]  # fmt: skip
 
 
+def export(recipe, path, training=torch.onnx.TrainingMode.TRAINING):
+    """The model before the first step, with batch norms as they are and names of weights."""
+    model = MODELS[recipe["model"]["kind"]](recipe).float().train()
+    model.to(memory_format=torch.contiguous_format)
+    x = torch.zeros(2, recipe["model"]["channels"], 12, 12)
+    torch.onnx.export(model, (x,), str(path), input_names=["x"], output_names=["y"], opset_version=17, dynamo=False,
+                      training=training, do_constant_folding=False,
+                      dynamic_axes={"x": {0: "batch"}, "y": {0: "batch"}})  # fmt: skip
+
+
 def main():
     torch.set_num_threads(2)
     x, y = draw()
@@ -209,6 +219,8 @@ def main():
                 if r["model"].get("depth") == 18]  # fmt: skip
     text = ",\n".join(json.dumps(run_of(r)) for r in runs)
     path.write_text(f'{{"runs": [\n{text}\n]}}\n')
+    if not sys.argv[1:]:
+        export(next(r for r in RUNS if r["name"] == "resnet.dense"), HERE / "resnet.onnx")
 
 
 if __name__ == "__main__":
