@@ -7,7 +7,7 @@ trap 'rm -r "$T"' EXIT
 mkdir "$T/records"
 echo '1 tests/cli/bad_input.sh
 2 tests/cli/other.sh
-13 tests/io/mmap_test.cpp' >"$T/records/some"
+13 tests/system/mmap_test.cpp' >"$T/records/some"
 status=0
 sh "$check" "$T/records" >"$T/out" || status=$?
 lines=$(grep -c 'did not run it' "$T/out")

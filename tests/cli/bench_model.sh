@@ -77,7 +77,7 @@ expect_exit 2 sten-bench model --weights zeros $small --layouts nm:n=2,m=4,spars
 expect_err "expected the layout's own sparsity 0.5, got 0.9"
 
 # An ONNX model, whose inputs are filled by what the file says of them.
-bert=$STEN_SOURCE/tests/train/bert.onnx
+bert=$STEN_SOURCE/tests/trainer/bert.onnx
 expect_exit 0 sten-bench model --precision float32 --model "$bert" --batch 2 --window 6 --layouts csr:sparsity=0.5 --repeats 1 --json
 [ "$(grep -c '"form": "forward"' out)" = 2 ] || fail 'there are not 2 forward passes'
 [ "$(grep -c '"form": "linear"' out)" = 2 ] || fail 'linear is not there for each layout'

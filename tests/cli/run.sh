@@ -95,7 +95,7 @@ expect_exit 2 sten-run "$bert" --input ids.npy --input mask.npy
 expect_err '(name the input: NAME=ids.npy)'
 
 # The same model as ONNX takes the same names.
-onnx=$STEN_SOURCE/tests/train/bert.onnx
+onnx=$STEN_SOURCE/tests/trainer/bert.onnx
 printf '\223NUMPY\001\000v\000%s\n' "$header" >few.npy
 for id in 1 2 3 4 5 6 7 8; do printf "\\x$(printf %x $id)\\0\\0\\0\\0\\0\\0\\0"; done >>few.npy
 expect_exit 0 sten-run "$onnx" --input input_ids=few.npy --repeats 3

@@ -2,7 +2,7 @@
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
-saved=$STEN_SOURCE/tests/io/torch
+saved=$STEN_SOURCE/tests/pytorch/torch
 files() { (cd "$1" && find . -type f ! -name '.*' | sed 's|^./||' | LC_ALL=C sort | tr '\n' ' '); }
 has() { [ "$(files "$1")" = "$2 " ] || fail "$1 has other files: $(files "$1")"; }
 

@@ -2,7 +2,7 @@
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 
-cp "$STEN_SOURCE/tests/train/bert.onnx" bert.onnx
+cp "$STEN_SOURCE/tests/trainer/bert.onnx" bert.onnx
 printf '{"[PAD]": 0, "[MASK]": 1, "a": 2, "b": 3, "c": 4}' >vocab.json
 for i in 1 2 3 4 5 6 7 8 9 10; do printf 'abcabcaabbccabacab%sa' "${i:+b}"; done >text.txt
 cat >recipe.json <<'EOF'

@@ -9,7 +9,7 @@
 #include "tests/device/serial_backend.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/warnings.h"
-#include "tests/train/small_runs.h"
+#include "tests/trainer/small_runs.h"
 
 using namespace sten;
 using namespace sten::testing;

@@ -14,7 +14,7 @@
 #include "tests/support/small_bert.h"
 #include "tests/support/strict.h"
 #include "tests/support/warnings.h"
-#include "tests/train/small_runs.h"
+#include "tests/trainer/small_runs.h"
 
 using namespace sten;
 using namespace sten::testing;

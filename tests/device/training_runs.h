@@ -15,7 +15,7 @@
 
 #include "tests/support/sanitized.h"
 #include "tests/support/warnings.h"
-#include "tests/train/small_runs.h"
+#include "tests/trainer/small_runs.h"
 
 namespace sten::testing {
 

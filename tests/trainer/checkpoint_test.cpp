@@ -7,7 +7,7 @@
 
 #include "libsten/training/trainer/checkpoint.h"
 #include "libsten/training/trainer/run_directory.h"
-#include "tests/train/small_runs.h"
+#include "tests/trainer/small_runs.h"
 
 using namespace sten;
 using namespace sten::testing;

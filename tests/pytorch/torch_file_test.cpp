@@ -17,7 +17,7 @@ using namespace std::string_literals;
 
 namespace {
 
-std::string file(const std::string& name) { return STEN_SOURCE_DIR "/tests/io/torch/" + name; }
+std::string file(const std::string& name) { return STEN_SOURCE_DIR "/tests/pytorch/torch/" + name; }
 
 std::string contents(const std::string& name) {
   std::ifstream in(file(name), std::ios::binary);

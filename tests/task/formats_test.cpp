@@ -3,7 +3,7 @@
 
 #include "libsten/training/task/step_formats.h"
 #include "libsten/training/trainer/step_routes.h"
-#include "tests/train/small_runs.h"
+#include "tests/trainer/small_runs.h"
 
 using namespace sten;
 using namespace sten::testing;

@@ -14,7 +14,8 @@ using namespace sten::testing;
 
 namespace {
 
-const std::string classification_file = STEN_SOURCE_DIR "/tests/train/pytorch_classification.json";
+const std::string classification_file =
+    STEN_SOURCE_DIR "/tests/trainer/pytorch_classification.json";
 
 }  // namespace
 

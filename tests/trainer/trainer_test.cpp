@@ -8,7 +8,7 @@
 #include "libsten/core/tensor/low_floats.h"
 #include "libsten/model/nn/weights.h"
 #include "tests/support/warnings.h"
-#include "tests/train/small_runs.h"
+#include "tests/trainer/small_runs.h"
 
 using namespace sten;
 using namespace sten::testing;

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::string reference_file = STEN_SOURCE_DIR "/tests/train/pytorch.json";
+const std::string reference_file = STEN_SOURCE_DIR "/tests/trainer/pytorch.json";
 
 Json reference() {
   std::ifstream in(reference_file);

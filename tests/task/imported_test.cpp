@@ -14,7 +14,7 @@
 #include "tests/support/npy_files.h"
 #include "tests/support/onnx_bytes.h"
 #include "tests/support/warnings.h"
-#include "tests/train/small_runs.h"
+#include "tests/trainer/small_runs.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -22,7 +22,7 @@ using namespace sten::testing;
 namespace {
 
 // Written by make_bert_onnx.py: the BERT of small_bert() with other weights.
-const std::string exported = STEN_SOURCE_DIR "/tests/train/bert.onnx";
+const std::string exported = STEN_SOURCE_DIR "/tests/trainer/bert.onnx";
 
 Recipe of_file(Recipe r, const std::string& file) {
   r.model = {};

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "libsten/core/registry/registry.h"
-#include "tests/train/small_runs.h"
+#include "tests/trainer/small_runs.h"
 
 using namespace sten;
 using namespace sten::testing;

@@ -93,7 +93,8 @@ Model read_model(const std::filesystem::path& path) {
 
 std::vector<Model> models() {
   std::set<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(source + "/tests/run/architectures"))
+  for (const auto& entry :
+       std::filesystem::directory_iterator(source + "/tests/rewrite/architectures"))
     paths.insert(entry.path());
   std::vector<Model> all;
   for (const auto& path : paths) all.push_back(read_model(path));
@@ -248,7 +249,8 @@ TEST_CASE("the documentation's table of models is that of the rule") {
   read << std::ifstream(path).rdbuf();
   const std::string page = read.str();
   const std::string begin =
-      "<!-- written by tests/run/default_selection_test.cpp from tests/run/architectures -->\n";
+      "<!-- written by tests/rewrite/default_selection_test.cpp from tests/rewrite/architectures "
+      "-->\n";
   const std::size_t from = page.find(begin);
   REQUIRE(from != std::string::npos);
   const std::size_t at = from + begin.size(), to = page.find("<!-- end -->", at);

@@ -15,7 +15,7 @@ using namespace sten::testing;
 
 namespace {
 
-const std::string recovery_file = STEN_SOURCE_DIR "/tests/train/pytorch_recovery.json";
+const std::string recovery_file = STEN_SOURCE_DIR "/tests/trainer/pytorch_recovery.json";
 
 // The recipe's initial weights with another seed.
 std::string teacher_of(Recipe r, std::uint64_t seed, const std::string& file) {

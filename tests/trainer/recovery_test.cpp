@@ -6,7 +6,7 @@
 #include "libsten/core/registry/registry.h"
 #include "libsten/core/sparsify/regrow.h"
 #include "libsten/model/nn/weights.h"
-#include "tests/train/small_runs.h"
+#include "tests/trainer/small_runs.h"
 
 using namespace sten;
 using namespace sten::testing;

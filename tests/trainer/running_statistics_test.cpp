@@ -6,7 +6,7 @@
 
 #include "libsten/files/checkpoint/checkpoint_writer.h"
 #include "libsten/files/system/atomic_file.h"
-#include "tests/train/small_runs.h"
+#include "tests/trainer/small_runs.h"
 
 using namespace sten;
 using namespace sten::testing;

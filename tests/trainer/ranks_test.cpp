@@ -8,7 +8,7 @@
 #include "libsten/training/trainer/rank_agreement.h"
 #include "libsten/training/trainer/state_exchange.h"
 #include "tests/support/thread_ranks.h"
-#include "tests/train/small_runs.h"
+#include "tests/trainer/small_runs.h"
 
 using namespace sten;
 using namespace sten::testing;

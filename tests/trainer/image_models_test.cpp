@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::string images_reference = STEN_SOURCE_DIR "/tests/train/pytorch_images.json";
+const std::string images_reference = STEN_SOURCE_DIR "/tests/trainer/pytorch_images.json";
 
 // Weights that become sparse are in `layout` while training, if one is given. `onnx`: the model as
 // an export, which has the initial weights, instead of the recipe's.
@@ -89,5 +89,5 @@ TEST_CASE("so have those of one with bottlenecks, a max-pool and strides") {
 
 TEST_CASE("an export in training mode has torchvision's losses and running statistics") {
   if (std::getenv("STEN_IMAGES_REFERENCE")) return;
-  check_images("resnet.dense", {}, STEN_SOURCE_DIR "/tests/train/resnet.onnx");
+  check_images("resnet.dense", {}, STEN_SOURCE_DIR "/tests/trainer/resnet.onnx");
 }
