@@ -28,7 +28,7 @@ expect_exit 0 sten-bench model --precision float32 --weights pruned $small --jso
 tr -d '\n' <out | grep -qE '"stored": *\{ *"nmg:n=1,m=4,g=4": 24 *\}' || fail 'what is stored is not there'
 [ "$(grep -c '"ratio": [0-9]' out)" = 14 ] || fail 'something has no ratio'
 expect_exit 0 sten-bench model --precision float32 --weights pruned $small --against stored.json --max-slowdown 1000000
-expect_out 'stored: as pruned has the tensors, 24 as nmg:n=1,m=4,g=4'
+expect_out 'stored: layouts of the tensors in pruned: 24 nmg:n=1,m=4,g=4'
 expect_out '14 of 14 rows compared with stored.json'
 expect_exit 0 sten-bench model --precision float32 --weights pruned $small --layouts stored --layouts csr:sparsity=0.9 --json
 [ "$(layouts_of)" = ' 7 "layout": "csr:sparsity=0.9", 7 "layout": "dense", 7 "layout": "stored", ' ] ||
@@ -39,7 +39,7 @@ grep -q stored out && fail 'what is stored is measured where other layouts are a
 for to in csr bitmask coo masked bcsr:h=4,w=4; do
   expect_exit 0 sten-convert pruned -o same --to $to -q --force
   expect_exit 0 sten-bench model --precision float32 --weights same $small
-  expect_out "stored: as same has the tensors, 24 as $to"
+  expect_out "stored: layouts of the tensors in same: 24 $to"
 done
 # Dense weights are measured in layouts, as random ones are.
 expect_exit 0 sten-bench model --precision float32 --weights "$model" $small --json

@@ -12,8 +12,9 @@ namespace sten {
 //   exact      keeps the most magnitude in each chunk (kernels/nmg_exact.h); for up to 1024
 //              patterns, and their default
 //   swaps      keeps as much for any number of patterns, by exchanging the patterns of strips
-//              (kernels/block/nmg/nmg_swaps.h): the result of the paper's GPU algorithm. A device
-//              uses it if the tables of exact do not fit
+//              (kernels/block/nmg/nmg_swaps.h): the result of the paper's GPU algorithm. Runs on
+//              a device for formats whose tables of exact do not fit there; exact itself then runs
+//              on the CPU
 //   heuristic  greedy, followed by exchanges between two strips that keep more
 //   greedy     the paper's CPU algorithm (section 5.2)
 struct NmgFit {

@@ -169,7 +169,7 @@ std::string baseline_of(const BenchOptions& o) {
   if (o.bench == "convert") return "the paper's greedy with std::sort on one thread";
   if (o.bench == "allreduce") return "the sum of dense gradients";
   if (!o.activations.empty()) return "the same with dense activations";
-  return o.bench == "step" ? "the dense step" : "the dense model, of an operator to what it took";
+  return o.bench == "step" ? "the dense step" : "the same row of the dense model";
 }
 
 // Measures one row of an earlier run.
@@ -274,11 +274,11 @@ Outcome run_bench(const BenchOptions& options) {
   if (std::ranges::count(o.layouts, stored_layout)) {
     std::string text;
     for (const auto& [layout, n] : stored_layouts(Checkpoint::open(o.weights))) {
-      text += fmt::format("{}{} as {}", text.empty() ? "" : ", ", n, layout);
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, layout);
       r.facts.emplace_back("stored/" + layout, n);
     }
-    r.notes.push_back(fmt::format("stored: as {} has the tensors, {}", printable(o.weights),
-                                  text.empty() ? "which is dense" : text));
+    r.notes.push_back(fmt::format("stored: layouts of the tensors in {}: {}", printable(o.weights),
+                                  text.empty() ? "all dense" : text));
   }
   if (is_on_device) {
     r.notes.push_back(o.bench == "step"
