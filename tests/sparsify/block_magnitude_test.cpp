@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/support/parts.h"
+#include "tests/support/sparsifier_reference.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -10,6 +10,34 @@ using namespace sten::testing;
 namespace {
 
 using Ints = std::vector<int>;
+
+Mask keep_large_blocks(const Selection& s) {
+  const Index h = s.spec.integer("h"), w = s.spec.integer("w");
+  std::vector<std::vector<Index>> blocks;
+  for (const auto& a : matrices(s.x.extents, s.spec, false))
+    for (Index r = 0; r < std::ssize(a); r += h)
+      for (Index c = 0; c < std::ssize(a[0]); c += w) {
+        std::vector<Index> block;
+        for (Index i = r; i < std::min<Index>(r + h, std::ssize(a)); ++i)
+          for (Index j = c; j < std::min<Index>(c + w, std::ssize(a[0])); ++j)
+            block.push_back(a[i][j]);
+        blocks.push_back(block);
+      }
+  std::vector<double> sums;
+  for (const auto& block : blocks) {
+    double sum = 0;
+    for (const Index i : block) sum += std::abs(s.values[i]);
+    sums.push_back(sum);
+  }
+  const auto keep = all_but_smallest(sums, s.pruned_of(std::ssize(sums)));
+  Mask mask = Mask::none(s.x.extents);
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    for (const Index i : blocks[b])
+      if (keep[b]) mask.set(i, true);
+  return mask;
+}
+const bool has_block_magnitude_reference =
+    add_reference("block-magnitude", Kind::materializing, keep_large_blocks);
 
 }  // namespace
 

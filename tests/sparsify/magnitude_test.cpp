@@ -5,37 +5,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "libsten/core/base/random.h"
-#include "tests/support/parts.h"
+#include "tests/support/sparsifier_reference.h"
 
 using namespace sten;
 using namespace sten::testing;
 
 namespace {
 
-// |x| of every element, in double: exact for all prunable dtypes.
-std::vector<double> magnitudes(const Dense& x) {
-  std::vector<double> v(x.size());
-  with_float(x.dtype(), [&]<class E>(E) {
-    const auto bits = x.values.as<typename E::Bits>();
-    for (std::size_t i = 0; i < v.size(); ++i) v[i] = std::abs(E::decode(bits[i]));
-  });
-  return v;
-}
-
-// The rule by sorting: smallest first, among equals the later first.
-Mask naive(const Dense& x, double sparsity) {
-  const auto size = magnitudes(x);
-  std::vector<Index> order(size.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](Index a, Index b) { return size[a] != size[b] ? size[a] < size[b] : a > b; });
-  Mask m = Mask::all(x.extents);
-  const Index drop = std::llround(sparsity * static_cast<double>(x.size()));
-  for (Index i = 0; i < drop; ++i) m.set(order[i], false);
-  return m;
+// The rule by sorting.
+const bool has_magnitude_reference =
+    add_reference("magnitude", Kind::materializing, [](const Selection& s) {
+      std::vector<double> rank;
+      for (const double v : s.values) rank.push_back(std::abs(v));
+      return s.keep_largest(rank);
+    });
+Mask by_sorting(const Dense& x, double sparsity) {
+  return reference_mask(Spec("magnitude").set("sparsity", fmt::format("{}", sparsity)), x);
 }
 
 // Random values, or few distinct ones of both signs; no NaN, which has no magnitude.
@@ -94,7 +81,7 @@ TEST_CASE("magnitude agrees with sorting for every prunable dtype, tied or not")
         const Dense x = numbers_of(dice, t, {n}, tied);
         for (double sparsity : {0.0, 0.01, 0.1, 0.5, 0.77, 0.9, 1.0}) {
           const Mask m = Magnitude{sparsity}.select(x, {});
-          if (!same_mask(m, naive(x, sparsity)))
+          if (!same_mask(m, by_sorting(x, sparsity)))
             FAIL_CHECK(name_of(t) << " " << n << " tied " << tied << " sparsity " << sparsity);
         }
       }
@@ -115,7 +102,7 @@ TEST_CASE("large tensors give the same mask as sorting at 1 and 3 threads") {
   for (DType t : {DType::F32, DType::BF16, DType::F8_E4M3})
     for (bool tied : {false, true}) {
       const Dense x = numbers_of(dice, t, {200, 1000}, tied);
-      const Mask expected = naive(x, 0.9);
+      const Mask expected = by_sorting(x, 0.9);
       CHECK(expected.count() == 20000);
       for (int n : {1, 3}) {
         const Threads scope(n);

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/support/parts.h"
+#include "tests/support/sparsifier_reference.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -14,6 +14,30 @@ using Ints = std::vector<int>;
 Mask select(const Dense& x, const Dense& scores, std::string_view spec) {
   return registry().sparsifier(Spec::parse(spec)).select(x, {nullptr, &scores, nullptr});
 }
+
+const bool has_movement_reference = add_reference(
+    "movement", Kind::materializing, [](const Selection& s) { return s.keep_largest(s.scores); });
+const bool has_soft_movement_reference =
+    add_reference("soft-movement", Kind::materializing, [](const Selection& s) {
+      return s.keep_if(
+          [&](Index i) { return 1 / (1 + std::exp(-s.scores[i])) > s.spec.number("at"); });
+    });
+const bool has_l0_reference = add_reference("l0", Kind::materializing, [](const Selection& s) {
+  return s.keep_if([&](Index i) {
+    const double gate = 1.2 / (1 + std::exp(-s.scores[i])) - 0.1;
+    return std::clamp(gate, 0.0, 1.0) > 0;
+  });
+});
+const bool has_gradient_reference =
+    add_reference("gradient", Kind::materializing, [](const Selection& s) {
+      const bool is_wide = s.x.dtype() == DType::F64 || s.hints.scores->dtype() == DType::F64;
+      std::vector<double> rank;
+      for (std::size_t i = 0; i < s.values.size(); ++i) {
+        const double v = s.values[i], g = s.scores[i];
+        rank.push_back(std::abs(is_wide ? v * g : static_cast<float>(v) * static_cast<float>(g)));
+      }
+      return s.keep_largest(rank);
+    });
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 #include "libsten/core/sparsify/magnitude.h"
 #include "libsten/core/sparsify/nm_magnitude.h"
 #include "libsten/core/sparsify/streaming.h"
-#include "tests/support/parts.h"
+#include "tests/support/sparsifier_reference.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -62,6 +62,13 @@ struct AboveMean {
     return m;
   }
 };
+
+const bool has_same_pattern_reference = add_reference(
+    "same-pattern", Kind::materializing, [](const Selection& s) { return *s.hints.pattern; });
+const bool has_resparsify_reference =
+    add_reference("resparsify", Kind::materializing, [](const Selection& s) {
+      return reference_mask(s.hints.own->spec(), s.x, {s.hints.pattern, s.hints.scores, nullptr});
+    });
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "libsten/core/sparsify/same_pattern.h"
-#include "tests/support/parts.h"
+#include "tests/support/sparsifier_reference.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -15,6 +15,21 @@ std::string why(const char* spec) {
   CHECK(fault_of([&] { registry().sparsifier(Spec::parse(spec)); }) == Fault::usage);
   return error_of([&] { registry().sparsifier(Spec::parse(spec)); });
 }
+
+const bool has_keep_all_reference = add_reference(
+    "keep-all", Kind::streaming, [](const Selection& s) { return Mask::all(s.x.extents); });
+const bool has_random_reference = add_reference("random", Kind::streaming, [](const Selection& s) {
+  return s.keep_if([&](Index i) {
+    return random_uniform(s.spec.integer("seed"), i) >= s.spec.number("fraction");
+  });
+});
+const bool has_threshold_reference =
+    add_reference("threshold", Kind::streaming, [](const Selection& s) {
+      return s.keep_if([&](Index i) { return std::abs(s.values[i]) >= s.spec.number("at"); });
+    });
+const bool has_relu_reference = add_reference("relu", Kind::streaming, [](const Selection& s) {
+  return s.keep_if([&](Index i) { return s.values[i] > 0; });
+});
 
 }  // namespace
 

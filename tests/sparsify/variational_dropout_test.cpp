@@ -5,8 +5,22 @@
 
 #include "libsten/core/base/random.h"
 #include "libsten/core/sparsify/variational_dropout.h"
+#include "tests/support/sparsifier_reference.h"
 
 using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+const bool has_variational_dropout_reference =
+    add_reference("variational-dropout", Kind::materializing, [](const Selection& s) {
+      return s.keep_if([&](Index i) {
+        const double v = s.values[i];
+        return s.scores[i] - std::log(v * v + 1e-8) <= s.spec.number("at");
+      });
+    });
+
+}  // namespace
 
 TEST_CASE("the divergence is the paper's, and falls to 0 as alpha grows") {
   // -(k1 sigmoid(k2 + k3 log alpha) - 0.5 log(1 + 1/alpha) - k1), computed by hand.
