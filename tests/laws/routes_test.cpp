@@ -1,13 +1,8 @@
 // The table of docs/routes.md equals the plans of the built-in operators. STEN_UPDATE_GOLDEN=1
 // writes it.
-#include <doctest/doctest.h>
-
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
 #include "libsten/core/registry/builtin.h"
 #include "tests/autograd/operator_cases.h"
+#include "tests/support/generated_page.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -246,22 +241,11 @@ std::string in_positions(const BuiltIn& b) {
 
 TEST_CASE("the documentation's tables of routes are what operators plan") {
   const BuiltIn b;
-  const std::string path = std::string(STEN_SOURCE_DIR) + "/docs/routes.md";
-  std::ostringstream read;
-  read << std::ifstream(path).rdbuf();
-  std::string page = read.str();
-  const std::pair<const char*, std::string> tables[] = {
-      {"inputs", of_inputs(b)},  {"both", of_both(b)},    {"outputs", of_outputs(b)},
-      {"gradients", from_dy(b)}, {"through", through(b)}, {"positions", in_positions(b)}};
-  for (const auto& [name, wanted] : tables) {
-    const std::string begin =
-        std::string("<!-- ") + name + ", written by tests/laws/routes_test.cpp -->\n";
-    const std::size_t from = page.find(begin);
-    REQUIRE(from != std::string::npos);
-    const std::size_t at = from + begin.size(), to = page.find("<!-- end -->", at);
-    REQUIRE(to != std::string::npos);
-    if (!std::getenv("STEN_UPDATE_GOLDEN")) CHECK(page.substr(at, to - at) == wanted);
-    page = page.substr(0, at) + wanted + page.substr(to);
-  }
-  if (std::getenv("STEN_UPDATE_GOLDEN")) std::ofstream(path) << page;
+  check_page("docs/routes.md", "tests/laws/routes_test.cpp",
+             {{"inputs", of_inputs(b)},
+              {"both", of_both(b)},
+              {"outputs", of_outputs(b)},
+              {"gradients", from_dy(b)},
+              {"through", through(b)},
+              {"positions", in_positions(b)}});
 }

@@ -2,13 +2,11 @@
 // writes it.
 #include "libsten/compute/ops/elementwise/unary_rows.h"
 
-#include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <map>
-#include <sstream>
+
+#include "tests/support/generated_page.h"
 
 using namespace sten;
 
@@ -40,17 +38,6 @@ std::string table() {
 }  // namespace
 
 TEST_CASE("the documentation lists the rows of unary operators") {
-  const std::string path = std::string(STEN_SOURCE_DIR) + "/docs/operators.md";
-  std::ostringstream read;
-  read << std::ifstream(path).rdbuf();
-  std::string page = read.str();
-  const std::string begin = "<!-- unary operators, written by tests/ops/unary_rows_test.cpp -->\n";
-  const std::size_t from = page.find(begin);
-  REQUIRE(from != std::string::npos);
-  const std::size_t at = from + begin.size(), to = page.find("<!-- end -->", at);
-  REQUIRE(to != std::string::npos);
-  if (std::getenv("STEN_UPDATE_GOLDEN"))
-    std::ofstream(path) << page.replace(at, to - at, table());
-  else
-    CHECK(page.substr(at, to - at) == table());
+  testing::check_page("docs/operators.md", "tests/ops/unary_rows_test.cpp",
+                      {{"unary operators", table()}});
 }

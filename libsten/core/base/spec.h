@@ -10,6 +10,11 @@
 
 namespace sten {
 
+// A row of a table of docs/formats.md: a spec, its optional keys in brackets, and what it means.
+struct SpecDoc {
+  std::string_view spec, text;
+};
+
 class Spec {
  public:
   Spec() = default;

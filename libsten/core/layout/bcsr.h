@@ -10,6 +10,12 @@ namespace sten {
 // each other. Blocks at an edge are padded with zeros.
 struct Bcsr {
   static constexpr const char* name = "bcsr";
+  static constexpr SpecDoc doc{
+      "bcsr:h=4,w=4",
+      "`ptr` I64 `[block rows + 1]`; `col` I32 `[b]`, block column, ascending within a block row; "
+      "`values [b, h, w]`: every block of h rows and w columns that keeps any element; `mask` U8 "
+      "`[ceil(b*h*w/8)]`, only if such a block holds pruned positions: one bit per value, 1 where "
+      "it is kept. With batch dimensions, the block rows of all batches in turn"};
   static constexpr const char* own_sparsifier = "block-magnitude";
   static constexpr bool holds_any_pattern = true;
   Shape extents;

@@ -7,6 +7,8 @@ namespace sten {
 
 struct Bitmask {
   static constexpr const char* name = "bitmask";
+  static constexpr SpecDoc doc{"bitmask",
+                               "`mask` as in `masked`; `values [nnz]` in row-major order"};
   static constexpr bool holds_any_pattern = true;
   Shape extents;
   Array<std::uint8_t> mask;  // [ceil(N/8)], as Mask::bits

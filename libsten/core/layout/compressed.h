@@ -10,6 +10,13 @@ namespace sten {
 template <bool by_column>
 struct Compressed {
   static constexpr const char* name = by_column ? "csc" : "csr";
+  static constexpr SpecDoc doc =
+      by_column ? SpecDoc{"csc",
+                          "as `csr`, for columns: `ptr` I64 `[columns + 1]`; `index` I32 `[nnz]`, "
+                          "row numbers; `values [nnz]`"}
+                : SpecDoc{"csr",
+                          "`ptr` I64 `[rows + 1]`; `index` I32 `[nnz]`, ascending within a row; "
+                          "`values [nnz]`. With batch dimensions, the rows of all batches in turn"};
   static constexpr bool holds_any_pattern = true;
   Shape extents;
   Dims dims;

@@ -6,6 +6,9 @@ namespace sten {
 
 struct Coo {
   static constexpr const char* name = "coo";
+  static constexpr SpecDoc doc{"coo",
+                               "`row`, `col` I32 `[nnz]`, ascending by row, then column; `values "
+                               "[nnz]`. With batch dimensions `row` is `batch * rows + row`"};
   static constexpr bool holds_any_pattern = true;
   Shape extents;
   Dims dims;

@@ -7,6 +7,11 @@ namespace sten {
 
 struct Ell {
   static constexpr const char* name = "ell";
+  static constexpr SpecDoc doc{
+      "ell",
+      "`index` I32 `[batch..., rows, w]`, column numbers ascending within a row, then -1 as "
+      "padding; `values [batch..., rows, w]`, 0 in padding. w is the length of the longest row; "
+      "`rows * w > 4 nnz + rows` is an error"};
   Shape extents;
   Dims dims;
   Index width = any_extent;   // w, entries of the longest row; unknown on reading

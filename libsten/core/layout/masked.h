@@ -6,6 +6,10 @@ namespace sten {
 
 struct Masked {
   static constexpr const char* name = "masked";
+  static constexpr SpecDoc doc{
+      "masked",
+      "`values`, as dense, 0 where masked out; `mask` U8 `[ceil(N/8)]`: one bit per element, "
+      "row-major, least significant bit first, spare bits 0"};
   static constexpr bool holds_any_pattern = true;
   Shape extents;
   Values values;             // row-major

@@ -12,6 +12,11 @@ class RowTiles;
 // columns, and rows and columns are exchanged in the comments below.
 struct Nm {
   static constexpr const char* name = "nm";
+  static constexpr SpecDoc doc{
+      "nm:n=2,m=4[,axis=1]",
+      "`values [R, ceil(K/m), n]`; `pos` U8 `[R, bytes]`: `ceil(log2 m)` bits for each value, "
+      "ascending within a block, least significant bit first; each row starts at a new byte. R is "
+      "the number of rows, K the number of columns; batch dimensions come first"};
   static constexpr const char* own_sparsifier = "nm";
   static constexpr bool has_fillers = true;
   Shape extents;

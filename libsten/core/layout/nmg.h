@@ -8,6 +8,9 @@ namespace sten {
 
 struct Nmg {
   static constexpr const char* name = "nmg";
+  static constexpr SpecDoc doc{"nmg:n=1,m=10,g=4[,axis=0]",
+                               "`values [row blocks, chunks, C, g, n]`; `index [row blocks, "
+                               "chunks, C, g]`, U8 if `C*g <= 256`, else U16"};
   static constexpr const char* own_sparsifier = "nmg";
   static constexpr bool has_fillers = true;
   Shape extents;

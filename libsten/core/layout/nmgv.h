@@ -39,6 +39,9 @@ struct NmgvGeometry {
 
 struct Nmgv {
   static constexpr const char* name = "nmgv";
+  static constexpr SpecDoc doc{"nmgv:n=1,m=4,g=2,v=32[,w=2][,axis=0]",
+                               "as `nmg`, for tiles: `values [row blocks, chunks, C, g, n, v*w]`; "
+                               "`index [row blocks, chunks, C, g]`"};
   static constexpr const char* own_sparsifier = "nmgv";
   static constexpr bool has_fillers = true;
   static constexpr Index usual_w = 2;

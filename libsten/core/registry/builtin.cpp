@@ -16,19 +16,6 @@
 namespace sten {
 namespace {
 
-template <class S>
-void add_made(Registry& r, std::string_view example) {
-  r.add_sparsifier<S>(Spec::parse(example));
-}
-
-template <class S>
-void add_plain(Registry& r) {
-  r.add_sparsifier(S::name, Spec(S::name), [](const Spec& s) {
-    s.check_keys({});
-    return S{};
-  });
-}
-
 // Whether a layout has the parameters of its own sparsifier.
 bool fits(const NmgFit& fit, const Spec& layout) {
   const Dims dims = dims_of(layout);
@@ -100,22 +87,22 @@ void add_builtin(Registry& r) {
   r.add_edge<Nmg, Csr>([](const Nmg& x, const Spec&) { return to_csr(x); });
   r.add_edge<Nmgv, Csr>([](const Nmgv& x, const Spec&) { return to_csr(x); });
 
-  add_plain<KeepAll>(r);
-  add_made<RandomFraction>(r, "random:fraction=0.5,seed=7");
-  add_made<Threshold>(r, "threshold:at=0.5");
-  add_made<NmMagnitude>(r, "nm:n=2,m=4");
-  add_made<Magnitude>(r, "magnitude:sparsity=0.9");
-  add_made<NmgFit>(r, "nmg:n=2,m=4,g=2");
-  add_made<NmgvFit>(r, "nmgv:n=1,m=2,g=2,v=4");
-  add_made<BlockMagnitude>(r, "block-magnitude:sparsity=0.5,h=2,w=3");
-  add_made<Gradient>(r, "gradient:sparsity=0.9");
-  add_made<Movement>(r, "movement:sparsity=0.9");
-  add_made<SoftMovement>(r, "soft-movement:at=0.1");
-  add_made<VariationalDropout>(r, "variational-dropout:at=3");
-  add_plain<L0>(r);
-  add_plain<Relu>(r);
-  add_plain<SamePattern>(r);
-  add_plain<Resparsify>(r);
+  r.add_sparsifier<KeepAll>();
+  r.add_sparsifier<RandomFraction>(Spec::parse("random:fraction=0.5,seed=7"));
+  r.add_sparsifier<Threshold>(Spec::parse("threshold:at=0.5"));
+  r.add_sparsifier<NmMagnitude>(Spec::parse("nm:n=2,m=4"));
+  r.add_sparsifier<Magnitude>(Spec::parse("magnitude:sparsity=0.9"));
+  r.add_sparsifier<NmgFit>(Spec::parse("nmg:n=2,m=4,g=2"));
+  r.add_sparsifier<NmgvFit>(Spec::parse("nmgv:n=1,m=2,g=2,v=4"));
+  r.add_sparsifier<BlockMagnitude>(Spec::parse("block-magnitude:sparsity=0.5,h=2,w=3"));
+  r.add_sparsifier<Gradient>(Spec::parse("gradient:sparsity=0.9"));
+  r.add_sparsifier<Movement>(Spec::parse("movement:sparsity=0.9"));
+  r.add_sparsifier<SoftMovement>(Spec::parse("soft-movement:at=0.1"));
+  r.add_sparsifier<VariationalDropout>(Spec::parse("variational-dropout:at=3"));
+  r.add_sparsifier<L0>();
+  r.add_sparsifier<Relu>();
+  r.add_sparsifier<SamePattern>();
+  r.add_sparsifier<Resparsify>();
 
   const auto of_dense = [](const auto& fit, const Spec&, const Spec& out) {
     return fits(fit, out);

@@ -40,11 +40,11 @@ void Registry::add(std::string name, LayoutEntry entry) {
 
 void Registry::add_sparsifier(std::string name, const Spec& example,
                               std::function<Sparsifier(const Spec&)> make,
-                              std::vector<std::string> own_keys) {
+                              std::vector<std::string> own_keys, SpecDoc doc) {
   const std::unique_lock hold(lock_);
   implementations_.erase(name);
-  sparsifiers_.insert_or_assign(std::move(name),
-                                SparsifierEntry{example, std::move(make), std::move(own_keys)});
+  sparsifiers_.insert_or_assign(
+      std::move(name), SparsifierEntry{example, std::move(make), std::move(own_keys), doc});
 }
 
 // References stay valid: nodes of a map do not move.
@@ -224,6 +224,12 @@ std::vector<Registry::Example> Registry::sparsifiers() const {
   std::vector<Example> all;
   for (const auto& [name, entry] : sparsifiers_) all.push_back({name, entry.example});
   return all;
+}
+
+SpecDoc Registry::sparsifier_doc(std::string_view name) const {
+  const std::shared_lock hold(lock_);
+  const auto at = sparsifiers_.find(name);
+  return at == sparsifiers_.end() ? SpecDoc() : at->second.doc;
 }
 
 std::vector<std::string> Registry::own_keys(std::string_view name) const {

@@ -47,16 +47,10 @@ class Registry {
   // for the own_sparsifier of a layout, the keys that are not the layout's.
   void add_sparsifier(std::string name, const Spec& example,
                       std::function<Sparsifier(const Spec&)> make,
-                      std::vector<std::string> own_keys = {});
-  // The same for a type S with a name and a static S make(const Spec&).
+                      std::vector<std::string> own_keys = {}, SpecDoc doc = {});
+  // The same by the members of a type (core/sparsify/sparsifier.h).
   template <class S>
-  void add_sparsifier(const Spec& example) {
-    std::vector<std::string> own_keys;
-    if constexpr (requires { S::own_keys; })
-      own_keys.assign(std::begin(S::own_keys), std::end(S::own_keys));
-    add_sparsifier(
-        S::name, example, [](const Spec& s) { return S::make(s); }, std::move(own_keys));
-  }
+  void add_sparsifier(const Spec& example = Spec(S::name));
 
   // Adds or replaces an implementation: run(const S&, const In&, const SparsifyCall&) returns Out
   // (SparsifierImplementation). `serves`, if given, must return true. S, In and Out must be
@@ -118,12 +112,16 @@ class Registry {
   std::vector<Example> layouts() const;
   // Sorted by name.
   std::vector<Example> sparsifiers() const;
+  // The member `doc` of a layout's or sparsifier's type; empty if it has none.
+  SpecDoc layout_doc(std::string_view name) const { return layout(name).doc; }
+  SpecDoc sparsifier_doc(std::string_view name) const;
   // The keys of a layout's own sparsifier that are not the layout's.
   std::vector<std::string> own_keys(std::string_view sparsifier) const;
 
  private:
   struct LayoutEntry {
     Spec example;
+    SpecDoc doc;
     std::size_t order = 0;
     bool holds_any_pattern = false;
     std::string own_sparsifier;
@@ -139,6 +137,7 @@ class Registry {
     Spec example;
     std::function<Sparsifier(const Spec&)> make;
     std::vector<std::string> own_keys;
+    SpecDoc doc;
   };
   void add(std::string name, LayoutEntry entry);
   void add(std::string from, std::string to, Edge edge);
@@ -180,6 +179,24 @@ bool add_sparsifier_implementation(Out (*run)(const S&, const In&, const Sparsif
   return true;
 }
 
+template <class S>
+void Registry::add_sparsifier(const Spec& example) {
+  std::vector<std::string> own_keys;
+  SpecDoc doc;
+  if constexpr (requires { S::own_keys; })
+    own_keys.assign(std::begin(S::own_keys), std::end(S::own_keys));
+  if constexpr (requires { S::doc; }) doc = S::doc;
+  const auto make = [](const Spec& s) -> Sparsifier {
+    if constexpr (requires { S::make(s); }) {
+      return S::make(s);
+    } else {
+      s.check_keys({});
+      return S{};
+    }
+  };
+  add_sparsifier(S::name, example, make, std::move(own_keys), doc);
+}
+
 template <class S, Layout In, Layout Out, class F>
 void Registry::add_implementation(
     F run, std::function<bool(const S&, const Spec& in, const Spec& out)> serves) {
@@ -204,6 +221,7 @@ template <Layout L>
 void Registry::add_layout(const Spec& example) {
   LayoutEntry e;
   e.example = example;
+  if constexpr (requires { L::doc; }) e.doc = L::doc;
   e.holds_any_pattern = requires { L::holds_any_pattern; };
   if constexpr (requires { L::own_sparsifier; }) e.own_sparsifier = L::own_sparsifier;
   e.includes = [](const Spec& s, const Spec& other) {

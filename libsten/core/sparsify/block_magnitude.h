@@ -4,12 +4,16 @@
 
 namespace sten {
 
-// Blocks have h x w elements and may be smaller at the right and lower edges. Prunes exactly
-// llround(sparsity * blocks) blocks, smallest sum of |x| first; among equal sums, later blocks in
-// row-major order first. Sums are in double, in row-major order; a block with a non-finite value
-// ranks above all others. A tensor of rank 0 or 1 is one row.
+// Sums of magnitudes are in double, in row-major order; a block with a non-finite value ranks above
+// all others. Of blocks with equal sums, the later in row-major order is pruned first. A tensor of
+// rank 0 or 1 is one row.
 struct BlockMagnitude {
   static constexpr const char* name = "block-magnitude";
+  static constexpr SpecDoc doc{
+      "block-magnitude:sparsity=0.9,h=4,w=4",
+      "whole blocks of h rows and w columns: all but the `llround(sparsity * blocks)` with the "
+      "smallest sums of magnitudes; of equals, the later is pruned first; a smaller block at an "
+      "edge counts as a block"};
   static constexpr const char* own_keys[] = {"sparsity"};
   double sparsity = 0.5;
   Index h = 4, w = 4;

@@ -4,10 +4,12 @@
 
 namespace sten {
 
-// Prunes exactly llround(sparsity * N) elements, smallest magnitude first; among equal magnitudes,
-// later elements first. Scratch: a histogram per thread.
+// Scratch: a histogram per thread.
 struct Magnitude {
   static constexpr const char* name = "magnitude";
+  static constexpr SpecDoc doc{
+      "magnitude:sparsity=0.9",
+      "all but the `llround(sparsity * N)` smallest; of equals, the later is pruned first"};
   double sparsity = 0.5;
   Mask select(const Dense& x, const Hints& hints) const;
   Mask select_stored(const Entries& x, const Hints& hints) const;

@@ -9,10 +9,12 @@
 
 namespace sten {
 
-// Blocks run along rows (axis 1) or columns (axis 0). Among equal magnitudes the earlier is kept. A
-// short last block of b values keeps min(n, b).
 struct NmMagnitude {
   static constexpr const char* name = "nm";
+  static constexpr SpecDoc doc{
+      "nm:n=2,m=4[,axis=1]",
+      "the n largest of each m along a row (axis 0: down a column); of equals, the earlier. If the "
+      "last block has only b values, min(n, b) of them are kept"};
   Index n = 2, m = 4, axis = 1;
   Dims dims;
   Index block() const { return m; }

@@ -19,6 +19,9 @@ namespace sten {
 //   greedy     the paper's CPU algorithm (section 5.2)
 struct NmgFit {
   static constexpr const char* name = "nmg";
+  static constexpr SpecDoc doc{
+      "nmg:n=1,m=10,g=4[,axis=0][,fit=exact]",
+      "one pattern per strip, each used by g strips of a chunk: see [fit](#fit-of-nmg)"};
   static constexpr const char* own_keys[] = {"fit"};
   Index n = 1, m = 4, g = 1, axis = 0;
   Dims dims;

@@ -9,6 +9,11 @@ namespace sten {
 // zeros. Sums are row-major within a tile, in float, for F64 in double.
 struct NmgvFit {
   static constexpr const char* name = "nmgv";
+  static constexpr SpecDoc doc{
+      "nmgv:n=1,m=4,g=2,v=32[,w=2][,axis=0][,fit=exact]",
+      "whole tiles. The sums of the magnitudes in each tile form a smaller matrix. `nmg` selects "
+      "elements of this matrix, and the tiles of the selected elements are kept. The magnitudes of "
+      "a tile are added row by row, in float32 (F64: in double)"};
   static constexpr const char* own_keys[] = {"fit"};
   NmgFit tiles;  // of NmgvGeometry::tiles
   Index v = 1, w = Nmgv::usual_w;

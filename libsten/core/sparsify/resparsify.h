@@ -6,6 +6,8 @@ namespace sten {
 
 struct Resparsify {
   static constexpr const char* name = "resparsify";
+  static constexpr SpecDoc doc{"resparsify",
+                               "what the tensor's own sparsifier selects of the updated values"};
   static constexpr bool needs_own = true;
   // Selects with Hints::own, which gets the other hints. Error (usage) if it is missing or a
   // resparsify itself.

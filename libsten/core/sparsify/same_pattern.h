@@ -6,6 +6,7 @@ namespace sten {
 
 struct SamePattern {
   static constexpr const char* name = "same-pattern";
+  static constexpr SpecDoc doc{"same-pattern", "the pattern that the tensor had"};
   static constexpr bool needs_pattern = true;
   bool selects_on_device(const Dense&) const { return true; }
   // Returns Hints::pattern, which must have the shape of x: Error (usage).

@@ -9,10 +9,12 @@
 
 namespace sten {
 
-// First order (Taylor): prunes exactly llround(sparsity * N) elements, smallest |w * g| first,
-// among equal ranks later elements first. Hints::scores is g, the gradient dL/dw.
+// First order (Taylor). Hints::scores is g, the gradient dL/dw.
 struct Gradient {
   static constexpr const char* name = "gradient";
+  static constexpr SpecDoc doc{
+      "gradient:sparsity=0.9",
+      "as `magnitude`, but by `abs(w * g)`, where the scores g are `dL/dw`"};
   static constexpr bool needs_scores = true;
   double sparsity = 0.5;
   Mask select(const Dense& x, const Hints& hints) const;
@@ -20,10 +22,13 @@ struct Gradient {
   static Gradient make(const Spec& spec);
 };
 
-// Movement pruning (Sanh, Wolf, Rush 2020): the same, smallest signed score first. Hints::scores is
-// S = -sum w * dL/dw, summed over training.
+// Movement pruning (Sanh, Wolf, Rush 2020). Hints::scores is S = -sum w * dL/dw, summed over
+// training.
 struct Movement {
   static constexpr const char* name = "movement";
+  static constexpr SpecDoc doc{
+      "movement:sparsity=0.9",
+      "as `magnitude`, but by the signed score `-sum w * dL/dw` over training"};
   static constexpr bool needs_scores = true;
   double sparsity = 0.5;
   // The scores of one step: -x * gradient, F32, or F64 if either is F64.
@@ -34,10 +39,11 @@ struct Movement {
   static Movement make(const Spec& spec);
 };
 
-// Soft movement pruning (Sanh, Wolf, Rush 2020): keeps elements with sigmoid(S) > at, in double.
-// Hints::scores is S.
+// Soft movement pruning (Sanh, Wolf, Rush 2020), in double. Hints::scores is S.
 struct SoftMovement {
   static constexpr const char* name = "soft-movement";
+  static constexpr SpecDoc doc{"soft-movement:at=0.1",
+                               "values with `sigmoid(S) > at` for the score S"};
   static constexpr bool needs_scores = true;
   static constexpr bool scores_are_learned = true;
   double at = 0.1;
@@ -46,20 +52,25 @@ struct SoftMovement {
   static SoftMovement make(const Spec& spec);
 };
 
-// L0 regularisation (Louizos, Welling, Kingma 2018): keeps elements whose hard-concrete gate
-// clamp(1.2 * sigmoid(a) - 0.1, 0, 1) is above 0, in double. Hints::scores is a.
+// L0 regularisation (Louizos, Welling, Kingma 2018), with a hard-concrete gate, in double.
+// Hints::scores is a.
 struct L0 {
   static constexpr const char* name = "l0";
+  static constexpr SpecDoc doc{
+      "l0", "values whose gate `clamp(1.2 * sigmoid(a) - 0.1, 0, 1)` of the score a is above 0"};
   static constexpr bool needs_scores = true;
   static constexpr bool scores_are_learned = true;
   Mask select(const Dense& x, const Hints& hints) const;
   Mask select_stored(const Entries& x, const Hints& hints) const;
 };
 
-// Variational dropout (Molchanov, Ashukha, Vetrov 2017): keeps elements with log alpha =
-// log(sigma^2 / x^2) <= at, in double. Hints::scores is log sigma^2.
+// Variational dropout (Molchanov, Ashukha, Vetrov 2017): log alpha = log(sigma^2 / x^2) is at most
+// `at`, in double. Hints::scores is log sigma^2.
 struct VariationalDropout {
   static constexpr const char* name = "variational-dropout";
+  static constexpr SpecDoc doc{
+      "variational-dropout:at=3",
+      "values with `log(sigma^2) - log(x^2 + 1e-8) <= at`; the score is `log(sigma^2)`"};
   static constexpr bool needs_scores = true;
   static constexpr bool scores_are_learned = true;
   double at = 3;

@@ -27,6 +27,9 @@
 //                                     scores are parameters, not computed from gradients of x
 //
 // Other optional members, of any kind:
+//  static S make(const Spec&)         a sparsifier of a spec, or throws; checks the keys
+//                                     (Spec::check_keys). Default: without keys
+//  static constexpr SpecDoc doc       of a built-in sparsifier: what it keeps, for docs/formats.md
 //  bool selects_on_device(const Dense& x) const   whether it can select on x's device; its hints
 //                                     are on that device or on the CPU
 //  Share share() const                the share that stays, if the parameters determine it.

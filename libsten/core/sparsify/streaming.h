@@ -10,12 +10,15 @@ namespace sten {
 // Keeps every value: the default for dense results.
 struct KeepAll {
   static constexpr const char* name = "keep-all";
+  static constexpr SpecDoc doc{"keep-all", "everything"};
   bool keep(auto, Index) const { return true; }
 };
 
-// Drops each value with probability `fraction`.
 struct RandomFraction {
   static constexpr const char* name = "random";
+  static constexpr SpecDoc doc{"random:fraction=0.5,seed=7",
+                               "each value with probability `1 - fraction`; the choice for value i "
+                               "depends on seed and i only"};
   double fraction = 0.5;
   std::uint64_t seed = 0;
   bool keep(auto, Index i) const {
@@ -24,9 +27,12 @@ struct RandomFraction {
   static RandomFraction make(const Spec& spec);
 };
 
-// Prunes abs(x) < at, with `at` rounded to the precision in which x is ranked, like numpy.
+// `at` is rounded to the precision in which x is ranked, like numpy.
 struct Threshold {
   static constexpr const char* name = "threshold";
+  static constexpr SpecDoc doc{
+      "threshold:at=0.01",
+      "all but values with `abs(x) < at`, with `at` rounded to float32 except for F64"};
   double at = 0;
   template <class T>
   bool keep(T v, Index) const {
@@ -37,6 +43,7 @@ struct Threshold {
 
 struct Relu {
   static constexpr const char* name = "relu";
+  static constexpr SpecDoc doc{"relu", "values above 0"};
   bool keep(auto v, Index) const { return v > 0; }
 };
 

@@ -12,6 +12,7 @@ class Occupancy;
 
 struct Dense {
   static constexpr const char* name = "dense";
+  static constexpr SpecDoc doc{"dense", "the tensor itself, under its own name"};
   Shape extents;
   Values values;  // row-major
 

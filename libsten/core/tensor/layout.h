@@ -13,6 +13,7 @@
 // There is no base class. Optional members:
 //   void loaded();                     completes and checks fields read from a file, or Error
 //   Mask stored() const;               stored positions; default: nonzero bits of to_dense()
+//   static constexpr SpecDoc doc       of a built-in layout: its parts, for docs/formats.md
 //   static constexpr bool has_fillers  stored positions may be fillers, which were not kept
 //   static constexpr bool holds_any_pattern  stores any positions of a matrix, with any parameters
 //   double padding() const;            padded elements / elements; default 0
