@@ -31,6 +31,8 @@ int run(const Program& program, int argc, char** argv, const Define& define);
 
 // --device; `details` are for --help-all and the manual.
 void add_device(CLI::App& app, std::string& device, const std::string& details);
+// The built-in layouts except dense: "masked, bitmask, ...".
+std::string sparse_layouts();
 // --include, --exclude.
 void add_patterns(CLI::App& app, Patterns& patterns);
 // Also accepts "90%" for 0.9.

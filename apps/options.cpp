@@ -64,10 +64,17 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
       ->group(groups::general);
 }
 
+const Registry& builtin() {
+  static const Registry& r = *[] {
+    static Registry all;
+    add_builtin(all);
+    return &all;
+  }();
+  return r;
+}
+
 // Names of linked layouts and sparsifiers.
 std::string additions() {
-  Registry builtin;
-  add_builtin(builtin);
   const auto beyond = [](const char* kind, const auto& all, const auto& known) {
     std::string text;
     for (const Registry::Example& e : all)
@@ -75,8 +82,9 @@ std::string additions() {
         text += fmt::format("{} {}", text.empty() ? kind : ",", e.spec.str());
     return text;
   };
-  const std::string layouts = beyond("layouts", registry().layouts(), builtin.layouts());
-  const std::string others = beyond("sparsifiers", registry().sparsifiers(), builtin.sparsifiers());
+  const std::string layouts = beyond("layouts", registry().layouts(), builtin().layouts());
+  const std::string others =
+      beyond("sparsifiers", registry().sparsifiers(), builtin().sparsifiers());
   if (layouts.empty() && others.empty()) return "";
   return fmt::format("Added here: {}{}{}\n\n", layouts,
                      layouts.empty() || others.empty() ? "" : "; ", others);
@@ -98,6 +106,13 @@ std::string footer(const Program& program) {
 bool Common::show_progress() const {
   if (quiet) return false;
   return progress == "always" || (progress == "auto" && isatty(STDERR_FILENO));
+}
+
+std::string sparse_layouts() {
+  std::string text;
+  for (const auto& [name, example] : builtin().layouts())
+    if (name != "dense") text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
+  return text;
 }
 
 void add_device(CLI::App& app, std::string& device, const std::string& details) {

@@ -75,12 +75,13 @@ int main(int argc, char** argv) {
         ->group(groups::common);
     app.add_option(
            "--to", o->tensors.to,
-           "Layout of the pruned tensors: dense (default), masked, bitmask, csr, csc, coo, ell, "
-           "bcsr, nm, nmg, nmgv or auto\n"
-           "Parameters: bcsr:h=4,w=4, nm:n=2,m=4, nmg:n=1,m=10,g=4, nmgv:n=1,m=4,g=2,v=32; without "
-           "them, those of --structure.\n"
-           "auto stores tensors pruned to nm, nmg or nmgv in that layout, and all others as "
-           "bitmask.")
+           fmt::format(
+               "Layout of the pruned tensors: dense (default), {} or auto\n"
+               "Parameters: bcsr:h=4,w=4, nm:n=2,m=4, nmg:n=1,m=10,g=4, nmgv:n=1,m=4,g=2,v=32; "
+               "without them, those of --structure.\n"
+               "auto stores tensors pruned to nm, nmg or nmgv in that layout, and all others as "
+               "bitmask.",
+               sten::app::sparse_layouts()))
         ->type_name("LAYOUT")
         ->group(groups::common);
     app.add_option(
