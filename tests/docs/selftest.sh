@@ -30,6 +30,8 @@ $ v=5
 $ echo $v
 5
 $ echo anything
+$ echo 'in other layouts: csr 2 kB, newer 1 kB'
+in other layouts: csr 2 kB
 $ echo "layers.0.weight 128x64 dense 8192 819 90.00 % 0.1234" # sten-train
 layers.0.weight 128x64 dense 8192 819 90.00 % 0.9999
 ```

@@ -15,9 +15,9 @@ for program in sten-prune sten-convert sten-energy sten-bench; do
   expect_out 'Added here: layouts banded:k=1; sparsifiers band:k=1, row-share:of=0.5'
 done
 expect_exit 0 sten-prune-manual bash-completion completion
-grep -qF "words='banded bcsr bitmask coo csc csr dense ell masked nm nmg nmgv auto'" completion ||
+grep -qE "words='banded bcsr [a-z ]* auto'" completion ||
   fail '--to is not completed'
-grep -qF "words='unstructured nm: nmg: nmgv: banded:'" completion || fail '--structure is not completed'
+grep -qE "words='unstructured nm: [a-z: ]*banded:'" completion || fail '--structure is not completed'
 
 # Into the layout and back, as it is.
 expect_exit 0 sten-convert in.safetensors -o banded.safetensors --to banded:k=1
@@ -32,7 +32,8 @@ expect_out '"bytes_banded": 24'
 expect_exit 3 sten-energy in.safetensors --require 'w.weight=banded:k=0'
 expect_err "'w.weight': banded:k=0 has no slot for 2 of the 4 kept positions"
 expect_exit 2 sten-energy in.safetensors --require 'w.weight=csr'
-expect_err 'expected nm or nmg or nmgv or banded'
+expect_err 'expected nm or '
+expect_err 'or banded'
 for to in dense csr bcsr:h=2,w=2; do
   expect_exit 0 sten-convert banded.safetensors -o other.safetensors --to $to --force
   expect_exit 0 sten-convert other.safetensors -o dense.safetensors --to dense --force
