@@ -1,8 +1,8 @@
 # Common part of the tests in this folder. A test starts with
 #   . "$(dirname "$0")/_lib.sh"
 # and runs under ctest, or by hand: bash tests/cli/prune_nmg.sh
-# It provides the programs on PATH; $MODEL, the shipped checkpoint; $T, a directory that is removed
-# at the end; and the output of the last command in $T/out and $T/err.
+# It provides the programs on PATH, and their names in $PROGRAMS; $MODEL, the shipped checkpoint;
+# $T, a directory that is removed at the end; and the output of the last command in $T/out and $T/err.
 set -eu
 
 NAME=$(basename "$0" .sh)
@@ -10,6 +10,7 @@ NAME=$(basename "$0" .sh)
 : "${STEN_BIN:=$STEN_SOURCE/build/bin}"
 MODEL=$STEN_SOURCE/recipes/models/shakespeare-bert/model.safetensors
 PATH=$STEN_BIN:$PATH
+PROGRAMS=$(sed -n 's/^set(STEN_PROGRAMS \(sten-.*\))$/\1/p' "$STEN_SOURCE/apps/CMakeLists.txt")
 # What a user may have set and a golden text must not show.
 LC_ALL=C.UTF-8
 NO_COLOR=1

@@ -23,7 +23,7 @@ expect() { # expect PROPOSALS PROGRAM WORD...
   [ "$got" = "$wanted" ] || fail "'$*' proposes '$got', not '$wanted'"
 }
 
-for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-run; do
+for program in $PROGRAMS; do
   bash -n "$scripts/$program" || fail "$program's completion is not bash"
   if command -v shellcheck >/dev/null; then
     shellcheck "$scripts/$program" >"$T/out" 2>&1 || fail "shellcheck warns of $program's completion"

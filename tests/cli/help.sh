@@ -1,7 +1,7 @@
 # --help, --help-all and --version print to standard output, with exit code 0.
 . "$(dirname "$0")/_lib.sh"
 
-for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-run; do
+for program in $PROGRAMS; do
   expect_exit 0 $program --help
   [ ! -s "$T/err" ] || fail "$program --help prints to standard error"
   golden help_${program#sten-}

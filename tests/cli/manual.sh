@@ -10,7 +10,7 @@ plain() {
 
 cp "$MODEL" "$T/model.safetensors"
 sten-prune "$MODEL" -o "$T/pruned.safetensors" --sparsity 0.9 -q >"$T/out"
-for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-run; do
+for program in $PROGRAMS; do
   page=$pages/$program.1
   plain "$page" >"$T/plain"
   $program --help-all >"$T/out"
