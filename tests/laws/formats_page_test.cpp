@@ -1,5 +1,5 @@
-// The tables of layouts and sparsifiers in docs/formats.md are the texts of their types.
-// STEN_UPDATE_GOLDEN=1 writes them.
+// The tables of docs/formats.md: layouts and sparsifiers with the texts of their types, and direct
+// conversions. STEN_UPDATE_GOLDEN=1 writes them.
 #include <fmt/format.h>
 
 #include "libsten/core/registry/builtin.h"
@@ -9,7 +9,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("the documentation has the texts of all built-in layouts and sparsifiers") {
+TEST_CASE("the documentation has all built-in layouts, direct conversions and sparsifiers") {
   Registry r;
   add_builtin(r);
   std::string layouts = "| spec | parts, in this order |\n|---|---|\n";
@@ -17,6 +17,13 @@ TEST_CASE("the documentation has the texts of all built-in layouts and sparsifie
     const SpecDoc doc = r.layout_doc(l.name);
     CHECK_MESSAGE(!doc.text.empty(), l.name, " has no member doc");
     layouts += fmt::format("| `{}` | {} |\n", doc.spec, doc.text);
+  }
+  std::string conversions = "| from | to |\n|---|---|\n";
+  for (const auto& l : r.layouts()) {
+    std::string to;
+    for (const auto& edge : r.edges(l.name))
+      to += fmt::format("{}`{}`", to.empty() ? "" : ", ", edge.first);
+    if (!to.empty()) conversions += fmt::format("| `{}` | {} |\n", l.name, to);
   }
   std::string sparsifiers = "| spec | kind | keeps |\n|---|---|---|\n";
   for (const Kind kind : {Kind::streaming, Kind::blocking, Kind::materializing})
@@ -27,5 +34,5 @@ TEST_CASE("the documentation has the texts of all built-in layouts and sparsifie
       sparsifiers += fmt::format("| `{}` | {} | {} |\n", doc.spec, name_of(kind), doc.text);
     }
   check_page("docs/formats.md", "tests/laws/formats_page_test.cpp",
-             {{"layouts", layouts}, {"sparsifiers", sparsifiers}});
+             {{"layouts", layouts}, {"conversions", conversions}, {"sparsifiers", sparsifiers}});
 }
