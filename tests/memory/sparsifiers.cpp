@@ -64,6 +64,10 @@ TEST_CASE("a blocking sparsifier needs memory in proportion to its block, for an
   for (const auto& entry : registry().sparsifiers()) {
     if (registry().sparsifier(entry.spec).kind() != Kind::blocking) continue;
     CAPTURE(entry.name);
+    if (!entry.spec.has("m")) {  // blocks of another extent
+      CHECK(scratch(entry.spec, DType::F32, large) == scratch(entry.spec, DType::F32, small));
+      continue;
+    }
     for (const Index block : {4, 64, 256, 4096})
       for (const Index axis : {0, 1})
         for (const DType dtype : {DType::F64, DType::F32, DType::BF16}) {
