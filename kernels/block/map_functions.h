@@ -5,20 +5,11 @@
 #pragma once
 #include "kernels/binary.h"
 #include "kernels/block/grid.h"
+#include "kernels/comparison.h"
 #include "kernels/unary.h"
 
 namespace sten::kernels {
 
-// Comparisons.
-enum class BinaryTest : std::uint8_t {
-  equal,
-  less,
-  less_or_equal,
-  logical_and,
-  logical_or,
-  logical_xor
-};
-enum class UnaryTest : std::uint8_t { is_nan, is_inf, is_plus_inf, is_minus_inf, logical_not };
 // A truth is a byte; nonzero means true.
 enum class ElementKind : std::uint8_t { f32, i64, truth };
 
@@ -66,10 +57,10 @@ struct MapFunctions {
   // Gradient of a (which = 0) or b (which = 1) from dy[i].
   void (*binary_grad)(BinaryFunction, int which, const MapAxes&, const float* dy, const float* a,
                       const float* b, float* to, Stream);
-  // to[i] = test(a, b) as a byte, 0 or 1, for elements of the given kind. Logical tests read
-  // truths, whatever the kind.
-  void (*test)(BinaryTest, ElementKind, const MapAxes&, const void* a, const void* b,
-               std::uint8_t* to, Stream);
+  // to[i] = f(a, b) as a byte, 0 or 1. Comparisons read elements of the kind, f32 or i64; logical
+  // operators read truths, whatever the kind.
+  void (*compare)(Comparison, ElementKind, const MapAxes&, const void* a, const void* b,
+                  std::uint8_t* to, Stream);
   // to[i] = test(x[i]) for n floats; logical_not reads truths.
   void (*test_one)(UnaryTest, std::int64_t n, const void* x, std::uint8_t* to, Stream);
   // to[i] = c != 0 ? x : y for elements of `width` bytes. The operands are c (bytes), x and y.

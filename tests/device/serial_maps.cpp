@@ -14,7 +14,7 @@ kernels::MapFunctions serial_maps() {
           with_memory<maps_table, &M::sum>(),      with_memory<maps_table, &M::map>(),
           with_memory<maps_table, &M::map_grad>(), with_memory<maps_table, &M::drop>(),
           with_memory<maps_table, &M::binary>(),   with_memory<maps_table, &M::binary_grad>(),
-          with_memory<maps_table, &M::test>(),     with_memory<maps_table, &M::test_one>(),
+          with_memory<maps_table, &M::compare>(),  with_memory<maps_table, &M::test_one>(),
           with_memory<maps_table, &M::choose>(),   with_memory<maps_table, &M::keep_chosen>(),
           with_memory<maps_table, &M::move>(),     with_memory<maps_table, &M::cast>()};
 }

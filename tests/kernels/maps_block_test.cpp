@@ -174,8 +174,8 @@ TEST_CASE("blocks make functions of one and two tensors, repeated, and choose") 
       f.binary(kernels::BinaryFunction::sub, walk.axes, a.data(), b.data(), sub.data(), nullptr);
       f.binary_grad(kernels::BinaryFunction::div, 1, walk.axes, dy.data(), a.data(), b.data(),
                     grad.data(), nullptr);
-      f.test(kernels::BinaryTest::less, kernels::ElementKind::f32, walk.axes, a.data(), b.data(),
-             less.data(), nullptr);
+      f.compare(kernels::Comparison::less, kernels::ElementKind::f32, walk.axes, a.data(), b.data(),
+                less.data(), nullptr);
       f.choose(4, walk.axes, bits.data(), b.data(), c.data(), chosen.data(), nullptr);
       f.keep_chosen(false, walk.axes, bits.data(), dy.data(), kept.data(), nullptr);
       bool is_same = true;

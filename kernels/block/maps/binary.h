@@ -1,7 +1,7 @@
 // Binary operators, comparisons and where.
 #pragma once
 #include "kernels/block/elementwise/groups.h"
-#include "kernels/block/maps/binary_formulas.h"
+#include "kernels/block/map_functions.h"
 #include "kernels/block/maps/walk.h"
 
 namespace sten::kernels {
@@ -115,38 +115,24 @@ struct BinaryOn {
   }
 
   template <class F, class T>
-  static void test_of(Grid& grid, const MapAxes& axes, const void* a, const void* b,
-                      std::uint8_t* to) {
+  static void compare_as(Grid& grid, const MapAxes& axes, const void* a, const void* b,
+                         std::uint8_t* to) {
     const auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
     launch_walk<2>(grid, axes, [&](const WalkStart& s) {
       return BinaryElement<F, T, std::uint8_t>{x + s.at[0], y + s.at[1], to + s.i};
     });
   }
-  template <class F>
-  static void compare(Grid& grid, ElementKind kind, const MapAxes& axes, const void* a,
-                      const void* b, std::uint8_t* to) {
-    if (kind == ElementKind::f32)
-      test_of<F, float>(grid, axes, a, b, to);
-    else
-      test_of<F, std::int64_t>(grid, axes, a, b, to);
-  }
-  static void test(BinaryTest test, ElementKind kind, const MapAxes& axes, const void* a,
-                   const void* b, std::uint8_t* to, Stream stream) {
+  static void compare(Comparison f, ElementKind kind, const MapAxes& axes, const void* a,
+                      const void* b, std::uint8_t* to, Stream stream) {
     Grid grid(stream);
-    switch (test) {
-      case BinaryTest::equal:
-        return compare<formulas::Equal>(grid, kind, axes, a, b, to);
-      case BinaryTest::less:
-        return compare<formulas::Less>(grid, kind, axes, a, b, to);
-      case BinaryTest::less_or_equal:
-        return compare<formulas::LessOrEqual>(grid, kind, axes, a, b, to);
-      case BinaryTest::logical_and:
-        return test_of<formulas::And, std::uint8_t>(grid, axes, a, b, to);
-      case BinaryTest::logical_or:
-        return test_of<formulas::Or, std::uint8_t>(grid, axes, a, b, to);
-      case BinaryTest::logical_xor:
-        return test_of<formulas::Xor, std::uint8_t>(grid, axes, a, b, to);
-    }
+    with_formula(f, [&]<class F>(F) {
+      if constexpr (F::elements == ComparedElements::truths)
+        compare_as<F, std::uint8_t>(grid, axes, a, b, to);
+      else if (kind == ElementKind::f32)
+        compare_as<F, float>(grid, axes, a, b, to);
+      else
+        compare_as<F, std::int64_t>(grid, axes, a, b, to);
+    });
   }
 
   template <class F, class T>
@@ -157,15 +143,15 @@ struct BinaryOn {
                        Stream stream) {
     switch (test) {
       case UnaryTest::is_nan:
-        return test_each<formulas::IsNan, float>(n, x, to, stream);
+        return test_each<unary_test::is_nan, float>(n, x, to, stream);
       case UnaryTest::is_inf:
-        return test_each<formulas::IsInf, float>(n, x, to, stream);
+        return test_each<unary_test::is_inf, float>(n, x, to, stream);
       case UnaryTest::is_plus_inf:
-        return test_each<formulas::IsPlusInf, float>(n, x, to, stream);
+        return test_each<unary_test::is_plus_inf, float>(n, x, to, stream);
       case UnaryTest::is_minus_inf:
-        return test_each<formulas::IsMinusInf, float>(n, x, to, stream);
+        return test_each<unary_test::is_minus_inf, float>(n, x, to, stream);
       case UnaryTest::logical_not:
-        return test_each<formulas::Not, std::uint8_t>(n, x, to, stream);
+        return test_each<unary_test::logical_not, std::uint8_t>(n, x, to, stream);
     }
   }
 

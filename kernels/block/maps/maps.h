@@ -13,9 +13,10 @@ MapFunctions map_functions() {
   using Unary = UnaryOn<Grid>;
   using Binary = BinaryOn<Grid>;
   using Moves = MovesOn<Grid>;
-  return {Sums::add_bias, Sums::sum_rows,      Sums::sum,           Unary::map,   Unary::map_grad,
-          Unary::drop,    Binary::binary,      Binary::binary_grad, Binary::test, Binary::test_one,
-          Binary::choose, Binary::keep_chosen, Moves::move,         Moves::cast};
+  return {Sums::add_bias,  Sums::sum_rows,   Sums::sum,      Unary::map,
+          Unary::map_grad, Unary::drop,      Binary::binary, Binary::binary_grad,
+          Binary::compare, Binary::test_one, Binary::choose, Binary::keep_chosen,
+          Moves::move,     Moves::cast};
 }
 
 }  // namespace sten::kernels

@@ -2,6 +2,7 @@
 #include "libsten/model/fusion/infer.h"
 
 #include "libsten/compute/ops/elementwise/binary.h"
+#include "libsten/compute/ops/elementwise/comparison.h"
 #include "libsten/compute/ops/elementwise/unary_rows.h"
 
 namespace sten {
@@ -125,18 +126,14 @@ void cross_entropy(Inference& i) {
          extents_text(logits), extents_text(labels));
 }
 
-// Results are BOOL.
-constexpr std::string_view comparisons[] = {
-    "equal", "less", "less-or-equal", "greater", "greater-or-equal",
-    "and",   "or",   "xor",           "is-nan",  "is-inf"};
-
 InferRules elementwise_rules() {
   InferRules m;
   for (const UnaryRow& row : unary_rows()) m[row.name] = infer_same;
   m["dropout"] = m["identity"] = m["not"] = infer_same;
   for (const BinaryRow& row : binary_rows()) m[row.name] = binary;
   m["mod"] = m["bit-shift"] = binary;
-  for (const std::string_view op : comparisons) m[op] = comparison;
+  for (const ComparisonRow& row : comparison_rows()) m[row.name] = comparison;
+  m["is-nan"] = m["is-inf"] = comparison;
   m["where"] = infer_where;
   m["cast"] = cast;
   return m;

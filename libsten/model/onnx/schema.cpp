@@ -6,6 +6,7 @@
 #include <map>
 
 #include "libsten/compute/ops/elementwise/binary.h"
+#include "libsten/compute/ops/elementwise/comparison.h"
 #include "libsten/compute/ops/elementwise/unary_rows.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
@@ -70,8 +71,7 @@ constexpr Rule resize_mode = word_rule("mode", "nearest linear bilinear");
 
 const std::vector<OnnxSchema>& schemas() {
   static const std::vector<OnnxSchema> all{
-      // Elementwise operators except those of unary_rows() and binary_rows().
-      {"And", 2, 2},
+      // Elementwise operators except those of schemas_of_rows().
       {"BitShift", 2, 2, {required(word_rule("direction", "LEFT RIGHT"))}},
       {"Cast", 1, 1, {required(integer_rule("to", 0, 1000)), saturate}},
       {"CastLike", 2, 2, {saturate}},
@@ -81,25 +81,14 @@ const std::vector<OnnxSchema>& schemas() {
        3,
        {ignored(typed_rule("ratio", Type::number)), ignored(typed_rule("seed", Type::integer)),
         ignored(flag("is_test")), consumed}},
-      {"Equal", 2, 2},
       {"Gelu", 1, 1, {word_rule("approximate", "none tanh")}},
-      {"Greater", 2, 2},
-      {"GreaterOrEqual", 2, 2},
       {"Identity", 1, 1},
       {"IsInf", 1, 1, {flag("detect_negative"), flag("detect_positive")}},
       {"IsNaN", 1, 1},
-      {"Less", 2, 2},
-      {"LessOrEqual", 2, 2},
-      {"Max", 1, any_count, {consumed}},
       {"Mean", 1, any_count, {consumed}},
-      {"Min", 1, any_count, {consumed}},
       {"Mod", 2, 2, {flag("fmod")}},
       {"Not", 1, 1},
-      {"Or", 2, 2},
-      {"PRelu", 2, 2, {consumed}},
-      {"Sum", 1, any_count, {consumed}},
       {"Where", 3, 3},
-      {"Xor", 2, 2},
       // Movement of elements.
       {"Compress", 2, 2, {axis}},
       {"Concat", 1, any_count, {axis}},
@@ -249,18 +238,23 @@ const std::vector<OnnxSchema>& schemas() {
 
 std::vector<OnnxSchema> schemas_of_rows() {
   std::vector<OnnxSchema> all;
+  const auto add = [&](std::string_view op, std::size_t least, std::size_t most, bool consumes,
+                       std::vector<Rule> attributes = {}) {
+    if (op.empty()) return;
+    if (consumes) attributes.push_back(consumed);
+    all.push_back({op, least, most, std::move(attributes)});
+  };
   for (const UnaryRow& row : unary_rows()) {
-    if (row.onnx.empty()) continue;
-    OnnxSchema& added = all.emplace_back(OnnxSchema{row.onnx, 1, 1});
+    std::vector<Rule> attributes;
     for (const UnaryAttribute& a : {row.a, row.b})
-      if (!a.name.empty()) added.attributes.push_back(float_rule(a.name));
-    if (row.consumes) added.attributes.push_back(consumed);
+      if (!a.name.empty()) attributes.push_back(float_rule(a.name));
+    add(row.onnx, 1, 1, row.consumes, std::move(attributes));
   }
   for (const BinaryRow& row : binary_rows()) {
-    if (row.onnx.empty()) continue;
-    OnnxSchema& added = all.emplace_back(OnnxSchema{row.onnx, 2, 2});
-    if (row.consumes) added.attributes.push_back(consumed);
+    add(row.onnx, 2, 2, row.consumes);
+    add(row.variadic, 1, any_count, true);
   }
+  for (const ComparisonRow& row : comparison_rows()) add(row.onnx, 2, 2, false);
   return all;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "libsten/compute/ops/elementwise/binary.h"
+#include "libsten/compute/ops/elementwise/comparison.h"
 #include "libsten/compute/ops/elementwise/unary_rows.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
@@ -13,46 +14,34 @@
 namespace sten {
 namespace {
 
-// Operators with the same inputs in sten, and no attributes.
-struct Same {
-  const char *onnx, *sten;
-};
-constexpr Same same_operators[] = {
-    {"And", "and"},
-    {"Equal", "equal"},
-    {"Greater", "greater"},
-    {"GreaterOrEqual", "greater-or-equal"},
-    {"IsNaN", "is-nan"},
-    {"Less", "less"},
-    {"LessOrEqual", "less-or-equal"},
-    {"Not", "not"},
-    {"Or", "or"},
-    {"Where", "where"},
-    {"Xor", "xor"},
-};
-
-template <std::size_t i>
+// Names in sten of operators with the same inputs, and no attributes.
+const std::map<std::string_view, std::string_view>& same_operators() {
+  static const auto all = [] {
+    std::map<std::string_view, std::string_view> m{
+        {"IsNaN", "is-nan"}, {"Not", "not"}, {"Where", "where"}};
+    for (const BinaryRow& row : binary_rows())
+      if (!row.onnx.empty()) m[row.onnx] = row.name;
+    for (const ComparisonRow& row : comparison_rows()) m[row.onnx] = row.name;
+    return m;
+  }();
+  return all;
+}
 void same_operator(OnnxCall& c) {
-  c.set(0, c.add(same_operators[i].sten, c.all_in()));
+  c.set(0, c.add(same_operators().at(c.node.op_type), c.all_in()));
 }
 
 // An operator of any number of inputs, as a chain of binary ones.
-ValueRef folded(OnnxCall& c, const char* op) {
+ValueRef folded(OnnxCall& c, std::string_view op) {
   ValueRef all = c.in(0);
   for (std::size_t i = 1; i < c.inputs(); ++i) all = c.add(op, {all, c.in(i)});
   return all;
 }
-void smallest(OnnxCall& c) { c.set(0, folded(c, "min")); }
-void largest(OnnxCall& c) { c.set(0, folded(c, "max")); }
-void sum_of_inputs(OnnxCall& c) { c.set(0, folded(c, "add")); }
+void variadic(OnnxCall& c) {
+  c.set(0, folded(c, std::ranges::find(binary_rows(), c.node.op_type, &BinaryRow::variadic)->name));
+}
 void mean_of_inputs(OnnxCall& c) {
   const double by = 1.0 / static_cast<double>(c.inputs());
   c.set(0, c.add("scale", {folded(c, "add")}, Attributes().set("by", by)));
-}
-
-void binary(OnnxCall& c) {
-  const BinaryRow& row = *std::ranges::find(binary_rows(), c.node.op_type, &BinaryRow::onnx);
-  c.set(0, c.add(row.name, c.all_in()));
 }
 
 void unary(OnnxCall& c) {
@@ -166,20 +155,18 @@ void dropout(OnnxCall& c) {
 }  // namespace
 
 void add_elementwise_translators(OnnxTranslators& all) {
+  const OnnxTranslators others{{"Identity", identity},  {"Mean", mean_of_inputs},
+                               {"Gelu", gelu},          {"Mod", mod},
+                               {"PRelu", p_relu},       {"Clip", clip},
+                               {"BitShift", bit_shift}, {"IsInf", is_infinite},
+                               {"Cast", cast},          {"CastLike", cast_like},
+                               {"Dropout", dropout}};
+  all.insert(others.begin(), others.end());
   for (const UnaryRow& row : unary_rows())
     if (!row.onnx.empty()) all.emplace(row.onnx, unary);
   for (const BinaryRow& row : binary_rows())
-    if (!row.onnx.empty()) all.emplace(row.onnx, binary);
-  [&]<std::size_t... i>(std::index_sequence<i...>) {
-    (all.emplace(same_operators[i].onnx, same_operator<i>), ...);
-  }
-  (std::make_index_sequence<std::size(same_operators)>());
-  const OnnxTranslators others{
-      {"Identity", identity},   {"Min", smallest},      {"Max", largest}, {"Sum", sum_of_inputs},
-      {"Mean", mean_of_inputs}, {"Gelu", gelu},         {"Mod", mod},     {"PRelu", p_relu},
-      {"BitShift", bit_shift},  {"IsInf", is_infinite}, {"Clip", clip},   {"Cast", cast},
-      {"CastLike", cast_like},  {"Dropout", dropout}};
-  all.insert(others.begin(), others.end());
+    if (!row.variadic.empty()) all.emplace(row.variadic, variadic);
+  for (const auto& op : same_operators()) all.emplace(op.first, same_operator);
 }
 
 }  // namespace sten

@@ -12,8 +12,9 @@ namespace sten {
 struct BinaryRow {
   kernels::BinaryFunction function;
   std::string_view name;
-  std::string_view onnx{};  // name in ONNX; empty if the translation differs
-  bool consumes = false;    // in ONNX, early versions have the attribute consumed_inputs
+  std::string_view onnx{};      // name in ONNX; empty if the translation differs
+  std::string_view variadic{};  // in ONNX, the operator of any number of inputs that folds this one
+  bool consumes = false;        // in ONNX, early versions have the attribute consumed_inputs
   SavedForBackward saves = SavedForBackward::inputs;  // or nothing, for add and sub
   std::int64_t (*integers)(std::int64_t a, std::int64_t b) = nullptr;
 };

@@ -5,13 +5,13 @@
 #include "libsten/compute/ops/common/device_walk.h"
 #include "libsten/compute/ops/common/register.h"
 #include "libsten/compute/ops/elementwise/binary.h"
-#include "libsten/compute/ops/elementwise/compare.h"
+#include "libsten/compute/ops/elementwise/comparison.h"
 #include "libsten/compute/ops/elementwise/where.h"
 
 namespace sten {
 namespace {
 
-using kernels::ElementKind, kernels::MapAxes, kernels::BinaryTest;
+using kernels::ElementKind, kernels::MapAxes;
 
 // Axes of two or more operands that are broadcast to `shape`.
 template <class... T>
@@ -71,34 +71,18 @@ const std::uint8_t* truth_on_device(const Tensor& x) {
   return reinterpret_cast<const std::uint8_t*>(bytes_on_device(x));
 }
 
-struct TestRow {
-  const char* op;
-  BinaryTest test;
-  bool is_swapped = false, is_logic = false;
-};
-constexpr TestRow test_rows[] = {
-    {"equal", BinaryTest::equal},
-    {"less", BinaryTest::less},
-    {"greater", BinaryTest::less, true},
-    {"less-or-equal", BinaryTest::less_or_equal},
-    {"greater-or-equal", BinaryTest::less_or_equal, true},
-    {"and", BinaryTest::logical_and, false, true},
-    {"or", BinaryTest::logical_or, false, true},
-    {"xor", BinaryTest::logical_xor, false, true},
-};
-
-Outputs test_on_device(const TestRow& row, const Call& call) {
-  const Shape shape = check_comparison(row.op, row.is_logic, call);
-  const Tensor &a = call.in[row.is_swapped ? 1 : 0], &b = call.in[row.is_swapped ? 0 : 1];
-  const ElementKind kind = kind_on_device(row.op, a.dtype());
-  if (row.is_logic != (kind == ElementKind::truth))
-    fail_unsupported("{} on a device does not support {} and {}", row.op, name_of(a.dtype()),
+Outputs compare_on_device(const ComparisonRow& row, const Call& call) {
+  const Shape shape = check_comparison(row, call);
+  const Tensor &a = call.in[0], &b = call.in[1];
+  const ElementKind kind = kind_on_device(row.name, a.dtype());
+  if (row.is_logical != (kind == ElementKind::truth))
+    fail_unsupported("{} on a device does not support {} and {}", row.name, name_of(a.dtype()),
                      name_of(b.dtype()));
-  const MapAxes axes = axes_of(row.op, shape, a, b);
+  const MapAxes axes = axes_of(row.name, shape, a, b);
   Dense z = output_on_device(shape, DType::BOOL);
   auto* to = reinterpret_cast<std::uint8_t*>(z.values.mutate_bytes());
-  launch(&kernels::MapFunctions::test, row.test, kind, axes, bytes_on_device(a), bytes_on_device(b),
-         to);
+  launch(&kernels::MapFunctions::compare, row.function, kind, axes, bytes_on_device(a),
+         bytes_on_device(b), to);
   return {std::move(z)};
 }
 
@@ -172,9 +156,9 @@ void add_device_binary(Operators& all) {
           all, grad, 3,
           [&row, grad](const Call& call) { return binary_grad_on_device(row, grad, call); }, 2);
   }
-  for (const TestRow& row : test_rows)
-    add_device_operator(all, row.op, 2,
-                        [&row](const Call& call) { return test_on_device(row, call); });
+  for (const ComparisonRow& row : comparison_rows())
+    add_device_operator(all, row.name, 2,
+                        [&row](const Call& call) { return compare_on_device(row, call); });
   add_device_operator(all, "is-inf", 1, is_inf_on_device);
   add_device_operator(all, "is-nan", 1, [](const Call& call) {
     call.attributes.check("is-nan", {});
