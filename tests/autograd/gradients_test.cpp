@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "libsten/compute/ops/elementwise/comparison.h"
 #include "libsten/core/registry/builtin.h"
 #include "tests/autograd/operator_cases.h"
 #include "tests/support/warnings.h"
@@ -45,6 +46,34 @@ std::vector<std::string> built_in() {
   std::vector<std::string> names;
   for (const Name op : all.all()) names.emplace_back(op.text());
   return names;
+}
+
+// Operators without a gradient, whose outputs are integers or piecewise constant.
+bool has_no_gradient(const std::string& op) {
+  static const std::set<std::string_view> all{"batch-moments",
+                                              "conv-relu",
+                                              "max-pool-indices",
+                                              "not",
+                                              "arg-max",
+                                              "arg-min",
+                                              "top-k-indices",
+                                              "shape",
+                                              "size",
+                                              "range",
+                                              "constant-of-shape",
+                                              "is-nan",
+                                              "is-inf",
+                                              "mod",
+                                              "bit-shift",
+                                              "one-hot",
+                                              "eye-like",
+                                              "hardmax",
+                                              "non-zero",
+                                              "unique",
+                                              "unique-indices",
+                                              "unique-inverse",
+                                              "unique-counts"};
+  return all.contains(op) || std::ranges::count(comparison_rows(), op, &ComparisonRow::name) > 0;
 }
 
 // A list attribute; a scalar is a list of one.

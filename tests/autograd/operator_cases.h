@@ -1,7 +1,6 @@
 // Cases of all operators: attributes and inputs, for tests that run over every operator.
 #pragma once
 #include <cmath>
-#include <set>
 
 #include "libsten/compute/autograd/tape.h"
 #include "libsten/compute/ops/elementwise/unary_rows.h"
@@ -391,43 +390,6 @@ inline const std::vector<OperatorCase>& operator_cases() {
 inline const std::vector<OperatorCase>& large_cases() {
   static const std::vector<OperatorCase> all = with_unary_cases({130, 300}, other_large_cases());
   return all;
-}
-
-// Operators without a gradient, whose outputs are integers or piecewise constant. Other tests have
-// their cases.
-inline bool has_no_gradient(const std::string& op) {
-  static const std::set<std::string> all{"batch-moments",
-                                         "conv-relu",
-                                         "max-pool-indices",
-                                         "equal",
-                                         "less",
-                                         "less-or-equal",
-                                         "greater",
-                                         "greater-or-equal",
-                                         "and",
-                                         "or",
-                                         "xor",
-                                         "not",
-                                         "arg-max",
-                                         "arg-min",
-                                         "top-k-indices",
-                                         "shape",
-                                         "size",
-                                         "range",
-                                         "constant-of-shape",
-                                         "is-nan",
-                                         "is-inf",
-                                         "mod",
-                                         "bit-shift",
-                                         "one-hot",
-                                         "eye-like",
-                                         "hardmax",
-                                         "non-zero",
-                                         "unique",
-                                         "unique-indices",
-                                         "unique-inverse",
-                                         "unique-counts"};
-  return all.contains(op);
 }
 
 // The inputs as F32 or F64, with the same values.

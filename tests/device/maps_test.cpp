@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "libsten/compute/autograd/tape.h"
+#include "libsten/compute/ops/elementwise/binary.h"
+#include "libsten/compute/ops/elementwise/comparison.h"
 #include "libsten/compute/ops/elementwise/elementwise.h"
 #include "libsten/compute/ops/elementwise/in_place.h"
 #include "tests/autograd/operator_cases.h"
@@ -133,8 +135,9 @@ TEST_CASE("functions of two tensors on a device repeat them as the CPU does") {
                                                    {{4, 1, 3, 1}, {2, 1, 9}},
                                                    {{2, 3, 4, 5}, {3, 1, 5}}};
   for (const auto& [a, b] : pairs)
-    for (const char* op : {"add", "sub", "mul", "div", "pow", "p-relu", "min", "max"}) {
-      const bool is_power = op == std::string_view("pow");
+    for (const BinaryRow& row : binary_rows()) {
+      const bool is_power = row.function == kernels::BinaryFunction::pow;
+      const std::string op(row.name);
       const Tensor x = is_power ? uniforms(dice, a, 0.2, 2) : normals(dice, a);
       check_on_device(op, {x, uniforms(dice, b, 0.2, 2)});
       if (!is_power && !is_short())
@@ -152,13 +155,13 @@ TEST_CASE("comparisons, choices and casts on a device are the CPU's") {
   Dice dice(4);
   const Tensor a = normals(dice, {5, 1, 7}), b = normals(dice, {3, 1});
   const Tensor i = integers({4}, {3, -1, 0, 9}), j = integers({4}, {3, 0, -1, 9});
-  for (const char* op : {"equal", "less", "greater", "less-or-equal", "greater-or-equal"}) {
-    check_on_device(op, {a, b});
-    check_on_device(op, {a, a});
-    check_on_device(op, {i, j});
-  }
   const Tensor p = apply("less", {a, b}), q = apply("less", {b, a});
-  for (const char* op : {"and", "or", "xor"}) check_on_device(op, {p, q});
+  for (const ComparisonRow& row : comparison_rows()) {
+    using Operands = std::pair<Tensor, Tensor>;
+    for (const auto& [x, y] : row.is_logical ? std::vector<Operands>{{p, q}}
+                                             : std::vector<Operands>{{a, b}, {a, a}, {i, j}})
+      check_on_device(std::string(row.name), {x, y});
+  }
   check_on_device("not", {p});
   const float inf = std::numeric_limits<float>::infinity();
   const Tensor odd = Dense::of({9}, {1, inf, -inf, NAN, 0, inf, 2, NAN, -inf});

@@ -23,11 +23,10 @@ OutFormat format_in(const Spec& layout) {
   return OutFormat::after(KeepAll{}, layout);
 }
 
-// f(case, layout, its format) for each case that has a gradient and outputs of rank 2 or more.
+// f(case, layout, its format) for each case with an output of rank 2 or more.
 template <class F>
 void each_case_and_layout(F&& f) {
   for (const OperatorCase& c : operator_cases()) {
-    if (has_no_gradient(c.op)) continue;
     const std::vector<Tensor> in = inputs_of(c, DType::F32);
     const Tensor y = apply(c.op, in, c.attributes);
     if (y.shape().size() < 2) continue;

@@ -133,7 +133,7 @@ std::string of_both(const BuiltIn& b) {
   Table t(b.sparse);
   for (const auto& [op, in] : operators_and_inputs()) {
     const auto first = std::ranges::find(in.can_be_sparse, true);
-    if (has_no_gradient(op) || first == in.can_be_sparse.end()) continue;
+    if (first == in.can_be_sparse.end()) continue;
     const auto i = static_cast<std::size_t>(first - in.can_be_sparse.begin());
     std::vector<std::string> cells;
     for (const std::string& layout : b.sparse) {
@@ -149,7 +149,6 @@ std::string of_both(const BuiltIn& b) {
 std::string of_outputs(const BuiltIn& b) {
   Table t(b.sparse);
   for (const auto& [op, in] : operators_and_inputs()) {
-    if (has_no_gradient(op)) continue;
     std::vector<std::string> cells;
     for (const std::string& layout : b.sparse)
       cells.push_back(cell(b.all, {op,
@@ -179,7 +178,6 @@ Signature gradient_of(const std::string& op, std::size_t kept, std::size_t input
 std::string from_dy(const BuiltIn& b) {
   Table t(b.sparse);
   for (const auto& [op, in] : operators_and_inputs()) {
-    if (has_no_gradient(op)) continue;
     const std::size_t inputs = in.can_be_sparse.size();
     std::vector<std::string> cells;
     for (const std::string& layout : b.sparse) {
@@ -197,7 +195,6 @@ std::string from_dy(const BuiltIn& b) {
 std::string through(const BuiltIn& b) {
   Table t(b.sparse);
   for (const auto& [op, in] : operators_and_inputs()) {
-    if (has_no_gradient(op)) continue;
     const std::size_t inputs = in.can_be_sparse.size();
     const auto kept = kept_by(b.all, op, inputs);
     std::vector<std::string> cells;
@@ -217,7 +214,6 @@ std::string through(const BuiltIn& b) {
 std::string in_positions(const BuiltIn& b) {
   Table t(b.sparse);
   for (const auto& [op, in] : operators_and_inputs()) {
-    if (has_no_gradient(op)) continue;
     const std::size_t inputs = in.can_be_sparse.size();
     const auto kept = kept_by(b.all, op, inputs);
     for (std::size_t i = 0; i < inputs; ++i) {
