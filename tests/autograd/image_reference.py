@@ -18,37 +18,27 @@ import sys
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from pytorch import as_float32, mirrored_pads, output_path, random_uniform, save  # noqa: E402
 
 # ------------------------------------------------------------------------------------- inputs
 
 
-def mix_bits(x):
-    x = (x + 0x9E3779B97F4A7C15) % 2**64
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
-    return x ^ x >> 31
-
-
-def random_uniform(seed, i):
-    return (mix_bits(mix_bits(seed) ^ mix_bits(2**64 - 1 - i)) >> 11) * 2.0**-53
-
-
 def drawn(seed, shape, low=-1.0, high=1.0, quantum=0.0):
     """Numbers in [low, high), of which float32 has each; multiples of the quantum."""
-    n = torch.Size(shape).numel()
-    x = [low + (high - low) * random_uniform(seed, i) for i in range(n)]
+    x = low + (high - low) * random_uniform(seed, range(torch.Size(shape).numel()))
     if quantum:
-        x = [v // quantum * quantum for v in x]
-    return torch.tensor(x, dtype=torch.float64).reshape(shape).float().double()
+        x = x // quantum * quantum
+    return as_float32(torch.from_numpy(x).reshape(shape))
 
 
 # ---------------------------------------------------------------------------------- operators
 
 
 def padded(x, pads, value=0.0):
-    axes = len(pads) // 2
-    return F.pad(x, [p for d in reversed(range(axes)) for p in (pads[d], pads[axes + d])], value=value)
+    return F.pad(x, mirrored_pads(pads), value=value)
 
 
 def conv(x, w, b=None, strides=1, dilations=1, pads=(), groups=1):
@@ -312,9 +302,7 @@ def cases():
 
 
 def main():
-    torch.set_num_threads(1)
-    here = pathlib.Path(__file__).resolve().parent
-    directory = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here
+    directory = output_path(HERE)
     values, listed = [], []
     for i, (op, shapes, attributes, how) in enumerate(cases()):
         seed, most = 1000 * (i + 1), how.get("range", 1.0)
@@ -327,9 +315,7 @@ def main():
         listed.append({"op": op, "inputs": shapes, "out": list(y.shape), "seed": seed})
         listed[-1] |= {"attributes": attributes} | how
     all = torch.cat(values)
-    assert all.isfinite().all()
-    metadata = {"cases": json.dumps(listed, separators=(",", ":"))}
-    save_file({"values": all}, directory / "images.safetensors", metadata)
+    save(directory / "images.safetensors", {"values": all}, cases=json.dumps(listed, separators=(",", ":")))
     print(f"{len(listed)} cases, {all.numel()} numbers")
 
 

@@ -13,14 +13,18 @@ it is compared with.
 A case's numbers depend on its name alone, so one that is added leaves the others as they are.
 """
 
-import json
 import pathlib
 import sys
 import zlib
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from pytorch import (  # noqa: E402
+    as_float32, function_named, mirrored_pads, operator_rows, output_path, random_uniform, save,
+)  # fmt: skip
 
 
 def generator(name):
@@ -29,36 +33,15 @@ def generator(name):
 
 def normal(rng, *shape, scale=1.0):
     """Normal numbers in float64 that float32 has too."""
-    x = torch.randn(shape, generator=rng, dtype=torch.float64) * scale
-    return x.float().double()
-
-
-def save(path, tensors, **metadata):
-    """Floating tensors as F32, in a file that is the same each time."""
-    tensors = {k: x.detach().float() if x.is_floating_point() else x for k, x in tensors.items()}
-    tensors = {k: x.clone(memory_format=torch.contiguous_format) for k, x in tensors.items()}
-    assert all(x.isfinite().all() for x in tensors.values())
-    save_file(tensors, path, {k: json.dumps(v) for k, v in metadata.items()})
+    return as_float32(torch.randn(shape, generator=rng, dtype=torch.float64) * scale)
 
 
 # ------------------------------------------------------------------------------------ operators
 
 
-def mix_bits(x):
-    x = (x + 0x9E3779B97F4A7C15) % 2**64
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
-    return x ^ x >> 31
-
-
-def random_uniform(seed, i):
-    """Number i of the stream of `seed`, as in libsten/core/base/random.h."""
-    return (mix_bits(mix_bits(seed) ^ mix_bits(2**64 - 1 - i)) >> 11) * 2.0**-53
-
-
 def dropout(x, p=0.5, seed=0):
-    keep = [random_uniform(seed, i) >= p for i in range(x.numel())]
-    return x * torch.tensor(keep, dtype=x.dtype).reshape(x.shape) / (1 - p)
+    keep = torch.from_numpy(random_uniform(seed, range(x.numel())) >= p)
+    return x * keep.to(x.dtype).reshape(x.shape) / (1 - p)
 
 
 def transpose(x, axes=None):
@@ -75,14 +58,11 @@ def part(x, axis=0, begin=0, end=None, begins=None, ends=(), axes=None, steps=No
 
 
 def pad(x, pads, mode="constant", value=0.0):
-    """Those of the last axes first, as PyTorch wants them; it pads by a mode where there are two more
-    axes."""
-    n = len(pads) // 2
-    pairs = [p for d in reversed(range(n)) for p in (pads[d], pads[n + d])]
+    """By a mode, PyTorch pads tensors with two more axes."""
     if mode == "constant":
-        return F.pad(x, pairs, value=value)
+        return F.pad(x, mirrored_pads(pads), value=value)
     mode = {"edge": "replicate", "wrap": "circular"}.get(mode, mode)
-    return F.pad(x[None, None], pairs, mode)[0, 0]
+    return F.pad(x[None, None], mirrored_pads(pads), mode)[0, 0]
 
 
 def gather(x, ids, axis=0):
@@ -156,14 +136,7 @@ TRIGONOMETRY = "sin cos tan asin acos atan sinh cosh asinh acosh atanh".split()
 OPERATORS = {
     "matmul": torch.matmul,
     "linear": F.linear,
-    "add": torch.add,
-    "sub": torch.sub,
-    "mul": torch.mul,
     "scale": lambda x, by: x * by,
-    "relu": torch.relu,
-    "tanh": torch.tanh,
-    "sigmoid": torch.sigmoid,
-    "gelu": F.gelu,
     "gelu-tanh": lambda x: F.gelu(x, approximate="tanh"),
     "softmax": lambda x, axis=-1: x.softmax(axis),
     "log-softmax": lambda x, axis=-1: x.log_softmax(axis),
@@ -181,18 +154,10 @@ OPERATORS = {
     "cross-entropy": cross_entropy,
     "mse": F.mse_loss,
     # Elementwise.
-    "div": torch.div,
-    "pow": torch.pow,
     "min": torch.minimum,
     "max": torch.maximum,
     "where": torch.where,
-    **{op: getattr(torch, op) for op in ("abs", "neg", "sign", "floor", "ceil", "round")},
-    **{op: getattr(torch, op) for op in ("sqrt", "exp", "log", "reciprocal", "erf")},
-    "softplus": F.softplus,
-    "elu": F.elu,
-    "leaky-relu": lambda x, alpha=0.01: F.leaky_relu(x, alpha),
     "hard-sigmoid": hard_sigmoid,
-    "hard-swish": F.hardswish,
     "clip": clip,
     "identity": torch.clone,
     "squeeze": lambda x, axes=None: x.squeeze(axes or every_axis(x)),
@@ -213,12 +178,7 @@ OPERATORS = {
     "reduce-log-sum-exp": reduction(torch.logsumexp),
     "top-k": lambda x, k, axis=-1, largest=1: x.topk(k, axis, bool(largest)).values,
     "cum-sum": cum_sum,
-    **{op: getattr(torch, op) for op in TRIGONOMETRY},
-    "selu": lambda x: F.selu(x),
-    "celu": lambda x, alpha=1.0: F.celu(x, alpha),
     "thresholded-relu": lambda x, alpha=1.0: F.threshold(x, alpha, 0.0),
-    "softsign": F.softsign,
-    "mish": F.mish,
     "shrink": lambda x, lambd=0.5, bias=0.0: (F.softshrink if bias else F.hardshrink)(x, lambd),
     "p-relu": lambda x, slope: torch.where(x < 0, slope * x, x),
     "scatter-elements": scatter_elements,
@@ -230,6 +190,8 @@ OPERATORS = {
     "einsum": lambda *x, equation: torch.einsum(equation, *x),
     "trilu": lambda x, k=0, upper=1: x.triu(k) if upper else x.tril(k),
 }
+# Other rows have PyTorch's function of the same name.
+OPERATORS |= {op: function_named(op) for op in operator_rows() if op not in OPERATORS}
 
 
 def i64(*values):
@@ -478,6 +440,10 @@ CASES = [
     ("trilu", [(2, 4, 5)], {"k": -2}),
     ("trilu", [(5, 4)], {"upper": 0, "k": 1}),
 ]  # fmt: skip
+# Rows without a case.
+LISTED = {op for op, *_ in CASES}
+CASES += [(op, [(4, 5)] if inputs == 1 else [(2, 3, 1), positive(4)], {})
+          for op, inputs in operator_rows().items() if op not in LISTED]  # fmt: skip
 
 
 def operators():
@@ -489,7 +455,7 @@ def operators():
         x = [normal(rng, *i) if isinstance(i, tuple) else i.clone() for i in inputs]
         wanted = [i for i, xi in enumerate(x) if xi.is_floating_point()]
         for i in wanted:
-            x[i] = x[i].float().double().requires_grad_()
+            x[i] = as_float32(x[i]).requires_grad_()
         out = OPERATORS[op](*x, **attributes)
         dout = normal(rng, *out.shape)
         gradients = torch.autograd.grad(out, [x[i] for i in wanted], dout)
@@ -525,7 +491,7 @@ def bert_weights(rng):
     w = {"embedding.token": normal(rng, BERT["vocabulary"], hidden)}
     w["embedding.position"] = normal(rng, BERT["tokens"], hidden)
     for name in norms:
-        w[f"{name}.gamma"] = (1 + normal(rng, hidden, scale=0.2)).float().double()
+        w[f"{name}.gamma"] = as_float32(1 + normal(rng, hidden, scale=0.2))
         w[f"{name}.beta"] = normal(rng, hidden, scale=0.2)
     for name, shape in linears:
         w[f"{name}.weight"] = normal(rng, *shape, scale=shape[1] ** -0.5)
@@ -607,7 +573,7 @@ def optimizers():
         rng = generator(name)
         x = normal(rng, 3, 5).requires_grad_()
         scale = torch.tensor([1, 0.1, 30, 1e-4, 0], dtype=torch.float64)
-        gradients = (normal(rng, steps, 3, 5) * scale).float().double()
+        gradients = as_float32(normal(rng, steps, 3, 5) * scale)
         tensors |= {f"{name}:start": x.detach().clone(), f"{name}:gradients": gradients}
         step, after = optimizer(name, x, options), []
         for x.grad in gradients:
@@ -618,9 +584,7 @@ def optimizers():
 
 
 def main():
-    torch.set_num_threads(1)
-    here = pathlib.Path(__file__).resolve().parent
-    directory = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here
+    directory = output_path(HERE)
     for what in (operators, transformer, optimizers):
         tensors, metadata = what()
         save(directory / f"{what.__name__}.safetensors", tensors, **metadata)

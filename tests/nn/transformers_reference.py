@@ -13,11 +13,13 @@ import pathlib
 import sys
 
 import torch
-from safetensors.torch import save_file
 from transformers import BertForMaskedLM
 
 HERE = pathlib.Path(__file__).resolve().parent
-MODEL = HERE.parent.parent / "recipes/models/shakespeare-bert"
+sys.path.append(str(HERE.parent / "support"))
+from pytorch import SOURCE, output_path, save  # noqa: E402
+
+MODEL = SOURCE / "recipes/models/shakespeare-bert"
 
 # The second is shorter, and padded.
 TEXTS = ["What say you to my suit? shall it be done?", "My lord, the king is here."]
@@ -45,7 +47,7 @@ def batch():
 
 
 def main():
-    torch.set_num_threads(1)
+    path = output_path(HERE / "bert.safetensors")
     model = BertForMaskedLM.from_pretrained(MODEL, attn_implementation="eager").double().eval()
     tensors = batch()
     out = model(**tensors)
@@ -53,9 +55,7 @@ def main():
     gradients = torch.autograd.grad(out.loss, [weights[name] for name in GRADIENTS])
     tensors |= {"logits": out.logits, "loss": out.loss}
     tensors |= {"gradient:" + name: g for name, g in zip(GRADIENTS, gradients)}
-    tensors = {k: x.detach().float() if x.is_floating_point() else x for k, x in tensors.items()}
-    save_file({k: x.contiguous() for k, x in tensors.items()},
-              sys.argv[1] if len(sys.argv) > 1 else HERE / "bert.safetensors")  # fmt: skip
+    save(path, tensors)
     print(f"loss {out.loss.item():.4f}")
 
 

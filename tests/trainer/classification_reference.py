@@ -10,15 +10,13 @@ It needs seqeval and scikit-learn, too.
 
 import csv
 import json
-import pathlib
-import sys
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from pytorch_reference import (
-    CONSTANT, COSINE, HERE, IGNORED, adamw, ends_of, factor_of, initial, optimizer, random_bits, seed_for, sgd,
-    shuffled,
+    CONSTANT, COSINE, HERE, IGNORED, adamw, batch_of, ends_of, initialize_bert, optimizer_and_rates, output_path,
+    save_runs, sgd, shuffled,
 )  # fmt: skip
 from seqeval.metrics import f1_score as entity_f1
 from sklearn.metrics import f1_score
@@ -57,16 +55,14 @@ class Rows:
         self.names = names
         order, ends = shuffled(len(rows), data["split_seed"]), ends_of(len(rows), data)
         self.train, self.test = order[: ends[0]], order[ends[1] :]
-        self.size, self.seed = recipe["batch"], recipe["seed"]
+        self.recipe = recipe
 
     def at(self, rows):
         rows = torch.from_numpy(np.asarray(rows))
         return {k: v[rows] for k, v in self.x.items()}, self.y[rows]
 
     def batch(self, step):
-        epoch, i = divmod(step, -(-len(self.train) // self.size))
-        order = shuffled(len(self.train), int(random_bits(seed_for(self.seed, "epoch"), epoch)[0]))
-        return self.at(self.train[order[i * self.size : (i + 1) * self.size]])
+        return self.at(self.train[batch_of(len(self.train), self.recipe, step)])
 
 
 def run_of(recipe):
@@ -75,17 +71,9 @@ def run_of(recipe):
     config.num_labels, config._attn_implementation = len(rows.names), "eager"
     kind = BertForTokenClassification if rows.is_words else BertForSequenceClassification
     model = kind(config).double().eval()
-    with torch.no_grad():
-        for name, w in model.named_parameters():
-            if name.endswith("bias"):
-                w.zero_()
-            elif "LayerNorm" in name:
-                w.fill_(1)
-            else:
-                w.copy_(initial(name, w.shape, recipe["seed"], std=config.initializer_range))
+    initialize_bert(model, recipe["seed"])
     weights = list(model.parameters())
-    step = optimizer(recipe, weights)
-    rates = torch.optim.lr_scheduler.LambdaLR(step, factor_of(recipe["rate"], recipe["steps"]))
+    step, rates = optimizer_and_rates(recipe, weights)
     losses = []
     for t in range(recipe["steps"]):
         x, y = rows.batch(t)
@@ -126,10 +114,8 @@ RUNS = [
 
 
 def main():
-    torch.set_num_threads(1)
-    path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "pytorch_classification.json"
-    text = ",\n".join(json.dumps(run_of(recipe)) for recipe in RUNS)
-    path.write_text(f'{{"runs": [\n{text}\n]}}\n')
+    path = output_path(HERE / "pytorch_classification.json")
+    save_runs(path, [run_of(recipe) for recipe in RUNS])
 
 
 if __name__ == "__main__":

@@ -9,9 +9,7 @@ drawn here and are what the recipes learn from, and resnet.onnx, the ResNet expo
 It needs numpy, torch and torchvision (the file is that of torch 2.5.1 and torchvision 0.20.1).
 """
 
-import json
 import math
-import pathlib
 import sys
 
 import numpy as np
@@ -21,7 +19,10 @@ from torch import nn
 from torchvision.models.resnet import BasicBlock, Bottleneck
 from torchvision.models.resnet import ResNet as TorchvisionResNet
 
-from pytorch_reference import CONSTANT, HERE, MODELS, adamw, ends_of, initial, random_bits, random_uniform, run_of, seed_for, sgd, shuffled  # fmt: skip
+from pytorch_reference import (
+    CONSTANT, HERE, MODELS, Examples, adamw, ends_of, initial, output_path, random_uniform, run_of, save_runs, sgd,
+    shuffled,
+)  # fmt: skip
 
 # -------------------------------------------------------------------------------------- images
 
@@ -42,23 +43,15 @@ def draw(count=96, size=12, classes=4):
     return x, y
 
 
-class Images:
+class Images(Examples):
     def __init__(self, recipe):
         data = recipe["data"]
         x, y = np.load(HERE / data["features"]), np.load(HERE / data["labels"])
         rows, ends = shuffled(len(x), data["split_seed"]), ends_of(len(x), data)
         x = torch.tensor(x * data["scale"] + data["shift"], dtype=torch.float64).movedim(-1, 1)
         y = torch.tensor(y, dtype=torch.long)
-        self.x, self.y = x[rows[: ends[0]]], y[rows[: ends[0]]]
+        super().__init__(x[rows[: ends[0]]], y[rows[: ends[0]]], recipe)
         self.validation = x[rows[ends[0] : ends[1]]], y[rows[ends[0] : ends[1]]]
-        self.size, self.seed = recipe["batch"], recipe["seed"]
-
-    def batch(self, step):
-        per_epoch = -(-len(self.x) // self.size)
-        epoch, i = divmod(step, per_epoch)
-        order = shuffled(len(self.x), int(random_bits(seed_for(self.seed, "epoch"), epoch)[0]))
-        at = torch.from_numpy(order[i * self.size : (i + 1) * self.size])
-        return self.x[at], self.y[at]
 
 
 # --------------------------------------------------------------------------------------- models
@@ -207,18 +200,16 @@ def export(recipe, path, training=torch.onnx.TrainingMode.TRAINING):
 
 
 def main():
-    torch.set_num_threads(2)
+    path = output_path(HERE / "pytorch_images.json", threads=2)
     x, y = draw()
     np.save(HERE / "images.npy", x)
     np.save(HERE / "labels.npy", y)
-    path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "pytorch_images.json"
     widths = [int(w) for w in sys.argv[2:]]  # of ResNet-18, in place of 8
     runs = RUNS
     if widths:
         runs = [r | {"model": r["model"] | {"width": w}} for w in widths for r in RUNS
                 if r["model"].get("depth") == 18]  # fmt: skip
-    text = ",\n".join(json.dumps(run_of(r)) for r in runs)
-    path.write_text(f'{{"runs": [\n{text}\n]}}\n')
+    save_runs(path, [run_of(r) for r in runs])
     if not sys.argv[1:]:
         export(next(r for r in RUNS if r["name"] == "resnet.dense"), HERE / "resnet.onnx")
 

@@ -26,58 +26,13 @@ import torch
 import torch.nn.functional as F
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from pytorch import (  # noqa: E402
+    index_below, initial, output_path, random_bits, random_uniform, save_runs, seed_for, shuffled,
+)  # fmt: skip
+
 IGNORED = -100
 MEASURED_SEED = 1  # of masks that are measured on, whatever the recipe's seed
-
-# ------------------------------------------------------------------------------- random numbers
-# libsten/core/base/random.h
-
-ALL = 2**64 - 1
-
-
-def mix_bits(x):
-    """Of a uint64 array."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return x ^ x >> np.uint64(31)
-
-
-def random_bits(seed, i):
-    i = np.atleast_1d(np.asarray(i, dtype=np.uint64))
-    return mix_bits(mix_bits(np.full_like(i, seed & ALL)) ^ mix_bits(~i))
-
-
-def random_uniform(seed, i):
-    return (random_bits(seed, i) >> np.uint64(11)) * 2.0**-53
-
-
-def index_below(seed, i, n):
-    return (random_uniform(seed, i) * n).astype(np.int64)
-
-
-def seed_for(seed, name):
-    h = 0xCBF29CE484222325
-    for byte in name.encode():
-        h = (h ^ byte) * 0x100000001B3 & ALL
-    mixed = int(mix_bits(np.array([h], dtype=np.uint64))[0])
-    return int(mix_bits(np.array([seed ^ mixed], dtype=np.uint64))[0])
-
-
-def shuffled(n, seed):
-    return np.argsort(random_bits(seed, np.arange(n)), kind="stable")
-
-
-def initial(name, shape, seed, std=None, bound=None):
-    """Normal or uniform numbers that float32 has."""
-    seed, i = seed_for(seed, name), 2 * np.arange(math.prod(shape))
-    u = random_uniform(seed, i)
-    if std is None:
-        x = bound * (2 * u - 1)
-    else:
-        x = std * np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * math.pi * random_uniform(seed, i + 1))
-    return torch.from_numpy(x.astype(np.float32).astype(np.float64).reshape(shape))
-
 
 # ------------------------------------------------------------------------------------------ data
 
@@ -88,22 +43,33 @@ def ends_of(n, data):
     return first, math.floor((data["train"] + data["validation"]) * n + 1e-9), n
 
 
-class Digits:
+def batch_of(n, recipe, step):
+    """The rows, of n, of a step's batch."""
+    size = recipe["batch"]
+    epoch, i = divmod(step, -(-n // size))
+    order = shuffled(n, int(random_bits(seed_for(recipe["seed"], "epoch"), epoch)[0]))
+    return order[i * size : (i + 1) * size]
+
+
+class Examples:
+    """x and y by rows."""
+
+    def __init__(self, x, y, recipe):
+        self.x, self.y, self.recipe = x, y, recipe
+
+    def batch(self, step):
+        rows = torch.from_numpy(batch_of(len(self.x), self.recipe, step))
+        return self.x[rows], self.y[rows]
+
+
+class Digits(Examples):
     def __init__(self, recipe):
         data = recipe["data"]
         with open(HERE / data["file"], newline="") as file:
             rows = np.array([[int(v) for v in row] for row in list(csv.reader(file))[1:]])
         chosen = shuffled(len(rows), data["split_seed"])[: ends_of(len(rows), data)[0]]
-        self.x = torch.tensor(rows[chosen, :-1] * data["scale"] + data["shift"], dtype=torch.float64)
-        self.y = torch.tensor(rows[chosen, -1])
-        self.size, self.seed = recipe["batch"], recipe["seed"]
-
-    def batch(self, step):
-        per_epoch = -(-len(self.x) // self.size)
-        epoch, i = divmod(step, per_epoch)
-        order = shuffled(len(self.x), int(random_bits(seed_for(self.seed, "epoch"), epoch)[0]))
-        at = torch.from_numpy(order[i * self.size : (i + 1) * self.size])
-        return self.x[at], self.y[at]
+        x = torch.tensor(rows[chosen, :-1] * data["scale"] + data["shift"], dtype=torch.float64)
+        super().__init__(x, torch.tensor(rows[chosen, -1]), recipe)
 
 
 class MaskedText:
@@ -179,18 +145,22 @@ def shipped_bert(recipe):
     return BertForMaskedLM(config).double().eval()
 
 
+@torch.no_grad()
+def initialize_bert(bert, seed):
+    for name, w in bert.named_parameters():
+        if name.endswith("bias"):
+            w.zero_()
+        elif "LayerNorm" in name:
+            w.fill_(1)
+        else:
+            w.copy_(initial(name, w.shape, seed, std=bert.config.initializer_range))
+
+
 class Bert(torch.nn.Module):
     def __init__(self, recipe):
         super().__init__()
         self.bert, self.size = shipped_bert(recipe), recipe["batch"]
-        with torch.no_grad():
-            for name, w in self.bert.named_parameters():
-                if name.endswith("bias"):
-                    w.zero_()
-                elif "LayerNorm" in name:
-                    w.fill_(1)
-                else:
-                    w.copy_(initial(name, w.shape, recipe["seed"], std=self.bert.config.initializer_range))
+        initialize_bert(self.bert, recipe["seed"])
         self.data = MaskedText(recipe, recipe["seed"], 0)
 
     def loss(self, step):
@@ -294,13 +264,15 @@ class Sparse:
 # -------------------------------------------------------------------------------------- training
 
 
-def optimizer(recipe, weights):
+def optimizer_and_rates(recipe, weights):
     o = recipe["optimizer"]
     if o["kind"] == "sgd":
-        return torch.optim.SGD(weights, lr=o["rate"], momentum=o["momentum"], nesterov=o["nesterov"],
+        step = torch.optim.SGD(weights, lr=o["rate"], momentum=o["momentum"], nesterov=o["nesterov"],
                                weight_decay=o["weight_decay"])  # fmt: skip
-    return torch.optim.AdamW(weights, lr=o["rate"], betas=(o["beta1"], o["beta2"]), eps=o["eps"],
-                             weight_decay=o["weight_decay"])  # fmt: skip
+    else:
+        step = torch.optim.AdamW(weights, lr=o["rate"], betas=(o["beta1"], o["beta2"]), eps=o["eps"],
+                                 weight_decay=o["weight_decay"])  # fmt: skip
+    return step, torch.optim.lr_scheduler.LambdaLR(step, factor_of(recipe["rate"], recipe["steps"]))
 
 
 def factor_of(rate, steps):
@@ -317,17 +289,21 @@ def factor_of(rate, steps):
     return factor
 
 
+def sparse_weights(model, recipe, kind=Sparse):
+    """Matrices of the model that an entry of the recipe's sparsity selects."""
+    names = dict(model.bert.named_parameters() if hasattr(model, "bert") else model.named_parameters())
+    return [kind(w, entry, recipe["steps"]) for entry in recipe.get("sparsity", [])
+            for name, w in names.items() if fnmatch.fnmatchcase(name, entry["target"]) and w.dim() > 1]  # fmt: skip
+
+
 MODELS = {"mlp": Perceptron, "bert": Bert}
 
 
 def run_of(recipe):
     model = MODELS[recipe["model"]["kind"]](recipe)
     weights = list(model.parameters())
-    step, rates = optimizer(recipe, weights), None
-    rates = torch.optim.lr_scheduler.LambdaLR(step, factor_of(recipe["rate"], recipe["steps"]))
-    names = dict(model.bert.named_parameters() if hasattr(model, "bert") else model.named_parameters())
-    sparse = [Sparse(w, entry, recipe["steps"]) for entry in recipe.get("sparsity", [])
-              for name, w in names.items() if fnmatch.fnmatchcase(name, entry["target"]) and w.dim() > 1]  # fmt: skip
+    step, rates = optimizer_and_rates(recipe, weights)
+    sparse = sparse_weights(model, recipe)
     losses, clipped = [], 0
     for t in range(recipe["steps"]):
         for s in sparse:
@@ -473,12 +449,9 @@ MEASURED = BERT | {
 
 
 def main():
-    torch.set_num_threads(1)
+    path = output_path(HERE / "pytorch.json")
     runs = [run_of(recipe) for recipe in RUNS]
-    measured = {"recipe": MEASURED} | measure(MEASURED)
-    path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "pytorch.json"
-    text = ",\n".join(json.dumps(run) for run in runs)
-    path.write_text(f'{{"runs": [\n{text}\n],\n"measured": {json.dumps(measured)}}}\n')
+    save_runs(path, runs, measured={"recipe": MEASURED} | measure(MEASURED))
 
 
 if __name__ == "__main__":

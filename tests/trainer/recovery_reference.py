@@ -5,18 +5,14 @@ sparse models back. A run's teacher has the weights that its recipe begins with 
     recovery_reference.py [FILE]
 """
 
-import fnmatch
-import json
 import math
-import pathlib
-import sys
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from pytorch_reference import (
-    BERT, CONSTANT, COSINE, HERE, IGNORED, SPARSE_MLP, Bert, Perceptron, Sparse, adamw, factor_of, numbers_of,
-    optimizer, select, sgd,
+    BERT, CONSTANT, COSINE, HERE, IGNORED, SPARSE_MLP, Bert, Perceptron, Sparse, adamw, numbers_of,
+    optimizer_and_rates, output_path, save_runs, select, sgd, sparse_weights,
 )  # fmt: skip
 
 
@@ -108,12 +104,9 @@ def run_of(recipe, teacher_seed):
     teacher = make(recipe | {"seed": teacher_seed}) if "distillation" in recipe else None
     if teacher:
         teacher.data = model.data
-    names = dict(model.bert.named_parameters() if hasattr(model, "bert") else model.named_parameters())
     weights = list(model.parameters())
-    step = optimizer(recipe, weights)
-    rates = torch.optim.lr_scheduler.LambdaLR(step, factor_of(recipe["rate"], recipe["steps"]))
-    sparse = [Recovering(w, entry, recipe["steps"]) for entry in recipe.get("sparsity", [])
-              for name, w in names.items() if fnmatch.fnmatchcase(name, entry["target"]) and w.dim() > 1]  # fmt: skip
+    step, rates = optimizer_and_rates(recipe, weights)
+    sparse = sparse_weights(model, recipe, Recovering)
     losses = []
     for t in range(recipe["steps"]):
         dense = {}
@@ -198,10 +191,8 @@ RUNS = [
 
 
 def main():
-    torch.set_num_threads(1)
-    path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "pytorch_recovery.json"
-    text = ",\n".join(json.dumps(run_of(recipe, 11)) for recipe in RUNS)
-    path.write_text(f'{{"runs": [\n{text}\n]}}\n')
+    path = output_path(HERE / "pytorch_recovery.json")
+    save_runs(path, [run_of(recipe, 11) for recipe in RUNS])
 
 
 if __name__ == "__main__":
