@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "libsten/compute/ops/elementwise/binary.h"
+#include "libsten/compute/ops/elementwise/unary_rows.h"
 #include "libsten/core/base/text.h"
 
 namespace sten {
@@ -60,27 +62,22 @@ class TokenWalk {
   }
 
   TokenAxis result(const Node& n) const {
-    static const std::vector<std::string_view> lookups{"embedding"}, rows{"linear", "layer-norm"},
-        maps{"relu",  "gelu", "gelu-tanh", "tanh",  "sigmoid",   "silu",
-             "scale", "erf",  "exp",       "sqrt",  "identity",  "cast",
-             "abs",   "neg",  "elu",       "relu6", "leaky-relu"},
-        binary_operators{"add", "sub", "mul", "div", "min", "max", "pow"};
-    const auto is_one_of = [&](const std::vector<std::string_view>& ops) {
-      return std::ranges::find(ops, n.op.text()) != ops.end();
-    };
-    if (n.op.text() == "attention") return attended(n);
-    if (n.op.text() == "slice") return sliced(n);
-    if (is_one_of(binary_operators)) return joined(n);
-    if (is_one_of(lookups)) {
+    const std::string_view op = n.op.text();
+    if (op == "attention") return attended(n);
+    if (op == "slice") return sliced(n);
+    if (std::ranges::count(binary_rows(), op, &BinaryRow::name)) return joined(n);
+    if (op == "embedding") {
       if (of(n.inputs[0])) fail_at(n, "looks up computed tokens");
       const TokenAxis ids = *of(n.inputs[1]);
       return {ids.rank + 1, ids.axis, ids.is_last};
     }
-    if (!is_one_of(rows) && !is_one_of(maps)) fail_at(n, "may mix tokens");
+    const bool is_of_rows = op == "linear" || op == "layer-norm";
+    if (!is_of_rows && op != "identity" && op != "cast" && !find_unary_row(op))
+      fail_at(n, "may mix tokens");
     const TokenAxis* x = of(n.inputs[0]);
     for (std::size_t i = 1; i < n.inputs.size(); ++i)
       if (of(n.inputs[i])) fail_at(n, "has tokens for parameters");
-    if (is_one_of(rows) && x->from_right() == 0) fail_at(n, "works across tokens");
+    if (is_of_rows && x->from_right() == 0) fail_at(n, "works across tokens");
     return *x;
   }
 
