@@ -26,8 +26,7 @@ class PickleReader {
     if (byte() != 0x80) bad("does not begin as pickles of protocol 2 and above do");
     if (const unsigned protocol = byte(); protocol < 2 || protocol > 5)
       bad(fmt::format("has protocol {}: expected 2 to 5", protocol));
-    while (step()) {
-    }
+    for (unsigned op = opcode(); op != '.'; op = opcode()) execute(op);
     if (stack_.size() != 1 || !marks_.empty()) bad("ends with something other than one value");
     out_.root = stack_.back();
     out_.size = at_;
@@ -189,7 +188,11 @@ class PickleReader {
     push_integer(static_cast<std::int64_t>(v));
   }
 
-  bool step();
+  unsigned opcode() {
+    op_ = at_;
+    return byte();
+  }
+  void execute(unsigned op);
 
   const std::string_view text_;
   const std::string& name_;
@@ -202,164 +205,120 @@ class PickleReader {
   std::size_t remembered_ = 0, copied_ = 0;  // values of the memo; items of lists made dicts
 };
 
-// Executes one opcode; false after the last one. Letters are the opcodes themselves.
-bool PickleReader::step() {
-  op_ = at_;
-  const unsigned op = byte();
+// Letters are the opcodes themselves.
+void PickleReader::execute(unsigned op) {
   switch (op) {
-    case '.':
-      return false;
     case 0x80:  // PROTO
-      byte();
-      break;
+      return void(byte());
     case 0x95:  // FRAME
-      number(8);
-      break;
+      return void(number(8));
     case '(':
       if (marks_.size() == deepest_mark) bad(fmt::format("nests deeper than {}", deepest_mark));
-      marks_.push_back(stack_.size());
-      break;
+      return marks_.push_back(stack_.size());
     case 'N':
-      push(PickleKind::none);
-      break;
+      return push(PickleKind::none);
     case 0x88:  // NEWTRUE
     case 0x89:  // NEWFALSE
-      push_integer(op == 0x88, PickleKind::boolean);
-      break;
+      return push_integer(op == 0x88, PickleKind::boolean);
     case 'K':
-      push_integer(static_cast<std::int64_t>(number(1)));
-      break;
+      return push_integer(static_cast<std::int64_t>(number(1)));
     case 'M':
-      push_integer(static_cast<std::int64_t>(number(2)));
-      break;
+      return push_integer(static_cast<std::int64_t>(number(2)));
     case 'J':
-      push_integer(static_cast<std::int32_t>(number(4)));
-      break;
+      return push_integer(static_cast<std::int32_t>(number(4)));
     case 0x8a:  // LONG1
-      push_long(take(number(1)));
-      break;
+      return push_long(take(number(1)));
     case 0x8b:  // LONG4
-      push_long(take(number(4)));
-      break;
+      return push_long(take(number(4)));
     case 'G':
       take(8);
-      push(PickleKind::other);
-      break;
+      return push(PickleKind::other);
     case 'X':
-      push_text(take(number(4)));
-      break;
+      return push_text(take(number(4)));
     case 0x8c:  // SHORT_BINUNICODE
-      push_text(take(number(1)));
-      break;
+      return push_text(take(number(1)));
     case 0x8d:  // BINUNICODE8
-      push_text(take(number(8)));
-      break;
+      return push_text(take(number(8)));
     case 'U':  // strings of Python 2
-      push_text(take(number(1)));
-      break;
+      return push_text(take(number(1)));
     case 'T':
-      push_text(take(number(4)));
-      break;
+      return push_text(take(number(4)));
     case 'C':  // bytes
     case 'B':
     case 0x8e:
     case 0x96:
       take(number(op == 'C' ? 1 : op == 'B' ? 4 : 8));
-      push(PickleKind::other);
-      break;
+      return push(PickleKind::other);
     case ')':
-      push(PickleKind::tuple);
-      break;
+      return push(PickleKind::tuple);
     case 't':
-      push(PickleKind::tuple, pop_to_mark());
-      break;
+      return push(PickleKind::tuple, pop_to_mark());
     case 0x85:  // TUPLE1 to TUPLE3
     case 0x86:
     case 0x87:
-      push_tuple(op - 0x84);
-      break;
+      return push_tuple(op - 0x84);
     case ']':
-      push(PickleKind::list);
-      break;
+      return push(PickleKind::list);
     case 'l':
-      push(PickleKind::list, pop_to_mark());
-      break;
+      return push(PickleKind::list, pop_to_mark());
     case 'a':
-      add(PickleKind::list, {pop()});
-      break;
+      return add(PickleKind::list, {pop()});
     case 'e':
     case 0x90:  // ADDITEMS
-      add(PickleKind::list, pop_to_mark());
-      break;
+      return add(PickleKind::list, pop_to_mark());
     case 0x8f:  // EMPTY_SET
-      push(PickleKind::other);
-      break;
+      return push(PickleKind::other);
     case 0x91:  // FROZENSET
       pop_to_mark();
-      push(PickleKind::other);
-      break;
+      return push(PickleKind::other);
     case '}':
-      push(PickleKind::dict);
-      break;
+      return push(PickleKind::dict);
     case 'd': {
       std::vector<ValueId> items = pop_to_mark();
       push(PickleKind::dict);
-      add(PickleKind::dict, items);
-      break;
+      return add(PickleKind::dict, items);
     }
     case 's': {
       const ValueId value = pop(), key = pop();
-      add(PickleKind::dict, {key, value});
-      break;
+      return add(PickleKind::dict, {key, value});
     }
     case 'u':
-      add(PickleKind::dict, pop_to_mark());
-      break;
+      return add(PickleKind::dict, pop_to_mark());
     case 'q':
-      remember(number(1));
-      break;
+      return remember(number(1));
     case 'r':
-      remember(number(4));
-      break;
+      return remember(number(4));
     case 0x94:  // MEMOIZE
-      remember(remembered_);
-      break;
+      return remember(remembered_);
     case 'h':
-      recall(number(1));
-      break;
+      return recall(number(1));
     case 'j':
-      recall(number(4));
-      break;
+      return recall(number(4));
     case 'c': {
       const std::string_view module = line();
-      push_global(module, line());
-      break;
+      return push_global(module, line());
     }
     case 0x93: {  // STACK_GLOBAL
       const PickleValue &name = out_.values[pop()], &module = out_.values[pop()];
       if (name.kind != PickleKind::text || module.kind != PickleKind::text)
         bad("names a global by a value that is not a text");
-      push_global(module.text, name.text);
-      break;
+      return push_global(module.text, name.text);
     }
     case 'R':
     case 0x81: {  // NEWOBJ
       const ValueId arguments = pop();
-      call(pop(), arguments);
-      break;
+      return call(pop(), arguments);
     }
     case 'b':  // attributes, such as a state dict's _metadata
       pop();
       if (const PickleKind kind = top().kind; kind != PickleKind::dict && kind != PickleKind::call)
         bad("gives attributes to a value without attributes");
-      break;
+      return;
     case 'Q':
-      push(PickleKind::persistent, {pop()});
-      break;
+      return push(PickleKind::persistent, {pop()});
     default:
       bad(fmt::format("has opcode {:#04x}, which no file of tensors needs", op));
   }
-  return true;
 }
 
 }  // namespace
