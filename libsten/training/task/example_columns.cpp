@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "libsten/compute/ops/common/indices.h"
+#include "libsten/core/base/hash.h"
 #include "libsten/core/base/name_list.h"
 #include "libsten/core/base/scalars.h"
 #include "libsten/core/base/text.h"
@@ -192,6 +193,11 @@ ExampleColumn images_for(const OnnxPort& to, const NamedArray& a, const Recipe& 
 }
 
 }  // namespace
+
+std::uint64_t ExampleColumns::hashed(std::uint64_t hash) const {
+  for (const ExampleColumn& c : inputs) hash = hash_bytes(hash, c.values.values.bytes());
+  return hash_bytes(hash, labels.values.bytes());
+}
 
 BatchPart ExampleColumns::part(std::span<const Index> rows, std::optional<Index> epoch) const {
   BatchPart p;

@@ -44,6 +44,9 @@ struct ExampleColumns {
   std::string labels_input;
   Dense labels;  // [N, ...], I64; ignored_label is not counted
 
+  Index count() const { return labels.extents.front(); }
+  // A hash of all values, continued from `hash`.
+  std::uint64_t hashed(std::uint64_t hash) const;
   // Returns a part of a batch. `epoch`: augments for training in this epoch; row i of N has number
   // epoch * N + i.
   BatchPart part(std::span<const Index> rows, std::optional<Index> epoch = {}) const;

@@ -1,75 +1,15 @@
-#include <numeric>
-
 #include "libsten/core/base/error.h"
-#include "libsten/core/base/hash.h"
 #include "libsten/core/base/text.h"
 #include "libsten/data/arrays.h"
-#include "libsten/data/batches.h"
 #include "libsten/training/task/data.h"
 #include "libsten/training/task/example_columns.h"
 #include "libsten/training/task/prefetch.h"
+#include "libsten/training/task/row_data.h"
 
 namespace sten {
 namespace {
 
-class ExampleData final : public TaskData {
- public:
-  // `test`: rows of a separate test set.
-  ExampleData(const Recipe& r, ExampleColumns columns, std::optional<ExampleColumns> test = {})
-      : columns_(std::move(columns)), test_(std::move(test)), accumulate_(r.accumulate) {
-    for (const ExampleColumns* all : {&columns_, test_ ? &*test_ : nullptr}) {
-      if (!all) continue;
-      for (const ExampleColumn& c : all->inputs)
-        content_ = hash_bytes(content_, c.values.values.bytes());
-      content_ = hash_bytes(content_, all->labels.values.bytes());
-    }
-    const Index n = columns_.labels.extents.front();
-    Split split = split_rows(n, r.data.train, r.data.validation, r.data.split_seed);
-    if (split.train.empty()) fail_usage("data.train: the train split of {} rows is empty", n);
-    if (test_) {
-      split.test.resize(test_->labels.extents.front());
-      std::iota(split.test.begin(), split.test.end(), Index{0});
-    }
-    train_.emplace(split.train, r.batch, r.seed, true);
-    const std::vector<Index>* rows[] = {&split.train, &split.validation, &split.test};
-    for (std::size_t s = 0; s < 3; ++s)
-      if (!rows[s]->empty()) measured_[s].emplace(*rows[s], r.evaluation.batch, r.seed, false);
-  }
-
-  Index steps_per_epoch() const override { return train_->per_epoch(); }
-
-  std::vector<BatchPart> batch(Index step, PartRange range) const override {
-    const std::vector<Index> all = train_->at(step);
-    const Index n = std::ssize(all), epoch = step / train_->per_epoch();
-    std::vector<BatchPart> parts;
-    for (Index k = range.begin; k < range.end; ++k) {
-      const Index begin = n * k / accumulate_, end = n * (k + 1) / accumulate_;
-      if (begin == end) continue;
-      BatchPart part = columns_.part(std::span(all).subspan(begin, end - begin), epoch);
-      part.number = k;
-      if (part.predictions > 0) parts.push_back(std::move(part));
-    }
-    return parts;
-  }
-
-  Index parts(DataSplit s) const override {
-    const auto& rows = measured_[static_cast<std::size_t>(s)];
-    return rows ? rows->per_epoch() : 0;
-  }
-  BatchPart part(DataSplit s, Index i) const override {
-    const ExampleColumns& from = s == DataSplit::test && test_ ? *test_ : columns_;
-    return from.part(measured_[static_cast<std::size_t>(s)]->at(0, i));
-  }
-  std::uint64_t content() const override { return content_; }
-
- private:
-  ExampleColumns columns_;
-  std::optional<ExampleColumns> test_;
-  Index accumulate_;
-  std::uint64_t content_ = 0;
-  // Cache the order of an epoch.
-  mutable std::optional<RowBatches> train_, measured_[3];
-};
+using ExampleData = RowData<ExampleColumns>;
 
 // Columns of a model with an input "x", which `column(examples)` makes.
 template <class F>
@@ -157,8 +97,10 @@ std::shared_ptr<TaskData> read_example_data(const Recipe& r, const ImportedModel
     const Dense given = !labels.empty() ? read_array(r.data.labels)
                                         : no_labels(features ? *features : first_input(), m);
     return std::make_shared<ExampleData>(
-        r, imported_columns(r, m, given, labels, features ? &*features : nullptr,
-                            printable(r.data.features)));
+        r,
+        imported_columns(r, m, given, labels, features ? &*features : nullptr,
+                         printable(r.data.features)),
+        std::nullopt);
   }
   const RecipeExamples read = read_examples(r.data, m.features().value_or(0));
   const auto columns = [&](const Examples& e) {

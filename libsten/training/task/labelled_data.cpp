@@ -1,19 +1,18 @@
 // Labelled texts as batches of a BERT.
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/hash.h"
 #include "libsten/core/base/name_list.h"
 #include "libsten/core/base/text.h"
-#include "libsten/data/batches.h"
 #include "libsten/data/labelled_text.h"
 #include "libsten/model/nn/bert.h"
 #include "libsten/training/task/data.h"
 #include "libsten/training/task/f1.h"
 #include "libsten/training/task/recipe_tokenizer.h"
+#include "libsten/training/task/row_data.h"
 
 namespace sten {
 namespace {
@@ -27,9 +26,16 @@ struct TokenRows {
   std::vector<std::int64_t> labels;  // per token, or per row
   std::vector<Index> ends{0};        // row r has tokens ends[r] to ends[r + 1] - 1
   bool by_token = false;
+  TokenId pad = 0;
 
   Index count() const { return std::ssize(ends) - 1; }
   Index length(Index r) const { return ends[r + 1] - ends[r]; }
+  std::uint64_t hashed(std::uint64_t hash) const {
+    hash = hash_bytes(hash, std::as_bytes(std::span(ids)));
+    hash = hash_bytes(hash, std::as_bytes(std::span(labels)));
+    return hash_bytes(hash, std::as_bytes(std::span(ends)));
+  }
+  BatchPart part(std::span<const Index> rows, std::optional<Index> epoch) const;
 };
 
 class LabelIndices {
@@ -129,29 +135,28 @@ class Encoder {
 };
 
 // Inputs [B, T], padded to the longest row of the batch.
-BatchPart padded_part(const TokenRows& all, std::span<const Index> rows, TokenId pad) {
-  Index length = 0;
-  for (const Index r : rows) length = std::max(length, all.length(r));
-  const Shape shape{std::ssize(rows), length};
+BatchPart TokenRows::part(std::span<const Index> rows, std::optional<Index>) const {
+  Index longest = 0;
+  for (const Index r : rows) longest = std::max(longest, length(r));
+  const Shape shape{std::ssize(rows), longest};
   Dense ids = Dense::zeros(DType::I64, shape), types = ids, mask = ids,
-        labels = Dense::zeros(DType::I64, all.by_token ? shape : Shape{shape[0]});
+        labels = Dense::zeros(DType::I64, by_token ? shape : Shape{shape[0]});
   const auto i = ids.values.mutate<std::int64_t>(), t = types.values.mutate<std::int64_t>(),
              m = mask.values.mutate<std::int64_t>(), y = labels.values.mutate<std::int64_t>();
   std::ranges::fill(i, pad);
-  if (all.by_token) std::ranges::fill(y, ignored_label);
-  Index predictions = all.by_token ? 0 : shape[0];
+  if (by_token) std::ranges::fill(y, ignored_label);
+  Index predictions = by_token ? 0 : shape[0];
   for (Index b = 0; b < shape[0]; ++b) {
-    const Index r = rows[static_cast<std::size_t>(b)],
-                begin = all.ends[static_cast<std::size_t>(r)];
-    if (!all.by_token) y[b] = all.labels[static_cast<std::size_t>(r)];
-    for (Index k = 0; k < all.length(r); ++k) {
+    const Index r = rows[static_cast<std::size_t>(b)], begin = ends[static_cast<std::size_t>(r)];
+    if (!by_token) y[b] = this->labels[static_cast<std::size_t>(r)];
+    for (Index k = 0; k < length(r); ++k) {
       const auto from = static_cast<std::size_t>(begin + k);
-      const Index at = b * length + k;
-      i[at] = all.ids[from];
-      t[at] = all.types[from];
+      const Index at = b * longest + k;
+      i[at] = this->ids[from];
+      t[at] = this->types[from];
       m[at] = 1;
-      if (!all.by_token) continue;
-      y[at] = all.labels[from];
+      if (!by_token) continue;
+      y[at] = this->labels[from];
       predictions += y[at] != ignored_label;
     }
   }
@@ -161,63 +166,6 @@ BatchPart padded_part(const TokenRows& all, std::span<const Index> rows, TokenId
   in.emplace("labels", std::move(labels));
   return {std::move(in), predictions};
 }
-
-class LabelledRows final : public TaskData {
- public:
-  LabelledRows(const Recipe& r, TokenRows rows, std::optional<TokenRows> test, TokenId pad)
-      : rows_(std::move(rows)), test_(std::move(test)), pad_(pad), accumulate_(r.accumulate) {
-    for (const TokenRows* all : {&rows_, test_ ? &*test_ : nullptr}) {
-      if (!all) continue;
-      content_ = hash_bytes(content_, std::as_bytes(std::span(all->ids)));
-      content_ = hash_bytes(content_, std::as_bytes(std::span(all->labels)));
-      content_ = hash_bytes(content_, std::as_bytes(std::span(all->ends)));
-    }
-    Split split = split_rows(rows_.count(), r.data.train, r.data.validation, r.data.split_seed);
-    if (split.train.empty())
-      fail_usage("data.train: the train split of {} rows is empty", rows_.count());
-    if (test_) {
-      split.test.resize(static_cast<std::size_t>(test_->count()));
-      std::iota(split.test.begin(), split.test.end(), Index{0});
-    }
-    train_.emplace(split.train, r.batch, r.seed, true);
-    const std::vector<Index>* of[] = {&split.train, &split.validation, &split.test};
-    for (std::size_t s = 0; s < 3; ++s)
-      if (!of[s]->empty()) measured_[s].emplace(*of[s], r.evaluation.batch, r.seed, false);
-  }
-
-  Index steps_per_epoch() const override { return train_->per_epoch(); }
-  std::vector<BatchPart> batch(Index step, PartRange range) const override {
-    const std::vector<Index> all = train_->at(step);
-    const Index n = std::ssize(all);
-    std::vector<BatchPart> parts;
-    for (Index k = range.begin; k < range.end; ++k) {
-      const Index begin = n * k / accumulate_, end = n * (k + 1) / accumulate_;
-      if (begin == end) continue;
-      BatchPart part = padded_part(rows_, std::span(all).subspan(begin, end - begin), pad_);
-      part.number = k;
-      if (part.predictions > 0) parts.push_back(std::move(part));
-    }
-    return parts;
-  }
-  Index parts(DataSplit s) const override {
-    const auto& rows = measured_[static_cast<std::size_t>(s)];
-    return rows ? rows->per_epoch() : 0;
-  }
-  BatchPart part(DataSplit s, Index i) const override {
-    const TokenRows& from = s == DataSplit::test && test_ ? *test_ : rows_;
-    return padded_part(from, measured_[static_cast<std::size_t>(s)]->at(0, i), pad_);
-  }
-  std::uint64_t content() const override { return content_; }
-
- private:
-  TokenRows rows_;
-  std::optional<TokenRows> test_;
-  TokenId pad_;
-  Index accumulate_;
-  std::uint64_t content_ = 0;
-  // Cache the order of an epoch.
-  mutable std::optional<RowBatches> train_, measured_[3];
-};
 
 // Reads a file of the recipe; `Row` is LabelledText or LabelledWords.
 template <class Row>
@@ -239,8 +187,9 @@ std::vector<std::string> labels_of_row(const LabelledWords& row) { return row.la
 
 template <class Row>
 TokenRows encoded(const RecipeFile<Row>& file, const Encoder& encoder, const LabelIndices& numbers,
-                  bool has_pair) {
+                  bool has_pair, TokenId pad) {
   TokenRows all;
+  all.pad = pad;
   all.by_token = std::is_same_v<Row, LabelledWords>;
   for (const Row& row : file.rows) {
     const std::string here = fmt::format("{}: line {}", file.name, row.line);
@@ -274,11 +223,14 @@ LabelledData labelled_data(const Recipe& r, const Tokenizer& tokenizer,
   if (numbers.names().size() < 2)
     fail("{}: expected 2 or more labels, got {}", files.front().name, quote(*seen_labels.begin()));
   const Encoder encoder(tokenizer, d.window);
-  TokenRows rows = encoded(files.front(), encoder, numbers, !d.pair_column.empty());
+  const auto rows_of = [&](const RecipeFile<Row>& file) {
+    return encoded(file, encoder, numbers, !d.pair_column.empty(),
+                   tokenizer.special_ids().pad.value_or(0));
+  };
+  TokenRows rows = rows_of(files.front());
   std::optional<TokenRows> test;
-  if (files.size() > 1) test = encoded(files.back(), encoder, numbers, !d.pair_column.empty());
-  return {std::make_shared<LabelledRows>(r, std::move(rows), std::move(test),
-                                         tokenizer.special_ids().pad.value_or(0)),
+  if (files.size() > 1) test = rows_of(files.back());
+  return {std::make_shared<RowData<TokenRows>>(r, std::move(rows), std::move(test)),
           numbers.names()};
 }
 

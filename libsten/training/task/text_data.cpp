@@ -1,14 +1,11 @@
 #include <algorithm>
-#include <functional>
 
 #include "libsten/core/base/error.h"
-#include "libsten/core/base/hash.h"
 #include "libsten/core/base/text.h"
-#include "libsten/data/examples.h"
 #include "libsten/data/masked_text.h"
 #include "libsten/model/nn/bert.h"
 #include "libsten/training/task/data.h"
-#include "libsten/training/task/recipe_tokenizer.h"
+#include "libsten/training/task/window_data.h"
 
 namespace sten {
 namespace {
@@ -22,8 +19,6 @@ BatchPart part_of(const MaskedBatch& b) {
   in.emplace("labels", b.wanted);
   return {std::move(in), b.wanted.size()};
 }
-
-using MakePart = std::function<BatchPart(const MaskedBatch&)>;
 
 // An input of an ONNX model.
 struct TextInput {
@@ -107,53 +102,18 @@ std::optional<Index> vocabulary_of(const ImportedModel& m) {
   return m.classes();
 }
 
-class TextData final : public TaskData {
- public:
-  TextData(const Recipe& r, const Array<TokenId>& text, const Tokenizer& tokenizer, MakePart make)
-      : make_(std::move(make)), accumulate_(r.accumulate), content_(hash_bytes(0, text.bytes())) {
-    MaskedTextOptions o{r.data.window,    r.batch / r.accumulate, r.seed,       true,
-                        r.data.predicted, r.data.masked,          r.data.random};
-    const Index n = static_cast<Index>(text.size());
-    const Shares shares = shares_of(n, r.data.train, r.data.validation);
-    const Index ends[] = {0, shares.train, shares.train + shares.validation, n};
-    check_train_split(r.data, shares.train, o.window - tokenizer.around());
-    train_.emplace(text, ends[0], ends[1], tokenizer, o);
-    o.draw = false;
-    o.seed = measured_seed;
-    o.batch = r.evaluation.batch;
-    for (int s = 0; s < 3; ++s)
-      if (ends[s + 1] - ends[s] >= o.window - tokenizer.around())
-        measured_[s].emplace(text, ends[s], ends[s + 1], tokenizer, o);
-  }
-
-  Index steps_per_epoch() const override {
-    return std::max<Index>(1, train_->per_epoch() / accumulate_);
-  }
-
-  std::vector<BatchPart> batch(Index step, PartRange range) const override {
-    std::vector<BatchPart> parts;
-    for (Index k = range.begin; k < range.end; ++k) {
-      const MaskedBatch b = train_->at(step * accumulate_ + k);
-      if (b.wanted.size() > 0) parts.emplace_back(make_(b)).number = k;
-    }
-    return parts;
-  }
-
-  Index parts(DataSplit s) const override {
-    const auto& text = measured_[static_cast<std::size_t>(s)];
-    return text ? text->per_epoch() : 0;
-  }
-  BatchPart part(DataSplit s, Index i) const override {
-    return make_(measured_[static_cast<std::size_t>(s)]->at(i));
-  }
-  std::uint64_t content() const override { return content_; }
-
- private:
-  MakePart make_;
-  Index accumulate_;
-  std::uint64_t content_;
-  std::optional<MaskedText> train_, measured_[3];
-};
+std::shared_ptr<TaskData> text_data(const Recipe& r, const Tokenizer& tokenizer,
+                                    WindowData<MaskedText>::Make make) {
+  const Array<TokenId> text = read_text(r.data.text, tokenizer);
+  const DataRecipe& d = r.data;
+  const MaskedTextOptions training{
+      d.window, r.batch / r.accumulate, r.seed, true, d.predicted, d.masked, d.random};
+  const auto open = [&](Index begin, Index end, const MaskedTextOptions& o) {
+    return MaskedText(text, begin, end, tokenizer, o);
+  };
+  return std::make_shared<WindowData<MaskedText>>(r, text, d.window - tokenizer.around(), training,
+                                                  measured_seed, open, std::move(make));
+}
 
 }  // namespace
 
@@ -162,7 +122,7 @@ std::shared_ptr<TaskData> read_text_data(const Recipe& r, Index vocabulary, Inde
   if (r.data.window > positions)
     fail_usage("data.window {} is above max_position_embeddings {} of the model", r.data.window,
                positions);
-  return std::make_shared<TextData>(r, read_text(r.data.text, *ids), *ids, part_of);
+  return text_data(r, *ids, part_of);
 }
 
 std::shared_ptr<TaskData> read_text_data(const Recipe& r, const ImportedModel& m) {
@@ -172,14 +132,12 @@ std::shared_ptr<TaskData> read_text_data(const Recipe& r, const ImportedModel& m
     fail_usage("{}: missing input \"input_ids\" for text data", m.name);
   const auto ids =
       recipe_tokenizer(r, vocabulary_of(m).value_or(max_token_id + 1), m.name + " has");
-  return std::make_shared<TextData>(
-      r, read_text(r.data.text, *ids), *ids,
-      [inputs, labels = m.graph.inputs().back()](const MaskedBatch& b) {
-        BatchPart part{{}, b.wanted.size()};
-        for (const TextInput& i : inputs) part.inputs.emplace(i.name, i.value(b.ids));
-        part.inputs.emplace(labels, Dense{b.ids.extents, b.targets.values});
-        return part;
-      });
+  return text_data(r, *ids, [inputs, labels = m.graph.inputs().back()](const MaskedBatch& b) {
+    BatchPart part{{}, b.wanted.size()};
+    for (const TextInput& i : inputs) part.inputs.emplace(i.name, i.value(b.ids));
+    part.inputs.emplace(labels, Dense{b.ids.extents, b.targets.values});
+    return part;
+  });
 }
 
 }  // namespace sten
