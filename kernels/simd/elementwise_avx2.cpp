@@ -259,9 +259,6 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-const ElementwiseTable* elementwise_avx2() {
-  static constexpr ElementwiseTable table = simd::Loops<avx2::Vectors>::table();
-  return &table;
-}
+const ElementwiseTable* elementwise_avx2() { return &table_of<simd::Loops<avx2::Vectors>>; }
 
 }  // namespace sten::kernels

@@ -182,9 +182,6 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-const ElementwiseTable* elementwise_avx512() {
-  static constexpr ElementwiseTable table = simd::Loops<avx512::Vectors>::table();
-  return &table;
-}
+const ElementwiseTable* elementwise_avx512() { return &table_of<simd::Loops<avx512::Vectors>>; }
 
 }  // namespace sten::kernels

@@ -19,9 +19,6 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-const EpilogueTable* epilogue_avx2() {
-  static constexpr EpilogueTable table = simd::Epilogues<avx2::Own>::table();
-  return &table;
-}
+const EpilogueTable* epilogue_avx2() { return &table_of<simd::Epilogues<avx2::Own>>; }
 
 }  // namespace sten::kernels

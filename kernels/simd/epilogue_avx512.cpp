@@ -18,9 +18,6 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-const EpilogueTable* epilogue_avx512() {
-  static constexpr EpilogueTable table = simd::Epilogues<avx512::Own>::table();
-  return &table;
-}
+const EpilogueTable* epilogue_avx512() { return &table_of<simd::Epilogues<avx512::Own>>; }
 
 }  // namespace sten::kernels

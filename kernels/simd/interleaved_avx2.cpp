@@ -73,8 +73,7 @@ STEN_TARGET_END
 namespace sten::kernels {
 
 const InterleavedTable* interleaved_avx2() {
-  static constexpr InterleavedTable table = simd::InterleavedLoops<avx2::Interleaved8>::table();
-  return &table;
+  return &table_of<simd::InterleavedLoops<avx2::Interleaved8>>;
 }
 
 }  // namespace sten::kernels

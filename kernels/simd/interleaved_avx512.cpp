@@ -6,8 +6,7 @@
 namespace sten::kernels {
 
 const InterleavedTable* interleaved_avx512() {
-  static constexpr InterleavedTable table = simd::InterleavedLoops<avx512::Interleaved16>::table();
-  return &table;
+  return &table_of<simd::InterleavedLoops<avx512::Interleaved16>>;
 }
 
 }  // namespace sten::kernels

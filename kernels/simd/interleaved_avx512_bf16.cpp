@@ -32,9 +32,7 @@ STEN_TARGET_END
 namespace sten::kernels {
 
 const InterleavedTable* interleaved_avx512_bf16() {
-  static constexpr InterleavedTable table =
-      simd::InterleavedLoops<avx512_bf16::RoundingInterleaved16>::table();
-  return &table;
+  return &table_of<simd::InterleavedLoops<avx512_bf16::RoundingInterleaved16>>;
 }
 
 }  // namespace sten::kernels

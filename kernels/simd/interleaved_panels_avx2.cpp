@@ -3,20 +3,12 @@
 #include "kernels/simd/interleaved_panels_loops.h"
 #include "kernels/simd/interleaved_vectors8.h"
 
-namespace sten::kernels::avx2 {
-namespace {
-
-struct InterleavedLanes : simd::InterleavedVectors8 {};
-
-}  // namespace
-}  // namespace sten::kernels::avx2
-
 namespace sten::kernels {
 
 const InterleavedPanelsTable* interleaved_panels_avx2(std::int64_t lanes) {
   static constexpr InterleavedPanelsTable
-      wide = simd::InterleavedPanels<avx2::InterleavedLanes, panel_width>::table(),
-      narrow = simd::InterleavedPanels<avx2::InterleavedLanes, narrow_panel_width>::table();
+      wide = simd::InterleavedPanels<simd::InterleavedVectors8, panel_width>::table(),
+      narrow = simd::InterleavedPanels<simd::InterleavedVectors8, narrow_panel_width>::table();
   return lanes == narrow_panel_width ? &narrow : &wide;
 }
 

@@ -3,20 +3,9 @@
 #include "kernels/simd/floats16.h"
 #include "kernels/simd/peak_loops.h"
 
-namespace sten::kernels::avx512 {
-namespace {
-
-struct Lanes : simd::Floats16 {};
-
-}  // namespace
-}  // namespace sten::kernels::avx512
-
 namespace sten::kernels {
 
-const PeakTable* peak_avx512() {
-  // Chains that fit in 32 registers beside both factors.
-  static constexpr PeakTable table = simd::Peak<avx512::Lanes, 24>::table();
-  return &table;
-}
+// Chains that fit in 32 registers beside both factors.
+const PeakTable* peak_avx512() { return &table_of<simd::Peak<simd::Floats16, 24>>; }
 
 }  // namespace sten::kernels

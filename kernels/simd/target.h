@@ -15,6 +15,10 @@ namespace sten::kernels {
 // kernels for them. "": always.
 bool cpu_runs(const char* target);
 
+// The kernel table of loops that are a template over an ISA's type.
+template <class Loops>
+inline constexpr auto table_of = Loops::table();
+
 }  // namespace sten::kernels
 
 // STEN_TARGET_BEGIN ... STEN_TARGET_END: functions between these macros can use the instructions of
