@@ -1,9 +1,9 @@
 #include "libsten/model/nn/bert.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "libsten/model/graph/dropout.h"
+#include "libsten/model/nn/language_model.h"
 
 namespace sten {
 namespace {
@@ -24,9 +24,9 @@ class Builder {
     for (Index i = 0; i < layers; ++i)
       x = layer(x, "bert.encoder.layer." + std::to_string(i), i == layers - 1);
     if (with_.head == BertHead::words)
-      logits(words(x, "cls.predictions"), config_.vocab_size);
+      add_logits(g_, words(x, "cls.predictions"), config_.vocab_size, with_.loss);
     else
-      logits(classes(x), with_.classes);
+      add_logits(g_, classes(x), with_.classes, with_.loss);
     return Graph(std::move(g_));
   }
 
@@ -39,9 +39,9 @@ class Builder {
         embedding(name + ".token_type_embeddings", config_.type_vocab_size, "token_type_ids");
     const std::string position_embeddings =
         embedding(name + ".position_embeddings", config_.max_position_embeddings, "position_ids");
-    const std::string sum = node(name + ".add_token_types", "add", {words, types});
-    return dropped(name, norm(name + ".LayerNorm",
-                              node(name + ".add_positions", "add", {sum, position_embeddings})));
+    const std::string sum = add_node(g_, name + ".add_token_types", "add", {words, types});
+    return dropped(name, norm(name + ".LayerNorm", add_node(g_, name + ".add_positions", "add",
+                                                            {sum, position_embeddings})));
   }
   // The part after the last attention is computed only at positions that need logits.
   std::string layer(std::string x, const std::string& name, bool is_last) {
@@ -51,8 +51,8 @@ class Builder {
     for (const char* part : {".query", ".key", ".value"})
       qkv.push_back(linear(self + part, n, n, x));
     if (with_.mask) qkv.emplace_back("attention_mask");
-    std::string context = node(self, "attention", std::move(qkv),
-                               Attributes().set("heads", config_.num_attention_heads));
+    std::string context = add_node(g_, self, "attention", std::move(qkv),
+                                   Attributes().set("heads", config_.num_attention_heads));
     if (is_last) {
       context = needed(context, self);
       x = needed(x, name);
@@ -61,14 +61,14 @@ class Builder {
     const std::string up =
         linear(name + ".intermediate.dense", n, config_.intermediate_size, attended);
     const std::string active =
-        node(name + ".intermediate.intermediate_act_fn", config_.hidden_act, {up});
+        add_node(g_, name + ".intermediate.intermediate_act_fn", config_.hidden_act, {up});
     return output(name + ".output", config_.intermediate_size, active, attended);
   }
   // Computes LayerNorm(x + dense(from)).
   std::string output(const std::string& name, Index inputs, const std::string& from,
                      const std::string& x) {
     const std::string y = dropped(name, linear(name + ".dense", inputs, config_.hidden_size, from));
-    return norm(name + ".LayerNorm", node(name + ".add", "add", {y, x}));
+    return norm(name + ".LayerNorm", add_node(g_, name + ".add", "add", {y, x}));
   }
   std::string dropped(const std::string& name, const std::string& x) {
     return with_.dropout > 0 ? add_dropout(g_, name + ".dropout", x, with_.dropout) : x;
@@ -77,69 +77,45 @@ class Builder {
   std::string needed(const std::string& x, const std::string& name) {
     if (with_.head == BertHead::sequence) {
       const std::string first =
-          node(name + ".first", "slice", {x}, Attributes().set("axis", 1).set("end", 1));
-      return node(name + ".first.rows", "reshape", {first},
-                  Attributes().set("shape", Attributes::List{-1, config_.hidden_size}));
+          add_node(g_, name + ".first", "slice", {x}, Attributes().set("axis", 1).set("end", 1));
+      return add_node(g_, name + ".first.rows", "reshape", {first},
+                      Attributes().set("shape", Attributes::List{-1, config_.hidden_size}));
     }
     if (!with_.selected) return x;
     const std::string rows =
-        node(name + ".rows", "reshape", {x},
-             Attributes().set("shape", Attributes::List{-1, config_.hidden_size}));
-    return node(name + ".selected", "embedding", {rows, "selected"});
+        add_node(g_, name + ".rows", "reshape", {x},
+                 Attributes().set("shape", Attributes::List{-1, config_.hidden_size}));
+    return add_node(g_, name + ".selected", "embedding", {rows, "selected"});
   }
   std::string words(std::string x, const std::string& name) {
     const Index n = config_.hidden_size;
     const std::string transform = name + ".transform";
     x = linear(transform + ".dense", n, n, x);
-    x = node(transform + ".transform_act_fn", config_.hidden_act, {x});
+    x = add_node(g_, transform + ".transform_act_fn", config_.hidden_act, {x});
     x = norm(transform + ".LayerNorm", x);
-    const std::string bias = weight(name + ".bias", {config_.vocab_size}, "zeros");
+    const std::string bias = add_weight(g_, name + ".bias", {config_.vocab_size}, Spec("zeros"));
     g_.weights.back().aliases = {name + ".decoder.bias"};
-    return node(name + ".decoder", "linear", {x, "bert.embeddings.word_embeddings.weight", bias});
+    return add_node(g_, name + ".decoder", "linear",
+                    {x, "bert.embeddings.word_embeddings.weight", bias});
   }
   std::string classes(std::string x) {
     const Index n = config_.hidden_size;
     if (with_.head == BertHead::sequence) {
       x = linear("bert.pooler.dense", n, n, x);
-      x = node("bert.pooler.activation", "tanh", {x});
+      x = add_node(g_, "bert.pooler.activation", "tanh", {x});
     }
     return linear("classifier", n, with_.classes, dropped("classifier", x));
   }
-  void logits(const std::string& logits, Index classes) {
-    g_.outputs = {logits};
-    if (!with_.loss) return;
-    const auto flat = [&](const char* what, const std::string& of, Attributes::List shape) {
-      return node(what, "reshape", {of}, Attributes().set("shape", std::move(shape)));
-    };
-    const std::string rows = flat("loss.logits", logits, {-1, classes});
-    const std::string labels = flat("loss.labels", "labels", {-1});
-    g_.outputs.push_back(node("loss", "cross-entropy", {rows, labels}));
-  }
 
-  std::string node(std::string name, const std::string& op, std::vector<std::string> inputs,
-                   Attributes attributes = {}) {
-    g_.nodes.push_back({name, op, std::move(inputs), std::move(attributes)});
-    return name;
-  }
-  std::string weight(std::string name, Shape shape, const char* init) {
-    g_.weights.push_back({name, std::move(shape), Spec(init)});
-    if (g_.weights.back().init.is("normal"))
-      g_.weights.back().init.set("std", fmt::format("{}", config_.initializer_range));
-    return name;
-  }
   std::string linear(const std::string& name, Index inputs, Index outputs, const std::string& x) {
-    const std::string w = weight(name + ".weight", {outputs, inputs}, "normal");
-    return node(name, "linear", {x, w, weight(name + ".bias", {outputs}, "zeros")});
+    return add_linear(g_, name, {outputs, inputs}, normal_init(config_.initializer_range), x);
   }
   std::string embedding(const std::string& name, Index rows, const std::string& ids) {
-    return node(name, "embedding",
-                {weight(name + ".weight", {rows, config_.hidden_size}, "normal"), ids});
+    return add_embedding(g_, name, {rows, config_.hidden_size},
+                         normal_init(config_.initializer_range), ids);
   }
   std::string norm(const std::string& name, const std::string& x) {
-    const std::string gamma = weight(name + ".weight", {config_.hidden_size}, "ones");
-    const std::string beta = weight(name + ".bias", {config_.hidden_size}, "zeros");
-    return node(name, "layer-norm", {x, gamma, beta},
-                Attributes().set("eps", config_.layer_norm_eps));
+    return add_layer_norm(g_, name, x, config_.hidden_size, config_.layer_norm_eps);
   }
 
   const BertConfig& config_;
@@ -154,13 +130,8 @@ Graph bert(const BertConfig& config, const BertParts& parts) {
 }
 
 NamedValues<Tensor> bert_inputs(const Tensor& ids) {
-  const Shape shape = ids.shape();
-  if (shape.size() != 2) fail_usage("ids must be [sequences, tokens], got {}", to_string(shape));
-  Dense positions = Dense::zeros(DType::I64, {shape[1]});
-  const std::span<std::int64_t> p = positions.values.mutate<std::int64_t>();
-  std::iota(p.begin(), p.end(), std::int64_t{0});
   return {{"input_ids", ids},
-          {"position_ids", std::move(positions)},
+          {"position_ids", position_ids(ids, 0)},
           {"token_type_ids", Dense::zeros(DType::I64, {1, 1})}};
 }
 
