@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "libsten/core/base/error.h"
+#include "libsten/core/layout/slot_values.h"
 #include "libsten/core/tensor/occupancy.h"
 
 namespace sten {
@@ -45,25 +46,19 @@ Coo Coo::pack(const Dense& x, const Mask& keep, const Spec& spec) {
   return to_coo(Csr::pack(x, keep, spec));
 }
 
-Dense Coo::to_dense() const {
+// Calls f(entry, dense offset).
+template <class F>
+void Coo::for_each(F&& f) const {
   const MatrixView v = MatrixView::of(extents, dims);
-  Dense x = Dense::zeros(values.dtype(), extents);
-  with_width(values.width(), [&]<class U>(U) {
-    const auto from = values.as<U>();
-    const auto to = x.values.mutate<U>();
-    for (std::size_t k = 0; k < from.size(); ++k)
-      to[v.row_offset(row[k]) + col[k] * v.col_stride] = from[k];
-  });
-  return x;
+  for (Index k = 0; k < values.size(); ++k) f(k, v.row_offset(row[k]) + col[k] * v.col_stride);
+}
+
+Dense Coo::to_dense() const {
+  return dense_of_slots(values, extents, [&](auto&& f) { for_each(f); });
 }
 
 Mask Coo::stored() const {
-  const MatrixView v = MatrixView::of(extents, dims);
-  Mask m = Mask::none(extents);
-  std::uint8_t* bits = m.bits.mutate();
-  for (std::size_t k = 0; k < row.size(); ++k)
-    set_bit(bits, v.row_offset(row[k]) + col[k] * v.col_stride);
-  return m;
+  return mask_of_slots(extents, [&](auto&& f) { for_each(f); });
 }
 
 std::optional<Index> Coo::bytes(const Spec&, const Occupancy& of) {

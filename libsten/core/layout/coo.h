@@ -30,6 +30,10 @@ struct Coo {
   static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
   void loaded() const;
   static void check(const Spec& spec) { dims_of(spec); }
+
+ private:
+  template <class F>
+  void for_each(F&& f) const;
 };
 
 // Converts with the same entries in O(nnz + rows). Error if the rows of all batches exceed 32 bits.

@@ -1,6 +1,7 @@
 #include "libsten/core/layout/ell.h"
 
 #include "libsten/core/base/error.h"
+#include "libsten/core/layout/slot_values.h"
 #include "libsten/core/tensor/occupancy.h"
 
 namespace sten {
@@ -93,20 +94,11 @@ std::optional<Index> Ell::bytes(const Spec&, const Occupancy& of) {
 }
 
 Dense Ell::to_dense() const {
-  Dense x = Dense::zeros(values.dtype(), extents);
-  with_width(values.width(), [&]<class U>(U) {
-    const auto from = values.as<U>();
-    const auto to = x.values.mutate<U>();
-    for_each([&](Index slot, Index at) { to[at] = from[slot]; });
-  });
-  return x;
+  return dense_of_slots(values, extents, [&](auto&& f) { for_each(f); });
 }
 
 Mask Ell::stored() const {
-  Mask m = Mask::none(extents);
-  std::uint8_t* bits = m.bits.mutate();
-  for_each([&](Index, Index at) { set_bit(bits, at); });
-  return m;
+  return mask_of_slots(extents, [&](auto&& f) { for_each(f); });
 }
 
 double Ell::padding() const {

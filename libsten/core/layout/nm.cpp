@@ -7,6 +7,7 @@
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/parallel.h"
 #include "libsten/core/layout/nmg.h"
+#include "libsten/core/layout/slot_values.h"
 #include "libsten/core/tensor/device_view.h"
 #include "libsten/core/tensor/layout.h"
 #include "libsten/core/tensor/occupancy.h"
@@ -223,17 +224,10 @@ Dense Nm::to_dense() const {
            values.width(), pos.data(), row_bytes(), to);
     return x;
   }
-  if (m > NmPositions::most) {
-    Dense x = Dense::zeros(values.dtype(), extents);
-    with_width(values.width(), [&]<class U>(U) {
-      const auto from = values.as<U>();
-      const auto to = x.values.mutate<U>();
-      for_each_slot([&](const Slot& s) {
-        if (s.at >= 0) to[s.at] = from[s.index];
-      });
+  if (m > NmPositions::most)
+    return dense_of_slots(values, extents, [&](auto&& f) {
+      for_each_slot([&](const Slot& s) { f(s.index, s.at); });
     });
-    return x;
-  }
   Dense x{extents, Values::uninitialized(values.dtype(), size_of(extents))};
   const MatrixView v = view();
   const RowTiles pieces(v, m);
@@ -256,13 +250,7 @@ Dense Nm::to_dense() const {
 }
 
 Mask Nm::stored() const {
-  if (values.device() != Device::cpu) {
-    Nm ones = *this;
-    Values one(DType::U8, values.size());
-    std::ranges::fill(one.mutate<std::uint8_t>(), std::uint8_t{1});
-    ones.values = one.to(values.device());
-    return nonzero_mask(ones.to_dense());
-  }
+  if (values.device() != Device::cpu) return slots_on_device(*this);
   Mask mask = Mask::none(extents);
   std::uint8_t* bits = mask.bits.mutate();
   if (m <= NmPositions::most) {

@@ -6,6 +6,7 @@
 #include "libsten/core/layout/compressed.h"
 #include "libsten/core/layout/nmg_matching.h"
 #include "libsten/core/layout/nmg_slots.h"
+#include "libsten/core/layout/slot_values.h"
 #include "libsten/core/tensor/device_view.h"
 #include "libsten/core/tensor/layout.h"
 #include "libsten/core/tensor/occupancy.h"
@@ -100,25 +101,14 @@ Dense Nmg::to_dense() const {
            values.bytes().data(), values.width(), index.bytes().data(), to);
     return x;
   }
-  Dense x = Dense::zeros(values.dtype(), extents);
-  with_width(values.width(), [&]<class U>(U) {
-    const auto from = values.as<U>();
-    const auto to = x.values.mutate<U>();
-    for_each_nmg_slot(geometry(), index, [&](Index slot, Index at, const NmgUnit&) {
-      if (at >= 0) to[at] = from[slot];
-    });
+  return dense_of_slots(values, extents, [&](auto&& f) {
+    for_each_nmg_slot(geometry(), index,
+                      [&](Index slot, Index at, const NmgUnit&) { f(slot, at); });
   });
-  return x;
 }
 
 Mask Nmg::stored() const {
-  if (values.device() != Device::cpu) {
-    Nmg ones = *this;
-    Values one(DType::U8, values.size());
-    std::ranges::fill(one.mutate<std::uint8_t>(), std::uint8_t{1});
-    ones.values = one.to(values.device());
-    return nonzero_mask(ones.to_dense());
-  }
+  if (values.device() != Device::cpu) return slots_on_device(*this);
   Mask mask = Mask::none(extents);
   std::uint8_t* bits = mask.bits.mutate();
   // Units share bytes of the mask at their edges.

@@ -15,6 +15,7 @@
 #include <cassert>
 
 #include "libsten/core/base/parallel.h"
+#include "libsten/core/layout/slot_values.h"
 #include "libsten/core/tensor/layout.h"
 
 namespace sten {
@@ -50,21 +51,13 @@ struct Slots {
 
 template <class L>
 Dense Slots<L>::to_dense() const {
-  Dense x = Dense::zeros(values.dtype(), extents);
-  with_width(values.width(), [&]<class U>(U) {
-    const auto from = values.as<U>();
-    const auto to = x.values.mutate<U>();
-    visit([&](Index i, Index slot) { to[i] = from[slot]; });
-  });
-  return x;
+  return dense_of_slots(values, extents,
+                        [&](auto&& f) { visit([&](Index i, Index slot) { f(slot, i); }); });
 }
 
 template <class L>
 Mask Slots<L>::stored() const {
-  Mask m = Mask::none(extents);
-  std::uint8_t* bits = m.bits.mutate();
-  visit([&](Index i, Index) { set_bit(bits, i); });
-  return m;
+  return mask_of_slots(extents, [&](auto&& f) { visit([&](Index i, Index slot) { f(slot, i); }); });
 }
 
 template <class L>
