@@ -12,26 +12,22 @@ namespace sten {
 // of a maximum goes to the first of equals in row-major order; NaN is the largest value.
 template <Operand T>
 T max_pool(const T& x, const Attributes& a, const Formats& f = Formats::dense()) {
-  static const Name op("max-pool");
-  return ops_detail::call(op, {x}, a, f);
+  return ops_detail::call<"max-pool">({x}, a, f);
 }
 template <Operand T>
 T average_pool(const T& x, const Attributes& a, const Formats& f = Formats::dense()) {
-  static const Name op("average-pool");
-  return ops_detail::call(op, {x}, a, f);
+  return ops_detail::call<"average-pool">({x}, a, f);
 }
 // The same for windows that give the result the extents `size`: position o covers the elements from
 // floor(o S / size) to ceil((o + 1) S / size).
 template <Operand T>
 T adaptive_max_pool(const T& x, const Attributes::List& size, const Formats& f = Formats::dense()) {
-  static const Name op("adaptive-max-pool");
-  return ops_detail::call(op, {x}, Attributes().set("size", size), f);
+  return ops_detail::call<"adaptive-max-pool">({x}, Attributes().set("size", size), f);
 }
 template <Operand T>
 T adaptive_average_pool(const T& x, const Attributes::List& size,
                         const Formats& f = Formats::dense()) {
-  static const Name op("adaptive-average-pool");
-  return ops_detail::call(op, {x}, Attributes().set("size", size), f);
+  return ops_detail::call<"adaptive-average-pool">({x}, Attributes().set("size", size), f);
 }
 
 // (x - mean) / sqrt(variance + eps) * gamma[C] + beta[C], with the moments of each image and group
@@ -39,17 +35,15 @@ T adaptive_average_pool(const T& x, const Attributes::List& size,
 template <Operand T>
 T group_norm(const T& x, const std::type_identity_t<T>& gamma, const std::type_identity_t<T>& beta,
              Index groups, double eps = 1e-5, const Formats& f = Formats::dense()) {
-  static const Name op("group-norm");
-  return ops_detail::call(op, {x, gamma, beta}, Attributes().set("groups", groups).set("eps", eps),
-                          f);
+  return ops_detail::call<"group-norm">({x, gamma, beta},
+                                        Attributes().set("groups", groups).set("eps", eps), f);
 }
 // The same per image and channel.
 template <Operand T>
 T instance_norm(const T& x, const std::type_identity_t<T>& gamma,
                 const std::type_identity_t<T>& beta, double eps = 1e-5,
                 const Formats& f = Formats::dense()) {
-  static const Name op("instance-norm");
-  return ops_detail::call(op, {x, gamma, beta}, Attributes().set("eps", eps), f);
+  return ops_detail::call<"instance-norm">({x, gamma, beta}, Attributes().set("eps", eps), f);
 }
 
 // x / (bias + alpha / size * sum of x^2 over `size` channels around each)^beta. For an even size,
@@ -57,8 +51,7 @@ T instance_norm(const T& x, const std::type_identity_t<T>& gamma,
 // bias (1).
 template <Operand T>
 T lrn(const T& x, const Attributes& a, const Formats& f = Formats::dense()) {
-  static const Name op("lrn");
-  return ops_detail::call(op, {x}, a, f);
+  return ops_detail::call<"lrn">({x}, a, f);
 }
 
 // Resizes to `size`, or by `scales`: a number for all axes, or a string such as "2,1.5". If both
@@ -68,8 +61,7 @@ T lrn(const T& x, const Attributes& a, const Formats& f = Formats::dense()) {
 // (round-prefer-floor): round-prefer-floor, round-prefer-ceil, floor, ceil.
 template <Operand T>
 T resize(const T& x, const Attributes& a, const Formats& f = Formats::dense()) {
-  static const Name op("resize");
-  return ops_detail::call(op, {x}, a, f);
+  return ops_detail::call<"resize">({x}, a, f);
 }
 
 }  // namespace sten
