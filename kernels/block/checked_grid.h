@@ -22,7 +22,7 @@ class CheckedGrid {
     std::shuffle(order.begin(), order.end(), random_);
     for (const std::int64_t block : order) {
       // Exactly the shared memory that the kernel states.
-      CheckedBlock b(Kernel::threads, kernel.shared_bytes(), random_());
+      CheckedBlock b(Kernel::threads, shared_bytes_of(kernel), random_());
       kernel(b, block);
       reports_.insert(reports_.end(), b.reports().begin(), b.reports().end());
     }

@@ -1,4 +1,4 @@
-// The kernel of independent elements.
+// Kernels of independent elements.
 #pragma once
 #include "kernels/block/block.h"
 
@@ -13,7 +13,6 @@ struct EachElement {
   std::int64_t n;
 
   std::int64_t blocks() const { return (n + at_once - 1) / at_once; }
-  std::size_t shared_bytes() const { return 0; }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
     const std::int64_t first = block * at_once, left = n - first;
@@ -22,5 +21,30 @@ struct EachElement {
     });
   }
 };
+
+// Calls f(i) or f(block of threads, i) for 0 <= i < n, one thread each.
+template <class F, int size>
+struct EachThread {
+  static constexpr int threads = size;
+  std::int64_t n;
+  F f;
+
+  std::int64_t blocks() const { return (n + threads - 1) / threads; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const std::int64_t i = block * threads + t;
+      if (i >= n) return;
+      if constexpr (requires { f(b, i); })
+        f(b, i);
+      else
+        f(i);
+    });
+  }
+};
+template <int threads = 128, class Grid, class F>
+void launch_threads(Grid&& grid, std::int64_t n, const F& f) {
+  grid.launch(EachThread<F, threads>{n, f});
+}
 
 }  // namespace sten::kernels

@@ -3,7 +3,7 @@
 // A Kernel is a struct of plain values and pointers to device memory:
 //   static constexpr int threads        of a block
 //   std::int64_t blocks() const
-//   std::size_t shared_bytes() const    of a block, as CountingBlock finds them
+//   std::size_t shared_bytes() const    of a block, as CountingBlock finds them; default: 0
 //   template <class Block>
 //   void operator()(Block& b, std::int64_t block) const    STEN_DEVICE
 // Blocks run in any order and several at a time. A block does not access device memory that another
@@ -29,6 +29,14 @@ namespace sten::kernels {
 // A queue of work of a device; nullptr is the device's default queue.
 using Stream = void*;
 
+template <class Kernel>
+std::size_t shared_bytes_of(const Kernel& kernel) {
+  if constexpr (requires { kernel.shared_bytes(); })
+    return kernel.shared_bytes();
+  else
+    return 0;
+}
+
 // A Grid on the CPU that runs one block and one thread after the other.
 class SerialGrid {
  public:
@@ -36,7 +44,7 @@ class SerialGrid {
 
   template <class Kernel>
   void launch(const Kernel& kernel) {
-    const std::size_t bytes = kernel.shared_bytes();
+    const std::size_t bytes = shared_bytes_of(kernel);
     std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
     for (std::int64_t block = 0; block < kernel.blocks(); ++block) {
       SerialBlock b(Kernel::threads, reinterpret_cast<std::byte*>(memory.data()), bytes);

@@ -1,5 +1,6 @@
 // NmFunctions (functions.h) over a Grid: a thread handles a few blocks of m of a row.
 #pragma once
+#include "kernels/block/each_element.h"
 #include "kernels/block/nm_select.h"
 
 namespace sten::kernels {
@@ -46,7 +47,6 @@ struct PackedBits {
 
 template <class U>
 struct NmPack {
-  static constexpr int threads = 128;
   NmParts parts;
   BlockMatrix matrix;
   const U* x;
@@ -54,18 +54,8 @@ struct NmPack {
   U* values;
   std::uint8_t* pos;
 
-  std::int64_t blocks() const { return (parts.units.count() + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t u = block * threads + t;
-      if (u < parts.units.count()) pack(parts.units.at(matrix, u));
-    });
-  }
-
- private:
-  STEN_DEVICE void pack(const NmUnits::Unit& unit) const {
+  STEN_DEVICE void operator()(std::int64_t u) const {
+    const NmUnits::Unit unit = parts.units.at(matrix, u);
     const std::int64_t n = parts.n, m = parts.units.m;
     U* to = values + (unit.line * parts.units.per_line + unit.block) * n;
     std::uint8_t* code =
@@ -96,7 +86,6 @@ struct NmPack {
 // whole: m, if a block of m can be stored as one vector; else 0.
 template <class U, int whole>
 struct NmUnpack {
-  static constexpr int threads = 128;
   using Element = U;
   struct alignas(whole * sizeof(U) < 16 ? whole * sizeof(U) : 16) Whole {
     U at[whole ? whole : 1];
@@ -107,18 +96,8 @@ struct NmUnpack {
   const std::uint8_t* pos;
   U* out;
 
-  std::int64_t blocks() const { return (parts.units.count() + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t u = block * threads + t;
-      if (u < parts.units.count()) unpack(parts.units.at(matrix, u));
-    });
-  }
-
- private:
-  STEN_DEVICE void unpack(const NmUnits::Unit& unit) const {
+  STEN_DEVICE void operator()(std::int64_t u) const {
+    const NmUnits::Unit unit = parts.units.at(matrix, u);
     const std::int64_t n = parts.n, m = parts.units.m;
     const U* from = values + (unit.line * parts.units.per_line + unit.block) * n;
     const std::uint8_t* code =
@@ -173,9 +152,10 @@ struct NmOn {
                    const std::uint8_t* bits, void* values, std::uint8_t* pos,
                    std::int64_t row_bytes, Stream stream) {
     with_unsigned(x.width, [&]<class U>(U) {
-      Grid(stream).launch(NmPack<U>{NmParts::of(matrix, n, m, row_bytes), matrix,
-                                    static_cast<const U*>(x.x), bits, static_cast<U*>(values),
-                                    pos});
+      const NmParts parts = NmParts::of(matrix, n, m, row_bytes);
+      launch_threads(
+          Grid(stream), parts.units.count(),
+          NmPack<U>{parts, matrix, static_cast<const U*>(x.x), bits, static_cast<U*>(values), pos});
     });
   }
   static void unpack(const BlockMatrix& matrix, std::int64_t n, std::int64_t m, const void* values,
@@ -185,12 +165,13 @@ struct NmOn {
       const NmParts parts = NmParts::of(matrix, n, m, row_bytes);
       const auto* from = static_cast<const U*>(values);
       auto* to = static_cast<U*>(out);
+      const std::int64_t units = parts.units.count();
       if (m == 4 && is_whole<NmUnpack<U, 4>>(matrix, to))
-        Grid(stream).launch(NmUnpack<U, 4>{parts, matrix, from, pos, to});
+        launch_threads(Grid(stream), units, NmUnpack<U, 4>{parts, matrix, from, pos, to});
       else if (m == 8 && is_whole<NmUnpack<U, 8>>(matrix, to))
-        Grid(stream).launch(NmUnpack<U, 8>{parts, matrix, from, pos, to});
+        launch_threads(Grid(stream), units, NmUnpack<U, 8>{parts, matrix, from, pos, to});
       else
-        Grid(stream).launch(NmUnpack<U, 0>{parts, matrix, from, pos, to});
+        launch_threads(Grid(stream), units, NmUnpack<U, 0>{parts, matrix, from, pos, to});
     });
   }
 };

@@ -1,5 +1,6 @@
 // n:m selection (kernels/nm_select.h) on a device, as a bit array.
 #pragma once
+#include "kernels/block/each_element.h"
 #include "kernels/block/elementwise/float_keys.h"
 #include "kernels/block/elementwise/groups.h"
 
@@ -42,8 +43,7 @@ struct NmUnits {
 // most: maximum m, so that the keys of a small block are in registers. Runs have at most 64
 // elements.
 template <class U, int most>
-struct NmSelectKernel {
-  static constexpr int threads = 128;
+struct NmSelect {
   NmUnits units;
   BlockMatrix matrix;
   std::int64_t n;
@@ -51,27 +51,21 @@ struct NmSelectKernel {
   U infinity;
   std::uint8_t* bits;
 
-  std::int64_t blocks() const { return (units.count() + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
   template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t u = block * threads + t;
-      if (u >= units.count()) return;
-      const NmUnits::Unit unit = units.at(matrix, u);
-      std::uint64_t kept = 0;
-      for (std::int64_t c = 0; c < unit.cols; c += units.m) {
-        const std::int64_t left = unit.cols - c;
-        kept |= select(unit.offset + c * matrix.col_stride,
-                       static_cast<int>(left < units.m ? left : units.m))
-                << c;
-      }
-      if (matrix.col_stride == 1)
-        set_run(b, unit.offset, kept);
-      else
-        for (int c = 0; c < unit.cols; ++c)
-          if (kept >> c & 1) set(b, unit.offset + c * matrix.col_stride);
-    });
+  STEN_DEVICE void operator()(Block& b, std::int64_t u) const {
+    const NmUnits::Unit unit = units.at(matrix, u);
+    std::uint64_t kept = 0;
+    for (std::int64_t c = 0; c < unit.cols; c += units.m) {
+      const std::int64_t left = unit.cols - c;
+      kept |= select(unit.offset + c * matrix.col_stride,
+                     static_cast<int>(left < units.m ? left : units.m))
+              << c;
+    }
+    if (matrix.col_stride == 1)
+      set_run(b, unit.offset, kept);
+    else
+      for (int c = 0; c < unit.cols; ++c)
+        if (kept >> c & 1) set(b, unit.offset + c * matrix.col_stride);
   }
 
  private:
@@ -116,12 +110,13 @@ void nm_select(Grid&& grid, const BlockMatrix& matrix, std::int64_t n, std::int6
   // threads.
   const std::int64_t at_once = matrix.col_stride == 1 && m <= 32 ? 32 / m : 1;
   const NmUnits units = NmUnits::of(matrix, m, at_once);
+  const std::int64_t count = units.count();
   if (m <= 4)
-    grid.launch(NmSelectKernel<U, 4>{units, matrix, n, x, infinity, bits});
+    launch_threads(grid, count, NmSelect<U, 4>{units, matrix, n, x, infinity, bits});
   else if (m <= 8)
-    grid.launch(NmSelectKernel<U, 8>{units, matrix, n, x, infinity, bits});
+    launch_threads(grid, count, NmSelect<U, 8>{units, matrix, n, x, infinity, bits});
   else
-    grid.launch(NmSelectKernel<U, 64>{units, matrix, n, x, infinity, bits});
+    launch_threads(grid, count, NmSelect<U, 64>{units, matrix, n, x, infinity, bits});
 }
 
 }  // namespace sten::kernels

@@ -1,6 +1,7 @@
 // Several kernels of one kind in one launch. Their table is a kernel argument, so nothing has to be
 // copied to the device before the launch.
 #pragma once
+#include <algorithm>
 #include <span>
 
 #include "kernels/block/grid.h"
@@ -30,8 +31,7 @@ struct Several {
   // The maximum over the parts.
   std::size_t shared_bytes() const {
     std::size_t most_bytes = 0;
-    for (int k = 0; k < count; ++k)
-      most_bytes = parts[k].shared_bytes() > most_bytes ? parts[k].shared_bytes() : most_bytes;
+    for (int k = 0; k < count; ++k) most_bytes = std::max(most_bytes, shared_bytes_of(parts[k]));
     return most_bytes;
   }
   template <class Block>

@@ -49,7 +49,7 @@ class CudaGrid {
   template <class Kernel>
   void launch(const Kernel& kernel) {
     constexpr int several = together<Kernel>;
-    const std::size_t shared = (kernel.shared_bytes() + 15) / 16 * 16, all = several * shared;
+    const std::size_t shared = (shared_bytes_of(kernel) + 15) / 16 * 16, all = several * shared;
     if (all > 48 << 10) allow_shared<Kernel>(all);
     const std::int64_t blocks = kernel.blocks();
     const std::int64_t most = std::int64_t{std::numeric_limits<std::int32_t>::max()} * several;

@@ -81,7 +81,6 @@ struct EachGroup {
   std::int64_t n;
 
   std::int64_t blocks() const { return segments_of(n, F::groups); }
-  std::size_t shared_bytes() const { return 0; }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
     const std::int64_t first = piece * F::groups, left = groups_of(n) - first;

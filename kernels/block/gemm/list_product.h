@@ -8,6 +8,7 @@
 #pragma once
 #include <cmath>
 
+#include "kernels/block/each_element.h"
 #include "kernels/block/gemm/transposed_tile.h"
 #include "kernels/block/gemm_functions.h"
 #include "kernels/block/product/nmg_rows.h"
@@ -19,22 +20,13 @@ struct alignas(8) ListEntry {
   std::int32_t row;  // of the tile
 };
 
-struct ListEntriesKernel {
-  static constexpr int threads = 256;
+struct WriteListEntry {
   SlabLists of;
   const float* values;
-  std::int64_t stored;
   ListEntry* entries;
-
-  std::int64_t blocks() const { return (stored + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t i = block * threads + t;
-      if (i < of.starts[of.slabs() * of.lists])
-        entries[i] = {values[of.slots[i]], TransposedTile::row(of.at[i])};
-    });
+  STEN_DEVICE void operator()(std::int64_t i) const {
+    if (i < of.starts[of.slabs() * of.lists])
+      entries[i] = {values[of.slots[i]], TransposedTile::row(of.at[i])};
   }
 };
 
@@ -127,7 +119,7 @@ void list_product(Grid& grid, const SlabLists& of, const float* values, std::int
                   const ListOperands& x) {
   if (x.tokens == 0 || of.lists == 0) return;
   auto* entries = grid.template scratch<ListEntry>(stored);
-  grid.launch(ListEntriesKernel{of, values, stored, entries});
+  launch_threads<256>(grid, stored, WriteListEntry{of, values, entries});
   grid.launch(ListProductKernel{
       of, entries, TokenFloats<const float>(x.x, x.tokens, of.width, x.by_features),
       TokenFloats<float>(x.y, x.tokens, of.lists, x.by_features), x.bias,

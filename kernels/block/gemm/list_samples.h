@@ -7,6 +7,7 @@
 // tiles in one register per entry; the registers are summed across threads at the end. Tokens are
 // divided into parts, whose sums another kernel adds.
 #pragma once
+#include "kernels/block/each_element.h"
 #include "kernels/block/gemm/transposed_tile.h"
 #include "kernels/block/gemm_functions.h"
 #include "kernels/block/product/nmg_rows.h"
@@ -132,53 +133,36 @@ struct ListSamplesKernel {
   }
 };
 
-struct ListSumsKernel {
-  static constexpr int threads = 256;
+struct SumListParts {
   SlabLists of;
   std::int64_t stored, parts;
   const float* sums;
   float* grad;
   bool adds;
 
-  std::int64_t blocks() const { return (stored + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t i = block * threads + t;
-      if (i >= of.starts[of.slabs() * of.lists]) return;
-      float sum = 0;
-      for (std::int64_t p = 0; p < parts; ++p) sum += sums[p * stored + i];
-      grad[of.slots[i]] = adds ? grad[of.slots[i]] + sum : sum;
-    });
+  STEN_DEVICE void operator()(std::int64_t i) const {
+    if (i >= of.starts[of.slabs() * of.lists]) return;
+    float sum = 0;
+    for (std::int64_t p = 0; p < parts; ++p) sum += sums[p * stored + i];
+    grad[of.slots[i]] = adds ? grad[of.slots[i]] + sum : sum;
   }
 };
 
-struct ZeroFloatsKernel {
-  static constexpr int threads = 256;
+struct ZeroFloat {
   float* x;
-  std::int64_t n;
-
-  std::int64_t blocks() const { return (n + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      if (block * threads + t < n) x[block * threads + t] = 0;
-    });
-  }
+  STEN_DEVICE void operator()(std::int64_t i) const { x[i] = 0; }
 };
 
 template <class Grid>
 void list_samples(Grid& grid, const SlabLists& of, std::int64_t stored, const SampleOperands& x) {
   if (stored == 0) return;
-  if (!x.adds) grid.launch(ZeroFloatsKernel{x.grad, stored});
+  if (!x.adds) launch_threads<256>(grid, stored, ZeroFloat{x.grad});
   const std::int64_t parts = ListSamplesKernel::parts(x.tokens);
   auto* sums = grid.template scratch<float>(parts * stored);
   grid.launch(ListSamplesKernel{
       of, TokenFloats<const float>(x.dy, x.tokens, of.lists, x.by_features),
       TokenFloats<const float>(x.x, x.tokens, of.width, x.by_features), stored, sums});
-  grid.launch(ListSumsKernel{of, stored, parts, sums, x.grad, x.adds});
+  launch_threads<256>(grid, stored, SumListParts{of, stored, parts, sums, x.grad, x.adds});
 }
 
 }  // namespace sten::kernels

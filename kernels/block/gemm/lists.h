@@ -1,6 +1,7 @@
 // Builds the SlabLists of a matrix (gemm_functions.h). Each position of the matrix is looked up
 // twice: lists are built once per sparsity pattern and cached with it.
 #pragma once
+#include "kernels/block/each_element.h"
 #include "kernels/block/elementwise/segments.h"
 #include "kernels/block/gemm_functions.h"
 
@@ -25,24 +26,15 @@ struct CsrFinder {
 };
 
 // strip_of[unit, column in the chunk]: the strip of this column.
-struct NmgStripsKernel {
-  static constexpr int threads = 256;
+struct WriteNmgStrip {
   NmgPositions of;
-  std::int64_t strips, all;  // per chunk; of all units
+  std::int64_t strips;  // per chunk
   std::int32_t* strip_of;
-
-  std::int64_t blocks() const { return (all + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t i = block * threads + t;
-      if (i >= all) return;
-      const std::int64_t unit = i / strips;
-      const std::int64_t col = strips <= 256 ? static_cast<const std::uint8_t*>(of.index)[i]
-                                             : static_cast<const std::uint16_t*>(of.index)[i];
-      strip_of[unit * strips + col] = static_cast<std::int32_t>(i - unit * strips);
-    });
+  STEN_DEVICE void operator()(std::int64_t i) const {
+    const std::int64_t unit = i / strips;
+    const std::int64_t col = strips <= 256 ? static_cast<const std::uint8_t*>(of.index)[i]
+                                           : static_cast<const std::uint16_t*>(of.index)[i];
+    strip_of[unit * strips + col] = static_cast<std::int32_t>(i - unit * strips);
   }
 };
 // The slot of an element of n:m:g; -1 if it is not stored.
@@ -64,48 +56,39 @@ struct NmgFinder {
 
 // A thread handles one list in one slab: it counts the entries, or writes them from their start on.
 template <class Find>
-struct SlabListsKernel {
-  static constexpr int threads = 128;
+struct MakeSlabList {
   Find find;
   bool by_column;
   std::int64_t lists, width;
   SlabListsRoom room;
   bool is_counted;
 
-  STEN_HOST_DEVICE std::int64_t all() const {
-    return (width + SlabLists::slab - 1) / SlabLists::slab * lists;
-  }
-  std::int64_t blocks() const { return (all() + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t i = block * threads + t;
-      if (i >= all()) return;
-      const std::int64_t slab = i / lists, list = i - slab * lists, first = slab * SlabLists::slab;
-      std::int64_t count = 0, to = is_counted ? room.starts[i] : 0;
-      for (std::int64_t j = 0; j < SlabLists::slab && first + j < width; ++j) {
-        const std::int64_t slot = by_column ? find(first + j, list) : find(list, first + j);
-        if (slot < 0) continue;
-        ++count;
-        if (!is_counted) continue;
-        room.at[to] = static_cast<std::uint8_t>(j);
-        room.slots[to++] = static_cast<std::int32_t>(slot);
-      }
-      if (!is_counted) room.starts[i] = count;
-    });
+  std::int64_t all() const { return (width + SlabLists::slab - 1) / SlabLists::slab * lists; }
+  STEN_DEVICE void operator()(std::int64_t i) const {
+    const std::int64_t slab = i / lists, list = i - slab * lists, first = slab * SlabLists::slab;
+    std::int64_t count = 0, to = is_counted ? room.starts[i] : 0;
+    for (std::int64_t j = 0; j < SlabLists::slab && first + j < width; ++j) {
+      const std::int64_t slot = by_column ? find(first + j, list) : find(list, first + j);
+      if (slot < 0) continue;
+      ++count;
+      if (!is_counted) continue;
+      room.at[to] = static_cast<std::uint8_t>(j);
+      room.slots[to++] = static_cast<std::int32_t>(slot);
+    }
+    if (!is_counted) room.starts[i] = count;
   }
 };
 
 template <class Grid, class Find>
 void make_slab_lists(Grid& grid, const Find& find, bool by_column, const SlabListsRoom& room) {
   const std::int64_t rows = find.of.rows, cols = find.of.cols;
-  SlabListsKernel<Find> kernel{find, by_column, by_column ? cols : rows, by_column ? rows : cols,
-                               room, false};
-  grid.launch(kernel);
-  grid.launch(ScanSegments{kernel.all(), room.starts});
-  kernel.is_counted = true;
-  grid.launch(kernel);
+  MakeSlabList<Find> make{find, by_column, by_column ? cols : rows, by_column ? rows : cols,
+                          room, false};
+  const std::int64_t all = make.all();
+  launch_threads(grid, all, make);
+  grid.launch(ScanSegments{all, room.starts});
+  make.is_counted = true;
+  launch_threads(grid, all, make);
 }
 
 template <class Grid>
@@ -117,7 +100,7 @@ void make_nmg_lists(Grid& grid, const NmgPositions& of, bool by_column, const Sl
   const std::int64_t strips = of.format.strips(), chunks = (of.cols + strips - 1) / strips;
   const std::int64_t all = (of.rows + of.format.m - 1) / of.format.m * chunks * strips;
   auto* strip_of = grid.template scratch<std::int32_t>(all);
-  grid.launch(NmgStripsKernel{of, strips, all, strip_of});
+  launch_threads<256>(grid, all, WriteNmgStrip{of, strips, strip_of});
   make_slab_lists(grid, NmgFinder{of, strips, chunks, strip_of}, by_column, room);
 }
 

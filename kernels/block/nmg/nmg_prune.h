@@ -76,7 +76,6 @@ struct NmgClearKernel {
   NmgLeft left;
 
   std::int64_t blocks() const { return 1; }
-  std::size_t shared_bytes() const { return 0; }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t) const {
     b.for_each_thread([&](int t) {

@@ -65,7 +65,6 @@ struct NmgGatherKernel {
   U* values;
 
   std::int64_t blocks() const { return NmgBlockUnit::count(format, matrix); }
-  std::size_t shared_bytes() const { return 0; }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t u) const {
     const NmgFormat f = format;

@@ -2,6 +2,7 @@
 #pragma once
 #include <limits>
 
+#include "kernels/block/each_element.h"
 #include "kernels/block/functions.h"
 
 namespace sten::kernels {
@@ -62,23 +63,13 @@ struct NmgPacking {
 };
 
 // Packs to packets [row_blocks, chunks, packets] from values and indices as stored.
-struct NmgPackKernel {
-  static constexpr int threads = 128;
+struct NmgPack {
   NmgPacking of;
   const float* values;
   const std::uint8_t* index;
   NmgPacket* packets;
 
-  std::int64_t blocks() const { return (of.all_packets() + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
-
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t i = block * threads + t;
-      if (i < of.all_packets()) packets[i] = packet(i);
-    });
-  }
+  STEN_DEVICE void operator()(std::int64_t i) const { packets[i] = packet(i); }
   STEN_DEVICE NmgPacket packet(std::int64_t i) const {
     const std::int64_t unit = i / of.packets, strip0 = unit * of.strips;
     const int in_unit = static_cast<int>(i - unit * of.packets);
@@ -97,8 +88,7 @@ struct NmgPackKernel {
 
 // The same for of_columns(). A thread handles a strip of A, or a column of a row block after the
 // last column of A.
-struct NmgPackColumnsKernel {
-  static constexpr int threads = 128;
+struct NmgPackColumns {
   NmgPacking of;
   NmgFormat format;
   std::int64_t columns;
@@ -113,18 +103,11 @@ struct NmgPackColumnsKernel {
   STEN_HOST_DEVICE std::int64_t all() const {
     return strips() + (std::int64_t{of.row_blocks} * of.m - columns) * of.chunks;
   }
-  std::int64_t blocks() const { return (all() + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
-
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t i = block * threads + t;
-      if (i < strips())
-        place(i);
-      else if (i < all())
-        put(columns + (i - strips()) / of.chunks, (i - strips()) % of.chunks, 0, 0);
-    });
+  STEN_DEVICE void operator()(std::int64_t i) const {
+    if (i < strips())
+      place(i);
+    else
+      put(columns + (i - strips()) / of.chunks, (i - strips()) % of.chunks, 0, 0);
   }
 
  private:

@@ -48,7 +48,8 @@ struct NmgGemm {
   bool run() {
     const NmgPacking packing(f, most_m, x);
     return run<n, most_m>(packing, f.patterns, [&](NmgPacket* packets) {
-      grid.launch(NmgPackKernel{packing, values, static_cast<const std::uint8_t*>(index), packets});
+      launch_threads(grid, packing.all_packets(),
+                     NmgPack{packing, values, static_cast<const std::uint8_t*>(index), packets});
     });
   }
   // The same for A^T.
@@ -58,8 +59,9 @@ struct NmgGemm {
       return false;
     const NmgPacking packing = NmgPacking::of_columns(f, columns, x);
     return run<1, columns>(packing, nullptr, [&](NmgPacket* packets) {
-      grid.launch(NmgPackColumnsKernel{packing, f, x.rows, values,
-                                       static_cast<const std::uint8_t*>(index), packets});
+      const NmgPackColumns pack{packing, f, x.rows, values, static_cast<const std::uint8_t*>(index),
+                                packets};
+      launch_threads(grid, pack.all(), pack);
     });
   }
   template <int... most_m>

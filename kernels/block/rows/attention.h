@@ -1,6 +1,7 @@
 // The steps of attention between its products (Vaswani et al. 2017): scaling, masking and softmax
 // of scores, splitting and merging of heads.
 #pragma once
+#include "kernels/block/each_element.h"
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/fold.h"
 #include "kernels/block/several.h"
@@ -16,7 +17,6 @@ struct MoveHeads {
   float* to;
 
   std::int64_t blocks() const { return batch * tokens; }
-  std::size_t shared_bytes() const { return 0; }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
     const std::int64_t sequence = block / tokens, token = block - sequence * tokens;
@@ -133,35 +133,27 @@ struct WeighGradRows {
 
 // A thread sums ds over the elements that share one element of the bias.
 struct SumToBias {
-  static constexpr int threads = 128;
   std::int64_t extents[4], steps[4];  // extents of ds; steps in the bias
   std::int64_t count;                 // elements of the bias
   const float* ds;
   float* to;
 
-  std::int64_t blocks() const { return (count + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t e = block * threads + t;
-      if (e >= count) return;
-      std::int64_t begin[4], end[4], rest = e;
-      for (int d = 0; d < 4; ++d) {
-        begin[d] = 0, end[d] = extents[d];
-        if (steps[d] == 0) continue;
-        begin[d] = rest / steps[d], end[d] = begin[d] + 1;
-        rest -= begin[d] * steps[d];
-      }
-      double sum = 0;
-      for (std::int64_t i = begin[0]; i < end[0]; ++i)
-        for (std::int64_t j = begin[1]; j < end[1]; ++j)
-          for (std::int64_t k = begin[2]; k < end[2]; ++k) {
-            const float* from = ds + ((i * extents[1] + j) * extents[2] + k) * extents[3];
-            for (std::int64_t l = begin[3]; l < end[3]; ++l) sum += static_cast<double>(from[l]);
-          }
-      to[e] = static_cast<float>(sum);
-    });
+  STEN_DEVICE void operator()(std::int64_t e) const {
+    std::int64_t begin[4], end[4], rest = e;
+    for (int d = 0; d < 4; ++d) {
+      begin[d] = 0, end[d] = extents[d];
+      if (steps[d] == 0) continue;
+      begin[d] = rest / steps[d], end[d] = begin[d] + 1;
+      rest -= begin[d] * steps[d];
+    }
+    double sum = 0;
+    for (std::int64_t i = begin[0]; i < end[0]; ++i)
+      for (std::int64_t j = begin[1]; j < end[1]; ++j)
+        for (std::int64_t k = begin[2]; k < end[2]; ++k) {
+          const float* from = ds + ((i * extents[1] + j) * extents[2] + k) * extents[3];
+          for (std::int64_t l = begin[3]; l < end[3]; ++l) sum += static_cast<double>(from[l]);
+        }
+    to[e] = static_cast<float>(sum);
   }
 };
 
@@ -202,7 +194,7 @@ struct AttentionOn {
       sum.steps[d] = a.steps[d];
       if (a.steps[d] != 0) sum.count *= sum.extents[d];
     }
-    Grid(stream).launch(sum);
+    launch_threads(Grid(stream), sum.count, sum);
   }
 };
 

@@ -1,6 +1,7 @@
 // Batch normalization: norms of channels, the columns of a matrix, over its rows (Ioffe and Szegedy
 // 2015).
 #pragma once
+#include "kernels/block/each_element.h"
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/columns.h"
 #include "kernels/block/rows/each_of_rows.h"
@@ -36,23 +37,6 @@ STEN_DEVICE inline double spread_of(const ChannelNorm& c, std::int64_t i) {
   return (c.moments ? c.moments[c.n + i] : static_cast<double>(c.variance[i])) + c.eps;
 }
 
-// Calls f(i) for 0 <= i < n, one thread each.
-template <class F>
-struct EachChannel {
-  static constexpr int threads = 128;
-  std::int64_t n;
-  F f;
-
-  std::int64_t blocks() const { return (n + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t i = block * threads + t;
-      if (i < n) f(i);
-    });
-  }
-};
 struct FloatMoments {
   const double* moments;
   std::int64_t n;
@@ -143,7 +127,7 @@ struct ChannelsOn {
   static ChannelAffine line(Grid& grid, const ChannelNorm& c) {
     const ChannelAffine to{grid.template scratch<float>(c.n), grid.template scratch<float>(c.n),
                            c.relu};
-    grid.launch(EachChannel<MakeAffine>{c.n, {c, to}});
+    launch_threads(grid, c.n, MakeAffine{c, to});
     return to;
   }
 
@@ -154,7 +138,7 @@ struct ChannelsOn {
   }
   static void float_moments(const double* moments, std::int64_t n, double factor, float* to,
                             Stream stream) {
-    Grid(stream).launch(EachChannel<FloatMoments>{n, {moments, n, factor, to}});
+    launch_threads(Grid(stream), n, FloatMoments{moments, n, factor, to});
   }
   static void channel_norm(const float* x, std::int64_t rows, const ChannelNorm& c, float* y,
                            Stream stream) {

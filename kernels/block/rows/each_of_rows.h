@@ -17,7 +17,6 @@ struct EachOfRows {
   std::int64_t blocks() const {
     return n == 0 ? 0 : (rows + rows_each() - 1) / rows_each() * pieces();
   }
-  std::size_t shared_bytes() const { return 0; }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
     const std::int64_t part = block / pieces(), column0 = (block - part * pieces()) * at_once;

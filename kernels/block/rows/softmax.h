@@ -1,6 +1,7 @@
 // Softmax of rows and its gradient. Along the last axis, a warp or a block handles a row; along
 // other axes a thread does, next to the threads of neighbouring rows.
 #pragma once
+#include "kernels/block/each_element.h"
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/fold.h"
 
@@ -75,24 +76,14 @@ struct SoftmaxGradRows {
   }
 };
 
-// Calls f(first element) for each row, one thread each; elements of a row are `inner` apart.
+// Calls f(first element, number of elements, their distance) for a row.
 template <class F>
-struct EachRow {
-  static constexpr int threads = 128;
+struct StridedRow {
   StridedRows lines;
   F f;
-
-  std::int64_t count() const { return lines.outer * lines.inner; }
-  std::int64_t blocks() const { return (count() + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t line = block * threads + t, outer = line / lines.inner;
-      if (outer < lines.outer)
-        f(outer * lines.length * lines.inner + (line - outer * lines.inner), lines.length,
-          lines.inner);
-    });
+  STEN_DEVICE void operator()(std::int64_t line) const {
+    const std::int64_t outer = line / lines.inner;
+    f(outer * lines.length * lines.inner + (line - outer * lines.inner), lines.length, lines.inner);
   }
 };
 struct SoftmaxRow {
@@ -125,7 +116,8 @@ struct SoftmaxOn {
     if (lines.length == 0) return;
     Grid grid(stream);
     if (lines.inner != 1)
-      grid.launch(EachRow<SoftmaxRow>{lines, {x, is_log, y}});
+      launch_threads(grid, lines.outer * lines.inner,
+                     StridedRow<SoftmaxRow>{lines, {x, is_log, y}});
     else
       with_row_threads(lines.length, [&]<int threads>(std::integral_constant<int, threads>) {
         grid.launch(SoftmaxRows<threads>{x, lines.outer, lines.length, is_log, y});
@@ -136,7 +128,8 @@ struct SoftmaxOn {
     if (lines.length == 0) return;
     Grid grid(stream);
     if (lines.inner != 1)
-      grid.launch(EachRow<SoftmaxGradRow>{lines, {dy, y, {is_log}, dx}});
+      launch_threads(grid, lines.outer * lines.inner,
+                     StridedRow<SoftmaxGradRow>{lines, {dy, y, {is_log}, dx}});
     else
       with_row_threads(lines.length, [&]<int threads>(std::integral_constant<int, threads>) {
         grid.launch(SoftmaxGradRows<threads>{dy, y, lines.outer, lines.length, {is_log}, dx});

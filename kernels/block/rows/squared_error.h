@@ -51,7 +51,6 @@ struct SquaredDifferencesGrad {
   float *dx, *d_y;  // nullptr: not computed
 
   std::int64_t blocks() const { return (n + at_once - 1) / at_once; }
-  std::size_t shared_bytes() const { return 0; }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
     b.for_each_thread([&](int t) {

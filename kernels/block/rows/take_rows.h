@@ -1,6 +1,7 @@
 // Rows of a table by id (embedding), and the gradient: sums of rows by id. Invalid ids are never
 // used as an index.
 #pragma once
+#include "kernels/block/each_element.h"
 #include "kernels/block/elementwise/segments.h"
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/fold.h"
@@ -25,7 +26,6 @@ struct TakeRows {
   STEN_HOST_DEVICE std::int64_t pieces() const { return (r.n + at_once - 1) / at_once; }
   STEN_HOST_DEVICE std::int64_t groups() const { return (r.count + rows_each() - 1) / rows_each(); }
   std::int64_t blocks() const { return r.n == 0 ? 0 : r.outer * groups() * pieces(); }
-  std::size_t shared_bytes() const { return 0; }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
     const std::int64_t part = block / pieces(), column0 = (block - part * pieces()) * at_once;
@@ -58,18 +58,12 @@ STEN_DEVICE void count_row_use(Block& b, const RowIds& r, std::int64_t i, std::i
 
 // uses[row]: number of ids with this row; *bad: number of invalid ids.
 struct CountRowUses {
-  static constexpr int threads = 256;
   RowIds r;
   std::int32_t* uses;  // 0 before the launch
 
-  std::int64_t blocks() const { return (r.count + threads - 1) / threads; }
-  std::size_t shared_bytes() const { return 0; }
   template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    b.for_each_thread([&](int t) {
-      const std::int64_t i = block * threads + t;
-      if (i < r.count) count_row_use(b, r, i, uses);
-    });
+  STEN_DEVICE void operator()(Block& b, std::int64_t i) const {
+    count_row_use(b, r, i, uses);
   }
 };
 
@@ -79,7 +73,6 @@ struct ClearRowUses {
   std::int32_t* uses;
 
   std::int64_t blocks() const { return (n + each - 1) / each; }
-  std::size_t shared_bytes() const { return 0; }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
     b.for_each_thread([&](int t) {
@@ -253,7 +246,7 @@ struct TakeRowsOn {
     auto* offsets = first + r.extent + 1;
     if (r.count > small_count) {
       grid.launch(ClearRowUses{r.extent, first});
-      grid.launch(CountRowUses{r, first});
+      launch_threads<256>(grid, r.count, CountRowUses{r, first});
     }
     grid.launch(ScanRowUses{r.extent, first, r.count <= small_count, r});
     grid.launch(ScatterRowUses{r, first, offsets});

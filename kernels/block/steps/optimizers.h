@@ -57,7 +57,6 @@ struct StepGroups {
   Rule rule;
 
   std::int64_t blocks() const { return segments_of(x.n, groups); }
-  std::size_t shared_bytes() const { return 0; }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
     const std::int64_t first = piece * groups, left = groups_of(x.n) - first;
