@@ -25,7 +25,6 @@
 #include "libsten/core/base/log.h"
 #include "libsten/core/base/parallel.h"
 #include "libsten/core/base/text.h"
-#include "libsten/core/base/version.h"
 #include "libsten/core/dispatch/operators.h"
 #include "libsten/files/system/fd.h"
 #include "libsten/files/system/interrupted.h"

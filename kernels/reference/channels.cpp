@@ -1,7 +1,5 @@
 #include "kernels/channels.h"
 
-#include <algorithm>
-
 namespace sten::kernels {
 namespace {
 

@@ -1,6 +1,5 @@
 #include "kernels/reference/nmg_exact.h"
 
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>

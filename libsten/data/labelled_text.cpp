@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 
 #include "libsten/core/base/json.h"
 #include "libsten/core/base/text.h"

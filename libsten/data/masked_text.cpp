@@ -1,7 +1,6 @@
 #include "libsten/data/masked_text.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "libsten/core/base/error.h"

@@ -11,7 +11,6 @@
 #include "libsten/compute/linalg/dense_gemm.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/floats.h"
-#include "libsten/core/base/text.h"
 
 namespace sten {
 namespace {

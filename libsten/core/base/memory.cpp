@@ -3,7 +3,6 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
-#include <cstdint>
 #include <new>
 
 #include "libsten/core/base/free_list.h"

@@ -3,7 +3,6 @@
 #include "libsten/core/base/error.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace sten {
 

@@ -1,7 +1,5 @@
 #include "libsten/core/layout/nmg.h"
 
-#include <algorithm>
-
 #include "libsten/core/base/error.h"
 #include "libsten/core/layout/compressed.h"
 #include "libsten/core/layout/nmg_matching.h"

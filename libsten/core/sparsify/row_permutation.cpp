@@ -1,7 +1,6 @@
 #include "libsten/core/sparsify/row_permutation.h"
 
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "libsten/core/base/parallel.h"

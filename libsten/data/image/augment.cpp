@@ -1,7 +1,5 @@
 #include "libsten/data/image/augment.h"
 
-#include <algorithm>
-
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/random.h"
 #include "libsten/core/base/scalars.h"

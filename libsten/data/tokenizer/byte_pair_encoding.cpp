@@ -1,6 +1,5 @@
 #include "libsten/data/tokenizer/byte_pair_encoding.h"
 
-#include <algorithm>
 #include <queue>
 
 #include "libsten/core/base/error.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <unordered_map>
 
 #include "libsten/core/base/json.h"

@@ -1,5 +1,4 @@
 // ONNX models as checkpoints: initializers by name, read in place.
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <tuple>

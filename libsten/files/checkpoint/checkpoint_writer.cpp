@@ -1,7 +1,5 @@
 #include "libsten/files/checkpoint/checkpoint_writer.h"
 
-#include <limits>
-
 #include "libsten/core/registry/registry.h"
 #include "libsten/files/tensors/tensor_name.h"
 

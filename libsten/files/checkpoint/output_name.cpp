@@ -1,7 +1,5 @@
 #include "libsten/files/checkpoint/output_name.h"
 
-#include <filesystem>
-
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
 #include "libsten/files/checkpoint/weight_names.h"

@@ -1,7 +1,6 @@
 #include "libsten/files/system/file_kind.h"
 
 #include <algorithm>
-#include <cstdint>
 
 namespace sten {
 namespace {

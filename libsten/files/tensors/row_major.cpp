@@ -1,8 +1,6 @@
 #include "libsten/files/tensors/row_major.h"
 
 #include <algorithm>
-#include <cassert>
-#include <utility>
 #include <vector>
 
 #include "libsten/core/base/parallel.h"

@@ -8,9 +8,7 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/name_pattern.h"
-#include "libsten/core/base/parallel.h"
 #include "libsten/core/registry/route.h"
-#include "libsten/core/tensor/low_floats.h"
 #include "libsten/model/graph/ignored_zeros.h"
 
 namespace sten {

@@ -3,7 +3,6 @@
 
 #include "libsten/compute/product/attention_product.h"
 #include "libsten/core/base/cuda.h"
-#include "libsten/core/base/text.h"
 #include "libsten/core/tensor/low_floats.h"
 #include "libsten/model/execution/fused_operator.h"
 #include "libsten/model/graph/node_errors.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "libsten/core/base/error.h"
-#include "libsten/core/base/text.h"
 #include "libsten/model/fusion/graph_builder.h"
 
 namespace sten {

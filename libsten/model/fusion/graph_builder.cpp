@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "libsten/core/base/error.h"
-#include "libsten/core/base/text.h"
 
 namespace sten {
 namespace {

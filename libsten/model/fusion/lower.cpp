@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 
-#include "libsten/core/base/text.h"
 #include "libsten/model/fusion/graph_builder.h"
 
 namespace sten {

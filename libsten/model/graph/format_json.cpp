@@ -1,6 +1,5 @@
 #include "libsten/model/graph/format_json.h"
 
-#include "libsten/core/base/text.h"
 #include "libsten/core/registry/registry.h"
 
 namespace sten {

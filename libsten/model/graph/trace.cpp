@@ -1,6 +1,5 @@
 #include "libsten/model/graph/trace.h"
 
-#include <algorithm>
 #include <set>
 
 #include "libsten/core/base/text.h"

@@ -1,7 +1,5 @@
 #include "libsten/model/nn/bert.h"
 
-#include <algorithm>
-
 #include "libsten/model/graph/dropout.h"
 #include "libsten/model/nn/language_model.h"
 

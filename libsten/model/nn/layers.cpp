@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "libsten/core/base/random.h"
 #include "libsten/model/graph/dropout.h"
 
 namespace sten {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "libsten/core/base/floats.h"
 #include "libsten/core/base/log.h"
 #include "libsten/core/base/text.h"
 #include "libsten/core/registry/registry.h"

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "libsten/core/base/error.h"
-#include "libsten/core/base/text.h"
 #include "libsten/files/onnx/weights.h"
 #include "libsten/model/onnx/translate.h"
 

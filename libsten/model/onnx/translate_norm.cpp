@@ -2,7 +2,6 @@
 #include <numeric>
 
 #include "libsten/core/base/error.h"
-#include "libsten/core/base/text.h"
 #include "libsten/model/onnx/translate.h"
 
 namespace sten {

@@ -1,8 +1,6 @@
 // Translators of pooling over windows and over whole images.
-#include <cmath>
 
 #include "libsten/core/base/error.h"
-#include "libsten/core/base/text.h"
 #include "libsten/model/onnx/translate.h"
 
 namespace sten {

@@ -7,7 +7,6 @@
 #include "libsten/core/base/hints.h"
 #include "libsten/core/base/parallel.h"
 #include "libsten/core/base/random.h"
-#include "libsten/core/base/text.h"
 
 namespace sten {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "libsten/core/base/memory_pool.h"
 #include "libsten/core/base/parallel.h"
-#include "libsten/core/base/text.h"
 #include "libsten/model/execution/executor.h"
 #include "libsten/model/execution/fastest_layouts.h"
 #include "libsten/model/graph/inference.h"

@@ -5,7 +5,6 @@
 #include "kernels/isa.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/hints.h"
-#include "libsten/core/base/text.h"
 #include "libsten/core/layout/nmgv.h"
 
 namespace sten {

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "libsten/core/base/json.h"
-#include "libsten/core/base/text.h"
 #include "libsten/model/nn/weights.h"
 
 namespace sten {

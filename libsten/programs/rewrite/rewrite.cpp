@@ -6,7 +6,6 @@
 #include "libsten/core/base/hints.h"
 #include "libsten/core/base/json.h"
 #include "libsten/core/base/log.h"
-#include "libsten/core/base/utf8.h"
 #include "libsten/core/base/version.h"
 #include "libsten/files/checkpoint/output_name.h"
 #include "libsten/files/checkpoint/output_paths.h"

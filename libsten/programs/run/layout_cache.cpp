@@ -1,6 +1,5 @@
 #include "libsten/programs/run/layout_cache.h"
 
-#include <cmath>
 #include <cstdlib>
 
 #include "kernels/isa.h"

@@ -1,7 +1,5 @@
 #include "libsten/programs/run/model_precision.h"
 
-#include <array>
-
 #include "libsten/core/base/hints.h"
 #include "libsten/core/base/text.h"
 #include "libsten/programs/rewrite/selection.h"

@@ -1,6 +1,5 @@
 #include "libsten/programs/run/model_source.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "libsten/core/base/json.h"

@@ -1,13 +1,10 @@
 #include "libsten/programs/staged/state.h"
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/hash.h"
 #include "libsten/core/base/text.h"
-#include "libsten/core/base/utf8.h"
 #include "libsten/core/base/version.h"
 #include "libsten/files/system/checksum_manifest.h"
 #include "libsten/files/system/locked_directory.h"

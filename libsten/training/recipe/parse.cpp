@@ -1,5 +1,4 @@
 #include "libsten/core/base/text.h"
-#include "libsten/core/base/utf8.h"
 #include "libsten/files/system/data_file.h"
 #include "libsten/training/recipe/overrides.h"
 #include "libsten/training/recipe/section_reader.h"

@@ -1,14 +1,12 @@
 #include "libsten/training/task/example_columns.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "libsten/compute/ops/common/indices.h"
 #include "libsten/core/base/hash.h"
 #include "libsten/core/base/name_list.h"
 #include "libsten/core/base/scalars.h"
 #include "libsten/core/base/text.h"
-#include "libsten/data/arrays.h"
 #include "libsten/data/batches.h"
 
 namespace sten {

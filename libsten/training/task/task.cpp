@@ -1,7 +1,6 @@
 #include "libsten/training/task/task.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 

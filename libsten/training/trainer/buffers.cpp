@@ -1,9 +1,7 @@
 #include "libsten/training/trainer/buffers.h"
 
-#include <algorithm>
 #include <set>
 
-#include "libsten/core/base/text.h"
 #include "libsten/model/nn/weights.h"
 #include "libsten/training/task/recipe_model.h"
 #include "libsten/training/trainer/own_memory.h"

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "libsten/core/base/hash.h"
-#include "libsten/core/base/text.h"
 #include "libsten/core/layout/masked.h"
 #include "libsten/core/registry/registry.h"
 #include "libsten/core/registry/route.h"

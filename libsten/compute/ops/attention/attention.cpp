@@ -3,7 +3,6 @@
 // large.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 
 #include "libsten/compute/ops/attention/attention_call.h"

@@ -5,7 +5,6 @@
 #include "libsten/compute/ops/common/register.h"
 #include "libsten/compute/ops/products/bias.h"
 #include "libsten/compute/ops/products/product_output.h"
-#include "libsten/core/sparsify/same_pattern.h"
 
 namespace sten {
 namespace {

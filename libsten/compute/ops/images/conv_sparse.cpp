@@ -8,7 +8,6 @@
 #include "libsten/compute/product/sampled_product.h"
 #include "libsten/compute/product/sparse_product.h"
 #include "libsten/core/layout/as_matrix.h"
-#include "libsten/core/sparsify/same_pattern.h"
 
 namespace sten {
 namespace {

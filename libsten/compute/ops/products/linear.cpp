@@ -6,7 +6,6 @@
 #include "libsten/compute/ops/products/product_output.h"
 #include "libsten/compute/product/sampled_product.h"
 #include "libsten/compute/product/sparse_product.h"
-#include "libsten/core/sparsify/same_pattern.h"
 
 namespace sten {
 namespace {

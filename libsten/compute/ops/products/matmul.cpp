@@ -2,7 +2,6 @@
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/register.h"
 #include "libsten/compute/ops/products/matmul_extents.h"
-#include "libsten/core/sparsify/same_pattern.h"
 
 namespace sten {
 namespace {

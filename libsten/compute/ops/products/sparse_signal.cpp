@@ -1,5 +1,4 @@
 // Gradients of operators for a sparse dy or sparse saved tensors.
-#include <algorithm>
 
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/register.h"
@@ -8,7 +7,6 @@
 #include "libsten/compute/product/sparse_product.h"
 #include "libsten/core/layout/compressed.h"
 #include "libsten/core/registry/route.h"
-#include "libsten/core/sparsify/same_pattern.h"
 
 namespace sten {
 namespace {

@@ -1,5 +1,4 @@
 // Changes of shape and axes, for any dtype.
-#include <algorithm>
 
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/plain.h"

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
-#include <string_view>
 #include <thread>
 
 #include "libsten/training/comm/mpi/heartbeat.h"
