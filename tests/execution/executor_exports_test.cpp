@@ -5,6 +5,7 @@
 
 #include "libsten/files/checkpoint/checkpoint.h"
 #include "libsten/model/execution/executor.h"
+#include "libsten/model/fusion/fused_graph.h"
 #include "libsten/model/nn/weights.h"
 #include "libsten/model/onnx/import.h"
 #include "tests/support/tensors.h"
@@ -169,7 +170,8 @@ TEST_CASE("attention of exported models is in panels, with what exporters make o
   for (const std::string exporter : {"opset14", "opset17", "dynamo18"}) {
     CAPTURE(exporter);
     const Checkpoint file = Checkpoint::open(exports_folder + "wav2vec2-" + exporter + ".onnx");
-    const OnnxImport model = import_onnx(file, {.for_inference = true});
+    OnnxImport model = import_onnx(file);
+    model.graph = fused_graph(model.graph, model.inputs);
     const NamedValues<Tensor> w = load_weights(model.graph, file, model.not_weights);
     REQUIRE(model.inputs.size() == 2);
     const Index width = *model.inputs[0].shape->back().size;

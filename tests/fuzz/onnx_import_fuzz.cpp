@@ -187,9 +187,9 @@ constexpr Index most_elements = 4096;  // of a value
 bool is_small(const Dense& x) { return x.size() <= most_elements; }
 
 // A small input, with extent 2 for unknown extents; none if the port has no small one.
-std::optional<Dense> small_input(const OnnxPort& p) {
+std::optional<Dense> small_input(const GraphPort& p) {
   Shape shape;
-  for (const OnnxPort::Extent& e : p.shape.value_or(std::vector<OnnxPort::Extent>(2)))
+  for (const GraphPort::Extent& e : p.shape.value_or(std::vector<GraphPort::Extent>(2)))
     shape.push_back(e.size.value_or(2));
   const DType dtype = p.dtype.value_or(DType::F32);
   if (width_of(dtype) == 0 || checked_size(shape) > most_elements) return {};
@@ -221,7 +221,7 @@ void run_small(const OnnxImport& model, const Checkpoint& file) {
     refs[name] = builder.add_constant(x);
     return is_small(x);
   };
-  for (const OnnxPort& p : model.inputs) {
+  for (const GraphPort& p : model.inputs) {
     const auto x = small_input(p);
     if (!x || !put(p.name, *x)) return;
     inputs.emplace(p.name, *x);

@@ -50,7 +50,7 @@ struct Export {
   }
   NamedValues<Tensor> inputs(const std::string& size) const {
     NamedValues<Tensor> all;
-    for (const OnnxPort& p : imported.inputs) all.emplace(p.name, load(size + ".in." + p.name));
+    for (const GraphPort& p : imported.inputs) all.emplace(p.name, load(size + ".in." + p.name));
     return all;
   }
 };

@@ -25,6 +25,7 @@
 #include "libsten/core/base/log.h"
 #include "libsten/files/checkpoint/checkpoint.h"
 #include "libsten/files/onnx/model.h"
+#include "libsten/model/fusion/fused_graph.h"
 #include "libsten/model/nn/weights.h"
 #include "libsten/model/onnx/import.h"
 #include "tests/support/onnx_bytes.h"
@@ -180,7 +181,7 @@ std::string run_case(const Loaded& l, const OnnxGraph& graph, const TempDir& dir
     ++number;
     const auto& ports = l.model.inputs;
     const auto port = std::find_if(ports.begin(), ports.end(),
-                                   [&](const OnnxPort& p) { return p.name == t.name; });
+                                   [&](const GraphPort& p) { return p.name == t.name; });
     if (port != ports.end())
       inputs.insert_or_assign(t.name, as_saved(t.value.to_dense(), port->dtype));
   }
@@ -239,7 +240,8 @@ int main(int argc, char** argv) {
       std::optional<Loaded> loaded;
       try {
         Checkpoint file = Checkpoint::open(path);
-        OnnxImport imported = import_onnx(file, {.for_inference = for_inference});
+        OnnxImport imported = import_onnx(file);
+        if (for_inference) imported.graph = fused_graph(imported.graph, imported.inputs);
         auto weights = load_weights(imported.graph, file, imported.not_weights);
         loaded.emplace(Loaded{std::move(file), std::move(imported), std::move(weights)});
       } catch (const std::exception& e) {

@@ -14,8 +14,8 @@ namespace sten {
 
 class Executor {
  public:
-  // Error (usage) as Graph::run(), and for an invalid pattern. An inference_graph() allows more
-  // fusion. Weights may be BF16; nodes in float32 widen them.
+  // Error (usage) as Graph::run(), and for an invalid pattern. A fused_graph() runs faster.
+  // Weights may be BF16; nodes in float32 widen them.
   Executor(Graph graph, NamedValues<Tensor> weights, const ExecutorOptions& options = {});
   Executor(Executor&&) noexcept;
   Executor& operator=(Executor&&) noexcept;

@@ -5,30 +5,8 @@
 
 namespace sten {
 
-std::vector<Index> uses_of(const GraphBuilder& builder) {
-  std::vector<Index> uses(builder.size());
-  for (const GraphBuilder::Output& o : builder.outputs()) ++uses[o.value];
-  std::vector<ValueRef> open;
-  std::vector<bool> seen(builder.size());
-  const auto visit = [&](ValueRef v) {
-    if (!seen[v]) open.push_back(v);
-    seen[v] = true;
-  };
-  for (const GraphBuilder::Output& o : builder.outputs()) visit(o.value);
-  while (!open.empty()) {
-    const BuilderNode* s = builder.node_of(open.back());
-    open.pop_back();
-    if (!s) continue;
-    for (const ValueRef r : s->in) {
-      ++uses[r];
-      visit(r);
-    }
-  }
-  return uses;
-}
-
 Index count_needed(const GraphBuilder& builder, std::string_view op) {
-  const std::vector<Index> uses = uses_of(builder);
+  const std::vector<Index> uses = builder.uses();
   return std::ranges::count_if(
       builder.steps(), [&](const BuilderNode& s) { return s.op.text() == op && uses[s.out] > 0; });
 }
@@ -63,7 +41,7 @@ std::optional<ValueRef> square_root(const GraphBuilder& builder, ValueRef v) {
   return {};
 }
 
-std::map<std::string, Index> fuse(GraphBuilder& builder, bool for_inference) {
+std::map<std::string, Index> fuse(GraphBuilder& builder, const FusionOptions& options) {
   std::map<std::string, Index> counts;
   const auto count = [&](const char* name, Index n) {
     if (n > 0) counts[name] = n;
@@ -71,11 +49,11 @@ std::map<std::string, Index> fuse(GraphBuilder& builder, bool for_inference) {
   count("layer-norm", fuse_layer_norm(builder));
   count("gelu", fuse_gelu(builder));
   count("gelu-tanh", fuse_gelu_tanh(builder));
-  count("linear", fuse_linear(builder));
+  count("linear", fuse_linear(builder, options.changes_layouts));
   count("attention", fuse_attention(builder));
-  keep_channels_last(builder);
+  if (options.changes_layouts) keep_channels_last(builder);
   count("batch-norm-relu", fuse_batch_norm_relu(builder));
-  if (for_inference) count("conv-relu", fuse_conv_relu(builder));
+  if (!options.has_gradients) count("conv-relu", fuse_conv_relu(builder));
   return counts;
 }
 

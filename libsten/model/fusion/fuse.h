@@ -1,12 +1,10 @@
-// Fusions of the ONNX import. Each finds its pattern in the whole builder, changes the last of the
+// Fusions. Each finds its pattern in the whole builder, changes the last of the
 // nodes that it replaces, and returns the number of matches. lower() drops unused nodes.
 #pragma once
 #include "libsten/model/fusion/graph_builder.h"
 
 namespace sten {
 
-// How often each value is used by outputs and by the nodes that they need.
-std::vector<Index> uses_of(const GraphBuilder& builder);
 // The number of needed nodes of an operator.
 Index count_needed(const GraphBuilder& builder, std::string_view op);
 
@@ -31,9 +29,9 @@ std::optional<ValueRef> beside(const BuilderNode& s, F&& property) {
   return {};
 }
 
-// Fuses x * w + b with a weight w to linear. w becomes [out, in] in all uses; rows are not
-// flattened.
-Index fuse_linear(GraphBuilder& builder);
+// Fuses x * w + b with a weight w to linear: w transposed by a node, or [in, out] if
+// `transposes_weights`, which then becomes [out, in] in all uses. Rows are not flattened.
+Index fuse_linear(GraphBuilder& builder, bool transposes_weights);
 // Fuses (x - mean) / sqrt(variance + eps) * gamma + beta over the last axis.
 Index fuse_layer_norm(GraphBuilder& builder);
 // Fuses x / 2 * (1 + erf(x / sqrt(2))) and its tanh approximation (Hendrycks and Gimpel 2016).

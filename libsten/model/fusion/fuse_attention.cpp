@@ -8,7 +8,8 @@ namespace {
 // The composition of two transposes: `first`, then `last`.
 Attributes::List joined(const Attributes::List& first, const Attributes::List& last) {
   Attributes::List all;
-  for (const Index d : last) all.push_back(first[static_cast<std::size_t>(d)]);
+  for (const Index d : last)
+    if (d >= 0 && d < std::ssize(first)) all.push_back(first[static_cast<std::size_t>(d)]);
   return all;
 }
 
@@ -154,10 +155,10 @@ std::optional<Attention> attention(const GraphBuilder& builder, const BuilderNod
 Index fuse_attention(GraphBuilder& builder) {
   for (std::size_t i = 0; i < builder.steps().size(); ++i)
     merge_batches(builder, builder.steps()[i].out);
-  const std::vector<Index> uses = uses_of(builder);
+  const std::vector<Index> uses = builder.uses();
   for (std::size_t i = 0; i < builder.steps().size(); ++i) {
     const BuilderNode& last = builder.steps()[i];
-    if (last.op.text() != "reshape") continue;
+    if (!last.is("reshape")) continue;
     const auto found = attention(builder, last, uses);
     if (!found) continue;
     if (found->is_where) {

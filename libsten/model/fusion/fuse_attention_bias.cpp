@@ -15,7 +15,7 @@ class RepeatedBias {
   bool add(ValueRef v) {
     if (std::ranges::count(values_, v) > 0) return true;
     const BuilderNode* s = builder_.node_of(v);
-    if (!s || !is_elementwise(s->op.text()) || !has_axes(v)) return false;
+    if (!s || s->has_formats() || !is_elementwise(s->op.text()) || !has_axes(v)) return false;
     values_.push_back(v);
     for (const ValueRef r : s->in) {
       ++uses_[r];
@@ -63,10 +63,10 @@ class RepeatedBias {
 }  // namespace
 
 void unrepeat_biases(GraphBuilder& builder) {
-  const std::vector<Index> uses = uses_of(builder);
+  const std::vector<Index> uses = builder.uses();
   std::map<ValueRef, Index> biases;  // biases, and how many attentions use them
   for (const BuilderNode& s : builder.steps())
-    if (s.op.text() == "attention" && s.in.size() == 4 && uses[s.out] > 0) ++biases[s.in[3]];
+    if (s.is("attention") && s.in.size() == 4 && uses[s.out] > 0) ++biases[s.in[3]];
   for (const auto& [bias, times] : biases) {
     RepeatedBias all(builder);
     if (all.add(bias) && all.is_taken_by_attentions_alone(uses, bias, times)) all.unrepeat(builder);

@@ -3,14 +3,13 @@
 namespace sten {
 
 Index fuse_batch_norm_relu(GraphBuilder& builder) {
-  const std::vector<Index> uses = uses_of(builder);
+  const std::vector<Index> uses = builder.uses();
   Index count = 0;
   for (std::size_t i = 0; i < builder.steps().size(); ++i) {
     const BuilderNode& relu = builder.steps()[i];
-    if (relu.op.text() != "relu" || uses[relu.out] == 0 || uses[relu.in[0]] != 1) continue;
+    if (!relu.is("relu") || uses[relu.out] == 0 || uses[relu.in[0]] != 1) continue;
     const BuilderNode* norm = builder.node_of(relu.in[0]);
-    if (!norm || (norm->op.text() != "batch-norm" && norm->op.text() != "batch-norm-train"))
-      continue;
+    if (!norm || (!norm->is("batch-norm") && !norm->is("batch-norm-train"))) continue;
     const BuilderNode before = *norm;
     BuilderNode& both = builder.change(relu.out);
     both.op = before.op;

@@ -15,7 +15,7 @@ namespace {
 class Reorder {
  public:
   explicit Reorder(const GraphBuilder& from)
-      : from_(from), uses_(uses_of(from)), layouts_(from.size()) {
+      : from_(from), uses_(from.uses()), layouts_(from.size()) {
     to_.extents = from.extents;
     for (const BuilderNode& s : from.steps())
       if (uses_[s.out] > 0 && s.op.text() == "transpose" && transposes_images(s))
@@ -249,7 +249,7 @@ class Reorder {
 }  // namespace
 
 void keep_channels_last(GraphBuilder& builder) {
-  const std::vector<Index> uses = uses_of(builder);
+  const std::vector<Index> uses = builder.uses();
   const bool has_images = std::ranges::any_of(builder.steps(), [&](const BuilderNode& s) {
     return uses[s.out] > 0 && is_image_operator(s.op.text());
   });

@@ -6,8 +6,7 @@ namespace {
 // The node of v, if it is a convolution without other uses.
 const BuilderNode* own_convolution(const GraphBuilder& builder, const std::vector<Index>& uses,
                                    ValueRef v) {
-  const BuilderNode* s = builder.node_of(v);
-  return s && s->op.text() == "conv" && uses[v] == 1 ? s : nullptr;
+  return uses[v] == 1 ? builder.node_of(v, "conv") : nullptr;
 }
 
 bool have_one_shape(const GraphBuilder& builder, ValueRef a, ValueRef b) {
@@ -18,15 +17,15 @@ bool have_one_shape(const GraphBuilder& builder, ValueRef a, ValueRef b) {
 }  // namespace
 
 Index fuse_conv_relu(GraphBuilder& builder) {
-  const std::vector<Index> uses = uses_of(builder);
+  const std::vector<Index> uses = builder.uses();
   Index count = 0;
   for (std::size_t i = 0; i < builder.steps().size(); ++i) {
     const BuilderNode& relu = builder.steps()[i];
-    if (relu.op.text() != "relu" || uses[relu.out] == 0) continue;
+    if (!relu.is("relu") || uses[relu.out] == 0) continue;
     const BuilderNode* conv = own_convolution(builder, uses, relu.in[0]);
     std::optional<ValueRef> residual;
     if (const BuilderNode* sum = conv ? nullptr : builder.node_of(relu.in[0]);
-        sum && sum->op.text() == "add" && uses[sum->out] == 1 &&
+        sum && sum->is("add") && uses[sum->out] == 1 &&
         have_one_shape(builder, sum->in[0], sum->in[1])) {
       conv = own_convolution(builder, uses, sum->in[1]);
       residual = sum->in[0];

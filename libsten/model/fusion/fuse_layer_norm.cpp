@@ -51,7 +51,7 @@ std::optional<Normalised> normalised(const GraphBuilder& builder, ValueRef v) {
 Index fuse_layer_norm(GraphBuilder& builder) {
   for (std::size_t i = 0; i < builder.steps().size(); ++i) {
     const BuilderNode& add = builder.steps()[i];
-    if (add.op.text() != "add") continue;
+    if (!add.is("add")) continue;
     for (const std::size_t k : {0, 1}) {
       const BuilderNode* product = builder.node_of(add.in[k], "mul");
       if (!product) continue;

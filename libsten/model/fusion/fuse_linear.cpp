@@ -6,7 +6,7 @@
 namespace sten {
 namespace {
 
-bool is_matrix(const BuilderValue& v) { return v.is_weight && v.shape->size() == 2; }
+bool is_matrix(const BuilderValue& v) { return v.weight && v.shape->size() == 2; }
 
 // Whether w is the right factor in all its uses.
 bool is_only_multiplied(const GraphBuilder& builder, ValueRef w, const std::vector<Index>& uses,
@@ -55,11 +55,11 @@ void concat_rows(GraphBuilder& builder, ValueRef out, const std::vector<Index>& 
 
 }  // namespace
 
-Index fuse_linear(GraphBuilder& builder) {
-  const std::vector<Index> uses = uses_of(builder);
+Index fuse_linear(GraphBuilder& builder, bool transposes_weights) {
+  const std::vector<Index> uses = builder.uses();
   std::vector<Index> products(builder.size());
   for (const BuilderNode& s : builder.steps())
-    if (s.op.text() == "matmul" && uses[s.out] > 0) ++products[s.in[1]];
+    if (s.is("matmul") && uses[s.out] > 0) ++products[s.in[1]];
   for (std::size_t i = 0; i < builder.steps().size(); ++i) {
     const ValueRef out = builder.steps()[i].out;
     if (builder.node_of(out, "matmul")) {
@@ -68,10 +68,14 @@ Index fuse_linear(GraphBuilder& builder) {
         const ValueRef whole = t->in[0];
         builder.change(out).op = "linear";
         builder.change(out).in[1] = whole;
-      } else if (is_only_multiplied(builder, w, uses, products)) {
+      } else if (transposes_weights && is_only_multiplied(builder, w, uses, products)) {
         builder.change(out).op = "linear";
-        if (!builder[w].in_by_out) std::ranges::reverse(*builder[w].shape);
-        builder[w].in_by_out = true;
+        Weight& weight = *builder[w].weight;
+        if (!weight.in_by_out) {
+          std::ranges::reverse(*builder[w].shape);
+          std::ranges::reverse(weight.shape);
+        }
+        weight.in_by_out = true;
       }
     }
     // A bias of one axis.

@@ -69,9 +69,22 @@ ValueRef GraphBuilder::add_input(std::string name, std::optional<DType> dtype,
   return add_value({.name = std::move(name), .dtype = dtype, .shape = std::move(shape)});
 }
 
-ValueRef GraphBuilder::add_weight(std::string name, const Shape& shape) {
-  return add_value(
-      {.name = std::move(name), .dtype = DType::F32, .shape = known(shape), .is_weight = true});
+ValueRef GraphBuilder::add_input(const GraphPort& port) {
+  std::optional<ExtentList> shape;
+  if (port.shape) {
+    shape.emplace();
+    for (const GraphPort::Extent& e : *port.shape)
+      shape->push_back(e.size             ? known(*e.size)
+                       : e.symbol.empty() ? extents.fresh()
+                                          : extents.named(e.symbol));
+  }
+  return add_input(port.name, port.dtype, std::move(shape));
+}
+
+ValueRef GraphBuilder::add_weight(Weight weight) {
+  BuilderValue v{.name = weight.name, .dtype = DType::F32, .shape = known(weight.shape)};
+  v.weight = std::move(weight);
+  return add_value(std::move(v));
 }
 
 ValueRef GraphBuilder::add_constant(Dense value, std::string name) {
@@ -92,24 +105,27 @@ ValueRef GraphBuilder::add_leaf(BuilderValue v) { return add_value(std::move(v))
 ValueRef GraphBuilder::add_scalar(float x) { return add_constant(Dense::of({}, {x})); }
 
 ValueRef GraphBuilder::add(Name op, std::vector<ValueRef> in, Attributes attributes,
-                           std::string name) {
-  BuilderNode node{std::move(name), op, std::move(in), std::move(attributes)};
+                           std::string name, Formats formats) {
+  BuilderNode node{std::move(name),       op, std::move(in),
+                   std::move(attributes), 0,  std::move(formats)};
   const auto is_fixed = [&](ValueRef r) { return values_[r].is_fixed || values_[r].constant; };
   BuilderValue v = infer(*this, node);
   for (const Extent& e : v.shape.value_or(ExtentList{}))
     if (e.is_known() && e.number < 0)
       fail("result has the extent {}: expected extents >= 0", e.number);
   // The same value: the operator only asserts its shape.
-  const bool is_noop = op == Name("reshape") || op == Name("expand");
+  const bool is_noop = node.is("reshape") || node.is("expand");
   if (is_noop && v.shape && v.shape == values_[node.in[0]].shape) return node.in[0];
   v.is_fixed = op == Name("shape") || op == Name("size") || std::ranges::all_of(node.in, is_fixed);
   if (v.is_fixed) budget_.spend(*this, node, v);
-  if (!v.constant) v.constant = constant_of(v);
+  const bool folds = !node.has_formats();
+  if (folds && !v.constant) v.constant = constant_of(v);
   const auto is_constant = [&](ValueRef r) { return values_[r].constant.has_value(); };
   Shape shape;
   // The work of image windows is not proportional to their inputs and results.
-  if (!v.constant && !is_image_operator(op.text()) && v.shape && all_known(*v.shape, shape) &&
-      std::ranges::all_of(node.in, is_constant) && checked_size(shape) <= most_folded) {
+  if (folds && !v.constant && !is_image_operator(op.text()) && v.shape &&
+      all_known(*v.shape, shape) && std::ranges::all_of(node.in, is_constant) &&
+      checked_size(shape) <= most_folded) {
     std::vector<Tensor> in_values;
     for (const ValueRef r : node.in) in_values.emplace_back(*values_[r].constant);
     v.constant = apply(op, in_values, node.attributes).to_dense();
@@ -143,7 +159,23 @@ const BuilderNode* GraphBuilder::node_of(ValueRef v) const {
 }
 const BuilderNode* GraphBuilder::node_of(ValueRef v, std::string_view op) const {
   const BuilderNode* s = node_of(v);
-  return s && s->op.text() == op ? s : nullptr;
+  return s && s->is(op) ? s : nullptr;
+}
+
+std::vector<Index> GraphBuilder::uses() const {
+  std::vector<Index> uses(size());
+  std::vector<ValueRef> open;
+  const auto use = [&](ValueRef v) {
+    if (uses[v]++ == 0) open.push_back(v);
+  };
+  for (const Output& o : outputs_) use(o.value);
+  for (const ValueRef v : kept_) use(v);
+  while (!open.empty()) {
+    const BuilderNode* s = node_of(open.back());
+    open.pop_back();
+    if (s) std::ranges::for_each(s->in, use);
+  }
+  return uses;
 }
 
 }  // namespace sten

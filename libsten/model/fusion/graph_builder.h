@@ -1,4 +1,4 @@
-// Graph builder of the ONNX import: operators of sten, with inferred properties of their values.
+// Graph builder: operators of sten, with inferred properties of their values.
 #pragma once
 #include <deque>
 #include <limits>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "libsten/model/fusion/extent.h"
+#include "libsten/model/fusion/graph_port.h"
 #include "libsten/model/graph/graph.h"
 
 namespace sten {
@@ -19,15 +20,14 @@ class GraphBuilder;
 using ValueRef = std::size_t;
 
 struct BuilderValue {
-  std::string name{};  // of an input, weight or constant of the file; empty: of a node
+  std::string name{};  // of an input, weight or constant; empty: of a node
   std::optional<DType> dtype{};
   std::optional<ExtentList> shape{};
   std::optional<Dense> constant{};
   // For integers and booleans of rank 0 or 1, if partly known.
   std::optional<ExtentList> elements{};
-  bool is_weight = false;
+  std::optional<Weight> weight{};     // its name and shape are those of the value
   bool is_fixed = false;              // independent of the inputs' elements
-  bool in_by_out = false;             // a weight transposed to [out, in]
   std::optional<std::size_t> node{};  // the node that computes the value
 };
 
@@ -38,6 +38,12 @@ struct BuilderNode {
   std::vector<ValueRef> in;
   Attributes attributes;
   ValueRef out = 0;
+  Formats formats{};
+
+  // A node with formats is neither folded nor fused.
+  bool has_formats() const { return !formats.out.is_dense() || !formats.grad.is_dense(); }
+  // Whether fusions may replace or change the node as one of this operator.
+  bool is(std::string_view name) const { return op.text() == name && !has_formats(); }
 };
 
 // Budget of a file's computed constants, at import and when the model runs.
@@ -54,7 +60,7 @@ class ConstantBudget {
 
 class GraphBuilder {
  public:
-  // `file_bytes`: the size of the file, which bounds computed constants; default: unlimited.
+  // `file_bytes`: the size of the model, which bounds computed constants; default: unlimited.
   explicit GraphBuilder(std::size_t file_bytes = std::numeric_limits<std::size_t>::max())
       : file_bytes_(file_bytes), budget_(file_bytes) {}
   std::size_t file_bytes() const { return file_bytes_; }
@@ -62,19 +68,21 @@ class GraphBuilder {
   Extents extents;
 
   ValueRef add_input(std::string name, std::optional<DType> dtype, std::optional<ExtentList> shape);
-  ValueRef add_weight(std::string name, const Shape& shape);
+  ValueRef add_input(const GraphPort& port);
+  ValueRef add_weight(Weight weight);
   ValueRef add_constant(Dense value, std::string name = "");
   ValueRef add_integers(const std::vector<Index>& list);  // I64, one axis
   ValueRef add_scalar(float x);                           // F32, rank 0
   ValueRef add_leaf(BuilderValue v);  // a value of another builder, without a node
   // Adds a node, or a constant if all inputs are constant and the result is small. Error if
   // computed constants exceed their budget.
-  ValueRef add(Name op, std::vector<ValueRef> in, Attributes attributes, std::string name);
+  ValueRef add(Name op, std::vector<ValueRef> in, Attributes attributes, std::string name,
+               Formats formats = {});
 
   const BuilderValue& operator[](ValueRef v) const { return values_[v]; }
   BuilderValue& operator[](ValueRef v) { return values_[v]; }
   const std::vector<BuilderNode>& steps() const { return nodes_; }
-  // The node that computes v; nullptr if there is none, or its operator is not `op`.
+  // The node that computes v; nullptr if there is none, or it is no `op` for fusions.
   const BuilderNode* node_of(ValueRef v) const;
   const BuilderNode* node_of(ValueRef v, std::string_view op) const;
   // The node, to be changed; its output stays.
@@ -87,7 +95,12 @@ class GraphBuilder {
     ValueRef value;
   };
   const std::vector<Output>& outputs() const { return outputs_; }
+  // Lowers v under its own name although no output needs it.
+  void keep(ValueRef v) { kept_.push_back(v); }
+  const std::vector<ValueRef>& kept() const { return kept_; }
   std::size_t size() const { return values_.size(); }
+  // How often each value is an output, kept, or an input of a node that is needed for these.
+  std::vector<Index> uses() const;
 
  private:
   ValueRef add_value(BuilderValue v);
@@ -95,6 +108,7 @@ class GraphBuilder {
   std::deque<BuilderValue> values_;  // references stay valid
   std::vector<BuilderNode> nodes_;
   std::vector<Output> outputs_;
+  std::vector<ValueRef> kept_;
   std::unordered_set<ValueRef> taken_by_outputs_;
   std::size_t file_bytes_;
   ConstantBudget budget_;
@@ -121,10 +135,15 @@ Attributes::List axes_to_first(std::size_t rank);
 // The broadcast shape of two. Error if they cannot be broadcast.
 ExtentList broadcast(GraphBuilder& builder, const ExtentList& a, const ExtentList& b);
 
+struct FusionOptions {
+  bool has_gradients = true;  // false: also operators without a gradient
+  // Whether a weight [in, out] of products becomes [out, in], and images are kept in channels last.
+  bool changes_layouts = true;
+};
 // Applies all fusions of fuse.h. Returns counts by name.
-std::map<std::string, Index> fuse(GraphBuilder& builder, bool for_inference);
+std::map<std::string, Index> fuse(GraphBuilder& builder, const FusionOptions& options = {});
 
-// Lowers the nodes that outputs need to a graph. Keeps all inputs.
+// Lowers all inputs, and the values with a use, to a graph.
 Graph lower(const GraphBuilder& builder);
 
 }  // namespace sten

@@ -76,7 +76,7 @@ class Importer {
     add_initializers();
     add_inputs();
     for (const OnnxNode& n : model_.graph.nodes) add_node(n);
-    std::vector<OnnxPort> inputs, outputs;
+    std::vector<GraphPort> inputs, outputs;
     for (const OnnxValue* v : free_inputs_) inputs.push_back(port(*v));
     for (const OnnxValue& v : model_.graph.outputs) {
       outputs.push_back(port(v));
@@ -86,7 +86,7 @@ class Importer {
       builder_.add_output(std::string(v.name), at->second);
       if (!outputs.back().dtype) outputs.back().dtype = builder_[at->second].dtype;
     }
-    auto fused = fuse(builder_, options_.for_inference);
+    auto fused = fuse(builder_);
     Graph graph = lower(builder_);
     std::vector<std::string> not_weights;
     for (const CheckpointTensor& t : file_.tensors())
@@ -151,7 +151,7 @@ class Importer {
     const bool is_statistic = statistics_.contains(name);
     if (is_statistic ? is_running_statistic(t)
                      : !no_weights_.contains(name) && is_weight(t, file_, trained_.contains(name)))
-      return builder_.add_weight(t.name, t.shape);
+      return builder_.add_weight({t.name, t.shape});
     Dense x = file_.load(t).to_dense();
     if (width_of(x.dtype()) == 0)
       fail("{}: unsupported data type {}", quote(t.name), name_of(x.dtype()));
@@ -165,25 +165,16 @@ class Importer {
       if (values_.contains(v.name) || unreadable_.contains(v.name)) continue;  // with a default
       if (produced_.contains(v.name))
         fail("{} is both an input and the output of a node", quote(v.name));
-      const OnnxPort p = port(v);
-      std::optional<ExtentList> shape;
-      if (p.shape) {
-        shape.emplace();
-        for (const OnnxPort::Extent& e : *p.shape)
-          shape->push_back(e.size             ? known(*e.size)
-                           : e.symbol.empty() ? builder_.extents.fresh()
-                                              : builder_.extents.named(e.symbol));
-      }
-      values_[v.name] = builder_.add_input(p.name, p.dtype, std::move(shape));
+      values_[v.name] = builder_.add_input(port(v));
       free_inputs_.push_back(&v);
     }
   }
 
-  OnnxPort port(const OnnxValue& v) const {
+  GraphPort port(const OnnxValue& v) const {
     if (v.kind != OnnxKind::tensor && v.kind != OnnxKind::unknown)
       fail("{}: expected a tensor: sequences, maps and optional values are not supported",
            quote(v.name));
-    OnnxPort p{std::string(v.name), {}, {}};
+    GraphPort p{std::string(v.name), {}, {}};
     if (v.elem_type != 0) {
       try {
         p.dtype = onnx_dtype(v.elem_type);
@@ -263,15 +254,6 @@ class Importer {
 };
 
 }  // namespace
-
-std::string shape_text(const std::vector<OnnxPort::Extent>& shape) {
-  std::string text;
-  for (const OnnxPort::Extent& e : shape)
-    text += (text.empty() ? "" : ", ") + (e.size             ? std::to_string(*e.size)
-                                          : e.symbol.empty() ? "?"
-                                                             : printable(e.symbol));
-  return "[" + text + "]";
-}
 
 OnnxImport import_onnx(const Checkpoint& file, const OnnxImportOptions& options) {
   if (!file.is_onnx()) fail("{}: not an ONNX model", file.name());

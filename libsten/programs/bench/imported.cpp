@@ -10,6 +10,7 @@
 #include "libsten/core/base/memory_left.h"
 #include "libsten/core/base/random.h"
 #include "libsten/core/base/text.h"
+#include "libsten/model/fusion/fused_graph.h"
 #include "libsten/model/nn/weights.h"
 #include "libsten/model/onnx/import.h"
 #include "libsten/programs/bench/input.h"
@@ -25,7 +26,7 @@ bool has_word(std::string text, const char* word) {
   return text.find(word) != std::string::npos;
 }
 
-bool is_batch(const OnnxPort::Extent& e) { return has_word(e.symbol, "batch"); }
+bool is_batch(const GraphPort::Extent& e) { return has_word(e.symbol, "batch"); }
 
 // The symbolic extents of inputs that are batches and tokens, and whether there are any.
 struct OpenExtents {
@@ -33,10 +34,10 @@ struct OpenExtents {
   Index batch, window;
   bool has_batch = false, has_window = false;
 
-  Shape filled(const OnnxPort& p) {
+  Shape filled(const GraphPort& p) {
     Shape shape;
     for (std::size_t d = 0; d < p.shape->size(); ++d) {
-      const OnnxPort::Extent& e = (*p.shape)[d];
+      const GraphPort::Extent& e = (*p.shape)[d];
       const bool of_batch = any_is_called_batch ? is_batch(e) : d == 0;
       if (!e.size) (of_batch ? has_batch : has_window) = true;
       shape.push_back(e.size.value_or(of_batch ? batch : window));
@@ -79,7 +80,7 @@ Dense made(DType dtype, Shape shape, auto&& number) {
   return x;
 }
 
-Dense input_value(const OnnxPort& p, const Shape& shape, const Graph& g, std::uint64_t seed,
+Dense input_value(const GraphPort& p, const Shape& shape, const Graph& g, std::uint64_t seed,
                   std::string& what) {
   const DType dtype = p.dtype.value_or(DType::F32);
   const std::uint64_t own = seed_for(seed, p.name);
@@ -134,19 +135,20 @@ std::vector<std::string> matrix_weights(const Graph& g) {
 
 BenchGraph imported_graph(const BenchOptions& o, std::vector<std::string>& notes) {
   const Checkpoint file = Checkpoint::open(o.model);
-  OnnxImport model = import_onnx(file, {.mode = OnnxMode::evaluation, .for_inference = true});
+  OnnxImport model = import_onnx(file, {.mode = OnnxMode::evaluation});
+  model.graph = fused_graph(model.graph, model.inputs);
   const Index batch = o.batch.value_or(usual_batch), window = o.window.value_or(usual_tokens);
   double parameters = 0;
   for (const Weight& w : model.graph.weights())
     parameters += static_cast<double>(checked_size(w.shape));
   check_memory(4 * parameters, fmt::format("{}: {:.3g} parameters", file.name(), parameters));
   NamedValues<Tensor> values = load_weights(model.graph, file, model.not_weights);
-  const bool any_batch = std::ranges::any_of(model.inputs, [](const OnnxPort& p) {
+  const bool any_batch = std::ranges::any_of(model.inputs, [](const GraphPort& p) {
     return p.shape && std::ranges::any_of(*p.shape, is_batch);
   });
   OpenExtents open{any_batch, batch, window};
   std::string text;
-  for (const OnnxPort& p : model.inputs) {
+  for (const GraphPort& p : model.inputs) {
     if (!p.shape) fail("{}: input {} has no shape", file.name(), quote(p.name));
     std::string what;
     Dense x = input_value(p, open.filled(p), model.graph, o.seed, what);
@@ -164,7 +166,7 @@ BenchGraph imported_graph(const BenchOptions& o, std::vector<std::string>& notes
   notes.push_back("inputs: " + text);
   Shape shape;
   if (!model.inputs.empty()) {
-    const OnnxPort& first = model.inputs.front();
+    const GraphPort& first = model.inputs.front();
     shape = values.find(first.name)->second.shape();
     const bool is_image = shape.size() == 4 && first.dtype.value_or(DType::F32) == DType::F32;
     notes.push_back(fmt::format("shape: of the input {}{}", quote(first.name),

@@ -10,6 +10,7 @@
 #include "libsten/core/base/parallel.h"
 #include "libsten/model/execution/executor.h"
 #include "libsten/model/execution/fastest_layouts.h"
+#include "libsten/model/fusion/fused_graph.h"
 #include "libsten/model/graph/inference.h"
 #include "libsten/model/nn/weights.h"
 #include "libsten/programs/bench/bert.h"
@@ -244,7 +245,8 @@ std::vector<BenchRow> measure_bert(const BenchBert& model, const std::vector<Ben
 std::vector<BenchRow> measure_images(const BenchImages& model,
                                      const std::vector<BenchLayout>& layouts, int threads,
                                      const BenchOptions& o, std::vector<std::string>& notes) {
-  const Graph g = inference_graph(model.graph);
+  const GraphPort x{"x", DType::F32, std::vector<GraphPort::Extent>(4)};
+  const Graph g = fused_graph(inference_graph(model.graph), {x});
   NamedValues<Tensor> values = initial_weights(g, o.seed);
   values.emplace("x", model.images(o.seed));
   return measure({g, std::move(values), convolution_weights(g), model.shape, model.name}, layouts,

@@ -81,7 +81,7 @@ Outcome fill_text(const ModelOptions& o, const std::string& masked) {
     fail_usage("--fill: tokenizer not found beside {}", source.name);
   const auto tokenizer = read_tokenizer(source.what.vocabulary);
   const MaskedTextIds text = masked_ids(masked, *tokenizer);
-  RunnableModel model = read_model(source, false);
+  RunnableModel model = fused(read_model(source, false));
   const NamedValues<Tensor> inputs = inputs_for(model, text.ids);
   ModelExecution execution(o, device, model, inputs);
   const Tensor y = execution.run(inputs).at(model.graph.outputs().front());

@@ -88,7 +88,7 @@ class Picker {
 
 // Graphs that sten builds compute the logits of the last token only.
 RunnableModel model_that_generates(const ModelSource& source) {
-  RunnableModel model = read_model(source, false, true);
+  RunnableModel model = fused(read_model(source, false, true));
   try {
     check_generates(model.graph);
   } catch (const Error& e) {

@@ -9,6 +9,7 @@
 #include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/files/system/data_file.h"
 #include "libsten/files/system/file_kind.h"
+#include "libsten/model/fusion/fused_graph.h"
 #include "libsten/model/graph/graph_json.h"
 #include "libsten/model/graph/inference.h"
 #include "libsten/model/nn/bert.h"
@@ -59,8 +60,8 @@ void describe_directory(const std::string& directory, ModelSource& source) {
   if (!what.model.file.empty()) what.model.kind = "graph";
 }
 
-OnnxPort port(std::string name, DType dtype, std::vector<std::string> axes) {
-  OnnxPort p{std::move(name), dtype, std::vector<OnnxPort::Extent>()};
+GraphPort port(std::string name, DType dtype, std::vector<std::string> axes) {
+  GraphPort p{std::move(name), dtype, std::vector<GraphPort::Extent>()};
   for (std::string& axis : axes) p.shape->push_back({std::nullopt, std::move(axis)});
   return p;
 }
@@ -177,7 +178,7 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
   };
   if (m.kind == "onnx") {
     const Checkpoint model = file.is_onnx() ? file : Checkpoint::open(m.file);
-    OnnxImport imported = import_onnx(model, {.mode = OnnxMode::evaluation, .for_inference = true});
+    OnnxImport imported = import_onnx(model, {.mode = OnnxMode::evaluation});
     check_memory_of(imported.graph, source.name);
     NamedValues<Tensor> weights =
         load_imported(imported.graph, file, &model, imported.not_weights, LowWeights::unchanged);
@@ -206,6 +207,20 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
   }
   return with(inference_graph(recipe_model(m)), {recipe_port(m)},
               is_for_images(m) ? image_model_unused() : std::vector<std::string>());
+}
+
+RunnableModel fused(RunnableModel model, const NamedValues<Tensor>& inputs) {
+  std::vector<ModelInput> ports = model.inputs;
+  for (ModelInput& p : ports) {
+    const auto x = inputs.find(p.name);
+    if (p.shape || x == inputs.end()) continue;
+    p.dtype = x->second.dtype();
+    p.shape.emplace();
+    for (const Index n : x->second.shape()) p.shape->push_back({n, ""});
+    if (!p.shape->empty()) p.shape->front().size.reset();
+  }
+  model.graph = fused_graph(model.graph, ports);
+  return model;
 }
 
 Task task_of(const ModelSource& source, Recipe data) {

@@ -49,7 +49,7 @@ ModelDescription describe_model(const std::string& file);
 void describe_by(const std::string& config, ModelSource& source);
 
 // An input of the graph, with dtype and extents as far as known.
-using ModelInput = OnnxPort;
+using ModelInput = GraphPort;
 
 struct RunnableModel {
   std::string name;
@@ -67,5 +67,9 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last = f
 Task task_of(const ModelSource& source, Recipe data);
 // Returns the task's graph up to the logits; the task makes the inputs.
 RunnableModel read_model(const ModelSource& source, const Task& task);
+
+// Returns the model with the fusions of fused_graph(). `inputs`: a batch, whose shapes, without the
+// number of rows, are those of inputs that the model does not describe.
+RunnableModel fused(RunnableModel model, const NamedValues<Tensor>& inputs = {});
 
 }  // namespace sten

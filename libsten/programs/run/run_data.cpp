@@ -119,7 +119,7 @@ class TaskBatches final : public RunData {
     return b;
   }
   RunnableModel model(const ModelSource& source) const override {
-    return read_model(source, task_);
+    return fused(read_model(source, task_), batch(0).inputs);
   }
   const F1Scorer* scorer() const override { return task_.scorer(); }
   std::string split() const override { return split_; }
@@ -149,6 +149,7 @@ class InputBatches final : public RunData {
         model_(read_model(source, has_mask_)),
         given_(inputs_of(given, model_)),
         step_(o.batch > 0 ? o.batch : std::max<Index>(1, given_.rows)) {
+    model_ = fused(std::move(model_), given_.values);
     if (step_ < given_.rows && given_.batched.empty())
       fail_usage("--batch {}: {} has inputs of a fixed size, with {} rows", o.batch, model_.name,
                  given_.rows);
@@ -168,7 +169,8 @@ class InputBatches final : public RunData {
     return b;
   }
   RunnableModel model(const ModelSource& source) const override {
-    return source.weights == weights_ ? model_ : read_model(source, has_mask_);
+    if (source.weights == weights_) return model_;
+    return fused(read_model(source, has_mask_), given_.values);
   }
   std::vector<std::string> notes() const override { return given_.filled; }
 

@@ -19,11 +19,11 @@ struct NamedArray {
 };
 
 // The input's shape if the rows have as many elements, whatever their axes are in the file.
-Shape shape_for(const OnnxPort& to, const NamedArray& a) {
+Shape shape_for(const GraphPort& to, const NamedArray& a) {
   const Shape& given = a.x.extents;
   if (!to.shape) return given;
   const auto& wanted = *to.shape;
-  const auto fits = [](const OnnxPort::Extent& e, Index n) { return !e.size || *e.size == n; };
+  const auto fits = [](const GraphPort::Extent& e, Index n) { return !e.size || *e.size == n; };
   if (std::ranges::equal(wanted, given, fits)) return given;
   Shape shape{given[0]};
   for (std::size_t d = 1; d < wanted.size(); ++d) shape.push_back(wanted[d].size.value_or(-1));
@@ -35,7 +35,7 @@ Shape shape_for(const OnnxPort& to, const NamedArray& a) {
 }
 
 template <class To>
-Dense integers_as(DType dtype, const NamedArray& a, const OnnxPort& to) {
+Dense integers_as(DType dtype, const NamedArray& a, const GraphPort& to) {
   Dense y{a.x.extents, Values::uninitialized(dtype, a.x.size())};
   const auto out = y.values.mutate<To>();
   const bool known = with_scalar(a.x.dtype(), [&]<class U>(U, auto number) {
@@ -56,7 +56,7 @@ Dense integers_as(DType dtype, const NamedArray& a, const OnnxPort& to) {
   return y;
 }
 
-ExampleColumn column_for(const OnnxPort& to, const NamedArray& a, ExampleScale scale,
+ExampleColumn column_for(const GraphPort& to, const NamedArray& a, ExampleScale scale,
                          const ImportedModel& m, Index rows) {
   check_open_batch(to, m.name);
   if (a.x.extents.empty() || a.x.extents[0] != rows)
@@ -86,27 +86,27 @@ ExampleColumn column_for(const OnnxPort& to, const NamedArray& a, ExampleScale s
   return c;
 }
 
-const OnnxPort* find_port(const ImportedModel& m, const std::string& name) {
-  const auto at = std::ranges::find(m.inputs, name, &OnnxPort::name);
+const GraphPort* find_port(const ImportedModel& m, const std::string& name) {
+  const auto at = std::ranges::find(m.inputs, name, &GraphPort::name);
   return at == m.inputs.end() ? nullptr : &*at;
 }
 
 [[noreturn]] void fail_no_input(const std::string& key, const std::string& name,
                                 const ImportedModel& m) {
   std::vector<std::string> names;
-  for (const OnnxPort& p : m.inputs) names.push_back(p.name);
+  for (const GraphPort& p : m.inputs) names.push_back(p.name);
   fail_usage("{}: unknown input {} of {}{} (the logits depend on {})", key, quote(name), m.name,
              suggestion(name, names), name_list(names));
 }
 
 // The input for features: the named one, or the only one without an array.
-const OnnxPort& input_of_features(const DataRecipe& d, const ImportedModel& m) {
+const GraphPort& input_of_features(const DataRecipe& d, const ImportedModel& m) {
   if (!d.input.empty()) {
-    if (const OnnxPort* p = find_port(m, d.input)) return *p;
+    if (const GraphPort* p = find_port(m, d.input)) return *p;
     fail_no_input("data.input", d.input, m);
   }
-  const OnnxPort* only = nullptr;
-  for (const OnnxPort& p : m.inputs) {
+  const GraphPort* only = nullptr;
+  for (const GraphPort& p : m.inputs) {
     if (d.inputs.contains(p.name)) continue;
     if (only)
       fail_usage("{}: inputs {} and {} have no data (see data.input, data.inputs)", m.name,
@@ -173,7 +173,7 @@ Dense input_of(const ExampleColumn& c, std::span<const Index> rows, std::optiona
 }
 
 // Images for an input of a model. ONNX models take channels first.
-ExampleColumn images_for(const OnnxPort& to, const NamedArray& a, const Recipe& r,
+ExampleColumn images_for(const GraphPort& to, const NamedArray& a, const Recipe& r,
                          const ImportedModel& m) {
   check_open_batch(to, m.name);
   const Shape& s = a.x.extents;
@@ -181,7 +181,7 @@ ExampleColumn images_for(const OnnxPort& to, const NamedArray& a, const Recipe& 
     fail("{}: expected images [N, H, W, C] for the model's input {}, got shape {}", a.file,
          quote(to.name), to_string(s));
   const Shape shape = m.channels_first ? Shape{s[0], s[3], s[1], s[2]} : s;
-  const auto fits = [](const OnnxPort::Extent& e, Index n) { return !e.size || *e.size == n; };
+  const auto fits = [](const GraphPort::Extent& e, Index n) { return !e.size || *e.size == n; };
   if (to.shape && !std::ranges::equal(*to.shape, shape, fits))
     fail("{}: images {} (channels first) do not fit input {} of the model, {}", a.file,
          to_string(shape), quote(to.name), shape_text(*to.shape));
@@ -214,18 +214,18 @@ ExampleColumns imported_columns(const Recipe& r, const ImportedModel& m, const D
   check_labels(all.labels, labels_name, m);
   const Index rows = all.labels.extents[0];
   if (features) {
-    const OnnxPort& to = input_of_features(d, m);
+    const GraphPort& to = input_of_features(d, m);
     const NamedArray a{*features, features_name};
     all.inputs.push_back(are_images(d) ? images_for(to, a, r, m)
                                        : column_for(to, a, ExampleScale::of(d), m, rows));
   }
   for (const auto& [input, file] : d.inputs) {
-    const OnnxPort* to = find_port(m, input);
+    const GraphPort* to = find_port(m, input);
     if (!to) fail_no_input("data.inputs", input, m);
     all.inputs.push_back(
         column_for(*to, {read_features(file, input), printable(file)}, {}, m, rows));
   }
-  for (const OnnxPort& p : m.inputs)
+  for (const GraphPort& p : m.inputs)
     if (std::ranges::find(all.inputs, p.name, &ExampleColumn::input) == all.inputs.end())
       fail_usage("{}: input {} has no data (see data.inputs)", m.name, quote(p.name));
   return all;

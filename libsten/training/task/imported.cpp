@@ -14,12 +14,12 @@
 namespace sten {
 namespace {
 
-const OnnxPort& output_of(const std::vector<OnnxPort>& outputs, const std::string& name,
-                          const std::string& file) {
+const GraphPort& output_of(const std::vector<GraphPort>& outputs, const std::string& name,
+                           const std::string& file) {
   if (outputs.empty()) fail("{}: the model has no output", file);
   if (name.empty()) return outputs.front();
   std::vector<std::string> names;
-  for (const OnnxPort& o : outputs) {
+  for (const GraphPort& o : outputs) {
     if (o.name == name) return o;
     names.push_back(o.name);
   }
@@ -78,10 +78,10 @@ std::shared_ptr<const ImportedModel> read_graph(const ModelRecipe& m) {
       throw Error(Fault::input, fmt::format("{}: {}", name, e.what()));
     }
   }();
-  const auto port = [](const std::string& of) { return OnnxPort{of, std::nullopt, std::nullopt}; };
-  std::vector<OnnxPort> outputs, inputs;
+  const auto port = [](const std::string& of) { return GraphPort{of, std::nullopt, std::nullopt}; };
+  std::vector<GraphPort> outputs, inputs;
   for (const std::string& output : graph.outputs()) outputs.push_back(port(output));
-  const OnnxPort logits = output_of(outputs, m.output, name);
+  const GraphPort logits = output_of(outputs, m.output, name);
   GraphParts g = graph.parts();
   prune_to_outputs(g, {logits.name});
   for (const std::string& input : g.inputs)
@@ -110,10 +110,10 @@ std::optional<Index> ImportedModel::classes() const {
 
 std::optional<Index> ImportedModel::features() const {
   if (inputs.size() != 1) return std::nullopt;
-  const OnnxPort& in = inputs.front();
+  const GraphPort& in = inputs.front();
   if (in.shape && in.shape->size() > 1) {
     Index n = 1;
-    for (const OnnxPort::Extent& e : std::span(*in.shape).subspan(1)) n *= e.size.value_or(0);
+    for (const GraphPort::Extent& e : std::span(*in.shape).subspan(1)) n *= e.size.value_or(0);
     if (n > 0) return n;
   }
   // By default, the number of inputs of the first layer.
@@ -129,7 +129,7 @@ std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool on
   Checkpoint file = opened ? *opened : Checkpoint::open(m.file);
   OnnxImport model =
       import_onnx(file, {.mode = only_measures ? OnnxMode::evaluation : OnnxMode::training});
-  const OnnxPort logits = output_of(model.outputs, m.output, file.name());
+  const GraphPort logits = output_of(model.outputs, m.output, file.name());
   if (logits.dtype && *logits.dtype != DType::F32)
     fail("{}: output {} is {}, but logits must be F32 (see model.output)", file.name(),
          quote(logits.name), name_of(*logits.dtype));
@@ -144,7 +144,7 @@ std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool on
     }
   }
   std::erase_if(model.inputs,
-                [&](const OnnxPort& p) { return std::ranges::count(g.inputs, p.name) == 0; });
+                [&](const GraphPort& p) { return std::ranges::count(g.inputs, p.name) == 0; });
   const std::string name = file.name();
   return std::make_shared<const ImportedModel>(ImportedModel{
       name, std::move(file), std::move(model.not_weights),
@@ -167,7 +167,7 @@ NamedValues<Tensor> load_imported(const Graph& g, const Checkpoint& file, const 
   return weights;
 }
 
-void check_open_batch(const OnnxPort& input, const std::string& file) {
+void check_open_batch(const GraphPort& input, const std::string& file) {
   if (input.shape && !input.shape->empty() && input.shape->front().size)
     fail("{}: input {} has the fixed batch size {} (export with dynamic_axes or dynamic_shapes)",
          file, quote(input.name), *input.shape->front().size);

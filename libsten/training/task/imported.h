@@ -14,8 +14,8 @@ struct ImportedModel {
   std::vector<std::string> not_weights;  // for load_weights()
   // The nodes that the logits depend on. Outputs: logits and loss; last input: labels.
   Graph graph;
-  std::vector<OnnxPort> inputs;  // without labels and dropout seeds
-  OnnxPort logits;
+  std::vector<GraphPort> inputs;  // without labels and dropout seeds
+  GraphPort logits;
   bool channels_first = true;  // of images
 
   // The number of classes; none if the file does not say.
@@ -36,6 +36,6 @@ NamedValues<Tensor> load_imported(const Graph& g, const Checkpoint& file, const 
                                   std::vector<std::string> not_weights, LowWeights low);
 
 // Error if the input has a fixed batch size.
-void check_open_batch(const OnnxPort& input, const std::string& file);
+void check_open_batch(const GraphPort& input, const std::string& file);
 
 }  // namespace sten

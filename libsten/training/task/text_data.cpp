@@ -58,7 +58,7 @@ struct TextInput {
   }
 };
 
-TextInput text_input(const OnnxPort& p, Index window, const std::string& file) {
+TextInput text_input(const GraphPort& p, Index window, const std::string& file) {
   static const std::map<std::string_view, TextInput::Kind> kinds = {
       {"input_ids", TextInput::ids},
       {"attention_mask", TextInput::ones},
@@ -127,7 +127,7 @@ std::shared_ptr<TaskData> read_text_data(const Recipe& r, Index vocabulary, Inde
 
 std::shared_ptr<TaskData> read_text_data(const Recipe& r, const ImportedModel& m) {
   std::vector<TextInput> inputs;
-  for (const OnnxPort& p : m.inputs) inputs.push_back(text_input(p, r.data.window, m.name));
+  for (const GraphPort& p : m.inputs) inputs.push_back(text_input(p, r.data.window, m.name));
   if (std::ranges::find(inputs, TextInput::ids, &TextInput::kind) == inputs.end())
     fail_usage("{}: missing input \"input_ids\" for text data", m.name);
   const auto ids =

@@ -7,7 +7,7 @@ namespace sten {
 ValueShapes::ValueShapes(const Graph& g, const NamedValues<Tensor>& inputs, bool guesses) {
   for (const auto& [name, x] : inputs)
     refs_[name] = builder_.add_input(name, x.dtype(), known(x.shape()));
-  for (const Weight& w : g.weights()) refs_[w.name] = builder_.add_weight(w.name, w.shape);
+  for (const Weight& w : g.weights()) refs_[w.name] = builder_.add_weight(w);
   for (const Constant& c : g.constants()) refs_[c.name] = builder_.add_constant(c.value, c.name);
   for (const Node& n : g.nodes()) add(n, guesses);
 }
