@@ -141,30 +141,16 @@ struct Executor::State {
     }
     return execution::single_operator(context, node);
   }
-  // For each node, the values, without weights and outputs, that it uses last, or computes without
-  // a use.
-  std::vector<std::vector<std::size_t>> done_by_node() const {
-    std::vector<std::size_t> last(graph.value_count());
-    for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
-      for (const std::size_t value : graph.arguments(n)) last[value] = n;
-      last[context.value_of(n)] = n;
-    }
-    for (const std::size_t value : graph.output_values()) last[value] = graph.nodes().size();
-    std::vector<std::vector<std::size_t>> done(graph.nodes().size() + 1);
-    for (std::size_t value = 0; value < last.size(); ++value)
-      if (!context.is_weight(value)) done[last[value]].push_back(value);
-    return done;
-  }
 
   void run_first(const NamedValues<Tensor>& given) {
     begin_plan(given);
     give(given);
-    const std::vector<std::vector<std::size_t>> done = done_by_node();
     for (std::size_t node = 0, count = 0; node < graph.nodes().size(); node += count) {
       slots->begin_operator(std::ssize(operators));
       auto fused = next_operator(node, count);
       for (std::size_t n = node; n < node + count; ++n)
-        fused->released.insert(fused->released.end(), done[n].begin(), done[n].end());
+        std::ranges::copy_if(graph.last_uses(n), std::back_inserter(fused->released),
+                             [&](std::size_t value) { return !context.is_weight(value); });
       fused->run(*slots);
       for (const std::size_t value : fused->released) slots->release(value);
       operators.push_back(std::move(fused));

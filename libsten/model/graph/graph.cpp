@@ -43,13 +43,6 @@ std::vector<std::string> names_in(const M& numbers) {
   return all;
 }
 
-template <Operand T>
-T call(const Node& n, bool is_plain, std::span<const T> in) {
-  return with_node_name(n.name, [&] {
-    return ops_detail::call(n.op, in, n.attributes, is_plain ? Formats::dense() : n.formats);
-  });
-}
-
 // Adds names of `wanted` that `given` lacks, and unknown names, to `problem`.
 template <Operand T>
 void compare(const char* what, const std::vector<std::string>& wanted, const NamedValues<T>& given,
@@ -128,7 +121,6 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
   uses_.resize(numbers_.size());
   for (const std::vector<std::size_t>& from : arguments_)
     for (const std::size_t value : from) ++uses_[value];
-  std::vector<bool> is_kept(numbers_.size());
   std::set<std::string_view> outputs;
   for (const std::string& name : parts_.outputs) {
     if (!numbers_.contains(name))
@@ -137,21 +129,23 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
     if (!outputs.insert(name).second) fail_usage("the graph has the output {} twice", quote(name));
     output_values_.push_back(number_of(name));
     ++uses_[output_values_.back()];
-    is_kept[output_values_.back()] = true;
   }
   check_statistics();
   find_statistics();
-  // From the last node to the first. An unused value is released when computed.
-  last_uses_.resize(parts_.nodes.size());
-  for (std::size_t i = parts_.nodes.size(); i-- > 0;) {
-    std::vector<std::size_t> uses = arguments_[i];
-    uses.push_back(first_node() + i);
-    for (const std::size_t value : uses) {
-      if (is_kept[value]) continue;
-      is_kept[value] = true;
-      last_uses_[i].push_back(value);
-    }
+  find_last_uses();
+}
+
+void Graph::find_last_uses() {
+  const std::size_t count = parts_.nodes.size();
+  std::vector<std::size_t> last(value_count());
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const std::size_t value : arguments_[i]) last[value] = i;
+    last[first_node() + i] = i;
   }
+  for (const std::size_t value : output_values_) last[value] = count;
+  last_uses_.resize(count);
+  for (std::size_t value = 0; value < last.size(); ++value)
+    if (last[value] < count) last_uses_[last[value]].push_back(value);
 }
 
 void Graph::check_statistics() const {
@@ -253,13 +247,21 @@ std::vector<std::optional<T>> Graph::begin(const NamedValues<T>& weights,
 }
 
 template <Operand T>
+T Graph::run_node(std::size_t node, std::span<const T> in) const {
+  const Node& n = parts_.nodes[node];
+  return with_node_name(n.name, [&] {
+    return ops_detail::call(n.op, in, n.attributes, is_plain_[node] ? Formats::dense() : n.formats);
+  });
+}
+
+template <Operand T>
 NamedValues<T> Graph::run(const NamedValues<T>& weights, const NamedValues<T>& inputs) const {
   std::vector<std::optional<T>> values = begin(weights, inputs);
   std::vector<T> in;
   for (std::size_t i = 0; i < parts_.nodes.size(); ++i) {
     in.clear();
     for (const std::size_t from : arguments_[i]) in.push_back(*values[from]);
-    values[first_node() + i] = call<T>(parts_.nodes[i], is_plain_[i], in);
+    values[first_node() + i] = run_node<T>(i, in);
     for (const std::size_t done : last_uses_[i]) values[done].reset();
   }
   NamedValues<T> out;
@@ -268,6 +270,7 @@ NamedValues<T> Graph::run(const NamedValues<T>& weights, const NamedValues<T>& i
   return out;
 }
 
+template Tensor Graph::run_node(std::size_t, std::span<const Tensor>) const;
 template NamedValues<Tensor> Graph::run(const NamedValues<Tensor>&,
                                         const NamedValues<Tensor>&) const;
 template NamedValues<Var> Graph::run(const NamedValues<Var>&, const NamedValues<Var>&) const;

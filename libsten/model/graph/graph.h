@@ -108,11 +108,17 @@ class Graph {
   std::size_t uses(std::size_t value) const { return uses_[value]; }
   // The numbers of the outputs.
   const std::vector<std::size_t>& output_values() const { return output_values_; }
+  // The numbers of the values, without outputs, that the node uses last, or computes without a use.
+  // Unused inputs, weights and constants belong to the first node.
+  const std::vector<std::size_t>& last_uses(std::size_t node) const { return last_uses_[node]; }
 
   // Returns the outputs by name. Error (usage) with all missing and all unknown weights and inputs.
   // Values are released after their last use. Errors start with the name of the node.
   template <Operand T>
   NamedValues<T> run(const NamedValues<T>& weights, const NamedValues<T>& inputs) const;
+  // Computes a node from its inputs. Errors as above.
+  template <Operand T>
+  T run_node(std::size_t node, std::span<const T> in) const;
   // The check of weights in run(), for callers that run the nodes themselves: Error (usage) as
   // there.
   void check_weights(const NamedValues<Tensor>& weights) const;
@@ -126,6 +132,7 @@ class Graph {
             std::vector<std::optional<T>>& values) const;
   void check_statistics() const;
   void find_statistics();
+  void find_last_uses();
   template <Operand T>
   std::vector<std::optional<T>> begin(const NamedValues<T>& weights,
                                       const NamedValues<T>& inputs) const;
@@ -138,6 +145,7 @@ class Graph {
   std::vector<bool> is_statistic_;  // per weight
 };
 
+extern template Tensor Graph::run_node(std::size_t, std::span<const Tensor>) const;
 extern template NamedValues<Tensor> Graph::run(const NamedValues<Tensor>&,
                                                const NamedValues<Tensor>&) const;
 extern template NamedValues<Var> Graph::run(const NamedValues<Var>&, const NamedValues<Var>&) const;

@@ -1,8 +1,7 @@
 #include "libsten/training/trainer/memory.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <numeric>
 
 #include "libsten/core/registry/registry.h"
 #include "libsten/training/trainer/value_shapes.h"
@@ -35,31 +34,29 @@ Index calibration_bytes(const Task& task, const std::vector<WeightStages>& stage
 ValueBytes value_bytes(const Graph& g, const NamedValues<Tensor>& inputs) {
   const ValueShapes values(g, inputs, true);
   const std::vector<Node>& nodes = g.nodes();
-  // The value that a name is a view of, and the last node that needs this value.
-  std::map<std::string_view, std::string_view> roots;
-  std::map<std::string_view, std::size_t> last;
-  const auto root_of = [&](std::string_view name) {
-    const auto at = roots.find(name);
-    return at == roots.end() ? name : at->second;
-  };
+  const std::size_t first = g.first_node();
+  // The value that a value is a view of, and the last node that needs this value.
+  std::vector<std::size_t> root(g.value_count()), last(g.value_count());
+  std::iota(root.begin(), root.end(), 0);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    for (const std::string& name : nodes[i].inputs) last[root_of(name)] = i;
-    if (is_view(nodes[i])) roots[nodes[i].name] = root_of(nodes[i].inputs[0]);
+    for (const std::size_t value : g.arguments(i)) last[root[value]] = i;
+    if (is_view(nodes[i])) root[first + i] = root[g.arguments(i)[0]];
   }
   ValueBytes v;
   Index live = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const Index bytes = values.bytes(nodes[i].name);
+    const Index bytes = values.bytes(first + i);
     v.largest = std::max(v.largest, bytes);
     if (!is_view(nodes[i])) {
       v.all += bytes;
       live += bytes;
     }
     v.passing = std::max(v.passing, live);
-    std::set<std::string_view> used;
-    for (const std::string& name : nodes[i].inputs) used.insert(root_of(name));
-    for (const std::string_view root : used)
-      if (g.find_node(root) && last.at(root) == i) live -= values.bytes(root);
+    for (const std::size_t value : g.arguments(i)) {
+      if (root[value] < first || last[root[value]] != i) continue;
+      live -= values.bytes(root[value]);
+      last[root[value]] = nodes.size();  // released once
+    }
   }
   return v;
 }

@@ -1,7 +1,6 @@
 #include "libsten/training/trainer/model_walk.h"
 
 #include <algorithm>
-#include <set>
 
 #include "libsten/compute/calibrate/sums.h"
 #include "libsten/core/base/error.h"
@@ -9,40 +8,54 @@
 namespace sten {
 namespace {
 
-// A value of the graph in each batch. Before the first pruned layer, both models share `dense`.
-struct Flow {
+// A value of the graph: of an input or node, a tensor per batch; of a weight or constant, one tensor.
+// `pruned`: in the pruned model, if it differs.
+struct Value {
   std::vector<Tensor> dense, pruned;
-  bool has_pruned() const { return !pruned.empty(); }
-  const std::vector<Tensor>& seen() const { return has_pruned() ? pruned : dense; }
+
+  bool is_pruned() const { return !pruned.empty(); }
+  const Tensor& of(std::size_t batch, bool in_pruned) const {
+    const std::vector<Tensor>& all = in_pruned && is_pruned() ? pruned : dense;
+    return all[all.size() == 1 ? 0 : batch];
+  }
 };
 
 class Walk {
  public:
   Walk(const Graph& graph, const NamedValues<Tensor>& weights,
        const std::vector<NamedValues<Tensor>>& batches)
-      : graph_(graph), dense_(weights) {
-    for (const std::string& name : graph.inputs())
-      for (const NamedValues<Tensor>& batch : batches) flows_[name].dense.push_back(batch.at(name));
-    batches_ = batches.size();
+      : graph_(graph),
+        batches_(batches.size()),
+        values_(graph.value_count()),
+        last_use_(graph.value_count()) {
+    std::size_t at = 0;
+    for (const std::string& name : graph.inputs()) {
+      for (const NamedValues<Tensor>& batch : batches) values_[at].dense.push_back(batch.at(name));
+      ++at;
+    }
+    for (const Weight& w : graph.weights()) values_[at++].dense = {weights.at(w.name)};
+    const Device device = weights.empty() ? Device::cpu : weights.begin()->second.device();
+    for (const Constant& c : graph.constants()) values_[at++].dense = {c.value.to(device)};
     for (std::size_t i = 0; i < graph.nodes().size(); ++i)
-      for (const std::string& name : graph.nodes()[i].inputs) last_use_[name] = i;
+      for (const std::size_t value : graph.arguments(i)) last_use_[value] = i;
   }
 
   WalkResult run(const std::function<bool(const std::string&)>& is_wanted, bool needs_gram,
                  const PruneWeight& prune) {
-    std::set<std::string> done;
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& n = graph_.nodes()[i];
-      if (n.op == Name("linear") && flows_.contains(n.inputs[0]) &&
-          graph_.find_weight(n.inputs[1]) && is_wanted(n.inputs[1]) &&
-          done.insert(n.inputs[1]).second) {
-        collect(n.inputs[0], needs_gram);
-        statistics_.target_squares.reset();
-        if (target_.size() > 0)
-          statistics_.target_squares = squares_of_outputs(dense_.at(n.inputs[1]), target_);
-        pruned_.insert_or_assign(n.inputs[1], prune(n.inputs[1], statistics_));
+      if (n.op == Name("linear") && !is_stored(graph_.arguments(i)[0]) &&
+          graph_.find_weight(n.inputs[1]) && is_wanted(n.inputs[1])) {
+        Value& weight = values_[graph_.arguments(i)[1]];
+        if (!weight.is_pruned()) {
+          collect(graph_.arguments(i)[0], needs_gram);
+          statistics_.target_squares.reset();
+          if (target_.size() > 0)
+            statistics_.target_squares = squares_of_outputs(weight.dense.front(), target_);
+          weight.pruned = {prune(n.inputs[1], statistics_)};
+        }
       }
-      compute(n);
+      compute(i);
       count();
       release(i);
     }
@@ -50,85 +63,63 @@ class Walk {
   }
 
  private:
+  // Whether the value is a weight or a constant.
+  bool is_stored(std::size_t value) const {
+    return value >= graph_.first_weight() && value < graph_.first_node();
+  }
+
   // Collects statistics of the value, unless present.
-  void collect(const std::string& name, bool needs_gram) {
-    if (name == collected_) return;
-    collected_ = name;
-    const Flow& flow = flows_.at(name);
-    InputSums sums(needs_gram, flow.has_pruned());
+  void collect(std::size_t value, bool needs_gram) {
+    if (value == collected_) return;
+    collected_ = value;
+    const Value& x = values_[value];
+    InputSums sums(needs_gram, x.is_pruned());
     for (std::size_t b = 0; b < batches_; ++b)
-      sums.add(flow.seen()[b].to_dense(), flow.has_pruned() ? flow.dense[b].to_dense() : Dense());
+      sums.add(x.of(b, true).to_dense(), x.is_pruned() ? x.dense[b].to_dense() : Dense());
     statistics_ = sums.statistics();
     target_ = sums.target_gram();
     if (result_.positions == 0) result_.positions = statistics_.samples;
   }
 
-  void compute(const Node& n) {
-    const bool differs = std::ranges::any_of(n.inputs, [&](const std::string& name) {
-      return pruned_.contains(name) || (flows_.contains(name) && flows_.at(name).has_pruned());
-    });
-    GraphParts parts;
-    NamedValues<Tensor> dense, pruned;
-    std::vector<std::string> values;
-    for (const std::string& name : n.inputs) {
-      if (const Weight* w = graph_.find_weight(name)) {
-        if (!dense.emplace(name, dense_.at(name)).second) continue;
-        parts.weights.push_back(*w);
-        const auto it = pruned_.find(name);
-        pruned.emplace(name, it == pruned_.end() ? dense_.at(name) : it->second);
-      } else if (flows_.contains(name)) {
-        if (std::ranges::find(values, name) == values.end()) values.push_back(name);
-      } else if (const auto c = std::ranges::find(graph_.constants(), name, &Constant::name);
-                 std::ranges::find(parts.constants, name, &Constant::name) ==
-                 parts.constants.end()) {
-        parts.constants.push_back(*c);
-      }
-    }
-    parts.inputs = values;
-    parts.nodes = {n};
-    parts.outputs = {n.name};
-    const Graph one(std::move(parts));
-    const auto run = [&](const NamedValues<Tensor>& weights, bool as_pruned) {
+  void compute(std::size_t node) {
+    const std::vector<std::size_t>& arguments = graph_.arguments(node);
+    const auto run = [&](bool in_pruned) {
       std::vector<Tensor> out;
       for (std::size_t b = 0; b < batches_; ++b) {
-        NamedValues<Tensor> in;
-        for (const std::string& name : values) {
-          const Flow& flow = flows_.at(name);
-          in.emplace(name, (as_pruned ? flow.seen() : flow.dense)[b]);
-        }
-        out.push_back(one.run(weights, in).at(n.name));
+        std::vector<Tensor> in;
+        for (const std::size_t value : arguments) in.push_back(values_[value].of(b, in_pruned));
+        out.push_back(graph_.run_node<Tensor>(node, in));
       }
       return out;
     };
-    Flow& flow = flows_[n.name];
-    flow.dense = run(dense, false);
-    if (differs) flow.pruned = run(pruned, true);
+    Value& out = values_[graph_.first_node() + node];
+    out.dense = run(false);
+    if (std::ranges::any_of(arguments, [&](std::size_t x) { return values_[x].is_pruned(); }))
+      out.pruned = run(true);
   }
 
-  void release(std::size_t i) {
-    std::erase_if(flows_, [&](const auto& flow) {
-      const auto last = last_use_.find(flow.first);
-      return last == last_use_.end() || last->second <= i;
-    });
+  void release(std::size_t node) {
+    for (std::size_t value = 0; value < values_.size(); ++value)
+      if (!is_stored(value) && last_use_[value] <= node) values_[value] = {};
   }
 
   void count() {
     Index bytes =
         static_cast<Index>(statistics_.gram.size() + statistics_.cross.size() + target_.size()) *
         static_cast<Index>(sizeof(float));
-    for (const auto& [name, flow] : flows_)
-      for (const auto* each : {&flow.dense, &flow.pruned})
+    for (std::size_t value = 0; value < values_.size(); ++value) {
+      if (is_stored(value)) continue;
+      for (const auto* each : {&values_[value].dense, &values_[value].pruned})
         for (const Tensor& t : *each) bytes += static_cast<Index>(t.bytes());
+    }
     result_.most_bytes = std::max(result_.most_bytes, bytes);
   }
 
   const Graph& graph_;
-  const NamedValues<Tensor>& dense_;
-  NamedValues<Tensor> pruned_;
-  std::map<std::string, Flow, std::less<>> flows_;
-  std::map<std::string, std::size_t, std::less<>> last_use_;
-  std::size_t batches_ = 0;
-  std::string collected_;  // value of the statistics
+  std::size_t batches_;
+  std::vector<Value> values_;             // by number
+  std::vector<std::size_t> last_use_;     // by number: the last node that needs it
+  std::optional<std::size_t> collected_;  // value of the statistics
   InputStatistics statistics_;
   Dense target_;
   WalkResult result_;

@@ -79,16 +79,17 @@ class Trace {
     const ValueShapes shapes(g, inputs);
     for (const Weight& w : g.weights())
       if (w.format.grad) try_format(i, w.name, "", true, DType::F32, w.shape, *w.format.grad);
-    for (const Node& n : g.nodes()) {
+    for (std::size_t next = g.first_node(); const Node& n : g.nodes()) {
+      const std::size_t value = next++;
       const bool is_gradient = !n.formats.grad.is_dense();
       if ((n.formats.out.is_dense() && !is_gradient) || (is_gradient && !has_gradient(n.name)))
         continue;
       const OutFormat& f = is_gradient ? n.formats.grad : n.formats.out;
-      if (const auto shape = shapes.shape(n.name)) {
-        try_format(i, n.name, where, is_gradient, shapes.dtype(n.name), *shape, f);
+      if (const auto shape = shapes.shape(value)) {
+        try_format(i, n.name, where, is_gradient, shapes.dtype(value), *shape, f);
       } else {
-        const Tensor value = computed(plain, n.name, inputs);
-        try_format(i, n.name, where, is_gradient, value.dtype(), value.shape(), f);
+        const Tensor x = computed(plain, n.name, inputs);
+        try_format(i, n.name, where, is_gradient, x.dtype(), x.shape(), f);
       }
     }
   }

@@ -12,17 +12,16 @@ class ValueShapes {
   // input of its node.
   ValueShapes(const Graph& g, const NamedValues<Tensor>& inputs, bool guesses = false);
 
-  // None if unknown.
-  std::optional<Shape> shape(std::string_view name) const;
-  DType dtype(std::string_view name) const;  // F32 if unknown
-  Index bytes(std::string_view name) const { return width_of(dtype(name)) * size_of(*shape(name)); }
+  // `value`: its number in the graph. None if unknown.
+  std::optional<Shape> shape(std::size_t value) const;
+  DType dtype(std::size_t value) const;  // F32 if unknown
+  Index bytes(std::size_t value) const { return width_of(dtype(value)) * size_of(*shape(value)); }
 
  private:
-  void add(const Node& n, bool guesses);
-  std::optional<Shape> shape_of(ValueRef r) const;
+  void add(const Node& n, const std::vector<std::size_t>& arguments, bool guesses);
 
   GraphBuilder builder_;
-  std::map<std::string, ValueRef, std::less<>> refs_;
+  std::vector<ValueRef> refs_;  // by number
 };
 
 }  // namespace sten
