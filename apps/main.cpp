@@ -291,6 +291,9 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     if (e.get_exit_code() == 0) return is_heard ? print_about(program, app, e) : 0;
     print_error(program, usage_text(app, e));
     return static_cast<int>(Fault::usage);
+  } catch (const Error& e) {
+    print_error(program, e.what());
+    return static_cast<int>(e.fault());
   }
   try {
     if (const char* wrong = kernels::isa_error()) fail_usage("{}", wrong);

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "apps/program.h"
+#include "libsten/core/base/device_spec.h"
+#include "libsten/core/base/named_enum.h"
 #include "libsten/programs/rewrite/rewrite.h"
 
 namespace sten::app {
@@ -29,8 +31,23 @@ std::function<Outcome()> define_app(const Program& program, const Define& define
                                     Common& common);
 int run(const Program& program, int argc, char** argv, const Define& define);
 
+// An option with a value that `parse` makes from the text, or fails: Error (usage).
+template <class T, class Parse>
+CLI::Option* add_parsed(CLI::App& app, const char* name, T& value, Parse parse,
+                        const std::string& text) {
+  const auto set = [&value, parse](const std::string& given) {
+    if (!given.empty()) value = parse(given);  // run() refuses an empty value
+  };
+  return app.add_option_function<std::string>(name, set, text);
+}
+// An option with a value of an enum, by its name.
+template <NamedEnum E>
+CLI::Option* add_named(CLI::App& app, const char* name, auto& value, const std::string& text) {
+  const auto parse = [name](const std::string& given) { return value_of<E>(name, given); };
+  return add_parsed(app, name, value, parse, text);
+}
 // --device; `details` are for --help-all and the manual.
-void add_device(CLI::App& app, std::string& device, const std::string& details);
+void add_device(CLI::App& app, DeviceSpec& device, const std::string& details);
 // The built-in layouts except dense: "masked, bitmask, ...".
 std::string sparse_layouts();
 // --include, --exclude.

@@ -115,8 +115,9 @@ std::string sparse_layouts() {
   return text;
 }
 
-void add_device(CLI::App& app, std::string& device, const std::string& details) {
-  app.add_option("--device", device, "Device: cpu (default), cuda or cuda:N\n" + details)
+void add_device(CLI::App& app, DeviceSpec& device, const std::string& details) {
+  add_parsed(app, "--device", device, DeviceSpec::parse,
+             "Device: cpu (default), cuda or cuda:N\n" + details)
       ->type_name("DEVICE")
       ->group(groups::general);
 }

@@ -20,19 +20,19 @@ int main(int argc, char** argv) {
     sten::app::add_inputs(app, *many, "Several inputs need --out-dir.");
     sten::app::add_output(app, o->output);
     sten::app::add_batch(app, *many);
-    app.add_option(
-           "--to", o->to,
-           fmt::format(
-               "Target layout: dense, {} or auto\n"
-               "- dense: converts every sparse tensor back.\n"
-               "- bcsr:h=4,w=4: blocks of h rows and w columns.\n"
-               "- nm:n=2,m=4[,axis=1], nmg:n=1,m=10,g=4[,axis=0][,fit=exact] and "
-               "nmgv:n=1,m=4,g=2,v=32[,w=2][,axis=0][,fit=exact]: keep n of every m values, and "
-               "prune the others. nmg and nmgv keep the most magnitude; fit=greedy is the paper's "
-               "algorithm.\n"
-               "- auto: the smallest lossless layout of each tensor.\n"
-               "dims=ROW.COLUMN, as in csr:dims=1.2, selects the two dimensions of the matrix.",
-               sten::app::sparse_layouts()))
+    sten::app::add_parsed(
+        app, "--to", o->to, sten::Spec::parse,
+        fmt::format(
+            "Target layout: dense, {} or auto\n"
+            "- dense: converts every sparse tensor back.\n"
+            "- bcsr:h=4,w=4: blocks of h rows and w columns.\n"
+            "- nm:n=2,m=4[,axis=1], nmg:n=1,m=10,g=4[,axis=0][,fit=exact] and "
+            "nmgv:n=1,m=4,g=2,v=32[,w=2][,axis=0][,fit=exact]: keep n of every m values, and "
+            "prune the others. nmg and nmgv keep the most magnitude; fit=greedy is the paper's "
+            "algorithm.\n"
+            "- auto: the smallest lossless layout of each tensor.\n"
+            "dims=ROW.COLUMN, as in csr:dims=1.2, selects the two dimensions of the matrix.",
+            sten::app::sparse_layouts()))
         ->type_name("LAYOUT")
         ->required()
         ->group(groups::common);
@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
         return sten::convert_batch(*many, *o);
       }
       o->input = many->inputs.front();
-      o->output.path = sten::output_for(o->input, o->output.path, o->output.writes_graph, o->to);
+      o->output.path =
+          sten::output_for(o->input, o->output.path, o->output.writes_graph, o->to.str());
       return sten::convert_checkpoint(*o);
     };
   });

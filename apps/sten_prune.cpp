@@ -8,24 +8,6 @@
 namespace groups = sten::app::groups;
 constexpr const char* criterion = "Pruning criterion";
 
-namespace {
-
-// Flags with one of a few words.
-struct Words {
-  std::string method = "magnitude", nan = "error";
-  std::optional<std::string> scope, allocate;
-
-  void read_into(sten::TensorOptions& o, sten::CalibrationOptions& calibration) const {
-    o.method = sten::value_of<sten::PruneMethod>("--method", method);
-    if (scope) o.scope = sten::value_of<sten::PruneScope>("--scope", *scope);
-    o.nan = sten::value_of<sten::Nan>("--nan", nan);
-    if (allocate)
-      calibration.allocate = sten::value_of<sten::AllocationMethod>("--allocate", *allocate);
-  }
-};
-
-}  // namespace
-
 int main(int argc, char** argv) {
   const sten::app::Program program = {
       "sten-prune",
@@ -46,7 +28,6 @@ int main(int argc, char** argv) {
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto many = std::make_shared<sten::ManyInputs>();
     auto staged = std::make_shared<sten::StagedOptions>();
-    auto words = std::make_shared<Words>();
     auto* o = &staged->prune;
     sten::app::add_inputs(app, *many, "Several inputs need --out-dir.");
     sten::app::add_output(app, o->output);
@@ -73,33 +54,33 @@ int main(int argc, char** argv) {
         ->type_name("SPEC")
         ->allow_extra_args(false)
         ->group(groups::common);
-    app.add_option(
-           "--to", o->tensors.to,
-           fmt::format(
-               "Layout of the pruned tensors: dense (default), {} or auto\n"
-               "Parameters: bcsr:h=4,w=4, nm:n=2,m=4, nmg:n=1,m=10,g=4, nmgv:n=1,m=4,g=2,v=32; "
-               "without them, those of --structure.\n"
-               "auto stores tensors pruned to nm, nmg or nmgv in that layout, and all others as "
-               "bitmask.",
-               sten::app::sparse_layouts()))
+    sten::app::add_parsed(
+        app, "--to", o->tensors.to, sten::Spec::parse,
+        fmt::format(
+            "Layout of the pruned tensors: dense (default), {} or auto\n"
+            "Parameters: bcsr:h=4,w=4, nm:n=2,m=4, nmg:n=1,m=10,g=4, nmgv:n=1,m=4,g=2,v=32; "
+            "without them, those of --structure.\n"
+            "auto stores tensors pruned to nm, nmg or nmgv in that layout, and all others as "
+            "bitmask.",
+            sten::app::sparse_layouts()))
         ->type_name("LAYOUT")
         ->group(groups::common);
-    app.add_option(
-           "--method", words->method,
-           "Pruning criterion: magnitude (default), random, threshold, movement, gradient, l0, "
-           "wanda, ria, sparsegpt or admm\n"
-           "- magnitude: removes the smallest magnitudes.\n"
-           "- random: removes each weight with the probability --sparsity.\n"
-           "- threshold: removes all magnitudes below --at.\n"
-           "- movement (with --scores): removes the smallest signed scores.\n"
-           "- gradient (with --scores): removes the smallest |weight * score|.\n"
-           "- l0 (with --scores): removes the weights with a closed gate.\n"
-           "- wanda: removes the smallest |weight| times the norm of its input.\n"
-           "- ria: removes the smallest |weight|, relative to the sums of its row and of its "
-           "column, times the square root of the norm of its input.\n"
-           "- sparsegpt: removes by second-order scores and updates the other weights.\n"
-           "- admm: alternates selection and least squares, usually with the smallest error.\n"
-           "wanda, ria, sparsegpt and admm need --calibrate or --statistics.")
+    sten::app::add_named<sten::PruneMethod>(
+        app, "--method", o->tensors.method,
+        "Pruning criterion: magnitude (default), random, threshold, movement, gradient, l0, "
+        "wanda, ria, sparsegpt or admm\n"
+        "- magnitude: removes the smallest magnitudes.\n"
+        "- random: removes each weight with the probability --sparsity.\n"
+        "- threshold: removes all magnitudes below --at.\n"
+        "- movement (with --scores): removes the smallest signed scores.\n"
+        "- gradient (with --scores): removes the smallest |weight * score|.\n"
+        "- l0 (with --scores): removes the weights with a closed gate.\n"
+        "- wanda: removes the smallest |weight| times the norm of its input.\n"
+        "- ria: removes the smallest |weight|, relative to the sums of its row and of its "
+        "column, times the square root of the norm of its input.\n"
+        "- sparsegpt: removes by second-order scores and updates the other weights.\n"
+        "- admm: alternates selection and least squares, usually with the smallest error.\n"
+        "wanda, ria, sparsegpt and admm need --calibrate or --statistics.")
         ->type_name("METHOD")
         ->group(criterion);
     app.add_option("--scores", o->files.scores,
@@ -133,12 +114,13 @@ int main(int argc, char** argv) {
                  "Refit the kept weights to the outputs of the dense layer, row by row, by least "
                  "squares")
         ->group(criterion);
-    app.add_option("--allocate", words->allocate,
-                   "Sparsity per tensor, with calibration: error, sensitivity or owl (default: the "
-                   "same for all)\n"
-                   "- error: minimizes the change of all layers' outputs.\n"
-                   "- sensitivity: minimizes the change of the loss.\n"
-                   "- owl: removes less from tensors with more outliers.")
+    sten::app::add_named<sten::AllocationMethod>(
+        app, "--allocate", o->calibration.allocate,
+        "Sparsity per tensor, with calibration: error, sensitivity or owl (default: the "
+        "same for all)\n"
+        "- error: minimizes the change of all layers' outputs.\n"
+        "- sensitivity: minimizes the change of the loss.\n"
+        "- owl: removes less from tensors with more outliers.")
         ->type_name("HOW")
         ->group(criterion);
     app.add_option("--damping", o->calibration.damping,
@@ -149,11 +131,12 @@ int main(int argc, char** argv) {
     app.add_option("--at", o->tensors.at, "Smallest magnitude that --method threshold keeps")
         ->type_name("X")
         ->group(criterion);
-    app.add_option("--scope", words->scope,
-                   "Scope of --sparsity: local (each tensor; default), row (each row) or global "
-                   "(all tensors)\n"
-                   "global applies one threshold to all tensors. row needs calibration, and is the "
-                   "default of wanda.")
+    sten::app::add_named<sten::PruneScope>(
+        app, "--scope", o->tensors.scope,
+        "Scope of --sparsity: local (each tensor; default), row (each row) or global "
+        "(all tensors)\n"
+        "global applies one threshold to all tensors. row needs calibration, and is the "
+        "default of wanda.")
         ->type_name("SCOPE")
         ->group(criterion);
     app.add_option(
@@ -190,9 +173,10 @@ int main(int argc, char** argv) {
     app.add_option("--mask-out", o->files.mask_out, "Also write the applied masks to FILE")
         ->type_name("FILE")
         ->group(groups::outputs);
-    app.add_option("--nan", words->nan,
-                   "NaN and infinity in weights: error (default), keep or zero\n"
-                   "keep ranks them above all other values; zero replaces them by 0.")
+    sten::app::add_named<sten::Nan>(
+        app, "--nan", o->tensors.nan,
+        "NaN and infinity in weights: error (default), keep or zero\n"
+        "keep ranks them above all other values; zero replaces them by 0.")
         ->type_name("POLICY")
         ->group(criterion);
     sten::app::add_device(app, o->device,
@@ -206,7 +190,7 @@ int main(int argc, char** argv) {
         ->type_name("X")
         ->group(groups::checks);
     sten::app::add_stages(app, *staged);
-    return [many, staged, words, &common] {
+    return [many, staged, &common] {
       auto& o = staged->prune;
       if (staged->structures.size() > 1 && staged->schedule.empty())
         sten::fail_usage("--structure: expected one without --schedule iterative");
@@ -219,19 +203,14 @@ int main(int argc, char** argv) {
       o.show_progress = common.show_progress();
       if (!staged->schedule.empty() && !many->out_dir.empty())
         sten::fail_usage("--schedule and --out-dir exclude each other");
-      const auto read_words = [&] {
-        words->read_into(o.tensors, o.calibration);
-        if (staged->structures.size() == 1)
-          o.tensors.structure = sten::Spec::parse(staged->structures.front());
-      };
+      if (staged->structures.size() == 1)
+        o.tensors.structure = sten::Spec::parse(staged->structures.front());
       if (sten::app::is_batch(*many, o.output)) {
         sten::app::print_errors(*many, "sten-prune");
-        read_words();
         return sten::prune_batch(*many, o);
       }
       o.input = many->inputs.front();
-      o.output.path = sten::output_for(o.input, o.output.path, true, o.tensors.to);
-      read_words();
+      o.output.path = sten::output_for(o.input, o.output.path, true, o.tensors.to.str());
       if (staged->schedule.empty()) return sten::prune(o);
       if (!staged->trainer.recipe.empty()) sten::enlarge_memory_pool();
       if (!common.quiet)

@@ -15,7 +15,7 @@ namespace {
 BenchOptions options(const char* bench, const char* shape) {
   BenchOptions o;
   o.bench = bench;
-  o.device = "cuda";
+  o.device = {Device::cuda};
   o.shapes = {shape};
   o.layouts = {"nmg:n=1,m=4,g=4", "bitmask:sparsity=0.5"};
   o.repeats = 2;

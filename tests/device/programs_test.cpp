@@ -52,7 +52,7 @@ auto pruning(const std::string& structure, const std::string& to) {
 template <class Options, class F>
 std::pair<std::string, std::string> run_on(Options o, const std::string& device, F&& program) {
   const TempDir dir;
-  o.device = device;
+  o.device = DeviceSpec::parse(device);
   o.output.path = dir / "out.safetensors";
   const Outcome outcome = program(o);
   return {dir.read("out.safetensors"), text_of(outcome)};
@@ -90,19 +90,19 @@ TEST_CASE("converting on a device writes the same bytes, there and back") {
     ConvertOptions o;
     o.input = model;
     o.patterns = pruning("unstructured", "dense").patterns;
-    o.to = layout;
+    o.to = Spec::parse(layout);
     check_same(o, convert_checkpoint);
     o.output.path = dir / "sparse.safetensors";
     o.output.force = true;
     convert_checkpoint(o);
     ConvertOptions back;
     back.input = dir / "sparse.safetensors";
-    back.to = "dense";
+    back.to = Spec("dense");
     check_same(back, convert_checkpoint);
     // Converts to its own layout, losslessly.
     ConvertOptions again = back;
     again.patterns = o.patterns;
-    again.to = layout;
+    again.to = Spec::parse(layout);
     again.lossless = true;
     check_same(again, convert_checkpoint);
   }
@@ -121,7 +121,7 @@ TEST_CASE("a tensor that has its pattern already is converted without loss on a 
     ConvertOptions o;
     o.input = dir / "pruned.safetensors";
     o.patterns = p.patterns;
-    o.to = structure;
+    o.to = Spec::parse(structure);
     o.lossless = true;
     check_same(o, convert_checkpoint);
   }
@@ -139,7 +139,7 @@ TEST_CASE("energy is the same number on a device") {
   o.against = model;
   o.patterns = p.patterns;
   const std::string here = text_of(measure_energy(o));
-  o.device = "cuda";
+  o.device = {Device::cuda};
   CHECK(text_of(measure_energy(o)) == here);
   CHECK(warnings.all.size() == 1);
   if (is_short()) return;
@@ -147,7 +147,7 @@ TEST_CASE("energy is the same number on a device") {
   sweep.input = model;
   sweep.patterns.include = {"bert.encoder.layer.0.attention.self.query.weight"};
   const std::string swept = text_of(sweep_energy(sweep));
-  sweep.device = "cuda";
+  sweep.device = {Device::cuda};
   CHECK(text_of(sweep_energy(sweep)) == swept);
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("a tensor for which the device has no room ends it with one line and n
   const SerialDevice device(std::size_t{100} << 10);
   const TempDir dir;
   auto o = pruning("nmg:n=1,m=10,g=4", "nmg");
-  o.device = "cuda";
+  o.device = {Device::cuda};
   o.output.path = dir / "out.safetensors";
   const std::string why = error_of([&] { prune(o); });
   CHECK(has(why, "CUDA device out of memory"));
@@ -204,15 +204,13 @@ TEST_CASE("a tensor for which the device has no room ends it with one line and n
 TEST_CASE("devices that are not there are refused before anything is read") {
   ConvertOptions o;
   o.input = "/nothing/there.safetensors";
-  o.to = "bitmask";
+  o.to = Spec("bitmask");
   o.output.dry_run = true;
-  for (const char* word : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cud"}) {
-    o.device = word;
-    CHECK(fault_of([&] { convert_checkpoint(o); }) == Fault::usage);
-  }
+  for (const char* word : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cud"})
+    CHECK(fault_of([&] { DeviceSpec::parse(word); }) == Fault::usage);
   const SerialDevice device;
   if (SerialDevice::is_replaced()) return;
-  o.device = "cuda:1";
+  o.device = {Device::cuda, 1};
   CHECK(error_of([&] { convert_checkpoint(o); }) ==
         "--device cuda:1: expected a device from 0 to 0");
 }

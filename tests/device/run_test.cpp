@@ -66,7 +66,7 @@ void check_model(const TempDir& dir, const Recipe& r, const std::string& target)
     for (const char* device : {"cpu", "cuda"}) {
       RunOptions o;
       o.model.path = o.against = model;
-      o.model.device = device;
+      o.model.device = DeviceSpec::parse(device);
       o.outputs = {dir / "y.npy"};
       o.force = true;
       o.model.repeats = 2;
@@ -136,7 +136,7 @@ TEST_CASE("timed runs copy nothing back" * stand_in_only()) {
   set_strict(false);
   o.model.path = model_of(dir, small_bert(dir), "", "dense");
   set_strict(true);
-  o.model.device = "cuda";
+  o.model.device = {Device::cuda};
   const auto copies = [&](int repeats) {
     o.model.repeats = repeats;
     const std::size_t before = SerialDevice::downloads();
@@ -156,7 +156,7 @@ TEST_CASE("--explain on a device has a row for each operator, and says how they 
   set_strict(false);
   o.model.path = model_of(dir, small_mlp(dir), "", "dense");
   set_strict(true);
-  o.model.device = "cuda";
+  o.model.device = {Device::cuda};
   o.model.explain = true;
   const Report r = run_model(o).report;
   CHECK(r.item == "steps");
@@ -168,7 +168,7 @@ TEST_CASE("--explain on a device has a row for each operator, and says how they 
 TEST_CASE("what is for the CPU alone is refused before anything is read") {
   RunOptions o;
   o.model.path = "/nothing/there";
-  o.model.device = "cuda";
+  o.model.device = {Device::cuda};
   const auto is_refused = [](const RunOptions& given) {
     return fault_of([&] { run_model(given); }) == Fault::usage &&
            has(error_of([&] { run_model(given); }), "needs --device cpu");

@@ -90,7 +90,7 @@ void run(const std::string& recipe, const std::string& out, const std::string& d
   o.recipe = recipe;
   o.out = out;
   o.resume = true;
-  o.device = device;
+  o.device = DeviceSpec::parse(device);
   Index steps = 0;
   o.stop = [&] { return steps++ == until; };
   train(o);

@@ -70,7 +70,7 @@ TEST_CASE("every layout is one that programs write, measure and compare") {
     to.input = in;
     to.output.path = out;
     to.output.force = true;
-    to.to = spec.str();
+    to.to = spec;
     convert_checkpoint(to);
     CHECK(layout_in(out) == spec);
     const auto bytes = static_cast<Index>(Checkpoint::open(out).tensors().front().bytes());
@@ -82,7 +82,7 @@ TEST_CASE("every layout is one that programs write, measure and compare") {
     ConvertOptions smallest = to;
     smallest.input = out;
     smallest.output.path = dir / "smallest.safetensors";
-    smallest.to = "auto";
+    smallest.to = Spec("auto");
     convert_checkpoint(smallest);
     CHECK(Checkpoint::open(smallest.output.path).tensors().front().bytes() <=
           static_cast<std::uint64_t>(bytes));
@@ -91,7 +91,7 @@ TEST_CASE("every layout is one that programs write, measure and compare") {
     auto how = prune_options();
     how.input = in;
     how.output = to.output;
-    how.tensors.to = registry().is_structure(name) ? "auto" : spec.str();
+    how.tensors.to = registry().is_structure(name) ? Spec("auto") : spec;
     if (registry().is_structure(name))
       how.tensors.structure = spec;
     else
@@ -104,7 +104,7 @@ TEST_CASE("every layout is one that programs write, measure and compare") {
     CHECK(b.convert(b.prepare(x)).spec() == spec);
 
     if (!registry().is_structure(name)) continue;
-    how.tensors.to = name;  // keeps the parameters of the structure
+    how.tensors.to = Spec(name);  // keeps the parameters of the structure
     prune(how);
     CHECK(layout_in(out) == spec);
     EnergyOptions o;

@@ -9,7 +9,7 @@ inline PruneOptions prune_options(const std::string& structure = "unstructured",
                                   const std::string& to = "dense") {
   PruneOptions o;
   o.tensors.structure = Spec::parse(structure);
-  o.tensors.to = to;
+  o.tensors.to = Spec::parse(to);
   return o;
 }
 

@@ -1,6 +1,5 @@
 // The CUDA device and stream of the process.
 #pragma once
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -9,12 +8,13 @@
 
 namespace sten {
 
-// Parses "cpu", "cuda" or "cuda:1", and makes a CUDA device the device of the process. Error: usage
-// for other texts, input if the device does not respond.
-Device use_device(std::string_view text);
-// The same for one of several processes: "cuda" without an index is device rank modulo the device
-// count.
-Device use_device(std::string_view text, int rank);
+struct DeviceSpec;
+
+// Makes a CUDA device the device of the process: without an index, the first one. Error if it does
+// not respond.
+Device use_device(const DeviceSpec& device);
+// The same for one of several processes: without an index, device rank modulo the device count.
+Device use_device(const DeviceSpec& device, int rank);
 int current_device();
 
 // The backend, initialized on this thread, and the stream of the process. Error if no device

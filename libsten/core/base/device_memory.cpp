@@ -10,6 +10,7 @@
 
 #include "libsten/core/base/copy_back.h"
 #include "libsten/core/base/cuda.h"
+#include "libsten/core/base/device_spec.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/free_list.h"
 #include "libsten/core/base/memory.h"
@@ -233,32 +234,25 @@ class CopyBack {
 
 void after_next_copy_back(std::function<void()> f) { CopyBack::hooks().add(std::move(f)); }
 
-Device use_device(std::string_view text) {
-  if (text == "cpu") return Device::cpu;
-  std::int64_t number = 0;
-  const bool is_cuda = text == "cuda" || (text.starts_with("cuda:") &&
-                                          parse_integer(text.substr(5), number) && number >= 0);
-  if (!is_cuda)
-    fail_usage("--device {}: expected cpu, cuda or cuda:N{}", quote(text),
-               text.starts_with("gpu") || text.starts_with("GPU")
-                   ? ", did you mean 'cuda'?"
-                   : suggestion(text, {"cpu", "cuda"}));
+Device use_device(const DeviceSpec& device) {
+  if (device.is_cpu()) return Device::cpu;
   const Backend* backend = kernels::cuda::backend();
   if (!backend)
-    fail("--device {}: {}; use --device cpu", text,
+    fail("--device {}: {}; use --device cpu", device.str(),
          kernels::cuda::is_built() ? "no CUDA device found"
                                    : "built without CUDA support (rebuild with nvcc on the PATH)");
-  if (number >= backend->devices)
-    fail("--device {}: expected a device from 0 to {}", text, backend->devices - 1);
-  chosen = static_cast<int>(number);
+  const std::int64_t index = device.index.value_or(0);
+  if (index >= backend->devices)
+    fail("--device {}: expected a device from 0 to {}", device.str(), backend->devices - 1);
+  chosen = static_cast<int>(index);
   on_cuda([](const Backend&, Stream) {});
   return Device::cuda;
 }
 
-Device use_device(std::string_view text, int rank) {
+Device use_device(const DeviceSpec& device, int rank) {
   const Backend* backend = kernels::cuda::backend();
-  if (text != "cuda" || !backend) return use_device(text);
-  return use_device(fmt::format("cuda:{}", rank % backend->devices));
+  if (device.is_cpu() || device.index || !backend) return use_device(device);
+  return use_device({Device::cuda, rank % backend->devices});
 }
 
 int current_device() { return chosen; }

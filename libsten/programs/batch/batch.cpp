@@ -342,7 +342,7 @@ Outcome prune_batch(const ManyInputs& many, const PruneRequest& each) {
                           [&](const std::string& input, const OutputOptions& output) {
                             return prune(each.on(input, output));
                           },
-                          each.options().tensors.to});
+                          each.options().tensors.to.str()});
 }
 
 Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each) {
@@ -352,7 +352,7 @@ Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each) {
                           deciding_options(each),
                           {},
                           one_input(each, convert_checkpoint),
-                          each.to});
+                          each.to.str()});
 }
 
 Outcome energy_batch(const ManyInputs& many, const EnergyOptions& each) {

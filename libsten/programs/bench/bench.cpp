@@ -35,7 +35,7 @@ constexpr double usual_slowdown = 1.1;
 
 bool is_of_ranks(const BenchOptions& o) { return o.bench == "step" || o.bench == "allreduce"; }
 // Whether times are the device's, instead of those of a host that waits for it.
-bool has_device_clock(const BenchOptions& o) { return o.device != "cpu" && o.bench != "step"; }
+bool has_device_clock(const BenchOptions& o) { return !o.device.is_cpu() && o.bench != "step"; }
 bool is_of_bert(const BenchOptions& o) { return is_of_ranks(o) || o.bench == "model"; }
 
 void check(const BenchOptions& o) {
@@ -69,7 +69,7 @@ void check(const BenchOptions& o) {
   if (!o.weights.empty() && o.configs.size() + o.shapes.size() > 1)
     fail_usage("--weights needs at most one --config or --shape");
   if (o.bench != "gemm" && !o.forms.empty()) fail_usage("--form belongs to gemm");
-  const bool is_device_step = o.bench == "step" && o.device != "cpu";
+  const bool is_device_step = o.bench == "step" && !o.device.is_cpu();
   if (o.bench != "gemm" && o.bench != "model" && !is_device_step && !o.precisions.empty())
     fail_usage("--precision belongs to gemm and model, and to step on a device");
   if (is_device_step)
@@ -77,19 +77,19 @@ void check(const BenchOptions& o) {
   else
     for (const std::string& name : o.precisions) precision_from(name);
   if (o.bench != "convert" && !o.inputs.empty()) fail_usage("--input belongs to convert");
-  if (o.device != "cpu" && o.bench != "gemm" && o.bench != "convert" && o.bench != "step")
-    fail_usage("--device {} belongs to gemm, convert and step", o.device);
-  if (o.device != "cpu" && !o.activations.empty())
+  if (!o.device.is_cpu() && o.bench != "gemm" && o.bench != "convert" && o.bench != "step")
+    fail_usage("--device {} belongs to gemm, convert and step", o.device.str());
+  if (!o.device.is_cpu() && !o.activations.empty())
     fail_usage("--activations belongs to --device cpu");
-  if (o.device != "cpu" && o.ranks->size() > 1)
-    fail_usage("--device {} runs in one process", o.device);
-  if (o.device != "cpu" && o.bench != "step" && !o.precisions.empty())
+  if (!o.device.is_cpu() && o.ranks->size() > 1)
+    fail_usage("--device {} runs in one process", o.device.str());
+  if (!o.device.is_cpu() && o.bench != "step" && !o.precisions.empty())
     fail_usage("--precision belongs to --device cpu, except for step");
   for (const std::string& form : o.forms)
-    if (o.device != "cpu" && form != "gemm" && form != "linear" && form != "transposed" &&
+    if (!o.device.is_cpu() && form != "gemm" && form != "linear" && form != "transposed" &&
         form != "sampled")
       fail_usage("--form {} belongs to --device cpu", form);
-  if (o.device != "cpu" && !o.threads.empty()) fail_usage("--threads belongs to --device cpu");
+  if (!o.device.is_cpu() && !o.threads.empty()) fail_usage("--threads belongs to --device cpu");
   if (o.fail_if_slower && !compares_with_dense(o.bench))
     fail_usage("--fail-if-slower belongs to gemm and model");
   if (o.max_slowdown && o.against.empty()) fail_usage("--max-slowdown belongs to --against");

@@ -1,5 +1,6 @@
 // Options of sten-bench.
 #pragma once
+#include "libsten/core/base/device_spec.h"
 #include "libsten/programs/bench/row.h"
 #include "libsten/programs/rewrite/rewrite.h"
 #include "libsten/training/comm/communicator.h"
@@ -26,7 +27,7 @@ struct BenchOptions {
   std::optional<Index> batch, window;    // of step and model: sequences, and tokens per sequence
   std::optional<int> refresh;            // of step: interval of new masks; 100
   std::optional<int> repeats;            // see TimingOptions
-  std::string device = "cpu";            // of gemm, convert, step: or cuda, cuda:N
+  DeviceSpec device;                     // of gemm, convert, step
   std::string transport = "float32";     // of allreduce and step: or bfloat16
   std::shared_ptr<Communicator> ranks{};  // of allreduce and step; nullptr: this process only
   std::uint64_t seed = 0;

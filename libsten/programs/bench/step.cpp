@@ -163,7 +163,7 @@ std::vector<BenchRow> measure(const StepCase& step_case, const std::vector<Bench
   set_threads(threads);
   enlarge_memory_pool();
   std::vector<std::unique_ptr<Training>> all;
-  const Device device = o.device == "cpu" ? Device::cpu : Device::cuda;
+  const Device device = o.device.type;
   const auto training = [&](const BenchLayout* layout, bool is_masked) -> Training& {
     return *all.emplace_back(
         std::make_unique<Training>(step_case, o.seed, layout, is_masked, device));

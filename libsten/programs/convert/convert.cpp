@@ -69,8 +69,8 @@ std::optional<Spec> sparsifier_for(const Request& request, bool is_in_by_out) {
 }
 
 Request resolve(const ConvertOptions& o) {
-  if (o.to.empty()) fail_usage("missing --to LAYOUT, such as --to bitmask");
-  const Spec given = as_structure(Spec::parse(o.to));
+  if (o.to == Spec()) fail_usage("missing --to LAYOUT, such as --to bitmask");
+  const Spec given = as_structure(o.to);
   if (given.is(automatic)) {
     given.check_keys({});
     return {given, std::nullopt, o.lossless};

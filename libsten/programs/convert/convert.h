@@ -1,5 +1,6 @@
 // sten-convert: converts the tensors of a checkpoint to another layout.
 #pragma once
+#include "libsten/core/base/device_spec.h"
 #include "libsten/programs/rewrite/rewrite.h"
 
 namespace sten {
@@ -10,9 +11,9 @@ struct ConvertOptions {
   Patterns patterns;
   // A layout's spec, for nm and nmg with fit=... of the sparsifier. auto: for each tensor the
   // smallest lossless layout.
-  std::string to;
-  bool lossless = false;       // refuse to drop nonzeros
-  std::string device = "cpu";  // or cuda, cuda:N
+  Spec to;
+  bool lossless = false;  // refuse to drop nonzeros
+  DeviceSpec device;
   bool show_progress = false;
 };
 

@@ -1,5 +1,6 @@
 // sten-energy: measures sparsity, energy and sizes of a checkpoint.
 #pragma once
+#include "libsten/core/base/device_spec.h"
 #include "libsten/programs/rewrite/rewrite.h"
 
 namespace sten {
@@ -12,7 +13,7 @@ struct EnergyOptions {
   std::optional<double> min_energy;    // a check on the total
   std::optional<double> min_sparsity;  // a check on the total
   std::vector<std::string> require;    // PATTERN=SPEC, nm or nmg: required structure of the tensors
-  std::string device = "cpu";          // or cuda, cuda:N
+  DeviceSpec device;
   bool show_progress = false;
 };
 

@@ -1,5 +1,6 @@
 // Energy sweep: kept magnitude of each structure by sparsity (the paper's figure of energy).
 #pragma once
+#include "libsten/core/base/device_spec.h"
 #include "libsten/programs/rewrite/rewrite.h"
 
 namespace sten {
@@ -7,10 +8,10 @@ namespace sten {
 struct SweepOptions {
   std::string input;
   Patterns patterns;
-  std::optional<Index> axis;   // of n:m and n:m:g: 0 down columns, 1 along rows; none: the defaults
-  std::string plot;            // the SVG file of the chart; empty: none
-  bool force = false;          // replace an existing chart
-  std::string device = "cpu";  // or cuda, cuda:N
+  std::optional<Index> axis;  // of n:m and n:m:g: 0 down columns, 1 along rows; none: the defaults
+  std::string plot;           // the SVG file of the chart; empty: none
+  bool force = false;         // replace an existing chart
+  DeviceSpec device;
   bool show_progress = false;
 };
 

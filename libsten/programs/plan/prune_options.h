@@ -1,5 +1,6 @@
 // Options of sten-prune.
 #pragma once
+#include "libsten/core/base/device_spec.h"
 #include "libsten/programs/plan/calibration_options.h"
 #include "libsten/programs/plan/tensor_options.h"
 #include "libsten/programs/rewrite/rewrite.h"
@@ -32,7 +33,7 @@ struct PruneOptions {
   std::vector<std::string> rules;    // PATTERN=SPEC, first match wins
   std::vector<std::string> reorder;  // FIRST=NEXT: permutes the rows of FIRST (reorder.h)
   std::optional<double> min_energy;  // a check on the total
-  std::string device = "cpu";        // or cuda, cuda:N
+  DeviceSpec device;
   bool show_progress = false;
   PruneStage stage;
 };

@@ -1,7 +1,6 @@
 // Plan of pruning: what happens to each tensor of a checkpoint.
 #pragma once
 #include "libsten/programs/plan/prune_request.h"
-#include "libsten/programs/plan/reorder.h"
 
 namespace sten {
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "libsten/programs/plan/reorder.h"
-
 namespace sten {
 PruneRequest::PruneRequest(const PruneOptions& options) : options_(options) {
   const PruneOptions& o = options_;
@@ -47,7 +45,7 @@ void PruneRequest::plan() {
     if (says_how || !rules.empty() || !o.files.scores.empty() || t.is_calibrated())
       fail_usage("--mask excludes --sparsity, --structure, --method, --scope and rules");
     default_ = TensorPlan{Spec(), resolve_to(t.to, Spec("same-pattern"))};
-    values_ = {{"mask", "file"}, {"to", to()}};
+    values_ = {{"mask", "file"}, {"to", to().str()}};
     return;
   }
   if (says_how || rules.empty()) default_ = sten::default_plan(t, structure);
@@ -56,7 +54,7 @@ void PruneRequest::plan() {
     rules_.emplace_back(std::move(r), std::move(plan));
   }
   if (default_) values_.emplace_back("sparsifier", default_->sparsifier.str());
-  values_.emplace_back("to", to());
+  values_.emplace_back("to", to().str());
   if (default_ && default_->global) values_.emplace_back("scope", "global");
   for (const auto& [rule, plan] : rules_)
     values_.emplace_back("rule", rule.pattern + "=" + rule.spec.str());
@@ -65,7 +63,7 @@ void PruneRequest::plan() {
 void PruneRequest::add_values() {
   const PruneOptions& o = options_;
   for (const std::string& r : o.reorder) {
-    (void)ReorderRule::parse(r);
+    reorder_.push_back(ReorderRule::parse(r));
     values_.emplace_back("reorder", r);
   }
   if ((default_ && default_->has_seed) ||

@@ -1,7 +1,7 @@
 // Request: the checked options of sten-prune.
 #pragma once
 #include "libsten/programs/plan/prune_options.h"
-#include "libsten/programs/plan/tensor_plan.h"
+#include "libsten/programs/plan/reorder.h"
 
 namespace sten {
 
@@ -19,11 +19,12 @@ class PruneRequest {
   const std::optional<TensorPlan>& default_plan() const { return default_; }
   // Rules and the plans of tensors that match; none: unchanged.
   const std::vector<std::pair<Rule, std::optional<TensorPlan>>>& rules() const { return rules_; }
+  const std::vector<ReorderRule>& reorder() const { return reorder_; }
   bool has_rules() const { return !options_.rules.empty() || !options_.files.rules.empty(); }
 
   // Of the default plan, for reports.
   std::string text() const;
-  std::string to() const { return default_ ? default_->to.str() : options_.tensors.to; }
+  const Spec& to() const { return default_ ? default_->to : options_.tensors.to; }
   PruneScope scope() const;
 
  private:
@@ -35,6 +36,7 @@ class PruneRequest {
   PruneOptions options_;
   std::optional<TensorPlan> default_;
   std::vector<std::pair<Rule, std::optional<TensorPlan>>> rules_;
+  std::vector<ReorderRule> reorder_;
   Options values_;
 };
 

@@ -96,7 +96,7 @@ std::string ReorderRule::next_of(const std::string& name) const {
   return text;
 }
 
-Reordering::Reordering(const std::vector<std::string>& rules, const Checkpoint& in,
+Reordering::Reordering(const std::vector<ReorderRule>& rules, const Checkpoint& in,
                        const std::string& input,
                        const std::vector<std::optional<TensorPlan>>& plans) {
   if (rules.empty()) return;
@@ -108,9 +108,8 @@ Reordering::Reordering(const std::vector<std::string>& rules, const Checkpoint& 
   columns_.assign(tensors.size(), none);
   permutations_.resize(tensors.size());
   const TensorNames names(in);
-  for (const std::string& text : rules) {
-    const ReorderRule rule = ReorderRule::parse(text);
-    const std::string where = "--reorder " + quote(text);
+  for (const ReorderRule& rule : rules) {
+    const std::string where = "--reorder " + quote(rule.text);
     names.for_each_match(rule.pattern(), "--reorder", [&](std::size_t i) {
       check_weight(i, where);
       if (!plans[i] || !plans[i]->sparsifier.is(NmgvFit::name))

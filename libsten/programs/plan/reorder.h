@@ -32,7 +32,7 @@ class Reordering {
   Reordering() = default;
   // Error (usage) for rules that do not fit the tensors or contradict each other. `in` must outlive
   // this object.
-  Reordering(const std::vector<std::string>& rules, const Checkpoint& in, const std::string& input,
+  Reordering(const std::vector<ReorderRule>& rules, const Checkpoint& in, const std::string& input,
              const std::vector<std::optional<TensorPlan>>& plans);
 
   // Indices of first weights, sorted so that a weight follows those whose next weight it is.

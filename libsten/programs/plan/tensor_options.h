@@ -44,7 +44,7 @@ struct TensorOptions {
   std::optional<double> at;         // of method threshold
   std::optional<PruneScope> scope;  // default: row for wanda, else local
   Spec structure{"unstructured"};   // or block, nm, nmg or nmgv
-  std::string to = "dense";         // layout, or "auto": text, since provenance repeats it
+  Spec to{"dense"};                 // a layout, or "auto"
   bool reconstruct = false;         // solve kept values again by least squares
   Nan nan = Nan::error;
   std::uint64_t seed = 0;  // of method random

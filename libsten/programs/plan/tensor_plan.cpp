@@ -51,7 +51,7 @@ bool takes_rows(const TensorOptions& o) {
 }
 
 // Sets the fields that follow from the sparsifier, and the layout.
-void finish(TensorPlan& t, const std::string& to) {
+void finish(TensorPlan& t, const Spec& to) {
   const Sparsifier by = registry().sparsifier(t.sparsifier);
   t.needs_scores = t.by_gradient || by.needs_scores();
   t.has_seed = by.has_seed();
@@ -62,7 +62,7 @@ void finish(TensorPlan& t, const std::string& to) {
 }  // namespace
 
 Spec structure_of(const TensorOptions& o) {
-  const Spec structure = as_structure(o.structure), to = as_structure(Spec::parse(o.to));
+  const Spec structure = as_structure(o.structure), to = as_structure(o.to);
   if (structure.is("unstructured")) {
     structure.check_keys({});
     return is_structure(to) && !lacks_parameters(to) ? to : structure;
@@ -75,8 +75,8 @@ Spec structure_of(const TensorOptions& o) {
   return structure;
 }
 
-Spec resolve_to(const std::string& text, const Spec& sparsifier) {
-  const Spec to = as_structure(Spec::parse(text));
+Spec resolve_to(const Spec& given, const Spec& sparsifier) {
+  const Spec to = as_structure(given);
   const auto own = own_layout(sparsifier);
   if (to.is("auto")) {
     to.check_keys({});

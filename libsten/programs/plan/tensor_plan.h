@@ -23,7 +23,7 @@ struct TensorPlan {
 Spec structure_of(const TensorOptions& o);
 // Resolves --to for a sparsifier: a layout; "auto"; or nm, nmg, nmgv or bcsr without parameters,
 // which are those of the sparsifier.
-Spec resolve_to(const std::string& text, const Spec& sparsifier);
+Spec resolve_to(const Spec& to, const Spec& sparsifier);
 // The plan of tensors without a rule.
 TensorPlan default_plan(const TensorOptions& o, const Spec& structure);
 // The plan of a rule; none for "keep".

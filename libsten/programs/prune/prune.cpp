@@ -101,7 +101,7 @@ class Pruning {
     masks_.so_far = opened(o.stage.masks_so_far);
     narrow(plan_, in(), o.stage.only, masks_.so_far ? &*masks_.so_far : nullptr);
     reader_.emplace(in(), plan_, reordering_, o.tensors.nan, o.files.scores);
-    reordering_ = Reordering(o.reorder, in(), o.input, plan_.tensors);
+    reordering_ = Reordering(request.reorder(), in(), o.input, plan_.tensors);
     rewrite_.check(plan_.layouts(reordering_));
     summary_.emplace(request, rewrite_, plan_);
   }

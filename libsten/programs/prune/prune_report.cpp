@@ -88,7 +88,7 @@ Report PruneSummary::finish(const std::optional<GlobalThreshold::Counts>& thresh
   const Checkpoint& in = rewrite_.input();
   r.facts = {{"input", in.name()},
              {"sparsifier", request_.text()},
-             {"to", request_.to()},
+             {"to", request_.to().str()},
              {"scope", name_of(request_.scope())},
              {"selected", plan_.chosen()},
              {"skipped", plan_.skipped},
@@ -168,11 +168,11 @@ void PruneSummary::add_notes(Report& r, const std::optional<GlobalThreshold::Cou
   if (total_.same_size == plan_.chosen() && total_.bitmask < total_.bytes_before)
     r.notes.push_back(
         fmt::format("output is {}; --to bitmask gives {} for these tensors",
-                    request_.to() == "masked" ? "masked, not smaller" : "dense, same size",
+                    request_.to().is(Masked::name) ? "masked, not smaller" : "dense, same size",
                     human_bytes(total_.bitmask)));
   if (total_.grown)
     r.notes.push_back(fmt::format("{} of {} tensors are not smaller as {} than dense", total_.grown,
-                                  plan_.chosen(), request_.to()));
+                                  plan_.chosen(), request_.to().str()));
   if (has_errors_)
     r.legends.emplace_back(
         "error",

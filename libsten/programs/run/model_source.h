@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "libsten/core/base/device_spec.h"
 #include "libsten/files/checkpoint/checkpoint.h"
 #include "libsten/model/graph/graph.h"
 #include "libsten/model/onnx/import.h"
@@ -16,8 +17,8 @@ struct ModelOptions {
   std::string config{};                  // describes weights alone; see describe_model()
   std::vector<std::string> layouts{};    // PATTERN=SPEC, or "auto"
   std::vector<std::string> precision{};  // see read_precision()
-  // "cuda", "cuda:N": moves weights and inputs to the device, where operators are not fused.
-  std::string device = "cpu";
+  // CUDA: moves weights and inputs to the device, where operators are not fused.
+  DeviceSpec device;
   int repeats = 0;       // timed runs of each batch
   bool explain = false;  // rows are the steps of the plan, not the outputs
 };

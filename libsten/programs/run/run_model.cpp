@@ -112,9 +112,9 @@ void check_labels(const Dense& logits, const Dense& labels, const std::string& o
 
 // Refuses options that need the CPU.
 void check_device_options(const RunOptions& o) {
-  if (o.model.device == "cpu") return;
+  if (o.model.device.is_cpu()) return;
   const auto refuse = [&](const char* what) {
-    fail_usage("{} needs --device cpu, got {}", what, quote(o.model.device));
+    fail_usage("{} needs --device cpu, got {}", what, quote(o.model.device.str()));
   };
   if (!o.model.precision.empty()) refuse("--precision");
   if (o.checks.fail_if_slower) refuse("--fail-if-slower");
@@ -259,14 +259,14 @@ Report ModelRun::report() const {
   if (comparison_) comparison_->add_to(r);
   execution_->add_to(r);
   if (device_ == Device::cpu) return r;
-  r.facts.emplace_back("device", o_.model.device);
+  r.facts.emplace_back("device", o_.model.device.str());
   if (o_.model.repeats > 0)
     r.notes.push_back(fmt::format(
         "runs on {} were timed until it was done; inputs were there, and outputs stayed there",
-        o_.model.device));
+        o_.model.device.str()));
   if (o_.model.explain)
     r.notes.push_back(fmt::format("steps on {} were timed in a run that waits for it after each",
-                                  o_.model.device));
+                                  o_.model.device.str()));
   return r;
 }
 

@@ -100,7 +100,7 @@ StageManifest StageRunner::prune_stage(std::size_t k, const OutputDirectory& dir
   p.input = model_of(k ? k - 1 : 0);
   p.output = {dir.file(name_like(plan_.options.prune.input, "given")), false, false};
   p.files.mask_out = dir.file(stage_mask_file);
-  p.tensors.to = "dense";
+  p.tensors.to = Spec("dense");
   p.stage.provenance = Options{};
   p.show_progress = false;
   StageManifest r;

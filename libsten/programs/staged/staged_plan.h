@@ -9,7 +9,7 @@ namespace sten {
 struct StagedPlan {
   const StagedOptions& options;
   const Schedule schedule;
-  std::string to = {};                  // final layout
+  Spec to = {};                         // final layout
   std::vector<std::string> names = {};  // of selected tensors, in natural order
   Index elements = 0;                   // of selected tensors
   std::size_t stages = 0;

@@ -66,7 +66,7 @@ void try_stages(const StagedPlan& plan, const StageTrainer& trainer) {
   for (std::size_t k = plan.schedule.structures.empty() ? last : 1; k <= last; ++k) {
     auto p = plan.stage_options(k);
     p.output.dry_run = true;
-    if (k < last) p.tensors.to = "dense";
+    if (k < last) p.tensors.to = Spec("dense");
     p.show_progress = false;
     prune(p);
   }

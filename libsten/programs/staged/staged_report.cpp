@@ -53,7 +53,7 @@ Outcome staged_outcome(const StagedPlan& p, const StagedResult& result) {
   }
   r.facts = {{"input", printable(p.options.prune.input)},
              {"schedule", p.schedule.spec.str()},
-             {"to", p.to},
+             {"to", p.to.str()},
              {"sparsity", result.sparsity}};
   if (result.first_loss) r.facts.emplace_back("loss_initial", *result.first_loss);
   const Report& last = result.last.report;

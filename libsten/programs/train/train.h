@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 
+#include "libsten/core/base/device_spec.h"
 #include "libsten/programs/rewrite/rewrite.h"
 #include "libsten/training/comm/communicator.h"
 #include "libsten/training/recipe/recipe.h"
@@ -16,8 +17,8 @@ struct TrainOptions {
   bool resume = false;  // continue the run in `out`
   bool force = false;   // replace the run in `out`
   bool show_progress = false;
-  // cpu, cuda, cuda:N; ranks are assigned to devices in turn.
-  std::string device = "cpu";
+  // CUDA without an index: ranks are assigned to devices in turn.
+  DeviceSpec device;
   // Polled before each step: if true on any rank, all ranks save a checkpoint and return.
   std::function<bool()> stop{};
   std::function<void(const std::string&)> say{};  // called with progress messages
