@@ -30,9 +30,7 @@ struct PlanContext {
   bool times_steps = true;
 
   std::size_t value_of(std::size_t node) const { return graph.first_node() + node; }
-  bool is_weight(std::size_t value) const {
-    return value >= graph.first_weight() && value < graph.first_node();
-  }
+  bool is_weight(std::size_t value) const { return graph.is_stored(value); }
   // Whether the graph, or a node from `from` on, needs the value as a tensor, or in panels.
   bool wants_tensor(std::size_t value, std::size_t from) const;
   bool wants_panels(std::size_t value, std::size_t from) const;

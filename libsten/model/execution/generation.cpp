@@ -53,14 +53,6 @@ class TokenWalk {
     const auto at = values_.find(value);
     return at == values_.end() ? nullptr : &at->second;
   }
-  // The shape of a constant or weight.
-  const Shape* fixed_shape(const std::string& name) const {
-    if (const Weight* w = g_.find_weight(name)) return &w->shape;
-    for (const Constant& c : g_.constants())
-      if (c.name == name) return &c.value.extents;
-    return nullptr;
-  }
-
   TokenAxis result(const Node& n) const {
     const std::string_view op = n.op.text();
     if (op == "attention") return attended(n);
@@ -103,7 +95,7 @@ class TokenWalk {
     Index rank = wide->rank;
     for (const std::string& in : n.inputs) {
       if (of(in)) continue;
-      const Shape* shape = fixed_shape(in);
+      const Shape* shape = g_.stored_shape(in);
       if (!shape) fail_at(n, "takes an unknown shape");
       const Index count = std::ssize(*shape), axis = count - 1 - wide->from_right();
       if (axis >= 0 && (*shape)[axis] != 1) fail_at(n, "has other parameters for each token");

@@ -194,6 +194,13 @@ const Weight* Graph::find_weight(std::string_view name) const {
   return i < parts_.weights.size() ? &parts_.weights[i] : nullptr;
 }
 
+const Shape* Graph::stored_shape(std::string_view name) const {
+  const auto at = numbers_.find(name);
+  if (at == numbers_.end() || !is_stored(at->second)) return nullptr;
+  const std::size_t i = at->second - first_weight(), count = parts_.weights.size();
+  return i < count ? &parts_.weights[i].shape : &parts_.constants[i - count].value.extents;
+}
+
 bool Graph::is_statistic(std::string_view weight) const {
   const Weight* w = find_weight(weight);
   return w && is_statistic_[static_cast<std::size_t>(w - parts_.weights.data())];

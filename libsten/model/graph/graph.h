@@ -94,6 +94,8 @@ class Graph {
   const Node* find_node(std::string_view name) const;
   // Whether an input, weight, constant or node has the name.
   bool has(std::string_view name) const { return numbers_.contains(name); }
+  // The shape of a weight or constant; nullptr for other values.
+  const Shape* stored_shape(std::string_view name) const;
   // Whether a weight is a running statistic, which is not trained.
   bool is_statistic(std::string_view weight) const;
 
@@ -102,6 +104,10 @@ class Graph {
   std::size_t value_count() const { return uses_.size(); }
   std::size_t first_weight() const { return parts_.inputs.size(); }
   std::size_t first_node() const { return uses_.size() - parts_.nodes.size(); }
+  // Whether the value is a weight or a constant.
+  bool is_stored(std::size_t value) const {
+    return value >= first_weight() && value < first_node();
+  }
   // The numbers of a node's inputs.
   const std::vector<std::size_t>& arguments(std::size_t node) const { return arguments_[node]; }
   // The number of inputs of nodes and outputs that are the value.

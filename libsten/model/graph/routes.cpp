@@ -24,11 +24,10 @@ OutSignature written(const OutFormat& f) { return {f.inline_by, f.tmp.name()}; }
 
 class Walk {
  public:
-  Walk(const Graph& g, const NamedValues<WeightRoute>& weights) : graph_(g) {
-    for (const std::string& name : g.inputs()) values_[name];
-    for (const Constant& c : g.constants()) values_[c.name];
-    for (const Weight& w : g.weights()) {
-      Value& v = values_[w.name];
+  Walk(const Graph& g, const NamedValues<WeightRoute>& weights)
+      : graph_(g), values_(g.value_count()) {
+    for (std::size_t next = g.first_weight(); const Weight& w : g.weights()) {
+      Value& v = values_[next++];
       v.wants_grad = !g.is_statistic(w.name);
       const auto at = weights.find(w.name);
       if (at == weights.end()) continue;
@@ -39,44 +38,50 @@ class Walk {
   }
 
   std::vector<NodeRoute> routes(const std::string& from) {
-    if (!graph_.find_node(from)) fail_usage("unknown node {}", quote(from));
-    std::vector<NodeRoute> all;
-    for (const Node& n : graph_.nodes()) all.push_back({n.name, n.op, forward(n), nullptr});
     const auto& nodes = graph_.nodes();
-    values_.at(from).uses = 1;
+    const Node* start = graph_.find_node(from);
+    if (!start) fail_usage("unknown node {}", quote(from));
+    std::vector<NodeRoute> all;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      all.push_back({nodes[i].name, nodes[i].op, forward(i), nullptr});
+    value_of(static_cast<std::size_t>(start - nodes.data())).uses = 1;
     for (std::size_t i = nodes.size(); i-- > 0;) {
-      if (values_.at(nodes[i].name).uses == 0 || !values_.at(nodes[i].name).wants_grad) continue;
-      for (const std::string& name : nodes[i].inputs)
-        if (Value& v = values_.at(name); v.wants_grad) ++v.uses;
+      if (!passes_gradient(i)) continue;
+      for (const std::size_t x : graph_.arguments(i))
+        if (Value& v = values_[x]; v.wants_grad) ++v.uses;
     }
-    for (std::size_t i = nodes.size(); i-- > 0;) {
-      const Value& y = values_.at(nodes[i].name);
-      if (y.uses > 0 && y.wants_grad) all[i].backward = backward(nodes[i]);
-    }
+    for (std::size_t i = nodes.size(); i-- > 0;)
+      if (passes_gradient(i)) all[i].backward = backward(i);
     return all;
   }
 
  private:
-  std::shared_ptr<const Plan> forward(const Node& n) {
+  Value& value_of(std::size_t node) { return values_[graph_.first_node() + node]; }
+  bool passes_gradient(std::size_t node) {
+    return value_of(node).uses > 0 && value_of(node).wants_grad;
+  }
+
+  std::shared_ptr<const Plan> forward(std::size_t node) {
+    const Node& n = graph_.nodes()[node];
     Signature s{n.op, {}, {written(n.formats.out)}};
     bool wants_grad = false;
-    for (const std::string& name : n.inputs) {
-      const Value& v = values_.at(name);
-      s.in.push_back(v.layout);
-      wants_grad |= v.wants_grad;
+    for (const std::size_t x : graph_.arguments(node)) {
+      s.in.push_back(values_[x].layout);
+      wants_grad |= values_[x].wants_grad;
     }
-    values_[n.name] = {Name(n.formats.out.layout.name()), wants_grad && has_gradient(n.op), 0,
-                       &n.formats.grad};
+    value_of(node) = {Name(n.formats.out.layout.name()), wants_grad && has_gradient(n.op), 0,
+                      &n.formats.grad};
     return operators().plan(s);
   }
 
-  std::shared_ptr<const Plan> backward(const Node& n) {
-    const Value& y = values_.at(n.name);
+  std::shared_ptr<const Plan> backward(std::size_t node) {
+    const Node& n = graph_.nodes()[node];
+    const Value& y = value_of(node);
     Signature s{grad_of(n.op), {Name(y.grad->layout.name())}, {}};
     const SavedForBackward saves = operators().what(n.op).saves;
     if (saves == SavedForBackward::outputs) s.in.push_back(y.layout);
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-      const Value& v = values_.at(n.inputs[i]);
+      const Value& v = values_[graph_.arguments(node)[i]];
       if (saves == SavedForBackward::inputs || (saves == SavedForBackward::others && i > 0))
         s.in.push_back(v.layout);
       const bool as_asked = v.uses == 1 || v.grad->is_additive();
@@ -88,7 +93,7 @@ class Walk {
   }
 
   const Graph& graph_;
-  NamedValues<Value> values_;
+  std::vector<Value> values_;  // by number
 };
 
 }  // namespace

@@ -48,12 +48,6 @@ struct OpenExtents {
 
 // The number of rows that the input indexes; the least one of several.
 std::optional<Index> rows_by(const std::string& input, const Graph& g) {
-  const auto shape_of = [&](const std::string& name) -> std::optional<Shape> {
-    if (const Weight* w = g.find_weight(name)) return w->shape;
-    for (const Constant& c : g.constants())
-      if (c.name == name) return c.value.extents;
-    return std::nullopt;
-  };
   std::set<std::string, std::less<>> same{input};  // the input, reshaped or cast
   std::optional<Index> rows;
   for (const Node& n : g.nodes()) {
@@ -61,7 +55,7 @@ std::optional<Index> rows_by(const std::string& input, const Graph& g) {
     if (op == "cast" || op == "reshape" || op == "unsqueeze" || op == "squeeze" || op == "expand")
       if (same.contains(n.inputs[0])) same.insert(n.name);
     if ((op != "embedding" && op != "gather") || !same.contains(n.inputs[1])) continue;
-    const auto table = shape_of(n.inputs[0]);
+    const Shape* table = g.stored_shape(n.inputs[0]);
     if (!table || table->empty()) continue;
     Index axis = op == "gather" ? n.attributes.integer("axis", 0) : 0;
     if (axis < 0) axis += std::ssize(*table);

@@ -51,8 +51,6 @@ class Model {
                   {.precision = {{"*", precision}}}) {
     enlarge_memory_pool();
     inputs_ = named(g.inputs(), [](const std::string& name) { return name; });
-    for (const Node& n : g.nodes())
-      for (const std::string& name : n.inputs) ++uses_[name];
   }
 
   void run() { executor_.run(inputs_); }
@@ -85,21 +83,25 @@ class Model {
 
   // Runs and times each node.
   void run_operators() {
-    NamedValues<Tensor> values = values_;
-    auto uses = uses_;
+    std::vector<std::optional<Tensor>> values(graph_.value_count());  // by number
+    std::size_t first = 0;
+    const auto take = [&](const std::string& name) {
+      values[first++] = values_.find(name)->second;
+    };
+    for (const std::string& name : graph_.inputs()) take(name);
+    for (const Weight& w : graph_.weights()) take(w.name);
+    for (const Constant& c : graph_.constants()) take(c.name);
     std::map<std::string, double> spent;
-    for (const Node& n : graph_.nodes()) {
-      std::optional<Tensor> out;
+    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
+      const Node& n = graph_.nodes()[i];
       spent[std::string(n.op.text())] += seconds_of(
           [&] {
             std::vector<Tensor> in;
-            for (const std::string& name : n.inputs) in.push_back(values.find(name)->second);
-            out = apply(n.op, in, n.attributes);
-            for (const std::string& name : n.inputs)
-              if (--uses[name] == 0) values.erase(name);
+            for (const std::size_t x : graph_.arguments(i)) in.push_back(*values[x]);
+            values[first + i] = apply(n.op, in, n.attributes);
+            for (const std::size_t x : graph_.last_uses(i)) values[x].reset();
           },
           threads_);
-      values.emplace(n.name, *std::move(out));
     }
     for (const auto& [op, seconds] : spent) times[op].push_back(seconds);
   }
@@ -120,7 +122,6 @@ class Model {
   const Graph& graph_;
   NamedValues<Tensor> values_;  // weights and inputs
   NamedValues<Tensor> inputs_;
-  std::map<std::string, int, std::less<>> uses_;
   int threads_;
   LayoutOfRows layout_;
   Precision precision_;

@@ -1,7 +1,6 @@
 #include "libsten/training/trainer/checkpoint.h"
 
 #include <filesystem>
-#include <unordered_map>
 
 #include "kernels/isa.h"
 #include "libsten/compute/linalg/dense_gemm.h"
@@ -190,31 +189,30 @@ TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
   NamedValues<Tensor> weights = load_weights(g, open_model(at));
   const Checkpoint masks = Checkpoint::open(at / masks_file);
   const Checkpoint rest = Checkpoint::open(at / tensors_file);
-  std::unordered_map<std::string, std::size_t> numbers;
   for (const Weight& w : g.weights()) {
     Tensor value = weights.at(w.name);
     if (masks.find(w.name))
       value = registry().pack(value.to_dense(), read_mask(masks, {w.name, DType::F32, w.shape}),
                               Spec("masked"));
-    numbers.emplace(w.name, c.state.parameters.size());
     c.state.parameters.emplace_back(w.name, std::move(value));
   }
   for (const CheckpointTensor& m : masks.tensors())
-    if (!numbers.contains(m.name)) fail("{}: unknown weight in {}", masks.name(), quote(m.name));
+    if (!g.find_weight(m.name)) fail("{}: unknown weight in {}", masks.name(), quote(m.name));
   for (const CheckpointTensor& t : rest.tensors()) {
     const bool is_score = t.name.starts_with(score_prefix);
     const std::size_t dot =
         is_score ? score_prefix.size() - 1 : t.name.find('.', optimizer_prefix.size());
     if ((!is_score && !t.name.starts_with(optimizer_prefix)) || dot == std::string::npos)
       fail("{}: unknown tensor {} in a training state", rest.name(), quote(t.name));
-    const auto p = numbers.find(t.name.substr(dot + 1));
-    if (p == numbers.end()) fail("{}: unknown weight in {}", rest.name(), quote(t.name));
+    const Weight* w = g.find_weight(std::string_view(t.name).substr(dot + 1));
+    if (!w) fail("{}: unknown weight in {}", rest.name(), quote(t.name));
     if (is_score) {
-      c.state.scores.emplace(p->first, rest.load(t));
+      c.state.scores.emplace(w->name, rest.load(t));
       continue;
     }
     const std::string key = t.name.substr(optimizer_prefix.size(), dot - optimizer_prefix.size());
-    c.state.parameters[p->second].state.emplace(key, rest.load(t));
+    c.state.parameters[static_cast<std::size_t>(w - g.weights().data())].state.emplace(
+        key, rest.load(t));
   }
   if (c.manifest.best_step && fs::exists(at / best_file)) {
     c.manifest.best_weights = load_weights(g, Checkpoint::open(at / best_file));

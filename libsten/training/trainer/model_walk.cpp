@@ -44,7 +44,7 @@ class Walk {
                  const PruneWeight& prune) {
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& n = graph_.nodes()[i];
-      if (n.op == Name("linear") && !is_stored(graph_.arguments(i)[0]) &&
+      if (n.op == Name("linear") && !graph_.is_stored(graph_.arguments(i)[0]) &&
           graph_.find_weight(n.inputs[1]) && is_wanted(n.inputs[1])) {
         Value& weight = values_[graph_.arguments(i)[1]];
         if (!weight.is_pruned()) {
@@ -63,11 +63,6 @@ class Walk {
   }
 
  private:
-  // Whether the value is a weight or a constant.
-  bool is_stored(std::size_t value) const {
-    return value >= graph_.first_weight() && value < graph_.first_node();
-  }
-
   // Collects statistics of the value, unless present.
   void collect(std::size_t value, bool needs_gram) {
     if (value == collected_) return;
@@ -100,7 +95,7 @@ class Walk {
 
   void release(std::size_t node) {
     for (std::size_t value = 0; value < values_.size(); ++value)
-      if (!is_stored(value) && last_use_[value] <= node) values_[value] = {};
+      if (!graph_.is_stored(value) && last_use_[value] <= node) values_[value] = {};
   }
 
   void count() {
@@ -108,7 +103,7 @@ class Walk {
         static_cast<Index>(statistics_.gram.size() + statistics_.cross.size() + target_.size()) *
         static_cast<Index>(sizeof(float));
     for (std::size_t value = 0; value < values_.size(); ++value) {
-      if (is_stored(value)) continue;
+      if (graph_.is_stored(value)) continue;
       for (const auto* each : {&values_[value].dense, &values_[value].pruned})
         for (const Tensor& t : *each) bytes += static_cast<Index>(t.bytes());
     }
