@@ -56,6 +56,10 @@ struct Report {
   std::string chart;    // an SVG document; empty: none
 
   Cell& at(std::vector<Cell>& row, std::string_view key) const;
+  // Adds a note, unless it is empty.
+  void add_note(std::string text) {
+    if (!text.empty()) notes.push_back(std::move(text));
+  }
 };
 
 // The text of a cell for people, printable.

@@ -221,17 +221,14 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   const auto change = [&](std::size_t i) {
     const CheckpointTensor& t = in.tensors()[i];
     const Tensor source = in.load(t).to(device);
-    try {
+    return with_tensor_name(in.name(), t.name, [&] {
       const Converted c = convert_tensor(
           source, {*layouts[i], sparsifier_for(request, are_in_by_out[i]), request.lossless});
       const StorageCounts storage = storage_counts(c.kept ? c.tensor : source);
       const Index size = size_of(t.shape);
       const auto bytes = static_cast<Index>(c.tensor.bytes());
       auto& row = rows[i];
-      r.at(row, "name") = t.name;
-      add_module(r, row, t);
-      r.at(row, "shape") = t.shape;
-      r.at(row, "dtype") = std::string(name_of(t.dtype));
+      add_tensor(r, row, t);
       r.at(row, "from") = t.layout.str();
       if (is_auto) {
         r.at(row, "to") = c.tensor.spec().str();
@@ -240,8 +237,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       if (!c.via().empty()) r.at(row, "via") = c.via();
       details[i] = fmt::format("{}: {}: {}", printable(t.name), c.route.str(), c.route.reason);
       r.at(row, "stored") = c.kept ? c.kept->count() : storage.stored;
-      r.at(row, "sparsity") =
-          size ? static_cast<double>(storage.zeros) / static_cast<double>(size) : 0.0;
+      r.at(row, "sparsity") = share(storage.zeros, size);
       if (request.sparsifier && is_prunable(t.dtype)) {
         const Magnitudes m = kept_of(source, c.kept);
         if (size) r.at(row, "energy") = energy(m);
@@ -259,9 +255,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       after += bytes;
       grown += !layouts[i]->is(Dense::name) && bytes >= size * width_of(t.dtype) && size > 0;
       return c.tensor.to(Device::cpu);
-    } catch (const Error& e) {
-      throw Error(e.fault(), fmt::format("{}: {}: {}", in.name(), quote(t.name), e.what()));
-    }
+    });
   };
   rewrite.run(layouts, o.show_progress, [&](std::size_t i) {
     return or_lack_of_memory(in.name(), in.tensors()[i].name, [&] { return change(i); });
@@ -273,15 +267,14 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   for (std::string& line : skipped_rows(in, selection.why))
     outcome.details.push_back(std::move(line));
   r.at(r.total, "name") = "total";
-  r.at(r.total, "sparsity") =
-      elements ? static_cast<double>(zero) / static_cast<double>(elements) : 0.0;
+  r.at(r.total, "sparsity") = share(zero, elements);
   if (request.sparsifier && elements) r.at(r.total, "energy") = energy(total);
   r.at(r.total, "bytes_before") = before;
   r.at(r.total, "bytes_after") = after;
   if (selection.count)
     r.notes.push_back(fmt::format("converted {} of {} tensors to {}{}", selection.count,
                                   in.tensors().size(), request.to.str(), counts_text(chosen)));
-  if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
+  r.add_note(left_alone(selection.why));
   for (std::string& note : axis_notes(layouts, are_in_by_out)) r.notes.push_back(std::move(note));
   if (fitted)
     r.notes.push_back(

@@ -37,8 +37,7 @@ bool has_column(std::string_view layout) {
 std::vector<Cell> row_of(const Report& r, const Sums& s, bool with_energy) {
   std::vector<Cell> row;
   r.at(row, "nnz") = s.nnz;
-  r.at(row, "sparsity") =
-      s.elements ? static_cast<double>(s.zeros) / static_cast<double>(s.elements) : 0.0;
+  r.at(row, "sparsity") = share(s.zeros, s.elements);
   if (with_energy && s.elements) {
     r.at(row, "energy") = energy(s.original);
     if (s.changed) r.at(row, "l1_ratio") = s.original.all > 0 ? ratio(s.l1, s.original.all) : 1.0;
@@ -259,10 +258,7 @@ Outcome measure_energy(const EnergyOptions& o) {
       compare(s, in, *against, t, tensor, w, device);
     }
     rows[i] = row_of(r, s, against.has_value());
-    r.at(rows[i], "name") = t.name;
-    add_module(r, rows[i], t);
-    r.at(rows[i], "shape") = t.shape;
-    r.at(rows[i], "dtype") = std::string(name_of(t.dtype));
+    add_tensor(r, rows[i], t);
     r.at(rows[i], "layout") = t.layout.str();
     if (const std::string patterns = strictest(held); !patterns.empty())
       r.at(rows[i], "patterns") = patterns;
@@ -285,8 +281,8 @@ Outcome measure_energy(const EnergyOptions& o) {
   r.at(r.total, "name") = "total";
   r.notes.push_back(fmt::format("{} of {} tensors; the file has {}", selection.count,
                                 in.tensors().size(), human_bytes(in.file_bytes())));
-  if (const std::string part = in.part_taken(); !part.empty()) r.notes.push_back(part);
-  if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
+  r.add_note(in.part_taken());
+  r.add_note(left_alone(selection.why));
   outcome.details = skipped_rows(in, selection.why);
   r.notes.push_back(all_sizes(total.as));
   if (selection.skipped)

@@ -88,8 +88,7 @@ std::string chart_of(const std::vector<Point>& points, Index elements, const std
                               .line = !p.family.starts_with("n:m"),
                               .dashed = p.family.starts_with("blocks")});
     chart.series.back().points.push_back(
-        {static_cast<double>(p.zeros) / static_cast<double>(elements), energy(p.magnitudes),
-         p.structure});
+        {share(p.zeros, elements), energy(p.magnitudes), p.structure});
   }
   for (ChartSeries& s : chart.series)
     std::stable_sort(s.points.begin(), s.points.end(),
@@ -168,8 +167,7 @@ Outcome sweep_energy(const SweepOptions& o) {
     r.at(row, "name") = p.family;
     r.at(row, "structure") = p.structure;
     r.at(row, "spec") = p.sparsifier.str();
-    r.at(row, "sparsity") =
-        elements ? static_cast<double>(p.zeros) / static_cast<double>(elements) : 0.0;
+    r.at(row, "sparsity") = share(p.zeros, elements);
     r.at(row, "energy") = energy(p.magnitudes);
     r.rows.push_back(std::move(row));
   }
@@ -184,9 +182,9 @@ Outcome sweep_energy(const SweepOptions& o) {
   if (const Index n = o.axis ? 0 : count_both(selection.chosen, are_in_by_out))
     r.notes.push_back(
         fmt::format("the other axis for {} matri{} [in, out]", n, n == 1 ? "x" : "ces"));
-  if (const std::string part = in.part_taken(); !part.empty()) r.notes.push_back(part);
+  r.add_note(in.part_taken());
   r.chart = chart_of(points, std::max<Index>(1, elements), in.name(), o.axis);
-  if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
+  r.add_note(left_alone(selection.why));
   outcome.details = skipped_rows(in, selection.why);
   if (plot) {
     plot->write(std::as_bytes(std::span(r.chart)));

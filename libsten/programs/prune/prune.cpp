@@ -75,12 +75,12 @@ void find_permutations(const PrunePlan& plan, const WeightReader& reader, Reorde
   for (const std::size_t i : reordering.firsts())
     reader.visit(i, [&](const Dense& x, const Dense* scores) {
       const TensorPlan& how = *plan.tensors[i];
-      reordering.set(i, with_tensor_name(reader.input(), reader.input().tensors()[i], [&] {
-                       const Dense ranks =
-                           how.by_gradient ? gradient_ranks(x, *scores, ranks_are_wide(x, *scores))
-                                           : x;
-                       return row_permutation(ranks, NmgvFit::make(how.sparsifier));
-                     }));
+      reordering.set(
+          i, with_tensor_name(reader.input().name(), reader.input().tensors()[i].name, [&] {
+            const Dense ranks =
+                how.by_gradient ? gradient_ranks(x, *scores, ranks_are_wide(x, *scores)) : x;
+            return row_permutation(ranks, NmgvFit::make(how.sparsifier));
+          }));
     });
 }
 
@@ -164,7 +164,7 @@ class Pruning {
       return reordering_.moved(i, in().load(t).to_dense());
     const TensorPlan& how = *plan_.tensors[i];
     if (layers_ && how.calibrated)
-      return with_tensor_name(in(), t, [&] { return change_calibrated(i); });
+      return with_tensor_name(in().name(), t.name, [&] { return change_calibrated(i); });
     const Dense x = reader_->load(i, device_for(how));
     // Tied tensors share the mask of the first one.
     const PrunedTensor pruned =
@@ -172,10 +172,10 @@ class Pruning {
           // Errors of mask files do not name this tensor.
           if (const Checkpoint* masks = masks_.of(how))
             return PrunedTensor{read_mask(*masks, t).to(x.device())};
-          return with_tensor_name(in(), t, [&] { return choose(i, x, scores); });
+          return with_tensor_name(in().name(), t.name, [&] { return choose(i, x, scores); });
         });
     if (mask_out_) mask_out_->add(t.name, pruned.keep.to(Device::cpu));
-    return with_tensor_name(in(), t, [&] { return change_by_mask(i, x, pruned); });
+    return with_tensor_name(in().name(), t.name, [&] { return change_by_mask(i, x, pruned); });
   }
 
   PrunedTensor choose(std::size_t i, const Dense& x, const Dense* scores) const {

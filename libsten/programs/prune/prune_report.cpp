@@ -36,10 +36,7 @@ void PruneSummary::add(std::size_t i, const Dense& x, const Mask& keep, const Te
   const auto before = static_cast<Index>(t.bytes()), bytes = static_cast<Index>(after.bytes());
   auto& row = rows_[i];
   const Report& r = report_;
-  r.at(row, "name") = t.name;
-  add_module(r, row, t);
-  r.at(row, "shape") = t.shape;
-  r.at(row, "dtype") = std::string(name_of(t.dtype));
+  add_tensor(r, row, t);
   if (request_.has_rules()) r.at(row, "rule") = how.sparsifier.str();
   r.at(row, "elements") = n;
   r.at(row, "kept") = kept;
@@ -141,7 +138,7 @@ void PruneSummary::add_notes(Report& r, const std::optional<GlobalThreshold::Cou
     first += fmt::format("; {} matched by {} cannot be pruned and were left as they are",
                          plan_.skipped, request_.has_rules() ? "--include or a rule" : "--include");
   r.notes.push_back(first);
-  if (const std::string left = left_alone(plan_.why); !left.empty()) r.notes.push_back(left);
+  r.add_note(left_alone(plan_.why));
   std::vector<std::optional<Spec>> specs(plan_.tensors.size());
   for (const std::size_t i : plan_.order) specs[i] = plan_.tensors[i]->sparsifier;
   for (std::string& note : axis_notes(specs, plan_.transposed)) r.notes.push_back(std::move(note));

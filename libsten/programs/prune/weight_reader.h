@@ -7,16 +7,6 @@
 
 namespace sten {
 
-// Calls f(); adds file and tensor to its errors.
-template <class F>
-auto with_tensor_name(const Checkpoint& in, const TensorInfo& t, F&& f) {
-  try {
-    return f();
-  } catch (const Error& e) {
-    throw Error(e.fault(), fmt::format("{}: {}: {}", in.name(), quote(t.name), e.what()));
-  }
-}
-
 class WeightReader {
  public:
   // Error unless the file `scores`, which may be empty, has scores of the tensors that need them.

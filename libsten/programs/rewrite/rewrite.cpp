@@ -142,7 +142,7 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
 }
 
 void Rewrite::add_notes(Report& r) const {
-  if (!input_.part_taken().empty()) r.notes.push_back(input_.part_taken());
+  r.add_note(input_.part_taken());
   for (std::string& line : left_.notes()) r.notes.push_back(std::move(line));
 }
 

@@ -131,8 +131,11 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
   return s;
 }
 
-void add_module(const Report& r, std::vector<Cell>& row, const TensorInfo& t) {
+void add_tensor(const Report& r, std::vector<Cell>& row, const TensorInfo& t) {
+  r.at(row, "name") = t.name;
   if (!t.module.empty()) r.at(row, module_column.key) = t.module;
+  r.at(row, "shape") = t.shape;
+  r.at(row, "dtype") = std::string(name_of(t.dtype));
 }
 
 std::vector<std::string> selected_rows(const Report& r) {

@@ -66,7 +66,8 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
 
 // Column of reports: the name of a weight in an ONNX graph, if the tensor's name differs.
 inline const Column module_column{"module", "", Unit::text, true};
-void add_module(const Report& r, std::vector<Cell>& row, const TensorInfo& t);
+// Sets the cells name, module, shape and dtype of a tensor's row.
+void add_tensor(const Report& r, std::vector<Cell>& row, const TensorInfo& t);
 
 // For -v: "selected NAME", "selected NAME (MODULE)" per row of a report on tensors.
 std::vector<std::string> selected_rows(const Report& r);

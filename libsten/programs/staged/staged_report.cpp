@@ -17,8 +17,8 @@ std::vector<Cell> planned_row(const StagedPlan& p, const Report& r, std::size_t 
 }
 
 void add_left_alone(const StagedPlan& p, Outcome& out) {
-  if (!p.part_taken.empty()) out.report.notes.push_back(p.part_taken);
-  if (!p.left_alone.empty()) out.report.notes.push_back(p.left_alone);
+  out.report.add_note(p.part_taken);
+  out.report.add_note(p.left_alone);
   out.details = p.skipped_rows;
 }
 
