@@ -46,7 +46,7 @@ expect_exit 0 sten-bench model --precision float32 --weights "$model" $small --j
 [ "$(grep -c '"form": "forward"' out)" = 4 ] || fail 'there are not 4 forward passes'
 grep -q stored out && fail 'a dense file has nothing stored'
 expect_exit 0 sten-bench model --precision float32 --weights "$model" $small --layouts stored
-expect_out 'which is dense'
+expect_out ': all dense'
 
 # A layout without sparsity takes the zeros of the file; with it, weights are pruned first.
 rows_of() { # rows_of KEY: of the forward passes, in order
