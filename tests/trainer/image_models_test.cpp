@@ -34,6 +34,7 @@ void check_images(const std::string& name, const std::string& layout = {},
   Recipe recipe = parse_recipe(run->at("recipe").dump(), images_reference);
   if (!layout.empty()) recipe.sparsity.at(0).layout = Spec::parse(layout);
   if (!onnx.empty()) {
+    recipe.data.std = {1, 1, 1};  // rows are images, and become channels first
     recipe.model = {};
     recipe.model.kind = "onnx";
     recipe.model.file = onnx;

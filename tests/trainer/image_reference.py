@@ -189,14 +189,21 @@ RUNS = [
 ]  # fmt: skip
 
 
-def export(recipe, path, training=torch.onnx.TrainingMode.TRAINING):
-    """The model before the first step, with batch norms as they are and names of weights."""
+def export(recipe, path):
+    """The model before the first step, in training mode: otherwise the exporter merges equal tensors."""
+    import onnx
+
     model = MODELS[recipe["model"]["kind"]](recipe).float().train()
-    model.to(memory_format=torch.contiguous_format)
+    before = {name: x.numpy().copy() for name, x in model.state_dict().items()}
     x = torch.zeros(2, recipe["model"]["channels"], 12, 12)
     torch.onnx.export(model, (x,), str(path), input_names=["x"], output_names=["y"], opset_version=17, dynamo=False,
-                      training=training, do_constant_folding=False,
+                      training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False,
                       dynamic_axes={"x": {0: "batch"}, "y": {0: "batch"}})  # fmt: skip
+    file = onnx.load(path)
+    for tensor in file.graph.initializer:  # without the update of the traced step
+        if ".running_" in tensor.name:
+            tensor.CopyFrom(onnx.numpy_helper.from_array(before[tensor.name], tensor.name))
+    onnx.save(file, path)
 
 
 def main():
