@@ -1,7 +1,6 @@
 #include "libsten/model/graph/inference.h"
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 
 #include "libsten/core/base/text.h"
@@ -103,10 +102,10 @@ std::string new_name(std::string name, const Graph& g) {
 void prune_to_outputs(GraphParts& g, std::vector<std::string> outputs) {
   g.outputs = std::move(outputs);
   Names needed(g.outputs.begin(), g.outputs.end()), normalized;
-  for (const Node& n : g.nodes | std::views::reverse)
-    if (needed.contains(n.name)) {
-      needed.insert(n.inputs.begin(), n.inputs.end());
-      if (n.op.text() == "batch-norm-train") normalized.insert(n.inputs.front());
+  for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n)
+    if (needed.contains(n->name)) {
+      needed.insert(n->inputs.begin(), n->inputs.end());
+      if (n->op.text() == "batch-norm-train") normalized.insert(n->inputs.front());
     }
   for (const Node& n : g.nodes)
     if (n.op.text() == "batch-moments" && normalized.contains(n.inputs.front()))
