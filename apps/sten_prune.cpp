@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     sten::app::add_parsed(
         app, "--to", o->tensors.to, sten::Spec::parse,
         fmt::format(
-            "Layout of the pruned tensors: dense (default), {} or auto\n"
+            "Layout of the result: dense (default), {} or auto\n"
             "Parameters: bcsr:h=4,w=4, nm:n=2,m=4, nmg:n=1,m=10,g=4, nmgv:n=1,m=4,g=2,v=32; "
             "without them, those of --structure.\n"
             "auto stores tensors pruned to nm, nmg or nmgv in that layout, and all others as "
