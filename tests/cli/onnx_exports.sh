@@ -92,4 +92,17 @@ expect_exit 0 sten-train recipe.json --set model.file=shared.onnx --dry-run
 expect_exit 2 sten-train recipe.json --set model.file=shared.onnx --set model.batch_norm=train --dry-run
 expect_err "shared.onnx: model.batch_norm train: statistics of 'twice.moments': 'mean' has other statistics already"
 expect_one_line_err
+
+# A dropout of an export in training mode drops elements in training, and none in a run.
+drop=$(message 1 "$(text 1 x)$(text 1 ratio)$(text 1 flag)$(text 2 h)$(text 3 drop)$(text 4 Dropout)")
+rest=$(node MatMul out h w y)
+rest+=$(message 5 "$(number 2 1)$(text 8 ratio)$(message 9 0000003f)")
+rest+=$(tensor w 2 2 "$(message 9 "$(floats 1 2 3 4)")")$(port 11 x "$(dims batch 2)")$(port 12 y "$(dims batch 2)")
+for flag in 00 01; do
+  model "$drop$rest$(message 5 "$(number 2 9)$(text 8 flag)$(message 9 $flag)")" >drop$flag.onnx
+  expect_exit 0 sten-train recipe.json --set model.file=drop$flag.onnx --set 'logging={"every":1}' --out drop$flag
+  grep -o '"loss": *[^,}]*' drop$flag/metrics.jsonl | head -n 1 >loss$flag
+done
+[ -s loss01 ] && ! cmp -s loss00 loss01 || fail 'the dropout drops nothing in training'
+[ "$(run drop01.onnx)" = "$(run drop00.onnx)" ] || fail 'a run drops elements'
 exit 0
