@@ -134,6 +134,20 @@ def images(size):
     return torch.from_numpy((4 * random_uniform(SEED, np.arange(n)) - 2).astype(np.float32).reshape(ROWS, 3, size, size))
 
 
+def with_statistics(model, batches):
+    """The model for evaluation, with the running statistics of its batch norms over these batches."""
+    norms = [m for m in model.modules() if isinstance(m, nn.BatchNorm2d)]
+    for norm in norms:
+        norm.momentum = None  # a plain mean
+    model.train()
+    with torch.no_grad():
+        for batch in batches:
+            model(batch)
+        for norm in norms:
+            norm.running_var += 0.1  # no division by almost 0, of features that are almost constant
+    return model.eval()
+
+
 def made(name):
     size, factor, constructor = MODELS[name]
     torch.manual_seed(0)
@@ -144,17 +158,7 @@ def made(name):
     with torch.no_grad():
         for p in model.parameters():
             p += 0.1 * torch.randn(p.shape) * (p.dim() == 1 or bool((p == p.flatten()[0]).all()))
-    for module in model.modules():
-        if isinstance(module, nn.BatchNorm2d):
-            module.momentum = None  # a plain mean
-    model.train()
-    with torch.no_grad():
-        for _ in range(3):
-            model(2 * torch.randn(4, 3, size, size))
-        for module in model.modules():
-            if isinstance(module, nn.BatchNorm2d):
-                module.running_var += 0.1  # no division by almost 0, of features that are almost constant
-    return model.eval()
+    return with_statistics(model, 2 * torch.randn(3, 4, 3, size, size))
 
 
 def strip_comments(path):

@@ -188,6 +188,22 @@ TEST_CASE("what is computed of a part as a whole is of the same part in any numb
   CHECK(error(4).find("batch norms normalise over one part") != std::string::npos);
 }
 
+TEST_CASE("so it is for the batch norms of an export in training mode") {
+  const TempDir dir;
+  Recipe r = small_wide_resnet(dir);
+  r.model = {};
+  r.model.kind = "onnx";
+  r.model.file = STEN_SOURCE_DIR "/tests/trainer/resnet.onnx";
+  r.data.features = STEN_SOURCE_DIR "/tests/trainer/images.npy";
+  r.data.labels = STEN_SOURCE_DIR "/tests/trainer/labels.npy";
+  r.data.std = {1, 1, 1};  // rows are images, and become channels first
+  r.steps = 4;
+  r.accumulate = 4;
+  check_ranks_compute(r);
+  r.accumulate = 2;
+  CHECK(has(error_of([&] { Task(r, {.ranks = 4}); }), "batch norms normalise over one part"));
+}
+
 TEST_CASE("so it is where a sparsifier chooses from all values of a part") {
   const TempDir dir;
   Recipe r = small_mlp(dir);

@@ -73,7 +73,9 @@ class GraphBuilder {
   ValueRef add_constant(Dense value, std::string name = "");
   ValueRef add_integers(const std::vector<Index>& list);  // I64, one axis
   ValueRef add_scalar(float x);                           // F32, rank 0
-  ValueRef add_leaf(BuilderValue v);  // a value of another builder, without a node
+  // A value without a node: of another builder, or a placeholder without a name, which no needed
+  // node may use when the builder is lowered.
+  ValueRef add_leaf(BuilderValue v);
   // Adds a node, or a constant if all inputs are constant and the result is small. Error if
   // computed constants exceed their budget.
   ValueRef add(Name op, std::vector<ValueRef> in, Attributes attributes, std::string name,
@@ -81,6 +83,9 @@ class GraphBuilder {
 
   const BuilderValue& operator[](ValueRef v) const { return values_[v]; }
   BuilderValue& operator[](ValueRef v) { return values_[v]; }
+  bool is_input(ValueRef v) const {
+    return !values_[v].node && !values_[v].constant && !values_[v].weight;
+  }
   const std::vector<BuilderNode>& steps() const { return nodes_; }
   // The node that computes v; nullptr if there is none, or it is no `op` for fusions.
   const BuilderNode* node_of(ValueRef v) const;
@@ -143,7 +148,7 @@ struct FusionOptions {
 // Applies all fusions of fuse.h. Returns counts by name.
 std::map<std::string, Index> fuse(GraphBuilder& builder, const FusionOptions& options = {});
 
-// Lowers all inputs, and the values with a use, to a graph.
+// Lowers all inputs with a name, and the values with a use, to a graph.
 Graph lower(const GraphBuilder& builder);
 
 }  // namespace sten

@@ -17,7 +17,7 @@ class Lowering {
     for (ValueRef v = 0; v < builder_.size(); ++v) {
       const BuilderValue& x = builder_[v];
       if (x.node || x.constant) continue;
-      if (x.weight && uses_[v] == 0) continue;
+      if ((x.weight || x.name.empty()) && uses_[v] == 0) continue;
       take(v, x.name);
       if (x.weight)
         add_weight(v);

@@ -86,6 +86,7 @@ class Importer {
       builder_.add_output(std::string(v.name), at->second);
       if (!outputs.back().dtype) outputs.back().dtype = builder_[at->second].dtype;
     }
+    check_random_values();
     auto fused = fuse(builder_);
     Graph graph = lower(builder_);
     std::vector<std::string> not_weights;
@@ -237,6 +238,14 @@ class Importer {
            quote(input));
     fail("node {}: unknown input {} (expected an input of the graph or an output of a node)", node,
          quote(input));
+  }
+
+  void check_random_values() const {
+    const std::vector<Index> uses = builder_.uses();
+    for (const auto& [value, random] : training_.random)
+      if (uses[value] > 0)
+        fail("random numbers {}: only stochastic depth may use them, as in x * (random < p) / p",
+             quote(random.name));
   }
 
   const Checkpoint& file_;

@@ -89,6 +89,16 @@ const std::vector<OnnxSchema>& schemas() {
       {"Mod", 2, 2, {flag("fmod")}},
       {"Not", 1, 1},
       {"Where", 3, 3},
+      // Random numbers.
+      {"Bernoulli",
+       1,
+       1,
+       {integer_rule("dtype", 0, 1000), ignored(typed_rule("seed", Type::number))}},
+      {"RandomUniformLike",
+       1,
+       1,
+       {integer_rule("dtype", 0, 1000), float_rule("low"), float_rule("high"),
+        ignored(typed_rule("seed", Type::number))}},
       // Movement of elements.
       {"Compress", 2, 2, {axis}},
       {"Concat", 1, any_count, {axis}},

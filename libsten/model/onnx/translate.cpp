@@ -120,6 +120,7 @@ void OnnxCall::set_channels_last(std::size_t output, ValueRef y, std::size_t ran
 const OnnxTranslators& onnx_translators() {
   static const OnnxTranslators all = [] {
     OnnxTranslators m;
+    add_random_translators(m);  // before the rows of binary operators
     add_elementwise_translators(m);
     add_movement_translators(m);
     add_reduction_translators(m);

@@ -20,6 +20,13 @@ struct OnnxTraining {
   Momenta momenta{};               // see OnnxImport
   bool is_exported = false;        // whether batch norms are in training mode
   std::optional<ValueRef> draw{};  // the input of dropouts
+  // Random values, which only stochastic depth may use.
+  struct Random {
+    ValueRef like = 0;                    // has their shape
+    std::optional<double> probability{};  // of 1, else 0; none: uniform in [0, 1)
+    std::string name;                     // in the file
+  };
+  std::map<ValueRef, Random> random{};
 };
 
 // A node of the file whose inputs are values of a builder.
@@ -100,9 +107,13 @@ void add_image_translators(OnnxTranslators& all);
 void add_pool_translators(OnnxTranslators& all);
 void add_norm_translators(OnnxTranslators& all);
 void add_resize_translators(OnnxTranslators& all);
+void add_random_translators(OnnxTranslators& all);
 
 // By ONNX operator.
 const OnnxTranslators& onnx_translators();
+
+// A dropout of x with probability p, whose seed the name determines.
+ValueRef add_dropout(OnnxCall& c, ValueRef x, double p, std::string_view name);
 
 // Windows over spatial axes, by the common attributes.
 struct OnnxWindows {

@@ -8,7 +8,6 @@
 #include "libsten/core/base/text.h"
 #include "libsten/files/onnx/weights.h"
 #include "libsten/model/fusion/fuse.h"
-#include "libsten/model/graph/dropout.h"
 #include "libsten/model/onnx/translate.h"
 
 namespace sten {
@@ -136,13 +135,7 @@ void dropout(OnnxCall& c) {
   if (drops(c)) {
     if (c.training.mode == OnnxMode::exported || c.wants(1))
       fail("dropout of training is unsupported");
-    if (!c.training.draw)
-      c.training.draw = c.builder.add_input(draw_input, DType::I64, ExtentList{});
-    return c.set(
-        0,
-        c.add(
-            "dropout", {c.in(0), *c.training.draw},
-            Attributes().set("p", dropped_share(c)).set("seed", dropout_seed(c.node.outputs[0]))));
+    return c.set(0, add_dropout(c, c.in(0), dropped_share(c), c.node.outputs[0]));
   }
   c.set(0, c.in(0));
   if (!c.wants(1)) return;
