@@ -52,16 +52,16 @@ void add_stages(CLI::App& app, StagedOptions& o) {
   app.add_flag("--resume", o.resume, "Continue after the last finished stage in --state")
       ->group(staged_pruning);
   allow_percent(
-      app.add_option("--tolerance", o.tolerance,
+      app.add_option("--tolerance", o.recovery.tolerance,
                      "Relative increase of the loss at which a layer has recovered (default 0.02)\n"
                      "Layer-wise, with {metrics} or --recipe: a layer is trained again until its "
                      "loss is at most L + X * |L|, where L is the loss of stage 0."))
       ->type_name("X")
       ->group(staged_pruning);
-  app.add_option("--rounds", o.rounds, "Maximum rounds of training per layer (default 5)")
+  app.add_option("--rounds", o.recovery.rounds, "Maximum rounds of training per layer (default 5)")
       ->type_name("N")
       ->group(staged_pruning);
-  app.add_option("--patience", o.patience,
+  app.add_option("--patience", o.recovery.patience,
                  "Rounds without a lower loss before pruning stops (default 2)\n"
                  "The remaining layers stay dense.")
       ->type_name("N")
@@ -79,9 +79,9 @@ void refuse_stage_flags(const StagedOptions& o) {
   refuse(o.trainer.finetune_timeout != plain.trainer.finetune_timeout, "--finetune-timeout");
   refuse(!o.state.empty(), "--state");
   refuse(o.resume, "--resume");
-  refuse(o.tolerance != plain.tolerance, "--tolerance");
-  refuse(o.rounds != plain.rounds, "--rounds");
-  refuse(o.patience != plain.patience, "--patience");
+  refuse(o.recovery.tolerance != plain.recovery.tolerance, "--tolerance");
+  refuse(o.recovery.rounds != plain.recovery.rounds, "--rounds");
+  refuse(o.recovery.patience != plain.recovery.patience, "--patience");
 }
 
 }  // namespace sten::app

@@ -1,9 +1,7 @@
 #include "libsten/programs/staged/stage_runner.h"
 
 #include <chrono>
-#include <cmath>
 #include <filesystem>
-#include <limits>
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
@@ -61,8 +59,7 @@ StageManifest StageRunner::new_stage(std::size_t k) {
   const auto dir = state_.new_stage(k);
   StageManifest r = prune_stage(k, *dir);
   std::string model = dir->file(name_like(plan_.options.prune.input, "given"));
-  Index worse = 0;
-  std::optional<double> best;
+  RecoveryRounds rounds;
   for (r.rounds = 1;; ++r.rounds) {
     const StageFiles files = {
         model, dir->file(stage_mask_file),
@@ -76,16 +73,9 @@ StageManifest StageRunner::new_stage(std::size_t k) {
     if (k == 0) break;
     model = reapply(r, *dir, files.out);
     if (!plan_.schedule.layerwise || !r.loss || !first_loss_) break;
-    // Losses may be negative.
-    if (*r.loss <= *first_loss_ + plan_.options.tolerance * std::abs(*first_loss_)) break;
-    const bool is_better = !std::isnan(*r.loss) && (!best || *r.loss < *best);
-    worse = best && !is_better ? worse + 1 : 0;
-    best = is_better ? *r.loss : best.value_or(std::numeric_limits<double>::infinity());
-    if (worse >= plan_.options.patience) {
-      r.recovered = false;
-      break;
-    }
-    if (r.rounds >= plan_.options.rounds) break;
+    const Recovery verdict = rounds.add(plan_.options.recovery, *first_loss_, *r.loss);
+    r.recovered = verdict != Recovery::no_lower_loss;
+    if (verdict != Recovery::train_again) break;
   }
   clear(*dir, model, k > 0);
   r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "libsten/programs/plan/prune_options.h"
+#include "libsten/training/recipe/recovery.h"
 
 namespace sten {
 
@@ -22,9 +23,7 @@ struct StagedOptions {
   StageTrainerOptions trainer;
   std::string state;  // directory of the stages
   bool resume = false;
-  double tolerance = 0.02;  // a layer has recovered at L + tolerance * |L|, L being the first loss
-  Index rounds = 5;         // maximum per layer
-  Index patience = 2;       // rounds without a lower loss that end the run
+  RecoveryRule recovery;  // layer-wise; a layer without a lower loss ends the run
   std::function<void(const std::string&)> say;  // called with a line after each stage
 };
 

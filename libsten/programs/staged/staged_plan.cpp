@@ -21,9 +21,10 @@ void check_options(const StagedOptions& o, const Schedule& schedule) {
   if (p.input == "-") fail_usage("--schedule: expected a file as input, got standard input");
   if (schedule.layerwise && p.tensors.scope == PruneScope::global)
     fail_usage("--schedule layer-wise and --scope global exclude each other");
-  if (!(o.tolerance >= 0)) fail_usage("--tolerance must be >= 0, got {}", o.tolerance);
-  if (o.rounds < 1) fail_usage("--rounds must be >= 1, got {}", o.rounds);
-  if (o.patience < 1) fail_usage("--patience must be >= 1, got {}", o.patience);
+  const RecoveryRule& r = o.recovery;
+  if (!(r.tolerance >= 0)) fail_usage("--tolerance must be >= 0, got {}", r.tolerance);
+  if (r.rounds < 1) fail_usage("--rounds must be >= 1, got {}", r.rounds);
+  if (r.patience < 1) fail_usage("--patience must be >= 1, got {}", r.patience);
   if (!schedule.structures.empty() || schedule.layerwise) return;
   if (p.tensors.structure.name().starts_with("block"))
     fail_usage("--schedule: expected the structure unstructured, nm or nmg, got {}",

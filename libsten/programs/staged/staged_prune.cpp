@@ -40,9 +40,9 @@ Options provenance_of(const StagedPlan& plan, const PruneRequest& last,
     for (const std::string& s : schedule.structures) all.emplace_back("structure", s);
   std::ranges::copy(trainer.provenance(), std::back_inserter(all));
   if (schedule.layerwise) {
-    all.emplace_back("tolerance", fmt::to_string(o.tolerance));
-    all.emplace_back("rounds", fmt::to_string(o.rounds));
-    all.emplace_back("patience", fmt::to_string(o.patience));
+    all.emplace_back("tolerance", fmt::to_string(o.recovery.tolerance));
+    all.emplace_back("rounds", fmt::to_string(o.recovery.rounds));
+    all.emplace_back("patience", fmt::to_string(o.recovery.patience));
   }
   return all;
 }

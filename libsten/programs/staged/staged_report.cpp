@@ -67,7 +67,7 @@ Outcome staged_outcome(const StagedPlan& p, const StagedResult& result) {
     r.notes.push_back(fmt::format("loss on the input: {:.4f}", *result.first_loss));
   if (done && !result.records.back().recovered)
     r.notes.push_back(fmt::format("stopped at {}: no lower loss in {} rounds{}",
-                                  quote(result.records.back().tensor), p.options.patience,
+                                  quote(result.records.back().tensor), p.options.recovery.patience,
                                   done < p.stages ? "; the layers after it stay dense" : ""));
   for (std::string& line : p.left.notes()) r.notes.push_back(std::move(line));
   if (!p.options.trainer.recipe.empty())
