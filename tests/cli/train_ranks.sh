@@ -55,6 +55,17 @@ expect_exit 0 ranks_train 2 again --set steps=80
 files refreshed >wanted
 files again | diff wanted - >&2 || fail 'two ranks give other bytes the second time'
 
+# Layers that are pruned until the loss has recovered: the same ones on any number of ranks.
+until='{"kind": "layer-wise", "until": "recovered", "tolerance": 0.5, "rounds": 2, "patience": 2, "begin": 40}'
+until="--set sparsity=[{\"target\":\"layers.*.weight\",\"sparsifier\":\"magnitude:sparsity=0.98\",\"schedule\":${until// /}}]"
+until="$until --set evaluation.keep_best=false --set rate=null --set steps=100"
+layers() { tr -d ' \n' <"$1/summary.json" | grep -oE '"left_dense":"[^"]*"|"pruned_at":[0-9]*,"rounds":[0-9]*'; }
+expect_exit 0 train recovered1 $until
+expect_exit 0 ranks_train 2 recovered2 $until
+layers recovered1 >wanted
+[ "$(grep -c pruned_at wanted)" = 3 ] || fail "one rank pruned other layers: $(cat wanted)"
+layers recovered2 | diff wanted - >&2 || fail 'two ranks prune other layers than one'
+
 # Of weights with a fixed mask a quarter of the values travels: exactly so.
 fixed="$masks --set steps=20 --set sparsity.0.schedule=null --set sparsity.0.sparsifier=magnitude:sparsity=0.75"
 expect_exit 0 ranks_train 2 fixed $fixed

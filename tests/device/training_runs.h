@@ -44,6 +44,10 @@ inline Recipe shortened(Recipe r) {
     s.mask.refresh = std::min<Index>(s.mask.refresh, 1);
     if (s.mask.refresh > 0 || s.scores) r.steps = 3;
     if (s.scores) s.scores->end = 2;
+    if (s.schedule.prunes_until_recovered()) {
+      r.steps = 4;
+      s.schedule.recovery.rounds = 1;
+    }
   }
   return r;
 }

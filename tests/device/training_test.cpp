@@ -40,6 +40,12 @@ std::vector<Recipe> masked_mlp_runs(const TempDir& dir) {
   Recipe straight = with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5);
   straight.sparsity[0].mask.kind = "straight-through";
   all.push_back(straight);
+  // The first layer recovers, and the second one does not.
+  Recipe recovered = with(r, mlp_layers, "magnitude:sparsity=0.97", "masked", 5);
+  recovered.sparsity[0].schedule.kind = "layer-wise";
+  recovered.sparsity[0].schedule.until = "recovered";
+  recovered.sparsity[0].schedule.recovery = {0.1, 2, 2};
+  all.push_back(recovered);
   // Gradient accumulation over parts of a batch.
   all.push_back(with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5));
   all.back().accumulate = 4;

@@ -153,6 +153,12 @@ inline std::vector<std::pair<std::string, std::vector<std::byte>>> bits_of(const
     for (const auto& [key, t] : p.state) add(p.name + "." + key, t);
   }
   for (const auto& [name, t] : s.scores) add(name + ".score", t);
+  for (const RecoveryState& r : s.recoveries) {
+    const std::string text = dump_json(to_json(r));
+    const auto bytes = std::as_bytes(std::span(text));
+    all.emplace_back("recovery", std::vector(bytes.begin(), bytes.end()));
+    for (const auto& [name, t] : tensors_before(r)) add(name, t);
+  }
   return all;
 }
 

@@ -243,6 +243,7 @@ class Training {
     TrainedModel m{*task_, trainer_.stages(), on_cpu(trainer_.weights()), manifest_, {},
                    {},     task_->steps()};
     m.traffic = traffic_;
+    m.recoveries = trainer_.state().recoveries;
     if (is_best) {
       m.weights = manifest_.best_weights;
       m.step = *manifest_.best_step;
@@ -253,6 +254,7 @@ class Training {
                        : last_validation_;
     if (recipe().evaluation.test) m.test = measure_on_device(m.weights, DataSplit::test);
     for (const WeightStages& p : trainer_.stages()) {
+      if (p.stages.back().step == undecided_step) continue;  // left dense
       Tensor& w = m.weights.at(p.weight);
       try {
         w = convert(w, p.save);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "libsten/core/base/cuda.h"
@@ -55,11 +56,37 @@ std::string scores_text(const ScoresRecipe& s) {
   return text;
 }
 
+// "one more when the validation loss is at most 2 % above that before step 0; each has 5 rounds ..."
+std::string recovery_text(const ScheduleRecipe& s, Index weights) {
+  const RecoveryRule& r = s.recovery;
+  return fmt::format(
+      "one more when the validation loss is at most {} % above that before step {}; each has {} "
+      "round{} of {} steps, or fewer after {} without a lower loss, and stays dense without "
+      "success",
+      100 * r.tolerance, s.begin, r.rounds, r.rounds == 1 ? "" : "s", steps_per_round(s, weights),
+      r.patience);
+}
+
+// The stages, with the earliest steps of those that depend on losses.
+std::vector<WeightStages> earliest_stages(const Task& task) {
+  std::vector<WeightStages> all = weight_stages(task.recipe(), task.graph());
+  std::map<std::size_t, Index> count, next;  // by entry
+  for (const WeightStages& p : all) ++count[p.entry];
+  for (WeightStages& p : all) {
+    const ScheduleRecipe& by = task.recipe().sparsity[p.entry].schedule;
+    if (by.prunes_until_recovered())
+      p.stages.front().step = by.begin + next[p.entry]++ * steps_per_round(by, count[p.entry]);
+  }
+  return all;
+}
+
 // "/sparsity/0: layers.* is 3 weights: magnitude:sparsity=0.1 from step 0, ...; masks are fixed"
 std::string entry_note(std::size_t number, const SparsityRecipe& entry,
                        std::span<const WeightStages> weights) {
   std::vector<std::string> stages;
-  if (entry.schedule.kind == "layer-wise") {
+  if (entry.schedule.prunes_until_recovered()) {
+    stages.push_back(recovery_text(entry.schedule, std::ssize(weights)));
+  } else if (entry.schedule.kind == "layer-wise") {
     for (const WeightStages& p : weights)
       stages.push_back(fmt::format("{} from step {}", p.weight, p.stages.front().step));
   } else {
@@ -102,7 +129,7 @@ class Preview {
  public:
   Preview(const TrainOptions& o, Device device)
       : task_(read_recipe(o.recipe, o.set), {.ranks = o.ranks ? o.ranks->size() : 1}),
-        stages_(weight_stages(task_.recipe(), task_.graph())),
+        stages_(earliest_stages(task_)),
         memory_(estimate_memory(task_, stages_)) {
     task_.check_first_weights();
     task_.check_validation();
@@ -174,7 +201,10 @@ class Preview {
     r_.at(row, "elements") = n;
     if (sparsity) r_.at(row, "sparsity") = *sparsity;
     r_.at(row, "first_step") = p.stages.front().step;
-    r_.at(row, "last_step") = p.stages.back().step;
+    const ScheduleRecipe& by = recipe().sparsity[p.entry].schedule;
+    Index last = p.stages.back().step;
+    if (by.prunes_until_recovered()) last = by.begin + (last - by.begin) * by.recovery.rounds;
+    r_.at(row, "last_step") = last;
     r_.at(row, "stages") = std::ssize(p.stages);
     r_.at(row, "layout") = p.layout.str();
     r_.at(row, "save") = p.save.str();

@@ -1,7 +1,9 @@
 #include "libsten/programs/train/train_report.h"
 
 #include <algorithm>
+#include <map>
 
+#include "libsten/core/base/name_list.h"
 #include "libsten/core/base/text.h"
 #include "libsten/programs/measure/measure.h"
 #include "libsten/report/svg_chart.h"
@@ -45,6 +47,45 @@ void add_traffic(Report& r, int ranks, const GradientTraffic& t) {
                   human_bytes(t.sent), human_bytes(t.dense)));
 }
 
+// The weights that were pruned until recovery, by name.
+std::map<std::string, TriedLayer> tried_layers(const TrainedModel& m) {
+  std::map<std::string, TriedLayer> all;
+  for (const RecoveryState& r : m.recoveries) {
+    auto next = r.layers.begin();
+    for (const WeightStages& p : m.stages)
+      if (p.entry == r.entry && next != r.layers.end()) all.emplace(p.weight, *next++);
+  }
+  return all;
+}
+
+void add_recovery_columns(Report& r) {
+  r.columns.push_back({"pruned_at", "pruned at", Unit::count});
+  r.columns.push_back({"rounds", "rounds", Unit::count});
+  r.columns.push_back({"recovery_loss", "loss", Unit::ratio});
+}
+
+// Which weights of an entry stay dense since the loss did not recover.
+void add_recovery(Report& r, const TrainedModel& m, const RecoveryState& of,
+                  const std::map<std::string, TriedLayer>& tried) {
+  std::vector<std::string> dense;
+  for (const WeightStages& p : m.stages)
+    if (p.entry == of.entry && tried.at(p.weight).is_dense) dense.push_back(p.weight);
+  const std::string key = fmt::format("recovery_{}/", of.entry);
+  r.facts.emplace_back(key + "reference_loss", *of.reference);
+  const double most =
+      m.task.recipe().sparsity[of.entry].schedule.recovery.recovered_loss(*of.reference);
+  r.facts.emplace_back(key + "recovered_loss", most);
+  r.facts.emplace_back(key + "left_dense", fmt::format("{}", fmt::join(dense, ", ")));
+  r.notes.push_back(
+      dense.empty()
+          ? fmt::format("/sparsity/{}: all weights recovered to a validation loss of {:.4f}",
+                        of.entry, most)
+          : fmt::format("/sparsity/{}: {} weight{} left dense, since the validation loss did not "
+                        "recover to {:.4f}: {}",
+                        of.entry, dense.size(), dense.size() == 1 ? "" : "s", most,
+                        name_list(dense, dense.size())));
+}
+
 }  // namespace
 
 Report train_report(const TrainedModel& m) {
@@ -59,6 +100,8 @@ Report train_report(const TrainedModel& m) {
   std::vector<std::string> names;
   for (const WeightStages& p : m.stages) names.push_back(p.weight);
   std::ranges::sort(names, natural_less);
+  const std::map<std::string, TriedLayer> tried = tried_layers(m);
+  if (!tried.empty()) add_recovery_columns(r);
   for (const std::string& name : names) {
     const Tensor& w = m.weights.at(name);
     std::vector<Cell>& row = r.rows.emplace_back();
@@ -72,6 +115,11 @@ Report train_report(const TrainedModel& m) {
     r.at(row, "sparsity") = share(n - some, n);
     r.at(row, "bytes_before") = dense;
     r.at(row, "bytes_after") = bytes;
+    if (const auto at = tried.find(name); at != tried.end()) {
+      r.at(row, "pruned_at") = at->second.step;
+      r.at(row, "rounds") = at->second.rounds.count;
+      r.at(row, "recovery_loss") = at->second.loss;
+    }
     elements += n;
     kept += some;
     before += dense;
@@ -98,6 +146,7 @@ Report train_report(const TrainedModel& m) {
   add_measured(r, "validation", m.record.validation_before, m.validation, m.task.scorer());
   if (recipe.evaluation.test)
     add_measured(r, "test", m.record.test_before, m.test, m.task.scorer());
+  for (const RecoveryState& of : m.recoveries) add_recovery(r, m, of, tried);
   if (m.traffic.sent > 0) add_traffic(r, m.record.ranks, m.traffic);
   r.notes.push_back("wrote " + printable(m.path));
   r.notes.insert(r.notes.end(), m.notes.begin(), m.notes.end());

@@ -15,9 +15,10 @@ struct TrainedModel {
   Measured validation, test;  // of these weights
   Index step = 0;             // step of these weights
   std::vector<MetricsLine> metrics{};
-  std::string path{};                // of the file
-  std::vector<std::string> notes{};  // on files that were written or not
-  GradientTraffic traffic{};         // of the last step; none: one rank, or no step
+  std::string path{};                       // of the file
+  std::vector<std::string> notes{};         // on files that were written or not
+  GradientTraffic traffic{};                // of the last step; none: one rank, or no step
+  std::vector<RecoveryState> recoveries{};  // after the last step
 };
 
 // The report, with train_curve() of the metrics as its chart.

@@ -123,6 +123,13 @@ void check(const JsonReader& at, const Recipe& r) {
     at["ema"].fail("ema and learned scores exclude each other");
   if (r.evaluation.keep_best && r.data.validation == 0)
     at["evaluation"]["keep_best"].fail("keep_best needs data/validation > 0");
+  for (std::size_t i = 0; i < r.sparsity.size(); ++i) {
+    if (!r.sparsity[i].schedule.prunes_until_recovered()) continue;
+    if (r.data.validation == 0)
+      at["sparsity"].elements()[i]["schedule"]["until"].fail("until needs data/validation > 0");
+    if (r.rate.rewind)
+      at["rate"]["rewind"].fail("rewind needs stages at planned steps, without schedule/until");
+  }
 }
 
 }  // namespace sten::recipe_detail

@@ -152,6 +152,12 @@ void fields_of(V& v, ScheduleRecipe& s) {
   v("stages", s.stages, {.kinds = formulas, .required = true, .low = 1, .high = 10000});
   v("begin", s.begin, count_from(0));
   v("end", s.end, {.kinds = spread, .or_zero_absent = true, .low = 1, .high = most});
+  v("until", s.until, {.kinds = {"layer-wise"}, .choices = {"recovered"}});
+  if (V::reads || s.prunes_until_recovered()) {
+    v("tolerance", s.recovery.tolerance, {.kinds = {"layer-wise"}, .low = 0});
+    v("rounds", s.recovery.rounds, count_from(1, {"layer-wise"}));
+    v("patience", s.recovery.patience, count_from(1, {"layer-wise"}));
+  }
 }
 
 template <class V>

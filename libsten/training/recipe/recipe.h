@@ -11,6 +11,7 @@
 
 #include "libsten/core/base/shape.h"
 #include "libsten/core/base/spec.h"
+#include "libsten/training/recipe/recovery.h"
 
 namespace sten {
 
@@ -114,6 +115,12 @@ struct ScheduleRecipe {
   Index stages = 0;  // linear, cubic, exponential
   std::vector<Spec> sparsifiers;  // iterative: one per stage instead; the last is the entry's
   Index begin = 0, end = 0;       // steps; default of end: the last step
+  // layer-wise: "recovered": the next weight is pruned when the validation loss has recovered, by
+  // `recovery`, and a weight that does not recover stays dense. Empty: at planned steps.
+  std::string until;
+  RecoveryRule recovery;
+
+  bool prunes_until_recovered() const { return !until.empty(); }
 };
 
 // Mask updates during training, in steps begin + refresh, begin + 2 refresh, ... before `end`.

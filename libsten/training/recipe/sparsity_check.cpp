@@ -161,6 +161,24 @@ void check_scores(const JsonReader& at, SparsityRecipe& s) {
     at["schedule"]["sparsifiers"].fail("sparsifiers and scores exclude each other");
 }
 
+void check_recovery(const JsonReader& at, const SparsityRecipe& s) {
+  const JsonReader schedule = at["schedule"];
+  if (!s.schedule.prunes_until_recovered()) {
+    for (const char* key : {"tolerance", "rounds", "patience"})
+      if (schedule.has(key))
+        schedule[key].fail(
+            fmt::format("{} needs the key until (add \"until\": \"recovered\")", key));
+    return;
+  }
+  if (s.scores) at["scores"].fail("scores and schedule/until exclude each other");
+  // The last gradient is kept only if the step of a stage is known before.
+  const Sparsifier by = registry().sparsifier(s.sparsifier);
+  if (by.needs_scores() && !by.adds_scores())
+    schedule["until"].fail(
+        fmt::format("until needs a sparsifier that does not rank by the last gradient, got {}",
+                    s.sparsifier.name()));
+}
+
 void check_calibration(const JsonReader& at, SparsityRecipe& s) {
   CalibrationRecipe& c = *s.calibration;
   if (c.method == "magnitude" && !c.reconstruct)
@@ -209,6 +227,7 @@ void check(const JsonReader& at, SparsityRecipe& s) {
     at["layout"].fail("layout dense does not keep pruned weights at 0 (use masked)");
   check_ends(at, s);
   check_mask(at, s);
+  if (at.has("schedule")) check_recovery(at, s);
   if (s.scores) check_scores(at, s);
   if (s.calibration) check_calibration(at["calibration"], s);
 }

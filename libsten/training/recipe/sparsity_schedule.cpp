@@ -79,6 +79,15 @@ std::string sparsity_key(const Spec& sparsifier) {
   fail_usage("{} has no sparsity that can rise in stages", quote(sparsifier.str()));
 }
 
+Index steps_per_round(const ScheduleRecipe& by, Index n) {
+  // Not n * rounds, which can overflow.
+  const Index length = by.end - by.begin, steps = length / n / by.recovery.rounds;
+  if (steps == 0)
+    fail_usage("{} weights of {} rounds each do not fit into {} steps", n, by.recovery.rounds,
+               length);
+  return steps;
+}
+
 std::vector<SparsityStage> sparsity_stages(const SparsityRecipe& entry, Index k, Index n,
                                            Index steps) {
   const bool one = entry.schedule.kind == "one-shot";
@@ -86,6 +95,12 @@ std::vector<SparsityStage> sparsity_stages(const SparsityRecipe& entry, Index k,
   const Index end = entry.schedule.end == 0 || one ? steps : entry.schedule.end;
   if (begin < 0 || begin >= end || end > steps)
     fail_usage("steps {} to {} are not within the {} steps of the run", begin, end, steps);
+  if (entry.schedule.prunes_until_recovered()) {
+    ScheduleRecipe by = entry.schedule;
+    by.end = end;
+    steps_per_round(by, n);
+    return {{undecided_step, entry.sparsifier}};
+  }
   const std::vector<Spec> all = sparsifiers_of(entry, n);
   const Index count = std::ssize(all), length = end - begin;
   if (count > length) fail_usage("{} stages do not fit into {} steps", count, length);

@@ -1,5 +1,6 @@
 // Sparsity schedules: the sparsity of each stage.
 #pragma once
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -18,15 +19,24 @@ std::vector<double> iterative_sparsities(double from, double to, double step);
 // The last one is b itself. Error (usage) as above, and for an exponential schedule with b = 1.
 std::vector<double> gradual_sparsities(std::string_view kind, double from, double to, Index stages);
 
+// The step of a stage that has not been decided.
+inline constexpr Index undecided_step = std::numeric_limits<Index>::max();
+
 // Before the forward pass of `step`, the weight gets the positions that `by` selects.
 struct SparsityStage {
   Index step = 0;
   Spec by;
 };
 
+// The length of a round in steps, of a schedule that prunes n weights until recovery: all rounds of
+// all weights fit between begin and end, floor((end - begin) / (n * rounds)). Error (usage) if that
+// is 0.
+Index steps_per_round(const ScheduleRecipe& by, Index n);
+
 // The stages of the k-th of n weights of an entry, in natural order of names; at least one,
 // ascending. Stage i of m starts at begin + floor(i * (end - begin) / m); end = 0 means all steps.
-// Layer-wise there are n stages, one of which is this weight's. Error (usage) if begin or end are
+// Layer-wise there are n stages, one of which is this weight's; its step is undecided_step if it
+// depends on losses. Error (usage) if begin or end are
 // outside of the steps, or two stages would start in the same step.
 std::vector<SparsityStage> sparsity_stages(const SparsityRecipe& entry, Index k, Index n,
                                            Index steps);

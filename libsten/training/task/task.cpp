@@ -257,8 +257,14 @@ std::vector<BatchPart> Task::batch(Index step, PartRange range) const {
 }
 
 void Task::check_validation() const {
-  if (recipe_.evaluation.keep_best && !has(DataSplit::validation))
-    fail_usage("/evaluation/keep_best: the validation split is empty (see /data/validation)");
+  const auto require = [&](const std::string& key) {
+    if (!has(DataSplit::validation))
+      fail_usage("{}: the validation split is empty (see /data/validation)", key);
+  };
+  if (recipe_.evaluation.keep_best) require("/evaluation/keep_best");
+  for (std::size_t i = 0; i < recipe_.sparsity.size(); ++i)
+    if (recipe_.sparsity[i].schedule.prunes_until_recovered())
+      require(fmt::format("/sparsity/{}/schedule/until", i));
   if (recipe_.evaluation.every > 0 && !has(DataSplit::validation))
     warn(
         "/evaluation/every: the validation split is empty: evaluated only at the end (see "

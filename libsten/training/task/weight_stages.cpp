@@ -81,6 +81,7 @@ std::vector<WeightStages> weight_stages(const Recipe& r, const Graph& g) {
     for (Index k = 0; k < n; ++k) {
       WeightStages& p = weights.emplace_back();
       p.weight = targets[e][static_cast<std::size_t>(k)];
+      p.entry = e;
       p.layout = entry.layout;
       p.save = entry.save;
       try {

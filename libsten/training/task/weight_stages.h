@@ -7,6 +7,7 @@ namespace sten {
 
 struct WeightStages {
   std::string weight;
+  std::size_t entry = 0;  // of the recipe
   Spec layout, save;
   // At the first step of a stage, the weight gets the positions that the stage's sparsifier
   // selects, before the forward pass. Ascending; at least one.

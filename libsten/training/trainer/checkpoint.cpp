@@ -88,6 +88,7 @@ void write_json(const OutputDirectory& to, const TrainState& state, const RunMan
   if (machine.ranks > 1) json["ranks"] = machine.ranks;
   if (!machine.device.empty()) json["device"] = machine.device;
   json["step"] = state.step;
+  for (const RecoveryState& r : state.recoveries) json["recoveries"].push_back(to_json(r));
   json["data"] = r.data;
   json["first_weights"] = r.first_weights;
   if (!r.teacher.empty()) json["teacher"] = r.teacher;
@@ -140,6 +141,8 @@ void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainStat
       tensors.emplace_back(fmt::format("{}{}.{}", optimizer_prefix, key, p.name), s);
   for (const auto& [name, s] : state.scores)
     tensors.emplace_back(std::string(score_prefix) + name, s);
+  for (const RecoveryState& r : state.recoveries)
+    std::ranges::copy(tensors_before(r), std::back_inserter(tensors));
   write_tensors(to, tensors_file, tensors);
   if (manifest.best_step && (*manifest.best_step != state.step || !state.is_measured))
     write_tensors(to, best_file, {manifest.best_weights.begin(), manifest.best_weights.end()},
@@ -166,6 +169,9 @@ void read_state_json(const fs::path& at, TrainCheckpoint& c) {
   if (in.has("ranks")) c.machine.ranks = number_of("ranks");
   if (in.has("device")) c.machine.device = in["device"].text();
   c.state.step = natural(in["step"]);
+  if (in.has("recoveries"))
+    for (const JsonReader& r : in["recoveries"].elements())
+      c.state.recoveries.push_back(read_recovery(r));
   c.manifest.data = in["data"].text();
   c.manifest.first_weights = in["first_weights"].text();
   if (in.has("teacher")) c.manifest.teacher = in["teacher"].text();
@@ -199,6 +205,10 @@ TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
   for (const CheckpointTensor& m : masks.tensors())
     if (!g.find_weight(m.name)) fail("{}: unknown weight in {}", masks.name(), quote(m.name));
   for (const CheckpointTensor& t : rest.tensors()) {
+    if (t.name.starts_with(before_prefix)) {
+      restore_before(c.state.recoveries, t.name, rest.load(t));
+      continue;
+    }
     const bool is_score = t.name.starts_with(score_prefix);
     const std::size_t dot =
         is_score ? score_prefix.size() - 1 : t.name.find('.', optimizer_prefix.size());

@@ -1,6 +1,7 @@
 #include "libsten/training/trainer/memory.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "libsten/core/registry/registry.h"
@@ -27,6 +28,21 @@ Index calibration_bytes(const Task& task, const std::vector<WeightStages>& stage
     widest = std::max(widest, task.graph().find_weight(p.weight)->shape.back());
   }
   return 2 * v.passing * rows / (r.batch / task.parts()) + 3 * 4 * widest * widest;
+}
+
+// Bytes of RecoveryState::before, of the largest weight of each entry.
+Index bytes_before(const Task& task, const std::vector<WeightStages>& stages) {
+  const Recipe& r = task.recipe();
+  const OptimizerRecipe& o = r.optimizer;
+  const Index copies = 1 + (o.kind == "adamw" ? 2 : o.momentum > 0 ? 1 : 0) + (r.ema > 0 ? 1 : 0);
+  std::map<std::size_t, Index> largest;
+  for (const WeightStages& p : stages)
+    if (r.sparsity[p.entry].schedule.prunes_until_recovered())
+      largest[p.entry] =
+          std::max(largest[p.entry], size_of(task.graph().find_weight(p.weight)->shape));
+  Index bytes = 0;
+  for (const auto& [entry, n] : largest) bytes += 4 * copies * n;
+  return bytes;
 }
 
 }  // namespace
@@ -79,6 +95,7 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& s
     if (p.scores) m.sparsity += 4 * n * (o.kind == "adamw" ? 3 : o.momentum > 0 ? 2 : 1);
     if (registry().sparsifier(p.stages.back().by).needs_scores()) m.sparsity += 4 * n;
   }
+  m.sparsity += bytes_before(task, stages);
   const auto parts = task.batch(0);
   if (parts.empty()) return m;
   const ValueBytes v = value_bytes(task.graph(), parts.front().inputs);

@@ -49,6 +49,23 @@ class FromFirst {
     s.layout = Spec::parse(layout);
     t = registry().load(s);
   }
+  void pass(Parameter& p) {
+    pass(p.name);
+    pass(p.value);
+    pass_named(p.state);
+  }
+  void pass(std::vector<RecoveryState>& all) {
+    resize(all);
+    for (RecoveryState& r : all) {
+      std::string text = dump_json(to_json(r));
+      pass(text);
+      if (!is_first()) {
+        const nlohmann::ordered_json json = parse_json(text, "state of rank 0");
+        r = read_recovery(JsonReader(json, "state of rank 0"));
+      }
+      if (r.before) pass(*r.before);
+    }
+  }
   // A map or list of names and tensors.
   template <class M>
   void pass_named(M& named) {
@@ -84,12 +101,9 @@ void broadcast_state(Communicator& ranks, TrainState& state) {
   auto size = std::ssize(state.parameters);
   from.pass(size);
   state.parameters.resize(static_cast<std::size_t>(size), Parameter(Dense::zeros(DType::F32, {})));
-  for (Parameter& p : state.parameters) {
-    from.pass(p.name);
-    from.pass(p.value);
-    from.pass_named(p.state);
-  }
+  for (Parameter& p : state.parameters) from.pass(p);
   from.pass_named(state.scores);
+  from.pass(state.recoveries);
 }
 
 }  // namespace sten

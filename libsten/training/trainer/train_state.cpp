@@ -3,10 +3,13 @@
 namespace sten {
 
 TrainState on_cpu(TrainState state) {
-  for (Parameter& p : state.parameters) {
+  const auto copy = [](Parameter& p) {
     p.value = p.value.to(Device::cpu);
     for (auto& [key, s] : p.state) s = s.to(Device::cpu);
-  }
+  };
+  for (Parameter& p : state.parameters) copy(p);
+  for (RecoveryState& r : state.recoveries)
+    if (r.before) copy(*r.before);
   return state;
 }
 

@@ -2,15 +2,17 @@
 #pragma once
 #include "libsten/model/graph/graph.h"
 #include "libsten/training/optim/parameter.h"
+#include "libsten/training/trainer/recovery_state.h"
 
 namespace sten {
 
 // The inputs of a step, besides the recipe and its data.
 struct TrainState {
-  Index step = 0;                     // the next one
-  std::vector<Parameter> parameters;  // in the order of the graph's weights
-  NamedValues<Tensor> scores;         // dense; of weights that are not ranked by magnitude;
-                                      // their optimizer state is that of the weight
+  Index step = 0;                         // the next one
+  std::vector<Parameter> parameters;      // in the order of the graph's weights
+  NamedValues<Tensor> scores;             // dense; of weights that are not ranked by magnitude;
+                                          // their optimizer state is that of the weight
+  std::vector<RecoveryState> recoveries;  // of the entries that prune until recovery
   // Whether the values of the parameters are also measured and saved (Trainer::weights()).
   bool is_measured = true;
 };

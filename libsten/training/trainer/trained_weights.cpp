@@ -61,12 +61,62 @@ void check_remembered(const Parameter& p, const OptimizerRecipe& o, bool is_aver
   }
 }
 
+// Error if the state of pruning until recovery is of another recipe or step.
+void check_recoveries(const TrainState& state, const TrainedWeights& of) {
+  const Recipe& recipe = of.task.recipe();
+  if (!std::ranges::equal(state.recoveries, of.state.recoveries, {}, &RecoveryState::entry,
+                          &RecoveryState::entry))
+    fail("state of pruning until recovery does not fit the entries of the recipe");
+  for (const RecoveryState& r : state.recoveries) {
+    const auto stages = of.stages_of(r);
+    const std::size_t n = r.layers.size();
+    const bool has_started = state.step > recipe.sparsity[r.entry].schedule.begin;
+    if (r.reference.has_value() != has_started || (n > 0) != has_started || n > stages.size() ||
+        (!r.before && has_started && n < stages.size()) ||
+        !std::ranges::is_sorted(r.layers, {}, &TriedLayer::step) ||
+        (has_started && r.layers.back().step > state.step))
+      fail("state of /sparsity/{}: not the state of pruning until recovery at step {}", r.entry,
+           state.step);
+    if (!r.before) continue;
+    const std::string& name = stages[n - 1].weight;
+    if (r.before->name != name ||
+        !is_dense(r.before->value, DType::F32, of.task.graph().find_weight(name)->shape))
+      fail("state of /sparsity/{}: expected the values of {} before pruning", r.entry, quote(name));
+    check_remembered(*r.before, recipe.optimizer, recipe.ema > 0, false);
+  }
+}
+
 }  // namespace
 
 TrainedWeights::TrainedWeights(const Task& task, Device device)
     : task(task), device(device), stages(weight_stages(task.recipe(), task.graph())) {
   state.is_measured = task.recipe().ema == 0;
   for (const WeightStages& s : stages) state.is_measured &= !s.is_straight_through() && !s.scores;
+  for (std::size_t e = 0; e < task.recipe().sparsity.size(); ++e)
+    if (task.recipe().sparsity[e].schedule.prunes_until_recovered())
+      state.recoveries.push_back({.entry = e});
+}
+
+std::span<const WeightStages> TrainedWeights::stages_of(const RecoveryState& r) const {
+  const auto all = std::ranges::equal_range(stages, r.entry, {}, &WeightStages::entry);
+  return {all.begin(), all.end()};
+}
+
+std::size_t TrainedWeights::index_of(const WeightStages& of) const {
+  const auto at = std::ranges::find(sparsity, &of, &WeightSparsity::stages);
+  return static_cast<std::size_t>(at - sparsity.begin());
+}
+
+void TrainedWeights::set_recovery_stages() {
+  for (const RecoveryState& r : state.recoveries) {
+    auto next = r.layers.begin();
+    for (WeightStages& s : stages) {
+      if (s.entry != r.entry) continue;
+      const bool is_sparse = next != r.layers.end() && !next->is_dense;
+      s.stages.front().step = is_sparse ? next->step : undecided_step;
+      if (next != r.layers.end()) ++next;
+    }
+  }
 }
 
 void TrainedWeights::read_first() {
@@ -101,17 +151,24 @@ void TrainedWeights::read_first() {
 
 // Step counts and score state are always on the CPU.
 void TrainedWeights::restore(TrainState restored) {
+  check_recoveries(restored, *this);
+  std::swap(state.recoveries, restored.recoveries);
+  set_recovery_stages();
   check_state(restored, *this);
+  std::swap(state.recoveries, restored.recoveries);
   restored.is_measured = state.is_measured;
   state = std::move(restored);
   ++selections;
-  for (Parameter& p : state.parameters) {
+  const auto copy = [&](Parameter& p) {
     p.value = in_own_memory(p.value, device);
     for (auto& [key, s] : p.state) {
       const bool stays = s.dtype() == DType::I64 || is_of_scores(key);
       s = in_own_memory(s, stays ? Device::cpu : device);
     }
-  }
+  };
+  for (Parameter& p : state.parameters) copy(p);
+  for (RecoveryState& r : state.recoveries)
+    if (r.before) copy(*r.before);
   for (auto& [name, s] : state.scores) s = in_own_memory(s, Device::cpu);
 }
 

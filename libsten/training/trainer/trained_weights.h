@@ -1,5 +1,7 @@
 // The weights of a training run with their stages, for the parts of the trainer.
 #pragma once
+#include <span>
+
 #include "libsten/core/sparsify/sparsifier.h"
 #include "libsten/training/task/task.h"
 #include "libsten/training/task/weight_stages.h"
@@ -42,10 +44,16 @@ struct TrainedWeights {
   bool needs_all_positions(std::size_t i) const {
     return sparsity[i].needs_all_positions(state.step);
   }
+  // The stages of the entry's weights.
+  std::span<const WeightStages> stages_of(const RecoveryState& r) const;
+  // The index of the parameter that has these stages.
+  std::size_t index_of(const WeightStages& of) const;
+  // Sets the steps of stages that depend on losses, by state.recoveries.
+  void set_recovery_stages();
 
   const Task& task;
   const Device device;
-  const std::vector<WeightStages> stages;
+  std::vector<WeightStages> stages;
   std::vector<WeightSparsity> sparsity{};  // by parameter
   TrainState state{};
   Index selections = 0;         // changes of positions so far

@@ -23,6 +23,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
       gradients_(graph_, weights_, exchange_),
       scores_(weights_),
       selection_(weights_, scores_),
+      recovery_(weights_, selection_, exchange_),
       optimizer_(task_->recipe().optimizer) {
   check_formats(task_->recipe(), task_->graph());
   trace_training(*task_);
@@ -31,16 +32,10 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
     deferred_.emplace(options.read_every, task_->parts());
   std::set<Index> begins;
   for (const WeightStages& p : weights_.stages)
-    for (const SparsityStage& s : p.stages) begins.insert(s.step);
+    for (const SparsityStage& s : p.stages)
+      if (s.step != undecided_step) begins.insert(s.step);
   begins_.assign(begins.begin(), begins.end());
   weights_.read_first();
-}
-
-NamedValues<Tensor> Trainer::weights() const {
-  NamedValues<Tensor> all;
-  for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i)
-    all.emplace(weights_.state.parameters[i].name, selection_.measured(i));
-  return all;
 }
 
 bool Trainer::is_sparse_as_planned() const {
@@ -90,6 +85,7 @@ double Trainer::rate() const {
 TrainStep Trainer::step() {
   if (is_done()) fail_usage("training: all {} steps are done", task_->steps());
   if (deferred_ && deferred_->is_full()) deferred_->read();  // reports its error again
+  recovery_.begin();
   graph_.begin(weights_.state.step);
   selection_.begin();
   TrainStep result;
@@ -123,6 +119,7 @@ TrainStep Trainer::step() {
     statistics.apply(weights_.state.parameters);
   }
   ++weights_.state.step;
+  recovery_.end();
   if (!deferred_) return result;
   result.is_read = false;
   result.loss = deferred_->last().loss;

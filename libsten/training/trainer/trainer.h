@@ -7,7 +7,7 @@
 // before use, so that all ranks stay equal bit for bit.
 #pragma once
 #include "libsten/training/trainer/batch_gradients.h"
-#include "libsten/training/trainer/weight_selection.h"
+#include "libsten/training/trainer/layer_recovery.h"
 
 namespace sten {
 
@@ -53,7 +53,7 @@ class Trainer {
   const std::vector<WeightStages>& stages() const { return weights_.stages; }
   // The weights to measure and save, on the trainer's device: values of the state or their
   // averages, as sparse as in the forward pass.
-  NamedValues<Tensor> weights() const;
+  NamedValues<Tensor> weights() const { return selection_.measured(); }
   // The pruned share of all elements of the weights that the recipe makes sparse.
   double sparsity() const { return selection_.sparsity(); }
   // Hash of the initial weights, as text.
@@ -90,6 +90,7 @@ class Trainer {
   BatchGradients gradients_;
   ScoreTraining scores_;
   WeightSelection selection_;
+  LayerRecovery recovery_;
   std::vector<Index> begins_;  // first steps of stages, ascending
   RecipeOptimizer optimizer_;
   std::optional<DeferredMetrics> deferred_;

@@ -170,6 +170,13 @@ Tensor WeightSelection::measured(std::size_t i) const {
   return stage ? registry().prune(value.as<Dense>(), stage->by, s.stages->layout) : value;
 }
 
+NamedValues<Tensor> WeightSelection::measured() const {
+  NamedValues<Tensor> all;
+  for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i)
+    all.emplace(weights_.state.parameters[i].name, measured(i));
+  return all;
+}
+
 void WeightSelection::count(std::size_t i) {
   weights_.sparsity[i].kept = measured(i).stored().count();
   ++weights_.selections;
@@ -186,7 +193,12 @@ double WeightSelection::sparsity() const {
 }
 
 bool WeightSelection::is_done() const {
+  const auto is_decided = [&](const RecoveryState& r) {
+    return r.reference && !r.before && r.layers.size() == weights_.stages_of(r).size();
+  };
+  if (!std::ranges::all_of(weights_.state.recoveries, is_decided)) return false;
   return std::ranges::all_of(weights_.stages, [&](const WeightStages& s) {
+    if (s.stages.back().step == undecided_step) return true;  // left dense
     return s.scores ? s.scores->end <= weights_.state.step
                     : s.stages.back().step < weights_.state.step;
   });

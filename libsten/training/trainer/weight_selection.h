@@ -29,6 +29,8 @@ class WeightSelection {
 
   // The value to measure and save: of the state or its average, as sparse as in the forward pass.
   Tensor measured(std::size_t i) const;
+  // Those of all weights.
+  NamedValues<Tensor> measured() const;
   // The pruned share of all elements of weights with stages.
   double sparsity() const;
   // Whether no more stages follow.
