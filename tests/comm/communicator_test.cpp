@@ -25,6 +25,8 @@ TEST_CASE("a process alone is rank 0 of 1, and sums, broadcasts and gathers chan
   ranks->barrier();
   CHECK(x == std::vector<float>{1, 2, 3});
   CHECK(ranks->gather(7) == std::vector<std::uint64_t>{7});
+  const std::vector<std::uint32_t> words = {3, 1};
+  CHECK(ranks->gather(words) == std::vector<std::vector<std::uint32_t>>{words});
   CHECK(broadcast_text(*ranks, "text") == "text");
   CHECK(!rank_difference(*ranks, "text"));
   CHECK(!on_any_rank(*ranks, false));
@@ -44,6 +46,8 @@ TEST_CASE("a communicator counts the bytes it is given") {
   CHECK(ranks->bytes() == 420);
   ranks->sum(x, *transport_from("bfloat16"));
   CHECK(ranks->bytes() == 620);
+  ranks->gather(std::vector<std::uint32_t>(3));  // and their number
+  CHECK(ranks->bytes() == 640);
 }
 
 TEST_CASE("a transport has the name of its numbers, and others are none") {

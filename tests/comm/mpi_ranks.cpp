@@ -224,6 +224,14 @@ TEST_CASE("a call of all ranks has what each of them gave") {
   for (const std::uint64_t one : wanted) all |= one;
   ranks->unite(x);
   CHECK(x == std::vector<std::uint64_t>{all, 0, all << 30});
+  // Spans of different lengths, that of rank 1 empty.
+  const auto words_of = [](int r) {
+    return std::vector<std::uint32_t>(static_cast<std::size_t>(r == 1 ? 0 : 1000 * r + 1),
+                                      static_cast<std::uint32_t>(r + 7));
+  };
+  const auto gathered = ranks->gather(words_of(rank));
+  REQUIRE(gathered.size() == static_cast<std::size_t>(size));
+  for (int r = 0; r < size; ++r) CHECK(gathered[static_cast<std::size_t>(r)] == words_of(r));
   for (int from = 0; from < size; ++from) {
     int given = rank + 5;
     ranks->broadcast(std::as_writable_bytes(std::span(&given, 1)), from);

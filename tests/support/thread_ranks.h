@@ -3,6 +3,7 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -115,6 +116,16 @@ class ThreadRank final : public Communicator {
         all.push_back(*reinterpret_cast<const std::uint64_t*>(bytes.data()));
     });
     return all;
+  }
+  void do_gather(std::span<const std::uint32_t> x,
+                 std::vector<std::vector<std::uint32_t>>& all) override {
+    std::vector<std::uint32_t> mine(x.begin(), x.end());
+    together(std::as_writable_bytes(std::span(mine)), [&](const auto& given) {
+      for (std::size_t r = 0; r < given.size(); ++r) {
+        REQUIRE(given[r].size() == all[r].size() * sizeof(std::uint32_t));
+        if (!all[r].empty()) std::memcpy(all[r].data(), given[r].data(), given[r].size());
+      }
+    });
   }
 
   std::shared_ptr<Shared> shared_;

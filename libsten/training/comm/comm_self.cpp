@@ -19,6 +19,10 @@ class Self final : public Communicator {
   void do_unite(std::span<std::uint64_t>) override {}
   void do_broadcast(std::span<std::byte>, int) override {}
   std::vector<std::uint64_t> do_gather(std::uint64_t x) override { return {x}; }
+  void do_gather(std::span<const std::uint32_t> x,
+                 std::vector<std::vector<std::uint32_t>>& all) override {
+    all.front().assign(x.begin(), x.end());
+  }
 };
 
 }  // namespace

@@ -103,6 +103,15 @@ class Communicator {
     bytes_ += sizeof x;
     return do_gather(x);
   }
+  // All-gather of spans of any lengths: x of every rank, in the order of ranks.
+  std::vector<std::vector<std::uint32_t>> gather(std::span<const std::uint32_t> x) {
+    std::vector<std::vector<std::uint32_t>> all;
+    for (const std::uint64_t size : gather(std::uint64_t{x.size()}))
+      all.emplace_back(static_cast<std::size_t>(size));
+    bytes_ += x.size_bytes();
+    do_gather(x, all);
+    return all;
+  }
   virtual void barrier() = 0;
 
   // For a rank that cannot continue: whether all ranks call this within two seconds, as they do
@@ -123,6 +132,9 @@ class Communicator {
   virtual void do_unite(std::span<std::uint64_t> x) = 0;
   virtual void do_broadcast(std::span<std::byte> x, int from) = 0;
   virtual std::vector<std::uint64_t> do_gather(std::uint64_t x) = 0;
+  // Writes to `all`, whose elements have the lengths of the ranks' spans.
+  virtual void do_gather(std::span<const std::uint32_t> x,
+                         std::vector<std::vector<std::uint32_t>>& all) = 0;
 
   std::atomic<std::uint64_t> bytes_{0};
 };

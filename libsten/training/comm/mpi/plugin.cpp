@@ -138,6 +138,31 @@ class MpiRanks final : public sten::Communicator {
     MPI_Allgather(&x, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
     return all;
   }
+  // In rounds, because MPI counts in int.
+  void do_gather(std::span<const std::uint32_t> x,
+                 std::vector<std::vector<std::uint32_t>>& all) override {
+    meet(MPI_COMM_WORLD);
+    const std::size_t most = (std::size_t{1} << 28) / all.size();  // of a rank in a round
+    std::size_t longest = 0;
+    for (const auto& one : all) longest = std::max(longest, one.size());
+    std::vector<int> counts(all.size()), at(all.size());
+    std::vector<std::uint32_t> received;
+    for (std::size_t from = 0; from < longest; from += most) {
+      int total = 0;
+      for (std::size_t r = 0; r < all.size(); ++r) {
+        at[r] = total;
+        counts[r] = static_cast<int>(std::min(most, all[r].size() - std::min(from, all[r].size())));
+        total += counts[r];
+      }
+      received.resize(static_cast<std::size_t>(total));
+      MPI_Allgatherv(x.data() + std::min(from, x.size()), counts[static_cast<std::size_t>(rank_)],
+                     MPI_UINT32_T, received.data(), counts.data(), at.data(), MPI_UINT32_T,
+                     MPI_COMM_WORLD);
+      for (std::size_t r = 0; r < all.size(); ++r)
+        std::copy_n(received.data() + at[r], counts[r],
+                    all[r].data() + std::min(from, all[r].size()));
+    }
+  }
 
   MPI_Comm failures_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
