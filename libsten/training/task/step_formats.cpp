@@ -68,17 +68,10 @@ bool overlap(const FormatRecipe& a, const FormatRecipe& b) {
 
 bool draws(const Spec& by) { return !by.has("seed") && registry().sparsifier(by).has_seed(); }
 
-Sparsifier sparsifier_of(Spec by, const std::string& name, std::uint64_t seed, Index step) {
-  if (draws(by))
-    by.set("seed", static_cast<Index>(
-                       random_bits(seed_for(seed, name), static_cast<std::uint64_t>(step)) >> 1));
-  return registry().sparsifier(by);
-}
-
 OutFormat format_of(const FormatRecipe& f, const std::string& name, std::uint64_t seed,
                     Index step) {
-  return {sparsifier_of(f.inline_by, name + "/inline", seed, step), f.temporary,
-          sparsifier_of(f.external, name + "/external", seed, step), f.layout};
+  return {sparsifier_in_step(f.inline_by, name + "/inline", seed, step), f.temporary,
+          sparsifier_in_step(f.external, name + "/external", seed, step), f.layout};
 }
 
 Graph with(const Graph& g, const Recipe& r, Index step, bool only_values) {
@@ -100,6 +93,13 @@ Graph with(const Graph& g, const Recipe& r, Index step, bool only_values) {
 }
 
 }  // namespace
+
+Sparsifier sparsifier_in_step(Spec by, const std::string& name, std::uint64_t seed, Index step) {
+  if (draws(by))
+    by.set("seed", static_cast<Index>(
+                       random_bits(seed_for(seed, name), static_cast<std::uint64_t>(step)) >> 1));
+  return registry().sparsifier(by);
+}
 
 void check_formats(const Recipe& r, const Graph& g) {
   // Previous entries by name.

@@ -11,8 +11,12 @@ namespace sten {
 // be complete.
 void check_formats(const Recipe& r, const Graph& g);
 
-// Returns g with the formats of a step; g contains the nodes of the model. A random sparsifier
-// without a seed gets a new seed per step and name.
+// The sparsifier of a spec in a step. A random one without a seed gets a new seed per step and name;
+// seed: the recipe's.
+Sparsifier sparsifier_in_step(Spec by, const std::string& name, std::uint64_t seed, Index step);
+
+// Returns g with the formats of a step; g contains the nodes of the model. Sparsifiers are those of
+// sparsifier_in_step().
 Graph with_formats(const Graph& g, const Recipe& r, Index step);
 // As with_formats(), with the formats of values only, as for evaluation.
 Graph with_value_formats(const Graph& g, const Recipe& r, Index step);
