@@ -88,6 +88,24 @@ paste -d ' ' a b | awk '$2 - $4 > 0.02 || $4 - $2 > 0.02 { exit 1 } $2 != $4 { d
 expect_exit 0 ranks_train 4 again $fixed --set exchange.transport=bfloat16 --force
 cmp rounded/model*.safetensors again/model*.safetensors || fail 'bfloat16 gives other bytes the second time'
 
+# Compressed: 1 % of each matrix with its indices, and biases whole; resumed, the same bytes, which a
+# run that forgets what was not sent does not have.
+sparse="--set sparsity=null --set steps=60 --set checkpoints.every=20 --set exchange.sparsifier=magnitude:sparsity=0.99"
+expect_exit 0 ranks_train 2 compressed $sparse
+kept=$((31 + 15 + 3)) # of 64 x 48, 48 x 32 and 32 x 10
+[ "$(fact compressed compressed_bytes)" = $((8 + 3 * 4 + 8 * kept)) ] || fail "$(fact compressed compressed_bytes) compressed bytes"
+[ "$(fact compressed bytes)" = $((8 + 3 * 4 + 8 * kept + 4 * (48 + 32 + 10))) ] || fail "$(fact compressed bytes) bytes of gradients"
+files compressed >wanted
+rm -r compressed/checkpoints/step-000060
+expect_exit 0 ranks_train 2 compressed $sparse --resume
+files compressed | diff wanted - >&2 || fail 'compressed gradients give other bytes after --resume'
+expect_exit 0 ranks_train 2 forgets $sparse --set exchange.error_feedback=false
+cmp -s compressed/model.safetensors forgets/model.safetensors && fail 'error feedback changes nothing'
+# One process compresses, too.
+QUIET='' expect_exit 0 train alone $sparse
+expect_out '1 rank; among several it would give'
+[ "$(fact alone bytes)" = "$(fact compressed bytes)" ] || fail 'one rank counts other bytes'
+
 # What the sums take, of each layout.
 expect_exit 0 ranks 2 sten-bench allreduce --shape 2x64x70 --repeats 2 --json
 bytes_of() { tr -d ' \n' <out | grep -o "\"layout\":\"$1[^}]*" | sed 's/.*"bytes":\([0-9]*\),.*/\1/'; }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/bad_input.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
 
@@ -78,7 +79,8 @@ const char* whole = R"({
     {"of": "intermediate", "target": "*.gelu", "inline": "threshold:at=0.1", "temporary": "csr",
      "external": "magnitude:sparsity=0.9", "layout": "coo", "begin": 5, "end": 300},
     {"of": "weight-gradient", "target": "a", "temporary": "masked"}],
-  "exchange": {"transport": "bfloat16", "overlap": "always"},
+  "exchange": {"transport": "float32", "overlap": "always", "sparsifier": "magnitude:sparsity=0.99",
+               "error_feedback": false},
   "evaluation": {"every": 100, "batch": 32, "keep_best": true, "test": false},
   "checkpoints": {"every": 50, "keep": 3}, "logging": {"every": 1}
 })";
@@ -538,13 +540,13 @@ TEST_CASE("formats of values and gradients without a meaning are refused") {
   CHECK(refused(R"(, "external": "nm:n=2,m=4", "layout": "nm:n=2,m=4")").empty());
   CHECK(refused(R"(, "inline": "treshold:at=1")").starts_with("/formats/0/inline: "));
   CHECK(refused(R"(, "external": "movement:sparsity=0.5")") ==
-        "/formats/0/external: movement needs scores, which formats do not have");
+        "/formats/0/external: movement needs scores, which intermediates do not have");
   CHECK(refused(R"(, "external": "resparsify")") ==
         "/formats/0/external: resparsify selects nothing on its own (expected a sparsifier such as "
         "magnitude)");
   CHECK(refused(R"(, "inline": "same-pattern")") ==
-        "/formats/0/inline: same-pattern needs the positions of a weight, which an intermediate "
-        "does not have");
+        "/formats/0/inline: same-pattern needs the positions of a weight, which intermediates do "
+        "not have");
   CHECK(refused(R"(, "layout": "csr", "begin": 5, "end": 5)") ==
         "/formats/0/end: end 5 must be after begin 5");
   CHECK(refused(R"(, "layout": "csr", "end": 401)") ==
@@ -553,4 +555,33 @@ TEST_CASE("formats of values and gradients without a meaning are refused") {
   CHECK(refused(R"(, "layout": "csr", "begin": 400)") ==
         "/formats/0/begin: step 400 is after the last of 400 steps (the key scale multiplies all "
         "steps)");
+}
+
+TEST_CASE("compressed gradients need a sparsifier of values, and float32") {
+  const auto error_with = [](const std::string& exchange) {
+    return error_of([&] { parse(with(R"("exchange": {)" + exchange + "}")); });
+  };
+  const auto refused = [&](const std::string& exchange) {
+    const std::string e = error_with(exchange);
+    return e.substr(std::min(e.size(), e.find("/exchange")));
+  };
+  CHECK(parse(with("")).exchange.sparsifier == Spec("keep-all"));
+  CHECK(parse(with("")).exchange.error_feedback);
+  CHECK(parse(with(R"("exchange": {"sparsifier": "2:4"})")).exchange.sparsifier ==
+        Spec::parse("nm:n=2,m=4"));
+  CHECK(held(133, refused(R"("sparsifier": "movement:sparsity=0.9")") ==
+                      "/exchange/sparsifier: movement needs scores, which gradients do not have"));
+  CHECK(held(133, refused(R"("sparsifier": "same-pattern")") ==
+                      "/exchange/sparsifier: same-pattern needs the positions of a weight, which "
+                      "gradients do not have"));
+  CHECK(refused(R"("sparsifier": "resparsify")") ==
+        "/exchange/sparsifier: resparsify selects nothing on its own (expected a sparsifier such "
+        "as magnitude)");
+  CHECK(refused(R"("sparsifier": "magnitude")") != "");
+  CHECK(held(133, refused(R"("sparsifier": "magnitude:sparsity=0.9", "transport": "bfloat16")") ==
+                      "/exchange/transport: compressed gradients are sent as float32, got "
+                      "bfloat16"));
+  CHECK(held(133, refused(R"("error_feedback": false)") ==
+                      "/exchange/error_feedback: needs a sparsifier"));
+  CHECK(refused(R"("error_feedback": true)").empty());
 }

@@ -217,8 +217,10 @@ class Training {
             "or clip)",
             step - 1, quote(p.name));
     trainer_.check_ranks();
+    TrainState state = trainer_.state();
+    gather_residuals(*ranks_, state);
     on_first_rank(*ranks_, [&] {
-      directory_->add_checkpoint(task_->graph(), on_cpu(trainer_.state()), manifest_,
+      directory_->add_checkpoint(task_->graph(), on_cpu(std::move(state)), manifest_,
                                  recipe().keep_checkpoints);
     });
     saved_ = step;

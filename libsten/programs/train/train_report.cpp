@@ -42,9 +42,16 @@ void add_traffic(Report& r, int ranks, const GradientTraffic& t) {
   r.facts.emplace_back("gradients/sparse_bytes", number(t.sparse_sent));
   r.facts.emplace_back("gradients/sparse_bytes_if_dense", number(t.sparse_dense));
   r.facts.emplace_back("gradients/device_bytes", number(t.from_device));
-  r.notes.push_back(
-      fmt::format("{} ranks; in the last step each gave {} of gradients, of {} if dense", ranks,
-                  human_bytes(t.sent), human_bytes(t.dense)));
+  r.facts.emplace_back("gradients/compressed_bytes", number(t.compressed));
+  if (ranks == 1)
+    r.notes.push_back(
+        fmt::format("1 rank; among several it would give {} of gradients per step, "
+                    "of {} if dense",
+                    human_bytes(t.sent), human_bytes(t.dense)));
+  else
+    r.notes.push_back(
+        fmt::format("{} ranks; in the last step each gave {} of gradients, of {} if dense", ranks,
+                    human_bytes(t.sent), human_bytes(t.dense)));
 }
 
 // The weights that were pruned until recovery, by name.

@@ -17,7 +17,8 @@ struct TrainedModel {
   std::vector<MetricsLine> metrics{};
   std::string path{};                       // of the file
   std::vector<std::string> notes{};         // on files that were written or not
-  GradientTraffic traffic{};                // of the last step; none: one rank, or no step
+  GradientTraffic traffic{};                // of the last step; none: no step, or one rank that
+                                            // does not compress
   std::vector<RecoveryState> recoveries{};  // after the last step
 };
 

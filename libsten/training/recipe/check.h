@@ -24,6 +24,8 @@ void check(const JsonReader& at, const RateRecipe& r);
 void check(const JsonReader& at, SparsityRecipe& s);
 // Also sets the layout.
 void check(const JsonReader& at, FormatRecipe& f);
+// Also sets the sparsifier of a structure.
+void check(const JsonReader& at, ExchangeRecipe& e);
 void check(const JsonReader& at, const Recipe& r);
 
 }  // namespace sten::recipe_detail

@@ -229,6 +229,8 @@ template <class V>
 void fields_of(V& v, ExchangeRecipe& e) {
   v("transport", e.transport, {.choices = {"float32", "bfloat16"}});
   v("overlap", e.overlap, {.choices = {"auto", "always", "never"}});
+  v("sparsifier", e.sparsifier);
+  v("error_feedback", e.error_feedback);
 }
 
 template <class V>

@@ -7,21 +7,24 @@
 namespace sten::recipe_detail {
 namespace {
 
-// The sparsifier of values or gradients. Sparsifiers that need more than values (for gradients,
-// also positions of the operand) are an error. A structure's name stands for its sparsifier, as for
-// weights.
-Spec checked_sparsifier(const FormatRecipe& f, const Spec& given) {
+// The sparsifier of values or gradients. Sparsifiers that need more than values are an error, for
+// what has no positions of a weight also those that need positions. A structure's name stands for
+// its sparsifier, as for weights. `of`: what it selects from, "gradients".
+Spec checked_sparsifier(const Spec& given, const char* of, bool has_positions) {
   Spec spec = as_sparsifier(given);
   if (is_structure(spec)) spec = own_sparsifier(spec);
   const Sparsifier by = registry().sparsifier(spec);
-  if (by.needs_scores()) fail_usage("{} needs scores, which formats do not have", spec.name());
+  if (by.needs_scores()) fail_usage("{} needs scores, which {} do not have", spec.name(), of);
   if (by.needs_own())
     fail_usage("{} selects nothing on its own (expected a sparsifier such as magnitude)",
                spec.name());
-  if (by.needs_pattern() && f.of == "intermediate")
-    fail_usage("{} needs the positions of a weight, which an intermediate does not have",
-               spec.name());
+  if (by.needs_pattern() && !has_positions)
+    fail_usage("{} needs the positions of a weight, which {} do not have", spec.name(), of);
   return spec;
+}
+Spec checked_sparsifier(const FormatRecipe& f, const Spec& given) {
+  const bool is_value = f.of == "intermediate";
+  return checked_sparsifier(given, is_value ? "intermediates" : "gradients", !is_value);
 }
 
 // Checks that the layout can hold what one of the sparsifiers keeps, since all are applied. The
@@ -54,6 +57,19 @@ void check(const JsonReader& at, FormatRecipe& f) {
     at.fail("format without a sparsifier or layout has no effect");
   if (f.end > 0 && f.end <= f.begin)
     at["end"].fail(fmt::format("end {} must be after begin {}", f.end, f.begin));
+}
+
+void check(const JsonReader& at, ExchangeRecipe& e) {
+  place(at, "sparsifier").read([&] {
+    e.sparsifier = checked_sparsifier(e.sparsifier, "gradients", false);
+  });
+  if (!e.compresses()) {
+    if (!e.error_feedback) at["error_feedback"].fail("needs a sparsifier");
+    return;
+  }
+  if (e.transport != "float32")
+    place(at, "transport")
+        .fail(fmt::format("compressed gradients are sent as float32, got {}", e.transport));
 }
 
 }  // namespace sten::recipe_detail

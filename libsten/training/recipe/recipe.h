@@ -191,11 +191,16 @@ struct DistillationRecipe {
                            // bert or gpt
 };
 
-// Gradient exchange between ranks (training/comm/communicator.h). Not used by one process.
+// Gradient exchange between ranks (training/comm/communicator.h). One process only compresses.
 struct ExchangeRecipe {
   std::string transport = "float32";  // float32 | bfloat16
   std::string overlap = "auto";       // during the backward pass: auto (if ranks are on
                                       // several machines) | always | never
+  // Selects the values of gradients that a rank sends (training/trainer/compressed_exchange.h).
+  Spec sparsifier{"keep-all"};
+  bool error_feedback = true;  // values that are not sent are added to the next gradient
+
+  bool compresses() const { return !sparsifier.is("keep-all"); }
 };
 
 struct EvaluationRecipe {

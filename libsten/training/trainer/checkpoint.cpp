@@ -1,5 +1,6 @@
 #include "libsten/training/trainer/checkpoint.h"
 
+#include <charconv>
 #include <filesystem>
 
 #include "kernels/isa.h"
@@ -24,7 +25,8 @@ constexpr const char* manifest_file = "state.json";
 constexpr const char* masks_file = "masks.safetensors";
 constexpr const char* tensors_file = "state.safetensors";
 constexpr const char* best_file = "best.safetensors";
-constexpr std::string_view optimizer_prefix = "optimizer.", score_prefix = "score.";
+constexpr std::string_view optimizer_prefix = "optimizer.", score_prefix = "score.",
+                           residual_prefix = "residual.";
 
 TensorInfo info_of(const std::string& name, const Tensor& t) {
   return {name, t.dtype(), t.shape(), t.spec()};
@@ -143,6 +145,9 @@ void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainStat
     tensors.emplace_back(std::string(score_prefix) + name, s);
   for (const RecoveryState& r : state.recoveries)
     std::ranges::copy(tensors_before(r), std::back_inserter(tensors));
+  for (const auto& [rank, residuals] : state.residuals)
+    for (const auto& [name, x] : residuals)
+      tensors.emplace_back(fmt::format("{}{}.{}", residual_prefix, rank, name), x);
   write_tensors(to, tensors_file, tensors);
   if (manifest.best_step && (*manifest.best_step != state.step || !state.is_measured))
     write_tensors(to, best_file, {manifest.best_weights.begin(), manifest.best_weights.end()},
@@ -186,6 +191,31 @@ void read_state_json(const fs::path& at, TrainCheckpoint& c) {
     in["best"]["step"].fail("expected a step that the run has reached");
 }
 
+// The parts of the name of a tensor in state.safetensors.
+struct StateName {
+  std::string_view prefix, key, weight;  // no key for scores
+};
+StateName parts_of(const std::string& file, std::string_view name) {
+  for (const std::string_view prefix : {score_prefix, optimizer_prefix, residual_prefix}) {
+    if (!name.starts_with(prefix)) continue;
+    const std::string_view rest = name.substr(prefix.size());
+    if (prefix == score_prefix) return {prefix, "", rest};
+    if (const std::size_t dot = rest.find('.'); dot != std::string_view::npos)
+      return {prefix, rest.substr(0, dot), rest.substr(dot + 1)};
+  }
+  fail("{}: unknown tensor {} in a training state", file, quote(name));
+}
+
+// The rank of a residual in a checkpoint of a run of `ranks`.
+int rank_of(const StateName& name, int ranks, const std::string& file) {
+  int rank = -1;
+  const auto [end, error] = std::from_chars(name.key.begin(), name.key.end(), rank);
+  if (error != std::errc() || end != name.key.end() || rank < 0 || rank >= ranks)
+    fail("{}: residual of {}: expected a rank from 0 to {}, got {}", file, quote(name.weight),
+         ranks - 1, quote(name.key));
+  return rank;
+}
+
 }  // namespace
 
 TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
@@ -209,20 +239,16 @@ TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
       restore_before(c.state.recoveries, t.name, rest.load(t));
       continue;
     }
-    const bool is_score = t.name.starts_with(score_prefix);
-    const std::size_t dot =
-        is_score ? score_prefix.size() - 1 : t.name.find('.', optimizer_prefix.size());
-    if ((!is_score && !t.name.starts_with(optimizer_prefix)) || dot == std::string::npos)
-      fail("{}: unknown tensor {} in a training state", rest.name(), quote(t.name));
-    const Weight* w = g.find_weight(std::string_view(t.name).substr(dot + 1));
+    const StateName name = parts_of(rest.name(), t.name);
+    const Weight* w = g.find_weight(name.weight);
     if (!w) fail("{}: unknown weight in {}", rest.name(), quote(t.name));
-    if (is_score) {
+    if (name.prefix == score_prefix)
       c.state.scores.emplace(w->name, rest.load(t));
-      continue;
-    }
-    const std::string key = t.name.substr(optimizer_prefix.size(), dot - optimizer_prefix.size());
-    c.state.parameters[static_cast<std::size_t>(w - g.weights().data())].state.emplace(
-        key, rest.load(t));
+    else if (name.prefix == residual_prefix)
+      c.state.residuals[rank_of(name, c.machine.ranks, rest.name())].emplace(w->name, rest.load(t));
+    else
+      c.state.parameters[static_cast<std::size_t>(w - g.weights().data())].state.emplace(
+          std::string(name.key), rest.load(t));
   }
   if (c.manifest.best_step && fs::exists(at / best_file)) {
     c.manifest.best_weights = load_weights(g, Checkpoint::open(at / best_file));

@@ -3,7 +3,8 @@
 //   model.safetensors   weights by name, masked ones as dense; model.sten.safetensors if some have
 //                       another layout
 //   masks.safetensors   masks of masked weights: BOOL, by name
-//   state.safetensors   optimizer.KEY.WEIGHT, score.WEIGHT, before.KEY.WEIGHT (RecoveryState)
+//   state.safetensors   optimizer.KEY.WEIGHT, score.WEIGHT, before.KEY.WEIGHT (RecoveryState),
+//                       residual.RANK.WEIGHT
 //   best.safetensors    the best weights so far, if kept and different from the model
 //   state.json          all else, with sizes and checksums of these files and its own
 #pragma once

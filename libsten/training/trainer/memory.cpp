@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "libsten/core/registry/registry.h"
+#include "libsten/training/trainer/compressed_exchange.h"
 #include "libsten/training/trainer/value_shapes.h"
 
 namespace sten {
@@ -79,13 +80,19 @@ ValueBytes value_bytes(const Graph& g, const NamedValues<Tensor>& inputs) {
 
 TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& stages) {
   TrainMemory m;
+  const ExchangeRecipe& e = task.recipe().exchange;
+  Index residuals = 0;
   for (const Weight& w : task.graph().weights()) {
     m.weights += 4 * size_of(w.shape);
-    if (!task.graph().is_statistic(w.name)) m.gradients += 4 * size_of(w.shape);
+    if (task.graph().is_statistic(w.name)) continue;
+    m.gradients += 4 * size_of(w.shape);
+    if (e.compresses() && e.error_feedback && is_compressible(w.shape))
+      residuals += 4 * size_of(w.shape);
   }
   const OptimizerRecipe& o = task.recipe().optimizer;
   m.optimizer = o.kind == "adamw" ? 2 * m.gradients : o.momentum > 0 ? m.gradients : 0;
   if (task.recipe().ema > 0) m.optimizer += m.gradients;
+  m.gradients += residuals;
   if (task.recipe().distillation) m.teacher = m.weights;
   for (const WeightStages& p : stages) {
     const Index n = size_of(task.graph().find_weight(p.weight)->shape);

@@ -18,7 +18,8 @@ ValueBytes value_bytes(const Graph& g, const NamedValues<Tensor>& inputs);
 
 // In bytes.
 struct TrainMemory {
-  Index weights = 0, gradients = 0, optimizer = 0;
+  Index weights = 0, optimizer = 0;
+  Index gradients = 0;    // and residuals of a compressed exchange
   Index sparsity = 0;     // masks, and scores of sparsifiers that rank by gradients
   Index teacher = 0;      // of a distillation: weights, and values until they are used
   Index values = 0;       // values of a part of a batch, until their gradients

@@ -34,8 +34,11 @@ bool RankExchange::exchanges_on_device() {
 
 StepExchange RankExchange::start(StepExchange::Gradients& gradients) {
   if (ranks_->size() > 1) check_positions();
-  return {*ranks_, transport_of(weights_.task.recipe()), weights_.device, exchanges_on_device(),
-          gradients};
+  const Recipe& r = weights_.task.recipe();
+  std::optional<CompressedExchange> compressed;
+  if (r.exchange.compresses()) compressed.emplace(*ranks_, weights_);
+  return {*ranks_,   transport_of(r),      weights_.device, exchanges_on_device(),
+          gradients, std::move(compressed)};
 }
 
 double RankExchange::sum_loss(double share) const {

@@ -11,7 +11,7 @@ namespace sten {
 class RankExchange {
  public:
   // `weights` must outlive this object.
-  RankExchange(std::shared_ptr<Communicator> ranks, const TrainedWeights& weights)
+  RankExchange(std::shared_ptr<Communicator> ranks, TrainedWeights& weights)
       : ranks_(std::move(ranks)), weights_(weights) {}
 
   Communicator& ranks() const { return *ranks_; }
@@ -34,7 +34,7 @@ class RankExchange {
   bool exchanges_on_device();
 
   std::shared_ptr<Communicator> ranks_;
-  const TrainedWeights& weights_;
+  TrainedWeights& weights_;
   std::optional<bool> exchanges_on_device_;  // set when known
   std::optional<Index> checked_;             // TrainedWeights::selections at the last check
 };

@@ -2,18 +2,19 @@
 
 #include "libsten/core/registry/registry.h"
 #include "libsten/training/comm/together.h"
+#include "libsten/training/optim/gradients.h"
 
 namespace sten {
 namespace {
 
-// Replaces values by those of rank 0.
-class FromFirst {
+// Replaces values by those of one rank.
+class FromRank {
  public:
-  explicit FromFirst(Communicator& ranks) : ranks_(ranks) {}
-  bool is_first() const { return ranks_.rank() == 0; }
+  explicit FromRank(Communicator& ranks, int from = 0) : ranks_(ranks), from_(from) {}
+  bool sends() const { return ranks_.rank() == from_; }
 
-  void pass(Index& n) { ranks_.broadcast(std::as_writable_bytes(std::span(&n, 1))); }
-  void pass(std::string& text) { text = broadcast_text(ranks_, std::move(text)); }
+  void pass(Index& n) { ranks_.broadcast(std::as_writable_bytes(std::span(&n, 1)), from_); }
+  void pass(std::string& text) { text = broadcast_text(ranks_, std::move(text), from_); }
   void pass(DType& dtype) {
     std::string name(name_of(dtype));
     pass(name);
@@ -27,13 +28,13 @@ class FromFirst {
     auto size = static_cast<Index>(bytes.size());
     pass(size);
     auto mine = Array<std::byte>::uninitialized(static_cast<std::size_t>(size));
-    if (is_first()) std::copy(bytes.begin(), bytes.end(), mine.mutate());
-    ranks_.broadcast({mine.mutate(), mine.size()});
+    if (sends()) std::copy(bytes.begin(), bytes.end(), mine.mutate());
+    ranks_.broadcast({mine.mutate(), mine.size()}, from_);
     bytes = std::move(mine);
   }
   void pass(Tensor& t) {
     Stored s;
-    if (is_first()) s = t.save();
+    if (sends()) s = t.save();
     std::string layout = s.layout.str();
     pass(layout);
     pass(s.shape);
@@ -45,7 +46,7 @@ class FromFirst {
       pass(p.shape);
       pass(p.bytes);
     }
-    if (is_first()) return;
+    if (sends()) return;
     s.layout = Spec::parse(layout);
     t = registry().load(s);
   }
@@ -59,7 +60,7 @@ class FromFirst {
     for (RecoveryState& r : all) {
       std::string text = dump_json(to_json(r));
       pass(text);
-      if (!is_first()) {
+      if (!sends()) {
         const nlohmann::ordered_json json = parse_json(text, "state of rank 0");
         r = read_recovery(JsonReader(json, "state of rank 0"));
       }
@@ -91,12 +92,13 @@ class FromFirst {
   }
 
   Communicator& ranks_;
+  const int from_;
 };
 
 }  // namespace
 
 void broadcast_state(Communicator& ranks, TrainState& state) {
-  FromFirst from(ranks);
+  FromRank from(ranks);
   from.pass(state.step);
   auto size = std::ssize(state.parameters);
   from.pass(size);
@@ -104,6 +106,39 @@ void broadcast_state(Communicator& ranks, TrainState& state) {
   for (Parameter& p : state.parameters) from.pass(p);
   from.pass_named(state.scores);
   from.pass(state.recoveries);
+  auto with_residuals = std::ssize(state.residuals);
+  from.pass(with_residuals);
+  auto mine = state.residuals.begin();
+  for (Index i = 0; i < with_residuals; ++i) {
+    Index rank = from.sends() ? (mine++)->first : 0;
+    from.pass(rank);
+    from.pass_named(state.residuals[static_cast<int>(rank)]);
+  }
+}
+
+void gather_residuals(Communicator& ranks, TrainState& state) {
+  for (int r = 1; r < ranks.size(); ++r) {
+    NamedValues<Tensor> passed;
+    if (ranks.rank() == r) passed = state.residuals[r];
+    FromRank(ranks, r).pass_named(passed);
+    if (ranks.rank() == 0 && !passed.empty()) state.residuals[r] = std::move(passed);
+  }
+}
+
+void take_residuals(const Communicator& ranks, TrainState& state) {
+  NamedValues<Tensor> mine;
+  for (auto& [rank, residuals] : state.residuals) {
+    if (rank % ranks.size() != ranks.rank()) continue;
+    for (auto& [name, x] : residuals) {
+      const auto at = mine.find(name);
+      if (at == mine.end())
+        mine.emplace(name, std::move(x));
+      else
+        add_gradient(at->second, x);
+    }
+  }
+  state.residuals.clear();
+  if (!mine.empty()) state.residuals.emplace(ranks.rank(), std::move(mine));
 }
 
 }  // namespace sten

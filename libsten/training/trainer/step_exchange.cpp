@@ -23,16 +23,17 @@ const Tensor& positions_here(const Tensor& w) {
 }  // namespace
 
 StepExchange::StepExchange(Communicator& ranks, Transport by, Device device, bool on_device,
-                           Gradients& gradients)
+                           Gradients& gradients, std::optional<CompressedExchange> compressed)
     : ranks_(ranks),
       by_(by),
       device_(device),
       gradients_(gradients),
       exchange_(ranks, by, on_device),
-      before_(ranks.size() > 1 ? ranks.bytes() : 0) {}
+      compressed_(std::move(compressed)),
+      before_(ranks.bytes()) {}
 
 void StepExchange::add(std::size_t i, const Tensor& w, bool all_positions) {
-  if (ranks_.size() == 1) return;
+  if (ranks_.size() == 1 && !compressed_) return;
   Tensor& g = *gradients_[i];
   // A format may have converted the kept values to a layout.
   const bool is_masked = w.is<Masked>() && has_dense_values(g) && !all_positions;
@@ -40,6 +41,7 @@ void StepExchange::add(std::size_t i, const Tensor& w, bool all_positions) {
     return static_cast<std::uint64_t>(numbers) * bytes_of(by_);
   };
   traffic_.dense += bytes(size_of(w.shape()));
+  if (compressed_ && compressed_->add(i, g, all_positions)) return;
   if (!w.is<Dense>()) {
     traffic_.sparse_sent += bytes(is_masked ? kept_count(positions_here(w)) : g.values()->size());
     traffic_.sparse_dense += bytes(size_of(w.shape()));
@@ -48,8 +50,9 @@ void StepExchange::add(std::size_t i, const Tensor& w, bool all_positions) {
 }
 
 GradientTraffic StepExchange::finish() {
-  if (ranks_.size() == 1) return {};
+  if (ranks_.size() == 1 && !compressed_) return {};
   exchange_.finish();
+  if (compressed_) traffic_.compressed = compressed_->finish();
   for (auto& g : gradients_)
     if (g) g = g->to(device_);
   traffic_.sent = ranks_.bytes() - before_;

@@ -1,5 +1,7 @@
 // State of a training run.
 #pragma once
+#include <map>
+
 #include "libsten/model/graph/graph.h"
 #include "libsten/training/optim/parameter.h"
 #include "libsten/training/trainer/recovery_state.h"
@@ -13,6 +15,9 @@ struct TrainState {
   NamedValues<Tensor> scores;             // dense; of weights that are not ranked by magnitude;
                                           // their optimizer state is that of the weight
   std::vector<RecoveryState> recoveries;  // of the entries that prune until recovery
+  // By rank, then by name of weight: the values of earlier gradients that the rank has not sent
+  // (compressed_exchange.h); float32, of the weight's shape. In training, a rank has its own only.
+  std::map<int, NamedValues<Tensor>> residuals{};
   // Whether the values of the parameters are also measured and saved (Trainer::weights()).
   bool is_measured = true;
 };

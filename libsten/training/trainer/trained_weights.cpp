@@ -86,6 +86,18 @@ void check_recoveries(const TrainState& state, const TrainedWeights& of) {
   }
 }
 
+// Error unless all residuals are of a weight whose gradients the recipe compresses. A weight that has
+// just become sparse may still have one.
+void check_residuals(const TrainState& state, const ExchangeRecipe& e) {
+  for (const auto& [rank, residuals] : state.residuals)
+    for (const auto& [name, x] : residuals) {
+      const auto p = std::ranges::find(state.parameters, name, &Parameter::name);
+      if (p == state.parameters.end() || !e.compresses() || !e.error_feedback ||
+          !is_dense(x, DType::F32, p->value.shape()))
+        fail("state of {}: unexpected residual", quote(name));
+    }
+}
+
 }  // namespace
 
 TrainedWeights::TrainedWeights(const Task& task, Device device)
@@ -170,6 +182,8 @@ void TrainedWeights::restore(TrainState restored) {
   for (RecoveryState& r : state.recoveries)
     if (r.before) copy(*r.before);
   for (auto& [name, s] : state.scores) s = in_own_memory(s, Device::cpu);
+  for (auto& [rank, residuals] : state.residuals)
+    for (auto& [name, x] : residuals) x = in_own_memory(x, Device::cpu);
 }
 
 void check_state(const TrainState& state, const TrainedWeights& of) {
@@ -214,6 +228,7 @@ void check_state(const TrainState& state, const TrainedWeights& of) {
       fail("state of {}: unexpected scores", quote(p.name));
   }
   if (scores != state.scores.size()) fail("state has scores of unknown weights");
+  check_residuals(state, task.recipe().exchange);
 }
 
 }  // namespace sten

@@ -10,6 +10,7 @@
 #include "libsten/training/recipe/rate.h"
 #include "libsten/training/task/step_formats.h"
 #include "libsten/training/trainer/products.h"
+#include "libsten/training/trainer/state_exchange.h"
 #include "libsten/training/trainer/trace.h"
 #include "libsten/training/trainer/weight_averages.h"
 
@@ -26,6 +27,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
       recovery_(weights_, selection_, exchange_),
       optimizer_(task_->recipe().optimizer) {
   check_formats(task_->recipe(), task_->graph());
+  check_compression(weights_);
   trace_training(*task_);
   gradients_.read_teacher();
   if (options.device != Device::cpu && exchange_.ranks().size() == 1 && options.read_every > 1)
@@ -160,6 +162,7 @@ void Trainer::read(TrainStep& last) {
 }
 
 void Trainer::restore(TrainState state) {
+  take_residuals(exchange_.ranks(), state);
   weights_.restore(std::move(state));
   graph_.restart();
   for (std::size_t i = 0; i < weights_.sparsity.size(); ++i)

@@ -64,7 +64,7 @@ class Trainer {
   }
   // Whether no more stages or formats follow.
   bool is_sparse_as_planned() const;
-  // Restores a state, which is on the CPU. Error if it is of another recipe: other weights, a
+  // Restores a state, which is on the CPU, on all ranks. Error if it is of another recipe: other weights, a
   // missing mask or scores, or other optimizer state.
   void restore(TrainState state);
   // Called on all ranks. Error on all ranks unless their weights are equal bit for bit.
