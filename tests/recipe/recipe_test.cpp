@@ -569,19 +569,19 @@ TEST_CASE("compressed gradients need a sparsifier of values, and float32") {
   CHECK(parse(with("")).exchange.error_feedback);
   CHECK(parse(with(R"("exchange": {"sparsifier": "2:4"})")).exchange.sparsifier ==
         Spec::parse("nm:n=2,m=4"));
-  CHECK(held(133, refused(R"("sparsifier": "movement:sparsity=0.9")") ==
+  CHECK(held(134, refused(R"("sparsifier": "movement:sparsity=0.9")") ==
                       "/exchange/sparsifier: movement needs scores, which gradients do not have"));
-  CHECK(held(133, refused(R"("sparsifier": "same-pattern")") ==
+  CHECK(held(134, refused(R"("sparsifier": "same-pattern")") ==
                       "/exchange/sparsifier: same-pattern needs the positions of a weight, which "
                       "gradients do not have"));
   CHECK(refused(R"("sparsifier": "resparsify")") ==
         "/exchange/sparsifier: resparsify selects nothing on its own (expected a sparsifier such "
         "as magnitude)");
   CHECK(refused(R"("sparsifier": "magnitude")") != "");
-  CHECK(held(133, refused(R"("sparsifier": "magnitude:sparsity=0.9", "transport": "bfloat16")") ==
+  CHECK(held(134, refused(R"("sparsifier": "magnitude:sparsity=0.9", "transport": "bfloat16")") ==
                       "/exchange/transport: compressed gradients are sent as float32, got "
                       "bfloat16"));
-  CHECK(held(133, refused(R"("error_feedback": false)") ==
+  CHECK(held(134, refused(R"("error_feedback": false)") ==
                       "/exchange/error_feedback: needs a sparsifier"));
   CHECK(refused(R"("error_feedback": true)").empty());
 }
