@@ -99,6 +99,7 @@ ValueKind value_kind(const Program& program, const CLI::Option& o) {
                              : files({"*.json", "*.csv", "*.md", "*.html"});
   if (name == "--against" && program.name == std::string_view("sten-bench"))
     return files({"*.json"});
+  if (name == "--load") return files({"*.so"});
   if (name == "--rules") return files({"*"});
   if (name == "--plot") return files({"*.svg"});
   if (name == "--data") return files({"*.json", "*.csv", "*.txt"});

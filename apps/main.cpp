@@ -17,6 +17,7 @@
 #include <sstream>
 #include <thread>
 
+#include "apps/extensions.h"
 #include "apps/help.h"
 #include "apps/paths.h"
 #include "apps/terminal.h"
@@ -283,9 +284,12 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of write()
   Common common;
   CLI::App app;
-  const std::function<Outcome()> action = define_app(program, define, app, common);
+  std::function<Outcome()> action;
   const bool is_heard = !program.rank || program.rank() == 0;
   try {
+    Common unread;
+    load_extensions(argc, argv, [&](CLI::App& a) { define_app(program, define, a, unread); });
+    action = define_app(program, define, app, common);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return is_heard ? print_about(program, app, e) : 0;

@@ -18,7 +18,8 @@ struct Common {
   int threads = 0;       // 0: all available
   std::uint64_t seed = 0;
   std::string progress = "auto";
-  std::vector<std::string> reports;  // files for the report
+  std::vector<std::string> reports;     // files for the report
+  std::vector<std::string> extensions;  // files of --load, which run() has loaded
 
   bool show_progress() const;
 };
@@ -48,7 +49,7 @@ CLI::Option* add_named(CLI::App& app, const char* name, auto& value, const std::
 }
 // --device; `details` are for --help-all and the manual.
 void add_device(CLI::App& app, DeviceSpec& device, const std::string& details);
-// The built-in layouts except dense: "masked, bitmask, ...".
+// The layouts except dense: "masked, bitmask, ...".
 std::string sparse_layouts();
 // --include, --exclude.
 void add_patterns(CLI::App& app, Patterns& patterns);

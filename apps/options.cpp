@@ -49,10 +49,20 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
         return is_number && read.ec != std::errc() ? text + " is above 2^64 - 1" : std::string();
       })
       ->group(groups::general);
+  app.add_option("--load", c.extensions,
+                 "Load layouts and operators of a library; repeatable\n"
+                 "EXT.so is a shared library with layouts, sparsifiers and operators, compiled "
+                 "with the headers of this version of sten. It is loaded "
+                 "before the other options are read, in any order. Checkpoints and recipes never "
+                 "load libraries.")
+      ->type_name("EXT.so")
+      ->allow_extra_args(false)
+      ->group(groups::general);
   app.add_flag("--strict", c.strict, "Fail instead of falling back to a slower implementation")
       ->group(groups::general);
   app.add_option("--progress", c.progress,
-                 "Progress bar: auto (on a terminal; default), always or never")
+                 "Progress bar: auto (default), always or never\n"
+                 "auto shows it on a terminal.")
       ->type_name("WHEN")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->group(groups::general);
@@ -110,7 +120,7 @@ bool Common::show_progress() const {
 
 std::string sparse_layouts() {
   std::string text;
-  for (const auto& [name, example] : builtin().layouts())
+  for (const auto& [name, example] : registry().layouts())
     if (name != "dense") text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
   return text;
 }

@@ -1,9 +1,10 @@
 #include "apps/ranks.h"
 
+#include <fmt/ranges.h>
+
 #include <csignal>
 #include <new>
 
-#include "apps/main.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/parallel.h"
 #include "libsten/training/comm/comm_mpi.h"
@@ -27,6 +28,10 @@ namespace {
 }
 
 }  // namespace
+
+GivenOptions::value_type given_extensions(const Common& common) {
+  return {"--load", fmt::format("{}", fmt::join(common.extensions, " "))};
+}
 
 Outcome in_ranks(const char* program, const GivenOptions& options, int threads,
                  const std::function<Outcome(const std::shared_ptr<Communicator>&)>& f) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/main.h"
 #include "libsten/programs/rewrite/rewrite.h"
 #include "libsten/training/comm/communicator.h"
 
@@ -13,6 +14,8 @@ namespace sten::app {
 
 // Names and values of options.
 using GivenOptions = std::vector<std::pair<std::string, std::string>>;
+// The files of --load.
+GivenOptions::value_type given_extensions(const Common& common);
 
 // Calls f(ranks) in each rank, once all ranks run the same program with the same `options`. Each rank
 // has --threads threads; by default the processors are divided among the ranks of a machine. An error

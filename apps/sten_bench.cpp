@@ -173,7 +173,8 @@ int main(int argc, char** argv) {
         ->group(groups::checks);
     return [o, &common] {
       o->seed = common.seed;
-      return sten::app::in_ranks("sten-bench", {{"benchmark", o->bench}}, 1,
+      return sten::app::in_ranks("sten-bench",
+                                 {{"benchmark", o->bench}, sten::app::given_extensions(common)}, 1,
                                  [&](const auto& ranks) {
                                    sten::BenchOptions mine = *o;
                                    mine.ranks = ranks;

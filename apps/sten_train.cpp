@@ -105,7 +105,8 @@ int main(int argc, char** argv) {
       const sten::app::GivenOptions same{
           {"--dry-run", given(*dry_run)},
           {"--resume", given(o->resume)},
-          {"--out", std::filesystem::path(o->out).lexically_normal().string()}};
+          {"--out", std::filesystem::path(o->out).lexically_normal().string()},
+          sten::app::given_extensions(common)};
       return sten::app::in_ranks("sten-train", same, common.threads, [&](const auto& ranks) {
         sten::TrainOptions mine = *o;
         mine.ranks = ranks;

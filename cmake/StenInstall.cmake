@@ -26,6 +26,9 @@ install(CODE "
   sten_forwarding_headers(\"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\" \"${STEN_FORMER_FOLDERS}\"
                           \${headers})")
 
+install(FILES ${PROJECT_BINARY_DIR}/include/libsten/core/base/build_id.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/libsten/core/base)
+
 install(FILES ${STEN_MANUALS} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${STEN_COMPLETIONS} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${STEN_ZSH_COMPLETIONS} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
@@ -44,6 +47,7 @@ configure_package_config_file(cmake/stenConfig.cmake.in ${CMAKE_BINARY_DIR}/sten
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/stenConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/stenConfig.cmake ${CMAKE_BINARY_DIR}/stenConfigVersion.cmake
+              cmake/StenExtension.cmake
         DESTINATION ${package_dir})
 
 # Relative to the file itself, so that the prefix may be moved.

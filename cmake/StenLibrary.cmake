@@ -9,6 +9,23 @@ sten_forwarding_headers(${PROJECT_BINARY_DIR}/include "${STEN_FORMER_FOLDERS}" $
 target_include_directories(sten PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                        $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
 target_link_libraries(sten PUBLIC fmt::fmt PRIVATE sten_dependencies)
+# The id that extensions are compared by.
+set(build_id ${PROJECT_BINARY_DIR}/include/libsten/core/base/build_id.h)
+file(GLOB_RECURSE hashed CONFIGURE_DEPENDS *.h ${PROJECT_SOURCE_DIR}/kernels/*.h)
+set(write_build_id ${CMAKE_COMMAND} -D ROOT=${PROJECT_SOURCE_DIR} -D VERSION=${PROJECT_VERSION} -D OUT=${build_id}
+                   -P ${PROJECT_SOURCE_DIR}/cmake/StenBuildId.cmake)
+add_custom_command(OUTPUT ${build_id} COMMAND ${write_build_id}
+                   DEPENDS ${hashed} ${PROJECT_SOURCE_DIR}/cmake/StenBuildId.cmake VERBATIM)
+if(NOT EXISTS ${build_id})  # for tools that only read the sources
+  execute_process(COMMAND ${write_build_id} COMMAND_ERROR_IS_FATAL ANY)
+endif()
+add_custom_target(sten_build_id DEPENDS ${build_id})
+add_dependencies(sten sten_build_id)
+if(TARGET sten_core_dispatch)
+  add_dependencies(sten_core_dispatch sten_build_id)
+  target_include_directories(sten_core_dispatch PRIVATE ${PROJECT_BINARY_DIR}/include)
+endif()
+include(StenExtension)
 if(STEN_SANITIZE STREQUAL thread)
   target_sources(sten PRIVATE programs/absent/staged.cpp)
   target_link_libraries(sten PRIVATE nlohmann_json::nlohmann_json)

@@ -51,11 +51,13 @@
 
 // Tables by name, and the ways between layouts.
 #include "libsten/core/dispatch/attributes.h"
+#include "libsten/core/dispatch/load_extension.h"
 #include "libsten/core/dispatch/operators.h"
 #include "libsten/core/dispatch/out_format.h"
 #include "libsten/core/dispatch/signature.h"
 #include "libsten/core/dispatch/sparsify.h"
 #include "libsten/core/registry/builtin.h"
+#include "libsten/core/registry/extension.h"
 #include "libsten/core/registry/registry.h"
 #include "libsten/core/registry/route.h"
 #include "libsten/core/registry/structure.h"

@@ -174,7 +174,7 @@ damaged "axis must be 0 or 1, got 2" nm:n=2,m=4,axis=2 1,4 "$(two_of_four)" "$F1
 damaged "'bitmask' takes no keys" bitmask:x=1 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 held 55 damaged "unknown layout 'bitmsk', did you mean 'bitmask'?" bitmsk 2,3 "$(bitmask)" \
   '\x26'"$F1$F2$F3"
-damaged "unknown layout 'quadtree' (a layout of an extension needs a program that registers 'quadtree'" quadtree 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
+damaged "unknown layout 'quadtree' (a layout of an extension needs --load EXT.so or a program that registers 'quadtree'" quadtree 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 damaged "layout description: dense" dense 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 damaged "expected a name" '' 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 

@@ -3,6 +3,7 @@
 
 #include "libsten/core/layout/compressed.h"
 #include "libsten/core/layout/slots.h"
+#include "libsten/core/registry/extension.h"
 #include "libsten/core/registry/registry.h"
 #include "libsten/core/sparsify/streaming.h"
 

@@ -92,5 +92,5 @@ if [ -n "$plain" ]; then
   PATH=$plain:$PATH
   expect_exit 1 sten-energy banded.safetensors
   expect_one_line_err
-  expect_err "unknown layout 'banded' (a layout of an extension needs a program that registers 'banded'"
+  expect_err "unknown layout 'banded' (a layout of an extension needs --load EXT.so or a program that registers 'banded'"
 fi

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "libsten/core/base/registration.h"
 #include "libsten/core/dispatch/names.h"
 #include "libsten/core/registry/route.h"
 
@@ -117,6 +118,9 @@ bool Operators::KeyEqual::operator()(std::span<const std::uint32_t> a,
 
 void Operators::declare(Name op, const Operator& what) {
   const std::unique_lock hold(lock_);
+  if (!Registration::has_added("operator", op.text()) &&
+      !Registration::admits("operator", op.text(), declared_.contains(op) || entries_.contains(op)))
+    return;
   declared_.insert_or_assign(op, what);
 }
 
@@ -129,6 +133,9 @@ Operator Operators::what(Name op) const {
 void Operators::add(Signature pattern, Implementation run,
                     std::function<bool(const Signature&)> when) {
   const std::unique_lock hold(lock_);
+  // An implementation of an operator that is declared elsewhere is not a new name.
+  if (!declared_.contains(pattern.op) && !entries_.contains(pattern.op))
+    Registration::admits("operator", pattern.op.text(), false);
   std::vector<Entry>& entries = entries_[pattern.op];
   if (!when)
     std::erase_if(entries, [&](const Entry& e) { return !e.when && e.pattern == pattern; });

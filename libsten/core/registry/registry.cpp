@@ -5,6 +5,7 @@
 
 #include "libsten/core/base/fallback.h"
 #include "libsten/core/base/hints.h"
+#include "libsten/core/base/registration.h"
 #include "libsten/core/tensor/occupancy.h"
 
 namespace sten {
@@ -26,6 +27,7 @@ DType any_dtype(Index width) {
 
 void Registry::add(std::string name, LayoutEntry entry) {
   const std::unique_lock hold(lock_);
+  if (!Registration::admits("layout", name, layouts_.contains(name))) return;
   entry.order = layouts_.size();
   if (const auto before = layouts_.find(name); before != layouts_.end()) {
     entry.order = before->second.order;
@@ -42,6 +44,7 @@ void Registry::add_sparsifier(std::string name, const Spec& example,
                               std::function<Sparsifier(const Spec&)> make,
                               std::vector<std::string> own_keys, SpecDoc doc) {
   const std::unique_lock hold(lock_);
+  if (!Registration::admits("sparsifier", name, sparsifiers_.contains(name))) return;
   implementations_.erase(name);
   sparsifiers_.insert_or_assign(
       std::move(name), SparsifierEntry{example, std::move(make), std::move(own_keys), doc});
@@ -80,8 +83,7 @@ Tensor Registry::pack(const Dense& x, const Mask& keep, const Spec& spec) const 
 }
 
 void Registry::add_implementation(SparsifierImplementation made) {
-  layout(made.in);
-  layout(made.out);
+  if (!register_by([&] { layout(made.in), layout(made.out); })) return;
   const std::unique_lock hold(lock_);
   Implementations& all = implementations_[made.sparsifier];
   std::erase_if(all, [&](const auto& i) { return i->in == made.in && i->out == made.out; });
@@ -144,8 +146,7 @@ bool Registry::is_optional_part(std::string_view name, std::string_view part) co
 }
 
 void Registry::add(std::string from, std::string to, Edge edge) {
-  layout(from);
-  layout(to);
+  if (!register_by([&] { layout(from), layout(to); })) return;
   const std::unique_lock hold(lock_);
   edges_[std::move(from)].insert_or_assign(std::move(to), std::move(edge));
 }

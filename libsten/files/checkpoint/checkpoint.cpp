@@ -47,7 +47,7 @@ void check_known(const Spec& layout) {
   if (std::ranges::find(known, layout.name()) != known.end()) return;
   const std::string name = quote(layout.name());
   fail(
-      "unknown layout {}{} (a layout of an extension needs a program that "
+      "unknown layout {}{} (a layout of an extension needs --load EXT.so or a program that "
       "registers {}: docs/extending.md)",
       name, suggestion(layout.name(), known), name);
 }

@@ -1,5 +1,6 @@
-// Stubs of staged pruning and calibration, for a sten-prune that is built before both.
+// Stubs of staged pruning, calibration and extensions, for a sten-prune that is built before them.
 #include "libsten/core/base/error.h"
+#include "libsten/core/dispatch/load_extension.h"
 #include "libsten/programs/calibrated/layer_source.h"
 #include "libsten/programs/staged/staged_prune.h"
 #include "libsten/programs/staged/state.h"
@@ -13,6 +14,9 @@ Outcome prune_in_stages(const StagedOptions&) {
 std::unique_ptr<LayerSource> layer_source(const CalibrationRequest& request) {
   fail_usage("{}: this program was built without (build the target sten-prune)",
              request.options.statistics.empty() ? "--calibrate" : "--statistics");
+}
+void load_extension(const std::string&) {
+  fail_usage("--load: this program was built without (build the target sten-prune)");
 }
 bool StateDirectory::is_own_file(const std::string&) { return false; }
 
