@@ -28,6 +28,13 @@ at_most 36 '// a * sigmoid(b): a gated linear unit (Dauphin et al. 2017).'
 at_most 16 '// For a csr a: computes its stored positions only, and returns them as csr.'
 at_most 16 '// Divides each row of x by its length, and saves the length for the gradient.'
 
+# The table of listings: their lines without comments.
+awk '/^\/\/ Listing: / { name = substr($0, 13); n = 0 } name && !NF { print name "|" n; name = "" } name && !/^ *\/\// { n++ }' \
+  tests/extend/grouped_nm.cpp | while IFS='|' read -r name lines; do
+    grep -qE "^\| $name \| [0-9]* ?\| $lines \|$" docs/extending.md ||
+      { echo "docs/extending.md: $name has $lines lines"; exit 1; }
+  done
+
 same docs/library.md tests/install/consumer/library.cpp
 
 # The pieces of this one are out of the file, which has more.

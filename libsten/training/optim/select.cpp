@@ -65,7 +65,7 @@ Dense collect(const Tensor& state, const Tensor& weight, const Mask& kept) {
 namespace optim_detail {
 
 void make_dense(Parameter& p) {
-  if (!has_dense_values(p.value))
+  if (!has_dense_state(p.value))
     for (auto& [name, s] : p.state)
       if (is_per_value(s, p.value)) s = spread(s, p.value);
   if (!p.value.is<Dense>()) p.value = p.value.to_dense();
@@ -77,7 +77,7 @@ void select_dense(Parameter& p, const Sparsifier& by, const Spec& layout, const 
   Tensor next = registry().prune(values, by, layout, hints, &kept);
   for (auto& [name, s] : p.state) {
     if (!is_per_value(s, p.value)) continue;
-    if (has_dense_values(next))
+    if (has_dense_state(next))
       s = Dense::pack(s.as<Dense>(), kept);
     else
       s = collect(s, next, kept);
@@ -88,8 +88,6 @@ void select_dense(Parameter& p, const Sparsifier& by, const Spec& layout, const 
 }  // namespace optim_detail
 
 void select_positions(Parameter& p, const Sparsifier& by, const Spec& layout, const Dense* scores) {
-  if (!p.value.values())
-    fail_usage("{}: the layout {} has no field `values`", quote(p.name), p.value.layout());
   const Mask had = p.value.stored();
   Parameter next = p;  // so that p is unchanged after an exception
   optim_detail::make_dense(next);

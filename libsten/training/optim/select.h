@@ -5,9 +5,9 @@
 
 namespace sten {
 
-// Replaces the positions of p by the selection of `by` from its values, in `layout`. p has any
-// layout with `values`. The state of pruned positions becomes 0; the state of kept ones stays.
-// scores: for a sparsifier that needs them.
+// Replaces the positions of p by the selection of `by` from its values, in `layout`. The state of
+// pruned positions becomes 0; the state of kept ones stays. scores: for a sparsifier that needs
+// them.
 void select_positions(Parameter& p, const Sparsifier& by, const Spec& layout,
                       const Dense* scores = nullptr);
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "libsten/core/base/cuda.h"
+#include "libsten/core/layout/masked.h"
 
 namespace sten {
 namespace {
@@ -26,6 +27,8 @@ SlotOffsets find_slots(const Tensor& x, DType dtype) {
 }
 
 }  // namespace
+
+bool has_dense_state(const Tensor& weight) { return has_dense_values(weight) || !weight.values(); }
 
 std::shared_ptr<const SlotOffsets> slot_offsets(const Tensor& x) {
   return x.of_positions().get<SlotOffsets>([&] {

@@ -7,7 +7,9 @@
 #include "kernels/elementwise.h"
 #include "libsten/core/base/fallback.h"
 #include "libsten/core/dispatch/operators.h"
+#include "libsten/core/dispatch/sparsify.h"
 #include "libsten/core/layout/masked.h"
+#include "libsten/core/sparsify/same_pattern.h"
 #include "libsten/training/optim/select.h"
 #include "libsten/training/optim/slots.h"
 
@@ -41,33 +43,30 @@ bool same_shape(const Tensor& a, const Tensor& b) {
 }
 
 void check_fit(const Parameter& p, const Tensor& g, const StepRule& rule) {
-  const Values* values = p.value.values();
-  if (!values)
-    fail_usage("{}: the layout of {}, {}, has no field `values`", rule.op, quote(p.name),
-               p.value.layout());
-  if (values->dtype() != DType::F32 && values->dtype() != DType::F64)
-    fail_usage("{}: {} is {}, expected F32 or F64", rule.op, quote(p.name),
-               name_of(values->dtype()));
+  const DType dtype = p.value.dtype();
+  const Device device = p.value.device();
+  if (dtype != DType::F32 && dtype != DType::F64)
+    fail_usage("{}: {} is {}, expected F32 or F64", rule.op, quote(p.name), name_of(dtype));
   if (!same_shape(g, p.value))
     fail_usage("{}: {} is {} but the gradient is {}", rule.op, quote(p.name),
                to_string(p.value.shape()), to_string(g.shape()));
-  if (g.device() != values->device())
-    fail_usage("{}: {} is on {} but the gradient is on {}", rule.op, quote(p.name),
-               name_of(values->device()), name_of(g.device()));
-  if (g.dtype() != values->dtype())
-    fail_usage("{}: {} is {} but the gradient is {}", rule.op, quote(p.name),
-               name_of(values->dtype()), name_of(g.dtype()));
+  if (g.device() != device)
+    fail_usage("{}: {} is on {} but the gradient is on {}", rule.op, quote(p.name), name_of(device),
+               name_of(g.device()));
+  if (g.dtype() != dtype)
+    fail_usage("{}: {} is {} but the gradient is {}", rule.op, quote(p.name), name_of(dtype),
+               name_of(g.dtype()));
 }
 
 // The state of this name; zeros at the first step.
 Tensor& state_of(Parameter& p, std::string_view name, const StepRule& rule) {
-  const DType dtype = p.value.values()->dtype();
+  const DType dtype = p.value.dtype();
   const auto at = p.state.find(name);
   if (at != p.state.end() && p.value.is<Dense>() && at->second.is<Dense>() &&
       at->second.dtype() == dtype && at->second.device() == p.value.device() &&
       same_shape(at->second, p.value))
     return at->second;
-  const Shape shape = has_dense_values(p.value) ? p.value.shape() : Shape{p.value.values()->size()};
+  const Shape shape = has_dense_state(p.value) ? p.value.shape() : Shape{p.value.values()->size()};
   if (at == p.state.end()) {
     Dense none{shape, Values(dtype, size_of(shape), p.value.device())};
     return p.state.emplace(std::string(name), std::move(none)).first->second;
@@ -232,6 +231,25 @@ void step_same_pattern(Parameter& p, const Tensor& gradient, const Update& updat
   rule.held->gradients.push_back(std::move(g));
 }
 
+// The dense update of a weight whose layout has no field `values`.
+template <class T>
+void step_repacked(Parameter& p, const Tensor& gradient, const Update& update,
+                   const StepRule& rule) {
+  static const Sparsifier same_pattern(SamePattern{});
+  const Spec layout = p.value.spec();
+  if (plan_sparsify(same_pattern, Spec(Dense::name), layout).kind != DispatchKind::exact)
+    report_fallback(
+        fmt::format("{}: {} has no field `values` and no same-pattern implementation; dense "
+                    "update, then packed from its mask",
+                    rule.op, layout.name()));
+  const Mask had = p.value.stored();
+  Parameter next(p.name, registry().pack(p.value.to_dense(), had, Spec(Masked::name)));
+  next.state = p.state;
+  step_same_pattern<T>(next, gradient.values() ? gradient : gradient.to_dense(), update, rule);
+  p.value = sparsify(next.value.to_dense(), same_pattern, layout, {.pattern = &had});
+  p.state = std::move(next.state);
+}
+
 template <class T>
 void step_resparsify(Parameter& p, const Tensor& gradient, const Update& update,
                      const StepRule& rule) {
@@ -277,17 +295,20 @@ static void step_on_cpu(Parameter& p, const Tensor& gradient, const Update& upda
 void step_elements(Parameter& p, const Tensor& gradient, const Update& update,
                    const StepRule& rule) {
   check_fit(p, gradient, rule);
-  if (p.value.device() != Device::cpu && (!rule.on_device || p.value.dtype() != DType::F32))
+  if (p.value.device() != Device::cpu &&
+      (!rule.on_device || p.value.dtype() != DType::F32 || !p.value.values()))
     return step_on_cpu(p, gradient, update, rule);
   // Checks the state before anything changes.
   for (const std::string_view name : rule.state) state_of(p, name, rule);
   const auto step = [&]<class T>(T) {
     if (update.sparsifier())
       step_resparsify<T>(p, gradient, update, rule);
+    else if (!p.value.values())
+      step_repacked<T>(p, gradient, update, rule);
     else
       step_same_pattern<T>(p, gradient, update, rule);
   };
-  if (p.value.values()->dtype() == DType::F64)
+  if (p.value.dtype() == DType::F64)
     step(double{});
   else
     step(float{});

@@ -41,8 +41,7 @@ struct StepRule {
   }
 };
 
-// Runs one step of p. The weight is F32 or F64, in any layout with a field `values`; the gradient
-// has its shape, dtype and device.
+// Runs one step of p. The weight is F32 or F64; the gradient has its shape, dtype and device.
 //
 // With Update::same_pattern(), the step is one pass, in place if nothing else shares the weight (a
 // living tape does). The gradient is used
@@ -50,11 +49,14 @@ struct StepRule {
 //  - at the weight's positions if both are dense or masked
 //  - densified, at the weight's positions, in all other cases; for layouts other than dense and
 //    masked, by a cached table of offsets. In strict mode an Error (check)
+// A weight whose layout has no field `values` is updated dense, at its positions; the result is
+// packed by the implementation of same-pattern for dense and that layout, or without one from the
+// mask, with a warning (core/base/fallback.h). Its state has the weight's shape.
 //
 // On a device, state is there too. F64, and rules without a device implementation, run on the CPU
 // with a warning (core/base/fallback.h).
 //
-// Error (usage) for a wrong dtype, shape, layout or state. Deterministic for every number of
+// Error (usage) for a wrong dtype, shape or state. Deterministic for every number of
 // threads.
 void step_elements(Parameter& p, const Tensor& gradient, const Update& update,
                    const StepRule& rule);
