@@ -88,46 +88,46 @@ rejected() {
   expect_exit "$code" sten-convert in.safetensors -o none.safetensors --to bitmask "${libraries[@]}"
   [ ! -e none.safetensors ] || fail 'a result was written'
 }
-held 133 rejected 1 'none.so: No such file or directory' none.so
-held 133 rejected 1 '.: not a shared library' .
+held 135 rejected 1 'none.so: No such file or directory' none.so
+held 135 rejected 1 '.: not a shared library' .
 mkfifo pipe.so
-held 133 rejected 1 'pipe.so: not a shared library' pipe.so
+held 135 rejected 1 'pipe.so: not a shared library' pipe.so
 : >empty.so
-held 133 rejected 1 'empty.so: not a shared library' empty.so
-held 133 rejected 1 'in.safetensors: not a shared library' in.safetensors
+held 135 rejected 1 'empty.so: not a shared library' empty.so
+held 135 rejected 1 'in.safetensors: not a shared library' in.safetensors
 head -c 40 bands.so >header.so
-held 133 rejected 1 'header.so: not a shared library' header.so
+held 135 rejected 1 'header.so: not a shared library' header.so
 
 # Cut anywhere behind the header.
 size=$(stat -c %s bands.so)
 for share in 1 10 40 70 99; do
   head -c $((size * share / 100)) bands.so >cut.so
-  held 134 rejected 1 'cut.so: the shared library is truncated' cut.so
+  held 136 rejected 1 'cut.so: the shared library is truncated' cut.so
 done
 cp bands.so other.so
 printf '\xf3' | dd of=other.so bs=1 seek=18 conv=notrunc 2>/dev/null
-held 134 rejected 1 'other.so: the shared library is for another machine' other.so
+held 136 rejected 1 'other.so: the shared library is for another machine' other.so
 
 # A library that was not compiled against libsten, and one that was against other headers.
 cp -L "$(ldd "$STEN_BIN/sten-convert" | awk '/libstdc[+][+]|libc[+][+]/ { print $3; exit }')" foreign.so
-held 135 rejected 1 'foreign.so: not an extension of sten (no source includes libsten/core/registry/extension.h)' foreign.so
+held 137 rejected 1 'foreign.so: not an extension of sten (no source includes libsten/core/registry/extension.h)' foreign.so
 id=$(sed -n 's/^#define STEN_BUILD_ID "\(.*\)"/\1/p' "$STEN_BIN/../include/libsten/core/base/build_id.h")
 for other in "0.0.9${id#?????}" "${id% *} 0123456789abcdef"; do
   LC_ALL=C sed "s/$id/$other/" bands.so >old.so
-  held 136 rejected 1 "old.so: built for another libsten: expected \"$id " old.so
+  held 138 rejected 1 "old.so: built for another libsten: expected \"$id " old.so
   expect_err "got \"$other "
   expect_err '(rebuild the extension)'
 done
 
 # Names that exist, of the program or of another library.
-held 137 rejected 1 "taken_name.so: the sparsifier 'magnitude' is already registered" taken_name.so
-held 137 rejected 1 './bands.so: already loaded' bands.so ./bands.so
+held 139 rejected 1 "taken_name.so: the sparsifier 'magnitude' is already registered" taken_name.so
+held 139 rejected 1 './bands.so: already loaded' bands.so ./bands.so
 cp bands.so copy.so
-held 137 rejected 1 "copy.so: the layout 'banded' is already registered" bands.so copy.so
+held 139 rejected 1 "copy.so: the layout 'banded' is already registered" bands.so copy.so
 PATH=$extensions:$PATH expect_exit 1 "$extensions/sten-convert" --load bands.so --help
 expect_err "bands.so: the layout 'banded' is already registered"
 LC_ALL=C sed 's/_ZN4sten8Registry/_ZN4sten8Regestry/g' bands.so >symbols.so
-held 137 rejected 1 'symbols.so: undefined symbol: _ZN4sten8Regestry' symbols.so
+held 139 rejected 1 'symbols.so: undefined symbol: _ZN4sten8Regestry' symbols.so
 
 # An empty value, and an output over the library.
 expect_exit 2 sten-convert in.safetensors --load '' -o none.safetensors --to bitmask
