@@ -89,6 +89,7 @@ inline const std::vector<OperatorCase>& other_small_cases() {
       {"resize", {{{2, 3, 4, 2}}}, Attributes().set("size", List{5, 3})},
       {"resize", {{{2, 5, 2}}}, Attributes().set("scales", 1.7).set("nearest", "floor")},
       {"resize", {{{1, 3, 4, 2}}}, Attributes().set("size", List{5, 3}).set("mode", "linear")},
+      {"resize", {{{1, 4, 5, 2}}}, Attributes().set("size", List{7, 3}).set("mode", "cubic")},
       {"resize",
        {{{1, 2, 3, 4, 2}}},
        Attributes()

@@ -135,8 +135,8 @@ TEST_CASE("resize takes sizes or scales, and places elements as its attributes s
   CHECK(error(Attributes().set("scales", 0.1)) == "resize: the extent 4 of x cannot become 0");
   CHECK(error(Attributes().set("scales", not_a_number)) ==
         "resize: the extent 4 of x cannot become nan");
-  CHECK(error(Attributes().set("scales", 1).set("mode", "cubic")) ==
-        "resize: unknown mode 'cubic'");
+  CHECK(error(Attributes().set("scales", 1).set("mode", "lanczos")) ==
+        "resize: unknown mode 'lanczos'");
 }
 
 TEST_CASE("groups of channels that do not vary are normalised to beta") {

@@ -67,7 +67,8 @@ constexpr Rule blocksize = required(integer_rule("blocksize", 1, extent_limit));
 constexpr Rule power = integer_rule("p", 1, extent_limit), power_1 = float_rule("p", 0);
 constexpr Rule loss = word_rule("reduction", "none sum mean");
 constexpr Rule ignore_index = typed_rule("ignore_index", Type::integer);
-constexpr Rule resize_mode = word_rule("mode", "nearest linear bilinear");
+constexpr Rule upsample_mode = word_rule("mode", "nearest linear bilinear");
+constexpr Rule resize_mode = word_rule("mode", "nearest linear bilinear cubic");
 
 const std::vector<OnnxSchema>& schemas() {
   static const std::vector<OnnxSchema> all{
@@ -221,11 +222,10 @@ const std::vector<OnnxSchema>& schemas() {
         word_rule("coordinate_transformation_mode",
                   "half_pixel half_pixel_symmetric align_corners asymmetric pytorch_half_pixel "
                   "tf_half_pixel_for_nn"),
-        ignored(typed_rule("cubic_coeff_a", Type::number)),
-        ignored(typed_rule("extrapolation_value", Type::number)),
+        float_rule("cubic_coeff_a"), ignored(typed_rule("extrapolation_value", Type::number)),
         word_rule("keep_aspect_ratio_policy", "stretch"),
         word_rule("nearest_mode", "round_prefer_floor round_prefer_ceil floor ceil")}},
-      {"Upsample", 1, 2, {resize_mode, typed_rule("scales", Type::numbers)}},
+      {"Upsample", 1, 2, {upsample_mode, typed_rule("scales", Type::numbers)}},
       // Normalization.
       {"BatchNormalization",
        5,

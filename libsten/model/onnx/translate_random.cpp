@@ -22,7 +22,6 @@ std::optional<double> filling(const GraphBuilder& builder, ValueRef v) {
 
 // A value without a node: all its uses are replaced by those of a mask.
 void add_random(OnnxCall& c, std::optional<double> probability) {
-  if (c.training.mode == OnnxMode::exported) fail("random numbers are unsupported");
   BuilderValue random{.dtype = DType::F32, .shape = c.value(0).shape};
   const ValueRef v = c.builder.add_leaf(std::move(random));
   c.training.random.emplace(
@@ -30,7 +29,12 @@ void add_random(OnnxCall& c, std::optional<double> probability) {
   c.set(0, v);
 }
 
+void check_mode(const OnnxCall& c) {
+  if (c.training.mode == OnnxMode::exported) fail("random numbers are unsupported");
+}
+
 void random_uniform_like(OnnxCall& c) {
+  check_mode(c);
   const double low = c.number("low", 0), high = c.number("high", 1);
   const DType dtype = onnx_dtype(static_cast<std::int32_t>(c.integer("dtype", 1)));
   if (low != 0 || high != 1 || dtype != DType::F32)
@@ -39,6 +43,7 @@ void random_uniform_like(OnnxCall& c) {
 }
 
 void bernoulli(OnnxCall& c) {
+  check_mode(c);
   const DType dtype = onnx_dtype(static_cast<std::int32_t>(c.integer("dtype", 1)));
   const auto p = filling(c.builder, c.in(0));
   if (dtype != DType::F32 || !p) fail("expected FLOAT with a constant probability");

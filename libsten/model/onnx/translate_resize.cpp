@@ -87,7 +87,7 @@ void check_images(OnnxCall& c) {
 // "linear" stands for any number of axes.
 Attributes resize_mode(OnnxCall& c) {
   const std::string mode = c.word("mode", "nearest");
-  return Attributes().set("mode", mode == "nearest" ? "nearest" : "linear");
+  return Attributes().set("mode", mode == "bilinear" ? "linear" : mode);
 }
 
 void resize_images(OnnxCall& c) {
@@ -101,9 +101,13 @@ void resize_images(OnnxCall& c) {
   if (where == "tf_half_pixel_for_nn") where = "tf_half_pixel";
   a.set("coordinates", with_hyphens(where));
   a.set("nearest", with_hyphens(c.word("nearest_mode", "round_prefer_floor")));
-  const bool is_linear = a.word("mode", "") == "linear";
-  for (const char* name : {"exclude_outside", "antialias"})  // no effect on nearest
-    if (c.integer(name, 0) && is_linear) fail("unsupported attribute {}", name);
+  // Not all attributes have an effect on all modes.
+  const std::string mode = a.word("mode", "");
+  const bool excludes = c.integer("exclude_outside", 0), antialias = c.integer("antialias", 0);
+  const double cubic = c.number("cubic_coeff_a", -0.75);
+  if (antialias && mode != "nearest") fail("unsupported attribute antialias");
+  if (excludes && mode == "linear") fail("unsupported attribute exclude_outside");
+  if (mode == "cubic") a.set("cubic", cubic).set("exclude-outside", static_cast<Index>(excludes));
   c.word("keep_aspect_ratio_policy", "stretch");
   // Some files have an empty list of scales besides sizes.
   if (c.has(3)) return resize_to(c, a);

@@ -56,9 +56,10 @@ T lrn(const T& x, const Attributes& a, const Formats& f = Formats::dense()) {
 
 // Resizes to `size`, or by `scales`: a number for all axes, or a string such as "2,1.5". If both
 // are given, scales determine coordinates. By name, a second input may have either, for all axes of
-// x. Attributes as in ONNX's Resize: mode (nearest): nearest, linear; coordinates (half-pixel):
-// half-pixel, pytorch-half-pixel, half-pixel-symmetric, asymmetric, align-corners; nearest
-// (round-prefer-floor): round-prefer-floor, round-prefer-ceil, floor, ceil.
+// x. Attributes as in ONNX's Resize: mode (nearest): nearest, linear, cubic, with the coefficient
+// cubic (-0.75) and exclude-outside (0); coordinates (half-pixel): half-pixel, pytorch-half-pixel,
+// half-pixel-symmetric, asymmetric, align-corners; nearest (round-prefer-floor):
+// round-prefer-floor, round-prefer-ceil, floor, ceil.
 template <Operand T>
 T resize(const T& x, const Attributes& a, const Formats& f = Formats::dense()) {
   return ops_detail::call<"resize">({x}, a, f);

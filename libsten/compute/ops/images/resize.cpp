@@ -1,5 +1,5 @@
-// Resizing of images by nearest elements or linear interpolation, as ONNX's Resize with `nearest`
-// and `linear`.
+// Resizing of images by nearest elements, linear or cubic interpolation, as ONNX's Resize with
+// `nearest`, `linear` and `cubic` (Keys 1981).
 #include "libsten/compute/ops/images/resize.h"
 
 #include <cmath>
@@ -23,6 +23,7 @@ enum class Coordinates {
   asymmetric,
   align_corners
 };
+enum class Mode { nearest, linear, cubic };
 enum class Nearest { round_prefer_floor, round_prefer_ceil, floor, ceil };
 
 template <class E>
@@ -73,8 +74,12 @@ class Resize : public ImageMap {
   // If sizes and scales are given, scales determine the coordinates.
   Resize(std::string_view op, const Shape& x, const Attributes& a, const Tensor* given)
       : ImageMap(op, x) {
-    a.check(op, {"size", "scales", "mode", "coordinates", "nearest"});
-    is_linear_ = word_among<bool>(op, a, "mode", {{"nearest", false}, {"linear", true}}, "nearest");
+    a.check(op, {"size", "scales", "mode", "coordinates", "nearest", "cubic", "exclude-outside"});
+    mode_ = word_among<Mode>(
+        op, a, "mode",
+        {{"nearest", Mode::nearest}, {"linear", Mode::linear}, {"cubic", Mode::cubic}}, "nearest");
+    cubic_ = a.number("cubic", -0.75);
+    excludes_outside_ = a.integer("exclude-outside", 0) != 0;
     using enum Coordinates;
     coordinates_ = word_among<Coordinates>(op, a, "coordinates",
                                            {{"half-pixel", half_pixel},
@@ -110,25 +115,36 @@ class Resize : public ImageMap {
     }
   }
 
-  // Element o of the result is x[low] + part * (x[high] - x[low]) along axis d.
-  struct Sample {
-    Index low, high;
-    double part;
+  // Element o of the result is the sum of share[i] * x[at[i]] along axis d. The elements ascend.
+  struct Samples {
+    std::array<Index, 4> at;
+    std::array<double, 4> share;
+    std::size_t count;
   };
-  Sample sample(std::size_t d, Index o) const {
-    const double at = place(d, static_cast<double>(o));
+  Samples samples(std::size_t d, Index o) const {
+    const double at = place(d, static_cast<double>(o)), below = std::floor(at), part = at - below;
     const auto last = static_cast<double>(size[d] - 1);
     const auto within = [=](double v) { return static_cast<Index>(std::clamp(v, 0.0, last)); };
-    if (!is_linear_) {
-      const Index i = within(nearest(at));
-      return {i, i, 0};
+    if (mode_ == Mode::nearest) return {{within(nearest(at))}, {1}, 1};
+    if (part == 0 && below >= 0 && below <= last) return {{within(below)}, {1}, 1};
+    if (mode_ == Mode::linear) {
+      const Index low = within(below), high = within(below + 1);
+      return low == high ? Samples{{low}, {1}, 1} : Samples{{low, high}, {1 - part, part}, 2};
     }
-    const double below = std::floor(at);
-    return {within(below), within(below + 1), at - below};
+    Samples all{{}, {}, 4};
+    double sum = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double v = below + static_cast<double>(i) - 1;
+      const bool is_out = excludes_outside_ && (v < 0 || v > last);
+      all.at[i] = within(v);
+      sum += all.share[i] = is_out ? 0 : cubic(std::abs(at - v));
+    }
+    for (double& share : all.share) share /= sum;
+    return all;
   }
   std::pair<Index, Index> reach(Index o) const {
-    const Sample s = sample(first(), o);
-    return {s.low, s.high};
+    const Samples s = samples(first(), o);
+    return {s.at[0], s.at[s.count - 1]};
   }
 
   // An element of an image, by its first channel, and its weight.
@@ -136,19 +152,17 @@ class Resize : public ImageMap {
     Index at;
     double share;
   };
-  // The taps of output position o; at most 8.
-  std::size_t taps(const std::array<Index, 3>& o, std::array<Tap, 8>& to) const {
+  using Taps = std::array<Tap, 64>;
+  // The taps of output position o. Returns their number.
+  std::size_t taps(const std::array<Index, 3>& o, Taps& to) const {
     std::size_t count = 1;
     to[0] = {0, 1};
     for (std::size_t d = 0; d < 3; ++d) {
-      const Sample s = d < first() ? Sample{0, 0, 0} : sample(d, o[d]);
-      const bool is_one = s.low == s.high || s.part == 0;
-      for (std::size_t i = 0; i < count; ++i) {
-        const Tap t = to[i];
-        to[i] = {t.at * size[d] + s.low, is_one ? t.share : t.share * (1 - s.part)};
-        if (!is_one) to[count + i] = {t.at * size[d] + s.high, t.share * s.part};
-      }
-      count *= is_one ? 1 : 2;
+      const Samples s = d < first() ? Samples{{0}, {1}, 1} : samples(d, o[d]);
+      for (std::size_t k = s.count; k-- > 0;)  // the first ones last, since they are in place
+        for (std::size_t i = 0; i < count; ++i)
+          to[k * count + i] = {to[i].at * size[d] + s.at[k], to[i].share * s.share[k]};
+      count *= s.count;
     }
     for (std::size_t i = 0; i < count; ++i) to[i].at *= channels;
     return count;
@@ -188,7 +202,15 @@ class Resize : public ImageMap {
     return at;
   }
 
-  bool is_linear_ = false;
+  double cubic(double distance) const {
+    const double x = distance, a = cubic_;
+    if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+  }
+
+  Mode mode_ = Mode::nearest;
+  double cubic_ = -0.75;
+  bool excludes_outside_ = false;
   Coordinates coordinates_ = Coordinates::half_pixel;
   Nearest nearest_ = Nearest::round_prefer_floor;
   std::array<double, 3> step_{1, 1, 1}, per_{1, 1, 1}, resized_{1, 1, 1};
@@ -196,10 +218,9 @@ class Resize : public ImageMap {
 
 // The weighted sum of the taps' channels; four taps, the common case of images, in one pass.
 template <class T>
-void add_taps(const T* image, const std::array<Resize::Tap, 8>& taps, std::size_t count,
-              Index channels, T* to) {
-  const T* from[8];
-  T share[8];
+void add_taps(const T* image, const Resize::Taps& taps, std::size_t count, Index channels, T* to) {
+  std::array<const T*, 64> from;
+  std::array<T, 64> share;
   for (std::size_t i = 0; i < count; ++i) {
     from[i] = image + taps[i].at;
     share[i] = static_cast<T>(taps[i].share);
@@ -224,7 +245,7 @@ Outputs resize(const Call& call) {
     const T* in = x.values.as<T>().data();
     return {
         write_positions<T>(call.out(), r, [&](const std::array<Index, 3>& o, Index image, T* to) {
-          std::array<Resize::Tap, 8> taps;
+          Resize::Taps taps;
           const std::size_t count = r.taps(o, taps);
           add_taps(in + image, taps, count, r.channels, to);
         })};
@@ -243,7 +264,7 @@ Outputs resize_grad(const Call& call) {
     out[0] = gather_positions<T>(
         call.out(), x, r, [&](Index o) { return r.reach(o); },
         [&](const std::array<Index, 3>& o, Index, Index row, Index begin, Index end, T* to) {
-          std::array<Resize::Tap, 8> taps;
+          Resize::Taps taps;
           const std::size_t count = r.taps(o, taps);
           for (std::size_t i = 0; i < count; ++i) {
             if (taps[i].at < begin || taps[i].at >= end) continue;
