@@ -2,24 +2,12 @@
 // (make_models.py), compared with ONNX Runtime and PyTorch.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "libsten/core/base/random.h"
-#include "libsten/files/checkpoint/checkpoint.h"
-#include "libsten/files/tensors/npy.h"
 #include "libsten/model/fusion/fused_graph.h"
-#include "libsten/model/nn/weights.h"
-#include "libsten/model/onnx/import.h"
-#include "libsten/programs/prune/prune.h"
-#include "libsten/training/trainer/trainer.h"
-#include "tests/support/prune_options.h"
-#include "tests/support/safetensors_bytes.h"
+#include "tests/support/onnx_models.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/temp_dir.h"
-#include "tests/support/tensors.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -27,6 +15,7 @@ using namespace sten::testing;
 namespace {
 
 using Json = nlohmann::json;
+using Numbers = std::vector<double>;
 
 const std::string folder = STEN_SOURCE_DIR "/tests/torchvision/";
 const Index rows = 4;
@@ -64,69 +53,28 @@ Dense images(const Json& model) {
   return f32({rows, 3, size, size}, values);
 }
 
-Dense labels() {
-  Dense x = Dense::zeros(DType::I64, {rows});
-  std::ranges::copy(std::vector<std::int64_t>{0, 1, 2, 3}, x.values.mutate<std::int64_t>().begin());
-  return x;
-}
-
-std::string npy_file(const Dense& x) {
-  return npy_header(x.dtype(), x.extents).append(as_text(x.values.bytes()));
-}
-
-// The largest difference, divided by the largest wanted value.
-double difference(const Tensor& got, const Json& wanted) {
-  const std::vector<float> x = floats(got.to_dense());
-  const auto y = wanted.get<std::vector<double>>();
-  REQUIRE(x.size() == y.size());
-  double most = 0, largest = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double d = std::abs(double{x[i]} - y[i]);
-    most = d <= most ? most : d;  // NaN counts
-    largest = std::max(largest, std::abs(y[i]));
-  }
-  return most / largest;
-}
-
-struct Model {
-  Checkpoint file;
-  OnnxImport import;
-  NamedValues<Tensor> weights;
-
-  explicit Model(const std::string& path, OnnxMode mode = OnnxMode::exported)
-      : file(Checkpoint::open(path)),
-        import(import_onnx(file, {.mode = mode})),
-        weights(load_weights(import.graph, file, import.not_weights)) {}
-};
-
 template <Operand T>
-T loss_of(const Model& m, const NamedValues<T>& weights, const T& x) {
+T loss_of(const OnnxFile& m, const NamedValues<T>& weights, const T& x) {
   const T y = m.import.graph.run<T>(weights, {{"x", x}}).at("y");
-  return cross_entropy(y, T(Tensor(labels())));
-}
-
-double norm(const Tensor& gradient) {
-  double square = 0;
-  for (const float g : floats(gradient.to_dense())) square += double{g} * g;
-  return std::sqrt(square);
+  return cross_entropy(y, T(Tensor(class_labels({rows}, 10))));
 }
 
 }  // namespace
 
 TEST_CASE("every family of torchvision has the outputs of ONNX Runtime") {
   for_each_export([](const Json& model, const std::string& exporter, const std::string& file) {
-    const Model m(file);
-    const Json& wanted = model.at("outputs").at(exporter);
+    const OnnxFile m(file);
+    const auto wanted = model.at("outputs").at(exporter).get<Numbers>();
     const NamedValues<Tensor> inputs{{"x", images(model)}};
-    CHECK(difference(m.import.graph.run<Tensor>(m.weights, inputs).at("y"), wanted) < 1e-5);
+    CHECK(relative_difference(m.run(inputs), wanted) < 1e-5);
     const Graph fused = fused_graph(m.import.graph, m.import.inputs);
-    CHECK(difference(fused.run<Tensor>(m.weights, inputs).at("y"), wanted) < 1e-5);
+    CHECK(relative_difference(fused.run<Tensor>(m.weights, inputs).at("y"), wanted) < 1e-5);
   });
 }
 
 TEST_CASE("every family of torchvision has the gradients of PyTorch") {
   for_each_export([](const Json& model, const std::string& exporter, const std::string& file) {
-    const Model m(file, OnnxMode::training);
+    const OnnxFile m(file, OnnxMode::training);
     Tape tape;
     NamedValues<Var> vars;
     for (const auto& [name, w] : m.weights) vars.emplace(name, tape.parameter(w));
@@ -171,61 +119,23 @@ TEST_CASE("every family of torchvision has the gradients of PyTorch") {
 
 TEST_CASE("every family of torchvision trains with a mask, with the losses of PyTorch") {
   for_each_export([](const Json& model, const std::string& exporter, const std::string& file) {
-    const TempDir dir;
-    dir.write("x.npy", npy_file(images(model)));
-    dir.write("labels.npy", npy_file(labels()));
-    Json recipe = {{"schema", 1},
-                   {"model", {{"kind", "onnx"}, {"file", file}}},
-                   {"data",
-                    {{"kind", "arrays"},
-                     {"inputs", {{"x", "x.npy"}}},
-                     {"labels", "labels.npy"},
-                     {"train", 1},
-                     {"validation", 0}}},
-                   {"optimizer", {{"kind", "sgd"}, {"rate", model.at("rate")}, {"momentum", 0}}},
-                   {"rate", {{"kind", "constant"}, {"warmup", 0}}},
-                   {"steps", 5},
-                   {"batch", rows},
-                   {"sparsity", Json::array()}};
-    std::vector<std::string> masked;
-    if (exporter == "dynamo") {
-      const Model m(file, OnnxMode::training);
-      for (const Weight& w : m.import.graph.weights())
-        if (w.shape.size() == 4) masked.push_back(w.name);
-    } else {
-      masked = model.at("masked").get<std::vector<std::string>>();
-    }
-    for (const std::string& name : masked)
-      recipe["sparsity"].push_back({{"target", name}, {"sparsifier", "magnitude:sparsity=0.5"}});
-    Trainer trainer(std::make_shared<const Task>(parse_recipe(recipe.dump(), dir / "recipe.json")));
-    std::vector<double> losses;
-    for (int i = 0; i < 5; ++i) losses.push_back(trainer.step().loss);
-    if (exporter == "dynamo") {
-      CHECK(losses.back() < losses.front());
-    } else {
-      for (std::size_t i = 0; i < losses.size(); ++i)
-        CHECK(losses[i] == doctest::Approx(model.at("losses")[i].get<double>()).epsilon(1e-5));
-    }
-    const NamedValues<Tensor> weights = trainer.weights();
-    for (const std::string& name : masked) {
-      CAPTURE(name);
-      const std::vector<float> values = floats(weights.at(name).to_dense());
-      CHECK(std::ranges::count(values, 0.0f) == static_cast<Index>(values.size() + 1) / 2);
-    }
+    const bool has_names = exporter != "dynamo";
+    const auto masked = has_names ? model.at("masked").get<std::vector<std::string>>()
+                                  : OnnxFile(file, OnnxMode::training).layers();
+    const std::vector<double> losses =
+        masked_losses(file, {{"x", images(model)}}, class_labels({rows}, 10), masked,
+                      model.at("rate").get<double>());
+    CHECK(losses.back() < losses.front());
+    if (!has_names) return;
+    const auto wanted = model.at("losses").get<Numbers>();
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      CHECK(losses[i] == doctest::Approx(wanted[i]).epsilon(1e-5));
   });
 }
 
 TEST_CASE("every family of torchvision, pruned, has the outputs of ONNX Runtime") {
   for_each_export([](const Json& model, const std::string& exporter, const std::string& file) {
-    const TempDir dir;
-    PruneOptions o = prune_options();
-    o.input = file;
-    o.output.path = dir / "pruned.onnx";
-    o.tensors.sparsity = 0.5;
-    prune(o);
-    const Model m(o.output.path);
-    const NamedValues<Tensor> inputs{{"x", images(model)}};
-    CHECK(difference(m.import.graph.run<Tensor>(m.weights, inputs).at("y"),
-                     model.at("pruned").at(exporter)) < 1e-5);
+    const auto wanted = model.at("pruned").at(exporter).get<Numbers>();
+    CHECK(relative_difference(run_pruned(file, {{"x", images(model)}}), wanted) < 1e-5);
   });
 }
