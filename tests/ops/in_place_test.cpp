@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "tests/product/sparse_tensors.h"
+#include "tests/support/parts.h"
+#include "tests/support/strict.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -153,4 +155,75 @@ TEST_CASE("the gradient of a sparse value that was added to has its positions") 
   CHECK(of(h.value()) == Floats{0, 4, -6, 8});
   tape.backward(scale(h, 1), Tensor(Dense::of({2, 2}, {1, 1, 1, 1})));
   CHECK(of(*w.grad()) == Floats{0, 2, 2, 2});
+}
+
+TEST_CASE("every operator runs in place, and a sparse tensor keeps its layout and its positions") {
+  Dice dice(1);
+  const Dense values = normals(dice, {6, 8}), y = normals(dice, {6, 8});
+  const Mask keep = random_mask(dice, {6, 8}, 0.5);
+  for (const char* layout : {"dense", "masked", "csr", "coo", "bcsr:h=2,w=2", "ell", "bitmask"}) {
+    CAPTURE(layout);
+    const Mask stored = layout == std::string("dense") ? Mask::all({6, 8}) : keep;
+    Tensor x = packed(values, stored, layout);
+    const Dense before = x.to_dense();
+    const Mask positions = x.stored();
+    apply_in_place("sigmoid", x);
+    CHECK(x.spec() == Spec::parse(layout));
+    CHECK(same_mask(x.stored(), positions));
+    CHECK(same_bits(x.to_dense(), masked_by(sigmoid(Tensor(before)).to_dense(), positions)));
+    apply_in_place("clip", x, {}, Attributes().set("max", 0.5));
+    const Dense clipped = x.to_dense();
+    apply_in_place("sub", x, {Tensor(y)});
+    CHECK(
+        same_bits(x.to_dense(), masked_by(sub(Tensor(clipped), Tensor(y)).to_dense(), positions)));
+    CHECK(x.spec() == Spec::parse(layout));
+  }
+}
+
+TEST_CASE("an operator in place falls back to the dense form of a sparse tensor with a warning") {
+  Tensor x = packed(Dense::of({2, 2}, {1, 0, 0, 4}), "csr");
+  const Tensor before = x;
+  const Strict strict;
+  CHECK(has(error_of([&] { apply_in_place("sigmoid", x); }), "strict: sigmoid(csr)"));
+  CHECK(same_bits(x.to_dense(), before.to_dense()));
+  CHECK(has(error_of([&] {
+              View(x, 0, 0, 1).set(Tensor(Dense::of({1, 2}, {5, 6})));
+            }),
+            "strict: slice-scatter(csr, dense)"));
+}
+
+TEST_CASE("an operator in place whose result has another shape or dtype is refused") {
+  Tensor x = four();
+  CHECK(error_of([&] {
+          apply_in_place("transpose", x, {}, Attributes().set("axes", std::vector<Index>{1, 0}));
+        }) == "");
+  CHECK(has(error_of([&] { apply_in_place("sum", x); }),
+            "sum_: x is F32 [2, 2] but the result is F32 []"));
+  CHECK(has(
+      error_of([&] { apply_in_place("cast", x, {}, Attributes().set("to", std::string("F64"))); }),
+      "cast_: x is F32 [2, 2] but the result is F64 [2, 2]"));
+  CHECK(of(x) == Floats{-1, -3, 2, 4});
+}
+
+TEST_CASE("a view of a sparse tensor writes to its positions") {
+  Tensor x = packed(Dense::of({3, 2}, {1, 0, 0, -4, 5, 6}), "csr");
+  CHECK(of(View(x, 0, 1, 3).get()) == Floats{0, -4, 5, 6});
+  View(x, 0, 1, 3).set(Tensor(Dense::of({2, 2}, {7, 8, 9, 10})));
+  CHECK(x.layout() == "csr");
+  CHECK(of(x) == Floats{1, 0, 0, 8, 9, 10});
+  scale_(View(x, 1, 1, 2), 10);
+  CHECK(of(x) == Floats{1, 0, 0, 80, 9, 100});
+  CHECK(x.stored().count() == 4);
+}
+
+TEST_CASE("a tape records any operator in place") {
+  const Tensor w = Dense::of({2, 2}, {1, -2, 3, -1}), y = four(), seed = four();
+  Tape fresh, tape;
+  const Var w0 = fresh.parameter(w), w1 = tape.parameter(w);
+  fresh.backward(sigmoid(sub(scale(w0, 2), Var(y))), seed);
+  Var h = scale(w1, 2);
+  apply_in_place("sub", h, {Var(y)});
+  apply_in_place("sigmoid", h);
+  tape.backward(h, seed);
+  CHECK(of(*w1.grad()) == of(*w0.grad()));
 }

@@ -38,6 +38,22 @@ Attributes range(Index axis, Index begin, Index end) {
   return Attributes().set("axis", axis).set("begin", begin).set("end", end);
 }
 
+void write_in_place(Name op, Tensor& x, std::span<const Tensor> others,
+                    const Attributes& attributes) {
+  std::vector<Tensor> in{x};
+  in.insert(in.end(), others.begin(), others.end());
+  Tensor y = in_format_of(x, op, in, attributes);
+  if (y.shape() != x.shape() || y.dtype() != x.dtype())
+    fail_usage("{}_: x is {} {} but the result is {} {}", op.text(), name_of(x.dtype()),
+               to_string(x.shape()), name_of(y.dtype()), to_string(y.shape()));
+  x = std::move(y);
+}
+
+void write_slice(Tensor& x, const Tensor& v, const Attributes& where) {
+  if (x.is<Dense>() && v.is<Dense>()) return put_slice(x, v, where);
+  write_in_place("slice-scatter", x, {&v, 1}, where);
+}
+
 // y at the positions of x, in x's layout.
 Tensor at_positions_of(const Tensor& x, const Tensor& y) {
   const Mask positions = x.stored();
@@ -114,15 +130,28 @@ void add_(Var& x, const Var& y) {
   apply_in_place("add", x, others, {}, [&](Tensor& t) { add_(t, others[0].value()); });
 }
 
+void apply_in_place(Name op, Tensor& x, std::initializer_list<Tensor> others,
+                    const Attributes& attributes) {
+  write_in_place(op, x, others, attributes);
+}
+
+void apply_in_place(Name op, Var& x, std::initializer_list<Var> others,
+                    const Attributes& attributes) {
+  std::vector<Tensor> values;
+  for (const Var& v : others) values.push_back(v.value());
+  apply_in_place(op, x, std::span(others.begin(), others.size()), attributes,
+                 [&](Tensor& t) { write_in_place(op, t, values, attributes); });
+}
+
 void slice_scatter_(Tensor& x, const Tensor& v, Index axis, Index begin, Index end) {
-  put_slice(x, v, range(axis, begin, end));
+  write_slice(x, v, range(axis, begin, end));
 }
 
 void slice_scatter_(Var& x, const Var& v, Index axis, Index begin, Index end) {
   const Var others[] = {v};
   const Attributes where = range(axis, begin, end);
   apply_in_place("slice-scatter", x, others, where,
-                 [&](Tensor& t) { put_slice(t, others[0].value(), where); });
+                 [&](Tensor& t) { write_slice(t, others[0].value(), where); });
 }
 
 }  // namespace sten

@@ -3,6 +3,7 @@
 //
 //   relu_(x);
 //   View(x, 0, 0, 2).set(y);  // the first two rows
+//   apply_in_place("gate", x, {y});  // any other operator
 //
 // x is a tensor, or a variable of a tape, which records the operator. Then Error (usage), with x
 // unchanged, if x is a parameter, or if the backward pass needs the old value.
@@ -22,13 +23,22 @@ void scale_(Var& x, double by);
 void add_(Tensor& x, const Tensor& y);
 void add_(Var& x, const Var& y);
 
-// Replaces the indices [begin, end) of an axis of a dense x by v, which has their shape and x's
-// dtype.
+// x = op(x, others...), for every operator whose result has the shape and dtype of x: else Error
+// (usage). A sparse x keeps its layout and its positions: other elements of the result are dropped.
+// Without an implementation that writes them, the result is computed dense and packed again, with a
+// warning (core/base/fallback.h).
+void apply_in_place(Name op, Tensor& x, std::initializer_list<Tensor> others = {},
+                    const Attributes& attributes = {});
+void apply_in_place(Name op, Var& x, std::initializer_list<Var> others = {},
+                    const Attributes& attributes = {});
+
+// Replaces the indices [begin, end) of an axis of x by v, which has their shape and x's dtype. A
+// sparse x keeps its positions, as by apply_in_place().
 void slice_scatter_(Tensor& x, const Tensor& v, Index axis, Index begin, Index end);
 void slice_scatter_(Var& x, const Var& v, Index axis, Index begin, Index end);
 
-// A slice of x that writes go through to: the indices [begin, end) of an axis. x is dense and must
-// outlive the view.
+// A slice of x that writes go through to: the indices [begin, end) of an axis. x must outlive the
+// view.
 template <Operand T>
 class View {
  public:
