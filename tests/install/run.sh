@@ -76,3 +76,6 @@ done
 "$T/consumer/my-prune" "$model" -o "$T/pruned" -q --rule '*.query.weight=row-share:of=0.3' >"$T/log"
 "$T/consumer/my-convert" "$T/pruned" -o "$T/banded" -q --include '*.query.weight' --to banded:k=160 >"$T/log"
 expect '.*"banded:k=160".*' "$T/consumer/my-energy" "$T/banded" -q --json
+expect '.*"banded:k=160".*' "$T/prefix/bin/sten-energy" "$T/banded" -q --json --load "$T/consumer/extension.so"
+"$compiler" -std=c++20 -fPIC -shared "$here/../extend/extension.cpp" -o "$T/by-flags.so" $(pkg-config --cflags sten)
+expect '.*"banded:k=160".*' "$T/prefix/bin/sten-energy" "$T/banded" -q --json --load "$T/by-flags.so"
