@@ -1,7 +1,6 @@
 // The threshold of --scope global: one for all tensors of a checkpoint.
 #pragma once
-#include "libsten/core/sparsify/block_magnitude.h"
-#include "libsten/programs/plan/global_magnitude.h"
+#include "libsten/core/sparsify/global_selection.h"
 #include "libsten/programs/prune/weight_reader.h"
 
 namespace sten {
@@ -25,17 +24,10 @@ class GlobalThreshold {
 
  private:
   void find(double sparsity, const WeightReader& reader);
-  // A tensor whose magnitudes are the ranks of x's values or blocks.
-  Dense ranks(const Dense& x, const Dense* scores) const;
-
   const PrunePlan& plan_;
   std::vector<std::size_t> tensors_;   // under the threshold
   std::vector<std::size_t> position_;  // of a tensor in tensors_
-  bool movement_ = false;
-  bool wide_ = false;        // ranks from scores are F64
-  bool below_zero_ = false;  // of movement: all pruned elements have negative scores
-  std::optional<BlockMagnitude> blocks_;
-  std::optional<GlobalMagnitude> magnitude_;
+  std::optional<GlobalSelection> selection_;
 };
 
 }  // namespace sten

@@ -1,4 +1,4 @@
-#include "libsten/programs/plan/global_magnitude.h"
+#include "libsten/core/sparsify/global_magnitude.h"
 
 #include <bit>
 #include <cmath>

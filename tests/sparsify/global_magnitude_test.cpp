@@ -1,5 +1,5 @@
 // ThreadSanitizer runs these tests, too.
-#include "libsten/programs/plan/global_magnitude.h"
+#include "libsten/core/sparsify/global_magnitude.h"
 
 #include <doctest/doctest.h>
 
