@@ -76,12 +76,18 @@ std::vector<Recipe> runs_with_parts_on_the_cpu(const TempDir& dir) {
   regrown.sparsity[0].mask.kind = "regrow";
   Recipe calibrated = with(r, mlp_layers, "magnitude:sparsity=0.5", "masked", 5);
   calibrated.sparsity[0].calibration.emplace().method = "sparsegpt";
+  Recipe global = with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5);
+  global.sparsity[0].scope = "global";
+  Recipe global_through = global;
+  global_through.sparsity[0].mask.kind = "straight-through";
   Recipe taught = r;
   taught.distillation.emplace();
   taught.distillation->teacher = dir / "teacher.safetensors";
   const auto teacher = trainer_of(r);
   save_weights(teacher->task().graph(), teacher->weights(), taught.distillation->teacher, true);
   return {learned,
+          global,
+          global_through,
           with(r, mlp_layers, "gradient:sparsity=0.5", "masked", 5),
           with(r, mlp_layers, "movement:sparsity=0.5", "masked", 5),
           regrown,

@@ -45,7 +45,7 @@ class Training {
         task_(std::make_shared<const Task>(read_recipe(o.recipe, o.set),
                                            TaskUse{.ranks = ranks_->size()})),
         buffers_(*task_),
-        trainer_(task_, ranks_, {device_, read_every}) {
+        trainer_(task_, ranks_, {device_, TrainerOptions::usual_read_every}) {
     check_agreement(*ranks_, trainer_);
     manifest_.ranks = ranks_->size();
     manifest_.device = device_;
@@ -231,7 +231,8 @@ class Training {
     Options options{
         {"recipe", r.name}, {"steps", std::to_string(r.steps)}, {"seed", std::to_string(r.seed)}};
     for (const SparsityRecipe& s : r.sparsity)
-      options.emplace_back("sparsity", s.target + "=" + s.sparsifier.str());
+      options.emplace_back("sparsity", s.target + "=" + s.sparsifier.str() +
+                                           (s.is_global() ? " (scope global)" : ""));
     return with_provenance({{"format", "pt"}}, "sten-train", options);
   }
 
@@ -300,9 +301,6 @@ class Training {
     directory_->write(run_summary_name, to_json(summary));
     return report;
   }
-
-  // Interval of steps on a device whose losses are read late.
-  static constexpr Index read_every = 16;
 
   const TrainOptions& o_;
   std::shared_ptr<Communicator> ranks_;

@@ -92,8 +92,9 @@ std::string entry_note(std::size_t number, const SparsityRecipe& entry,
   } else {
     for (const SparsityStage& s : weights.front().stages) stages.push_back(stage_text(s));
   }
-  return fmt::format("/sparsity/{}: {} is {} weight{}: {}{}{}; {}", number, quote(entry.target),
+  return fmt::format("/sparsity/{}: {} is {} weight{}{}: {}{}{}; {}", number, quote(entry.target),
                      weights.size(), weights.size() == 1 ? "" : "s",
+                     entry.is_global() ? " with one threshold" : "",
                      entry.schedule.kind == "layer-wise" ? entry.sparsifier.str() + ", " : "",
                      listed(stages), entry.calibration ? calibration_text(*entry.calibration) : "",
                      entry.scores ? scores_text(*entry.scores) : "masks: " + mask_text(entry.mask));
@@ -199,7 +200,7 @@ class Preview {
     r_.at(row, "name") = p.weight;
     r_.at(row, "shape") = w.shape;
     r_.at(row, "elements") = n;
-    if (sparsity) r_.at(row, "sparsity") = *sparsity;
+    if (sparsity && !p.is_global) r_.at(row, "sparsity") = *sparsity;
     r_.at(row, "first_step") = p.stages.front().step;
     const ScheduleRecipe& by = recipe().sparsity[p.entry].schedule;
     Index last = p.stages.back().step;

@@ -206,6 +206,7 @@ void fields_of(V& v, SparsityRecipe& s) {
   v("sparsifier", s.sparsifier);
   v("layout", s.layout);
   v("save", s.save);
+  v("scope", s.scope, {.choices = {"local", "global"}});
   v.section("schedule", s.schedule);
   v.mask(s.mask);
   v.optional("calibration", s.calibration);

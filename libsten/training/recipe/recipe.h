@@ -159,15 +159,19 @@ struct ScoresRecipe {
 };
 
 struct SparsityRecipe {
-  std::string target;     // a name, glob or re: of weights; tensors of rank below 2 are
-                          // unchanged (targets.h)
-  Spec sparsifier;        // magnitude:sparsity=0.9, nmg:n=1,m=4,g=4, movement:sparsity=0.5...
-  Spec layout{"masked"};  // in training
-  Spec save{"dense"};     // in the final model
+  std::string target;           // a name, glob or re: of weights; tensors of rank below 2 are
+                                // unchanged (targets.h)
+  Spec sparsifier;              // magnitude:sparsity=0.9, nmg:n=1,m=4,g=4, movement:sparsity=0.5...
+  Spec layout{"masked"};        // in training
+  Spec save{"dense"};           // in the final model
+  std::string scope = "local";  // of the sparsifier: local (each weight) | global (all weights of
+                                // the entry together, see GlobalSelection)
   ScheduleRecipe schedule;
   MaskRecipe mask;
   std::optional<CalibrationRecipe> calibration;
   std::optional<ScoresRecipe> scores;
+
+  bool is_global() const { return scope == "global"; }
 };
 
 // Format of values or gradients in training: the four parts of OutFormat, in steps [begin, end).

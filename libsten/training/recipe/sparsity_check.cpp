@@ -4,6 +4,7 @@
 #include "libsten/core/base/text.h"
 #include "libsten/core/registry/registry.h"
 #include "libsten/core/registry/structure.h"
+#include "libsten/core/sparsify/global_selection.h"
 #include "libsten/training/recipe/check.h"
 #include "libsten/training/recipe/sparsity_schedule.h"
 
@@ -161,6 +162,26 @@ void check_scores(const JsonReader& at, SparsityRecipe& s) {
     at["schedule"]["sparsifiers"].fail("sparsifiers and scores exclude each other");
 }
 
+void check_global(const JsonReader& at, const SparsityRecipe& s) {
+  const auto refuse = [&](bool is, const char* what) {
+    if (is) at["scope"].fail(fmt::format("scope global and {} exclude each other", what));
+  };
+  refuse(s.schedule.kind == "layer-wise", "schedule layer-wise");
+  refuse(s.calibration.has_value(), "calibration");
+  refuse(s.scores.has_value(), "scores");
+  const auto check = [&](const Spec& by) {
+    if (!GlobalSelection::supports(by))
+      at["scope"].fail(
+          fmt::format("scope global needs the sparsifier magnitude, block-magnitude, movement or "
+                      "gradient, got {}",
+                      by.name()));
+  };
+  check(s.sparsifier);
+  for (const Spec& by : s.schedule.sparsifiers) check(by);
+  if (s.sparsifier.is("gradient") && s.mask.kind == "refresh")
+    at["scope"].fail("scope global with the sparsifier gradient needs fixed masks, got refresh");
+}
+
 void check_recovery(const JsonReader& at, const SparsityRecipe& s) {
   const JsonReader schedule = at["schedule"];
   if (!s.schedule.prunes_until_recovered()) {
@@ -227,6 +248,7 @@ void check(const JsonReader& at, SparsityRecipe& s) {
     at["layout"].fail("layout dense does not keep pruned weights at 0 (use masked)");
   check_ends(at, s);
   check_mask(at, s);
+  if (s.is_global()) check_global(at, s);
   if (at.has("schedule")) check_recovery(at, s);
   if (s.scores) check_scores(at, s);
   if (s.calibration) check_calibration(at["calibration"], s);

@@ -94,6 +94,7 @@ std::vector<WeightStages> weight_stages(const Recipe& r, const Graph& g) {
       p.mask_begin = entry.schedule.begin;
       p.calibration = entry.calibration;
       p.scores = entry.scores;
+      p.is_global = entry.is_global();
       if (p.scores && p.stages.back().step >= p.scores->end)
         fail_usage("/sparsity/{}/scores/end: {} must be after the last stage, at step {}", e,
                    p.scores->end, p.stages.back().step);

@@ -16,6 +16,7 @@ struct WeightStages {
   Index mask_begin = 0;
   std::optional<CalibrationRecipe> calibration;
   std::optional<ScoresRecipe> scores;
+  bool is_global = false;  // selected together with the other weights of the entry
 
   // The stage that starts at a step; nullptr if none.
   const SparsityStage* beginning(Index step) const;

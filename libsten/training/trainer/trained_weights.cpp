@@ -158,6 +158,11 @@ void TrainedWeights::read_first() {
     }
     if (s.accumulating) state.scores.emplace(w.name, Dense::zeros(DType::F32, w.shape));
   }
+  for (const WeightStages& s : stages) {
+    if (!s.is_global) continue;
+    if (&s == stages.data() || (&s)[-1].entry != s.entry) global.emplace_back();
+    global.back().push_back(index_of(s));
+  }
   first_content = fmt::format("{:016x}", hash);
 }
 

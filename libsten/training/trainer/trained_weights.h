@@ -22,6 +22,7 @@ struct WeightSparsity {
   std::optional<Tensor> computing;
 
   bool is_straight_through() const { return stages && stages->is_straight_through(); }
+  bool is_global() const { return stages && stages->is_global; }
   bool learns_scores(Index step) const { return learned && stages->has_scores(step); }
   // Whether a step uses the gradient at pruned positions.
   bool needs_all_positions(Index step) const {
@@ -54,7 +55,8 @@ struct TrainedWeights {
   const Task& task;
   const Device device;
   std::vector<WeightStages> stages;
-  std::vector<WeightSparsity> sparsity{};  // by parameter
+  std::vector<WeightSparsity> sparsity{};          // by parameter
+  std::vector<std::vector<std::size_t>> global{};  // parameters that are selected together
   TrainState state{};
   Index selections = 0;         // changes of positions so far
   std::string first_content{};  // hash of the initial weights, as text

@@ -68,6 +68,7 @@ void Trainer::update(const Gradients& gradients, double rate, const GradientScal
     }
   }
   optimizer_.step(together);
+  selection_.reselect_global();
   scores_.update(optimizer_, rate);
   if (task_->recipe().ema > 0) average();
 }
@@ -165,8 +166,7 @@ void Trainer::restore(TrainState state) {
   take_residuals(exchange_.ranks(), state);
   weights_.restore(std::move(state));
   graph_.restart();
-  for (std::size_t i = 0; i < weights_.sparsity.size(); ++i)
-    if (weights_.sparsity[i].stages) selection_.count(i);
+  selection_.count();
 }
 
 }  // namespace sten

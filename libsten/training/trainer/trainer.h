@@ -18,6 +18,8 @@ struct TrainerOptions {
   // On a device, the number of steps before losses and norms are read back, unless read() is
   // called; with several ranks, 1.
   Index read_every = 1;
+
+  static constexpr Index usual_read_every = 16;  // of the programs
 };
 
 // The results of a step.

@@ -18,6 +18,7 @@ namespace sten {
 
 void WeightSelection::begin() {
   calibrate();
+  begin_global();
   for (std::size_t i = 0; i < weights_.sparsity.size(); ++i) {
     const WeightSparsity& s = weights_.sparsity[i];
     if (!s.stages) continue;
@@ -25,26 +26,30 @@ void WeightSelection::begin() {
       if (scores_.begin(i)) count(i);
       continue;
     }
-    if (s.is_straight_through())
+    const SparsityStage* stage = s.stages->beginning(weights_.state.step);
+    if (s.is_straight_through() && !s.is_global())
       select_computing(i);
-    else if (const SparsityStage* stage = s.stages->beginning(weights_.state.step))
+    else if (stage && !s.is_global())
       select(i, stage->by);
     // Gradients of the previous step are valid only at the start of this one.
     if (!s.accumulating) weights_.state.scores.erase(weights_.state.parameters[i].name);
   }
 }
 
+// The scores of a weight by which a sparsifier that needs them selects.
+const Dense* WeightSelection::scores_of(std::size_t i, const Spec& by) const {
+  const std::string& name = weights_.state.parameters[i].name;
+  const auto at = weights_.state.scores.find(name);
+  if (at == weights_.state.scores.end())
+    fail_usage("{}: missing gradients for {}", quote(name), by.name());
+  return &at->second.as<Dense>();
+}
+
 void WeightSelection::select(std::size_t i, const Spec& by) {
   Parameter& p = weights_.state.parameters[i];
   const Sparsifier s = registry().sparsifier(by);
-  std::optional<Dense> scores;
-  if (s.needs_scores()) {
-    const auto at = weights_.state.scores.find(p.name);
-    if (at == weights_.state.scores.end())
-      fail_usage("{}: missing gradients for {}", quote(p.name), by.name());
-    scores = at->second.as<Dense>();
-  }
-  select_positions(p, s, weights_.sparsity[i].stages->layout, scores ? &*scores : nullptr);
+  select_positions(p, s, weights_.sparsity[i].stages->layout,
+                   s.needs_scores() ? scores_of(i, by) : nullptr);
   count(i);
 }
 
@@ -104,6 +109,7 @@ bool WeightSelection::regrow(std::size_t i, const Tensor& gradient) {
 
 std::optional<Update> WeightSelection::reselection(std::size_t i) const {
   if (!updates_mask(i)) return std::nullopt;
+  if (weights_.sparsity[i].is_global()) return Update::resparsify(KeepAll{});
   const Parameter& p = weights_.state.parameters[i];
   const Sparsifier by =
       registry().sparsifier(weights_.sparsity[i].stages->current(weights_.state.step)->by);
@@ -158,27 +164,38 @@ void WeightSelection::pull_to_zero(StepExchange::Gradients& gradients) const {
   }
 }
 
-Tensor WeightSelection::measured(std::size_t i) const {
+Tensor WeightSelection::measured_alone(std::size_t i) const {
   const WeightSparsity& s = weights_.sparsity[i];
   if (s.learned) return scores_.measured(i);
   const Parameter& p = weights_.state.parameters[i];
   Tensor value = p.value;
   if (const auto at = p.state.find(average_key); at != p.state.end())
     value = value.with_values(*at->second.values());
-  const SparsityStage* stage =
-      s.is_straight_through() ? s.stages->current(weights_.state.step - 1) : nullptr;
+  const SparsityStage* stage = s.is_straight_through() && !s.is_global()
+                                   ? s.stages->current(weights_.state.step - 1)
+                                   : nullptr;
   return stage ? registry().prune(value.as<Dense>(), stage->by, s.stages->layout) : value;
 }
 
 NamedValues<Tensor> WeightSelection::measured() const {
   NamedValues<Tensor> all;
   for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i)
-    all.emplace(weights_.state.parameters[i].name, measured(i));
+    all.emplace(weights_.state.parameters[i].name, measured_alone(i));
+  measure_global(all);
   return all;
 }
 
 void WeightSelection::count(std::size_t i) {
-  weights_.sparsity[i].kept = measured(i).stored().count();
+  weights_.sparsity[i].kept = measured_alone(i).stored().count();
+  ++weights_.selections;
+}
+
+void WeightSelection::count() {
+  const NamedValues<Tensor> all = measured();
+  for (std::size_t i = 0; i < weights_.sparsity.size(); ++i)
+    if (weights_.sparsity[i].stages)
+      weights_.sparsity[i].kept =
+          all.find(weights_.state.parameters[i].name)->second.stored().count();
   ++weights_.selections;
 }
 

@@ -1,7 +1,10 @@
 // Selection of the kept elements of weights in training: at stages, after calibration, and at mask
 // updates.
 #pragma once
+#include <functional>
+
 #include "libsten/training/optim/parameter.h"
+#include "libsten/training/trainer/global_masks.h"
 #include "libsten/training/trainer/score_training.h"
 
 namespace sten {
@@ -22,14 +25,16 @@ class WeightSelection {
   // The mask update of this step: if it regrows, does so in place of an optimizer step.
   bool regrow(std::size_t i, const Tensor& gradient);
   // The sparsifier and scores of an optimizer step that selects again, if the mask update of this
-  // step asks for one; then count() follows it.
+  // step asks for one; then count() follows it. With global scope, the step keeps all positions,
+  // and reselect_global() follows the steps of all weights.
   std::optional<Update> reselection(std::size_t i) const;
+  void reselect_global();
   // Counts the kept elements after a change of positions.
   void count(std::size_t i);
+  // The same for all weights.
+  void count();
 
-  // The value to measure and save: of the state or its average, as sparse as in the forward pass.
-  Tensor measured(std::size_t i) const;
-  // Those of all weights.
+  // The values to measure and save: of the state or its average, as sparse as in the forward pass.
   NamedValues<Tensor> measured() const;
   // The pruned share of all elements of weights with stages.
   double sparsity() const;
@@ -42,7 +47,16 @@ class WeightSelection {
     const WeightStages* stages = weights_.sparsity[i].stages;
     return stages && stages->refreshes(weights_.state.step);
   }
+  // measured() of a weight, which is dense with global scope and straight-through.
+  Tensor measured_alone(std::size_t i) const;
   void calibrate();
+  void begin_global();
+  std::vector<GivenMask> masks_of(const std::vector<std::size_t>& group, const Spec& by,
+                                  const std::function<Dense(std::size_t i)>& value) const;
+  void select_global(const std::vector<std::size_t>& group, const Spec& by);
+  // Replaces dense values by those that the forward pass would use, straight-through.
+  void measure_global(NamedValues<Tensor>& all) const;
+  const Dense* scores_of(std::size_t i, const Spec& by) const;
   void select(std::size_t i, const Spec& by);
   void select_computing(std::size_t i);
 
