@@ -179,8 +179,10 @@ int main(int argc, char** argv) {
         "keep ranks them above all other values; zero replaces them by 0.")
         ->type_name("POLICY")
         ->group(criterion);
-    sten::app::add_device(app, o->device,
-                          "Weights are selected and measured there, with the same results.");
+    sten::app::add_device(
+        app, o->device,
+        "Weights are selected and measured there, with the same results. With --recipe, "
+        "stages are trained there, with results that differ by rounding.");
     sten::app::add_patterns(app, o->patterns);
     sten::app::allow_percent(
         app.add_option(
@@ -212,7 +214,10 @@ int main(int argc, char** argv) {
       o.input = many->inputs.front();
       o.output.path = sten::output_for(o.input, o.output.path, true, o.tensors.to.str());
       if (staged->schedule.empty()) return sten::prune(o);
-      if (!staged->trainer.recipe.empty()) sten::enlarge_memory_pool();
+      if (!staged->trainer.recipe.empty()) {
+        sten::enlarge_memory_pool();
+        sten::enable_device_memory_pool();
+      }
       if (!common.quiet)
         staged->say = [](const std::string& text) { sten::app::print_line("sten-prune", text); };
       return sten::prune_in_stages(*staged);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libsten/core/base/cuda.h"
 #include "libsten/core/base/json.h"
 #include "libsten/core/base/random.h"
 #include "libsten/core/base/text.h"
@@ -43,11 +44,6 @@ NamedValues<Tensor> in_types_of(const Checkpoint& in, const Graph& g, NamedValue
     }
   return weights;
 }
-double validation_loss(const Task& task, NamedValues<Tensor> weights) {
-  for (auto& [name, w] : weights) w = widened(w);
-  return task.measure(weights, DataSplit::validation).loss;
-}
-
 // Writes `in` with these weights, in their dtypes in `in`.
 void write(const Checkpoint& in, const Graph& g, const NamedValues<Tensor>& weights,
            const std::string& path, bool directory) {
@@ -73,8 +69,10 @@ void write(const Checkpoint& in, const Graph& g, const NamedValues<Tensor>& weig
 
 }  // namespace
 
-RecipeTrainer::RecipeTrainer(const std::string& path, const Overrides& overrides)
+RecipeTrainer::RecipeTrainer(const std::string& path, const Overrides& overrides,
+                             const DeviceSpec& device)
     : recipe_(read_recipe(path, overrides)),
+      device_(use_device(device)),
       products_(products_of(recipe_, dense_libraries().front().name)) {
   if (!recipe_.sparsity.empty())
     fail_usage("{}: /sparsity: must be empty with --schedule", printable(path));
@@ -117,20 +115,26 @@ void RecipeTrainer::check(const std::string& model) const {
 
 StageLosses RecipeTrainer::measure(const StageFiles& files, const StageRound&) const {
   const auto task = task_on(recipe_, files.in);
-  return {{}, task->measure(task->first_weights(), DataSplit::validation).loss};
+  return {{}, validation_loss(*task, task->first_weights())};
+}
+
+double RecipeTrainer::validation_loss(const Task& task, NamedValues<Tensor> weights) const {
+  for (auto& [name, w] : weights) w = widened(w).to(device_);
+  return task.measure(weights, DataSplit::validation).loss;
 }
 
 StageLosses RecipeTrainer::train(const StageFiles& files, const StageRound& round) const {
   Recipe r = recipe_;
   r.seed = seed_for(r.seed, fmt::format("stage {} round {}", round.stage, round.round));
   const auto task = task_on(r, files.in);
-  Trainer trainer(task);
-  trainer.restore(with_masks(trainer.state(), task->graph(), Checkpoint::open(files.masks)));
+  Trainer trainer(task, nullptr, {device_, TrainerOptions::usual_read_every});
+  trainer.restore(
+      with_masks(on_cpu(trainer.state()), task->graph(), Checkpoint::open(files.masks)));
   StageLosses losses;
   losses.before = task->measure(trainer.weights(), DataSplit::validation).loss;
   while (!trainer.is_done()) trainer.step();
   const Checkpoint in = Checkpoint::open(files.in);
-  const NamedValues<Tensor> after = in_types_of(in, task->graph(), trainer.weights());
+  const NamedValues<Tensor> after = in_types_of(in, task->graph(), on_cpu(trainer.weights()));
   losses.after = validation_loss(*task, after);
   write(in, task->graph(), after, files.out, is_sharded(files.in));
   return losses;

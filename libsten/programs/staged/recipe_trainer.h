@@ -1,8 +1,9 @@
 // sten-prune --recipe: the built-in trainer between stages.
 #pragma once
 #include "libsten/compute/linalg/dense_gemm.h"
+#include "libsten/core/base/device_spec.h"
 #include "libsten/programs/staged/stage_trainer.h"
-#include "libsten/training/recipe/recipe.h"
+#include "libsten/training/task/task.h"
 
 namespace sten {
 
@@ -11,9 +12,9 @@ namespace sten {
 // same in every process.
 class RecipeTrainer : public StageTrainer {
  public:
-  // Error (usage) for a recipe with sparsity or without a validation split. Reports errors in the
-  // recipe and its data.
-  RecipeTrainer(const std::string& path, const Overrides& overrides);
+  // Trains and measures on the device. Error (usage) for a recipe with sparsity or without a
+  // validation split. Reports errors in the recipe and its data.
+  RecipeTrainer(const std::string& path, const Overrides& overrides, const DeviceSpec& device);
 
   std::string name() const override { return "the recipe's training"; }
   // Options by key: "recipe/optimizer/rate". Excludes files.
@@ -32,7 +33,10 @@ class RecipeTrainer : public StageTrainer {
  private:
   Options options(bool are_files) const;
 
+  double validation_loss(const Task& task, NamedValues<Tensor> weights) const;
+
   Recipe recipe_;
+  const Device device_;
   UseDenseLibrary products_;
 };
 

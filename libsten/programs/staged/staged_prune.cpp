@@ -14,14 +14,15 @@
 namespace sten {
 namespace {
 
-std::unique_ptr<StageTrainer> make_trainer(const StageTrainerOptions& o) {
+std::unique_ptr<StageTrainer> make_trainer(const StagedOptions& options) {
+  const StageTrainerOptions& o = options.trainer;
   if (o.finetune.empty() == o.recipe.empty())
     fail_usage("{}", o.recipe.empty()
                          ? "--schedule needs --finetune 'COMMAND' or --recipe RECIPE.json"
                          : "--finetune and --recipe exclude each other");
   if (!o.recipe.empty()) {
     if (o.finetune_timeout != 0) fail_usage("--finetune-timeout belongs to --finetune");
-    return std::make_unique<RecipeTrainer>(o.recipe, o.overrides);
+    return std::make_unique<RecipeTrainer>(o.recipe, o.overrides, options.prune.device);
   }
   if (!o.overrides.empty()) fail_usage("--set belongs to --recipe");
   if (!(o.finetune_timeout >= 0))
@@ -83,7 +84,7 @@ void set_stages_hint(const StagedPlan& plan, std::size_t done) {
 
 Outcome prune_in_stages(const StagedOptions& o) {
   StagedPlan plan = make_staged_plan(o);
-  const std::unique_ptr<StageTrainer> trainer = make_trainer(o.trainer);
+  const std::unique_ptr<StageTrainer> trainer = make_trainer(o);
   const PruneRequest request = plan.stage_options(plan.last_stage());
   const Options provenance = provenance_of(plan, request, *trainer);
   plan.to = request.to();
