@@ -17,3 +17,16 @@ losses() { sed -n 's/.*"split":"validation","loss":\([0-9.]*\).*/\1/p' "$1/metri
 [ "$(losses sparse)" = "$(losses dense)" ] || fail "losses are $(losses sparse), and $(losses dense) dense"
 [ "$(losses sparse | wc -l)" = 2 ] || fail "there are $(losses sparse | wc -l) losses"
 expect_exit 0 sten-run sparse --strict
+
+# A streaming external sparsifier moves inline: the bytes of the inline one, and the plan says so.
+format() { echo "formats=[{\"of\": \"intermediate\", \"target\": \"layers.1\", $1}]"; }
+external=$(format '"external": "threshold:at=0.1", "layout": "csr"')
+moved='linear(dense, dense, dense) -> threshold/csr: exact; external threshold:at=0.1 moved inline'
+expect_exit 0 sten-train "$recipes/digits-mlp-dense.json" --dry-run --set steps=40 --set "$external"
+expect_out "step 39: $moved: layers.1"
+expect_exit 0 sten-train "$recipes/digits-mlp-dense.json" --out external "${short[@]}" --set "$external"
+expect_exit 0 sten-train "$recipes/digits-mlp-dense.json" --out inline "${short[@]}" \
+  --set "$(format '"inline": "threshold:at=0.1", "temporary": "csr"')"
+cmp external/model.safetensors inline/model.safetensors || fail 'inline and external threshold differ'
+expect_exit 0 sten-run external --explain --json
+expect_out "$moved"

@@ -22,6 +22,12 @@ OutFormat rare(const char* layout) {
                           Spec::parse(layout));
 }
 
+// The same as external sparsifier.
+OutFormat rare_after(const char* layout) {
+  const OutFormat f = rare(layout);
+  return OutFormat::after(f.inline_by, f.layout);
+}
+
 // The first call packs weights and allocates scratch of threads.
 template <class F>
 std::int64_t steady_bytes_of(F&& f) {
@@ -41,9 +47,9 @@ TEST_CASE("a streaming sparsifier in an output's format leaves nothing dense to 
                left = registry().prune(x.to_dense(), spec, spec);
   // The same with dense outputs is seen by the counter.
   CHECK(steady_bytes_of([&] { linear(x, dense); }) >= dense_bytes);
-  for (const char* layout : {"csr", "csc", "coo", "bitmask"}) {
-    CAPTURE(std::string(layout));
-    const OutFormat format = rare(layout);
+  for (const OutFormat& format : {rare("csr"), rare("csc"), rare("coo"), rare("bitmask"),
+                                  rare_after("csr"), rare_after("bitmask")}) {
+    CAPTURE(format.str());
     CHECK(steady_bytes_of([&] { linear(x, dense, format); }) < most);
     CHECK(steady_bytes_of([&] { linear(x, sparse, format); }) < most);
     CHECK(steady_bytes_of([&] { matmul(x, right, format); }) < most);

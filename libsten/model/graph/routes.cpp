@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "libsten/core/base/text.h"
+#include "libsten/core/dispatch/format_signature.h"
+#include "libsten/core/dispatch/inlined_plan.h"
 
 namespace sten {
 namespace {
@@ -19,8 +21,6 @@ Name grad_of(Name op) { return std::string(op.text()) + ".grad"; }
 
 // False for comparisons, for instance, whose values are integers.
 bool has_gradient(Name op) { return !operators().patterns(grad_of(op)).empty(); }
-
-OutSignature written(const OutFormat& f) { return {f.inline_by, f.tmp.name()}; }
 
 class Walk {
  public:
@@ -63,7 +63,7 @@ class Walk {
 
   std::shared_ptr<const Plan> forward(std::size_t node) {
     const Node& n = graph_.nodes()[node];
-    Signature s{n.op, {}, {written(n.formats.out)}};
+    Signature s{n.op, {}, {signature_of(&n.formats.out)}};
     bool wants_grad = false;
     for (const std::size_t x : graph_.arguments(node)) {
       s.in.push_back(values_[x].layout);
@@ -71,13 +71,15 @@ class Walk {
     }
     value_of(node) = {Name(n.formats.out.layout.name()), wants_grad && has_gradient(n.op), 0,
                       &n.formats.grad};
-    return operators().plan(s);
+    const OutFormat* formats[] = {&n.formats.out};
+    return inlined_plan(operators(), std::move(s), formats).plan;
   }
 
   std::shared_ptr<const Plan> backward(std::size_t node) {
     const Node& n = graph_.nodes()[node];
     const Value& y = value_of(node);
     Signature s{grad_of(n.op), {Name(y.grad->layout.name())}, {}};
+    std::vector<const OutFormat*> formats;
     const SavedForBackward saves = operators().what(n.op).saves;
     if (saves == SavedForBackward::outputs) s.in.push_back(y.layout);
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
@@ -85,11 +87,10 @@ class Walk {
       if (saves == SavedForBackward::inputs || (saves == SavedForBackward::others && i > 0))
         s.in.push_back(v.layout);
       const bool as_asked = v.uses == 1 || v.grad->is_additive();
-      s.out.push_back(!v.wants_grad ? OutSignature::none()
-                      : as_asked    ? written(*v.grad)
-                                    : OutSignature());
+      formats.push_back(!v.wants_grad ? nullptr : as_asked ? v.grad : &OutFormat::dense());
+      s.out.push_back(signature_of(formats.back()));
     }
-    return operators().plan(s);
+    return inlined_plan(operators(), std::move(s), formats).plan;
   }
 
   const Graph& graph_;
