@@ -55,7 +55,7 @@ TEST_CASE("an image of the size that is wanted is not changed") {
 
 TEST_CASE("a part of a resized image is what the whole has there") {
   const Dense image = made_image(31, 23, 3), whole = resized(image, 17, 40);
-  const Dense part = resized(image, 17, 40, {5, 9, 7, 20});
+  const Dense part = resized(image, {0, 0, 31, 23}, 17, 40, {5, 9, 7, 20});
   for (Index y = 0; y < 7; ++y)
     for (Index k = 0; k < 60; ++k)
       REQUIRE(part.values.as<std::uint8_t>()[y * 60 + k] ==

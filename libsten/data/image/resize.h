@@ -9,11 +9,16 @@ struct ImageCrop {
   Index top = 0, left = 0, height = 0, width = 0;
 };
 
-// Returns `crop` of the image [H, W, C] (U8) resized to height x width, computing only the crop.
-// Bilinear with antialiasing: where an axis shrinks by s, a pixel is the mean of pixels within a
-// distance of s, weighted by a triangle. Horizontal first, rounded to bytes, then vertical. Equals
-// Pillow's resize(BILINEAR) byte for byte if both axes shrink or both grow.
-Dense resized(const Dense& image, Index height, Index width, const ImageCrop& crop);
+// Resizes the part `from` of the image [H, W, C] (U8; C is 1 or 3) to height x width, and returns
+// `crop` of the result, computing only the crop. Bilinear with antialiasing: where an axis shrinks
+// by s, a pixel is the mean of pixels within a distance of s, weighted by a triangle. Pixels outside
+// `from` do not count. Rows are resized first, rounded to bytes, then columns; but columns first if
+// the height loses more than twice as many pixels as the width. Equals crop(from).resize(BILINEAR)
+// of Pillow 13 byte for byte. Earlier versions of Pillow always resize rows first.
+Dense resized(const Dense& image, const ImageCrop& from, Index height, Index width,
+              const ImageCrop& crop);
+// The whole result, for a part of the image or all of it.
+Dense resized(const Dense& image, const ImageCrop& from, Index height, Index width);
 Dense resized(const Dense& image, Index height, Index width);
 
 // Resizes the shorter side to `shorter`, and the other side in proportion, rounded down; then crops
