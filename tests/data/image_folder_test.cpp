@@ -38,6 +38,16 @@ std::vector<int> firsts_in(const Examples& e) {
   return all;
 }
 
+struct FolderImages {
+  Examples examples;
+  std::vector<std::string> classes;
+};
+FolderImages read_folder(const std::string& folder, const ImageOptions& options,
+                         const std::vector<std::string>* classes = nullptr) {
+  const ImageFolder f = list_images(folder, {options}, classes);
+  return {read_images(f.files), f.classes};
+}
+
 }  // namespace
 
 TEST_CASE("folders are classes in the order of their names, images in that of theirs") {
@@ -54,16 +64,16 @@ TEST_CASE("folders are classes in the order of their names, images in that of th
   f.add("readme.md", "not an image");
   for (const int team : {1, 3}) {
     const Threads several(team);
-    const FolderImages all = read_image_folder(f.dir.path(), {.size = 2});
+    const FolderImages all = read_folder(f.dir.path(), {.size = 2});
     CHECK(all.classes == std::vector<std::string>{"Cat", "ant", "dog"});
     CHECK(all.examples.features.extents == Shape{5, 2, 2, 3});
     CHECK(labels_in(all.examples) == std::vector<int>{0, 1, 1, 2, 2});
     CHECK(firsts_in(all.examples) == std::vector<int>{1, 2, 3, 4, 5});
   }
-  CHECK(read_image_folder(f.dir.path(), {.size = 4, .channels = 1}).examples.features.extents ==
+  CHECK(read_folder(f.dir.path(), {.size = 4, .channels = 1}).examples.features.extents ==
         Shape{5, 4, 4, 1});
   const std::vector<std::string> classes{"dog", "ant", "Cat", "owl"};
-  CHECK(labels_in(read_image_folder(f.dir.path(), {.size = 2}, &classes).examples) ==
+  CHECK(labels_in(read_folder(f.dir.path(), {.size = 2}, &classes).examples) ==
         std::vector<int>{2, 1, 1, 0, 0});
 }
 
@@ -71,7 +81,7 @@ TEST_CASE("folders without classes or images, and files that are damaged, are re
   if (!reads_png()) return;
   const PictureFolder f;
   const auto error = [&](const std::vector<std::string>* classes = nullptr) {
-    return error_of([&] { read_image_folder(f.dir.path(), {.size = 2}, classes); });
+    return error_of([&] { read_folder(f.dir.path(), {.size = 2}, classes); });
   };
   CHECK(error() == f.dir.path() + ": no folders of images found (each folder is a class)");
   f.add("a/1.png", grey_png(1));
@@ -89,9 +99,9 @@ TEST_CASE("folders without classes or images, and files that are damaged, are re
     const Threads several(team);
     CHECK(held(114, error() == f.dir / "b/2.png" + ": damaged PNG image: truncated"));
   }
-  CHECK(has(error_of([&] { read_image_folder(f.dir / "none", {.size = 2}); }),
+  CHECK(has(error_of([&] { read_folder(f.dir / "none", {.size = 2}); }),
             "none: No such file or directory"));
-  CHECK(error_of([&] { read_image_folder(f.dir.path(), {.size = 9, .resize = 8}); }) ==
+  CHECK(error_of([&] { read_folder(f.dir.path(), {.size = 9, .resize = 8}); }) ==
         "images: a crop of 9 x 9 pixels does not fit a shorter side of 8");
 }
 
@@ -100,5 +110,5 @@ TEST_CASE("a link to a folder above is not followed for ever") {
   const PictureFolder f;
   f.add("a/1.png", grey_png(1));
   std::filesystem::create_directory_symlink(f.dir.path(), f.dir / "a/loop");
-  CHECK(read_image_folder(f.dir.path(), {.size = 2}).examples.count() == 1);
+  CHECK(read_folder(f.dir.path(), {.size = 2}).examples.count() == 1);
 }

@@ -327,6 +327,44 @@ TEST_CASE("training that has no meaning is refused") {
         "/evaluation/keep_best: keep_best needs data/validation > 0");
 }
 
+TEST_CASE("random crops have torchvision's ranges, or others that have a meaning") {
+  const std::string resnet = R"(model={"kind":"resnet","depth":18,"classes":4})";
+  const auto crop = [&](const std::string& value, const std::string& more = "") {
+    return Overrides{resnet, R"(data={"kind":"images","folder":"/c","size":8,)" + more +
+                                 R"("random_resized_crop":)" + value + "}"};
+  };
+  const auto error_of_crop = [&](const std::string& value, const std::string& more = "") {
+    const std::string what = error(with(""), crop(value, more)), start = "--set: /data/";
+    return what.starts_with(start) ? what.substr(start.size()) : what;
+  };
+  const Recipe r = parse(with(""), crop("{}"));
+  CHECK(r.data.random_resized_crop->scale == std::vector<double>{0.08, 1});
+  CHECK(r.data.random_resized_crop->ratio == std::vector<double>{3.0 / 4, 4.0 / 3});
+  CHECK(to_json(parse_recipe(to_json(r), "/r/digits.json")) == to_json(r));
+  CHECK(parse(with(""), crop(R"({"scale":[0.25,0.5]})")).data.random_resized_crop->scale ==
+        std::vector<double>{0.25, 0.5});
+
+  const std::string at = "random_resized_crop/";
+  CHECK(held(135, error_of_crop("true") == "random_resized_crop: expected an object, got true"));
+  CHECK(held(135, error_of_crop(R"({"scales":[0.5,1]})") ==
+                      at + "scales: unknown key, did you mean 'scale'?"));
+  CHECK(held(135, error_of_crop(R"({"scale":[0.5]})") ==
+                      at + "scale: expected 2 values, from and to, got 1"));
+  CHECK(held(135, error_of_crop(R"({"scale":[0,1]})") ==
+                      at + "scale/0: expected a value in (0, 1], got 0"));
+  CHECK(held(135, error_of_crop(R"({"scale":[0.5,1.5]})") ==
+                      at + "scale/1: expected a value in (0, 1], got 1.5"));
+  CHECK(held(135, error_of_crop(R"({"ratio":[2,1]})") == at + "ratio: from 2 must be <= to 1"));
+  CHECK(held(135,
+             error_of_crop(R"({"ratio":[-1,1]})") == at + "ratio/0: expected a value > 0, got -1"));
+  CHECK(held(135, error_of_crop("{}", R"("crop_padding":4,)") ==
+                      "crop_padding: crop_padding and random_resized_crop exclude each other"));
+  CHECK(held(
+      134,
+      error(with(""), {resnet, R"(data={"kind":"shapes","size":8})", "data.random_resized_crop={}"})
+          .starts_with("--set: /data/random_resized_crop: key belongs to images, not to shapes")));
+}
+
 TEST_CASE("sparsity that has no meaning is refused") {
   CHECK(entry_error(R"("mask": "fixed")") ==
         R"(/sparsity/0: missing key 'sparsifier' (add "sparsifier": "magnitude:sparsity=0.9"))");

@@ -1,5 +1,7 @@
 #include "libsten/data/image/augment.h"
 
+#include <algorithm>
+
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/random.h"
 #include "libsten/core/base/scalars.h"
@@ -44,36 +46,61 @@ void write_image(const U* from, const ImageShape& s, const ImageView& view, cons
                  bool channels_first, Number number, float* to) {
   const Index pixel = channels_first ? 1 : s.channels;
   const Index channel = channels_first ? s.height * s.width : 1;
-  for (Index h = 0; h < s.height; ++h) {
+  // The columns [begin, end) of the view show the image, the others padding.
+  const Index shift = view.mirrored ? -view.left : view.left;
+  const Index begin = std::clamp<Index>(-shift, 0, s.width);
+  const Index end = std::clamp<Index>(s.width - shift, begin, s.width);
+  const Index first = view.mirrored ? s.width - 1 - begin + view.left : begin + view.left;
+  const Index step = view.mirrored ? -s.channels : s.channels;
+  for (Index h = 0; h < s.height; ++h, to += s.width * pixel) {
     const Index row = h + view.top;
-    const bool is_padding = row < 0 || row >= s.height;
-    for (Index w = 0; w < s.width; ++w, to += pixel) {
-      const Index column = (view.mirrored ? s.width - 1 - w : w) + view.left;
-      if (is_padding || column < 0 || column >= s.width) {
-        for (Index c = 0; c < s.channels; ++c) to[c * channel] = by.shift[c];
+    const bool is_padding = row < 0 || row >= s.height || begin == end;
+    for (Index c = 0; c < s.channels; ++c) {
+      float* const y = to + c * channel;
+      const float scale = by.scale[c], padding = by.shift[c];
+      const auto pad = [=](Index w, Index last) {
+        for (; w < last; ++w) y[w * pixel] = padding;
+      };
+      if (is_padding) {
+        pad(0, s.width);
         continue;
       }
-      const U* x = from + (row * s.width + column) * s.channels;
-      for (Index c = 0; c < s.channels; ++c)
-        to[c * channel] = static_cast<float>(number(x[c])) * by.scale[c] + by.shift[c];
+      const U* const x = from + (row * s.width + first) * s.channels + c;
+      pad(0, begin);
+      for (Index w = begin; w < end; ++w)
+        y[w * pixel] = static_cast<float>(number(x[(w - begin) * step])) * scale + padding;
+      pad(end, s.width);
     }
   }
 }
 
 }  // namespace
 
-Dense images_of(const Dense& images, std::span<const Index> rows, const ChannelScale& by,
-                std::span<const ImageView> views, bool channels_first) {
-  if (images.extents.size() != 4)
-    fail_usage("images must be [N, H, W, C], got {}", to_string(images.extents));
-  const ImageShape s{images.extents[1], images.extents[2], images.extents[3]};
-  const Index n = std::ssize(rows);
-  if (std::ssize(by.scale) != s.channels || (!views.empty() && std::ssize(views) != n))
+Dense unwritten_images(const Shape& extents, Index n, const ChannelScale& by, Index views,
+                       bool channels_first) {
+  if (extents.size() != 4) fail_usage("images must be [N, H, W, C], got {}", to_string(extents));
+  const ImageShape s{extents[1], extents[2], extents[3]};
+  if (std::ssize(by.scale) != s.channels || (views > 0 && views != n))
     fail_usage("images of {} channels do not fit {} scales, or {} images do not fit {} views",
-               s.channels, by.scale.size(), n, views.size());
-  Dense y{channels_first ? Shape{n, s.channels, s.height, s.width}
+               s.channels, by.scale.size(), n, views);
+  return {channels_first ? Shape{n, s.channels, s.height, s.width}
                          : Shape{n, s.height, s.width, s.channels},
           Values::uninitialized(DType::F32, n * s.size())};
+}
+
+void write_image(const Dense& image, const ChannelScale& by, const ImageView& view,
+                 bool channels_first, float* to) {
+  const ImageShape s{image.extents[0], image.extents[1], image.extents[2]};
+  write_image(
+      image.values.as<std::uint8_t>().data(), s, view, by, channels_first,
+      [](std::uint8_t v) { return v; }, to);
+}
+
+Dense images_of(const Dense& images, std::span<const Index> rows, const ChannelScale& by,
+                std::span<const ImageView> views, bool channels_first) {
+  const Index n = std::ssize(rows);
+  Dense y = unwritten_images(images.extents, n, by, std::ssize(views), channels_first);
+  const ImageShape s{images.extents[1], images.extents[2], images.extents[3]};
   float* to = y.values.mutate<float>().data();
   const bool known = with_scalar(images.dtype(), [&]<class U>(U, auto number) {
     const U* from = images.values.as<U>().data();

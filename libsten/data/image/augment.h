@@ -1,10 +1,11 @@
 // Augmentation: random crops and flips of images, with normalization by channel.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "libsten/core/tensor/dense.h"
+#include "libsten/data/image/random_crop.h"
 
 namespace sten {
 
@@ -24,6 +25,9 @@ struct Augmentation {
   Index crop_padding = 0;
   bool mirror = false;  // flip every other image horizontally
   std::uint64_t seed = 0;
+  std::optional<RandomResizedCrop> resized_crop{};  // of images in files
+
+  bool is_none() const { return crop_padding == 0 && !mirror && !resized_crop; }
 };
 
 // The crop: its first row and column in the image, from -crop_padding to crop_padding.
@@ -38,9 +42,18 @@ struct ImageView {
 // crop_padding, and the lowest bit mirrors.
 ImageView view_of(const Augmentation& a, std::uint64_t number);
 
+// Writes a U8 image [H, W, C] in F32: channels last, or first.
+void write_image(const Dense& image, const ChannelScale& by, const ImageView& view,
+                 bool channels_first, float* to);
+
 // Returns rows of images [N, H, W, C] in F32: [rows, H, W, C], or [rows, C, H, W] with channels
 // first. `views` has one per row, or is empty.
 Dense images_of(const Dense& images, std::span<const Index> rows, const ChannelScale& by,
                 std::span<const ImageView> views, bool channels_first);
+
+// The uninitialized result of images_of(): n images of the extents [N, H, W, C], in F32. Error
+// (usage) unless there is a scale per channel, and a view per image or none.
+Dense unwritten_images(const Shape& extents, Index n, const ChannelScale& by, Index views,
+                       bool channels_first);
 
 }  // namespace sten

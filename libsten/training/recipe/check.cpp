@@ -51,7 +51,18 @@ void check(const JsonReader& at, const ModelRecipe& m) {
   check_given(at, "output", m.output);
 }
 
+void check(const JsonReader& at, const RandomResizedCropRecipe& c) {
+  for (const auto& [key, value] : {std::pair("scale", &c.scale), {"ratio", &c.ratio}}) {
+    if (value->size() != 2)
+      at[key].fail(fmt::format("expected 2 values, from and to, got {}", value->size()));
+    if (value->front() > value->back())
+      at[key].fail(fmt::format("from {} must be <= to {}", value->front(), value->back()));
+  }
+}
+
 void check(const JsonReader& at, const DataRecipe& d) {
+  if (d.random_resized_crop && d.crop_padding > 0)
+    at["crop_padding"].fail("crop_padding and random_resized_crop exclude each other");
   if (d.kind == "cifar" && d.classes != 10 && d.classes != 20 && d.classes != 100)
     at["classes"].fail(fmt::format("expected 10, 20 or 100, got {}", d.classes));
   if (d.kind == "images" && d.channels == 2) at["channels"].fail("expected 1 or 3, got 2");

@@ -16,6 +16,7 @@ void require(const JsonReader& at, const char* key, std::string_view example);
 
 // Error (usage) with the path of the wrong value.
 void check(const JsonReader& at, const ModelRecipe& m);
+void check(const JsonReader& at, const RandomResizedCropRecipe& c);
 void check(const JsonReader& at, const DataRecipe& d);
 void check(const JsonReader& at, const OptimizerRecipe& o);
 void check(const JsonReader& at, const RateRecipe& r);

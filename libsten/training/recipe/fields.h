@@ -53,6 +53,12 @@ void fields_of(V& v, ModelRecipe& m) {
 }
 
 template <class V>
+void fields_of(V& v, RandomResizedCropRecipe& c) {
+  v("scale", c.scale, {.low = 0, .high = 1, .above = true});
+  v("ratio", c.ratio, {.low = 0, .above = true});
+}
+
+template <class V>
 void fields_of(V& v, DataRecipe& d) {
   const Words table{"csv", "arrays"}, masked{"masked-text"}, text{"masked-text", "text"};
   const Words labelled{"labelled-text", "labelled-words"}, pairs{"labelled-text"};
@@ -80,6 +86,7 @@ void fields_of(V& v, DataRecipe& d) {
   v("size", d.size, {.kinds = {"images", "shapes"}, .required = true, .low = 1, .high = 8192});
   v("resize", d.resize, {.kinds = {"images"}, .or_zero_absent = true, .low = 1, .high = 8192});
   v("channels", d.channels, {.kinds = {"images"}, .low = 1, .high = 3});
+  v("cache", d.cache, {.kinds = {"images"}, .low = 0, .high = 1 << 30});
   v("noise", d.noise, {.kinds = {"shapes"}, .low = 0, .high = 255});
   v("text", d.text, {.kinds = text, .required = true, .path = true});
   v("vocabulary", d.vocabulary, {.kinds = all_text, .required = true, .path = true});
@@ -104,6 +111,7 @@ void fields_of(V& v, DataRecipe& d) {
   v("std", d.std, {.kinds = numbers, .low = 0, .above = true});
   v("crop_padding", d.crop_padding, {.kinds = numbers, .low = 0, .high = 4096});
   v("mirror", d.mirror, {.kinds = numbers});
+  v.optional("random_resized_crop", d.random_resized_crop, {"images"});
   v("window", d.window, count_from(1, all_text));
   v("predicted", d.predicted, {.kinds = masked, .low = 0, .high = 1, .above = true});
   v("masked", d.masked, fraction(masked));

@@ -28,9 +28,10 @@ struct KeyLister {
     below(std::string(key) + "/*", one);
   }
   template <class T>
-  void optional(const char* key, std::optional<T>&) {
+  void optional(const char* key, std::optional<T>&, const Words& of = {}) {
     T one;
-    section(key, one);
+    put(key, of);
+    below(key, one);
   }
   void mask(MaskRecipe& m) { section("mask", m); }
 

@@ -43,6 +43,11 @@ inline bool is_from_file(const ModelRecipe& m) { return m.kind == "onnx" || m.ki
 // A language model.
 inline bool has_config(const ModelRecipe& m) { return m.kind == "bert" || m.kind == "gpt"; }
 
+// Of images in files, in training: see RandomResizedCrop.
+struct RandomResizedCropRecipe {
+  std::vector<double> scale{0.08, 1}, ratio{3.0 / 4, 4.0 / 3};  // from and to
+};
+
 struct DataRecipe {
   std::string kind;              // csv | arrays | cifar | images | shapes | masked-text |
                                  // labelled-text | labelled-words | text
@@ -62,6 +67,7 @@ struct DataRecipe {
   Index size = 0;                // images and shapes: pixels per side
   Index resize = 0;              // images: shorter side before cropping to `size`; 0: size
   Index channels = 3;            // images: 1 or 3
+  Index cache = 1024;            // images: most MiB of images that are held in memory
   Index noise = 48;              // shapes: see ShapesOptions
   std::string text, vocabulary;  // of text: UTF-8 file, and tokenizer (read_tokenizer)
   // labelled-text: text, label; labelled-words: tokens, labels.
@@ -75,6 +81,7 @@ struct DataRecipe {
                                   // bytes scaled to [0, 1]; empty: 0 and 1
   Index crop_padding = 0;         // of images, in training: see Augmentation
   bool mirror = false;
+  std::optional<RandomResizedCropRecipe> random_resized_crop;  // images
   Index window = 128;  // of text: tokens per window, or at most per row
   double predicted = 0.15, masked = 0.8, random = 0.1;  // masked-text: see MaskedTextOptions
   bool has_labels = true;  // not in JSON; false: calibration, also on rows without labels

@@ -48,8 +48,8 @@ class SectionReader {
     for (const JsonReader& e : at_[key].elements()) inner(e).read(v.emplace_back());
   }
   template <class T>
-  void optional(const char* key, std::optional<T>& v) {
-    if (at_.has(key)) inner(at_[key]).read(v.emplace());
+  void optional(const char* key, std::optional<T>& v, const Words& kinds = {}) {
+    if (is_for(kinds) && at_.has(key)) inner(at_[key]).read(v.emplace());
   }
   void mask(MaskRecipe& m);
 

@@ -33,7 +33,7 @@ class Writer {
     for (T& one : all) json[key].push_back(written(one));
   }
   template <class T>
-  void optional(const char* key, std::optional<T>& of) {
+  void optional(const char* key, std::optional<T>& of, const Words& = {}) {
     if (of) section(key, *of);
   }
   void mask(MaskRecipe& m) {

@@ -61,7 +61,7 @@ ExampleColumn column_for(const GraphPort& to, const NamedArray& a, ExampleScale 
   check_open_batch(to, m.name);
   if (a.x.extents.empty() || a.x.extents[0] != rows)
     fail("{}: shape {} does not fit the {} labels", a.file, to_string(a.x.extents), rows);
-  ExampleColumn c{to.name, a.x, shape_for(to, a), std::nullopt};
+  ExampleColumn c{to.name, {a.x}, shape_for(to, a), std::nullopt};
   const bool is_integer = a.x.dtype() == DType::I64 || a.x.dtype() == DType::I32;
   const DType wanted = to.dtype.value_or(is_integer ? a.x.dtype() : DType::F32);
   if (wanted != DType::F32 && (scale.scale != 1 || scale.shift != 0))
@@ -73,10 +73,10 @@ ExampleColumn column_for(const GraphPort& to, const NamedArray& a, ExampleScale 
       c.scale = scale;
       break;
     case DType::I64:
-      c.values = integers_as<std::int64_t>(wanted, a, to);
+      c.values.array = integers_as<std::int64_t>(wanted, a, to);
       break;
     case DType::I32:
-      c.values = integers_as<std::int32_t>(wanted, a, to);
+      c.values.array = integers_as<std::int32_t>(wanted, a, to);
       break;
     default:
       if (a.x.dtype() != wanted)
@@ -146,46 +146,59 @@ bool are_images(const DataRecipe& d) {
   return have_bytes(d) || !d.mean.empty() || !d.std.empty() || d.crop_padding > 0 || d.mirror;
 }
 
+namespace {
+std::optional<RandomResizedCrop> crop_of(const DataRecipe& d) {
+  if (!d.random_resized_crop) return std::nullopt;
+  const RandomResizedCropRecipe& c = *d.random_resized_crop;
+  return RandomResizedCrop{{c.scale.front(), c.scale.back()}, {c.ratio.front(), c.ratio.back()}};
+}
+}  // namespace
+
 ImageInput ImageInput::of(const Recipe& r, Index channels) {
   const DataRecipe& d = r.data;
   const bool bytes = have_bytes(d);
   return {channel_scale(channels, bytes ? 1.0 / 255 : d.scale, bytes ? 0 : d.shift, d.mean, d.std),
-          {d.crop_padding, d.mirror, r.seed}};
+          {d.crop_padding, d.mirror, r.seed, crop_of(d)}};
 }
 
 namespace {
 
 Dense input_of(const ExampleColumn& c, std::span<const Index> rows, std::optional<Index> epoch) {
+  const Dense& array = c.values.array;
   if (c.image) {
-    std::vector<ImageView> views;
-    if (epoch && c.image->is_augmented())
+    const ImageInput& image = *c.image;
+    std::vector<std::uint64_t> numbers;
+    if (epoch && !image.augmentation.is_none())
       for (const Index r : rows)
-        views.push_back(view_of(c.image->augmentation,
-                                static_cast<std::uint64_t>(*epoch * c.values.extents[0] + r)));
-    Dense x = images_of(c.values, rows, c.image->scale, views, c.image->channels_first);
+        numbers.push_back(static_cast<std::uint64_t>(*epoch * c.values.extents()[0] + r));
+    std::vector<ImageView> views;
+    for (const std::uint64_t i : numbers) views.push_back(view_of(image.augmentation, i));
+    Dense x = c.values.files ? images_of(*c.values.files, rows, image.scale, image.augmentation,
+                                         numbers, image.channels_first)
+                             : images_of(array, rows, image.scale, views, image.channels_first);
     Shape shape = c.shape;
     shape[0] = std::ssize(rows);
     x.extents = shape;
     return x;
   }
-  return c.scale ? numbers_of(c.values, rows, c.shape, c.scale->scale, c.scale->shift)
-                 : rows_of(c.values, rows, c.shape);
+  return c.scale ? numbers_of(array, rows, c.shape, c.scale->scale, c.scale->shift)
+                 : rows_of(array, rows, c.shape);
 }
 
 // Images for an input of a model. ONNX models take channels first.
-ExampleColumn images_for(const GraphPort& to, const NamedArray& a, const Recipe& r,
-                         const ImportedModel& m) {
+ExampleColumn images_for(const GraphPort& to, const Features& images, const std::string& name,
+                         const Recipe& r, const ImportedModel& m) {
   check_open_batch(to, m.name);
-  const Shape& s = a.x.extents;
+  const Shape s = images.extents();
   if (s.size() != 4 || (to.dtype && *to.dtype != DType::F32))
-    fail("{}: expected images [N, H, W, C] for the model's input {}, got shape {}", a.file,
+    fail("{}: expected images [N, H, W, C] for the model's input {}, got shape {}", name,
          quote(to.name), to_string(s));
   const Shape shape = m.channels_first ? Shape{s[0], s[3], s[1], s[2]} : s;
   const auto fits = [](const GraphPort::Extent& e, Index n) { return !e.size || *e.size == n; };
   if (to.shape && !std::ranges::equal(*to.shape, shape, fits))
-    fail("{}: images {} (channels first) do not fit input {} of the model, {}", a.file,
+    fail("{}: images {} (channels first) do not fit input {} of the model, {}", name,
          to_string(shape), quote(to.name), shape_text(*to.shape));
-  ExampleColumn c{to.name, a.x, shape, std::nullopt, ImageInput::of(r, s[3])};
+  ExampleColumn c{to.name, images, shape, std::nullopt, ImageInput::of(r, s[3])};
   c.image->channels_first = m.channels_first;
   return c;
 }
@@ -193,7 +206,9 @@ ExampleColumn images_for(const GraphPort& to, const NamedArray& a, const Recipe&
 }  // namespace
 
 std::uint64_t ExampleColumns::hashed(std::uint64_t hash) const {
-  for (const ExampleColumn& c : inputs) hash = hash_bytes(hash, c.values.values.bytes());
+  for (const ExampleColumn& c : inputs)
+    hash = c.values.files ? c.values.files->hashed(hash)
+                          : hash_bytes(hash, c.values.array.values.bytes());
   return hash_bytes(hash, labels.values.bytes());
 }
 
@@ -207,7 +222,7 @@ BatchPart ExampleColumns::part(std::span<const Index> rows, std::optional<Index>
 }
 
 ExampleColumns imported_columns(const Recipe& r, const ImportedModel& m, const Dense& labels,
-                                const std::string& labels_name, const Dense* features,
+                                const std::string& labels_name, const Features* features,
                                 const std::string& features_name) {
   const DataRecipe& d = r.data;
   ExampleColumns all{{}, m.graph.inputs().back(), labels_of(labels, labels_name, ignored_label)};
@@ -215,9 +230,9 @@ ExampleColumns imported_columns(const Recipe& r, const ImportedModel& m, const D
   const Index rows = all.labels.extents[0];
   if (features) {
     const GraphPort& to = input_of_features(d, m);
-    const NamedArray a{*features, features_name};
-    all.inputs.push_back(are_images(d) ? images_for(to, a, r, m)
-                                       : column_for(to, a, ExampleScale::of(d), m, rows));
+    all.inputs.push_back(are_images(d) ? images_for(to, *features, features_name, r, m)
+                                       : column_for(to, {features->array, features_name},
+                                                    ExampleScale::of(d), m, rows));
   }
   for (const auto& [input, file] : d.inputs) {
     const GraphPort* to = find_port(m, input);

@@ -24,7 +24,6 @@ struct ImageInput {
   Augmentation augmentation;
   bool channels_first = false;
 
-  bool is_augmented() const { return augmentation.crop_padding > 0 || augmentation.mirror; }
   // Error (usage) if a list of the recipe has not one value per channel.
   static ImageInput of(const Recipe& r, Index channels);
 };
@@ -33,7 +32,7 @@ bool are_images(const DataRecipe& d);
 
 struct ExampleColumn {
   std::string input;
-  Dense values;                       // [N, ...]
+  Features values;                    // [N, ...]
   Shape shape;                        // of a batch, without its first extent
   std::optional<ExampleScale> scale;  // none: values have the input's dtype
   std::optional<ImageInput> image{};  // if images
@@ -55,7 +54,7 @@ struct ExampleColumns {
 // Columns for the inputs of the model: arrays that the recipe names, and `features` for one more
 // input, if any. Error with file and input if an array does not fit.
 ExampleColumns imported_columns(const Recipe& r, const ImportedModel& m, const Dense& labels,
-                                const std::string& labels_name, const Dense* features,
+                                const std::string& labels_name, const Features* features,
                                 const std::string& features_name);
 
 }  // namespace sten

@@ -1,46 +1,71 @@
 #include "libsten/training/task/prefetch.h"
 
 #include <future>
+#include <optional>
+#include <utility>
 
 #include "libsten/core/base/parallel.h"
 
 namespace sten {
 namespace {
 
+// The result of f(key) that another thread computes in advance. f is called by one thread at a time.
+template <class Key, class Value>
+class Ahead {
+ public:
+  // Returns f(key), and starts f(*next). A result for another key is dropped.
+  template <class F>
+  Value take(const Key& key, const std::optional<Key>& next, const F& f) {
+    std::optional<Value> value;
+    if (result_.valid()) {
+      result_.wait();
+      if (key_ == key) value = result_.get();
+      result_ = {};
+    }
+    if (!value) value = f(key);
+    if (next && threads() > 1) {
+      key_ = *next;
+      result_ = std::async(std::launch::async, [f, mine = *next] { return f(mine); });
+    }
+    return std::move(*value);
+  }
+
+ private:
+  Key key_{};
+  std::future<Value> result_;
+};
+
+// Batches and parts are functions of their numbers. They may be made at the same time.
 class Prefetched final : public TaskData {
  public:
   explicit Prefetched(std::shared_ptr<const TaskData> data) : data_(std::move(data)) {}
 
   Index steps_per_epoch() const override { return data_->steps_per_epoch(); }
-
-  // Batches are a function of the step: a batch prefetched for another step is dropped.
   std::vector<BatchPart> batch(Index step, PartRange range) const override {
-    std::vector<BatchPart> parts;
-    const bool is_ready = ahead_.valid();
-    if (is_ready) ahead_.wait();  // only one thread may call data_->batch()
-    if (is_ready && ahead_step_ == step && ahead_range_ == range)
-      parts = ahead_.get();
-    else
-      parts = data_->batch(step, range);
-    ahead_ = {};
-    if (threads() > 1) {
-      ahead_step_ = step + 1;
-      ahead_range_ = range;
-      ahead_ = std::async(std::launch::async,
-                          [data = data_, step, range] { return data->batch(step + 1, range); });
-    }
-    return parts;
+    const BatchKey key{step, range}, next{step + 1, range};
+    return batch_.take(key, next,
+                       [data = data_](const BatchKey& k) { return data->batch(k.step, k.range); });
   }
-
   Index parts(DataSplit s) const override { return data_->parts(s); }
-  BatchPart part(DataSplit s, Index i) const override { return data_->part(s, i); }
+  BatchPart part(DataSplit s, Index i) const override {
+    std::optional<PartKey> next;
+    if (i + 1 < parts(s)) next.emplace(s, i + 1);
+    return part_.take(PartKey(s, i), next,
+                      [data = data_](const PartKey& k) { return data->part(k.first, k.second); });
+  }
   std::uint64_t content() const override { return data_->content(); }
 
  private:
+  struct BatchKey {
+    Index step = 0;
+    PartRange range;
+    bool operator==(const BatchKey&) const = default;
+  };
+  using PartKey = std::pair<DataSplit, Index>;
+
   std::shared_ptr<const TaskData> data_;
-  mutable std::future<std::vector<BatchPart>> ahead_;
-  mutable Index ahead_step_ = -1;
-  mutable PartRange ahead_range_;
+  mutable Ahead<BatchKey, std::vector<BatchPart>> batch_;
+  mutable Ahead<PartKey, BatchPart> part_;
 };
 
 }  // namespace

@@ -29,13 +29,24 @@ Examples read_arrays_of(const DataRecipe& d) {
   return make_examples(std::move(features), Dense::zeros(DType::I64, {rows}), d.features, "labels");
 }
 
+ExampleRows rows_of(Examples e) { return {{std::move(e.features)}, std::move(e.labels)}; }
+
 RecipeExamples read_folders(const DataRecipe& d) {
-  const ImageFolderOptions options{d.size, d.resize, d.channels, d.has_labels};
-  FolderImages all = read_image_folder(d.folder, options);
-  RecipeExamples read{std::move(all.examples), std::nullopt, printable(d.folder),
+  const ImageFolderOptions options{{d.size, d.resize, d.channels}, d.has_labels};
+  ImageFolder all = list_images(d.folder, options);
+  std::optional<ImageFolder> test;
+  if (!d.test_folder.empty()) test = list_images(d.test_folder, options, &all.classes);
+  const Index bytes = all.files.bytes() + (test ? test->files.bytes() : 0);
+  const bool is_held = !d.random_resized_crop && bytes <= d.cache << 20;
+  const auto rows = [is_held](ImageFiles files) {
+    if (is_held) return rows_of(read_images(files));
+    Dense labels = files.labels();
+    return ExampleRows{{{}, std::make_shared<const ImageFiles>(std::move(files))},
+                       std::move(labels)};
+  };
+  RecipeExamples read{rows(std::move(all.files)), std::nullopt, printable(d.folder),
                       printable(d.folder)};
-  if (!d.test_folder.empty())
-    read.test = read_image_folder(d.test_folder, options, &all.classes).examples;
+  if (test) read.test = rows(std::move(test->files));
   return read;
 }
 
@@ -56,19 +67,19 @@ Dense read_features(const std::string& path, const std::string& name) {
 }
 
 RecipeExamples read_examples(const DataRecipe& d, Index features) {
-  if (d.kind == "csv")
-    return {read_csv(d.file, csv_options(d, features)), std::nullopt, printable(d.file),
-            printable(d.file)};
-  if (d.kind == "arrays")
-    return {read_arrays_of(d), std::nullopt, printable(d.features), printable(d.labels)};
   if (d.kind == "images") return read_folders(d);
+  const auto one_file = [](Examples all, const std::string& x, const std::string& y) {
+    return RecipeExamples{rows_of(std::move(all)), std::nullopt, printable(x), printable(y)};
+  };
+  if (d.kind == "csv") return one_file(read_csv(d.file, csv_options(d, features)), d.file, d.file);
+  if (d.kind == "arrays") return one_file(read_arrays_of(d), d.features, d.labels);
   if (d.kind == "shapes")
-    return {draw_shapes({d.count, d.size, d.noise, d.split_seed}), std::nullopt, "shapes",
-            "shapes"};
+    return one_file(draw_shapes({d.count, d.size, d.noise, d.split_seed}), "shapes", "shapes");
   if (d.kind != "cifar") fail_usage("data of the kind {} has no examples", quote(d.kind));
   const CifarFiles files = cifar_files(d.folder, d.classes);
-  return {read_cifar(files.train, d.classes), read_cifar(files.test, d.classes),
-          printable(d.folder), printable(d.folder)};
+  RecipeExamples read = one_file(read_cifar(files.train, d.classes), d.folder, d.folder);
+  read.test = rows_of(read_cifar(files.test, d.classes));
+  return read;
 }
 
 }  // namespace sten
