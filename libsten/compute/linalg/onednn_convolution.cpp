@@ -58,11 +58,11 @@ bool choose(ConvolutionPart part, const Convolution& c, const dnnl_convolution_d
   return false;
 }
 
-// With AVX2, oneDNN's strided 1x1 convolutions of less than 8 channels write beyond the memory they
-// request.
+// oneDNN's strided 1x1 convolutions of fewer channels than a vector has elements write beyond the
+// memory they request.
 bool is_beyond_memory(const Convolution& c) {
-  return kernels::active_isa() == kernels::Isa::avx2 && c.taps() == 1 && c.group_in() < 8 &&
-         c.stride != Convolution::Axes{1, 1, 1};
+  const Index lanes = kernels::active_isa() <= kernels::Isa::avx2 ? 8 : 16;
+  return c.taps() == 1 && c.group_in() < lanes && c.stride != Convolution::Axes{1, 1, 1};
 }
 
 // The primitives of a convolution.
