@@ -9,6 +9,7 @@
 #include "libsten/core/base/text.h"
 #include "libsten/core/registry/structure.h"
 #include "libsten/model/graph/node_errors.h"
+#include "libsten/programs/train/data_rate.h"
 #include "libsten/training/recipe/targets.h"
 #include "libsten/training/task/step_formats.h"
 #include "libsten/training/trainer/distillation.h"
@@ -168,6 +169,7 @@ class Preview {
     add_parameters();
     add_frozen();
     add_memory();
+    add_data_rate(task_, r_);
     add_routes();
     return std::move(r_);
   }
