@@ -154,7 +154,7 @@ TEST_CASE("an image that is damaged or missing stops the run with its path") {
       trainer->step();
       trainer->step();
     });
-    CHECK(held(134, error.starts_with(run.dir.path()) && error.find('\n') == error.npos &&
+    CHECK(held(141, error.starts_with(run.dir.path()) && error.find('\n') == error.npos &&
                         error.find(missing ? "png: No such file or directory"
                                            : "png: damaged PNG image") != error.npos));
   }
