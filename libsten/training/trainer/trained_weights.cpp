@@ -110,8 +110,9 @@ TrainedWeights::TrainedWeights(const Task& task, Device device)
 }
 
 std::span<const WeightStages> TrainedWeights::stages_of(const RecoveryState& r) const {
-  const auto all = std::ranges::equal_range(stages, r.entry, {}, &WeightStages::entry);
-  return {all.begin(), all.end()};
+  const auto first = std::ranges::find(stages, r.entry, &WeightStages::entry);
+  const auto n = std::ranges::count(stages, r.entry, &WeightStages::entry);
+  return {first, static_cast<std::size_t>(n)};
 }
 
 std::size_t TrainedWeights::index_of(const WeightStages& of) const {
