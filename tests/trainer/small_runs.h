@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "libsten/training/trainer/recovery_json.h"
 #include "libsten/training/trainer/trainer.h"
 #include "tests/support/npy_files.h"
 #include "tests/support/temp_dir.h"

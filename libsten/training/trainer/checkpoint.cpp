@@ -14,6 +14,7 @@
 #include "libsten/files/checkpoint/weight_names.h"
 #include "libsten/files/system/checksum_manifest.h"
 #include "libsten/model/nn/weights.h"
+#include "libsten/training/trainer/recovery_json.h"
 
 namespace sten {
 namespace {

@@ -1,8 +1,11 @@
 // State of pruning until recovery in a training run.
 #pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "libsten/core/base/json_reader.h"
 #include "libsten/training/optim/parameter.h"
 #include "libsten/training/recipe/recovery.h"
 
@@ -24,11 +27,6 @@ struct RecoveryState {
   // The last layer and its optimizer state before it was pruned; none: it is not in its rounds.
   std::optional<Parameter> before{};
 };
-
-// The state without tensors; of `before`, it has the name.
-nlohmann::ordered_json to_json(const RecoveryState& r);
-// Reads to_json(); `before` gets no values.
-RecoveryState read_recovery(const JsonReader& in);
 
 // The tensors of `before`, by names with this prefix: before.value.WEIGHT, before.KEY.WEIGHT.
 inline constexpr std::string_view before_prefix = "before.";

@@ -3,6 +3,7 @@
 #include "libsten/core/registry/registry.h"
 #include "libsten/training/comm/together.h"
 #include "libsten/training/optim/gradients.h"
+#include "libsten/training/trainer/recovery_json.h"
 
 namespace sten {
 namespace {
