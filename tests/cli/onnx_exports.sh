@@ -105,4 +105,32 @@ for flag in 00 01; do
 done
 [ -s loss01 ] && ! cmp -s loss00 loss01 || fail 'the dropout drops nothing in training'
 [ "$(run drop01.onnx)" = "$(run drop00.onnx)" ] || fail 'a run drops elements'
-exit 0
+
+# What cannot be trained: operators without a gradient, and statistics that are not in the file.
+layers=$(tensor w 2 2 "$(message 9 "$(floats 1 2 3 4)")")$(tensor v 2 2 "$(message 9 "$(floats 4 3 2 1)")")
+layers+=$(port 11 x "$(dims batch 2)")$(port 12 y "$(dims batch 2)")
+hard=$(message 1 "$(text 1 h)$(text 2 k)$(text 3 hard)$(text 4 Hardmax)")
+model "$(node MatMul first x w h)$hard$(node MatMul out k v y)$layers" >hard.onnx
+held 143 expect_exit 2 sten-train recipe.json --set model.file=hard.onnx --out hard
+expect_err 'hardmax: the operator has no gradient, but a parameter reaches the loss through it'
+expect_one_line_err
+rest=$(node MatMul out h w y)$layers
+for name in gamma beta variance; do rest+=$(vector $name "$(floats 1 2)"); done
+model "$(norm '')$rest" >missing.onnx
+held 144 expect_exit 1 sten-train recipe.json --set model.file=missing.onnx --out missing
+expect_err "missing.onnx: node 'norm': unknown input 'mean'"
+expect_one_line_err
+model "$(message 1 "$(text 1 x)$(text 2 mean)$(text 4 Relu)")$(norm '')$rest" >computed.onnx
+held 144 expect_exit 2 sten-train recipe.json --set model.file=computed.onnx --set model.batch_norm=train --out computed
+expect_err "running statistics 'mean': expected a weight"
+expect_one_line_err
+
+# Random numbers that are not those of dropout or stochastic depth.
+random=$(message 1 "$(text 1 x)$(text 2 r)$(text 3 random)$(text 4 RandomUniformLike)")
+sum=$(message 1 "$(text 1 x)$(text 1 r)$(text 2 h)$(text 3 sum)$(text 4 Add)")
+model "$random$sum$(node MatMul out h w y)$layers" >random.onnx
+for run in 'sten-train recipe.json --set model.file=random.onnx --out random' 'sten-run random.onnx --input x2.npy -o y.npy -f'; do
+  held 145 expect_exit 1 $run
+  expect_err "random.onnx: random numbers 'r': only stochastic depth may use them"
+  expect_one_line_err
+done

@@ -51,7 +51,7 @@ struct Shipped {
           !t.name.ends_with("lm_head.weight"))
         add(t.name.substr(6 + drop.size()), file.load(t));
     for (int i = 0; has_triangles && i < 2; ++i)
-      add(fmt::format("h.{}.attn.bias", i), Dense::zeros(DType::F32, {1, 1, 20, 20}));
+      add(fmt::format("h.{}.attn.bias", i), Dense::zeros(DType::F32, {1, 1, 32, 32}));
     const std::string path = dir / (drop + "model.safetensors");
     save_weights(Graph(std::move(parts)), all, path);
     return path;
@@ -63,7 +63,7 @@ struct Shipped {
     return in;
   }
   Tensor logits(const std::string& size) const {
-    return cases.load(*cases.find(size + ".out.logits"));
+    return cases.load(*cases.find("opset14." + size));
   }
 };
 
