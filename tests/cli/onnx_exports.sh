@@ -112,7 +112,7 @@ layers+=$(port 11 x "$(dims batch 2)")$(port 12 y "$(dims batch 2)")
 hard=$(message 1 "$(text 1 h)$(text 2 k)$(text 3 hard)$(text 4 Hardmax)")
 model "$(node MatMul first x w h)$hard$(node MatMul out k v y)$layers" >hard.onnx
 held 143 expect_exit 2 sten-train recipe.json --set model.file=hard.onnx --out hard
-expect_err 'hardmax: the operator has no gradient, but a parameter reaches the loss through it'
+expect_err 'hardmax: missing gradient of an operator between a parameter and the loss'
 expect_one_line_err
 rest=$(node MatMul out h w y)$layers
 for name in gamma beta variance; do rest+=$(vector $name "$(floats 1 2)"); done

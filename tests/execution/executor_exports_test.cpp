@@ -167,21 +167,23 @@ TEST_CASE("outputs that repeat a value, an input or another output are there by 
 }
 
 TEST_CASE("attention of exported models is in panels, with what exporters make of a mask") {
-  for (const std::string exporter : {"opset14", "opset17", "dynamo18"}) {
+  for (const std::string exporter : {"opset14", "dynamo18"}) {
     CAPTURE(exporter);
-    const Checkpoint file = Checkpoint::open(exports_folder + "wav2vec2-" + exporter + ".onnx");
+    const Checkpoint file = Checkpoint::open(exports_folder + "bert-" + exporter + ".onnx");
     OnnxImport model = import_onnx(file);
     model.graph = fused_graph(model.graph, model.inputs);
     const NamedValues<Tensor> w = load_weights(model.graph, file, model.not_weights);
-    REQUIRE(model.inputs.size() == 2);
-    const Index width = *model.inputs[0].shape->back().size;
-    Dice dice(6);
-    Dense mask = Dense::zeros(*model.inputs[1].dtype, {2, 50});
-    for (Index i = 0; i < 100; ++i)
-      if (i < 70)
-        std::fill_n(mask.values.mutate_bytes() + i * mask.values.width(), 1, std::byte{1});
-    const NamedValues<Tensor> inputs{{model.inputs[0].name, normals(dice, {2, 50, width})},
-                                     {model.inputs[1].name, mask}};
+    // Two texts of 32 and 20 tokens.
+    NamedValues<Tensor> inputs;
+    for (const GraphPort& p : model.inputs) {
+      Dense x = Dense::zeros(DType::I64, {2, 32});
+      std::int64_t i = 0;
+      for (std::int64_t& v : x.values.mutate<std::int64_t>()) {
+        v = p.name == "attention_mask" ? i < 52 : p.name == "input_ids" ? i % 40 : i % 2;
+        ++i;
+      }
+      inputs.emplace(p.name, x);
+    }
     Executor fused(model.graph, w), plain(model.graph, w, {.fuse = false});
     const Tensor wanted = plain.run(inputs).begin()->second;
     for (int run = 0; run < 2; ++run)
