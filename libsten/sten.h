@@ -81,6 +81,7 @@
 #include "libsten/model/graph/trace.h"
 #include "libsten/model/nn/bert.h"
 #include "libsten/model/nn/gpt.h"
+#include "libsten/model/nn/image_layers.h"
 #include "libsten/model/nn/layers.h"
 #include "libsten/model/nn/mlp.h"
 #include "libsten/model/nn/module.h"

@@ -62,6 +62,10 @@ Var Tracer::shared_input(const std::string& name, const Tensor& value) {
   return input(name, value);
 }
 
+void Tracer::statistics(const Var& moments, const Var& mean, const Var& variance, double momentum) {
+  statistics_.push_back({number_of(moments), number_of(mean), number_of(variance), momentum});
+}
+
 std::size_t Tracer::number_of(const Var& v) {
   if (v.identity()) return numbers_.at(v.identity());
   for (std::size_t i = 0; i < values_.size(); ++i)
@@ -122,6 +126,9 @@ Graph Tracer::graph(const std::vector<Var>& outputs) const {
   for (std::size_t i = 0; i < nodes_.size(); ++i)
     for (const std::size_t from : nodes_[i].from)
       parts.nodes[i].inputs.push_back(name_of(values_[from]));
+  for (const Statistics& s : statistics_)
+    parts.statistics.push_back({name_of(values_[s.moments]), name_of(values_[s.mean]),
+                                name_of(values_[s.variance]), s.momentum});
   for (const Var& v : outputs) {
     const auto at = v.identity() ? numbers_.find(v.identity()) : numbers_.end();
     if (at == numbers_.end())

@@ -32,6 +32,9 @@ class Tracer {
   // values, and an operator with several results.
   Graph graph(const std::vector<Var>& outputs) const;
 
+  // Makes two weights running statistics of a value of batch_moments().
+  void statistics(const Var& moments, const Var& mean, const Var& variance, double momentum);
+
   // The tracer on this thread that was created last; nullptr if none.
   static Tracer* current();
   // An input that traced code requests, such as the dropout seed (model/graph/dropout.h).
@@ -63,6 +66,11 @@ class Tracer {
   GraphParts parts_;
   std::vector<Made> nodes_;
   std::vector<Value> values_;
+  struct Statistics {
+    std::size_t moments, mean, variance;  // indices in values_
+    double momentum;
+  };
+  std::vector<Statistics> statistics_;
   std::map<const void*, std::size_t> numbers_;  // by identity
 };
 

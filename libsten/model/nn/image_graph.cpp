@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "libsten/model/graph/dropout.h"
+#include "libsten/model/nn/layers.h"
 
 namespace sten {
 namespace {
@@ -63,8 +64,7 @@ Graph ImageGraph::classifier(const std::string& pool, const std::string& name, c
   const ImageValue mean =
       node(pool, "mean", {x.name}, x.channels,
            Attributes().set("axes", Attributes::List{1, 2}).set("keep", Index{0}));
-  const double bound = 1 / std::sqrt(static_cast<double>(x.channels));
-  const Spec uniform = Spec("uniform").set("bound", fmt::format("{}", bound));
+  const Spec uniform = uniform_for(x.channels);
   const std::string w = weight(name + ".weight", {classes, x.channels}, uniform);
   const std::string b = weight(name + ".bias", {classes}, zero_bias ? Spec("zeros") : uniform);
   g_.outputs = {node(name, "linear", {mean.name, w, b}, classes).name};

@@ -5,14 +5,11 @@
 #include "libsten/model/graph/dropout.h"
 
 namespace sten {
-namespace {
 
 Spec uniform_for(Index inputs) {
   const double bound = 1 / std::sqrt(static_cast<double>(inputs));
   return Spec("uniform").set("bound", fmt::format("{}", bound));
 }
-
-}  // namespace
 
 Linear::Linear(Index in, Index out, bool bias)
     : weight_(weight("weight", {out, in}, uniform_for(in))),
@@ -43,6 +40,26 @@ Var Dropout::forward(const Var& x) const {
   Tracer* tracer = Tracer::current();
   const Var draw = tracer ? tracer->shared_input(draw_input, calls) : Var(Tensor(calls));
   return dropout(x, draw, p_, dropout_seed(TraceScope::path()));
+}
+
+Attention::Attention(Index width, Index heads, bool is_causal)
+    : heads_(heads),
+      is_causal_(is_causal),
+      q_(child<Linear>("q_proj", width, width)),
+      k_(child<Linear>("k_proj", width, width)),
+      v_(child<Linear>("v_proj", width, width)),
+      out_(child<Linear>("out_proj", width, width)) {
+  if (heads < 1 || width % heads != 0)
+    fail_usage("attention: expected heads that divide the width {}, got {}", width, heads);
+}
+
+Var Attention::forward(const Var& q, const Var& k, const Var& v,
+                       const std::optional<Var>& mask) const {
+  std::vector<Var> in{q_(q), k_(k), v_(v)};
+  if (mask) in.push_back(*mask);
+  Attributes a = Attributes().set("heads", heads_);
+  if (is_causal_) a.set("causal", Index{1});
+  return out_(apply(Name("attention"), in, a, Formats::dense()));
 }
 
 }  // namespace sten

@@ -1,7 +1,8 @@
 #include "libsten/model/nn/mlp.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "libsten/model/nn/layers.h"
 
 namespace sten {
 
@@ -13,8 +14,7 @@ Graph mlp(const std::vector<Index>& sizes, const std::string& activation) {
   std::string value = "x";
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
     const std::string layer = "layers." + std::to_string(i);
-    const double bound = 1 / std::sqrt(static_cast<double>(sizes[i]));
-    const Spec init = Spec("uniform").set("bound", fmt::format("{}", bound));
+    const Spec init = uniform_for(sizes[i]);
     g.weights.push_back({layer + ".weight", {sizes[i + 1], sizes[i]}, init});
     g.weights.push_back({layer + ".bias", {sizes[i + 1]}, init});
     g.nodes.push_back({layer, "linear", {value, layer + ".weight", layer + ".bias"}});

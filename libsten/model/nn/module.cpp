@@ -10,9 +10,17 @@
 namespace sten {
 
 const ModuleWeight& Module::weight(std::string name, Shape shape, Spec init) {
+  return new_weight(std::move(name), std::move(shape), std::move(init), false);
+}
+
+ModuleWeight& Module::buffer(std::string name, Shape shape, Spec init) {
+  return new_weight(std::move(name), std::move(shape), std::move(init), true);
+}
+
+ModuleWeight& Module::new_weight(std::string name, Shape shape, Spec init, bool is_buffer) {
   Tensor zeros = Dense::zeros(DType::F32, shape);
   Weight what{std::move(name), std::move(shape), std::move(init)};
-  weights_.emplace_back(new ModuleWeight(std::move(what), std::move(zeros)));
+  weights_.emplace_back(new ModuleWeight(std::move(what), std::move(zeros), is_buffer));
   return *weights_.back();
 }
 
@@ -57,6 +65,7 @@ void Module::set_values(const NamedValues<Tensor>& values) {
 std::vector<Parameter*> Module::parameters() {
   std::vector<Parameter*> all;
   each("", [&](std::string name, ModuleWeight& w) {
+    if (w.is_buffer_) return;
     w.parameter_.name = std::move(name);
     all.push_back(&w.parameter_);
   });
@@ -75,7 +84,8 @@ void Module::sparsify(const std::string& pattern, const WeightFormat& format) {
   std::vector<NamePattern> patterns;
   for (const std::string& one : pattern_list(pattern)) patterns.emplace_back(one);
   each("", [&](const std::string& name, ModuleWeight& w) {
-    if (std::ranges::none_of(patterns, [&](const NamePattern& p) { return p.matches(name); }))
+    if (w.is_buffer_ ||
+        std::ranges::none_of(patterns, [&](const NamePattern& p) { return p.matches(name); }))
       return;
     w.parameter_.value = sten::sparsify(w.parameter_.value, format.initial, format.layout);
     w.parameter_.state.clear();  // it belongs to other positions
@@ -102,7 +112,7 @@ void Module::put_leaves(const MakeLeaf& leaf) {
     if (!leaf) return;
     Weight what = w.what_;
     what.name = std::move(name);
-    w.leaf_ = leaf(std::move(what), w.parameter_.value);
+    w.leaf_ = leaf(std::move(what), w.parameter_.value, w.is_buffer_);
   });
 }
 
@@ -121,7 +131,8 @@ class OnTape {
 Gradients gradients(Module& m, const std::function<Var()>& loss) {
   Tape tape;
   std::vector<std::pair<std::string, Var>> leaves;
-  const OnTape on(m, [&](Weight what, const Tensor& value) {
+  const OnTape on(m, [&](Weight what, const Tensor& value, bool is_buffer) {
+    if (is_buffer) return Var(value);
     return leaves.emplace_back(what.name, tape_weight(tape, what, value)).second;
   });
   const Var y = loss();
@@ -135,7 +146,7 @@ Gradients gradients(Module& m, const std::function<Var()>& loss) {
 Graph trace_module(Module& m, const std::function<std::vector<Var>(Tracer&)>& f) {
   Tracer t;
   const OnTape on(
-      m, [&](Weight what, const Tensor& value) { return t.weight(std::move(what), value); });
+      m, [&](Weight what, const Tensor& value, bool) { return t.weight(std::move(what), value); });
   return t.graph(f(t));
 }
 

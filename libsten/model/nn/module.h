@@ -24,19 +24,24 @@ namespace sten {
 
 class Module;
 
-// A weight of a module, usable as a value: of a tape while gradients() or trace() run.
+// A weight of a module, usable as a value: of a tape while gradients() or trace() run. A buffer is a
+// weight without a gradient.
 class ModuleWeight {
  public:
+  // Sets the value, which has the same shape. Values of a tape or trace stay.
+  void set(Tensor value) { parameter_.value = std::move(value); }
   Var var() const { return leaf_ ? *leaf_ : Var(parameter_.value); }
   operator Var() const { return var(); }
 
  private:
   friend class Module;
-  ModuleWeight(Weight what, Tensor value) : what_(std::move(what)), parameter_(std::move(value)) {}
+  ModuleWeight(Weight what, Tensor value, bool is_buffer)
+      : what_(std::move(what)), parameter_(std::move(value)), is_buffer_(is_buffer) {}
 
   Weight what_;  // with the name within the module
   Parameter parameter_;
   std::optional<Var> leaf_;
+  bool is_buffer_;
 };
 
 // A submodule. A call runs its forward() in a TraceScope of its name.
@@ -68,23 +73,23 @@ class Module {
   Module& operator=(const Module&) = delete;
   virtual ~Module() = default;
 
-  // All weights, including those of submodules, as a graph without nodes.
+  // All weights and buffers, including those of submodules, as a graph without nodes.
   Graph weights_graph() const;
   NamedValues<Tensor> values() const;
-  // Sets every weight. Error (usage), which changes nothing and lists weights that are missing,
+  // Sets every weight and buffer. Error (usage), which changes nothing and lists weights that are missing,
   // unknown or of another shape.
   void set_values(const NamedValues<Tensor>& values);
   // Sets initial_weights(); until then, weights are 0.
   void initialize(std::uint64_t seed) { set_values(initial_weights(weights_graph(), seed)); }
-  // The parameters for optimizer steps; valid as long as the module.
+  // The weights for optimizer steps, without buffers; valid as long as the module.
   std::vector<Parameter*> parameters();
 
-  // Switches dropout on or off, including submodules; initially on.
+  // Switches dropout and the moments of batches on or off, including submodules; initially on.
   void train(bool on = true);
   void eval() { train(false); }
   bool is_training() const { return is_training_; }
 
-  // Prunes and packs the weights that the pattern matches (SparsityBuilder::set_weight), and sets
+  // Prunes and packs the weights, not buffers, that the pattern matches (SparsityBuilder::set_weight), and sets
   // the format of their gradients. Error (usage) if it matches none.
   void sparsify(const std::string& pattern, const WeightFormat& format);
 
@@ -96,6 +101,7 @@ class Module {
  protected:
   // For members of the derived class. Names must be unique, without dots, or parts of a path.
   const ModuleWeight& weight(std::string name, Shape shape, Spec init = Spec("zeros"));
+  ModuleWeight& buffer(std::string name, Shape shape, Spec init = Spec("zeros"));
   template <std::derived_from<Module> M, class... Args>
   Child<M> child(std::string name, Args&&... args) {
     auto made = std::make_unique<M>(std::forward<Args>(args)...);
@@ -109,9 +115,10 @@ class Module {
   friend Graph trace_module(Module&, const std::function<std::vector<Var>(Tracer&)>&);
   void each(const std::string& prefix,
             const std::function<void(std::string name, ModuleWeight&)>& f);
-  // Makes the value that operators use for a weight; nullptr: the weight's value.
-  using MakeLeaf = std::function<Var(Weight, const Tensor&)>;
+  // Makes the value that operators use for a weight or buffer; nullptr: its value.
+  using MakeLeaf = std::function<Var(Weight, const Tensor&, bool is_buffer)>;
   void put_leaves(const MakeLeaf& leaf);
+  ModuleWeight& new_weight(std::string name, Shape shape, Spec init, bool is_buffer);
 
   std::vector<std::unique_ptr<ModuleWeight>> weights_;
   std::vector<std::pair<std::string, std::unique_ptr<Module>>> children_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "libsten/core/base/cuda.h"
+#include "libsten/model/graph/running_average.h"
 
 namespace sten {
 namespace {
@@ -19,8 +20,7 @@ void move_towards(Tensor& weight, std::span<const float> to, double momentum,
       device_averages.push_back({w.data(), to.data(), std::ssize(w), static_cast<float>(momentum)});
       return;
     }
-    for (std::size_t c = 0; c < w.size(); ++c)
-      w[c] = static_cast<float>((1 - momentum) * double{w[c]} + momentum * double{to[c]});
+    move_average(w, to, momentum);
   });
 }
 
