@@ -14,7 +14,7 @@ for program in $PROGRAMS; do
   page=$pages/$program.1
   plain "$page" >"$T/plain"
   $program --help-all >"$T/out"
-  options=$(grep -oE '^  (-[a-z], )?--[a-z-]+( [][A-Z=]+)?' "$T/out" | sed 's/^  //')
+  options=$(grep -oE '^  (-[a-z], )?--[a-z-]+( [][A-Za-z.=]+)?' "$T/out" | sed 's/^  //')
   [ "$(echo "$options" | wc -l)" -ge 15 ] || fail "$program --help-all has few options"
   while read -r option; do
     grep -qxF -e "$option" "$T/plain" || fail "$page lacks $option"
