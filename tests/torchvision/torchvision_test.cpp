@@ -91,7 +91,9 @@ TEST_CASE("every family of torchvision has the gradients of PyTorch") {
     };
     double square = 0;
     int compared = 0;
-    for (const auto& [name, var] : vars) {
+    for (const auto& entry : vars) {
+      const std::string& name = entry.first;
+      const Var& var = entry.second;
       if (!var.grad()) continue;
       CAPTURE(name);
       const double got = norm(*var.grad());
