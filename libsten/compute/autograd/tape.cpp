@@ -259,9 +259,6 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool retain_graph
 }
 
 void Tape::walk(Step& step, const Receiver* to) {
-  if (operators().patterns(step.op).empty())
-    fail_usage("{}: missing gradient of an operator between a parameter and the loss",
-               std::string_view(step.op.text()).substr(0, step.op.text().size() - 5));
   std::vector<Tensor> in;
   in.reserve(step.out.size() + step.saved_values.size());
   DType dtype = DType::F32;

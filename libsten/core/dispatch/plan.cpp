@@ -142,6 +142,12 @@ Plan Operators::dense_plan(const Signature& wanted, const std::string& why) cons
             fmt::format("{}: {}; dense with masks, {}{}", wanted.str(), why, s.str(), then),
             e->run};
   if (!entries_.contains(wanted.op)) {
+    constexpr std::string_view gradient = ".grad";
+    const std::string op(wanted.op.text());
+    if (op.ends_with(gradient))
+      if (const std::string forward = op.substr(0, op.size() - gradient.size());
+          entries_.contains(Name(forward)))
+        fail_usage("{}: missing gradient of an operator between a parameter and the loss", forward);
     std::vector<std::string> known;
     for (const auto& [op, entries] : entries_) known.emplace_back(op.text());
     fail_usage("unknown operator {}{}", quote(wanted.op.text()),
