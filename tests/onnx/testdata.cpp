@@ -1,10 +1,8 @@
 // Runs the models of ONNX's backend tests, as packaged in Debian's libonnx-testdata.
 //
-//   sten_onnx_testdata [DIR] [-v] [--tolerance T] [--train]
+//   sten_onnx_testdata [DIR] [-v]
 //
 // DIR defaults to /usr/share/libonnx-testdata/data.
-// T, relative and absolute, applies to models that accumulate rounding errors. --train imports
-// models for training, not for inference.
 // Each model.onnx is imported and run on the inputs of each test_data_set_*, and its outputs are
 // compared: integers and booleans exactly, floats within a tolerance. Models with unsupported
 // operators or element types are refused by name at import. Exits with 1 if a case fails, or if
@@ -164,7 +162,7 @@ struct Loaded {
 
 // The difference of the outputs; "" if they agree.
 std::string run_case(const Loaded& l, const OnnxGraph& graph, const TempDir& dir,
-                     const fs::path& data, double least) {
+                     const fs::path& data) {
   const auto is_initializer = [&](std::string_view name) {
     return std::any_of(graph.initializers.begin(), graph.initializers.end(),
                        [&](const OnnxTensor& t) { return t.name == name; });
@@ -195,8 +193,8 @@ std::string run_case(const Loaded& l, const OnnxGraph& graph, const TempDir& dir
     if (got == outputs.end()) return fmt::format("output {} is missing", name);
     const SavedTensor t = read_tensor(dir, wanted[i]);
     const Dense is = got->second.to_dense();
-    const std::string why = difference(is, as_saved(t.value.to_dense(), is.dtype()),
-                                       is_inexact(graph_name) ? 1e-4 : least);
+    const std::string why =
+        difference(is, as_saved(t.value.to_dense(), is.dtype()), is_inexact(graph_name) ? 1e-4 : 0);
     if (!why.empty()) return fmt::format("output {} {}", name, why);
   }
   return "";
@@ -206,16 +204,11 @@ std::string run_case(const Loaded& l, const OnnxGraph& graph, const TempDir& dir
 
 int main(int argc, char** argv) {
   fs::path root = "/usr/share/libonnx-testdata/data";
-  bool verbose = false, for_inference = true;
-  double tolerance = 0;
+  bool verbose = false;
   const fs::path debian = root;
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "-v")
       verbose = true;
-    else if (std::string_view(argv[i]) == "--train")
-      for_inference = false;
-    else if (std::string_view(argv[i]) == "--tolerance" && i + 1 < argc)
-      tolerance = std::stod(argv[++i]);
     else
       root = argv[i];
   }
@@ -242,7 +235,7 @@ int main(int argc, char** argv) {
       try {
         Checkpoint file = Checkpoint::open(path);
         OnnxImport imported = import_onnx(file);
-        if (for_inference) imported.graph = fused_graph(imported.graph, imported.inputs);
+        imported.graph = fused_graph(imported.graph, imported.inputs);
         auto weights = load_weights(imported.graph, file, imported.not_weights);
         loaded.emplace(Loaded{std::move(file), std::move(imported), std::move(weights)});
       } catch (const std::exception& e) {
@@ -258,7 +251,7 @@ int main(int argc, char** argv) {
       for (const fs::path& data : sets) {
         std::string why;
         try {
-          why = run_case(*loaded, model.graph, dir, data, tolerance);
+          why = run_case(*loaded, model.graph, dir, data);
         } catch (const std::exception& e) {
           why = e.what();
         }
