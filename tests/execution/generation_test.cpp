@@ -133,6 +133,49 @@ TEST_CASE("some tokens may follow at once, and neither their number nor threads 
   CHECK(of_threads[0] == of_threads[1]);
 }
 
+TEST_CASE("a batch of sequences has the logits of each sequence alone, at any length") {
+  const Graph g = gpt(config_of(160)), last = gpt(config_of(160), {.last = true});
+  const std::vector<std::int64_t> ids = text_of(150);
+  const std::span<const std::int64_t> text(ids);
+  const std::vector<Index> prompts{5, 1, 30, 90, 12, 2, 17, 64};
+  const auto sequences = std::ssize(prompts);
+  for (const char* layout : {"dense", "nmg:n=1,m=4,g=4"})
+    for (const Graph& of : {g, last}) {
+      CAPTURE(layout);
+      const NamedValues<Tensor> w = weights_in(g, layout);
+      Generation model(of, w, 150, {}, sequences);
+      const auto check = [&](const std::vector<NextTokens>& next) {
+        const std::span<const float> rows = model.run_batch(next);
+        REQUIRE(std::ssize(rows) == std::ssize(next) * vocabulary_size);
+        for (std::size_t i = 0; i < next.size(); ++i) {
+          // Sequence s is the text from s on.
+          const std::span<const std::int64_t> own = text.subspan(next[i].sequence);
+          const std::vector<std::int64_t> all(own.begin(), own.end());
+          REQUIRE(furthest(rows.subspan(i * vocabulary_size, vocabulary_size),
+                           by_running_all(g, w, all, model.tokens(next[i].sequence))) < 1e-5);
+        }
+      };
+      const auto next_of = [&](Index s, Index n) {
+        return NextTokens{s, text.subspan(s + model.tokens(s), n)};
+      };
+      std::vector<NextTokens> next;
+      for (Index s = 0; s < sequences; ++s) next.push_back(next_of(s, prompts[s]));
+      check(next);
+      // Sequences may end, in any order, and others may get several tokens.
+      for (const std::vector<Index>& more :
+           {std::vector<Index>{1, 1, 1, 1, 1, 1, 1, 1}, {1, 0, 1, 3, 1, 1, 0, 1}, {0, 0, 0, 1}}) {
+        next.clear();
+        for (Index s = std::ssize(more) - 1; s >= 0; --s)
+          if (more[s] > 0) next.push_back(next_of(s, more[s]));
+        check(next);
+      }
+      CHECK(error_of([&] {
+              model.run_batch(std::vector{next_of(0, 1), next_of(0, 1)});
+            }) == "expected distinct sequences below 8, got 0");
+      CHECK(model.tokens(3) == 90 + 1 + 3 + 1);
+    }
+}
+
 TEST_CASE("more tokens than there is room for are refused, and what there is stays") {
   const Graph g = gpt(config_of(20));
   const NamedValues<Tensor> w = weights_in(g, "dense");

@@ -34,8 +34,10 @@ TEST_CASE("tokens that come one by one, or some at once, see those before them a
     KeyValueCache cache({heads, head.width, head.v_width, tokens});
     for (Index first = 0; first < tokens;) {
       const Index n = first == 60 ? 30 : 1;
-      cache.write(first, rows(k, first, n), rows(v, first, n));
-      cache.attend(first, rows(q, first, n), 0.3f,
+      std::vector<CachedToken> at;
+      for (Index t = first; t < first + n; ++t) at.push_back({0, t});
+      cache.write(at, rows(k, first, n), rows(v, first, n));
+      cache.attend(at, rows(q, first, n), 0.3f,
                    {ActivationLayout::tokens, v_wide, n, got.data() + first * v_wide});
       first += n;
     }

@@ -36,59 +36,65 @@ KeyValueCache::KeyValueCache(const Extents& e)
     : extents_(e),
       panels_(panels_of(e.tokens)),
       blocks_(ceil_div(e.v_width, panel_width)),
-      keys_(static_cast<std::size_t>(key_panel(e.heads, 0))),
-      values_(static_cast<std::size_t>(value_block(e.heads, 0))),
+      keys_(static_cast<std::size_t>(key_panel(e.sequences, 0, 0))),
+      values_(static_cast<std::size_t>(value_block(e.sequences, 0, 0))),
       work_(static_cast<std::size_t>(e.heads * work_of(e, panels_))) {}
 
 Index KeyValueCache::bytes() const {
   return static_cast<Index>(sizeof(float) * (keys_.size() + values_.size() + work_.size()));
 }
 
-void KeyValueCache::write(Index first, const Activations& k, const Activations& v) {
+void KeyValueCache::write(std::span<const CachedToken> at, const Activations& k,
+                          const Activations& v) {
   float *keys = keys_.mutate(), *values = values_.mutate();
   for (Index t = 0; t < k.tokens; ++t) {
-    const Index at = first + t, panel = at / panel_width, lane = at % panel_width;
+    const auto [sequence, position] = at[t];
+    const Index panel = position / panel_width, lane = position % panel_width;
     for (Index h = 0; h < extents_.heads; ++h) {
-      float* key = keys + key_panel(h, panel) + lane;
+      float* key = keys + key_panel(sequence, h, panel) + lane;
       for (Index f = 0; f < extents_.width; ++f)
         key[f * panel_width] = element_of(k, t, h * extents_.width + f);
       for (Index f = 0; f < extents_.v_width; ++f)
-        values[value_block(h, f / panel_width) + at * panel_width + f % panel_width] =
-            element_of(v, t, h * extents_.v_width + f);
+        values[value_block(sequence, h, f / panel_width) + position * panel_width +
+               f % panel_width] = element_of(v, t, h * extents_.v_width + f);
     }
   }
 }
 
 // Computes scores of 64 keys at once, then sums 64 features of all values at once.
-void KeyValueCache::attend_head(Index head, Index first, const Activations& q, float scale,
-                                float* work, const ActivationsOut& y) const {
+void KeyValueCache::attend_head(Index head, std::span<const CachedToken> at, const Activations& q,
+                                float scale, float* work, const ActivationsOut& y) const {
   const kernels::PanelsTable& panels = kernels::panels();
   const Index width = extents_.width, v_width = extents_.v_width;
   float* const query = work + head * work_of(extents_, panels_);
   float* const out = query + ceil_div(width, panel_width) * panel_width;
   float* const scores = out + panel_width;
   for (Index t = 0; t < q.tokens; ++t) {
-    const Index seen = first + t + 1;
+    const auto [sequence, position] = at[t];
+    const Index seen = position + 1;
     for (Index f = 0; f < width; ++f) query[f] = element_of(q, t, head * width + f);
     for (Index p = 0; p < panels_of(seen); ++p)
-      panels.multiply(query, width, 1, width, keys_.data() + key_panel(head, p), false,
+      panels.multiply(query, width, 1, width, keys_.data() + key_panel(sequence, head, p), false,
                       scores + p * panel_width);
     kernels::rows().softmax(scores, seen, scale, scores);
     for (Index b = 0; b < blocks_; ++b) {
-      panels.multiply(scores, seen, 1, seen, values_.data() + value_block(head, b), false, out);
+      panels.multiply(scores, seen, 1, seen, values_.data() + value_block(sequence, head, b), false,
+                      out);
       const Index n = std::min(panel_width, v_width - b * panel_width);
       for (Index f = 0; f < n; ++f) element_of(y, t, head * v_width + b * panel_width + f) = out[f];
     }
   }
 }
 
-void KeyValueCache::attend(Index first, const Activations& q, float scale,
+void KeyValueCache::attend(std::span<const CachedToken> at, const Activations& q, float scale,
                            const ActivationsOut& y) {
-  const Index work = q.tokens * (first + q.tokens) * (extents_.width + extents_.v_width);
+  Index seen = 0;
+  for (const CachedToken& token : at) seen += token.position + 1;
+  const Index work = seen * (extents_.width + extents_.v_width);
   const Index grain = std::max<Index>(1, worth_a_thread / std::max<Index>(1, work));
   float* const space = work_.mutate();
   const auto some = [&](Index begin, Index end) {
-    for (Index h = begin; h < end; ++h) attend_head(h, first, q, scale, space, y);
+    for (Index h = begin; h < end; ++h) attend_head(h, at, q, scale, space, y);
   };
   parallel_for(extents_.heads, grain, std::cref(some));
 }

@@ -1,19 +1,27 @@
-// KV cache: keys and values of the earlier tokens of a sequence, for attention.
+// KV cache: keys and values of the earlier tokens of sequences, for attention.
 #pragma once
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "libsten/compute/product/panels.h"
 #include "libsten/core/base/array.h"
 
 namespace sten {
 
+// A token's place in the caches.
+struct CachedToken {
+  Index sequence, position;
+};
+
 class KeyValueCache {
  public:
   struct Extents {
     Index heads, width, v_width;  // features per head of keys and of values
-    Index tokens;                 // maximum number of tokens
+    Index tokens;                 // maximum number of tokens per sequence
+    Index sequences = 1;
     friend bool operator==(const Extents&, const Extents&) = default;
   };
   // Allocates all memory, including that of attend().
@@ -22,24 +30,26 @@ class KeyValueCache {
   const Extents& extents() const { return extents_; }
   Index bytes() const;
 
-  // Stores keys of heads * width and values of heads * v_width features as tokens first, first + 1,
-  // ..., which must be below extents().tokens.
-  void write(Index first, const Activations& k, const Activations& v);
-  // Computes softmax(scale * q . k) v for the queries q of tokens first, first + 1, ...; each sees
-  // the tokens up to itself. Heads are divided among threads(); deterministic for every number of
-  // threads.
-  void attend(Index first, const Activations& q, float scale, const ActivationsOut& y);
+  // Stores keys of heads * width and values of heads * v_width features, one per token of `at`,
+  // whose positions must be below extents().tokens.
+  void write(std::span<const CachedToken> at, const Activations& k, const Activations& v);
+  // Computes softmax(scale * q . k) v for the queries q of the tokens `at`; each sees the stored
+  // tokens of its sequence up to itself. Heads are divided among threads(); deterministic for every
+  // number of threads.
+  void attend(std::span<const CachedToken> at, const Activations& q, float scale,
+              const ActivationsOut& y);
 
  private:
-  void attend_head(Index head, Index first, const Activations& q, float scale, float* work,
-                   const ActivationsOut& y) const;
+  void attend_head(Index head, std::span<const CachedToken> at, const Activations& q, float scale,
+                   float* work, const ActivationsOut& y) const;
   // Offset of the first feature of a panel of keys.
-  Index key_panel(Index head, Index panel) const {
-    return (head * panels_ + panel) * extents_.width * panel_width;
+  Index key_panel(Index sequence, Index head, Index panel) const {
+    return ((sequence * extents_.heads + head) * panels_ + panel) * extents_.width * panel_width;
   }
   // Offset of a block of values: panel_width features, one row per token.
-  Index value_block(Index head, Index block) const {
-    return (head * blocks_ + block) * panels_ * panel_width * panel_width;
+  Index value_block(Index sequence, Index head, Index block) const {
+    return ((sequence * extents_.heads + head) * blocks_ + block) * panels_ * panel_width *
+           panel_width;
   }
 
   Extents extents_;
@@ -49,8 +59,9 @@ class KeyValueCache {
 
 // KV caches of a graph's attention nodes, by name. Each is made when its node first runs.
 struct KeyValueCaches {
-  Index tokens = 0;  // maximum number of tokens
-  Index first = 0;   // the first token of the current run
+  Index tokens = 0;  // maximum number of tokens per sequence
+  Index sequences = 1;
+  std::vector<CachedToken> run;  // the tokens of the current run
   std::map<std::string, KeyValueCache, std::less<>> of{};
 };
 

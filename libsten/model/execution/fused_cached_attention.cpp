@@ -1,4 +1,5 @@
 // Causal attention with a KV cache.
+#include <algorithm>
 #include <cmath>
 
 #include "libsten/compute/product/attention_product.h"
@@ -24,31 +25,33 @@ class FusedCachedAttention final : public FusedOperator {
     const Activations q = slots.activations(arguments_[0]), k = slots.activations(arguments_[1]),
                       v = slots.activations(arguments_[2]);
     const Index heads = extents_.heads, features = heads * extents_.v_width;
+    const std::span<const CachedToken> at = caches_.run;
+    if (std::ssize(at) != q.tokens) fail("expected {} cached tokens, got {}", q.tokens, at.size());
     if (q.tokens != extents_.tokens || k.tokens != q.tokens || v.tokens != q.tokens ||
         q.features != heads * extents_.width || k.features != q.features || v.features != features)
       throw PlanChanged{};
-    cache_.write(caches_.first, k, v);
+    cache_.write(at, k, v);
     Shape shape{1, q.tokens, features};
     if (!fill_panels(q.tokens)) {
       Dense y{shape, Values::uninitialized(DType::F32, size_of(shape))};
       const ActivationsOut rows{ActivationLayout::tokens, features, q.tokens,
                                 y.values.mutate<float>().data()};
-      cache_.attend(caches_.first, q, extents_.scale, rows);
+      cache_.attend(at, q, extents_.scale, rows);
       slots[value_].tensor = std::move(y);
       if (steps.front().bytes == 0) slots.note_tensor(value_);
     } else {
       if (!slots[value_].panels) slots.allot(value_, shape);
       const ActivationsOut y{activation_layout_of(q.tokens), features, q.tokens,
                              slots[value_].panels};
-      // The first tokens have no earlier ones.
-      if (caches_.first == 0)
+      // The first tokens of a sequence have no earlier ones.
+      if (at.front().position == 0 && at.back().sequence == at.front().sequence)
         attention_product(extents_, q, k, v, y);
       else
-        cache_.attend(caches_.first, q, extents_.scale, y);
+        cache_.attend(at, q, extents_.scale, y);
     }
     ExecutionStep& s = steps.front();
     AttentionExtents all = extents_;
-    all.keys += caches_.first;
+    all.keys = std::ranges::max(at, {}, &CachedToken::position).position + 1;
     s.flops = all.flops();
     s.bytes = 4.0 * static_cast<double>(all.keys * heads * (all.width + all.v_width) +
                                         all.tokens * (q.features + features));
@@ -98,7 +101,7 @@ std::unique_ptr<FusedOperator> fused_cached_attention(const PlanContext& plan,
   a.causal = true;
   a.scale =
       static_cast<float>(n.attributes.number("scale", 1 / std::sqrt(static_cast<double>(a.width))));
-  const KeyValueCache::Extents extents{heads, a.width, a.v_width, caches.tokens};
+  const KeyValueCache::Extents extents{heads, a.width, a.v_width, caches.tokens, caches.sequences};
   const auto [at, is_new] = caches.of.try_emplace(n.name, extents);
   if (at->second.extents() != extents) fail_at("unexpected heads for its cache");
   auto fused =

@@ -1,7 +1,6 @@
 #include "libsten/model/execution/generation.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "libsten/compute/ops/elementwise/binary.h"
 #include "libsten/compute/ops/elementwise/unary_rows.h"
@@ -42,6 +41,20 @@ class TokenWalk {
     const TokenAxis* logits = of(g_.outputs().front());
     if (!logits || logits->rank != 3 || logits->axis != 1)
       fail_usage("output {}: expected the logits of each token", quote(g_.outputs().front()));
+  }
+  // The checked graph with the last `count` tokens instead of the last one.
+  Graph with_last(Index count) const {
+    GraphParts parts = g_.parts();
+    for (Node& n : parts.nodes) {
+      const TokenAxis* y = of(n.name);
+      if (n.op.text() != "slice" || !y || !y->is_last) continue;
+      const Attributes::List axes = n.attributes.list("axes", {});
+      Attributes::List begins = n.attributes.list("begins", {});
+      for (std::size_t i = 0; i < begins.size(); ++i)
+        if (is_tokens(i < axes.size() ? axes[i] : static_cast<Index>(i), *y)) begins[i] = -count;
+      n.attributes.set("begins", std::move(begins));
+    }
+    return Graph(std::move(parts));
   }
 
  private:
@@ -104,13 +117,15 @@ class TokenWalk {
     return {rank, rank - 1 - wide->from_right(), wide->is_last};
   }
 
+  static bool is_tokens(Index axis, const TokenAxis& x) {
+    return (axis < 0 ? axis + x.rank : axis) == x.axis;
+  }
   // A slice of another axis, or of the last token.
   TokenAxis sliced(const Node& n) const {
     TokenAxis x = *of(n.inputs[0]);
-    const auto is_tokens = [&](Index axis) { return (axis < 0 ? axis + x.rank : axis) == x.axis; };
     if (n.inputs.size() > 1) fail_at(n, "takes computed ranges");
     if (!n.attributes.has("begins")) {
-      if (is_tokens(n.attributes.integer("axis", 0))) fail_at(n, "takes some of the tokens");
+      if (is_tokens(n.attributes.integer("axis", 0), x)) fail_at(n, "takes some of the tokens");
       return x;
     }
     const Attributes::List begins = n.attributes.list("begins", {}),
@@ -118,7 +133,7 @@ class TokenWalk {
                            axes = n.attributes.list("axes", {}),
                            steps = n.attributes.list("steps", {});
     for (std::size_t i = 0; i < begins.size(); ++i) {
-      if (!is_tokens(i < axes.size() ? axes[i] : static_cast<Index>(i))) continue;
+      if (!is_tokens(i < axes.size() ? axes[i] : static_cast<Index>(i), x)) continue;
       const bool is_last = begins[i] == -1 && i < ends.size() && ends[i] > Index{1} << 30 &&
                            (steps.empty() || steps[i] == 1);
       if (!is_last) fail_at(n, "takes some of the tokens");
@@ -137,12 +152,14 @@ Dense row_of(std::span<const std::int64_t> values, Shape shape) {
   return x;
 }
 
-Graph checked(Graph g, Index most) {
-  check_generates(g);
+Graph checked(Graph g, Index most, Index sequences) {
+  TokenWalk walk(g);
+  walk.check();
+  if (sequences < 1) fail_usage("expected at least 1 sequence, got {}", sequences);
   if (most < 1) fail_usage("expected at least 1 token, got {}", most);
   if (const auto n = positions_of(g); n && most > *n)
     fail_usage("{} tokens exceed the model's {} positions", most, *n);
-  return g;
+  return sequences == 1 ? g : walk.with_last(sequences);
 }
 
 }  // namespace
@@ -160,41 +177,65 @@ std::optional<Index> positions_of(const Graph& g) {
 }
 
 Generation::Generation(Graph graph, NamedValues<Tensor> weights, Index most,
-                       std::vector<PrecisionRule> precision)
+                       std::vector<PrecisionRule> precision, Index sequences)
     : caches_(std::make_unique<KeyValueCaches>()),
-      executor_(checked(std::move(graph), most), std::move(weights),
+      executor_(checked(std::move(graph), most, sequences), std::move(weights),
                 {.caches = caches_.get(), .precision = std::move(precision)}),
       logits_(executor_.graph().outputs().front()),
-      has_positions_(std::ranges::count(executor_.graph().inputs(), positions_input) > 0) {
+      has_positions_(std::ranges::count(executor_.graph().inputs(), positions_input) > 0),
+      tokens_(static_cast<std::size_t>(sequences)) {
   caches_->tokens = most;
+  caches_->sequences = sequences;
 }
 
 std::span<const float> Generation::run(std::span<const std::int64_t> ids) {
-  const Index n = std::ssize(ids);
-  if (n == 0) fail_usage("expected at least one token");
-  if (n > most() - tokens())
-    fail_usage("{} tokens after {} exceed the limit of {}", n, tokens(), most());
-  NamedValues<Tensor> in{{ids_input, row_of(ids, {1, n})}};
-  if (has_positions_) {
-    std::vector<std::int64_t> positions(ids.size());
-    std::iota(positions.begin(), positions.end(), std::int64_t{tokens()});
-    in.emplace(positions_input, row_of(positions, {n}));
+  const NextTokens next{0, ids};
+  return run_batch({&next, 1});
+}
+
+std::span<const float> Generation::run_batch(std::span<const NextTokens> next) {
+  std::vector<std::int64_t> ids, positions;
+  caches_->run.clear();
+  const auto add = [&](const NextTokens& x, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      ids.push_back(x.ids[i]);
+      positions.push_back(tokens(x.sequence) + static_cast<Index>(i));
+      caches_->run.push_back({x.sequence, positions.back()});
+    }
+  };
+  for (const NextTokens& x : next) {
+    if (x.ids.empty()) fail_usage("expected at least one token");
+    if (x.sequence < 0 || x.sequence >= std::ssize(tokens_) ||
+        std::ranges::count(next, x.sequence, &NextTokens::sequence) > 1)
+      fail_usage("expected distinct sequences below {}, got {}", tokens_.size(), x.sequence);
+    if (std::ssize(x.ids) > most() - tokens(x.sequence))
+      fail_usage("{} tokens after {} exceed the limit of {}", x.ids.size(), tokens(x.sequence),
+                 most());
+    add(x, 0, x.ids.size() - 1);
   }
+  // The last tokens of all sequences lie side by side, so that one slice has their logits.
+  for (const NextTokens& x : next) add(x, x.ids.size() - 1, x.ids.size());
+  if (ids.empty()) fail_usage("expected at least one token");
+  const Index n = std::ssize(ids), rows = std::ssize(next);
+  NamedValues<Tensor> in{{ids_input, row_of(ids, {1, n})}};
+  if (has_positions_) in.emplace(positions_input, row_of(positions, {n}));
   const Tensor& y = executor_.run(in).at(logits_);
   if (!y.is<Dense>() || y.dtype() != DType::F32)
     fail("output {}: expected dense logits in F32, got {} in {}", quote(logits_),
          name_of(y.dtype()), y.layout());
   const Dense& logits = y.as<Dense>();
-  if (logits.extents.size() != 3 || logits.extents[0] != 1 || logits.size() == 0)
+  if (logits.extents.size() != 3 || logits.extents[0] != 1 || logits.extents[1] < rows ||
+      logits.size() == 0)
     fail("output {}: expected logits of shape [1, tokens, ids], got {}", quote(logits_),
          to_string(logits.extents));
-  caches_->first += n;
-  return logits.values.as<float>().last(static_cast<std::size_t>(logits.extents[2]));
+  for (const NextTokens& x : next) tokens_[x.sequence] += std::ssize(x.ids);
+  return logits.values.as<float>().last(static_cast<std::size_t>(rows * logits.extents[2]));
 }
 
-void Generation::rewind(Index n) {
-  if (n < 0 || n > tokens()) fail_usage("rewind: expected 0 to {} tokens, got {}", tokens(), n);
-  caches_->first = n;
+void Generation::rewind(Index n, Index sequence) {
+  if (n < 0 || n > tokens(sequence))
+    fail_usage("rewind: expected 0 to {} tokens, got {}", tokens(sequence), n);
+  tokens_[sequence] = n;
 }
 
 Index Generation::cache_bytes() const {
