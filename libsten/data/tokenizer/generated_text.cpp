@@ -1,0 +1,71 @@
+#include "libsten/data/tokenizer/generated_text.h"
+
+#include <algorithm>
+
+namespace sten {
+namespace {
+
+// Tokens before the first one that decode() gets, for tokenizers that treat the start of a text
+// differently.
+constexpr std::ptrdiff_t context = 8;
+
+// How decode() ends for an incomplete character.
+constexpr std::string_view replacement = "\xef\xbf\xbd";
+
+}  // namespace
+
+GeneratedText::GeneratedText(const Tokenizer& tokenizer, std::span<const std::int64_t> before,
+                             std::vector<std::string> stops)
+    : tokenizer_(tokenizer), stops_(std::move(stops)) {
+  for (const std::int64_t id : before.last(std::min<std::size_t>(before.size(), context)))
+    tokens_.push_back(static_cast<TokenId>(id));
+  done_ = tokens_.size();
+}
+
+// The text of the tokens after the first done_ ones.
+std::string GeneratedText::new_text() const {
+  const std::string before = tokenizer_.decode(std::span(tokens_).first(done_));
+  const std::string all = tokenizer_.decode(tokens_);
+  return all.substr(std::min(before.size(), all.size()));
+}
+
+// Holds back the longest end that starts a stop text.
+std::string GeneratedText::until_stop(const std::string& text) {
+  pending_ += text;
+  std::size_t end = pending_.size();
+  for (const std::string& stop : stops_)
+    if (const std::size_t at = pending_.find(stop); at < end) {
+      end = at;
+      is_stopped_ = true;
+    }
+  if (is_stopped_) return std::exchange(pending_, "").substr(0, end);
+  for (const std::string& stop : stops_)
+    for (std::size_t n = std::min(stop.size(), pending_.size()); n > 0; --n)
+      if (pending_.ends_with(std::string_view(stop).substr(0, n))) {
+        end = std::min(end, pending_.size() - n);
+        break;
+      }
+  std::string out = pending_.substr(0, end);
+  pending_.erase(0, end);
+  return out;
+}
+
+std::string GeneratedText::add(TokenId token) {
+  tokens_.push_back(token);
+  if (is_stopped_) return "";
+  const std::string text = new_text();
+  if (text.empty() || text.ends_with(replacement)) return "";
+  // The tokens of this text are the context of the next one.
+  tokens_.erase(tokens_.begin(), tokens_.begin() + static_cast<std::ptrdiff_t>(done_));
+  done_ = tokens_.size();
+  return until_stop(text);
+}
+
+std::string GeneratedText::finish() {
+  std::string text = is_stopped_ ? "" : until_stop(new_text());
+  tokens_.clear();
+  done_ = 0;
+  return text + std::exchange(pending_, "");
+}
+
+}  // namespace sten

@@ -1,0 +1,72 @@
+#include "libsten/data/tokenizer/generated_text.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/core/base/error.h"
+#include "libsten/data/tokenizer/unicode.h"
+
+using namespace sten;
+
+namespace {
+
+// Tokens with the given bytes. As SentencePiece's, a text does not start with a blank.
+class ByteTokens final : public Tokenizer {
+ public:
+  explicit ByteTokens(std::vector<std::string> bytes) : bytes_(std::move(bytes)) {}
+  std::string_view kind() const override { return "bytes"; }
+  Index size() const override { return std::ssize(bytes_); }
+  SpecialIds special_ids() const override { return {}; }
+  const std::vector<TokenId>& ordinary() const override { return ordinary_; }
+  std::string_view entry(TokenId id) const override { return bytes_[id]; }
+  Array<TokenId> encode(std::string_view, const std::string&) const override { fail("no encoder"); }
+  std::string decode(std::span<const TokenId> ids) const override {
+    std::string all;
+    for (const TokenId id : ids) all += bytes_[id];
+    if (all.starts_with(' ')) all.erase(0, 1);
+    return with_replacements(all);
+  }
+
+ private:
+  std::vector<std::string> bytes_;
+  std::vector<TokenId> ordinary_;
+};
+
+// The texts that come with the tokens in turn; the last one is that of finish().
+std::vector<std::string> texts_of(std::vector<std::string> tokens,
+                                  std::vector<std::string> stops = {},
+                                  std::vector<std::int64_t> before = {}) {
+  const ByteTokens tokenizer(tokens);
+  GeneratedText text(tokenizer, before, std::move(stops));
+  std::vector<std::string> all;
+  for (std::size_t id = before.size(); id < tokens.size(); ++id)
+    all.push_back(text.add(static_cast<TokenId>(id)));
+  all.push_back(text.finish());
+  return all;
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("text comes with its tokens, in whole characters") {
+  CHECK(texts_of({"To", " be", ","}) == Texts{"To", " be", ",", ""});
+  // The euro sign and an emoji in parts; what stays incomplete ends as U+FFFD.
+  CHECK(texts_of({"a", "\xe2", "\x82\xac", "\xf0\x9f", "\x98", "\x80!"}) ==
+        Texts{"a", "", "\xe2\x82\xac", "", "", "\xf0\x9f\x98\x80!", ""});
+  CHECK(texts_of({"a", "\xe2\x82"}) == Texts{"a", "", "\xef\xbf\xbd"});
+}
+
+TEST_CASE("the text of a token after a prompt is the one that it has in the whole text") {
+  CHECK(texts_of({" be", " be"}) == Texts{"be", " be", ""});
+  CHECK(texts_of({"To", " be"}, {}, {0}) == Texts{" be", ""});
+}
+
+TEST_CASE("a stop text ends the text, in one token or across some, and is not returned") {
+  CHECK(texts_of({"a", "END", "b"}, {"END"}) == Texts{"a", "", "", ""});
+  CHECK(texts_of({"aE", "N", "Db", "c"}, {"END"}) == Texts{"a", "", "", "", ""});
+  // What looked like the start of a stop text is returned when it is none.
+  CHECK(texts_of({"aE", "N", "x", "E"}, {"END"}) == Texts{"a", "", "ENx", "", "E"});
+  CHECK(texts_of({"ab", "ab", "c"}, {"abc", "x"}) == Texts{"", "ab", "", ""});
+  // The first one in the text counts.
+  CHECK(texts_of({"one two three"}, {"three", "two"}) == Texts{"one ", ""});
+}
