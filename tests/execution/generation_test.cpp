@@ -215,5 +215,8 @@ TEST_CASE("graphs whose tokens meet elsewhere than in causal attention are refus
         "node 'y': slice takes some of the tokens, so the graph cannot generate text");
   CHECK(refusal("slice", Attributes().set("axis", -1).set("begin", 0).set("end", 4)) == "");
   CHECK(refusal("tanh", {}) == "");
+  CHECK(refusal("rms-norm", {}, {"x", "row"}) == "");
+  CHECK(refusal("rotary", {}, {"x", "row", "row"}) ==
+        "node 'y': rotary does not get the tokens' positions, so the graph cannot generate text");
   CHECK(error_of([&] { check_generates(gpt(config_of(20))); }) == "");
 }

@@ -27,6 +27,10 @@ bool near(const Tensor& x, Shape shape, const std::vector<float>& expected) {
   return same;
 }
 
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
+  return apply("rms-norm", {x, weight}, Attributes().set("eps", eps));
+}
+
 }  // namespace
 
 TEST_CASE("softmax shares 1 out along its axis, however large the numbers are") {
@@ -53,6 +57,21 @@ TEST_CASE("layer-norm gives rows the mean beta and the deviation gamma") {
   CHECK(near(layer_norm(tensor({1, 2}, {2, 4}), gamma, beta, 3), {1, 2}, {-4, 52}));
 }
 
+TEST_CASE("rms-norm divides runs by their root mean square, and leaves their mean") {
+  const Tensor weight = tensor({2}, {10, 100});
+  // sqrt((49 + 1) / 2) = 5.
+  CHECK(near(rms_norm(tensor({2, 2}, {7, 1, -1, 7}), weight, 0), {2, 2}, {14, 20, -2, 140}));
+  // sqrt((1 + 7) / 2 + 5) = 3.
+  CHECK(near(rms_norm(tensor({2}, {1, std::sqrt(7.0f)}), tensor({2}, {3, 0}), 5), {2}, {1, 0}));
+  // Two heads of two features by the same weight.
+  CHECK(near(rms_norm(tensor({1, 4}, {7, 1, -1, 7}), weight, 0), {1, 4}, {14, 20, -2, 140}));
+  // Gemma multiplies by 1 + weight.
+  const Attributes offset = Attributes().set("eps", 0.0).set("unit_offset", 1);
+  CHECK(
+      near(apply("rms-norm", {tensor({2}, {7, 1}), tensor({2}, {9, 99})}, offset), {2}, {14, 20}));
+  CHECK(rms_norm(tensor({0, 4}, {}), weight, 0).shape() == Shape{0, 4});
+}
+
 TEST_CASE("embedding gives the table's rows, and rows get the sum of their uses' gradients") {
   Tape tape;
   const Var table = tape.parameter(tensor({3, 2}, {1, 2, 3, 4, 5, 6}));
@@ -75,6 +94,14 @@ TEST_CASE("inputs of operators on rows that do not fit are refused with what the
   CHECK(error_of([&] { layer_norm(x, g, Tensor(Dense::zeros(DType::F64, {3}))); }) ==
         "layer-norm: x is F32 but beta is F64");
   CHECK(error_of([&] { layer_norm(x, g, g, -1); }) == "layer-norm: eps must be >= 0, got -1");
+  CHECK(error_of([&] {
+          rms_norm(x, tensor({2}, {1, 1}), 0);
+        }) == "rms-norm: the last axis of x must be a multiple of weight's 2 elements, got [2, 3]");
+  CHECK(error_of([&] { rms_norm(x, g, -1); }) == "rms-norm: eps must be >= 0, got -1");
+  CHECK(error_of([&] { rms_norm(x, x, 0); }) == "rms-norm: weight must have one axis, got [2, 3]");
+  CHECK(error_of([&] {
+          apply("rms-norm", {x, g}, Attributes().set("unit_offset", 2));
+        }) == "rms-norm: unit_offset must be 0 or 1, got 2");
   CHECK(error_of([&] {
           embedding(x, ids({2, 2}, {0, 1, 2, 0}));
         }) == "embedding: ids[1, 0] is 2, but the table is [2, 3]");

@@ -76,7 +76,8 @@ class TokenWalk {
       const TokenAxis ids = *of(n.inputs[1]);
       return {ids.rank + 1, ids.axis, ids.is_last};
     }
-    const bool is_of_rows = op == "linear" || op == "layer-norm";
+    if (op == "rotary") return rotated(n);
+    const bool is_of_rows = op == "linear" || op == "layer-norm" || op == "rms-norm";
     if (!is_of_rows && op != "identity" && op != "cast" && !find_unary_row(op))
       fail_at(n, "may mix tokens");
     const TokenAxis* x = of(n.inputs[0]);
@@ -93,6 +94,15 @@ class TokenWalk {
       if (!x || x->rank != 3 || x->axis != 1 || x->is_last) fail_at(n, "does not get all tokens");
     }
     return *of(n.inputs[0]);
+  }
+
+  // A position per token.
+  TokenAxis rotated(const Node& n) const {
+    const TokenAxis *x = of(n.inputs[0]), *positions = of(n.inputs[1]);
+    if (!x || x->rank != 3 || x->axis != 1 || of(n.inputs[2])) fail_at(n, "may mix tokens");
+    if (!positions || positions->from_right() != 0 || positions->is_last != x->is_last)
+      fail_at(n, "does not get the tokens' positions");
+    return *x;
   }
 
   // The axis of tokens after broadcasting.

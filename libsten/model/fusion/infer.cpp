@@ -145,7 +145,7 @@ const InferRules& rules() {
     add_movement_rules(m);
     add_reduction_rules(m);
     add_image_rules(m);
-    m["trilu"] = m["attention"] = infer_same;
+    m["trilu"] = m["attention"] = m["rotary"] = infer_same;
     m["linear"] = linear;
     m["cross-entropy"] = cross_entropy;
     m["matmul"] = matmul;

@@ -53,7 +53,7 @@ void add_reduction_rules(InferRules& all) {
   for (const char* op : {"sum", "mean", "reduce-max", "reduce-min", "reduce-prod", "reduce-l1",
                          "reduce-l2", "reduce-sum-square", "reduce-log-sum", "reduce-log-sum-exp"})
     all[op] = reduce;
-  for (const char* op : {"softmax", "log-softmax", "hardmax", "layer-norm", "cum-sum"})
+  for (const char* op : {"softmax", "log-softmax", "hardmax", "layer-norm", "rms-norm", "cum-sum"})
     all[op] = infer_same;
   all["arg-max"] = all["arg-min"] = place;
   all["top-k"] = top;
