@@ -30,6 +30,9 @@ struct Bf16Attention {
   std::int64_t bias_step = panel_width;
   // Query t sees only keys j < before + t.
   std::int64_t before = std::int64_t{1} << 62;
+  // As in kernels::Attention. Tables on matrix tiles do not support them.
+  std::int64_t from = -(std::int64_t{1} << 62);
+  float soft_cap = 0;
 };
 
 struct Bf16AttentionTable {

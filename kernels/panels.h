@@ -9,7 +9,7 @@
 
 namespace sten::kernels {
 
-// One head's softmax(scale * q . k + bias) v for a panel of queries.
+// One head's softmax(cap(scale * q . k) + bias) v for a panel of queries.
 struct Attention {
   std::int64_t width, v_width;  // features of queries and keys, and of values
   std::int64_t keys;
@@ -28,6 +28,10 @@ struct Attention {
   std::int64_t bias_step = panel_width;
   // Query t sees only keys j < before + t.
   std::int64_t before = std::int64_t{1} << 62;
+  // Query t sees only keys j >= from + t.
+  std::int64_t from = -(std::int64_t{1} << 62);
+  // c > 0: cap(s) = c tanh(s / c); otherwise cap(s) = s.
+  float soft_cap = 0;
 };
 
 struct PanelsTable {

@@ -26,7 +26,8 @@ struct Bf16AttentionByFloats {
     interleaved_for(isa)->widen_features(a.q, 2 * lanes, a.width, lanes, q, lanes);
     panels_for(isa, lanes)
         ->attend({a.width, a.v_width, a.keys, a.scale, q, a.k, a.v, a.width * panel_width,
-                  a.v_width * panel_width, a.seen, y, scores, a.bias, a.bias_step, a.before});
+                  a.v_width * panel_width, a.seen, y, scores, a.bias, a.bias_step, a.before, a.from,
+                  a.soft_cap});
     interleaved_for(isa)->round_features(y, lanes, a.v_width, lanes, a.y, 2 * lanes);
   }
 

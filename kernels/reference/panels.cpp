@@ -15,7 +15,7 @@ const float* column(const float* panels, Size step, Size key) {
 }
 
 bool is_hidden(const Attention& a, Size key, Size t) {
-  return (a.seen && !a.seen[key]) || key >= a.before + t;
+  return (a.seen && !a.seen[key]) || key >= a.before + t || key < a.from + t;
 }
 
 // The score of a key for query t; -inf for a hidden key.
@@ -25,8 +25,10 @@ double score(const Attention& a, Size key, Size t) {
   const float* k = column(a.k, a.k_step, key);
   double sum = 0;
   for (Size f = 0; f < a.width; ++f) sum += double{a.q[f * lanes + t]} * k[f * panel_width];
+  const double scaled = a.scale * sum;
+  const double capped = a.soft_cap > 0 ? a.soft_cap * std::tanh(scaled / a.soft_cap) : scaled;
   const double bias = a.bias ? a.bias[key * a.bias_step + (a.bias_step == 1 ? 0 : t)] : 0;
-  return a.scale * sum + bias;
+  return capped + bias;
 }
 
 template <Size lanes>

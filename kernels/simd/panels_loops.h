@@ -142,9 +142,16 @@ struct Panels : Math<L> {
     }
   }
 
+  // Replaces s by c tanh(s / c) log2(e).
+  STEN_INLINE static void cap_scores(const Attention& a, Size count) {
+    const Vec share = L::set(1 / a.soft_cap), by = L::set(a.soft_cap * 1.44269504f);
+    for (Size i = 0; i < count * lanes; i += L::lanes)
+      L::store(a.scores + i, L::mul(by, Base::tanh(L::mul(share, L::load(a.scores + i)))));
+  }
+
   // scores [count, lanes] of the keys of a panel, times log2(e).
   STEN_INLINE static void score(const Attention& a, Size first, Size count) {
-    const Vec by = L::set(a.scale * 1.44269504f);
+    const Vec by = L::set(a.soft_cap > 0 ? a.scale : a.scale * 1.44269504f);
     const float* k = a.k + first / panel_width * a.k_step;
     // Four at a time, which panels always have room for.
     for (Size j = 0; j < count; j += 4)
@@ -154,11 +161,17 @@ struct Panels : Math<L> {
         sums.add({k + j, 1, panel_width}, a.q + at, a.width);
         sums.store(a.scores + j * lanes + at, [&](auto v) STEN_INLINE { return L::mul(v, by); });
       }
+    if (a.soft_cap > 0) cap_scores(a, count);
     if (a.bias) add_bias(a, first, count);
     constexpr float none = -std::numeric_limits<float>::infinity();
     // The first queries of the panel do not see its last keys.
     for (Size j = std::max<Size>(0, a.before - first); j < count; ++j)
       std::fill_n(a.scores + j * lanes, std::min<Size>(lanes, first + j - a.before + 1), none);
+    // The last queries do not see its first keys.
+    for (Size j = 0; j < std::min(count, a.from + lanes - 1 - first); ++j) {
+      const Size sees = std::max<Size>(0, first + j - a.from + 1);
+      std::fill_n(a.scores + j * lanes + sees, lanes - sees, none);
+    }
     if (!a.seen) return;
     const Vec hidden = L::set(none);
     for (Size j = 0; j < count; ++j)
@@ -204,12 +217,13 @@ struct Panels : Math<L> {
     // The lowest float, because -inf - (-inf) is NaN.
     std::fill_n(queries.most, lanes, std::numeric_limits<float>::lowest());
     std::fill_n(queries.all, lanes, 0.0f);
-    for (Size first = 0; first < a.keys; first += panel_width) {
+    const Size begin = std::max<Size>(0, a.from) / panel_width * panel_width;
+    for (Size first = begin; first < a.keys; first += panel_width) {
       const Size count = std::min<Size>(panel_width, a.keys - first);
       score(a, first, count);
       weigh(a.scores, count, queries);
       const Factor v{a.v + first / panel_width * a.v_step, panel_width, 1};
-      if (first == 0)
+      if (first == begin)
         add_all<L::value_rows, false>(v, a.v_width, a.scores, count, a.y,
                                       [](auto, const float*) STEN_INLINE { return L::zero(); });
       else

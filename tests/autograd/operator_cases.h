@@ -122,6 +122,15 @@ inline const std::vector<OperatorCase>& other_small_cases() {
       {"attention",
        {{{2, 3, 4}}, {{2, 4, 4}}, {{2, 4, 4}}, {{2, 2, 3, 4}}},
        Attributes().set("heads", 2).set("causal", 1)},
+      {"attention",
+       {{{2, 3, 8}}, {{2, 5, 4}}, {{2, 5, 6}}},
+       Attributes().set("heads", 4).set("kv_heads", 2).set("causal", 1).set("window", 2)},
+      {"attention",
+       {{{2, 3, 4}}, {{2, 5, 2}}, {{2, 5, 3}}, {{2, 5}, 2}},
+       Attributes().set("heads", 2).set("kv_heads", 1).set("soft_cap", 1.5)},
+      {"attention",
+       {{{2, 3, 4}}, {{2, 5, 4}}, {{2, 5, 4}}, {{2, 2, 3, 5}}},
+       Attributes().set("heads", 2).set("causal", 1).set("window", 3).set("soft_cap", 0.75)},
       {"linear", {{{2, 3, 4}}, {{5, 4}}, {{5}}}},
       {"linear", {{{4}}, {{3, 4}}}},
       {"conv", {{{2, 4, 5, 2}}, {{3, 2, 3, 2}}, {{3}}}, Attributes().set("pads", List{1, 0, 1, 1})},
@@ -308,6 +317,14 @@ inline const std::vector<OperatorCase>& other_large_cases() {
       {"attention",
        {{{3, 50, 60}}, {{3, 70, 60}}, {{3, 70, 60}}, {{3, 70}, 3}},
        Attributes().set("heads", 5).set("causal", 1)},
+      {"attention",
+       {{{3, 90, 60}}, {{3, 100, 20}}, {{3, 100, 30}}},
+       Attributes()
+           .set("heads", 6)
+           .set("kv_heads", 2)
+           .set("causal", 1)
+           .set("window", 37)
+           .set("soft_cap", 2.5)},
       {"linear", {{{7, 40, 60}}, {{300, 60}}, {{300}}}},
       {"batch-norm-train", {{{7, 90, 37}, 0, true}, {{37}}, {{37}}}, Attributes().set("relu", 1)},
       {"batch-norm", {{{700, 37}}, {{37}}, {{37}}, {{37}}, {{37}, 0, true}}},

@@ -63,6 +63,43 @@ double furthest(std::span<const float> a, const std::vector<float>& b) {
   return worst;
 }
 
+// Blocks of RMS norm, rotary positions, and attention whose heads share keys and values.
+Graph rotary_graph(const Attributes& rules) {
+  GraphParts g{{"input_ids", "position_ids"}, {{"table", {vocabulary_size, 48}}}, {}, {}};
+  const auto node = [&](std::string name, const char* op, std::vector<std::string> in,
+                        Attributes a = {}) {
+    g.nodes.push_back({std::move(name), op, std::move(in), std::move(a)});
+  };
+  const auto weight = [&](std::string name, Shape shape) {
+    g.weights.push_back({name, std::move(shape), Spec::parse("normal:std=0.15")});
+    return name;
+  };
+  node("h", "embedding", {"table", "input_ids"});
+  std::string x = "h";
+  weight("frequencies", {6});
+  for (const std::string layer : {"0.", "1."}) {
+    node(layer + "norm", "rms-norm", {x, weight(layer + "norm.weight", {48})});
+    node(layer + "q", "linear", {layer + "norm", weight(layer + "q.weight", {72, 48})});
+    node(layer + "k", "linear", {layer + "norm", weight(layer + "k.weight", {24, 48})});
+    node(layer + "v", "linear", {layer + "norm", weight(layer + "v.weight", {24, 48})});
+    node(layer + "q.norm", "rms-norm", {layer + "q", weight(layer + "q.norm.weight", {12})});
+    node(layer + "q.rotary", "rotary", {layer + "q.norm", "position_ids", "frequencies"},
+         Attributes().set("heads", 6));
+    node(layer + "k.rotary", "rotary", {layer + "k", "position_ids", "frequencies"},
+         Attributes().set("heads", 2));
+    Attributes a = rules;
+    a.set("heads", 6).set("kv_heads", 2).set("causal", 1);
+    node(layer + "attention", "attention", {layer + "q.rotary", layer + "k.rotary", layer + "v"},
+         a);
+    node(layer + "o", "linear", {layer + "attention", weight(layer + "o.weight", {48, 72})});
+    node(layer + "sum", "add", {x, layer + "o"});
+    x = layer + "sum";
+  }
+  node("lm_head", "linear", {x, "table"});
+  g.outputs = {"lm_head"};
+  return Graph(std::move(g));
+}
+
 // A graph of an embedding and one node that may mix tokens.
 std::string refusal(const std::string& op, const Attributes& attributes,
                     std::vector<std::string> in = {"x"}) {
@@ -95,6 +132,28 @@ TEST_CASE("token by token a GPT has the logits that it has for all tokens at onc
       }
       CHECK(all.tokens() == n);
     }
+  }
+}
+
+TEST_CASE(
+    "token by token rotated positions and shared heads have the logits of all tokens at once") {
+  const std::vector<std::int64_t> ids = text_of(150);
+  const std::span<const std::int64_t> text(ids);
+  for (const Attributes& rules :
+       {Attributes(), Attributes().set("window", 40).set("soft_cap", 0.5)}) {
+    CAPTURE(rules.str());
+    const Graph g = rotary_graph(rules);
+    const NamedValues<Tensor> w = initial_weights(g, 3);
+    Generation model(g, w, 150);
+    Index n = 0;
+    for (const Index more : {3, 1, 60, 1, 1, 40, 5}) {
+      CAPTURE(more);
+      const std::span<const float> got = model.run(text.subspan(n, more));
+      n += more;
+      CHECK(furthest(got, by_running_all(g, w, ids, n)) < 2e-5);
+    }
+    // Two layers of 2 heads; the 12 features of values are padded to 64.
+    CHECK(model.cache_bytes() < 2 * 4 * (2 * 192 * (12 + 64) + 6 * 400));
   }
 }
 

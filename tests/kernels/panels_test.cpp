@@ -46,6 +46,8 @@ struct Head {
   Array<float> bias{};
   Index bias_step = width;
   Index before = keys;  // that the first query sees
+  Index from = -width;  // of the first query
+  float soft_cap = 0;
   Index panels = (keys + key_width - 1) / key_width;
   Index k_step = (features + 3) * key_width, v_step = (v_features + 1) * key_width;
   Array<float> q = numbers(features * width, 1), k = numbers(panels * k_step, 2);
@@ -55,7 +57,7 @@ struct Head {
     Array<float> y(v_features * width), scores(key_width * width);
     table.attend({features, v_features, keys, by, q.data(), k.data(), v.data(), k_step, v_step,
                   seen.empty() ? nullptr : seen.data(), y.mutate(), scores.mutate(),
-                  bias.size() ? bias.data() : nullptr, bias_step, before});
+                  bias.size() ? bias.data() : nullptr, bias_step, before, from, soft_cap});
     return y;
   }
 };
@@ -140,6 +142,32 @@ TEST_CASE("each query sees one key more than the one before it, and without any 
             const Index none = std::min(width, (head.seen.empty() ? 0 : 30) + 1 - before);
             for (Index t = 0; t < none; ++t) REQUIRE(y[t] == 0);
           }
+      });
+}
+
+TEST_CASE("each query sees its first key one later than the query before it") {
+  each_panels_table(
+      [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
+        for (const Index from : {-70, -3, 0, 1, 40, 64, 100, 137}) {
+          CAPTURE(from);
+          Head head{width, 200, 6, 7};
+          head.from = from;
+          head.before = from + 20;
+          check_close(head.run(table), head.run(reference), 2e-6f);
+        }
+      });
+}
+
+TEST_CASE("a cap bounds scores before a bias is added") {
+  each_panels_table(
+      [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
+        for (const float cap : {0.5f, 50.0f}) {
+          CAPTURE(cap);
+          Head head{width, 130, 6, 7, 3};
+          head.soft_cap = cap;
+          head.bias = numbers(130 * width, 4);
+          check_close(head.run(table), head.run(reference), 1e-5f);
+        }
       });
 }
 

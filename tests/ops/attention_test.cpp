@@ -4,6 +4,7 @@
 
 #include "libsten/compute/ops/common/operators.h"
 #include "libsten/compute/ops/elementwise/elementwise.h"
+#include "tests/ops/operands.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;
@@ -258,12 +259,56 @@ TEST_CASE("what comes after a token changes nothing of causal attention, and get
   }
 }
 
+TEST_CASE("heads that share a head of keys and values have what copies of it give") {
+  Dice dice(10);
+  const Attributes grouped = Attributes().set("heads", 6).set("kv_heads", 2).set("causal", 1);
+  const Attributes plain = Attributes().set("heads", 6).set("causal", 1);
+  // Heads of 4 channels: each of the 2 heads three times.
+  const auto repeated = [](const auto& x) {
+    const auto one = slice(x, 2, 0, 4), two = slice(x, 2, 4, 8);
+    return concat(std::vector{one, one, one, two, two, two}, 2);
+  };
+  for (const Index tokens : {5, 70}) {
+    CAPTURE(tokens);
+    const Tensor q = normals(dice, {2, tokens, 24}), k = normals(dice, {2, tokens, 8}),
+                 v = normals(dice, {2, tokens, 8}), dy = normals(dice, {2, tokens, 24});
+    Tape a, b;
+    const std::vector<Var> x{a.parameter(q), a.parameter(k), a.parameter(v)};
+    const std::vector<Var> z{b.parameter(q), b.parameter(k), b.parameter(v)};
+    const Var y = apply("attention", x, grouped);
+    const Var wanted =
+        apply("attention", std::vector<Var>{z[0], repeated(z[1]), repeated(z[2])}, plain);
+    CHECK(furthest(y.value(), wanted.value()) < 2e-6);
+    a.backward(y, dy);
+    b.backward(wanted, dy);
+    for (std::size_t i = 0; i < 3; ++i) {
+      CAPTURE(i);
+      CHECK(furthest(*x[i].grad(), *z[i].grad()) < 1e-5);
+    }
+  }
+}
+
+TEST_CASE("a query in a window sees its last keys, and a soft cap bounds its scores") {
+  // Scores 0 and values 1, 2, ...: the result is the mean of the visible values.
+  const Tensor zeros = Dense::zeros(DType::F32, {1, 5, 1}), v = tensor({1, 5, 1}, {1, 2, 3, 4, 5});
+  const Attributes two = Attributes().set("causal", 1).set("window", 2);
+  CHECK(is(apply("attention", {zeros, zeros, v}, two), tensor({1, 5, 1}, {1, 1.5, 2.5, 3.5, 4.5})));
+  // The last two queries of five.
+  const Tensor last = Dense::zeros(DType::F32, {1, 2, 1});
+  CHECK(is(apply("attention", {last, zeros, v}, two), tensor({1, 2, 1}, {3.5, 4.5})));
+  // Scores 0 and 1000, capped to 0 and ln 3: weights 1 / 4 and 3 / 4.
+  const Tensor q = tensor({1, 1, 1}, {1}), k = tensor({1, 2, 1}, {0, 1000}),
+               w = tensor({1, 2, 1}, {0, 4});
+  const Attributes cap = Attributes().set("soft_cap", std::log(3.0));
+  CHECK(floats(apply("attention", {q, k, w}, cap).to_dense())[0] == doctest::Approx(3));
+}
+
 TEST_CASE("attention says what does not fit") {
   const auto zeros = [](Shape s) { return Tensor(Dense::zeros(DType::F32, std::move(s))); };
   const auto error = [](auto&&... in) { return error_of([&] { attention(in...); }); };
   const Tensor q = zeros({2, 3, 8});
   CHECK(error(q, q, q, 3) == "attention: 8 channels are not divisible by 3 heads");
-  CHECK(error(q, q, q, 0) == "attention: 8 channels are not divisible by 0 heads");
+  CHECK(error(q, q, q, 0) == "attention: heads must be >= 1, got 0");
   CHECK(error(q, zeros({1, 3, 8}), zeros({1, 3, 8}), 2) ==
         "attention: q is [2, 3, 8] but k is [1, 3, 8]");
   CHECK(error(q, q, zeros({2, 4, 8}), 2) == "attention: k is [2, 3, 8] but v is [2, 4, 8]");
@@ -278,5 +323,15 @@ TEST_CASE("attention says what does not fit") {
       "attention: the bias is [2, 3, 1, 3], which cannot be broadcast to the scores [2, 2, 3, 3]");
   CHECK(error(q, q, q, Tensor(Dense::zeros(DType::F64, {3, 3})), 2) ==
         "attention: q is F32 but the bias is F64");
+  const auto with = [&](const char* name, auto value) {
+    return error_of([&] {
+      apply("attention", {q, q, q}, Attributes().set("heads", 4).set(name, value));
+    });
+  };
+  CHECK(with("kv_heads", 3) == "attention: kv_heads must divide the 4 heads, got 3");
+  CHECK(with("kv_heads", 2) == "attention: q is [2, 3, 8] but k is [2, 3, 8]");
+  CHECK(with("soft_cap", -1.0) == "attention: soft_cap must be >= 0, got -1");
+  CHECK(with("window", -1) == "attention: window must be >= 0, got -1");
+  CHECK(with("window", 2) == "attention: a window needs causal=1, got window=2");
   CHECK(error(q, q, zeros({2, 3, 9}), 2) == "attention: 9 channels are not divisible by 2 heads");
 }

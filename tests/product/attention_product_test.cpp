@@ -46,17 +46,21 @@ double wanted(const AttentionExtents& a, const Side& q, const Side& k, const Sid
   double all = 0, sum = 0;
   for (Index j = 0; j < a.keys; ++j) {
     if (a.seen && !a.seen[b * a.keys + j]) continue;
-    if (a.causal && j > a.keys - a.tokens + token % a.tokens) continue;
+    const Index own = a.keys - a.tokens + token % a.tokens;
+    if (a.causal && (j > own || (a.window > 0 && j <= own - a.window))) continue;
     double score = 0;
-    for (Index f = h * a.width; f < (h + 1) * a.width; ++f)
-      score += double{q.rows[token * q.features + f]} * k.rows[(b * a.keys + j) * k.features + f];
+    for (Index f = 0; f < a.width; ++f)
+      score += double{q.rows[token * q.features + h * a.width + f]} *
+               k.rows[(b * a.keys + j) * k.features + h / a.group * a.width + f];
     score *= a.scale;
+    if (a.soft_cap > 0) score = a.soft_cap * std::tanh(score / a.soft_cap);
     if (a.bias)
       score += a.bias[b * a.bias_steps[0] + h * a.bias_steps[1] +
                       token % a.tokens * a.bias_steps[2] + j * a.bias_steps[3]];
     const double e = std::exp(score);
     all += e;
-    sum += e * v.rows[(b * a.keys + j) * v.features + feature];
+    sum +=
+        e * v.rows[(b * a.keys + j) * v.features + h / a.group * a.v_width + feature % a.v_width];
   }
   return all > 0 ? sum / all : 0;
 }
@@ -172,4 +176,57 @@ TEST_CASE("attention of few tokens in a narrow panel is that of the formula, wit
             for (Index f = 0; f < 12; ++f)
               REQUIRE(std::abs(y.in_place[y.place(t, f)] - wanted(a, q, k, v, t, f)) < 2e-6);
         }
+}
+
+TEST_CASE(
+    "heads share keys and values, windows hide old keys, and caps bound scores, in any layout") {
+  for (const ActivationLayout layout : {ActivationLayout::panels, ActivationLayout::tokens})
+    for (const Index tokens : {1, 37, 200})
+      for (const Index window : {0, 1, 20, 70, 64, 500})
+        for (const float cap : {0.0f, 0.5f}) {
+          CAPTURE(tokens);
+          CAPTURE(window);
+          CAPTURE(cap);
+          const Index keys = tokens + 30;
+          AttentionExtents a{2, tokens, keys, 6, 4, 5, 0.7f};
+          a.causal = true;
+          a.group = 3;
+          a.window = window;
+          a.soft_cap = cap;
+          // In the second sequence, only the last keys are visible.
+          std::vector<std::uint8_t> seen(2 * keys, 1);
+          std::fill_n(seen.begin() + keys, 20, 0);
+          if (cap > 0) a.seen = seen.data();
+          const Side q(layout, 24, 2 * tokens, 1), k(layout, 8, 2 * keys, 2),
+              v(layout, 10, 2 * keys, 3);
+          Side y(layout, 30, 2 * tokens, 4);
+          attention_product(a, q.in(), k.in(), v.in(), y.out());
+          for (Index t = 0; t < 2 * tokens; ++t)
+            for (Index f = 0; f < 30; ++f)
+              REQUIRE(std::abs(y.in_place[y.place(t, f)] - wanted(a, q, k, v, t, f)) < 2e-6);
+        }
+}
+
+TEST_CASE("a window in which a bias hides all keys weighs them alike") {
+  AttentionExtents a{1, 70, 70, 1, 4, 4, 0.4f};
+  a.causal = true;
+  a.window = 2;
+  std::vector<float> bias(70, -1e35f);
+  bias[0] = 0;
+  a.bias = bias.data();
+  a.bias_steps = *bias_steps({70}, {1, 1, 70, 70});
+  const Side q(ActivationLayout::tokens, 4, 70, 1), k(ActivationLayout::tokens, 4, 70, 2),
+      v(ActivationLayout::tokens, 4, 70, 3);
+  Side y(ActivationLayout::tokens, 4, 70, 4);
+  attention_product(a, q.in(), k.in(), v.in(), y.out());
+  for (const Index t : {5, 69})
+    CHECK(y.in_place[t * 4] ==
+          doctest::Approx((v.rows[t * 4] + v.rows[t * 4 - 4]) / 2).epsilon(1e-5));
+}
+
+TEST_CASE("attention in a window counts the pairs in it") {
+  AttentionExtents a{1, 4, 4, 3, 2, 5, 1};
+  a.causal = true;
+  a.window = 2;
+  CHECK(a.flops() == 2 * 3 * (1 + 2 + 2 + 2) * (2 + 5));
 }

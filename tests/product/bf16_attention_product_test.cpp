@@ -46,8 +46,8 @@ struct Bf16AttentionCase {
   explicit Bf16AttentionCase(const AttentionExtents& extents)
       : a(extents),
         q(a.heads * a.width, a.batch * a.tokens, 1),
-        k(a.heads * a.width, a.batch * a.keys, 2),
-        v(a.heads * a.v_width, a.batch * a.keys, 3) {}
+        k(a.kv_heads() * a.width, a.batch * a.keys, 2),
+        v(a.kv_heads() * a.v_width, a.batch * a.keys, 3) {}
 
   // The formula, at a token's feature.
   double wanted(Index token, Index feature) const {
@@ -55,17 +55,21 @@ struct Bf16AttentionCase {
     double all = 0, sum = 0;
     for (Index j = 0; j < a.keys; ++j) {
       if (a.seen && !a.seen[b * a.keys + j]) continue;
-      if (a.causal && j > a.keys - a.tokens + token % a.tokens) continue;
+      const Index own = a.keys - a.tokens + token % a.tokens;
+      if (a.causal && (j > own || (a.window > 0 && j <= own - a.window))) continue;
       double score = 0;
-      for (Index f = h * a.width; f < (h + 1) * a.width; ++f)
-        score += double{q.rows[token * q.features + f]} * k.rows[(b * a.keys + j) * k.features + f];
+      for (Index f = 0; f < a.width; ++f)
+        score += double{q.rows[token * q.features + h * a.width + f]} *
+                 k.rows[(b * a.keys + j) * k.features + h / a.group * a.width + f];
       score *= a.scale;
+      if (a.soft_cap > 0) score = a.soft_cap * std::tanh(score / a.soft_cap);
       if (a.bias)
         score += a.bias[b * a.bias_steps[0] + h * a.bias_steps[1] +
                         token % a.tokens * a.bias_steps[2] + j * a.bias_steps[3]];
       const double e = std::exp(score);
       all += e;
-      sum += e * v.rows[(b * a.keys + j) * v.features + feature];
+      sum +=
+          e * v.rows[(b * a.keys + j) * v.features + h / a.group * a.v_width + feature % a.v_width];
     }
     return all > 0 ? sum / all : 0;
   }
@@ -129,4 +133,20 @@ TEST_CASE("a bias of any sequences, heads and tokens is added to scores of pairs
     a.bias = bias.data();
     Bf16AttentionCase(a).check();
   }
+}
+
+TEST_CASE("heads share keys and values in pairs, windows hide old keys, and caps bound scores") {
+  for (const Index tokens : {1, 37, 130})
+    for (const Index window : {0, 20, 64})
+      for (const float cap : {0.0f, 0.5f}) {
+        CAPTURE(tokens);
+        CAPTURE(window);
+        CAPTURE(cap);
+        AttentionExtents a{2, tokens, tokens + 30, 6, 8, 6, 0.7f};
+        a.causal = true;
+        a.group = 3;
+        a.window = window;
+        a.soft_cap = cap;
+        Bf16AttentionCase(a).check();
+      }
 }

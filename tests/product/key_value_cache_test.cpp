@@ -37,10 +37,47 @@ TEST_CASE("tokens that come one by one, or some at once, see those before them a
       std::vector<CachedToken> at;
       for (Index t = first; t < first + n; ++t) at.push_back({0, t});
       cache.write(at, rows(k, first, n), rows(v, first, n));
-      cache.attend(at, rows(q, first, n), 0.3f,
+      cache.attend(at, rows(q, first, n), a,
                    {ActivationLayout::tokens, v_wide, n, got.data() + first * v_wide});
       first += n;
     }
     for (std::size_t i = 0; i < got.size(); ++i) REQUIRE(std::abs(got[i] - wanted[i]) < 5e-6);
   }
+}
+
+TEST_CASE("a cache of shared heads gives the tokens of a window the scores of all at once") {
+  Dice dice(1);
+  constexpr Index tokens = 140, heads = 6, group = 3, width = 8, v_width = 5;
+  const Dense q = normals(dice, {tokens, heads * width}),
+              k = normals(dice, {tokens, heads / group * width}),
+              v = normals(dice, {tokens, heads / group * v_width});
+  const auto rows = [](const Dense& x, Index first, Index n) -> Activations {
+    const Index features = x.extents[1];
+    return {ActivationLayout::tokens, features, n, x.values.as<float>().data() + first * features};
+  };
+  for (const Index window : {0, 1, 70})
+    for (const float cap : {0.0f, 0.5f}) {
+      CAPTURE(window);
+      CAPTURE(cap);
+      AttentionExtents a{1, tokens, tokens, heads, width, v_width, 0.7f};
+      a.causal = true;
+      a.group = group;
+      a.window = window;
+      a.soft_cap = cap;
+      std::vector<float> wanted(tokens * heads * v_width), got(wanted.size());
+      attention_product(a, rows(q, 0, tokens), rows(k, 0, tokens), rows(v, 0, tokens),
+                        {ActivationLayout::tokens, heads * v_width, tokens, wanted.data()});
+      KeyValueCache cache({heads / group, width, v_width, tokens, 1, group});
+      for (Index first = 0; first < tokens;) {
+        const Index n = first == 60 ? 30 : 1;
+        std::vector<CachedToken> at;
+        for (Index t = first; t < first + n; ++t) at.push_back({0, t});
+        cache.write(at, rows(k, first, n), rows(v, first, n));
+        cache.attend(
+            at, rows(q, first, n), a,
+            {ActivationLayout::tokens, heads * v_width, n, got.data() + first * heads * v_width});
+        first += n;
+      }
+      for (std::size_t i = 0; i < got.size(); ++i) REQUIRE(std::abs(got[i] - wanted[i]) < 5e-6);
+    }
 }

@@ -81,12 +81,12 @@ struct AttentionTask {
     const Index first = sequence * a.keys;
     if (in_place(x, a.keys)) {
       step = x.features * panel_width;
-      return x.tile(head * width, first);
+      return x.tile(scores.kv_head() * width, first);
     }
     step = width * panel_width;
     float* to = scratch.of(std::max<Index>(1, panels_of(n) * step));
     for (Index t = 0; t < n; t += panel_width)
-      read_part(x, head * width, width, first + t, std::min(panel_width, n - t),
+      read_part(x, scores.kv_head() * width, width, first + t, std::min(panel_width, n - t),
                 to + t / panel_width * step);
     return to;
   }
@@ -108,7 +108,7 @@ struct AttentionTask {
       const Index at = p * panel_width, token = sequence * a.tokens + at;
       const Index tokens = std::min(panel_width, a.tokens - at);
       part.keys = scores.keys_of(at + tokens);
-      if (a.causal) part.before = a.keys - a.tokens + at + 1;
+      scores.set_rules(part, at);
       if (in_place(q, a.tokens, lanes)) {
         part.q = q.tile(head * a.width, token);
       } else {
@@ -119,7 +119,7 @@ struct AttentionTask {
       if (a.bias) scores.set_bias(part, at, tokens, lanes, memory.bias);
       const bool writes_in_place = in_place(y, a.tokens, lanes);
       part.y = writes_in_place ? y.tile(head * a.v_width, token) : memory.y.of(a.v_width * lanes);
-      if (part.keys > 0)
+      if (part.keys > a.first_key(at))
         kernels::panels(lanes).attend(part);
       else
         std::fill_n(part.y, a.v_width * lanes, 0.0f);

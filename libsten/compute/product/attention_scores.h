@@ -1,4 +1,4 @@
-// Hidden keys and bias of the scores of one head and sequence.
+// Hidden keys and bias of the scores of one head of q and sequence.
 #pragma once
 #include "libsten/compute/product/attention_extents.h"
 #include "libsten/compute/product/tiles.h"
@@ -18,13 +18,25 @@ struct AttentionScores {
     Index n = a.keys_before(end - 1);
     if (a.seen)
       while (n > 0 && !seen()[n - 1]) --n;
-    if (!a.bias || a.bias_steps[2] != 0) return n;
+    // All keys of a window may have such a bias.
+    if (!a.bias || a.bias_steps[2] != 0 || a.window > 0) return n;
     constexpr float hides = -1e30f;
     Index last = n;
     while (last > 0 && bias()[last - 1] <= hides) --last;
     return last > 0 ? last : n;
   }
-  // Passes the bias of some tokens to the kernel. Part: kernels::Attention or Bf16Attention.
+  // The head of k and v.
+  Index kv_head() const { return head / a.group; }
+  // Passes the rules of the queries from `token` on to the kernel. Part: kernels::Attention or
+  // Bf16Attention.
+  template <class Part>
+  void set_rules(Part& part, Index token) const {
+    part.soft_cap = a.soft_cap;
+    if (!a.causal) return;
+    part.before = a.keys - a.tokens + token + 1;
+    if (a.window > 0) part.from = part.before - a.window;
+  }
+  // Passes the bias of some tokens.
   template <class Part>
   void set_bias(Part& part, Index token, Index tokens, Index lanes, Scratch& memory) const {
     part.bias = bias();

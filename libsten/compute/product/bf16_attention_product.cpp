@@ -73,6 +73,13 @@ std::uint16_t* words_of(Scratch& memory, Index words) {
   return reinterpret_cast<std::uint16_t*>(memory.of(std::max<Index>(1, words / 2)));
 }
 
+// Matrix tiles have neither windows nor caps.
+const kernels::Bf16AttentionTable& table_for(const AttentionExtents& a, Index lanes) {
+  const bool is_for_tiles = a.window == 0 && a.soft_cap == 0;
+  if (is_for_tiles || !kernels::has_tile_attention()) return kernels::bf16_attention(lanes);
+  return *kernels::bf16_attention_for(kernels::Isa::avx512, lanes);
+}
+
 // Some panels of queries of one head and sequence.
 struct Bf16AttentionTask {
   const AttentionExtents& a;
@@ -94,13 +101,13 @@ struct Bf16AttentionTask {
     float* taken = to.of(std::max<Index>(1, size));
     const Index first = scores.sequence * a.keys;
     if (begins_panel(x, a.keys, panel_width) && width % 2 == 0) {
-      take(x.tile(head() * width, first), x.panel_size(), width, n, taken);
+      take(x.tile(scores.kv_head() * width, first), x.panel_size(), width, n, taken);
       return taken;
     }
     const Index rows = (width + 1) / 2, step = rows * 2 * panel_width;
     std::uint16_t* staged = words_of(memory.staged, panels_of(n) * step);
     for (Index t = 0; t < n; t += panel_width)
-      read_head(x, head() * width, width, first + t, std::min(panel_width, n - t), rows,
+      read_head(x, scores.kv_head() * width, width, first + t, std::min(panel_width, n - t), rows,
                 panel_width, staged + t / panel_width * step);
     take(staged, step, width, n, taken);
     return taken;
@@ -110,7 +117,7 @@ struct Bf16AttentionTask {
   // see.
   void run(Index begin, Index end) const {
     const Index lanes = lanes_of(a.tokens);
-    const kernels::Bf16AttentionTable& kernel = kernels::bf16_attention(lanes);
+    const kernels::Bf16AttentionTable& kernel = table_for(a, lanes);
     const Index keys = scores.keys_of(std::min(a.tokens, end * panel_width));
     kernels::Bf16Attention part{};
     part.width = a.width;
@@ -130,7 +137,7 @@ struct Bf16AttentionTask {
       const Index at = p * panel_width, token = scores.sequence * a.tokens + at;
       const Index tokens = std::min(panel_width, a.tokens - at);
       part.keys = scores.keys_of(at + tokens);
-      if (a.causal) part.before = a.keys - a.tokens + at + 1;
+      scores.set_rules(part, at);
       if (has_queries) {
         part.q = q.tile(head() * a.width, token);
       } else {
@@ -141,7 +148,7 @@ struct Bf16AttentionTask {
       if (a.bias) scores.set_bias(part, at, tokens, lanes, memory.bias);
       part.y =
           has_outputs ? y.tile(head() * a.v_width, token) : words_of(memory.y, y_rows * 2 * lanes);
-      if (part.keys > 0)
+      if (part.keys > a.first_key(at))
         kernel.attend(part);
       else
         std::fill_n(part.y, y_rows * 2 * lanes, std::uint16_t{0});

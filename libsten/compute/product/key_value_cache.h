@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "libsten/compute/product/attention_extents.h"
 #include "libsten/compute/product/panels.h"
 #include "libsten/core/base/array.h"
 
@@ -19,9 +20,10 @@ struct CachedToken {
 class KeyValueCache {
  public:
   struct Extents {
-    Index heads, width, v_width;  // features per head of keys and of values
+    Index heads, width, v_width;  // heads of keys and values; features of each
     Index tokens;                 // maximum number of tokens per sequence
     Index sequences = 1;
+    Index group = 1;  // heads of queries that share a head of keys and values
     friend bool operator==(const Extents&, const Extents&) = default;
   };
   // Allocates all memory, including that of attend().
@@ -33,15 +35,16 @@ class KeyValueCache {
   // Stores keys of heads * width and values of heads * v_width features, one per token of `at`,
   // whose positions must be below extents().tokens.
   void write(std::span<const CachedToken> at, const Activations& k, const Activations& v);
-  // Computes softmax(scale * q . k) v for the queries q of the tokens `at`; each sees the stored
-  // tokens of its sequence up to itself. Heads are divided among threads(); deterministic for every
-  // number of threads.
-  void attend(std::span<const CachedToken> at, const Activations& q, float scale,
+  // Computes softmax(cap(scale * q . k)) v for the queries q of the tokens `at`; each sees the
+  // stored tokens of its sequence up to itself, or the last ones of a window. Of `a`, only scale,
+  // soft_cap and window are used. Heads are divided among threads(); deterministic for every number
+  // of threads.
+  void attend(std::span<const CachedToken> at, const Activations& q, const AttentionExtents& a,
               const ActivationsOut& y);
 
  private:
-  void attend_head(Index head, std::span<const CachedToken> at, const Activations& q, float scale,
-                   float* work, const ActivationsOut& y) const;
+  void attend_head(Index head, std::span<const CachedToken> at, const Activations& q,
+                   const AttentionExtents& a, float* work, const ActivationsOut& y) const;
   // Offset of the first feature of a panel of keys.
   Index key_panel(Index sequence, Index head, Index panel) const {
     return ((sequence * extents_.heads + head) * panels_ + panel) * extents_.width * panel_width;

@@ -1,9 +1,9 @@
 // Attention on any activation layout.
-#include <cmath>
-
 #include "kernels/bf16_attention.h"
+#include "libsten/compute/ops/attention/attention_call.h"
 #include "libsten/compute/product/bf16_attention_product.h"
 #include "libsten/model/execution/fused_operator.h"
+#include "libsten/model/graph/node_errors.h"
 
 namespace sten::execution {
 namespace {
@@ -36,10 +36,11 @@ class FusedAttention final : public FusedOperator {
   void run(Slots& slots) override {
     const double start = now();
     const AttentionExtents& a = extents_;
-    const Index sizes[] = {a.batch * a.tokens * a.width, a.batch * a.keys * a.width,
-                           a.batch * a.keys * a.v_width};
+    const Index sizes[] = {a.heads * a.batch * a.tokens * a.width,
+                           a.kv_heads() * a.batch * a.keys * a.width,
+                           a.kv_heads() * a.batch * a.keys * a.v_width};
     for (std::size_t i = 0; i < 3; ++i)
-      if (elements_of(slots[arguments_[i]]) != a.heads * sizes[i]) throw PlanChanged{};
+      if (elements_of(slots[arguments_[i]]) != sizes[i]) throw PlanChanged{};
     if (!slots[value_].is_in_panels()) {
       if (pairs_)
         slots.allot_interleaved(value_, shape_);
@@ -123,23 +124,17 @@ std::unique_ptr<FusedOperator> fused_attention(const PlanContext& plan, std::siz
   if (n.op.text() != "attention" || in.size() < 3 || !n.formats.out.is_dense()) return nullptr;
   for (std::size_t i = 0; i < 3; ++i)
     if (!is_floats(slots, in[i]) || shape_of(slots, in[i]).size() != 3) return nullptr;
-  for (const auto& [name, value] : n.attributes.all())
-    if (name != "heads" && name != "scale" && name != "causal") return nullptr;
   const Shape q = shape_of(slots, in[0]), k = shape_of(slots, in[1]), v = shape_of(slots, in[2]);
-  const Index heads = n.attributes.integer("heads", 1);
   const bool low = plan.low[node];
-  if (q[0] != k[0] || q[2] != k[2] || v[0] != k[0] || v[1] != k[1] || heads < 1 ||
-      q[2] % heads != 0 || v[2] % heads != 0 || !fill_panels(q[1], low) ||
-      !fill_panels(q[0] * q[1], low) || v[2] == 0 || q[0] == 0)
+  AttentionExtents a = with_node_name(
+      n.name, [&] { return AttentionProblem("attention", n.attributes, q, k, v).extents(); });
+  if (!fill_panels(q[1], low) || !fill_panels(q[0] * q[1], low) || v[2] == 0 || q[0] == 0)
     return nullptr;
-  AttentionExtents a{q[0], q[1], k[1], heads, q[2] / heads, v[2] / heads, 0};
-  a.scale =
-      static_cast<float>(n.attributes.number("scale", 1 / std::sqrt(static_cast<double>(a.width))));
-  a.causal = n.attributes.integer("causal", 0) != 0;
+  const Shape result{a.batch, a.tokens, a.heads * a.v_width};
   if (in.size() > 3 && !takes_mask(slots[in[3]], a)) return nullptr;
   const Shape mask_shape = in.size() > 3 ? slots[in[3]].tensor->shape() : Shape{};
-  auto fused = std::make_unique<FusedAttention>(in, plan.value_of(node), a, Shape{q[0], q[1], v[2]},
-                                                mask_shape, low);
+  auto fused =
+      std::make_unique<FusedAttention>(in, plan.value_of(node), a, result, mask_shape, low);
   bool in_place = true;
   for (std::size_t i = 0; i < 3; ++i) in_place = in_place && slots[in[i]].is_in_panels();
   in_place = in_place && lanes_of(k[1]) == panel_width &&
@@ -151,13 +146,13 @@ std::unique_ptr<FusedOperator> fused_attention(const PlanContext& plan, std::siz
   if (low) {
     step.layout = "pairs";
     step.precision = Precision::bf16;
-    step.why = kernels::has_tile_attention()
+    step.why = kernels::has_tile_attention() && a.window == 0 && a.soft_cap == 0
                    ? "on matrix tiles: a head's keys and values become tiles once"
                    : "without matrix tiles: a head at a time is computed in float32";
   }
-  step.shape = {q[0], q[1], v[2]};
+  step.shape = result;
   step.bytes = (low ? 2.0 : 4.0) *
-               static_cast<double>(size_of(q) + size_of(k) + size_of(v) + q[0] * q[1] * v[2]);
+               static_cast<double>(size_of(q) + size_of(k) + size_of(v) + size_of(result));
   fused->steps.push_back(std::move(step));
   return fused;
 }

@@ -1,10 +1,10 @@
 // Causal attention with a KV cache.
 #include <algorithm>
-#include <cmath>
 
-#include "libsten/compute/product/attention_product.h"
+#include "libsten/compute/ops/attention/attention_call.h"
 #include "libsten/core/base/text.h"
 #include "libsten/model/execution/fused_operator.h"
+#include "libsten/model/graph/node_errors.h"
 
 namespace sten::execution {
 namespace {
@@ -24,11 +24,13 @@ class FusedCachedAttention final : public FusedOperator {
     const double start = now();
     const Activations q = slots.activations(arguments_[0]), k = slots.activations(arguments_[1]),
                       v = slots.activations(arguments_[2]);
-    const Index heads = extents_.heads, features = heads * extents_.v_width;
+    const Index heads = extents_.heads, kv_heads = extents_.kv_heads();
+    const Index features = heads * extents_.v_width;
     const std::span<const CachedToken> at = caches_.run;
     if (std::ssize(at) != q.tokens) fail("expected {} cached tokens, got {}", q.tokens, at.size());
     if (q.tokens != extents_.tokens || k.tokens != q.tokens || v.tokens != q.tokens ||
-        q.features != heads * extents_.width || k.features != q.features || v.features != features)
+        q.features != heads * extents_.width || k.features != kv_heads * extents_.width ||
+        v.features != kv_heads * extents_.v_width)
       throw PlanChanged{};
     cache_.write(at, k, v);
     Shape shape{1, q.tokens, features};
@@ -36,7 +38,7 @@ class FusedCachedAttention final : public FusedOperator {
       Dense y{shape, Values::uninitialized(DType::F32, size_of(shape))};
       const ActivationsOut rows{ActivationLayout::tokens, features, q.tokens,
                                 y.values.mutate<float>().data()};
-      cache_.attend(at, q, extents_.scale, rows);
+      cache_.attend(at, q, extents_, rows);
       slots[value_].tensor = std::move(y);
       if (steps.front().bytes == 0) slots.note_tensor(value_);
     } else {
@@ -47,13 +49,13 @@ class FusedCachedAttention final : public FusedOperator {
       if (at.front().position == 0 && at.back().sequence == at.front().sequence)
         attention_product(extents_, q, k, v, y);
       else
-        cache_.attend(at, q, extents_.scale, y);
+        cache_.attend(at, q, extents_, y);
     }
     ExecutionStep& s = steps.front();
     AttentionExtents all = extents_;
     all.keys = std::ranges::max(at, {}, &CachedToken::position).position + 1;
     s.flops = all.flops();
-    s.bytes = 4.0 * static_cast<double>(all.keys * heads * (all.width + all.v_width) +
+    s.bytes = 4.0 * static_cast<double>(all.keys * kv_heads * (all.width + all.v_width) +
                                         all.tokens * (q.features + features));
     s.seconds = now() - start;
   }
@@ -82,9 +84,6 @@ std::unique_ptr<FusedOperator> fused_cached_attention(const PlanContext& plan,
   const auto fail_at = [&](const std::string& why) {
     fail_usage("node {}: attention with a KV cache: {}", quote(n.name), why);
   };
-  for (const auto& [name, value] : n.attributes.all())
-    if (name != "heads" && name != "scale" && name != "causal")
-      fail_at(fmt::format("unexpected attribute {}", quote(name)));
   if (n.attributes.integer("causal", 0) == 0) fail_at("expected causal attention");
   if (in.size() != 3) fail_at("expected 3 inputs, without a mask or a bias");
   for (const std::size_t x : in)
@@ -92,16 +91,13 @@ std::unique_ptr<FusedOperator> fused_cached_attention(const PlanContext& plan,
         !(slots[x].tensor->is<Dense>() && slots[x].tensor->dtype() == DType::F32))
       fail_at("expected dense F32 inputs");
   const Shape q = shape_in(slots, in[0]), k = shape_in(slots, in[1]), v = shape_in(slots, in[2]);
-  const Index heads = n.attributes.integer("heads", 1);
-  if (q.size() != 3 || q[0] != 1 || k != q || v.size() != 3 || v[0] != 1 || v[1] != q[1] ||
-      heads < 1 || q[2] % heads != 0 || v[2] % heads != 0)
-    fail_at(fmt::format("expected one sequence, got {}, {} and {} by {} heads", to_string(q),
-                        to_string(k), to_string(v), heads));
-  AttentionExtents a{1, q[1], q[1], heads, q[2] / heads, v[2] / heads, 0};
-  a.causal = true;
-  a.scale =
-      static_cast<float>(n.attributes.number("scale", 1 / std::sqrt(static_cast<double>(a.width))));
-  const KeyValueCache::Extents extents{heads, a.width, a.v_width, caches.tokens, caches.sequences};
+  const AttentionExtents a = with_node_name(
+      n.name, [&] { return AttentionProblem("attention", n.attributes, q, k, v).extents(); });
+  if (a.batch != 1 || a.keys != a.tokens)
+    fail_at(fmt::format("expected one sequence, got {}, {} and {}", to_string(q), to_string(k),
+                        to_string(v)));
+  const KeyValueCache::Extents extents{a.kv_heads(),  a.width,          a.v_width,
+                                       caches.tokens, caches.sequences, a.group};
   const auto [at, is_new] = caches.of.try_emplace(n.name, extents);
   if (at->second.extents() != extents) fail_at("unexpected heads for its cache");
   auto fused =

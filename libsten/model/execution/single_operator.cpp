@@ -1,7 +1,7 @@
 // Node that runs by the dispatcher.
 #include <chrono>
 
-#include "libsten/compute/product/attention_product.h"
+#include "libsten/compute/ops/attention/attention_call.h"
 #include "libsten/core/base/cuda.h"
 #include "libsten/core/tensor/low_floats.h"
 #include "libsten/model/execution/fused_operator.h"
@@ -19,10 +19,9 @@ double flops_of(const Node& n, std::span<const Tensor> in, const Tensor& out) {
     return 2 * elements / static_cast<double>(shape.back()) *
            static_cast<double>(in[1].values()->size());
   if (n.op.text() != "attention") return 0;
-  const Shape q = in[0].shape(), k = in[1].shape();
-  AttentionExtents all{q[0], q[1], k[1], 1, q[2], shape.back(), 0};
-  all.causal = n.attributes.integer("causal", 0) != 0;
-  return all.flops();
+  return AttentionProblem("attention", n.attributes, in[0].shape(), in[1].shape(), in[2].shape())
+      .extents()
+      .flops();
 }
 
 // Elapsed time for a device; now() for the CPU.

@@ -56,6 +56,21 @@ void matmul(Inference& i) {
   i.out.shape = std::move(out);
 }
 
+// q [B, T, heads D], v [B, S, kv_heads E]: [B, T, heads E].
+void attention(Inference& i) {
+  i.out.dtype = i.in(0).dtype;
+  if (!i.in(0).shape || !i.in(2).shape || i.shape(0).size() != 3 || i.shape(2).size() != 3) return;
+  const Index heads = i.node.attributes.integer("heads", 1);
+  const Index shared = i.node.attributes.integer("kv_heads", heads);
+  const Extent v = i.shape(2).back();
+  i.out.shape = i.shape(0);
+  if (shared == heads)
+    i.out.shape->back() = v;
+  else
+    i.out.shape->back() =
+        v.is_known() && shared > 0 ? known(v.number / shared * heads) : i.builder.extents.fresh();
+}
+
 void range(Inference& i) {
   i.out.dtype = i.in(0).dtype;
   const auto number = [&](std::size_t k) -> std::optional<Extent> {
@@ -145,7 +160,8 @@ const InferRules& rules() {
     add_movement_rules(m);
     add_reduction_rules(m);
     add_image_rules(m);
-    m["trilu"] = m["attention"] = m["rotary"] = infer_same;
+    m["trilu"] = m["rotary"] = infer_same;
+    m["attention"] = attention;
     m["linear"] = linear;
     m["cross-entropy"] = cross_entropy;
     m["matmul"] = matmul;

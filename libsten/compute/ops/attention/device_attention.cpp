@@ -21,6 +21,9 @@ struct DeviceAttention : AttentionCall {
     if (mask) a.seen = integers_on_device(op, call.in[first + 3]);
     if (bias) a.bias = floats_on_device(op, call.in[first + 3]);
     for (std::size_t d = 0; d < 4; ++d) a.steps[d] = steps[d];
+    if (group() > 1) fail_unsupported("{} on a device has no kv_heads", op);
+    if (window > 0) fail_unsupported("{} on a device has no window", op);
+    if (soft_cap > 0) fail_unsupported("{} on a device has no soft_cap", op);
     if (width == 0) fail_unsupported("{} on a device needs heads of 1 or more channels", op);
   }
   bool is_empty() const { return batch * tokens * keys * v_width == 0; }
