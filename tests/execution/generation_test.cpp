@@ -228,6 +228,9 @@ TEST_CASE("a batch of sequences has the logits of each sequence alone, at any le
           if (more[s] > 0) next.push_back(next_of(s, more[s]));
         check(next);
       }
+      // A sequence of one token beside a longer one, with which the run starts and ends.
+      for (const Index s : {0, 1}) model.rewind(0, s);
+      check({next_of(0, 1), next_of(1, 40)});
       CHECK(error_of([&] {
               model.run_batch(std::vector{next_of(0, 1), next_of(0, 1)});
             }) == "expected distinct sequences below 8, got 0");

@@ -46,7 +46,9 @@ class FusedCachedAttention final : public FusedOperator {
       const ActivationsOut y{activation_layout_of(q.tokens), features, q.tokens,
                              slots[value_].panels};
       // The first tokens of a sequence have no earlier ones.
-      if (at.front().position == 0 && at.back().sequence == at.front().sequence)
+      const bool is_one = std::ranges::all_of(
+          at, [&](const CachedToken& t) { return t.sequence == at.front().sequence; });
+      if (at.front().position == 0 && is_one)
         attention_product(extents_, q, k, v, y);
       else
         cache_.attend(at, q, extents_, y);
