@@ -10,6 +10,8 @@
 
 namespace sten::app {
 
+void print_result(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
 void print_line(const char* program, const std::string& text) {
   std::fprintf(stderr, "%s: %s\n", program, text.c_str());
 }

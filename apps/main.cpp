@@ -35,13 +35,13 @@
 #include "libsten/programs/rewrite/selection.h"
 
 namespace sten::app {
-namespace {
 
-// Error if standard output does not accept the whole text, as on a full disk.
 void print_result(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     fail("standard output: {}", std::strerror(errno));
 }
+
+namespace {
 
 // Prints --help, --help-all and --version.
 int print_about(const Program& program, const CLI::App& app, const CLI::ParseError& e) {
@@ -124,11 +124,12 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
   return plain_text(text);
 }
 
-// Refuses an empty value, as from an unset variable of a script. Patterns and --text have errors of
-// their own.
+// Refuses an empty value, as from an unset variable of a script. Patterns and --prompt have errors
+// of their own.
 void check_values(const CLI::App& app) {
   for (const CLI::Option* o : app.get_options()) {
-    if (o->get_positional() || o->check_lname("text") || o->get_type_name() == "PATTERN") continue;
+    if (o->get_positional() || o->check_lname("prompt") || o->get_type_name() == "PATTERN")
+      continue;
     for (const std::string& value : o->results())
       if (value.empty()) fail_usage("--{} has an empty value", o->get_lnames().front());
   }
@@ -321,7 +322,8 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     report.options = deciding_options(app);
     if (outcome.failure && report.failure.empty()) report.failure = outcome.failure->what();
     const CLI::Option* dry_run = app.get_option_no_throw("--dry-run");
-    print_outcome(program, common, outcome, stdout_taken, dry_run && dry_run->count() > 0);
+    print_outcome(program, common, outcome, stdout_taken || outcome.is_printed,
+                  dry_run && dry_run->count() > 0);
     for (std::size_t i = 0; i < reports.size(); ++i)
       if (!common.reports[i].ends_with(".svg") ||
           !report.chart.empty())  // a failed run may have no chart

@@ -65,8 +65,9 @@ std::vector<std::string> output_files(const CLI::App& app) {
 void check_paths(const CLI::App& app, bool prints_json) {
   std::vector<NamedPath> inputs, outputs;
   for (const char* name : {"IN", "RECIPE", "MODEL"}) add(inputs, app, name, "");
-  for (const char* name : {"--load", "--mask", "--scores", "--against", "--rules", "--recipe",
-                           "--config", "--weights", "--input", "--data", "--labels"})
+  for (const char* name :
+       {"--load", "--mask", "--scores", "--against", "--rules", "--recipe", "--config", "--weights",
+        "--input", "--data", "--labels", "--prompt-file", "--prompts"})
     add(inputs, app, name, name);
   add_read(inputs, app);
   if (prints_json) outputs.push_back({"--json", "-"});

@@ -1,11 +1,86 @@
 // sten-run: flags -> RunOptions -> run_model().
 #include "libsten/programs/run/run_model.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
 #include "apps/main.h"
+#include "libsten/core/base/interrupt.h"
 #include "libsten/core/base/memory_pool.h"
+#include "libsten/core/base/text.h"
 
 namespace groups = sten::app::groups;
 constexpr const char *inputs = "Inputs", *named_file = "[NAME=]FILE";
+
+namespace {
+
+void add_generation(CLI::App& app, sten::GenerationOptions& o) {
+  const auto add = [&](const char* name, auto& value, const char* type, const char* text) {
+    return app.add_option(name, value, text)->type_name(type)->group("Text generation");
+  };
+  sten::PromptOptions& prompt = o.prompt;
+  sten::SamplingOptions& sampling = o.text.sampling;
+  add("--generate", o.text.count, "N",
+      "Generate at most N tokens after the prompt\n"
+      "Ends earlier at an end token of the model. Has a KV cache, and needs the vocabulary beside "
+      "the model.")
+      ->check(CLI::Range(1, 1 << 24));
+  add("--prompt,--text", prompt.text, "TEXT", "Prompt of --generate");
+  add("--prompt-file", prompt.file, "FILE", "Prompt: the text of a file, or of standard input (-)");
+  add("--prompts", prompt.list, "FILE",
+      "Prompts in JSON Lines: {\"prompt\": TEXT}\n"
+      "Prints the lines with the generated texts, in the same order. --batch prompts run together "
+      "(default 8). - reads standard input.");
+  add("--chat", prompt.chat, "MESSAGES",
+      "Chat: messages as JSON, or a .json or .jsonl file\n"
+      "[{\"role\": ROLE, \"content\": TEXT}, ...], which become a prompt by the chat template of "
+      "the model: ChatML, Llama 2, Llama 3, Gemma, Mistral, Phi-3 or Zephyr.");
+  app.add_flag("--raw", prompt.raw,
+               "Send the messages of --chat without a template\n"
+               "The prompt is their contents, one per line.")
+      ->group("Text generation");
+  add("--temperature", sampling.temperature, "T",
+      "Sample tokens by softmax(logits / T) (default: take the most likely token)");
+  add("--top-k,--top", sampling.top_k, "K", "Sample from the K most likely tokens (default: all)");
+  add("--top-p", sampling.top_p, "P", "Sample from the top tokens of total probability P");
+  add("--min-p", sampling.min_p, "P", "Sample from tokens with P times the top probability");
+  add("--repetition-penalty", sampling.repetition_penalty, "X",
+      "Penalty of earlier tokens (default 1: none)\n"
+      "Divides their positive logits by X, and multiplies their negative ones.");
+  add("--stop", o.text.stops, "TEXT", "End the text before TEXT; repeatable")
+      ->allow_extra_args(false);
+}
+
+// Control characters could control a terminal.
+void print_text(const std::string& text) {
+  if (isatty(STDOUT_FILENO) != 1) return sten::app::print_result(text);
+  std::string shown;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of("\n\t", at), text.size());
+    shown += sten::printable(std::string_view(text).substr(at, end - at));
+    if (end < text.size()) shown += text[end];
+    at = end + 1;
+  }
+  sten::app::print_result(shown);
+}
+
+// An interrupt ends a generation after the current token.
+sten::Outcome run_model(sten::RunOptions& o) {
+  if (o.generation.text.count == 0) return sten::run_model(o);
+  int signal = 0;
+  sten::Outcome outcome;
+  {
+    const sten::NotedInterrupts interrupts;
+    outcome = sten::run_model(o);
+    signal = sten::NotedInterrupts::noted();
+  }
+  if (signal != 0) raise(signal);  // ends the process
+  return outcome;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
@@ -22,7 +97,7 @@ int main(int argc, char** argv) {
                    {"Fill blanks with a masked language model:",
                     "sten-run bert --fill 'To be, or n[MASK]t to be'"},
                    {"Generate text:",
-                    "sten-run gpt --generate 100 --text 'To be, or ' --temperature 0.8"},
+                    "sten-run gpt --generate 100 --prompt 'To be, or ' --temperature 0.8"},
                    {"Print the execution plan with layouts and times:",
                     "sten-run run --layouts '*.weight=csr' --explain"}},
       .verbose_adds = "the selected dense library",
@@ -69,7 +144,7 @@ int main(int argc, char** argv) {
         ->group(inputs);
     app.add_option("--batch", o->data.batch,
                    "Rows per batch (default: with --input all rows, with a recipe its "
-                   "evaluation.batch)")
+                   "evaluation.batch)\nWith --prompts, the prompts that run together.")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 30))
         ->group(inputs);
@@ -113,19 +188,7 @@ int main(int argc, char** argv) {
                    "Needs the vocabulary beside the model.")
         ->type_name("TEXT")
         ->group("Text generation");
-    const auto generation = [&](const char* name, auto& value, const char* type, const char* text) {
-      return app.add_option(name, value, text)->type_name(type)->group("Text generation");
-    };
-    generation("--generate", o->generation.count, "N",
-               "Generate N tokens after --text, with a KV cache\n"
-               "Needs the vocabulary beside the model.")
-        ->check(CLI::Range(1, 1 << 24));
-    generation("--text", o->generation.text, "TEXT", "Prompt of --generate");
-    generation("--temperature", o->generation.temperature, "T",
-               "Sample tokens by softmax(logits / T) (default: take the most likely token)");
-    generation("--top", o->generation.top, "K",
-               "Sample from the K most likely tokens (default: all)")
-        ->check(CLI::Range(1, 1 << 24));
+    add_generation(app, o->generation);
     const auto check = [&](const char* name, auto& value, const char* text) {
       return app.add_option(name, value, text)->type_name("X")->group(groups::checks);
     };
@@ -144,11 +207,13 @@ int main(int argc, char** argv) {
         ->group(groups::checks);
     return [o, &common] {
       o->force = common.force;
-      o->generation.seed = common.seed;
+      o->generation.text.seed = common.seed;
+      o->generation.batch = o->data.batch;
+      if (!common.json && !o->model.explain) o->generation.text.print = print_text;
       o->show_progress = common.show_progress();
       sten::enlarge_memory_pool();
       sten::enable_device_memory_pool();
-      return sten::run_model(*o);
+      return run_model(*o);
     };
   });
 }

@@ -5,6 +5,7 @@
 
 #include "libsten/core/base/json.h"
 #include "libsten/core/base/text.h"
+#include "libsten/data/json_lines.h"
 #include "libsten/files/system/data_file.h"
 
 namespace sten {
@@ -96,13 +97,8 @@ void each_csv_row(std::string_view text, char separator, const std::string& name
 }
 
 void each_json_row(std::string_view text, const std::string& name, const TakeRow& take) {
-  for (Index line = 1; !text.empty(); ++line) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view one = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (one.find_first_not_of(" \t\r") == one.npos) continue;
+  each_json_line(text, name, [&](Index line, const Json& row) {
     const std::string here = fmt::format("{}: line {}", name, line);
-    const Json row = parse_json(one, here, Fault::input);
     if (!row.is_object()) fail("{}: expected a JSON object", here);
     take(line, [&](const std::string& column) -> Json {
       const auto at = row.find(column);
@@ -111,7 +107,7 @@ void each_json_row(std::string_view text, const std::string& name, const TakeRow
       for (const auto& [key, value] : row.items()) all.push_back(key);
       fail_column(here, column, all);
     });
-  }
+  });
 }
 
 void each_row(const std::string& path, const TakeRow& take) {

@@ -146,8 +146,8 @@ generates 124 'tokenizer not found beside alone' alone --generate 5 --text a
 generates 124 '--generate excludes --input' gpt --generate 5 --text a --input ids.npy
 generates 124 '--generate excludes --max-difference' gpt --generate 5 --text a --max-difference 1
 generates 124 '--config: expected a weights-only model' gpt --generate 5 --text a --config gpt/recipe.json
-generates 125 "--generate needs --text" gpt --generate 5
-generates 125 "--generate needs --text" gpt --generate 5 --text ''
+generates 125 "--generate needs --prompt" gpt --generate 5
+generates 125 "--generate needs --prompt" gpt --generate 5 --text ''
 generates 125 "the character 'x' has no id in gpt/vocab.json" gpt --generate 5 --text 'abx'
 generates 125 "the character 'ü' has no id" gpt --generate 5 --text 'aübc'
 expect_exit 1 sten-run gpt --generate 5 --text "$(printf 'a\377')"
@@ -157,6 +157,57 @@ generates 126 '--generate' gpt --generate 0 --text abc
 generates 126 '--generate' gpt --generate -3 --text abc
 generates 126 '--temperature must be > 0, got 0' gpt --generate 2 --text abc --temperature 0
 generates 126 '--temperature must be > 0, got nan' gpt --generate 2 --text abc --temperature nan
-generates 126 '--top' gpt --generate 2 --text abc --temperature 1 --top 0
-generates 126 '--top needs --temperature' gpt --generate 2 --text abc --top 3
-generates 126 '--text needs --generate' gpt --text abc
+generates 126 '--top-k must be >= 1, got 0' gpt --generate 2 --text abc --temperature 1 --top 0
+generates 126 '--top-p must be > 0 and <= 1, got 1.5' gpt --generate 2 --prompt abc --temperature 1 --top-p 1.5
+generates 126 '--min-p must be in [0, 1], got -1' gpt --generate 2 --prompt abc --temperature 1 --min-p -1
+generates 126 '--repetition-penalty must be > 0, got 0' gpt --generate 2 --prompt abc --repetition-penalty 0
+generates 126 '--stop has an empty value' gpt --generate 2 --prompt abc --stop ''
+generates 126 'options of text generation need --generate N' gpt --stop a
+generates 126 '--batch needs --prompts' gpt --generate 2 --prompt abc --batch 2
+generates 126 '--top-k needs --temperature' gpt --generate 2 --text abc --top 3
+generates 126 '--prompt needs --generate' gpt --text abc
+prompts() { # prompts TEXT LINE: what a file with the line gets
+  printf '%s\n' '{"prompt": "a"}' "$2" >prompts.jsonl
+  expect_exit "${code:-1}" sten-run gpt --generate 2 --prompts prompts.jsonl
+  expect_one_line_err
+  held 146 expect_err "$1"
+}
+prompts "prompts.jsonl: line 2: not JSON" '{"prompt": "a"'
+prompts "prompts.jsonl: line 2" '{"text": "a"}'
+prompts "prompts.jsonl: line 2: /prompt" '{"prompt": 3}'
+prompts "prompts.jsonl: line 2" '["a"]'
+code=2 prompts "prompts.jsonl: line 2: expected a prompt of 1 token or more" '{"prompt": ""}'
+code=2 prompts "prompts.jsonl: line 2: the character 'x' has no id" '{"prompt": "x"}'
+code=2 prompts "prompts.jsonl: line 2: 9 tokens and 2 more exceed the 8 positions" '{"prompt": "abcabcabc"}'
+echo >empty.jsonl
+expect_exit 1 sten-run gpt --generate 2 --prompts empty.jsonl
+held 146 expect_err 'empty.jsonl: expected prompts, got none'
+expect_exit 1 sten-run gpt --generate 2 --prompt-file missing.txt
+held 146 expect_err 'missing.txt'
+generates 146 '--prompt, --prompt-file, --prompts and --chat exclude each other' gpt --generate 2 --prompt a \
+  --prompts prompts.jsonl
+chats() { # chats CODE TEXT MESSAGES ARGUMENT...
+  expect_exit "$1" sten-run gpt --generate 2 --chat "$3" "${@:4}"
+  expect_one_line_err
+  held 147 expect_err "$2"
+}
+chats 2 'chat template not found in gpt (--raw sends the messages without a template)' '[{"role": "user", "content": "a"}]'
+echo '{"chat_template": "{{ messages }}"}' >gpt/tokenizer_config.json
+chats 2 'unknown chat template: expected ChatML' '[{"role": "user", "content": "a"}]'
+echo '{"chat_template": "<start_of_turn> <end_of_turn>"}' >gpt/tokenizer_config.json
+chats 2 'message 1: expected user and assistant in turn' '[{"role": "assistant", "content": "a"}]'
+chats 1 "/0/role: expected system, user or assistant, got 'tool'" '[{"role": "tool", "content": "a"}]'
+chats 1 '/0' '[{"role": "user"}]' --raw
+chats 1 'expected at least one message' '[]' --raw
+chats 2 '--chat: not JSON' '[{' --raw
+chats 1 'chat.json' chat.json --raw
+rm gpt/tokenizer_config.json
+expect_exit 2 sten-run gpt --generate 2 --prompt a --raw
+held 147 expect_err '--raw needs --chat'
+for ends in '"x"' '[1, "x"]' '{}'; do
+  echo "{\"eos_token_id\": $ends}" >gpt/generation_config.json
+  expect_exit 1 sten-run gpt --generate 2 --prompt a
+  expect_one_line_err
+  held 148 expect_err 'gpt/generation_config.json: /eos_token_id'
+done
+rm gpt/generation_config.json

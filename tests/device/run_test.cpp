@@ -175,7 +175,7 @@ TEST_CASE("what is for the CPU alone is refused before anything is read") {
   };
   RunOptions low = o, text = o, fastest = o;
   low.model.precision = {"bf16"};
-  text.generation.count = 3;
+  text.generation.text.count = 3;
   fastest.model.layouts = {"auto"};
   CHECK(is_refused(low));
   CHECK(is_refused(text));

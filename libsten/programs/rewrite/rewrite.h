@@ -25,6 +25,8 @@ struct Outcome {
   Report report;
   std::optional<Error> failure;           // printed after the report: a failed check, for instance
   std::vector<std::string> details = {};  // lines for -v
+  // The result was printed to standard output; the report goes to standard error.
+  bool is_printed = false;
 };
 
 // Flags and values in canonical order. A flag may occur several times.

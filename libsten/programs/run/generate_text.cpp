@@ -1,16 +1,13 @@
 #include "libsten/programs/run/generate_text.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
+#include <filesystem>
 
 #include "libsten/compute/linalg/dense_gemm.h"
-#include "libsten/core/base/random.h"
+#include "libsten/core/base/interrupt.h"
 #include "libsten/core/base/text.h"
-#include "libsten/core/base/utf8.h"
-#include "libsten/data/tokenizer/tokenizer.h"
-#include "libsten/model/execution/generation.h"
 #include "libsten/model/nn/gpt.h"
+#include "libsten/programs/run/end_tokens.h"
 #include "libsten/programs/run/model_layouts.h"
 #include "libsten/programs/run/model_precision.h"
 #include "libsten/programs/run/plan_report.h"
@@ -18,73 +15,11 @@
 namespace sten {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+constexpr Index usual_batch = 8;
 
-void check_sampling(const GenerationOptions& o) {
-  if (!o.text || o.text->empty())
-    fail_usage("--generate needs --text 'TEXT' of 1 character or more");
-  if (o.top && !o.temperature) fail_usage("--top needs --temperature");
-  if (o.temperature && !(*o.temperature > 0 && std::isfinite(*o.temperature)))
-    fail_usage("--temperature must be > 0, got {}", *o.temperature);
+std::string directory_of(const std::string& file) {
+  return std::filesystem::path(file).parent_path().string();
 }
-
-// Names the first character that has the id of unknown characters.
-[[noreturn]] void fail_unknown(const std::string& text, const Array<TokenId>& ids, TokenId unknown,
-                               const std::string& file) {
-  std::size_t begin = 0, end = 0;
-  for (const TokenId id : ids) {
-    begin = end;
-    next_code_point(text, end);
-    if (id == unknown) break;
-  }
-  fail_usage("--text: the character {} has no id in {}", quote(text.substr(begin, end - begin)),
-             file);
-}
-
-// The ids of the prompt's characters or subwords. Error for unknown ones.
-std::vector<std::int64_t> prompt_ids(const std::string& text, const Tokenizer& tokenizer) {
-  const Array<TokenId> ids = tokenizer.encode(text, "--text");
-  const auto unknown = tokenizer.special_ids().unk;
-  if (unknown && tokenizer.kind() == "characters" && std::ranges::count(ids, *unknown) > 0)
-    fail_unknown(text, ids, *unknown, tokenizer.name());
-  return {ids.begin(), ids.end()};
-}
-
-// Chooses the next token: the likeliest one, or a random one.
-class Picker {
- public:
-  Picker(const GenerationOptions& o, const Tokenizer& tokenizer)
-      : temperature_(o.temperature),
-        top_(o.top.value_or(0)),
-        seed_(seed_for(o.seed, "generate")),
-        ordinary_(tokenizer.ordinary()) {}
-
-  TokenId operator()(std::span<const float> logits) {
-    std::vector<std::pair<double, TokenId>> all;
-    for (const TokenId id : ordinary_)
-      if (id < std::ssize(logits) && std::isfinite(logits[id])) all.emplace_back(logits[id], id);
-    if (all.empty()) fail("logits are NaN for every token");
-    const auto is_likelier = [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first > b.first : a.second < b.second;
-    };
-    if (!temperature_) return std::ranges::min_element(all, is_likelier)->second;
-    std::ranges::sort(all, is_likelier);
-    if (top_ > 0 && top_ < std::ssize(all)) all.resize(static_cast<std::size_t>(top_));
-    const double most = all.front().first;
-    double sum = 0;
-    for (auto& [weight, id] : all) sum += weight = std::exp((weight - most) / *temperature_);
-    double left = sum * random_uniform(seed_, drawn_++);
-    for (const auto& [weight, id] : all)
-      if ((left -= weight) < 0) return id;
-    return all.back().second;
-  }
-
- private:
-  std::optional<double> temperature_;
-  Index top_;
-  std::uint64_t seed_, drawn_ = 0;
-  std::vector<TokenId> ordinary_;
-};
 
 // Graphs that sten builds compute the logits of the last token only.
 RunnableModel model_that_generates(const ModelSource& source) {
@@ -104,111 +39,192 @@ NamedValues<Tensor> one_token(const Graph& g) {
   return all;
 }
 
-struct Phase {
-  const char* name;
-  Index tokens = 0;
-  double seconds = 0;
-  double ms() const { return 1e3 * seconds / static_cast<double>(tokens); }
-  double rate() const { return static_cast<double>(tokens) / seconds; }
-};
-
-void add_phase(const Phase& p, Report& r) {
-  if (p.tokens == 0) return;
-  auto& row = r.rows.emplace_back();
-  r.at(row, "phase") = std::string(p.name);
-  r.at(row, "tokens") = p.tokens;
-  r.at(row, "ms") = 1e3 * p.seconds;
-  r.at(row, "ms_per_token") = p.ms();
-  r.at(row, "tokens_per_second") = p.rate();
-  r.facts.emplace_back(fmt::format("{}/tokens", p.name), p.tokens);
-  r.facts.emplace_back(fmt::format("{}/seconds", p.name), p.seconds);
-  r.facts.emplace_back(fmt::format("{}/tokens_per_second", p.name), p.rate());
+// The number of tokens of the longest text. Error for more than the model has positions.
+Index longest(const std::vector<Prompt>& prompts, Index count, const Graph& g,
+              const std::string& model) {
+  const auto positions = positions_of(g);
+  Index most = 0;
+  for (const Prompt& p : prompts) {
+    const Index tokens = std::ssize(p.ids);
+    if (positions && tokens + count > *positions)
+      fail_usage("{}: {} tokens and {} more exceed the {} positions of {}", p.name, tokens, count,
+                 *positions, model);
+    most = std::max(most, tokens + count);
+  }
+  return most;
 }
 
-}  // namespace
-
-Outcome generate_text(const ModelOptions& of, const GenerationOptions& o) {
-  check_sampling(o);
-  ModelSource source = find_model(of.path);
-  describe_by(of.config, source);
-  RunnableModel model = model_that_generates(source);
-  const std::string& file = source.what.vocabulary;
-  if (file.empty()) fail_usage("--generate: tokenizer not found beside {}", source.name);
-  const auto tokenizer = read_tokenizer(file);
-  const std::vector<std::int64_t> prompt = prompt_ids(*o.text, *tokenizer);
-  const Index count = std::ssize(prompt), most = count + o.count;
-  if (const auto n = positions_of(model.graph); n && most > *n)
-    fail_usage("--generate: {} tokens and {} more exceed the {} positions of {}", count, o.count,
-               *n, source.name);
-  std::vector<PrecisionRule> precision = read_precision(of.precision, model.graph, source.name);
-  SetLayouts layouts;
-  if (!of.layouts.empty())
-    layouts = set_layouts(of.layouts, one_token(model.graph), precision, model);
-  layouts.ignored = ignored_zeros(model.graph, model.weights, &layouts.sparse);
-  Generation run(std::move(model.graph), std::move(model.weights), most, std::move(precision));
-  Picker pick(o, *tokenizer);
-
-  Phase prefill{"prefill"}, decode{"decode"};
-  std::vector<TokenId> made;
-  std::int64_t next = 0;
-  for (Index i = 0; i < o.count; ++i) {
-    const std::span<const std::int64_t> ids =
-        i == 0 ? std::span<const std::int64_t>(prompt) : std::span<const std::int64_t>(&next, 1);
-    // The first run of each shape fills caches and is not timed.
-    if (i < 2) {
-      const Index before = run.tokens();
-      run.run(ids);
-      run.rewind(before);
-    }
-    const Clock::time_point begin = Clock::now();
-    const std::span<const float> logits = run.run(ids);
-    const std::chrono::duration<double> took = Clock::now() - begin;
-    Phase& phase = i == 0 ? prefill : decode;
-    phase.tokens += std::ssize(ids);
-    phase.seconds += took.count();
-    next = pick(logits);
-    made.push_back(static_cast<TokenId>(next));
-  }
-
-  const std::string text = *o.text + tokenizer->decode(made);
-  Outcome outcome;
-  Report& r = outcome.report;
-  r.program = "sten-run";
-  r.item = "phases";
-  r.columns = {{"phase", "phase", Unit::text},
-               {"tokens", "tokens", Unit::count},
-               {"ms", "ms", Unit::measured},
-               {"ms_per_token", "ms a token", Unit::measured},
-               {"tokens_per_second", "tokens a second", Unit::measured}};
-  r.facts = {{"model", source.name},
-             {"prompt", *o.text},
-             {"text", text},
-             {"positions", most},
-             {"memory/cache", run.cache_bytes()}};
-  if (o.temperature) {
-    r.facts.emplace_back("temperature", *o.temperature);
-    r.facts.emplace_back("seed", static_cast<Index>(o.seed));
-  }
-  if (o.top) r.facts.emplace_back("top", *o.top);
-  for (const Phase& p : {prefill, decode}) add_phase(p, r);
+// A text whose lines are notes.
+void add_lines(const std::string& text, Report& r) {
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     r.notes.push_back(printable(text.substr(at, end - at)));
     at = end + 1;
   }
-  add_layouts(layouts, r);
-  add_precision_facts(of.precision, r);
-  if (of.explain) {
-    for (const Phase& p : {prefill, decode})
-      if (p.tokens > 0)
-        r.notes.push_back(fmt::format("{}: {} tokens, {:.3g} ms a token, {:.4g} a second", p.name,
-                                      p.tokens, p.ms(), p.rate()));
-    PlanSums last;
-    last.add(run.plan());
-    last.explain(layouts.measured, r);
+}
+
+class TextGeneration {
+ public:
+  TextGeneration(const ModelOptions& of, const GenerationOptions& o)
+      : of_(of), o_(o), text_(o.text), source_(find_model(of.path)) {
+    text_.sampling.check();
+    describe_by(of.config, source_);
+    RunnableModel model = model_that_generates(source_);
+    const std::string& file = source_.what.vocabulary;
+    if (file.empty()) fail_usage("--generate: tokenizer not found beside {}", source_.name);
+    tokenizer_ = read_tokenizer(file);
+    prompts_ = read_prompts(o.prompt, *tokenizer_, directory_of(file));
+    text_.ends =
+        end_tokens(directory_of(has_config(source_.what.model) ? source_.what.model.config : file));
+    if (o.prompt.is_list()) text_.print = nullptr;
+    batch_ = std::min<Index>(o.batch > 0 ? o.batch : usual_batch, std::ssize(prompts_));
+    const Index most = longest(prompts_, text_.count, model.graph, source_.name);
+    std::vector<PrecisionRule> precision = read_precision(of.precision, model.graph, source_.name);
+    if (!of.layouts.empty())
+      layouts_ = set_layouts(of.layouts, one_token(model.graph), precision, model);
+    layouts_.ignored = ignored_zeros(model.graph, model.weights, &layouts_.sparse);
+    model_.emplace(std::move(model.graph), std::move(model.weights), most, std::move(precision),
+                   batch_);
+    texts_.emplace(*model_, *tokenizer_, text_, !o.prompt.is_list());
   }
-  outcome.details = {"this process multiplies dense matrices by " + dense_library().name};
-  return outcome;
+
+  Outcome run() {
+    const bool is_list = o_.prompt.is_list();
+    if (prints() && !is_list && o_.prompt.chat.empty()) o_.text.print(prompts_.front().text);
+    for (std::size_t first = 0; first < prompts_.size() && NotedInterrupts::noted() == 0;
+         first += static_cast<std::size_t>(batch_)) {
+      const std::size_t n = std::min(static_cast<std::size_t>(batch_), prompts_.size() - first);
+      for (TextResult& r :
+           texts_->run(std::span(prompts_).subspan(first, n), static_cast<Index>(first))) {
+        if (prints() && is_list) o_.text.print(json_line(prompts_[results_.size()], r));
+        results_.push_back(std::move(r));
+      }
+    }
+    if (prints() && !is_list) o_.text.print("\n");
+    return {report(),
+            std::nullopt,
+            {"this process multiplies dense matrices by " + dense_library().name},
+            prints()};
+  }
+
+ private:
+  bool prints() const { return static_cast<bool>(o_.text.print); }
+
+  // The line of the prompt, with its text.
+  static std::string json_line(const Prompt& p, const TextResult& r) {
+    nlohmann::ordered_json line = p.line;
+    line["generated"] = r.text;
+    line["tokens"] = r.tokens;
+    line["finish"] = r.finish;
+    return dump_json(line) + "\n";
+  }
+
+  void add_phase(const TextPhase& p, Report& r) const;
+  void add_prompts(Report& r) const;
+  void add_options(Report& r) const;
+  Report report() const;
+
+  const ModelOptions& of_;
+  const GenerationOptions& o_;
+  TextOptions text_;
+  ModelSource source_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::vector<Prompt> prompts_;
+  Index batch_ = 1;
+  SetLayouts layouts_;
+  std::optional<Generation> model_;
+  std::optional<TextBatch> texts_;
+  std::vector<TextResult> results_;
+};
+
+void TextGeneration::add_phase(const TextPhase& p, Report& r) const {
+  if (p.tokens == 0) return;
+  if (r.item == "phases") {
+    auto& row = r.rows.emplace_back();
+    r.at(row, "phase") = std::string(p.name);
+    r.at(row, "tokens") = p.tokens;
+    r.at(row, "ms") = 1e3 * p.seconds;
+    r.at(row, "ms_per_token") = p.ms();
+    r.at(row, "tokens_per_second") = p.rate();
+  }
+  r.facts.emplace_back(fmt::format("{}/tokens", p.name), p.tokens);
+  r.facts.emplace_back(fmt::format("{}/seconds", p.name), p.seconds);
+  r.facts.emplace_back(fmt::format("{}/tokens_per_second", p.name), p.rate());
+}
+
+void TextGeneration::add_prompts(Report& r) const {
+  r.item = "prompts";
+  r.columns = {{"prompt", "prompt", Unit::text},
+               {"generated", "generated", Unit::text},
+               {"tokens", "tokens", Unit::count},
+               {"finish", "finish", Unit::text}};
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    auto& row = r.rows.emplace_back();
+    r.at(row, "prompt") = prompts_[i].text;
+    r.at(row, "generated") = results_[i].text;
+    r.at(row, "tokens") = results_[i].tokens;
+    r.at(row, "finish") = results_[i].finish;
+  }
+}
+
+void TextGeneration::add_options(Report& r) const {
+  const SamplingOptions& s = text_.sampling;
+  if (s.repetition_penalty) r.facts.emplace_back("repetition_penalty", *s.repetition_penalty);
+  if (s.temperature) {
+    r.facts.emplace_back("temperature", *s.temperature);
+    r.facts.emplace_back("seed", static_cast<Index>(text_.seed));
+  }
+  if (s.top_k) r.facts.emplace_back("top_k", *s.top_k);
+  if (s.top_p) r.facts.emplace_back("top_p", *s.top_p);
+  if (s.min_p) r.facts.emplace_back("min_p", *s.min_p);
+}
+
+Report TextGeneration::report() const {
+  Report r;
+  r.program = "sten-run";
+  r.facts = {{"model", source_.name}};
+  if (o_.prompt.is_list() && !prints()) {
+    add_prompts(r);
+  } else {
+    r.item = "phases";
+    r.columns = {{"phase", "phase", Unit::text},
+                 {"tokens", "tokens", Unit::count},
+                 {"ms", "ms", Unit::measured},
+                 {"ms_per_token", "ms a token", Unit::measured},
+                 {"tokens_per_second", "tokens a second", Unit::measured}};
+  }
+  if (o_.prompt.is_list()) {
+    r.facts.emplace_back("batch", batch_);
+  } else {
+    const std::string& prompt = prompts_.front().text;
+    r.facts.emplace_back("prompt", prompt);
+    r.facts.emplace_back("text", prompt + results_.front().text);
+    r.facts.emplace_back("generated", results_.front().text);
+    r.facts.emplace_back("finish", results_.front().finish);
+    if (!prints()) add_lines(prompt + results_.front().text, r);
+  }
+  r.facts.emplace_back("positions", model_->most());
+  r.facts.emplace_back("memory/cache", model_->cache_bytes());
+  add_options(r);
+  for (const TextPhase& p : {texts_->prefill(), texts_->decode()}) add_phase(p, r);
+  add_layouts(layouts_, r);
+  add_precision_facts(of_.precision, r);
+  if (!of_.explain) return r;
+  for (const TextPhase& p : {texts_->prefill(), texts_->decode()})
+    if (p.tokens > 0)
+      r.notes.push_back(fmt::format("{}: {} tokens, {:.3g} ms a token, {:.4g} a second", p.name,
+                                    p.tokens, p.ms(), p.rate()));
+  PlanSums last;
+  last.add(model_->plan());
+  last.explain(layouts_.measured, r);
+  return r;
+}
+
+}  // namespace
+
+Outcome generate_text(const ModelOptions& of, const GenerationOptions& o) {
+  if (!o.prompt.is_given()) fail_usage("--generate needs --prompt 'TEXT' of 1 character or more");
+  return TextGeneration(of, o).run();
 }
 
 }  // namespace sten

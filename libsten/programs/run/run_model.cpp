@@ -33,6 +33,8 @@ void check_standard_input(const RunOptions& o) {
   if (o.model.path == "-") readers.push_back("the model");
   for (const std::string& input : o.data.inputs)
     if (input == "-" || input.ends_with("=-")) readers.push_back("an --input");
+  if (o.generation.prompt.file == "-" || o.generation.prompt.list == "-")
+    readers.push_back("the prompt");
   if (o.data.labels == "-") readers.push_back("the --labels");
   if (o.against == "-") readers.push_back("the model --against");
   if (readers.size() > 1)
@@ -76,10 +78,12 @@ void check_fill_options(const RunOptions& o) {
 }
 
 void check_generate_options(const RunOptions& o) {
+  check_standard_input(o);
   if (is_on_data(o) || !o.fill.empty())
     fail_usage("--generate excludes --input, --data, --labels, --split, --fill, --against and -o");
-  if (o.model.repeats > 0 || o.data.batch > 0)
-    fail_usage("--generate excludes --batch and --repeats");
+  if (o.model.repeats > 0) fail_usage("--generate excludes --repeats");
+  if (o.generation.batch > 0 && !o.generation.prompt.is_list())
+    fail_usage("--batch needs --prompts");
   RunChecks of_outputs = o.checks;
   of_outputs.fail_if_slower = false;
   if (const char* check = check_of(of_outputs)) fail_usage("--generate excludes {}", check);
@@ -118,7 +122,7 @@ void check_device_options(const RunOptions& o) {
   };
   if (!o.model.precision.empty()) refuse("--precision");
   if (o.checks.fail_if_slower) refuse("--fail-if-slower");
-  if (o.generation.count > 0) refuse("--generate");
+  if (o.generation.text.count > 0) refuse("--generate");
   if (std::ranges::count(o.model.layouts, "auto") > 0) refuse("--layouts auto");
 }
 
@@ -309,14 +313,12 @@ Outcome ModelRun::finish() {
 Outcome run_model(const RunOptions& o) {
   check_device_options(o);
   const GenerationOptions& g = o.generation;
-  if (g.count > 0) {
+  if (g.text.count > 0) {
     check_generate_options(o);
     return generate_text(o.model, g);
   }
-  if (g.text || g.temperature || g.top)
-    fail_usage("{} needs --generate N", g.text          ? "--text"
-                                        : g.temperature ? "--temperature"
-                                                        : "--top");
+  if (g.prompt.is_given()) fail_usage("--prompt needs --generate N");
+  if (g.text.has_options()) fail_usage("options of text generation need --generate N");
   if (o.fill.empty()) return ModelRun(o).run();
   check_fill_options(o);
   return fill_text(o.model, o.fill);

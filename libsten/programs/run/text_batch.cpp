@@ -1,0 +1,133 @@
+#include "libsten/programs/run/text_batch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "libsten/core/base/interrupt.h"
+#include "libsten/core/base/random.h"
+
+namespace sten {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The special tokens of a character vocabulary, which no text has. Models with subwords end texts
+// by theirs.
+std::vector<bool> excluded(const Tokenizer& tokenizer) {
+  if (tokenizer.kind() != "characters") return {};
+  std::vector<bool> all(static_cast<std::size_t>(tokenizer.size()), true);
+  for (const TokenId id : tokenizer.ordinary()) all[static_cast<std::size_t>(id)] = false;
+  return all;
+}
+
+}  // namespace
+
+struct TextBatch::Sequence {
+  Index number;  // in the model
+  std::vector<std::int64_t> ids;
+  TokenSampler sample;
+  GeneratedText text;
+  TextResult result{};
+
+  bool is_done() const { return !result.finish.empty(); }
+  NextTokens last() const { return {number, std::span(ids).last(1)}; }
+};
+
+TextBatch::TextBatch(Generation& model, const Tokenizer& tokenizer, const TextOptions& options,
+                     bool is_timed)
+    : model_(model),
+      tokenizer_(tokenizer),
+      options_(options),
+      is_timed_(is_timed),
+      is_excluded_(excluded(tokenizer)) {}
+
+std::span<const float> TextBatch::timed_run(const std::vector<NextTokens>& next, TextPhase& phase) {
+  if (is_timed_ && phase.tokens == 0) {
+    model_.run_batch(next);
+    for (const NextTokens& x : next)
+      model_.rewind(model_.tokens(x.sequence) - std::ssize(x.ids), x.sequence);
+  }
+  const Clock::time_point begin = Clock::now();
+  const std::span<const float> logits = model_.run_batch(next);
+  phase.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+  return logits;
+}
+
+// Adds the next token of each sequence in the order of its logits.
+void TextBatch::take(std::span<const float> logits, std::vector<Sequence*>& active) {
+  const std::size_t classes = logits.size() / active.size();
+  std::vector<float> candidates;
+  for (std::size_t i = 0; i < active.size(); ++i) {
+    Sequence& s = *active[i];
+    if (s.is_done()) continue;
+    const std::span<const float> own = logits.subspan(i * classes, classes);
+    candidates.assign(own.begin(), own.end());
+    for (std::size_t id = 0; id < std::min(classes, is_excluded_.size()); ++id)
+      if (is_excluded_[id]) candidates[id] = -std::numeric_limits<float>::infinity();
+    const Index token = s.sample(candidates, s.ids);
+    s.ids.push_back(token);
+    ++s.result.tokens;
+    std::string text;
+    const bool is_end = std::ranges::count(options_.ends, token) > 0;
+    if (!is_end) text = s.text.add(static_cast<TokenId>(token));
+    s.result.finish = is_end                              ? "end"
+                      : s.text.is_stopped()               ? "stop"
+                      : s.result.tokens == options_.count ? "length"
+                                                          : "";
+    if (s.is_done()) text += s.text.finish();
+    s.result.text += text;
+    if (options_.print && s.number == 0 && !text.empty()) options_.print(text);
+  }
+}
+
+std::vector<TextResult> TextBatch::run(std::span<const Prompt> prompts, Index first) {
+  std::vector<Sequence> all;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    const auto number = static_cast<Index>(i);
+    const std::string stream =
+        first + number == 0 ? "generate" : fmt::format("generate/{}", first + number);
+    all.push_back({number, prompts[i].ids,
+                   TokenSampler(options_.sampling, seed_for(options_.seed, stream)),
+                   GeneratedText(tokenizer_, prompts[i].ids, options_.stops)});
+    model_.rewind(0, number);
+  }
+  std::vector<Sequence*> active;
+  std::vector<NextTokens> next;
+  for (Sequence& s : all) {
+    active.push_back(&s);
+    next.push_back({s.number, s.ids});
+  }
+  std::span<const float> logits = timed_run(next, prefill_);
+  for (const Prompt& p : prompts) prefill_.tokens += std::ssize(p.ids);
+  take(logits, active);
+  const auto is_running = [](const Sequence* s) { return !s->is_done(); };
+  while (std::ranges::any_of(active, is_running) && NotedInterrupts::noted() == 0) {
+    // Another number of sequences needs another plan, so that ended sequences run on, at their last
+    // token, until they are half of all.
+    const auto running = std::ranges::count_if(active, is_running);
+    if (2 * running <= std::ssize(active))
+      std::erase_if(active, [](const Sequence* s) { return s->is_done(); });
+    next.clear();
+    for (const Sequence* s : active) {
+      model_.rewind(std::ssize(s->ids) - 1, s->number);
+      next.push_back(s->last());
+    }
+    logits = timed_run(next, decode_);
+    decode_.tokens += running;
+    take(logits, active);
+  }
+  std::vector<TextResult> results;
+  for (Sequence& s : all) {
+    if (!s.is_done()) {
+      const std::string rest = s.text.finish();
+      s.result.text += rest;
+      s.result.finish = "interrupted";
+      if (options_.print && s.number == 0) options_.print(rest);
+    }
+    results.push_back(std::move(s.result));
+  }
+  return results;
+}
+
+}  // namespace sten
