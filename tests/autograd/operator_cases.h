@@ -131,6 +131,13 @@ inline const std::vector<OperatorCase>& other_small_cases() {
       {"attention",
        {{{2, 3, 4}}, {{2, 5, 4}}, {{2, 5, 4}}, {{2, 2, 3, 5}}},
        Attributes().set("heads", 2).set("causal", 1).set("window", 3).set("soft_cap", 0.75)},
+      {"mixture-of-experts", {{{2, 3, 4}}, {{2, 3, 5}}, {{5, 6, 4}}, {{5, 4, 3}}}},
+      {"mixture-of-experts",
+       {{{4, 3}}, {{4, 3}}, {{3, 4, 3}}, {{3, 3, 2}}},
+       Attributes().set("top_k", 2).set("normalize", 1).set("activation", "gelu-tanh")},
+      {"mixture-of-experts",
+       {{{4, 3}}, {{4, 3}}, {{3, 4, 3}}, {{3, 3, 2}}},
+       Attributes().set("top_k", 3).set("activation", "tanh")},
       {"linear", {{{2, 3, 4}}, {{5, 4}}, {{5}}}},
       {"linear", {{{4}}, {{3, 4}}}},
       {"conv", {{{2, 4, 5, 2}}, {{3, 2, 3, 2}}, {{3}}}, Attributes().set("pads", List{1, 0, 1, 1})},
@@ -325,6 +332,9 @@ inline const std::vector<OperatorCase>& other_large_cases() {
            .set("causal", 1)
            .set("window", 37)
            .set("soft_cap", 2.5)},
+      {"mixture-of-experts",
+       {{{130, 60}}, {{130, 7}}, {{7, 80, 60}}, {{7, 60, 40}}},
+       Attributes().set("top_k", 3).set("normalize", 1)},
       {"linear", {{{7, 40, 60}}, {{300, 60}}, {{300}}}},
       {"batch-norm-train", {{{7, 90, 37}, 0, true}, {{37}}, {{37}}}, Attributes().set("relu", 1)},
       {"batch-norm", {{{700, 37}}, {{37}}, {{37}}, {{37}}, {{37}, 0, true}}},

@@ -1,6 +1,6 @@
-// softmax(q k^T / sqrt(d)) v for each head (Vaswani et al. 2017), where several heads of q can share
-// a head of k and v (Ainslie et al. 2023). The gradient computes the weights again, so that no
-// tensor of size tokens x tokens is saved. Only the gradient of a bias is as large.
+// softmax(q k^T / sqrt(d)) v for each head (Vaswani et al. 2017), where several heads of q can
+// share a head of k and v (Ainslie et al. 2023). The gradient computes the weights again, so that
+// no tensor of size tokens x tokens is saved. Only the gradient of a bias is as large.
 #include "libsten/compute/ops/attention/attention_heads.h"
 #include "libsten/compute/ops/common/register.h"
 

@@ -8,8 +8,8 @@
 namespace sten {
 
 // Extents and attributes of attention for q [batch, tokens, heads * width], k [batch, keys,
-// kv_heads * width] and v [batch, keys, kv_heads * v_width]. Error (usage), in the name of `op`, for
-// shapes and attributes that do not fit.
+// kv_heads * width] and v [batch, keys, kv_heads * v_width]. Error (usage), in the name of `op`,
+// for shapes and attributes that do not fit.
 struct AttentionProblem {
   Index batch, tokens, keys;
   Index heads, kv_heads;  // of q; of k and v

@@ -127,8 +127,8 @@ const T* weights_of(const AttentionHeads& g, Index b, Index h, const T* q, const
   return p.data();
 }
 
-// Calls f(workspace, b, h, to) for each of `heads` heads of all sequences on threads(). to[i] is the
-// start of the head's widths[i] columns in output i; nullptr for unwanted outputs.
+// Calls f(workspace, b, h, to) for each of `heads` heads of all sequences on threads(). to[i] is
+// the start of the head's widths[i] columns in output i; nullptr for unwanted outputs.
 template <class T, std::size_t N, class F>
 void write_heads(std::array<OutputRows<T>*, N> out, const std::array<Index, N>& widths, Index batch,
                  Index heads, F&& f) {
