@@ -111,9 +111,10 @@ struct ExpertRun {
   // The gradient of the gate's values from that of the activated ones.
   Dense gate_gradient(Dense dy) const {
     const std::string op = std::string(g.activation->name) + ".grad";
-    std::vector<Tensor> in{std::move(dy)};
-    if (g.activation->saves == SavedForBackward::inputs) in.push_back(gate);
-    if (g.activation->saves == SavedForBackward::outputs) in.push_back(active);
+    using enum SavedForBackward;
+    const SavedForBackward saves = g.activation->saves;
+    const std::array<Tensor, 2> all{std::move(dy), saves == outputs ? active : gate};
+    const std::span<const Tensor> in(all.data(), saves == nothing ? 1 : 2);
     const OutFormat* const format = &OutFormat::dense();
     const Shape shape = gate.extents;
     return run(Name(op),
