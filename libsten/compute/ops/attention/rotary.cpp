@@ -95,7 +95,7 @@ Tensor rotated(const RotaryCall& g, const Dense& x, const Rotations<T>& by, bool
   });
 }
 
-Outputs forward(const Call& call) {
+Outputs rotate_forward(const Call& call) {
   const RotaryCall g("rotary", call, 0);
   return with_real("rotary", g.x.dtype(), [&]<class T>(T) -> Outputs {
     return {rotated<T>(g, g.x, rotations_of<T>("rotary", g), false, call.out())};
@@ -123,7 +123,7 @@ Tensor frequency_gradient(const RotaryCall& g, const Dense& dy, const Rotations<
   });
 }
 
-Outputs backward(const Call& call) {
+Outputs rotate_gradient(const Call& call) {
   const RotaryCall g("rotary.grad", call, 1);
   const Dense& dy = call.in[0].as<Dense>();
   return with_real("rotary.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
@@ -139,8 +139,8 @@ Outputs backward(const Call& call) {
 
 void add_rotary(Operators& all) {
   all.declare("rotary", {SavedForBackward::inputs});
-  add_streamed(all, "rotary", std::vector<Name>(3, "dense"), 1, forward);
-  add_streamed(all, "rotary.grad", std::vector<Name>(4, "dense"), 3, backward);
+  add_streamed(all, "rotary", std::vector<Name>(3, "dense"), 1, rotate_forward);
+  add_streamed(all, "rotary.grad", std::vector<Name>(4, "dense"), 3, rotate_gradient);
 }
 
 }  // namespace sten

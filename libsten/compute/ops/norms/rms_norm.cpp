@@ -14,13 +14,13 @@ namespace {
 
 // 1 / sqrt(mean(x^2) + eps)
 template <class T>
-double scale_of(const T* x, Index n, double eps) {
+double run_scale(const T* x, Index n, double eps) {
   const double sum = sum_of(n, [x](Index i) { return double{x[i]} * x[i]; });
   return 1 / std::sqrt(sum / static_cast<double>(n) + eps);
 }
 
 template <class T>
-std::vector<T> factors_of(const RmsNormCall& g) {
+std::vector<T> run_factors(const RmsNormCall& g) {
   const std::span<const T> w = g.weight.values.as<T>();
   std::vector<T> all(w.begin(), w.end());
   if (g.has_offset)
@@ -28,15 +28,15 @@ std::vector<T> factors_of(const RmsNormCall& g) {
   return all;
 }
 
-Outputs forward(const Call& call) {
+Outputs normalize_runs(const Call& call) {
   const RmsNormCall g("rms-norm", call, 0);
   return with_real("rms-norm", g.x.dtype(), [&]<class T>(T) -> Outputs {
     const T* in = g.x.values.as<T>().data();
-    const std::vector<T> factors = factors_of<T>(g);
+    const std::vector<T> factors = run_factors<T>(g);
     return {write_elements<T>(call.out(), g.x.extents, g.n, [&](Index begin, Index end, T* to) {
       for (Index i = begin; i < end; i += g.n, to += g.n) {
         const T* x = in + i;
-        const T by = static_cast<T>(scale_of(x, g.n, g.eps));
+        const T by = static_cast<T>(run_scale(x, g.n, g.eps));
         for (Index k = 0; k < g.n; ++k) to[k] = x[k] * by * factors[k];
       }
     })};
@@ -52,7 +52,7 @@ void run_gradient(const T* dy, const T* x, const T* factors, Index n, double by,
   for (Index k = 0; k < n; ++k) dx[k] = scale * (dy[k] * factors[k] - x[k] * share);
 }
 
-Outputs backward(const Call& call) {
+Outputs normalize_runs_gradient(const Call& call) {
   const Dense& dy = call.in[0].as<Dense>();
   const RmsNormCall g("rms-norm.grad", call, 1);
   return with_real("rms-norm.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
@@ -60,17 +60,17 @@ Outputs backward(const Call& call) {
     const Index n = g.n, rows = g.rows();
     Outputs out(2);
     if (call.wants(0)) {
-      const std::vector<T> factors = factors_of<T>(g);
+      const std::vector<T> factors = run_factors<T>(g);
       out[0] = write_elements<T>(call.out(0), g.x.extents, n, [&](Index begin, Index end, T* to) {
         for (Index i = begin; i < end; i += n, to += n)
-          run_gradient(from + i, x + i, factors.data(), n, scale_of(x + i, n, g.eps), to);
+          run_gradient(from + i, x + i, factors.data(), n, run_scale(x + i, n, g.eps), to);
       });
     }
     if (!call.wants(1)) return out;
     const auto add_rows = [&](Index first, Index count, double* sums, double*) {
       for (Index r = first; r < first + count; ++r) {
         const T *a = from + r * n, *b = x + r * n;
-        const double by = scale_of(b, n, g.eps);
+        const double by = run_scale(b, n, g.eps);
         for (Index k = 0; k < n; ++k) sums[k] += by * (double{a[k]} * b[k]);
       }
     };
@@ -84,8 +84,8 @@ Outputs backward(const Call& call) {
 
 void add_rms_norm(Operators& all) {
   all.declare("rms-norm", {SavedForBackward::inputs});
-  add_streamed(all, "rms-norm", {"dense", "dense"}, 1, forward);
-  add_streamed(all, "rms-norm.grad", std::vector<Name>(3, "dense"), 2, backward);
+  add_streamed(all, "rms-norm", {"dense", "dense"}, 1, normalize_runs);
+  add_streamed(all, "rms-norm.grad", std::vector<Name>(3, "dense"), 2, normalize_runs_gradient);
 }
 
 }  // namespace sten

@@ -124,7 +124,7 @@ struct ExpertRun {
   }
 };
 
-Outputs forward(const Call& call) {
+Outputs mix_experts(const Call& call) {
   const ExpertsCall g("mixture-of-experts", call, 0);
   return with_real("mixture-of-experts", g.x.dtype(), [&]<class T>(T) -> Outputs {
     const ExpertRouting<T> routing = routing_of<T>(g);
@@ -210,7 +210,7 @@ struct ExpertGradients {
   }
 };
 
-Outputs backward(const Call& call) {
+Outputs mix_experts_gradient(const Call& call) {
   const ExpertsCall g("mixture-of-experts.grad", call, 1);
   const Dense& dy = call.in[0].as<Dense>();
   return with_real("mixture-of-experts.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
@@ -231,8 +231,9 @@ Outputs backward(const Call& call) {
 void add_mixture_of_experts(Operators& all) {
   const Name op("mixture-of-experts");
   all.declare(op, {SavedForBackward::inputs});
-  all.add({op, std::vector<Name>(4, "dense"), {{}}}, forward);
-  all.add({"mixture-of-experts.grad", std::vector<Name>(5, "dense"), {{}, {}, {}, {}}}, backward);
+  all.add({op, std::vector<Name>(4, "dense"), {{}}}, mix_experts);
+  all.add({"mixture-of-experts.grad", std::vector<Name>(5, "dense"), {{}, {}, {}, {}}},
+          mix_experts_gradient);
 }
 
 }  // namespace sten
