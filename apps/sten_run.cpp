@@ -148,6 +148,19 @@ int main(int argc, char** argv) {
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 30))
         ->group(inputs);
+    app.add_option("--window", o->data.window,
+                   "Perplexity of the text --data in windows of N tokens\n"
+                   "Each token is predicted once, from at most N - 1 earlier ones, as in Hugging "
+                   "Face's guide. Default with --stride: the positions of the model.")
+        ->type_name("N")
+        ->check(CLI::Range(2, 1 << 30))
+        ->group(inputs);
+    app.add_option("--stride", o->data.stride,
+                   "Tokens from one window to the next (default: --window)\n"
+                   "A smaller stride gives each token more context, and takes more time.")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1 << 30))
+        ->group(inputs);
     list("-o,--output", o->outputs, named_file,
          "Write an output as .npy, or to standard output (-); repeatable\n"
          "A safetensors file takes all outputs. NAME= may be omitted for a model with one output.")
@@ -195,6 +208,8 @@ int main(int argc, char** argv) {
     sten::app::allow_percent(check("--min-accuracy", o->checks.min_accuracy,
                                    "Exit with 3 if the accuracy is below X, 0 to 1"));
     check("--max-loss", o->checks.max_loss, "Exit with 3 if the loss is above X");
+    check("--max-perplexity", o->checks.max_perplexity,
+          "Exit with 3 if the perplexity of a text is above X");
     check("--max-difference", o->checks.max_difference,
           "Exit with 3 if an output differs by more than X from --against");
     sten::app::allow_percent(

@@ -211,3 +211,41 @@ for ends in '"x"' '[1, "x"]' '{}'; do
   held 148 expect_err 'gpt/generation_config.json: /eos_token_id'
 done
 rm gpt/generation_config.json
+evaluates() { # evaluates CODE TEXT ARGUMENT...
+  expect_exit "$1" sten-run "${@:3}"
+  expect_one_line_err
+  held 149 expect_err "$2"
+}
+printf 'abcabcabcabc' >abc.txt
+evaluates 2 '--window 9 exceeds the 8 positions of gpt' gpt --data abc.txt --window 9
+evaluates 2 '--stride must be 1 to --window 4, got 5' gpt --data abc.txt --window 4 --stride 5
+evaluates 2 "--window '1' is not within" gpt --data abc.txt --window 1
+evaluates 2 '--stride needs --data of a text' gpt --stride 2
+evaluates 2 '--window needs --data, got --input' gpt --input ids.npy --window 4
+evaluates 2 'expected a causal language model, got a BERT' "$bert" --data abc.txt --window 4
+evaluates 2 '--max-perplexity needs a text and a causal language model' run --max-perplexity 3
+evaluates 2 '--max-perplexity must be a number, got nan' gpt --data abc.txt --max-perplexity nan
+printf 'a' >one.txt
+evaluates 1 'one.txt: expected 2 tokens or more, got 1' gpt --data one.txt --window 4
+evaluates 2 '--generate excludes' gpt --generate 2 --prompt a --window 4
+questions() { # questions TEXT LINE: what a file with the line gets
+  printf '%s\n' '{"prompt": "a", "choices": ["b", "c"], "answer": 0, "delimiter": ""}' "$2" >questions.jsonl
+  expect_exit 1 sten-run gpt --data questions.jsonl
+  expect_one_line_err
+  held 150 expect_err "questions.jsonl: line 2: $1"
+}
+questions 'not JSON' '{'
+questions '' '{"prompt": "a", "answer": 0}'
+questions '/choices' '{"prompt": "a", "choices": "b", "answer": 0}'
+questions '/answer: expected an index of the 1 choices, got 1' \
+  '{"prompt": "a", "choices": ["b"], "answer": 1, "delimiter": ""}'
+questions "choice '' has no tokens" '{"prompt": "a", "choices": [""], "answer": 0, "delimiter": ""}'
+questions '11 tokens exceed the 8 positions of gpt' \
+  '{"prompt": "abcabc", "choices": ["abcabc"], "answer": 0, "delimiter": ""}'
+questions 'expected a prompt, since the tokenizer has no start token' \
+  '{"prompt": "", "choices": ["abc"], "answer": 0, "delimiter": ""}'
+echo >questions.jsonl
+expect_exit 1 sten-run gpt --data questions.jsonl
+held 150 expect_err 'questions.jsonl: expected questions, got none'
+expect_exit 2 sten-run gpt --data questions.jsonl --window 4
+held 150 expect_err '--window needs --data of a text, got questions'

@@ -51,14 +51,17 @@ double LogitsDifference::mean_divergence() const {
   return rows ? divergence / static_cast<double>(rows) : 0;
 }
 
-void LogitsDifference::add(const Dense& logits, const Dense& reference) {
+void LogitsDifference::add(const Dense& logits, const Dense& reference,
+                           const std::vector<bool>& counts) {
   const Index classes = logits.extents.back(), n = classes ? logits.size() / classes : 0;
   const float* x = logits.values.as<float>().data();
   const float* y = reference.values.as<float>().data();
+  const auto is_counted = [&](Index r) { return counts.empty() || counts[r]; };
   std::vector<double> divergences(n);
   std::vector<std::uint8_t> same(n);
   parallel_for(n, 16, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
+      if (!is_counted(r)) continue;
       const float *a = x + r * classes, *b = y + r * classes;
       const Row ours = row_of(a, classes), wanted = row_of(b, classes);
       const bool has_nan = ours.best < 0 || wanted.best < 0;
@@ -75,8 +78,8 @@ void LogitsDifference::add(const Dense& logits, const Dense& reference) {
   for (Index r = 0; r < n; ++r) {
     divergence += divergences[r];
     agreed += same[r];
+    rows += is_counted(r);
   }
-  rows += n;
 }
 
 }  // namespace sten

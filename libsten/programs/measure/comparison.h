@@ -1,5 +1,7 @@
 // Comparison of the outputs of two models.
 #pragma once
+#include <vector>
+
 #include "libsten/core/tensor/dense.h"
 
 namespace sten {
@@ -24,7 +26,8 @@ struct LogitsDifference {
 
   double agreement() const;
   double mean_divergence() const;
-  void add(const Dense& logits, const Dense& reference);
+  // `counts`: whether each row counts; empty: all rows count.
+  void add(const Dense& logits, const Dense& reference, const std::vector<bool>& counts = {});
 };
 
 }  // namespace sten

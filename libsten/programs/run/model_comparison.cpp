@@ -57,7 +57,7 @@ std::string ModelComparison::compared_with(std::size_t k) const {
   return k == 0 ? names.front() : "";
 }
 
-void ModelComparison::add(std::size_t k, const Dense& x) {
+void ModelComparison::add(std::size_t k, const Dense& x, const Dense* labels) {
   const std::string name = compared_with(k);
   if (name.empty()) return;
   const Dense y = outputs_.at(name).to_dense().to(Device::cpu);
@@ -66,7 +66,12 @@ void ModelComparison::add(std::size_t k, const Dense& x) {
          model_.name, name_of(x.dtype()), to_string(x.extents), quote(name), other_.name,
          name_of(y.dtype()), to_string(y.extents));
   differences_[k].add(x, y);
-  if (k == 0 && are_logits(x)) logits_.add(x, y);
+  if (k > 0 || !are_logits(x)) return;
+  std::vector<bool> counts;
+  if (labels)
+    for (const std::int64_t label : labels->values.as<std::int64_t>())
+      counts.push_back(label != ignored_label);
+  logits_.add(x, y, counts);
 }
 
 double ModelComparison::largest_difference() const {

@@ -22,8 +22,9 @@ class ModelComparison {
   // Runs the other model on batch i. `inputs`: those of `model`.
   void run(Index i, const NamedValues<Tensor>& inputs);
   // Compares output k of `model` with the other model's output of that name in the last run; the
-  // first one otherwise with its first output. Error if dtypes or extents differ.
-  void add(std::size_t k, const Dense& x);
+  // first one otherwise with its first output. Error if dtypes or extents differ. `labels`: rows of
+  // logits with ignored_label are not compared; nullptr: all rows are.
+  void add(std::size_t k, const Dense& x, const Dense* labels = nullptr);
 
   const OutputDifference& difference(std::size_t k) const { return differences_[k]; }
   const LogitsDifference& logits() const { return logits_; }  // of the first outputs

@@ -10,6 +10,7 @@
 #include "libsten/model/nn/bert.h"
 #include "libsten/model/nn/gpt.h"
 #include "libsten/programs/run/given_inputs.h"
+#include "libsten/programs/run/token_data.h"
 
 namespace sten {
 namespace {
@@ -122,6 +123,7 @@ class TaskBatches final : public RunData {
     return fused(read_model(source, task_), batch(0).inputs);
   }
   const F1Scorer* scorer() const override { return task_.scorer(); }
+  bool is_text() const override { return task_.recipe().data.kind == "text"; }
   std::string split() const override { return split_; }
 
  private:
@@ -198,6 +200,7 @@ Recipe data_recipe(const ModelSource& source, const DataOptions& o) {
 
 std::unique_ptr<RunData> data_of_recipe(const ModelSource& source, const Recipe& recipe,
                                         const DataOptions& o) {
+  if (is_token_data(source, o)) return token_data(source, o, recipe.evaluation.batch);
   return std::make_unique<TaskBatches>(source, recipe, o);
 }
 

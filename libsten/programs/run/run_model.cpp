@@ -8,6 +8,7 @@
 #include "libsten/core/base/text.h"
 #include "libsten/model/graph/node_errors.h"
 #include "libsten/programs/run/fill_text.h"
+#include "libsten/programs/run/given_inputs.h"
 #include "libsten/programs/run/model_comparison.h"
 #include "libsten/programs/run/model_execution.h"
 #include "libsten/programs/run/named_outputs.h"
@@ -21,6 +22,7 @@ namespace {
 const char* check_of(const RunChecks& o) {
   return o.min_accuracy     ? "--min-accuracy"
          : o.max_loss       ? "--max-loss"
+         : o.max_perplexity ? "--max-perplexity"
          : o.max_difference ? "--max-difference"
          : o.min_agreement  ? "--min-agreement"
          : o.fail_if_slower ? "--fail-if-slower"
@@ -51,6 +53,10 @@ void check_options(const RunOptions& o) {
     fail_usage("--max-difference must be >= 0, got {}", *c.max_difference);
   if (c.max_loss && std::isnan(*c.max_loss))
     fail_usage("--max-loss must be a number, got {}", *c.max_loss);
+  if (c.max_perplexity && std::isnan(*c.max_perplexity))
+    fail_usage("--max-perplexity must be a number, got {}", *c.max_perplexity);
+  if (!d.inputs.empty() && (d.window > 0 || d.stride > 0))
+    fail_usage("{} needs --data, got --input", d.window > 0 ? "--window" : "--stride");
   if (!d.inputs.empty() && !d.path.empty()) fail_usage("--input and --data exclude each other");
   if (!d.labels.empty() && d.inputs.empty())
     fail_usage("--labels needs --input (--data has its own labels)");
@@ -66,7 +72,7 @@ void check_options(const RunOptions& o) {
 bool is_on_data(const RunOptions& o) {
   const DataOptions& d = o.data;
   return !d.inputs.empty() || !d.path.empty() || !d.labels.empty() || !d.split.empty() ||
-         !o.against.empty() || !o.outputs.empty();
+         d.window > 0 || d.stride > 0 || !o.against.empty() || !o.outputs.empty();
 }
 
 void check_fill_options(const RunOptions& o) {
@@ -149,6 +155,8 @@ class ModelRun {
     const Recipe* given = recipe && o.data.path.ends_with(".json") ? &*recipe : nullptr;
     complete(source_, config, given, other ? &other->what : nullptr);
     data_ = has_data ? data_of_recipe(source_, *recipe, o.data) : data_of_inputs(source_, o.data);
+    if (o.checks.max_perplexity && !data_->is_text())
+      fail_usage("--max-perplexity needs a text and a causal language model");
     model_ = data_->model(source_);
     files_.emplace(o.outputs, model_->graph.outputs(), model_->name, o.force);
     for (const std::string& name : model_->graph.outputs())
@@ -187,12 +195,24 @@ class ModelRun {
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
       const Dense x = outputs.at(outputs_[k].name()).to_dense().to(Device::cpu);
       outputs_[k].add(x);
-      if (comparison_) comparison_->add(k, x);
+      // Rows of tokens that are not predicted do not count.
+      const bool has_rows = data_->is_text() || !data_->questions().empty();
+      if (comparison_) comparison_->add(k, x, has_rows && k == 0 ? &*batch.labels : nullptr);
       if (k > 0 || !batch.labels) continue;
       check_labels(x, *batch.labels, outputs_[k].name());
-      sums_ += predictions_of(x, *batch.labels, data_->scorer());
+      measure(x, *batch.labels);
     }
     rows_ += batch.rows;
+  }
+
+  void measure(const Dense& logits, const Dense& labels) {
+    if (data_->questions().empty()) {
+      sums_ += predictions_of(logits, labels, data_->scorer());
+      return;
+    }
+    for (Index r = 0; r < labels.extents.front(); ++r)
+      likelihoods_.push_back(
+          -predictions_of(rows_of(logits, r, r + 1), rows_of(labels, r, r + 1)).loss);
   }
 
   Report report() const;
@@ -210,6 +230,7 @@ class ModelRun {
   std::optional<OutputFiles> files_;
   std::vector<CollectedOutput> outputs_;
   PredictionSums sums_;
+  std::vector<double> likelihoods_;  // of choices
   Index rows_ = 0;
 };
 
@@ -254,12 +275,17 @@ Report ModelRun::report() const {
     std::string line =
         fmt::format("{}loss {:.4f}, accuracy {:.2f} % of {} predictions",
                     split.empty() ? "" : split + ": ", m.loss, 100 * m.accuracy, m.count);
+    if (data_->is_text()) {
+      r.facts.emplace_back("perplexity", std::exp(m.loss));
+      line += fmt::format(", perplexity {:.4f}", std::exp(m.loss));
+    }
     if (m.f1 && data_->scorer()) {
       r.facts.emplace_back("f1", *m.f1);
       line += fmt::format(", {} {:.2f} %", name_of(data_->scorer()->kind()), 100 * *m.f1);
     }
     r.notes.push_back(std::move(line));
   }
+  if (!data_->questions().empty()) add_choices(data_->questions(), likelihoods_, r);
   if (comparison_) comparison_->add_to(r);
   execution_->add_to(r);
   if (device_ == Device::cpu) return r;
@@ -276,8 +302,12 @@ Report ModelRun::report() const {
 
 std::string ModelRun::failure() const {
   const RunChecks& c = o_.checks;
-  const Measured m = sums_.measured();
-  if ((c.min_accuracy || c.max_loss) && m.count == 0)
+  Measured m = sums_.measured();
+  if (const auto questions = data_->questions(); !questions.empty() && !c.max_loss) {
+    m.accuracy = choice_accuracy(questions, likelihoods_).accuracy;
+    m.count = std::ssize(questions);
+  }
+  if ((c.min_accuracy || c.max_loss || c.max_perplexity) && m.count == 0)
     return "no label counts, so that the loss is undefined";
   if (c.min_agreement && comparison_->logits().rows == 0)
     return "the first output has no classes to agree on";
@@ -286,6 +316,9 @@ std::string ModelRun::failure() const {
                        *c.min_accuracy);
   if (c.max_loss && !(m.loss <= *c.max_loss))
     return fmt::format("the loss is {:.6g}, above --max-loss {:g}", m.loss, *c.max_loss);
+  if (c.max_perplexity && !(std::exp(m.loss) <= *c.max_perplexity))
+    return fmt::format("the perplexity is {:.6g}, above --max-perplexity {:g}", std::exp(m.loss),
+                       *c.max_perplexity);
   if (c.max_difference && !(comparison_->largest_difference() <= *c.max_difference))
     return fmt::format("the largest difference is {:.6g}, above --max-difference {:g}",
                        comparison_->largest_difference(), *c.max_difference);

@@ -7,7 +7,7 @@ namespace sten {
 
 // A run fails that does not meet them.
 struct RunChecks {
-  std::optional<double> min_accuracy, max_loss, max_difference, min_agreement;
+  std::optional<double> min_accuracy, max_loss, max_perplexity, max_difference, min_agreement;
   bool fail_if_slower = false;  // fail for weights slower than dense; see check_layouts()
 };
 
