@@ -8,23 +8,11 @@
 namespace sten {
 namespace {
 
-// Bytes of white space at the end of the text, from `from` on.
-std::size_t spaces_at_end(std::string_view text, std::size_t from) {
-  std::size_t end = text.size();
-  while (end > from) {
-    std::size_t begin = end - 1;
-    while (begin > from && (static_cast<unsigned char>(text[begin]) & 0xc0) == 0x80) --begin;
-    std::size_t i = begin;
-    if (!is_space(next_code_point(text, i)) || i != end) break;
-    end = begin;
-  }
-  return text.size() - end;
-}
-
-std::size_t spaces_at_begin(std::string_view text) {
-  std::size_t end = 0;
-  for (std::size_t i = 0; i < text.size() && is_space(next_code_point(text, i));) end = i;
-  return end;
+// Whether a word character is before or after a part of the text.
+bool is_within_word(std::string_view text, std::size_t begin, std::size_t end) {
+  const auto is_word = [&](std::size_t at) { return is_word_character(next_code_point(text, at)); };
+  return (begin > 0 && is_word(last_character(text.substr(0, begin)))) ||
+         (end < text.size() && is_word(end));
 }
 
 }  // namespace
@@ -53,12 +41,18 @@ void AddedTokens::split(std::string_view text, const std::function<void(std::str
       ++i;
       continue;
     }
-    const std::size_t end = i + t->content.size() +
-                            (t->rstrip ? spaces_at_begin(text.substr(i + t->content.size())) : 0);
-    if (t->lstrip) i -= spaces_at_end(text.substr(0, i), begin);
+    if (t->single_word && is_within_word(text, i, i + t->content.size())) {
+      i += t->content.size();
+      continue;
+    }
+    // As in Hugging Face's tokenizers, the next token may begin within the white space that rstrip
+    // added to this one; the text then continues after that token.
+    const std::size_t end = i + t->content.size();
+    if (t->lstrip && i > begin) i -= spaces_at_end(text.substr(begin, i - begin));
     if (i > begin) part(text.substr(begin, i - begin));
     token(t->id);
-    begin = i = end;
+    begin = end + (t->rstrip ? spaces_at_begin(text.substr(end)) : 0);
+    i = end;
   }
   if (begin < text.size()) part(text.substr(begin));
 }

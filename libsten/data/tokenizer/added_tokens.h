@@ -17,6 +17,7 @@ struct AddedToken {
   bool special = false;                 // omitted from decoded text
   bool normalized = false;              // found in the normalized text, otherwise in the original
   bool lstrip = false, rstrip = false;  // also matches white space before or after
+  bool single_word = false;             // only without a word character before and after
 };
 
 class AddedTokens {

@@ -11,9 +11,9 @@
 namespace sten {
 namespace {
 
-class Normalizer {
+class BertNormalizer {
  public:
-  explicit Normalizer(const BertTextOptions& o) : o_(o) {}
+  explicit BertNormalizer(const BertTextOptions& o) : o_(o) {}
 
   void take(std::int32_t c) {
     if (o_.clean_text) {
@@ -39,12 +39,13 @@ class Normalizer {
  private:
   void decomposed(std::int32_t c) {
     if (!o_.strip_accents) return put(c);
-    std::int32_t parts[4];
-    const int n = decompose(c, parts);
+    std::array<std::int32_t, max_decomposition> parts;
+    const int n = decompose(c, parts, false);
     for (int i = 0; i < n; ++i) {
-      const int order = combining_class(parts[i]);
+      const std::int32_t part = parts[static_cast<std::size_t>(i)];
+      const int order = combining_class(part);
       if (order == 0) flush();
-      marks_.emplace_back(order, parts[i]);
+      marks_.emplace_back(order, part);
       if (order == 0) flush();
     }
   }
@@ -72,7 +73,7 @@ std::string bert_normalized(std::string_view text, const BertTextOptions& o) {
     if (o.lowercase && c >= 'A' && c <= 'Z') plain[static_cast<std::size_t>(c)] = c + 32;
   }
   if (o.clean_text) plain['\n'] = plain['\t'] = plain['\r'] = ' ';
-  Normalizer n(o);
+  BertNormalizer n(o);
   n.reserve(text.size() + text.size() / 8);
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);

@@ -2,61 +2,36 @@
 
 #include <utf8proc.h>
 
-#include <algorithm>
 #include <array>
-#include <iterator>
 
 #include "libsten/core/base/utf8.h"
+#include "libsten/data/tokenizer/unicode_tables.h"
 
 namespace sten {
 namespace {
 
-struct Range {
-  std::int32_t first, last;
-};
+using namespace unicode_tables;
 
-// Marks, punctuation, controls and formats assigned after Unicode 8; ranges may include letters.
-constexpr Range after_8[] = {
-    {0x61d, 0x61d},     {0x7fd, 0x7fd},     {0x890, 0x8e2},     {0x9fd, 0x9fe},
-    {0xa76, 0xa76},     {0xafa, 0xaff},     {0xb55, 0xb55},     {0xc04, 0xc3c},
-    {0xc77, 0xc77},     {0xc84, 0xc84},     {0xd00, 0xd00},     {0xd3b, 0xd3c},
-    {0xd81, 0xd81},     {0xeba, 0xeba},     {0xece, 0xece},     {0x180f, 0x1886},
-    {0x1abf, 0x1ace},   {0x1b7d, 0x1b7e},   {0x1df6, 0x1dfb},   {0x2e43, 0x2e5d},
-    {0xa82c, 0xa82c},   {0xa8c5, 0xa8c5},   {0xa8ff, 0xa8ff},   {0xa9bd, 0xa9bd},
-    {0x10d24, 0x10f89}, {0x11070, 0x11074}, {0x110c2, 0x110cd}, {0x111c9, 0x111c9},
-    {0x111cf, 0x111cf}, {0x1123e, 0x11241}, {0x1133b, 0x1133b}, {0x11438, 0x1145e},
-    {0x11660, 0x1166c}, {0x116b9, 0x116b9}, {0x1182f, 0x11fff}, {0x12ff1, 0x13455},
-    {0x16e97, 0x16f4f}, {0x16fe2, 0x16fe4}, {0x1cf00, 0x1cf46}, {0x1e000, 0x1e4ef},
-    {0x1e944, 0x1e95f}};
-
-// Letters and numbers assigned after Unicode 14.
-constexpr Range letters_after_14[] = {{0x1123f, 0x11240}, {0x11f02, 0x11f59}, {0x1342f, 0x13446},
-                                      {0x1b132, 0x1b132}, {0x1b155, 0x1b155}, {0x1d2c0, 0x1d2d3},
-                                      {0x1df25, 0x1e06d}, {0x1e4d0, 0x1e4f9}, {0x2b739, 0x2b739},
-                                      {0x31350, 0x323af}};
-
-constexpr Range ideographs[] = {{0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xf900, 0xfaff},
-                                {0x20000, 0x2a6df}, {0x2a700, 0x2b81f}, {0x2b920, 0x2ceaf},
-                                {0x2f800, 0x2fa1f}};
-
-template <std::size_t N>
-bool is_in(const Range (&table)[N], std::int32_t c) {
-  const Range* at = std::ranges::lower_bound(table, c, {}, &Range::last);
-  return at != std::end(table) && at->first <= c;
+// Unicode 16.
+utf8proc_category_t category_of(std::int32_t c) {
+  const utf8proc_category_t category = utf8proc_category(c);
+  if (category != UTF8PROC_CATEGORY_CN) return category;
+  const CategoryRange* later = find_in(assigned_after_15, c);
+  return later ? later->category : category;
 }
 
 CharacterClass slow_class_of(std::int32_t c) {
-  switch (utf8proc_category(c)) {
+  switch (category_of(c)) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
     case UTF8PROC_CATEGORY_LT:
     case UTF8PROC_CATEGORY_LM:
     case UTF8PROC_CATEGORY_LO:
-      return is_in(letters_after_14, c) ? CharacterClass::other : CharacterClass::letter;
+      return CharacterClass::letter;
     case UTF8PROC_CATEGORY_ND:
     case UTF8PROC_CATEGORY_NL:
     case UTF8PROC_CATEGORY_NO:
-      return is_in(letters_after_14, c) ? CharacterClass::other : CharacterClass::number;
+      return CharacterClass::number;
     default:
       return is_space(c) ? CharacterClass::space : CharacterClass::other;
   }
@@ -84,27 +59,51 @@ bool is_control(std::int32_t c) {
   if (c == '\t' || c == '\n' || c == '\r') return false;
   const utf8proc_category_t k = utf8proc_category(c);
   if (k == UTF8PROC_CATEGORY_CC || k == UTF8PROC_CATEGORY_CO) return true;
-  return k == UTF8PROC_CATEGORY_CF && !is_in(after_8, c);
+  return k == UTF8PROC_CATEGORY_CF && !find_in(after_8, c);
 }
 
 bool is_punctuation(std::int32_t c) {
   if (c < 0x80) return c > 32 && c < 127 && class_of(c) == CharacterClass::other;
   const utf8proc_category_t k = utf8proc_category(c);
-  if (k >= UTF8PROC_CATEGORY_PC && k <= UTF8PROC_CATEGORY_PO) return !is_in(after_8, c);
+  if (k >= UTF8PROC_CATEGORY_PC && k <= UTF8PROC_CATEGORY_PO) return !find_in(after_8, c);
   return c == 0x166d || c == 0x111c9;  // changed in versions 12 and 11
 }
 
 bool is_nonspacing_mark(std::int32_t c) {
-  if (utf8proc_category(c) == UTF8PROC_CATEGORY_MN) return !is_in(after_8, c);
+  if (utf8proc_category(c) == UTF8PROC_CATEGORY_MN) return !find_in(after_8, c);
   return c == 0x1734;  // changed in version 14
 }
 
-bool is_ideograph(std::int32_t c) { return is_in(ideographs, c); }
+bool is_ideograph(std::int32_t c) { return find_in(ideographs, c) != nullptr; }
 
 bool is_space(std::int32_t c) {
   return (c >= 9 && c <= 13) || c == 32 || c == 0x85 || c == 0xa0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
          c == 0x3000;
+}
+
+std::size_t spaces_at_begin(std::string_view text) {
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < text.size() && is_space(next_code_point(text, i));) end = i;
+  return end;
+}
+
+std::size_t spaces_at_end(std::string_view text) {
+  std::size_t end = text.size();
+  while (end > 0) {
+    std::size_t begin = last_character(text.substr(0, end)), i = begin;
+    if (!is_space(next_code_point(text, i)) || i != end) break;
+    end = begin;
+  }
+  return text.size() - end;
+}
+
+std::size_t last_character(std::string_view text) {
+  std::size_t begin = text.size();
+  if (begin == 0) return 0;
+  do --begin;
+  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xc0) == 0x80);
+  return begin;
 }
 
 CharacterClass class_of(std::int32_t c) {
@@ -123,23 +122,60 @@ void append_utf8(std::int32_t c, std::string& to) {
 }
 
 void append_lower(std::int32_t c, std::string& to) {
+  const LowerRange* later = c < 0x1c89 ? nullptr : find_in(lower_after_15, c);
+  if (later) return append_utf8(later->lower + c - later->first, to);
   append_utf8(c == 0x130 ? 'i' : utf8proc_tolower(c), to);
   if (c == 0x130) append_utf8(0x307, to);  // the only letter with two lower-case code points
 }
 
-int decompose(std::int32_t c, std::int32_t to[4]) {
+int decompose(std::int32_t c, std::span<std::int32_t, max_decomposition> to, bool compatible) {
+  const int options = compatible ? UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT : UTF8PROC_DECOMPOSE;
   int boundary = 0;
-  if (!is_in(after_8, c)) {
-    const utf8proc_ssize_t n = utf8proc_decompose_char(c, to, 4, UTF8PROC_DECOMPOSE, &boundary);
-    if (n >= 1 && n <= 4) return static_cast<int>(n);
+  if (!find_in(decompositions_after_9, c)) {
+    const utf8proc_ssize_t n = utf8proc_decompose_char(
+        c, to.data(), max_decomposition, static_cast<utf8proc_option_t>(options), &boundary);
+    if (n >= 1 && n <= max_decomposition) return static_cast<int>(n);
   }
   to[0] = c;
   return 1;
 }
 
+std::int32_t compose(std::int32_t a, std::int32_t b) {
+  utf8proc_int32_t both[] = {a, b, 0};
+  // UTF8PROC_STABLE respects the exclusions from composition.
+  constexpr auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+  const auto n = utf8proc_normalize_utf32(both, 2, options);
+  return n == 1 && !find_in(decompositions_after_9, both[0]) ? both[0] : -1;
+}
+
 int combining_class(std::int32_t c) {
   const int k = utf8proc_get_property(c)->combining_class;
-  return k == 0 || is_in(after_8, c) || c == 0x1715 || c == 0x16ff0 || c == 0x16ff1 ? 0 : k;
+  return k == 0 || find_in(marks_after_9, c) ? 0 : k;
+}
+
+bool is_combining_mark(std::int32_t c) {
+  if (c == 0x1cf2 || c == 0x1cf3) return true;  // changed in version 12
+  const utf8proc_category_t k = utf8proc_category(c);
+  return k >= UTF8PROC_CATEGORY_MN && k <= UTF8PROC_CATEGORY_ME && !find_in(marks_after_9, c);
+}
+
+std::string_view general_category(std::int32_t c) {
+  static constexpr std::string_view names[] = {
+      "Cn", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps",
+      "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co"};
+  return names[category_of(c)];
+}
+
+bool is_number(std::int32_t c) {
+  return class_of(c) == CharacterClass::number || (c >= 0x11de0 && c <= 0x11de9) ||
+         (c >= 0x16ff4 && c <= 0x16ff6);
+}
+
+bool is_word_character(std::int32_t c) {
+  const std::string_view k = general_category(c);
+  return k[0] == 'L' || k[0] == 'M' || k == "Nd" || k == "Nl" || k == "Pc" || c == 0x200c ||
+         c == 0x200d || (c >= 0x24b6 && c <= 0x24e9) || (c >= 0x1f130 && c <= 0x1f149) ||
+         (c >= 0x1f150 && c <= 0x1f169) || (c >= 0x1f170 && c <= 0x1f189);
 }
 
 std::string with_replacements(const std::string& bytes) {
