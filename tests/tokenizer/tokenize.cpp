@@ -19,20 +19,28 @@ namespace {
 
 std::vector<TokenId> list(const Array<TokenId>& ids) { return {ids.begin(), ids.end()}; }
 
+// The error, if the text cannot be encoded.
+nlohmann::ordered_json result(const Tokenizer& t, const std::string& text) {
+  try {
+    const auto ids = list(t.encode(text, "text"));
+    const std::span<const TokenId> span(ids);
+    const TokenSequence pair = t.sequence(span, &span, 24);
+    return {{"ids", ids},
+            {"sequence", t.sequence(ids, nullptr, 1 << 20).ids},
+            {"pair", pair.ids},
+            {"types", pair.types},
+            {"text", t.decode(ids)}};
+  } catch (const Error& e) {
+    return {{"error", e.what()}};
+  }
+}
+
 int compare(const std::string& tokenizer, const std::string& texts) {
   const auto t = read_tokenizer(tokenizer);
   const MappedFile file = open_data(texts);
   for (const auto& json : parse_json(text_of(file.bytes()), texts)) {
     const auto text = json.get<std::string>();
-    const auto ids = list(t->encode(text, "text"));
-    const std::span<const TokenId> span(ids);
-    const TokenSequence pair = t->sequence(span, &span, 24);
-    nlohmann::ordered_json line = {{"ids", ids},
-                                   {"sequence", t->sequence(ids, nullptr, 1 << 20).ids},
-                                   {"pair", pair.ids},
-                                   {"types", pair.types},
-                                   {"text", t->decode(ids)}};
-    fmt::print("{}\n", dump_json(line));
+    fmt::print("{}\n", dump_json(result(*t, text)));
   }
   return 0;
 }

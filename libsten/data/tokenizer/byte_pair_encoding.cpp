@@ -1,144 +1,146 @@
 #include "libsten/data/tokenizer/byte_pair_encoding.h"
 
-#include <queue>
+#include <algorithm>
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
 #include "libsten/core/base/utf8.h"
-#include "libsten/data/tokenizer/gpt_words.h"
+#include "libsten/data/tokenizer/byte_level.h"
+#include "libsten/data/tokenizer/merge_subwords.h"
 #include "libsten/data/tokenizer/unicode.h"
 
 namespace sten {
-namespace {
 
-// The characters that stand for bytes: printable bytes for themselves, U+0100 and up for the
-// others.
-const std::array<std::int32_t, 256>& byte_characters() {
-  static const auto all = [] {
-    std::array<std::int32_t, 256> c;
-    std::int32_t next = 256;
-    for (std::int32_t b = 0; b < 256; ++b) {
-      const bool is_printed = (b > 32 && b < 127) || (b > 160 && b != 173);
-      c[static_cast<std::size_t>(b)] = is_printed ? b : next++;
+BytePairEncoding::BytePairEncoding(const SubwordVocabulary& subwords, MergeRanks ranks,
+                                   BytePairOptions options)
+    : file_(subwords.file()), ranks_(std::move(ranks)), options_(options) {
+  fallback_ids_.fill(-1);
+  if (options.byte_fallback) fallback_ids_ = subwords.byte_ids();
+  first_ids_.fill(-1);
+  if (!options.byte_level && !options.ignore_merges) adjacent_ = std::make_unique<Adjacent>();
+  take_subwords(subwords);
+}
+
+void BytePairEncoding::take_subwords(const SubwordVocabulary& subwords) {
+  if (options_.byte_level)
+    for (std::size_t b = 0; b < 256; ++b) {
+      std::string character;
+      append_utf8(byte_characters()[b], character);
+      first_ids_[b] = subwords.find(character).value_or(-1);
     }
-    return c;
-  }();
-  return all;
+  for (TokenId id = 0; id < subwords.size(); ++id) {
+    if (!subwords.has(id)) continue;
+    const std::string_view entry = subwords.entry(id);
+    if (options_.ignore_merges) {
+      if (!options_.byte_level)
+        words_.emplace(entry, id);
+      else if (const auto bytes = bytes_of(entry))
+        words_.emplace(*bytes, id);
+    }
+    if (options_.byte_level) continue;
+    std::int32_t last = -1;
+    for (std::size_t i = 0; i < entry.size();) {
+      const bool is_start = i == 0;
+      const std::int32_t c = next_code_point(entry, i);
+      if (is_start && i == entry.size() && c >= 128) character_ids_.emplace(c, id);
+      if (is_start && i == entry.size() && c < 128) first_ids_[static_cast<std::size_t>(c)] = id;
+      if (last >= 0 && adjacent_) adjacent_->set(adjacent_index(last, c));
+      last = c;
+    }
+  }
 }
 
-// The bytes of a subword; the subword itself if it has another character.
-std::string bytes_of(std::string_view subword) {
-  static const auto bytes = [] {
-    std::unordered_map<std::int32_t, char> all;
-    for (int b = 0; b < 256; ++b)
-      all.emplace(byte_characters()[static_cast<std::size_t>(b)], static_cast<char>(b));
-    return all;
-  }();
-  std::string out;
-  for (std::size_t i = 0; i < subword.size();) {
-    const auto at = bytes.find(next_code_point(subword, i));
-    if (at == bytes.end()) return std::string(subword);
-    out += at->second;
-  }
-  return out;
-}
-
-// A subword during merging; `next` and `last` are its neighbours.
-struct Symbol {
-  TokenId id;
-  std::int32_t last, next;  // -1: none
-  bool is_gone = false;
-};
-
-struct Candidate {
-  std::int32_t rank, at;
-  TokenId merged;
-  friend bool operator>(const Candidate& a, const Candidate& b) {
-    return a.rank != b.rank ? a.rank > b.rank : a.at > b.at;
-  }
-};
-
-}  // namespace
-
-BytePairEncoding::BytePairEncoding(SubwordVocabulary all, SubwordOptions common, MergeRanks ranks,
-                                   bool prefix_space)
-    : SubwordTokenizer(std::move(all), std::move(common)),
-      ranks_(std::move(ranks)),
-      prefix_space_(prefix_space) {
-  for (std::size_t b = 0; b < 256; ++b) {
-    std::string character;
-    append_utf8(byte_characters()[b], character);
-    byte_ids_[b] = subwords().find(character).value_or(-1);
-  }
-  take_added();
+std::size_t BytePairEncoding::adjacent_index(std::int32_t a, std::int32_t b) {
+  const auto both = static_cast<std::uint64_t>(a) << 21 | static_cast<std::uint64_t>(b);
+  return both * 0x9e3779b97f4a7c15u >> 44;
 }
 
 void BytePairEncoding::add_merge(const SubwordVocabulary& subwords, std::string_view a,
                                  std::string_view b, std::int32_t rank, const std::string& place,
                                  MergeRanks& ranks) {
   const std::string both = std::string(a) + std::string(b);
-  for (const std::string_view subword : {a, b, std::string_view(both)})
-    if (!subwords.find(subword))
-      fail("{}: merge {}: {} is not in {}", place, quote(std::string(a) + " " + std::string(b)),
-           quote(subword), subwords.file());
-  if (!ranks.add(*subwords.find(a), *subwords.find(b), {rank, *subwords.find(both)}))
-    fail("{}: merge {} occurs twice", place, quote(std::string(a) + " " + std::string(b)));
+  const auto first = subwords.find(a), second = subwords.find(b), merged = subwords.find(both);
+  const auto name = [&] { return quote(std::string(a) + " " + std::string(b)); };
+  if (!first || !second || !merged)
+    fail("{}: merge {}: {} is not in {}", place, name(),
+         quote(!first    ? a
+               : !second ? b
+                         : std::string_view(both)),
+         subwords.file());
+  if (!ranks.add(*first, *second, {rank, *merged}))
+    fail("{}: merge {} occurs twice", place, name());
 }
 
-void BytePairEncoding::append(std::string_view text, SubwordCache& cache,
-                              std::vector<TokenId>& out) const {
-  std::string prefixed;
-  if (prefix_space_ && !text.starts_with(' ')) text = prefixed.append(1, ' ').append(text);
-  const auto compute = [this](std::string_view word, std::vector<TokenId>& to) {
-    append_word(word, to);
-  };
-  for_gpt_words(text, [&](std::string_view word) { cache.append(word, out, compute); });
+TokenId BytePairEncoding::id_of(std::int32_t character) const {
+  if (character < 128) return first_ids_[static_cast<std::size_t>(character)];
+  const auto at = character_ids_.find(character);
+  return at == character_ids_.end() ? -1 : at->second;
 }
 
-void BytePairEncoding::append_word(std::string_view word, std::vector<TokenId>& out) const {
-  std::vector<Symbol> symbols;
-  symbols.reserve(word.size());
-  for (const char c : word) {
-    const auto byte = static_cast<unsigned char>(c);
-    const auto at = static_cast<std::int32_t>(symbols.size());
-    if (byte_ids_[byte] < 0) fail("{}: missing subword for the byte {:#04x}", name(), byte);
-    symbols.push_back({byte_ids_[byte], at - 1, at + 1});
+void BytePairEncoding::append(std::string_view word, std::vector<TokenId>& out) const {
+  if (options_.ignore_merges)
+    if (const auto at = words_.find(word); at != words_.end()) return out.push_back(at->second);
+  const std::size_t before = out.size();
+  if (options_.byte_level && !options_.unknown) {
+    for (const char c : word) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (first_ids_[byte] < 0) fail("{}: missing subword for the byte {:#04x}", file_, byte);
+      out.push_back(first_ids_[byte]);
+    }
+  } else {
+    append_characters(word, out);
   }
-  symbols.back().next = -1;
-  std::vector<Candidate> memory;
-  memory.reserve(2 * word.size());
-  std::priority_queue queue(std::greater<Candidate>(), std::move(memory));
-  const auto offer = [&](std::int32_t at) {
-    if (at < 0 || symbols[at].next < 0) return;
-    if (const BpeMerge* m = ranks_.find(symbols[at].id, symbols[symbols[at].next].id))
-      queue.push({m->rank, at, m->merged});
-  };
-  for (std::int32_t i = 0; i + 1 < std::ssize(symbols); ++i) offer(i);
-  while (!queue.empty()) {
-    const Candidate best = queue.top();
-    queue.pop();
-    Symbol& a = symbols[best.at];
-    if (a.is_gone || a.next < 0) continue;
-    Symbol& b = symbols[a.next];
-    // The pair may have changed.
-    const BpeMerge* m = ranks_.find(a.id, b.id);
-    if (!m || m->merged != best.merged) continue;
-    a.id = best.merged;
-    a.next = b.next;
-    b.is_gone = true;
-    if (a.next >= 0) symbols[a.next].last = best.at;
-    offer(a.last);
-    offer(best.at);
-  }
-  for (const Symbol& s : symbols)
-    if (!s.is_gone) out.push_back(s.id);
+  merge_subwords(ranks_, before, out);
 }
 
-std::string BytePairEncoding::decode(std::span<const TokenId> ids) const {
-  std::string bytes;
-  for (const TokenId id : ids)
-    if (subwords().has(id) && !is_special(id)) bytes += bytes_of(entry(id));
-  return with_replacements(bytes);
+void BytePairEncoding::append_characters(std::string_view word, std::vector<TokenId>& out) const {
+  // An unknown character is written late, as in Hugging Face's tokenizers: before the next known
+  // one, but after bytes of byte_fallback.
+  bool is_unknown = false;
+  const auto write_unknown = [&] {
+    if (is_unknown) out.push_back(*options_.unknown);
+    is_unknown = false;
+  };
+  for (std::size_t i = 0; i < word.size();) {
+    const std::size_t begin = i;
+    const TokenId id = options_.byte_level ? first_ids_[static_cast<unsigned char>(word[i++])]
+                                           : id_of(next_code_point(word, i));
+    if (id >= 0) {
+      write_unknown();
+      out.push_back(id);
+      continue;
+    }
+    const std::string_view bytes = word.substr(begin, i - begin);
+    const auto fallback = [&](char c) { return fallback_ids_[static_cast<unsigned char>(c)]; };
+    if (options_.byte_fallback &&
+        std::ranges::all_of(bytes, [&](char c) { return fallback(c) >= 0; })) {
+      for (const char c : bytes) out.push_back(fallback(c));
+      continue;
+    }
+    if (!options_.unknown) fail("{}: missing subword for {}", file_, quote(bytes));
+    if (!options_.fuse_unknown) write_unknown();
+    is_unknown = true;
+  }
+  write_unknown();
+}
+
+void BytePairEncoding::for_chunks(std::string_view word,
+                                  const std::function<void(std::string_view)>& chunk) const {
+  if (!adjacent_) return chunk(word);
+  std::size_t begin = 0;
+  std::int32_t last = -1;
+  for (std::size_t i = 0; i < word.size();) {
+    const std::size_t at = i;
+    std::int32_t c = next_code_point(word, i);
+    // Unknown characters stay with their neighbours; see append_characters().
+    if (id_of(c) < 0) c = -1;
+    if (last >= 0 && c >= 0 && !adjacent_->test(adjacent_index(last, c))) {
+      chunk(word.substr(begin, at - begin));
+      begin = at;
+    }
+    last = c;
+  }
+  chunk(word.substr(begin));
 }
 
 }  // namespace sten

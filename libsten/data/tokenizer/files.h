@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "libsten/core/base/json_reader.h"
-#include "libsten/data/tokenizer/byte_pair_encoding.h"
 #include "libsten/data/tokenizer/word_piece.h"
 
 namespace sten {
@@ -34,7 +33,7 @@ std::shared_ptr<Tokenizer> parse_word_piece(const NamedText& vocabulary,
 std::shared_ptr<Tokenizer> parse_byte_pair_encoding(const NamedText& vocabulary,
                                                     const NamedText& merges,
                                                     const TokenizerConfig& config);
-// Parses a tokenizer.json of either kind.
+// Parses a tokenizer.json.
 std::shared_ptr<Tokenizer> parse_tokenizer(const NamedText& file, const TokenizerConfig& config);
 
 namespace tokenizer_detail {

@@ -1,4 +1,4 @@
-// Search for the longest of many entries that is a prefix of a text.
+// Search for the entries that are prefixes of a text.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace sten {
 
-// Sorted entries, narrowed byte by byte: find() takes time in proportion to the matching bytes
+// Sorted entries, narrowed byte by byte: a search takes time in proportion to the matching bytes
 // times the logarithm of the number of entries.
 class LongestPrefix {
  public:
@@ -23,8 +23,16 @@ class LongestPrefix {
   // Call after the last add().
   void sort() { std::ranges::stable_sort(all_, {}, &Entry::text); }
 
+  // The longest entry that is a prefix of the text.
   Match find(std::string_view text) const {
     Match best;
+    for_each(text, [&](Match m) { best = m; });
+    return best;
+  }
+
+  // Calls f(match) for each entry that is a prefix of the text, the shortest first.
+  template <class F>
+  void for_each(std::string_view text, F&& f) const {
     auto begin = all_.begin(), end = all_.end();
     for (std::size_t at = 0; at < text.size() && begin != end; ++at) {
       // The range of entries that continue with this byte; entries that end here come first.
@@ -37,9 +45,8 @@ class LongestPrefix {
       if (begin == end || byte(*begin) != wanted) break;
       if (byte(*(end - 1)) != wanted)
         end = std::partition_point(begin, end, [&](const Entry& e) { return byte(e) <= wanted; });
-      if (begin->text.size() == at + 1) best = {at + 1, begin->value};
+      if (begin->text.size() == at + 1) f(Match{at + 1, begin->value});
     }
-    return best;
   }
 
  private:

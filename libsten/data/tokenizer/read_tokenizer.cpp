@@ -51,6 +51,8 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path) {
     if (file.empty())
       fail("{}: tokenizer.json, vocab.txt or vocab.json not found", printable(path));
   }
+  if (file.ends_with(".model"))
+    fail("{}: a SentencePiece model is not supported: expected a tokenizer.json", printable(file));
   const TextFile main(file);
   const std::string_view all = main.text().text;
   const bool is_json = all.find_first_not_of(" \t\r\n") != std::string_view::npos &&

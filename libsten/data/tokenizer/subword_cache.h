@@ -14,6 +14,8 @@ namespace sten {
 
 class SubwordCache {
  public:
+  static constexpr std::size_t longest = 30;  // bytes of a cached word
+
   // `text`: bytes of the text to encode.
   explicit SubwordCache(std::size_t text)
       : slots_(std::bit_ceil(std::clamp(text / 8, std::size_t{16}, most))) {}
@@ -38,7 +40,7 @@ class SubwordCache {
   }
 
  private:
-  static constexpr std::size_t most = 1 << 13, longest = 30;  // 512 KB, which fit the L2 cache
+  static constexpr std::size_t most = 1 << 13;  // 512 KB, which fit the L2 cache
   struct Slot {
     std::uint8_t bytes = 0xff, count = 0;
     std::array<char, longest> word;

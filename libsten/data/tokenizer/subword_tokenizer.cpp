@@ -13,14 +13,15 @@ namespace {
 // Size of the part of a text that a thread encodes.
 constexpr std::size_t part_bytes = 1 << 18;
 
-// Starts of parts, each at a line feed that starts white space: no word, and no match of GPT-2's
-// regular expression, spans it.
+bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// Starts of parts, each at a line feed after an ASCII letter; see breaks_at_lines().
 std::vector<std::size_t> part_begins(std::string_view text) {
   std::vector<std::size_t> begins{0};
   while (text.size() - begins.back() > part_bytes) {
     std::size_t at = begins.back() + part_bytes;
     do at = text.find('\n', at + 1);
-    while (at != std::string_view::npos && !(text[at - 1] > ' ' && text[at - 1] < 127));
+    while (at != std::string_view::npos && !is_ascii_letter(text[at - 1]));
     if (at == std::string_view::npos) break;
     begins.push_back(at);
   }
@@ -28,38 +29,6 @@ std::vector<std::size_t> part_begins(std::string_view text) {
 }
 
 }  // namespace
-
-void SubwordVocabulary::add(std::string subword, TokenId id, const std::string& place) {
-  if (id < 0 || id > max_id_)
-    fail("{}: {}id of {} is {}: expected 0 to {} for a file of this size", file_, place,
-         quote(subword), id, max_id_);
-  if (const auto old = find(subword))
-    fail("{}: {}{} occurs twice, with the ids {} and {}", file_, place, quote(subword), *old, id);
-  if (has(id))
-    fail("{}: {}{} and {} both have the id {}", file_, place, quote(entry(id)), quote(subword), id);
-  const auto at = static_cast<std::size_t>(id);
-  if (at >= entries_.size()) {
-    entries_.resize(at + 1);
-    is_used_.resize(at + 1);
-  }
-  entries_[at] = subword;
-  is_used_[at] = true;
-  ids_.emplace(std::move(subword), id);
-}
-
-void SubwordVocabulary::ensure(const std::string& subword, TokenId id, const std::string& place) {
-  if (find(subword) != id) add(subword, id, place);
-}
-
-std::optional<TokenId> SubwordVocabulary::find(std::string_view subword) const {
-  const auto at = ids_.find(subword);
-  if (at == ids_.end()) return std::nullopt;
-  return at->second;
-}
-
-std::string_view SubwordVocabulary::entry(TokenId id) const {
-  return has(id) ? std::string_view(entries_[static_cast<std::size_t>(id)]) : std::string_view();
-}
 
 SubwordTokenizer::SubwordTokenizer(SubwordVocabulary subwords, SubwordOptions options)
     : subwords_(std::move(subwords)),
@@ -89,11 +58,18 @@ void SubwordTokenizer::take_added() {
       continue;
     }
     std::string buffer;
-    t.content = std::string(normalized(t.content, buffer));
+    const std::string content(normalized(t.content, buffer));
+    if (content != t.content) normalized_entries_.emplace(t.id, content);
+    t.content = content;
     after.push_back(std::move(t));
   }
   raw_ = AddedTokens(std::move(raw));
   normalized_ = AddedTokens(std::move(after));
+}
+
+std::string_view SubwordTokenizer::shown(TokenId id) const {
+  const auto at = normalized_entries_.find(id);
+  return at == normalized_entries_.end() ? entry(id) : std::string_view(at->second);
 }
 
 void SubwordTokenizer::append_all(std::string_view text, std::vector<TokenId>& out) const {
@@ -103,9 +79,11 @@ void SubwordTokenizer::append_all(std::string_view text, std::vector<TokenId>& o
   raw_.split(
       text,
       [&](std::string_view part) {
-        normalized_.split(
-            normalized(part, buffer),
-            [&](std::string_view subword) { append(subword, cache, out); }, token);
+        const std::string_view changed = normalized(part, buffer);
+        const auto append_part = [&](std::string_view rest) {
+          append(rest, part.data() == text.data() && rest.data() == changed.data(), cache, out);
+        };
+        normalized_.split(changed, append_part, token);
       },
       token);
 }
@@ -117,7 +95,8 @@ Array<TokenId> SubwordTokenizer::encode(std::string_view text, const std::string
       fail("{}: {}: invalid UTF-8", printable(text_name), place_of(text, at));
   }
   std::vector<std::size_t> begins{0};
-  if (raw_.end_with_lines() && normalized_.end_with_lines()) begins = part_begins(text);
+  if (breaks_at_lines() && raw_.end_with_lines() && normalized_.end_with_lines())
+    begins = part_begins(text);
   std::vector<std::vector<TokenId>> parts(begins.size());
   const auto encode_part = [&](std::size_t p) {
     const std::size_t end = p + 1 < begins.size() ? begins[p + 1] : text.size();

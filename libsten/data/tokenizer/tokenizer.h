@@ -1,5 +1,5 @@
-// Tokenizers: text to token ids and back, by characters, WordPiece (BERT) or byte-level BPE
-// (GPT-2).
+// Tokenizers: text to token ids and back, by characters, WordPiece (BERT), BPE (GPT-2, Llama) or
+// Unigram.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -35,7 +35,7 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  // "characters", "WordPiece" or "byte-level BPE".
+  // "characters", "WordPiece", "byte-level BPE", "BPE" or "Unigram".
   virtual std::string_view kind() const = 0;
   // The largest id plus 1: the rows of an embedding.
   virtual Index size() const = 0;
@@ -71,8 +71,8 @@ class Tokenizer {
 
 // Reads a tokenizer from a file: a tokenizer.json; a vocab.txt of WordPiece; a vocab.json of
 // characters or, with a merges.txt beside it, of byte-level BPE; or from a directory: the first of
-// these in it, in this order. Error with the file for other files, and for tokenizers that differ
-// from Hugging Face's tokenizers 0.20.
+// these in it, in this order. Error with the file for other files, and for features by which the ids
+// would differ from those of Hugging Face's tokenizers 0.23.
 std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path);
 // The file that read_tokenizer() reads in a directory; "" if there is none.
 std::string tokenizer_file(const std::string& directory);

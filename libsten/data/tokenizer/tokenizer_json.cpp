@@ -2,7 +2,10 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
+#include "libsten/data/tokenizer/byte_pair_encoding.h"
 #include "libsten/data/tokenizer/files.h"
+#include "libsten/data/tokenizer/json_steps.h"
+#include "libsten/data/tokenizer/unigram.h"
 
 namespace sten {
 
@@ -10,103 +13,11 @@ using namespace tokenizer_detail;
 
 namespace {
 
-bool is_absent(const JsonReader& in, std::string_view key) {
-  return !in.has(key) || in[key].json().is_null();
-}
-bool flag(const JsonReader& in, std::string_view key, bool fallback) {
-  return is_absent(in, key) ? fallback : in[key].truth();
-}
-// The type of an object; "" for null.
-std::string type_of(const JsonReader& in, std::string_view key) {
-  return is_absent(in, key) ? "" : in[key]["type"].text();
-}
-[[noreturn]] void fail_type(const JsonReader& in, std::string_view key, std::string_view wanted) {
-  if (is_absent(in, key)) in.fail(fmt::format("missing {}: expected {}", quote(key), wanted));
-  in[key]["type"].fail(fmt::format("expected {1}, got {0}", quote(type_of(in, key)), wanted));
-}
-// Error for options that would change the ids.
-void check_only(const JsonReader& in, std::string_view key, const nlohmann::ordered_json& value) {
-  if (is_absent(in, key) || in[key].json() == value) return;
-  in[key].fail(
-      fmt::format("expected {1}, got {0}", printable(dump_json(in[key].json())), dump_json(value)));
-}
-
-// Far above the special tokens of any model.
-constexpr std::size_t max_template_parts = 256;
-
 SubwordVocabulary subwords_of(const JsonReader& model, std::size_t bytes) {
   SubwordVocabulary subwords(model.origin(), bytes);
   for (const auto& [subword, id] : model["vocab"].members())
     subwords.add(subword, token_id(id), "");
   return subwords;
-}
-
-using Template = std::vector<TemplatePart>;
-
-Template template_of(const JsonReader& in, const JsonReader& specials) {
-  Template parts;
-  const auto add = [&](const TemplatePart& p) {
-    if (parts.size() == max_template_parts)
-      in.fail(fmt::format("expected at most {} tokens and sequences", max_template_parts));
-    parts.push_back(p);
-  };
-  for (const JsonReader& part : in.elements()) {
-    const bool is_token = part.has("SpecialToken");
-    const JsonReader one = part[is_token ? "SpecialToken" : "Sequence"];
-    const Index type = one["type_id"].integer();
-    if (type < 0 || type > 255)
-      one["type_id"].fail(fmt::format("expected a token type from 0 to 255, got {}", type));
-    TemplatePart p{TemplatePart::token, 0, static_cast<std::int32_t>(type)};
-    const std::string id = one["id"].text();
-    if (is_token) {
-      for (const JsonReader& each : specials[id]["ids"].elements()) {
-        p.id = token_id(each);
-        add(p);
-      }
-      continue;
-    }
-    if (id != "A" && id != "B") one["id"].fail("expected 'A' or 'B'");
-    p.kind = id == "A" ? TemplatePart::first : TemplatePart::second;
-    add(p);
-  }
-  return parts;
-}
-
-// Checks that each text occurs once: the first always, the second only in a pair.
-void check_texts(const JsonReader& in, const Template& parts, bool is_pair) {
-  if (std::ranges::count(parts, TemplatePart::first, &TemplatePart::kind) != 1 ||
-      std::ranges::count(parts, TemplatePart::second, &TemplatePart::kind) != (is_pair ? 1 : 0))
-    in.fail("expected each sequence once");
-}
-
-SequenceTemplate around_of(const JsonReader& in) {
-  const std::string type = type_of(in, "post_processor");
-  if (type.empty() || type == "ByteLevel") return {};
-  const JsonReader p = in["post_processor"];
-  SequenceTemplate t;
-  if (type == "TemplateProcessing") {
-    t = {template_of(p["single"], p["special_tokens"]),
-         template_of(p["pair"], p["special_tokens"])};
-    check_texts(p["single"], t.one, false);
-    check_texts(p["pair"], t.two, true);
-    return t;
-  }
-  if (type != "BertProcessing" && type != "RobertaProcessing")
-    fail_type(in, "post_processor", "TemplateProcessing, BertProcessing or ByteLevel");
-  const auto id = [&](const char* key) {
-    const std::vector<JsonReader> pair = p[key].elements();
-    if (pair.size() != 2) p[key].fail("expected [token, id]");
-    return token_id(pair[1]);
-  };
-  const bool is_bert = type == "BertProcessing";
-  const TemplatePart first{TemplatePart::first};
-  const TemplatePart begin{TemplatePart::token, id("cls")}, end{TemplatePart::token, id("sep")};
-  const TemplatePart second{TemplatePart::second, 0, is_bert};
-  const TemplatePart last{TemplatePart::token, end.id, is_bert};
-  t.one = {begin, first, end};
-  t.two = is_bert ? Template{begin, first, end, second, last}
-                  : Template{begin, first, end, end, second, last};
-  return t;
 }
 
 // Options of any model; added tokens become subwords.
@@ -121,8 +32,8 @@ SubwordOptions options_of(const JsonReader& in, const TokenizerConfig& config, b
   // Special tokens that are not added tokens are not found in text.
   std::vector<AddedToken> found = o.added;
   o.special = special_ids(subwords, config, is_bert, found);
-  o.around = around_of(in);
-  for (const Template& t : {o.around.one, o.around.two})
+  o.around = post_processor_of(in);
+  for (const auto& t : {o.around.one, o.around.two})
     for (const TemplatePart& p : t)
       if (p.kind == TemplatePart::token && !subwords.has(p.id))
         in["post_processor"].fail(fmt::format("unknown token id {}", p.id));
@@ -136,10 +47,7 @@ std::shared_ptr<Tokenizer> word_piece(const JsonReader& in, std::size_t bytes,
   WordPieceOptions own;
   const std::string normalizer = type_of(in, "normalizer");
   if (normalizer == "BertNormalizer") {
-    const JsonReader n = in["normalizer"];
-    const bool lowercase = flag(n, "lowercase", true);
-    own.text = {flag(n, "clean_text", true), flag(n, "handle_chinese_chars", true),
-                flag(n, "strip_accents", lowercase), lowercase};
+    own.text = bert_text_of(in["normalizer"]);
   } else if (normalizer.empty()) {
     own.text = {false, false, false, false};
   } else {
@@ -164,18 +72,7 @@ std::shared_ptr<Tokenizer> word_piece(const JsonReader& in, std::size_t bytes,
   return std::make_shared<WordPiece>(std::move(subwords), std::move(options), std::move(own));
 }
 
-std::shared_ptr<Tokenizer> byte_pair_encoding(const JsonReader& in, std::size_t bytes,
-                                              const TokenizerConfig& config) {
-  const JsonReader model = in["model"];
-  if (!type_of(in, "normalizer").empty()) fail_type(in, "normalizer", "null");
-  if (type_of(in, "pre_tokenizer") != "ByteLevel") fail_type(in, "pre_tokenizer", "ByteLevel");
-  const JsonReader cut = in["pre_tokenizer"];
-  check_only(cut, "use_regex", true);
-  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
-    check_only(model, key, "");
-  for (const char* key : {"byte_fallback", "ignore_merges"}) check_only(model, key, false);
-  check_only(model, "dropout", 0.0);
-  SubwordVocabulary subwords = subwords_of(model, bytes);
+MergeRanks ranks_of(const JsonReader& model, const SubwordVocabulary& subwords) {
   const std::vector<JsonReader> merges = model["merges"].elements();
   MergeRanks ranks(merges.size());
   for (std::size_t i = 0; i < merges.size(); ++i) {
@@ -190,11 +87,76 @@ std::shared_ptr<Tokenizer> byte_pair_encoding(const JsonReader& in, std::size_t 
     }
     if (two.size() != 2) m.fail("expected two subwords");
     BytePairEncoding::add_merge(subwords, two[0], two[1], static_cast<std::int32_t>(i),
-                                fmt::format("{}: /model/merges/{}", in.origin(), i), ranks);
+                                fmt::format("{}: /model/merges/{}", model.origin(), i), ranks);
   }
+  return ranks;
+}
+
+std::optional<TokenId> unknown_of(const JsonReader& model, const SubwordVocabulary& subwords) {
+  if (is_absent(model, "unk_token")) return std::nullopt;
+  const std::string token = model["unk_token"].text();
+  const auto id = subwords.find(token);
+  if (!id && !token.empty())
+    model["unk_token"].fail(fmt::format("{} is not in vocab", quote(token)));
+  return id;
+}
+
+std::unique_ptr<const SubwordModel> byte_pair_encoding(const JsonReader& model,
+                                                       const SubwordVocabulary& subwords,
+                                                       bool byte_level) {
+  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
+    check_only(model, key, "");
+  check_only(model, "dropout", 0.0);
+  const BytePairOptions options{byte_level, unknown_of(model, subwords),
+                                flag(model, "fuse_unk", false), flag(model, "byte_fallback", false),
+                                flag(model, "ignore_merges", false)};
+  if (byte_level && options.byte_fallback)
+    model["byte_fallback"].fail("byte_fallback with the pre-tokenizer ByteLevel is not supported");
+  return std::make_unique<BytePairEncoding>(subwords, ranks_of(model, subwords), options);
+}
+
+// Subwords with their scores; the index is the id.
+std::vector<double> read_scores(const JsonReader& model, SubwordVocabulary& subwords) {
+  std::vector<double> scores;
+  for (const JsonReader& one : model["vocab"].elements()) {
+    const std::vector<JsonReader> pair = one.elements();
+    if (pair.size() != 2) one.fail("expected [subword, score]");
+    subwords.add(pair[0].text(), static_cast<TokenId>(scores.size()), "");
+    scores.push_back(pair[1].number());
+  }
+  return scores;
+}
+
+std::unique_ptr<const SubwordModel> unigram(const JsonReader& model,
+                                            const SubwordVocabulary& subwords,
+                                            std::vector<double> scores) {
+  UnigramOptions options;
+  options.byte_fallback = flag(model, "byte_fallback", false);
+  if (!is_absent(model, "unk_id")) options.unknown = token_id(model["unk_id"]);
+  if (options.unknown && *options.unknown >= std::ssize(scores))
+    model["unk_id"].fail(fmt::format("unknown token id {}", *options.unknown));
+  return std::make_unique<Unigram>(subwords, std::move(scores), options);
+}
+
+std::shared_ptr<Tokenizer> pipeline(const JsonReader& in, std::size_t bytes,
+                                    const TokenizerConfig& config) {
+  const JsonReader model = in["model"];
+  const std::vector<PreTokenizerStep> splits = pre_tokenizer_of(in);
+  const bool byte_level = !splits.empty() && std::holds_alternative<ByteLevelSplit>(splits.back());
+  PipelineSteps steps{normalizer_of(in), PreTokenizer(splits), decoder_of(in)};
+  std::unique_ptr<const SubwordModel> words;
+  const bool is_unigram = model.has("type") && model["type"].text() == "Unigram";
+  if (is_unigram && byte_level)
+    in["pre_tokenizer"].fail("Unigram with the pre-tokenizer ByteLevel is not supported");
+  SubwordVocabulary subwords =
+      is_unigram ? SubwordVocabulary(in.origin(), bytes) : subwords_of(model, bytes);
+  if (is_unigram)
+    words = unigram(model, subwords, read_scores(model, subwords));
+  else
+    words = byte_pair_encoding(model, subwords, byte_level);
   SubwordOptions options = options_of(in, config, false, subwords);
-  return std::make_shared<BytePairEncoding>(std::move(subwords), std::move(options),
-                                            std::move(ranks), flag(cut, "add_prefix_space", true));
+  return std::make_shared<PipelineTokenizer>(std::move(subwords), std::move(options),
+                                             std::move(steps), std::move(words));
 }
 
 }  // namespace
@@ -208,8 +170,9 @@ std::shared_ptr<Tokenizer> parse_tokenizer(const NamedText& file, const Tokenize
                            : model.has("merges") ? "BPE"
                                                  : "WordPiece";
   if (type == "WordPiece") return word_piece(in, file.text.size(), config);
-  if (type == "BPE") return byte_pair_encoding(in, file.text.size(), config);
-  model["type"].fail(fmt::format("unknown type {} (expected WordPiece or BPE)", quote(type)));
+  if (type == "BPE" || type == "Unigram") return pipeline(in, file.text.size(), config);
+  model["type"].fail(
+      fmt::format("unknown type {} (expected WordPiece, BPE or Unigram)", quote(type)));
 }
 
 }  // namespace sten

@@ -1,7 +1,9 @@
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
 #include "libsten/core/base/utf8.h"
+#include "libsten/data/tokenizer/byte_pair_encoding.h"
 #include "libsten/data/tokenizer/files.h"
+#include "libsten/data/tokenizer/pipeline_tokenizer.h"
 
 namespace sten {
 
@@ -47,9 +49,9 @@ TokenId tokenizer_detail::token_id(const JsonReader& in) {
 
 AddedToken tokenizer_detail::added_token(const JsonReader& in, TokenId id) {
   const auto flag = [&](const char* key) { return in.has(key) && in[key].truth(); };
-  if (flag("single_word")) in["single_word"].fail("single_word tokens are not supported");
-  AddedToken t{in["content"].text(), id, flag("special"), flag("normalized"), flag("lstrip"),
-               flag("rstrip")};
+  AddedToken t{
+      in["content"].text(), id, flag("special"), flag("normalized"), flag("lstrip"), flag("rstrip"),
+      flag("single_word")};
   if (t.content.empty()) in["content"].fail("expected a non-empty string");
   if (t.content.size() > max_added_bytes)
     in["content"].fail(fmt::format("{} bytes are more than {}", t.content.size(), max_added_bytes));
@@ -152,8 +154,12 @@ std::shared_ptr<Tokenizer> parse_byte_pair_encoding(const NamedText& vocabulary,
   options.added = config.added;
   for (const AddedToken& t : options.added) subwords.ensure(t.content, t.id, "");
   options.special = special_ids(subwords, config, false, options.added);
-  return std::make_shared<BytePairEncoding>(std::move(subwords), std::move(options),
-                                            std::move(ranks), config.prefix_space);
+  BytePairOptions own;
+  own.byte_level = true;
+  auto model = std::make_unique<BytePairEncoding>(subwords, std::move(ranks), own);
+  PipelineSteps steps{{}, PreTokenizer({ByteLevelSplit{config.prefix_space}}), {{DecodeBytes{}}}};
+  return std::make_shared<PipelineTokenizer>(std::move(subwords), std::move(options),
+                                             std::move(steps), std::move(model));
 }
 
 }  // namespace sten

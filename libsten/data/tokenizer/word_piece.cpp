@@ -43,7 +43,7 @@ std::string_view WordPiece::normalized(std::string_view text, std::string& buffe
   return buffer = bert_normalized(text, options_.text);
 }
 
-void WordPiece::append(std::string_view text, SubwordCache& cache,
+void WordPiece::append(std::string_view text, bool, SubwordCache& cache,
                        std::vector<TokenId>& out) const {
   const auto compute = [this](std::string_view word, std::vector<TokenId>& to) {
     append_word(word, to);

@@ -26,7 +26,9 @@ class WordPiece final : public SubwordTokenizer {
 
  protected:
   std::string_view normalized(std::string_view text, std::string& buffer) const override;
-  void append(std::string_view text, SubwordCache& cache, std::vector<TokenId>& out) const override;
+  void append(std::string_view text, bool is_first, SubwordCache& cache,
+              std::vector<TokenId>& out) const override;
+  bool breaks_at_lines() const override { return true; }
 
  private:
   void append_word(std::string_view word, std::vector<TokenId>& out) const;
