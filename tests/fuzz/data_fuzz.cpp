@@ -1,14 +1,17 @@
-// Fuzz target: files of training data (CSV, IDX, vocabularies, text).
+// Fuzz target: files of training data (CSV, IDX, vocabularies, tokenizers, text).
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "libsten/core/base/utf8.h"
 #include "libsten/data/csv.h"
 #include "libsten/data/idx.h"
+#include "libsten/data/tokenizer/files.h"
 #include "libsten/data/tokenizer/vocabulary.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/tokenizer_inputs.h"
 
 using namespace sten;
 
@@ -56,12 +59,37 @@ void text(fuzz::Bytes in) {
     if (id < 0 || id >= v.size()) fuzz::broken("an id that the vocabulary does not have");
 }
 
+void check_encoding(const Tokenizer& t, std::string_view text) {
+  const auto ids = t.encode(text, "text");
+  for (const TokenId id : ids)
+    if (id < 0 || id >= t.size()) fuzz::broken("an id that the tokenizer does not have");
+  if (!is_utf8(t.decode({ids.begin(), ids.end()}))) fuzz::broken("decoded text is not UTF-8");
+}
+
+// A tokenizer.json up to the first byte 0; the rest is the text.
+void tokenizer_file(fuzz::Bytes in) {
+  const std::string_view all = in.rest();
+  const std::size_t size = std::min(all.find('\0'), all.size());
+  const auto t = parse_tokenizer({"input", all.substr(0, size)}, {});
+  check_encoding(*t, all.substr(std::min(size + 1, all.size())));
+}
+
+// Every selection of steps is a tokenizer.
+void tokenizer_steps(fuzz::Bytes in) {
+  const std::string json = fuzz::tokenizer_json(in);
+  std::shared_ptr<const Tokenizer> t;
+  if (!fuzz::accepted([&] { t = parse_tokenizer({"input", json}, {}); }))
+    fuzz::broken("a tokenizer is refused: " + json);
+  check_encoding(*t, in.rest());
+}
+
 }  // namespace
 
 // The first byte selects the kind of file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Bytes in(data, size);
-  const auto kind = in.below(3);
-  fuzz::accepted([&] { kind == 0 ? csv(in) : kind == 1 ? idx(in) : text(in); });
+  constexpr void (*targets[])(fuzz::Bytes) = {csv, idx, text, tokenizer_file, tokenizer_steps};
+  const auto target = in.one_of(targets);
+  fuzz::accepted([&] { target(in); });
   return 0;
 }
