@@ -11,6 +11,9 @@ from pathlib import Path
 from _programs import BIN, SOURCE, Case
 from _texts import texts
 
+sys.path.insert(0, str(SOURCE / "scripts/checks"))
+import compare_tokenizer
+
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error", TOKENIZERS_PARALLELISM="false")
 try:
     import tokenizers
@@ -119,6 +122,15 @@ class Tokenizers(Case):
     def test_byte_pairs_of_vocab_and_merges_with_a_prefix(self):
         folder = self.made("prefix")
         self.compare(byte_pair_encoding(folder, True, False), folder)
+
+    def test_every_kind_of_tokenizer_json(self):
+        for path in sorted((SOURCE / "tests/data/tokenizer").glob("*.json")):
+            if path.name == "expected.json":
+                continue
+            file = self.made(path.stem) / "tokenizer.json"
+            file.write_bytes(path.read_bytes())
+            with self.subTest(path.name):
+                self.assertEqual(compare_tokenizer.compare(BIN.parent, file, TEXTS[:: COUNT // 2000]), 0)
 
 
 if __name__ == "__main__":
