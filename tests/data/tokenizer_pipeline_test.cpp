@@ -7,6 +7,7 @@
 #include "libsten/data/tokenizer/text_pattern.h"
 #include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/data/tokenizer/unicode_form.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
 
@@ -57,7 +58,9 @@ TEST_CASE("ids and texts equal those of Hugging Face's tokenizers for every kind
   const auto all = nlohmann::json::parse(content(folder + "expected.json"));
   const auto& texts = all["texts"];
   CHECK(all["tokenizers"].size() == 15);
-  for (const auto& [name, rows] : all["tokenizers"].items()) {
+  for (const auto& item : all["tokenizers"].items()) {
+    const std::string name = item.key();
+    const auto& rows = item.value();
     CAPTURE(name);
     const TempDir dir;
     const auto t = read_tokenizer(dir.write("tokenizer.json", content(folder + name + ".json")));
@@ -98,8 +101,8 @@ TEST_CASE("a feature of a tokenizer that is not supported is refused by name") {
                           const std::string& message) {
     const std::string error = error_with(pointer, value);
     CAPTURE(error);
-    CHECK((has(error, message) && has(error, "tokenizer.json: " + pointer) &&
-           error.find('\n') == std::string::npos));
+    CHECK(held(151, has(error, message) && has(error, "tokenizer.json: " + pointer) &&
+                        error.find('\n') == std::string::npos));
   };
   CHECK(error_with("/decoder", "null") == "");
   refused("/normalizer", R"({"type": "Precompiled", "precompiled_charsmap": "AA"})",
@@ -140,7 +143,7 @@ TEST_CASE("a text with a character that BPE can not express is refused") {
   json["model"].erase("unk_token");
   const auto t = read_tokenizer(dir.write("tokenizer.json", json.dump()));
   CHECK(t->kind() == "BPE");
-  CHECK(has(error_of([&] { t->encode("abc", "text"); }), "missing subword for 'c'"));
+  CHECK(held(152, has(error_of([&] { t->encode("abc", "text"); }), "missing subword for 'c'")));
   CHECK(has(error_of([&] { read_tokenizer(dir.write("tokenizer.model", "\n")); }),
             "tokenizer.model: a SentencePiece model is not supported"));
 }
