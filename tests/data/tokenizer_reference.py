@@ -2,7 +2,7 @@
 """Writes tests/data/tokenizer/: small tokenizers of each kind, and texts with the ids and decoded
 texts of Hugging Face's tokenizers 0.23, which this needs.
 
-    python3 tests/data/tokenizer_reference.py
+    python3 tests/data/tokenizer_reference.py      the tokenizers of Unigram differ each time
 """
 
 import json
@@ -135,7 +135,7 @@ def all_tokenizers():
         "opt": of_bytes(byte_level(True)),
         "llama3": of_bytes(sequence(split(LLAMA), byte_level(False, False)), ignore_merges=True),
         "qwen2": with_added(of_bytes(sequence(split(QWEN), byte_level(False, False)), normalizers.NFC())),
-        "o200k": of_bytes(sequence(split(O200K), byte_level(False, False))),
+        "o200k": of_bytes(sequence(split(O200K, "removed", True), byte_level(False, False))),
         "smollm2": of_bytes(sequence(pre_tokenizers.Digits(True), byte_level())),
         "cases": of_bytes(sequence(pre_tokenizers.Digits(), pre_tokenizers.Punctuation("contiguous"), byte_level()), cases),
         "behaviors": of_bytes(sequence(merged, split("[aeiou]", "isolated", True), byte_level(False, False)), normalizers.NFKD()),

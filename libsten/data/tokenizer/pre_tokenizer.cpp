@@ -95,7 +95,8 @@ bool PreTokenizer::breaks_at_lines() const {
       breaks = breaks || s->gpt_words;
     } else if (const auto* p = std::get_if<PatternSplit>(&step)) {
       if (!breaks && !p->pattern.breaks_at_lines()) return false;
-      breaks = breaks || p->behavior == SplitBehavior::isolated;
+      breaks = breaks || p->behavior == SplitBehavior::isolated ||
+               (p->behavior == SplitBehavior::removed && p->invert);
     } else if (std::holds_alternative<BertSplit>(step)) {
       breaks = true;
     }
