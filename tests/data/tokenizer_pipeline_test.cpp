@@ -125,6 +125,7 @@ TEST_CASE("a feature of a tokenizer that is not supported is refused by name") {
             message);
   };
   split(R"(a(?=b))", "'(?=b' is not supported");
+  split(R"(\s+(?!\S)|a|\s+(?!\S))", "is supported once");
   split(R"(\s+(?!\S)+)", "'(?!\\' is not supported");
   split(R"(\w+)", R"('\w' is not supported)");
   split(R"(\p{Greek})", R"('\p{Greek}' is not supported)");

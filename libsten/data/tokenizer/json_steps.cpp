@@ -7,7 +7,7 @@ namespace sten::tokenizer_detail {
 namespace {
 
 // Far above the steps of any tokenizer.
-constexpr std::size_t max_steps = 64;
+constexpr std::size_t max_steps = 16;
 // Of a text in a step, as what is prepended or replaces a match.
 constexpr std::size_t max_text_bytes = 100;
 

@@ -25,6 +25,7 @@ class Translator {
     while (at_ < text_.size()) {
       if (groups_.empty() && starts_look_ahead()) {
         end_alternatives();
+        if (std::ranges::count(out_, "") > 0) unsupported(look_ahead, "supported once");
         out_.emplace_back();
         at_ += look_ahead.size() + (at_ + look_ahead.size() < text_.size());
         continue;
