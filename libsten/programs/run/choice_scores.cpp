@@ -33,8 +33,8 @@ ChoiceAccuracy choice_accuracy(std::span<const ChoiceQuestion> questions,
   return {share(right, n), share(right_norm, n)};
 }
 
-void add_choices(std::span<const ChoiceQuestion> questions, std::span<const double> likelihoods,
-                 Report& r) {
+void add_accuracies(std::span<const ChoiceQuestion> questions, std::span<const double> likelihoods,
+                    Report& r) {
   const ChoiceAccuracy a = choice_accuracy(questions, likelihoods);
   r.facts.emplace_back("accuracy", a.accuracy);
   r.facts.emplace_back("accuracy_norm", a.accuracy_norm);

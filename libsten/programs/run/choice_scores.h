@@ -25,7 +25,7 @@ ChoiceAccuracy choice_accuracy(std::span<const ChoiceQuestion> questions,
                                std::span<const double> likelihoods);
 
 // Adds facts: the accuracies, and the log-likelihoods of each question.
-void add_choices(std::span<const ChoiceQuestion> questions, std::span<const double> likelihoods,
-                 Report& r);
+void add_accuracies(std::span<const ChoiceQuestion> questions, std::span<const double> likelihoods,
+                    Report& r);
 
 }  // namespace sten

@@ -285,7 +285,7 @@ Report ModelRun::report() const {
     }
     r.notes.push_back(std::move(line));
   }
-  if (!data_->questions().empty()) add_choices(data_->questions(), likelihoods_, r);
+  if (!data_->questions().empty()) add_accuracies(data_->questions(), likelihoods_, r);
   if (comparison_) comparison_->add_to(r);
   execution_->add_to(r);
   if (device_ == Device::cpu) return r;
