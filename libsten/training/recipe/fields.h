@@ -240,6 +240,7 @@ void fields_of(V& v, ExchangeRecipe& e) {
   v("overlap", e.overlap, {.choices = {"auto", "always", "never"}});
   v("sparsifier", e.sparsifier);
   v("error_feedback", e.error_feedback);
+  v("begin", e.begin, count_from(0));
 }
 
 template <class V>

@@ -65,6 +65,7 @@ void check(const JsonReader& at, ExchangeRecipe& e) {
   });
   if (!e.compresses()) {
     if (!e.error_feedback) at["error_feedback"].fail("needs a sparsifier");
+    if (e.begin > 0) at["begin"].fail("needs a sparsifier");
     return;
   }
   if (e.transport != "float32")

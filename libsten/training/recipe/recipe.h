@@ -210,6 +210,7 @@ struct ExchangeRecipe {
   // Selects the values of gradients that a rank sends (training/trainer/compressed_exchange.h).
   Spec sparsifier{"keep-all"};
   bool error_feedback = true;  // values that are not sent are added to the next gradient
+  Index begin = 0;             // gradients of earlier steps are sent whole
 
   bool compresses() const { return !sparsifier.is("keep-all"); }
 };

@@ -88,6 +88,7 @@ void scale_steps(Recipe& r) {
     begin(f.begin);
     count(f.end);
   }
+  begin(r.exchange.begin);
   for (Index* n : {&r.evaluation.every, &r.checkpoint_every, &r.log_every}) count(*n);
 }
 
@@ -115,6 +116,7 @@ Recipe in_steps(Recipe r, Index steps) {
     fill_in(r.sparsity[i], steps, fmt::format("/sparsity/{}", i), conflicts);
   for (std::size_t i = 0; i < r.formats.size(); ++i)
     fill_in(r.formats[i], steps, fmt::format("/formats/{}", i), conflicts);
+  conflicts.check_begin("/exchange/begin", r.exchange.begin);
   conflicts.fail_if_any();
   return r;
 }

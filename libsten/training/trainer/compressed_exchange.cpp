@@ -98,14 +98,15 @@ bool CompressedExchange::add(std::size_t i, Tensor& gradient, bool all_positions
   const bool is_dense = p.value.is<Dense>() && gradient.is<Dense>();
   // Added to a gradient that is sent whole, too, and then sent with it.
   if (is_dense && residual != residuals.end()) add_gradient(gradient, residual->second);
-  if (!is_dense || all_positions || !is_compressible(p.value.shape())) {
+  const ExchangeRecipe& e = weights_.task.recipe().exchange;
+  if (!is_dense || all_positions || weights_.state.step < e.begin ||
+      !is_compressible(p.value.shape())) {
     if (residual != residuals.end()) residuals.erase(residual);
     return false;
   }
   const Mask selected = sparsifier(p.name).select(gradient.as<Dense>());
   append(message_, gradient.values()->as<float>(), selected);
-  if (weights_.task.recipe().exchange.error_feedback)
-    residuals.insert_or_assign(p.name, without(std::move(gradient), selected));
+  if (e.error_feedback) residuals.insert_or_assign(p.name, without(std::move(gradient), selected));
   gradient = Dense::zeros(DType::F32, p.value.shape());
   gradients_.push_back(&gradient);
   return true;
