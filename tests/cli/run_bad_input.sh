@@ -140,7 +140,7 @@ generates() { # generates CASE TEXT ARGUMENT...
 }
 generates 124 "attention.self': attention is not causal" "$bert" --generate 5 --text 'To be'
 generates 124 "unexpected input 'x'" run --generate 5 --text a
-generates 124 'expected a masked language model, got the GPT' gpt --fill 'a[MASK]'
+generates 124 'expected a masked language model, got the decoder' gpt --fill 'a[MASK]'
 mkdir alone && cp gpt/model.safetensors gpt/config.json alone
 generates 124 'tokenizer not found beside alone' alone --generate 5 --text a
 generates 124 '--generate excludes --input' gpt --generate 5 --text a --input ids.npy

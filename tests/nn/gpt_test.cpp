@@ -7,6 +7,7 @@
 #include "libsten/core/registry/registry.h"
 #include "libsten/model/execution/executor.h"
 #include "libsten/model/graph/graph_json.h"
+#include "libsten/model/nn/config_fields.h"
 #include "libsten/model/nn/weights.h"
 #include "tests/autograd/pytorch.h"
 #include "tests/support/temp_dir.h"
@@ -224,7 +225,7 @@ TEST_CASE("a GPT's config that says too little, or another model, is refused by 
   CHECK(error("scale_attn_by_inverse_layer_idx", true) ==
         "config: /scale_attn_by_inverse_layer_idx: expected false, got true");
   CHECK(error("model_type", "bert") ==
-        "config: /model_type: expected \"bert\" or \"gpt2\", got \"bert\"");
+        "config: /model_type: expected one of " + known_model_types() + ", got \"bert\"");
   CHECK(is_gpt_config(usual));
   CHECK(is_gpt_config(R"({"n_embd": 4})"));
   CHECK(!is_gpt_config(with("model_type", "bert")));

@@ -1,6 +1,7 @@
 #include "libsten/model/nn/config_fields.h"
 
 #include "libsten/core/base/text.h"
+#include "libsten/model/nn/decoder_architecture.h"
 
 namespace sten {
 
@@ -18,12 +19,20 @@ double positive_at(const JsonReader& in, const char* key, double fallback) {
   return x;
 }
 
+std::string known_model_types() {
+  std::string all = "bert, gpt2";
+  for (const DecoderArchitecture& a : decoder_architectures())
+    all += fmt::format(", {}", a.model_type);
+  return all;
+}
+
 void check_only(const JsonReader& in, OnlyValues only) {
   for (const auto& [key, value] : only)
     if (in.has(key) && in[key].json() != value)
-      in[key].fail(fmt::format(
-          "expected {1}, got {0}", printable(dump_json(in[key].json()).substr(0, 100)),
-          key == std::string_view("model_type") ? known_model_types : dump_json(value)));
+      in[key].fail(
+          fmt::format("expected {1}, got {0}", printable(dump_json(in[key].json()).substr(0, 100)),
+                      key == std::string_view("model_type") ? "one of " + known_model_types()
+                                                            : dump_json(value)));
   if (in.has("pruned_heads") && !in["pruned_heads"].json().empty())
     in["pruned_heads"].fail("pruned heads are not supported");
 }

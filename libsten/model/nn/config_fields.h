@@ -16,7 +16,7 @@ Index size_at(const JsonReader& in, const char* key);
 // A number > 0; `fallback` if the key is missing.
 double positive_at(const JsonReader& in, const char* key, double fallback);
 // The supported values of model_type, for messages.
-inline constexpr const char* known_model_types = R"("bert" or "gpt2")";
+std::string known_model_types();
 // Error if a key of `only` is present with another value, which means another model, or if the file
 // prunes heads.
 using OnlyValues = std::span<const std::pair<const char*, nlohmann::ordered_json>>;

@@ -20,8 +20,9 @@ Spec normal_init(double deviation) {
 }
 
 std::string add_linear(GraphParts& g, const std::string& name, const Shape& shape, Spec init,
-                       const std::string& x) {
+                       const std::string& x, bool has_bias) {
   const std::string w = add_weight(g, name + ".weight", shape, std::move(init));
+  if (!has_bias) return add_node(g, name, "linear", {x, w});
   const std::string bias = add_weight(g, name + ".bias", {shape[0]}, Spec("zeros"));
   return add_node(g, name, "linear", {x, w, bias});
 }

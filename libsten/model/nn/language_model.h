@@ -12,7 +12,7 @@ Spec normal_init(double deviation);
 
 // x w^T + bias: the weights NAME.weight [out, in] and NAME.bias, from 0.
 std::string add_linear(GraphParts& g, const std::string& name, const Shape& shape, Spec init,
-                       const std::string& x);
+                       const std::string& x, bool has_bias = true);
 // Rows of NAME.weight by ids.
 std::string add_embedding(GraphParts& g, const std::string& name, const Shape& shape, Spec init,
                           const std::string& ids);

@@ -74,8 +74,8 @@ Outcome fill_text(const ModelOptions& o, const std::string& masked) {
   const Device device = use_device(o.device);
   ModelSource source = find_model(o.path);
   describe_by(o.config, source);
-  if (source.what.model.kind == "gpt")
-    fail_usage("--fill: expected a masked language model, got the GPT {} (use --generate)",
+  if (is_decoder(source.what.model))
+    fail_usage("--fill: expected a masked language model, got the decoder {} (use --generate)",
                source.name);
   if (source.what.vocabulary.empty())
     fail_usage("--fill: tokenizer not found beside {}", source.name);

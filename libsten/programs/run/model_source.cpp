@@ -13,7 +13,7 @@
 #include "libsten/model/graph/graph_json.h"
 #include "libsten/model/graph/inference.h"
 #include "libsten/model/nn/bert.h"
-#include "libsten/model/nn/gpt.h"
+#include "libsten/model/nn/causal_model.h"
 #include "libsten/model/nn/resnet.h"
 #include "libsten/model/nn/weights.h"
 #include "libsten/training/task/recipe_model.h"
@@ -34,7 +34,7 @@ std::string file_in(const std::string& directory, const char* name) {
 ModelRecipe model_of_config(const std::string& config) {
   const MappedFile bytes = open_data(config);
   ModelRecipe m;
-  m.kind = is_gpt_config(text_of(bytes.bytes()), printable(config)) ? "gpt" : "bert";
+  m.kind = is_causal_config(text_of(bytes.bytes()), printable(config)) ? "decoder" : "bert";
   m.config = config;
   return m;
 }
@@ -149,7 +149,7 @@ ModelDescription describe_model(const std::string& file) {
     what.model = recipe.model;
     what.vocabulary = recipe.data.vocabulary;
   } else if (json.contains("hidden_size") || json.contains("n_embd") ||
-             json.contains("model_type")) {
+             json.contains("model_type") || json.contains("text_config")) {
     what.model = model_of_config(file);
     what.vocabulary = tokenizer_file(fs::path(file).parent_path().string());
   } else {
@@ -190,11 +190,11 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
     const BertParts parts{.head = config.head, .classes = config.classes(), .mask = has_mask};
     return with(bert(config, parts), text_ports(true, has_mask), bert_unused(config.head));
   }
-  if (m.kind == "gpt") {
+  if (is_decoder(m)) {
     const MappedFile config = open_data(m.config);
-    return with(gpt(GptConfig::parse(text_of(config.bytes()), printable(m.config)),
-                    {.mask = has_mask, .last = last}),
-                text_ports(false, has_mask), gpt_unused());
+    CausalModel model = causal_model(text_of(config.bytes()), printable(m.config),
+                                     {.mask = has_mask, .last = last});
+    return with(std::move(model.graph), text_ports(false, has_mask), model.unused);
   }
   if (m.kind == "graph") {
     const MappedFile text = open_data(m.file);

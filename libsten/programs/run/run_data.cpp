@@ -8,7 +8,7 @@
 #include "libsten/data/examples.h"
 #include "libsten/files/system/data_file.h"
 #include "libsten/model/nn/bert.h"
-#include "libsten/model/nn/gpt.h"
+#include "libsten/model/nn/causal_model.h"
 #include "libsten/programs/run/given_inputs.h"
 #include "libsten/programs/run/token_data.h"
 
@@ -28,12 +28,12 @@ Index positions_of(const ModelRecipe& m) {
   const MappedFile file = open_data(m.config);
   const std::string_view json = text_of(file.bytes());
   return m.kind == "bert" ? BertConfig::parse(json, printable(m.config)).max_position_embeddings
-                          : GptConfig::parse(json, printable(m.config)).n_positions;
+                          : positions_of_config(json, printable(m.config));
 }
 
 // Labelled rows for a BERT classifier, otherwise text.
 std::string kind_of_text(const ModelRecipe& m, const std::string& path, DataRecipe& d) {
-  if (m.kind == "gpt") return "text";
+  if (is_decoder(m)) return "text";
   if (m.kind != "bert") return "masked-text";
   const MappedFile file = open_data(m.config);
   const BertHead head = BertConfig::parse(text_of(file.bytes()), printable(m.config)).head;

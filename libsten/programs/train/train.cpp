@@ -288,7 +288,7 @@ class Training {
   // Returns the report, without the time of the run.
   Report write(TrainedModel& m) {
     // As transformers stores it.
-    const bool in_by_out = recipe().model.kind == "gpt";
+    const bool in_by_out = is_decoder(recipe().model);
     m.path = directory_->write_model(task_->graph(), m.weights, metadata(), in_by_out,
                                      buffers_.after(m.step * task_->parts(), m.weights));
     write_onnx(m);

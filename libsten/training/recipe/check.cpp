@@ -16,9 +16,9 @@ void require(const JsonReader& at, const char* key, std::string_view example) {
 namespace {
 
 const char* data_of(const ModelRecipe& m) {
-  return m.kind == "bert"  ? "masked-text, labelled-text or labelled-words"
-         : m.kind == "gpt" ? "text"
-                           : "csv, arrays or images";
+  return m.kind == "bert" ? "masked-text, labelled-text or labelled-words"
+         : is_decoder(m)  ? "text"
+                          : "csv, arrays or images";
 }
 
 void check_given(const JsonReader& at, const char* key, const std::string& v) {
@@ -113,7 +113,7 @@ void check(const JsonReader& at, const Recipe& r) {
         "{} does not fit the model {} (expected masked-text or rows)", r.data.kind, r.model.kind));
   const bool is_of_bert = r.data.kind == "masked-text" || is_labelled(r.data);
   const bool fits =
-      is_of_bert == (r.model.kind == "bert") && (r.data.kind == "text") == (r.model.kind == "gpt");
+      is_of_bert == (r.model.kind == "bert") && (r.data.kind == "text") == is_decoder(r.model);
   if (!from_file && !fits)
     at["data"]["kind"].fail(fmt::format("{} does not fit the model {} (expected {})", r.data.kind,
                                         r.model.kind, data_of(r.model)));

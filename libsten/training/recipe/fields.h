@@ -32,8 +32,8 @@ inline Rule fraction(Words kinds = {}) { return {.kinds = std::move(kinds), .low
 
 template <class V>
 void fields_of(V& v, ModelRecipe& m) {
-  const Words images{"resnet", "wide-resnet"};
-  v.kind(m.kind, {"mlp", "resnet", "wide-resnet", "bert", "gpt", "onnx", "graph"}, true);
+  const Words images{"resnet", "wide-resnet"}, language{"bert", "decoder", "gpt"};
+  v.kind(m.kind, {"mlp", "resnet", "wide-resnet", "bert", "decoder", "gpt", "onnx", "graph"}, true);
   if constexpr (V::reads)
     if (m.kind == "resnet") m.width = 64;
   v("sizes", m.sizes, {.kinds = {"mlp"}, .required = true, .low = 1, .high = most});
@@ -44,8 +44,8 @@ void fields_of(V& v, ModelRecipe& m) {
   v("channels", m.channels, {.kinds = images, .low = 1, .high = most});
   v("stem", m.stem, {.kinds = {"resnet"}, .choices = {"imagenet", "cifar"}});
   v("dropout", m.dropout,
-    {.kinds = {"wide-resnet", "bert", "gpt"}, .low = 0, .high = 1, .below = true});
-  v("config", m.config, {.kinds = {"bert", "gpt"}, .required = true, .path = true});
+    {.kinds = {"wide-resnet", "bert", "decoder", "gpt"}, .low = 0, .high = 1, .below = true});
+  v("config", m.config, {.kinds = language, .required = true, .path = true});
   v("file", m.file, {.kinds = {"onnx", "graph"}, .required = true, .path = true});
   v("output", m.output, {.kinds = {"onnx", "graph"}});
   v("batch_norm", m.batch_norm, {.kinds = {"onnx"}, .choices = {"train", "frozen"}});

@@ -23,8 +23,8 @@ struct ModelRecipe {
   Index depth = 0, classes = 0, channels = 3;
   Index width = 1;                // default for resnet: 64
   std::string stem = "imagenet";  // resnet: imagenet | cifar
-  double dropout = 0;             // wide-resnet, bert, gpt
-  std::string config;             // bert, gpt: a Hugging Face config.json
+  double dropout = 0;             // wide-resnet, bert, decoder
+  std::string config;             // bert, decoder: a Hugging Face config.json
   std::string file;               // onnx: the model; graph: the file of to_json(Graph)
   std::string output;             // onnx, graph: name of the logits; empty: the first output
   // onnx: train | frozen, see training.md; empty: train if the file was exported in training mode.
@@ -40,8 +40,11 @@ inline bool is_for_images(const ModelRecipe& m) {
 // A model from a file, whose inputs have names.
 inline bool is_from_file(const ModelRecipe& m) { return m.kind == "onnx" || m.kind == "graph"; }
 
+// A causal language model; "gpt" is the older name.
+inline bool is_decoder(const ModelRecipe& m) { return m.kind == "decoder" || m.kind == "gpt"; }
+
 // A language model.
-inline bool has_config(const ModelRecipe& m) { return m.kind == "bert" || m.kind == "gpt"; }
+inline bool has_config(const ModelRecipe& m) { return m.kind == "bert" || is_decoder(m); }
 
 // Of images in files, in training: see RandomResizedCrop.
 struct RandomResizedCropRecipe {

@@ -18,7 +18,7 @@
 #include "libsten/model/graph/dropout.h"
 #include "libsten/model/graph/inference.h"
 #include "libsten/model/nn/bert.h"
-#include "libsten/model/nn/gpt.h"
+#include "libsten/model/nn/causal_model.h"
 #include "libsten/model/nn/resnet.h"
 #include "libsten/model/nn/weights.h"
 #include "libsten/training/recipe/targets.h"
@@ -120,6 +120,7 @@ Task::Task(const Recipe& given, const TaskUse& use)
     if (recipe.model.kind == "mlp") check_size(parameters_of(recipe.model), "model.sizes");
     graph_ = classifier(recipe.model);
     check_size(parameters_of(*graph_), "model");
+    if (is_for_images(recipe.model)) unused_ = image_model_unused();
     data_ = recipe.model.kind == "mlp"
                 ? read_example_data(recipe)
                 : read_image_data(recipe, recipe.model.channels, recipe.model.classes);
@@ -147,14 +148,18 @@ Task::Task(const Recipe& given, const TaskUse& use)
       parts.classes = std::ssize(labels_);
     }
     graph_ = bert(config, parts);
-  } else if (recipe.model.kind == "gpt") {
-    if (recipe.data.kind != "text") fail_usage("model gpt needs text, got {}", recipe.data.kind);
+    unused_ = bert_unused(head_of(recipe.data));
+  } else if (is_decoder(recipe.model)) {
+    if (recipe.data.kind != "text")
+      fail_usage("model {} needs text, got {}", recipe.model.kind, recipe.data.kind);
     const MappedFile file = open_data(recipe.model.config);
-    const GptConfig config =
-        GptConfig::parse(text_of(file.bytes()), printable(recipe.model.config));
-    check_size(config.parameters(), printable(recipe.model.config));
-    graph_ = gpt(config, {.loss = true, .dropout = recipe.model.dropout});
-    data_ = read_next_token_data(recipe, config.vocab_size, config.n_positions);
+    const std::string name = printable(recipe.model.config);
+    CausalModel model =
+        causal_model(text_of(file.bytes()), name, {.loss = true, .dropout = recipe.model.dropout});
+    check_size(parameters_of(model.graph), name);
+    graph_ = std::move(model.graph);
+    unused_ = std::move(model.unused);
+    data_ = read_next_token_data(recipe, model.vocabulary, model.positions);
   } else if (is_from_file(recipe.model)) {
     if (recipe.data.kind == "text")
       fail_usage("model {} needs rows, images or masked-text, got text", recipe.model.kind);
@@ -166,7 +171,7 @@ Task::Task(const Recipe& given, const TaskUse& use)
   } else {
     fail_usage("{}",
                unknown_name("model", recipe.model.kind,
-                            {"mlp", "resnet", "wide-resnet", "bert", "gpt", "onnx", "graph"}));
+                            {"mlp", "resnet", "wide-resnet", "bert", "decoder", "onnx", "graph"}));
   }
   check_ranks();
   evaluation_ = inference_graph(*graph_);
@@ -181,19 +186,14 @@ std::shared_ptr<const Checkpoint> Task::first_checkpoint() const {
 }
 
 NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew) const {
-  std::vector<std::string> unused, may_lack;
-  if (recipe_.model.kind == "bert") {
-    unused = bert_unused(head_of(recipe_.data));
-    if (may_begin_anew) may_lack = bert_new(head_of(recipe_.data));
-  }
-  if (recipe_.model.kind == "gpt") unused = gpt_unused();
-  if (is_for_images(recipe_.model)) unused = image_model_unused();
+  std::vector<std::string> may_lack;
+  if (recipe_.model.kind == "bert" && may_begin_anew) may_lack = bert_new(head_of(recipe_.data));
   // The ONNX output needs weights of the file's dtypes.
   const LowWeights low = only_measures_   ? LowWeights::unchanged
                          : file.is_onnx() ? LowWeights::refused
                                           : LowWeights::widened;
   if (imported_) return load_imported(*graph_, file, onnx(), imported_->not_weights, low);
-  NamedValues<Tensor> all = load_weights(*graph_, file, unused, may_lack, low);
+  NamedValues<Tensor> all = load_weights(*graph_, file, unused_, may_lack, low);
   std::string lacked;
   for (const Weight& w : graph_->weights())
     if (!all.contains(w.name)) lacked += (lacked.empty() ? "" : ", ") + w.name;

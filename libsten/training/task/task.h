@@ -101,6 +101,7 @@ class Task {
   std::optional<Graph> graph_, evaluation_;
   std::shared_ptr<const ImportedModel> imported_;
   std::shared_ptr<TaskData> data_;
+  std::vector<std::string> unused_;  // tensors of files for other uses
   std::vector<std::string> labels_;
   std::optional<F1Scorer> scorer_;
 };

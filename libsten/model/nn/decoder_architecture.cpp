@@ -1,0 +1,124 @@
+#include "libsten/model/nn/decoder_architecture.h"
+
+#include <algorithm>
+
+namespace sten {
+namespace {
+
+constexpr DecoderArchitecture llama{.model_type = "llama"};
+
+constexpr DecoderArchitecture mistral{
+    .model_type = "mistral", .windows = DecoderWindows::every_layer, .usual_window = 4096};
+
+constexpr DecoderArchitecture qwen2{.model_type = "qwen2",
+                                    .qkv_bias = true,
+                                    .windows = DecoderWindows::from_max_window_layers,
+                                    .usual_window = 4096};
+
+constexpr DecoderArchitecture qwen3{.model_type = "qwen3",
+                                    .query_norm = "q_norm",
+                                    .key_norm = "k_norm",
+                                    .windows = DecoderWindows::from_max_window_layers,
+                                    .usual_window = 4096};
+
+constexpr DecoderArchitecture gemma2{.model_type = "gemma2",
+                                     .norm = DecoderNorm::rms_unit_offset,
+                                     .after_attention = "post_attention_layernorm",
+                                     .before_mlp = "pre_feedforward_layernorm",
+                                     .after_mlp = "post_feedforward_layernorm",
+                                     .activation_key = "hidden_activation",
+                                     .ties_embeddings = true,
+                                     .windows = DecoderWindows::alternate,
+                                     .usual_window = 4096,
+                                     .scales_embeddings = true,
+                                     .score_cap = 50,
+                                     .logit_cap = 30};
+
+constexpr DecoderArchitecture gemma3{.model_type = "gemma3_text",
+                                     .norm = DecoderNorm::rms_unit_offset,
+                                     .after_attention = "post_attention_layernorm",
+                                     .before_mlp = "pre_feedforward_layernorm",
+                                     .after_mlp = "post_feedforward_layernorm",
+                                     .query_norm = "q_norm",
+                                     .key_norm = "k_norm",
+                                     .activation_key = "hidden_activation",
+                                     .ties_embeddings = true,
+                                     .rope_theta = 1e6,
+                                     .windows = DecoderWindows::five_of_six,
+                                     .usual_window = 4096,
+                                     .scales_embeddings = true};
+
+constexpr DecoderArchitecture phi3{.model_type = "phi3",
+                                   .query = "qkv_proj",
+                                   .packed = PackedQkv::by_part,
+                                   .up = "gate_up_proj",
+                                   .packs_gate_up = true,
+                                   .eps = 1e-5,
+                                   .windows = DecoderWindows::every_layer};
+
+constexpr DecoderArchitecture olmo2{.model_type = "olmo2",
+                                    .before_attention = "",
+                                    .after_attention = "post_attention_layernorm",
+                                    .before_mlp = "",
+                                    .after_mlp = "post_feedforward_layernorm",
+                                    .query_norm = "q_norm",
+                                    .key_norm = "k_norm",
+                                    .norms_each_head = false,
+                                    .eps = 1e-5};
+
+constexpr DecoderArchitecture gpt_neox{.model_type = "gpt_neox",
+                                       .base = "gpt_neox",
+                                       .embeddings = "embed_in",
+                                       .final_norm = "final_layer_norm",
+                                       .head = "embed_out",
+                                       .head_alias = "lm_head",
+                                       .norm = DecoderNorm::layer,
+                                       .attention = "attention",
+                                       .query = "query_key_value",
+                                       .packed = PackedQkv::by_head,
+                                       .attention_output = "dense",
+                                       .groups_queries = false,
+                                       .gate = "",
+                                       .up = "dense_h_to_4h",
+                                       .down = "dense_4h_to_h",
+                                       .eps_key = "layer_norm_eps",
+                                       .eps = 1e-5,
+                                       .has_bias = true,
+                                       .mlp_bias = true};
+
+constexpr DecoderArchitecture opt{.model_type = "opt",
+                                  .base = "model.decoder",
+                                  .final_norm = "final_layer_norm",
+                                  .position_table = "embed_positions",
+                                  .position_offset = 2,
+                                  .norm = DecoderNorm::layer,
+                                  .before_attention = "self_attn_layer_norm",
+                                  .before_mlp = "final_layer_norm",
+                                  .attention_output = "out_proj",
+                                  .groups_queries = false,
+                                  .mlp = "",
+                                  .gate = "",
+                                  .up = "fc1",
+                                  .down = "fc2",
+                                  .activation_key = "activation_function",
+                                  .inner_key = "ffn_dim",
+                                  .eps_key = "layer_norm_eps",
+                                  .bias_key = "enable_bias",
+                                  .eps = 1e-5,
+                                  .has_bias = true,
+                                  .mlp_bias = true,
+                                  .ties_embeddings = true};
+
+constexpr DecoderArchitecture table[] = {llama,  mistral, qwen2, qwen3,    gemma2,
+                                         gemma3, phi3,    olmo2, gpt_neox, opt};
+
+}  // namespace
+
+std::span<const DecoderArchitecture> decoder_architectures() { return table; }
+
+const DecoderArchitecture* find_decoder(std::string_view model_type) {
+  const auto at = std::ranges::find(table, model_type, &DecoderArchitecture::model_type);
+  return at == std::end(table) ? nullptr : &*at;
+}
+
+}  // namespace sten

@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/core/base/text.h"
+#include "libsten/model/nn/config_fields.h"
+#include "libsten/model/nn/decoder.h"
+
+namespace sten {
+namespace {
+
+bool has_value(const JsonReader& in, std::string_view key) {
+  return in.has(key) && !in[key].json().is_null();
+}
+bool flag_at(const JsonReader& in, std::string_view key, bool fallback) {
+  return has_value(in, key) ? in[key].truth() : fallback;
+}
+Index size_or(const JsonReader& in, const char* key, Index fallback) {
+  return has_value(in, key) ? size_at(in, key) : fallback;
+}
+double cap_at(const JsonReader& in, const char* key, double fallback) {
+  if (!in.has(key)) return fallback;
+  return has_value(in, key) ? positive_at(in, key, fallback) : 0;
+}
+
+// Names of transformers and those of operators.
+constexpr std::pair<std::string_view, std::string_view> activations[] = {
+    {"silu", "silu"}, {"swish", "silu"},
+    {"gelu", "gelu"}, {"gelu_pytorch_tanh", "gelu-tanh"},
+    {"relu", "relu"}, {"gelu_new", "gelu-tanh"},
+    {"tanh", "tanh"}, {"gelu_fast", "gelu-tanh"}};
+
+std::string activation_at(const JsonReader& in, const DecoderArchitecture& a) {
+  // Gemma 2's first files have another key.
+  const std::string_view key = has_value(in, a.activation_key) ? a.activation_key : "hidden_act";
+  if (!has_value(in, key)) return a.norm == DecoderNorm::rms ? "silu" : "gelu-tanh";
+  const std::string given = in[key].text();
+  const auto at =
+      std::ranges::find(activations, given, &std::pair<std::string_view, std::string_view>::first);
+  if (at == std::end(activations)) in[key].fail(fmt::format("unknown activation {}", quote(given)));
+  return std::string(at->second);
+}
+
+void check_decoder_kind(const JsonReader& in) {
+  const std::pair<const char*, nlohmann::ordered_json> only[] = {
+      {"add_cross_attention", false}, {"use_bidirectional_attention", false}};
+  for (const auto& [key, value] : only)
+    if (has_value(in, key) && in[key].json() != value)
+      in[key].fail(fmt::format("expected {}, got {}", dump_json(value),
+                               printable(dump_json(in[key].json()).substr(0, 100))));
+}
+
+// The kinds of layers, "sliding_attention" or "full_attention", where the file lists them.
+std::vector<bool> listed_windows(const JsonReader& in, Index layers) {
+  const std::vector<JsonReader> all = in.elements();
+  if (std::ssize(all) != layers)
+    in.fail(fmt::format("expected {} layers, got {}", layers, all.size()));
+  std::vector<bool> slides;
+  for (const JsonReader& one : all) {
+    const std::string kind = one.text();
+    if (kind != "sliding_attention" && kind != "full_attention")
+      one.fail(fmt::format("unknown layer type {} (expected sliding_attention or full_attention)",
+                           quote(kind)));
+    slides.push_back(kind == "sliding_attention");
+  }
+  return slides;
+}
+
+std::vector<bool> sliding_layers(const JsonReader& in, const DecoderArchitecture& a, Index layers) {
+  using enum DecoderWindows;
+  if (a.windows == from_max_window_layers && !flag_at(in, "use_sliding_window", false))
+    return std::vector<bool>(layers, false);
+  const bool by_layer = a.windows != none && a.windows != every_layer;
+  if (by_layer && has_value(in, "layer_types")) return listed_windows(in["layer_types"], layers);
+  const Index first = size_or(in, "max_window_layers", 28);
+  const Index pattern = size_or(in, "sliding_window_pattern", 6);
+  std::vector<bool> slides;
+  for (Index i = 0; i < layers; ++i)
+    slides.push_back(a.windows == every_layer ||
+                     (a.windows == from_max_window_layers && i >= first) ||
+                     (a.windows == alternate && i % 2 == 0) ||
+                     (a.windows == five_of_six && (i + 1) % pattern != 0));
+  return slides;
+}
+
+void take_layers(const JsonReader& in, DecoderConfig& c) {
+  const DecoderArchitecture& a = *c.architecture;
+  const Index layers = size_at(in, "num_hidden_layers");
+  if (layers > most_layers)
+    in["num_hidden_layers"].fail(fmt::format("expected at most {1}, got {0}", layers, most_layers));
+  const Index window = in.has("sliding_window") && in["sliding_window"].json().is_null()
+                           ? 0
+                           : size_or(in, "sliding_window", a.usual_window);
+  for (const bool slides : sliding_layers(in, a, layers))
+    c.layers.push_back({slides ? window : 0, slides && c.rotary.size() > 1 ? 1U : 0U});
+}
+
+void take_rotary(const JsonReader& in, DecoderConfig& c) {
+  const DecoderArchitecture& a = *c.architecture;
+  if (!a.position_table.empty()) return;
+  const auto positions = static_cast<double>(c.positions);
+  // GPT-NeoX's own key is rotary_emb_base.
+  double theta = positive_at(in, "rope_theta", positive_at(in, "rotary_emb_base", a.rope_theta));
+  double local_theta = positive_at(in, "rope_local_base_freq", 10000);
+  const nlohmann::ordered_json nothing = nlohmann::ordered_json::object();
+  const JsonReader no_object(nothing, in.origin());
+  const char* key = has_value(in, "rope_parameters") ? "rope_parameters" : "rope_scaling";
+  const JsonReader of = has_value(in, key) ? in[key] : no_object;
+  const bool has_two = a.windows == DecoderWindows::five_of_six;
+  const bool is_by_layer = of.has("full_attention") || of.has("sliding_attention");
+  const auto part = [&](const char* layers) {
+    return is_by_layer ? (has_value(of, layers) ? of[layers] : no_object) : of;
+  };
+  c.rotary.push_back(RotaryParameters::parse(part("full_attention"), theta, positions));
+  for (const char* fraction : {"partial_rotary_factor", "rotary_pct"})
+    if (has_value(in, fraction) && !of.has("partial_rotary_factor"))
+      c.rotary[0].part = positive_at(in, fraction, 1);
+  if (has_two)
+    c.rotary.push_back(RotaryParameters::parse(is_by_layer ? part("sliding_attention") : no_object,
+                                               local_theta, positions));
+  for (const RotaryParameters& r : c.rotary) {
+    const auto rotated = static_cast<Index>(static_cast<double>(c.head_width) * r.part);
+    if (rotated < 2 || rotated > c.head_width || rotated % 2 != 0)
+      in.fail(fmt::format("expected an even number of rotated channels of {}, got {}", c.head_width,
+                          rotated));
+    if (r.type == "longrope")
+      for (const auto* factors : {&r.short_factor, &r.long_factor})
+        if (std::ssize(*factors) != rotated / 2)
+          of.fail(fmt::format("expected {} factors of frequencies, got {}", rotated / 2,
+                              factors->size()));
+  }
+}
+
+void take_heads(const JsonReader& in, DecoderConfig& c) {
+  c.heads = size_at(in, "num_attention_heads");
+  c.kv_heads =
+      c.architecture->groups_queries ? size_or(in, "num_key_value_heads", c.heads) : c.heads;
+  if (c.heads % c.kv_heads != 0)
+    in["num_key_value_heads"].fail(
+        fmt::format("expected a divisor of num_attention_heads {}, got {}", c.heads, c.kv_heads));
+  if (!has_value(in, "head_dim") && c.hidden_size % c.heads != 0)
+    in["num_attention_heads"].fail(
+        fmt::format("expected a divisor of hidden_size {}, got {}", c.hidden_size, c.heads));
+  c.head_width = size_or(in, "head_dim", c.hidden_size / c.heads);
+  const double scalar = c.architecture->scales_embeddings
+                            ? positive_at(in, "query_pre_attn_scalar", 256)
+                            : static_cast<double>(c.head_width);
+  c.attention_scale = 1 / std::sqrt(scalar);
+}
+
+// The object that describes the language model, and its row.
+const DecoderArchitecture& architecture_of(const JsonReader& in) {
+  const std::string type = in["model_type"].text();
+  const DecoderArchitecture* a = find_decoder(type);
+  if (!a)
+    in["model_type"].fail(
+        fmt::format("expected one of {}, got {}", known_model_types(), quote(type)));
+  return *a;
+}
+
+DecoderConfig parse_language_model(const JsonReader& in) {
+  DecoderConfig c;
+  const DecoderArchitecture& a = *(c.architecture = &architecture_of(in));
+  check_decoder_kind(in);
+  c.vocab_size = size_at(in, "vocab_size");
+  c.hidden_size = size_at(in, "hidden_size");
+  c.intermediate_size = size_at(in, std::string(a.inner_key).c_str());
+  c.positions = size_at(in, "max_position_embeddings");
+  c.embedding_size = size_or(in, "word_embed_proj_dim", c.hidden_size);
+  c.norm_eps = positive_at(in, std::string(a.eps_key).c_str(), a.eps);
+  c.initializer_range = positive_at(in, "initializer_range", c.initializer_range);
+  c.activation = activation_at(in, a);
+  const bool has_bias = flag_at(in, a.bias_key, a.has_bias);
+  c.has_qkv_bias = a.qkv_bias.value_or(has_bias);
+  c.has_output_bias = a.qkv_bias ? false : has_bias;
+  c.has_mlp_bias =
+      a.mlp_bias ? (a.bias_key == "enable_bias" ? has_bias : true) : flag_at(in, "mlp_bias", false);
+  c.ties_embeddings = flag_at(in, "tie_word_embeddings", a.ties_embeddings);
+  c.is_parallel = a.packed == PackedQkv::by_head && flag_at(in, "use_parallel_residual", true);
+  c.norms_first = flag_at(in, "do_layer_norm_before", true);
+  c.score_cap = cap_at(in, "attn_logit_softcapping", a.score_cap);
+  c.logit_cap = cap_at(in, "final_logit_softcapping", a.logit_cap);
+  take_heads(in, c);
+  take_rotary(in, c);
+  take_layers(in, c);
+  return c;
+}
+
+}  // namespace
+
+DecoderConfig DecoderConfig::parse(std::string_view json, const std::string& what) {
+  const nlohmann::ordered_json document = parse_json(json, what);
+  const JsonReader in(document, what);
+  return parse_language_model(in.has("text_config") ? in["text_config"] : in);
+}
+
+bool is_decoder_config(std::string_view json, const std::string& what) {
+  const nlohmann::ordered_json document = parse_json(json, what);
+  const JsonReader in(document, what);
+  if (!document.is_object()) return false;
+  const JsonReader of = in.has("text_config") ? in["text_config"] : in;
+  return of.json().is_object() && of.has("model_type") && of["model_type"].json().is_string() &&
+         find_decoder(of["model_type"].text()) != nullptr;
+}
+
+}  // namespace sten

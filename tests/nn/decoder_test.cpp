@@ -1,0 +1,162 @@
+#include "libsten/model/nn/decoder.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "libsten/model/execution/executor.h"
+#include "libsten/model/nn/causal_model.h"
+#include "libsten/model/nn/gpt.h"
+#include "libsten/model/nn/weights.h"
+#include "tests/autograd/pytorch.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// Made by tests/nn/make_decoders.py.
+const std::string decoders = STEN_SOURCE_DIR "/tests/nn/decoders/";
+
+std::string config_of(const std::string& name) {
+  std::stringstream text;
+  text << std::ifstream(decoders + name + "/config.json").rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> decoder_names() {
+  std::vector<std::string> all;
+  for (const auto& entry : std::filesystem::directory_iterator(decoders))
+    all.push_back(entry.path().filename().string());
+  std::ranges::sort(all);
+  return all;
+}
+
+struct StoredDecoder {
+  Checkpoint file, cases;
+  CausalModel model;
+  NamedValues<Tensor> weights;
+
+  StoredDecoder(const std::string& name, const CausalModelParts& parts)
+      : file(Checkpoint::open(decoders + name + "/model.safetensors")),
+        cases(Checkpoint::open(decoders + name + "/cases.safetensors")),
+        model(causal_model(config_of(name), name, parts)),
+        weights(load_weights(model.graph, file, model.unused)) {}
+
+  Tensor at(const std::string& name) const { return cases.load(*cases.find(name)); }
+  NamedValues<Tensor> inputs(const std::string& which) const {
+    NamedValues<Tensor> in = gpt_inputs(at(which + ".input_ids"));
+    if (which == "padded") in.emplace("attention_mask", at("padded.attention_mask"));
+    return in;
+  }
+};
+
+// Sets logits of padding to 0.
+Dense without_padding(const Tensor& logits, const Dense& mask) {
+  Dense y = logits.as<Dense>();
+  const auto seen = mask.values.as<std::int64_t>();
+  const std::span<float> values = y.values.mutate<float>();
+  const std::size_t n = values.size() / seen.size();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (seen[i / n] == 0) values[i] = 0;
+  return y;
+}
+
+// Changes a key of a stored config; a null value removes it.
+std::string with(const std::string& name, const char* key, const nlohmann::ordered_json& value) {
+  auto json = nlohmann::ordered_json::parse(config_of(name));
+  if (value.is_null())
+    json.erase(key);
+  else
+    json[key] = value;
+  return json.dump();
+}
+std::string refusal(const std::string& json) {
+  return error_of([&] { DecoderConfig::parse(json); });
+}
+
+}  // namespace
+
+TEST_CASE("every decoder has the logits of transformers") {
+  for (const std::string& name : decoder_names()) {
+    CAPTURE(name);
+    const StoredDecoder m(name, {}), masked(name, {.mask = true});
+    for (const char* which : {"one", "seven", "long"}) {
+      CAPTURE(which);
+      const Tensor y = m.model.graph.run<Tensor>(m.weights, m.inputs(which)).at("logits");
+      CHECK(far_from(m.at(std::string(which) + ".logits"), y, 1e-5) == "");
+    }
+    const Tensor y =
+        masked.model.graph.run<Tensor>(masked.weights, masked.inputs("padded")).at("logits");
+    const Dense mask = m.at("padded.attention_mask").as<Dense>();
+    CHECK(far_from(without_padding(m.at("padded.logits"), mask), without_padding(y, mask), 1e-5) ==
+          "");
+  }
+}
+
+TEST_CASE("every decoder's parameters are those of its file") {
+  for (const std::string& name : decoder_names()) {
+    CAPTURE(name);
+    const StoredDecoder m(name, {});
+    CHECK(m.file.tensors().size() == m.model.graph.weights().size());
+    CHECK(m.model.positions == 160);
+  }
+}
+
+TEST_CASE("configurations of transformers 4 mean those of transformers 5") {
+  auto json = nlohmann::ordered_json::parse(config_of("llama"));
+  const auto rope = json["rope_parameters"];
+  json.erase("rope_parameters");
+  json["rope_theta"] = rope["rope_theta"];
+  json["rope_scaling"] = rope;
+  json["rope_scaling"].erase("rope_theta");
+  const auto frequencies = [](const std::string& config) {
+    return rotary_frequencies(DecoderConfig::parse(config).rotary.at(0), 6, 160).values;
+  };
+  CHECK(frequencies(json.dump()) == frequencies(config_of("llama")));
+  json["rope_scaling"]["type"] = json["rope_scaling"]["rope_type"];
+  json["rope_scaling"].erase("rope_type");
+  CHECK(frequencies(json.dump()) == frequencies(config_of("llama")));
+  json["rope_scaling"] = nullptr;
+  CHECK(frequencies(json.dump()) != frequencies(config_of("llama")));
+}
+
+TEST_CASE("a multimodal model's text_config describes the language model") {
+  nlohmann::ordered_json json;
+  json["model_type"] = "gemma3";
+  json["text_config"] = nlohmann::ordered_json::parse(config_of("gemma3"));
+  CHECK(is_decoder_config(json.dump()));
+  const DecoderConfig c = DecoderConfig::parse(json.dump());
+  CHECK(c.architecture->model_type == "gemma3_text");
+  CHECK(c.layers.size() == 3);
+}
+
+TEST_CASE("LongRoPE has other frequencies beyond the original length") {
+  const DecoderConfig c = DecoderConfig::parse(config_of("phi3"));
+  const auto first = [&](Index tokens) {
+    return rotary_frequencies(c.rotary.at(0), c.head_width, c.positions, tokens).values.at(0);
+  };
+  CHECK(first(136) == doctest::Approx(1));
+  CHECK(first(137) == doctest::Approx(0.5));
+}
+
+TEST_CASE("a decoder's config with a value of another model is refused with its key") {
+  CHECK(refusal(with("llama", "model_type", "mamba"))
+            .starts_with("config: /model_type: expected one of bert, gpt2, llama, "));
+  CHECK(refusal(with("llama", "hidden_act", "xielu")) ==
+        "config: /hidden_act: unknown activation 'xielu'");
+  CHECK(refusal(with("llama", "num_key_value_heads", 3)) ==
+        "config: /num_key_value_heads: expected a divisor of num_attention_heads 4, got 3");
+  CHECK(refusal(with("llama", "hidden_size", nullptr)) == "config: missing 'hidden_size'");
+  CHECK(refusal(with("llama", "rope_parameters", {{"rope_type", "spiral"}}))
+            .starts_with("config: /rope_parameters: unknown rope type 'spiral' (expected one of "
+                         "default, linear, "));
+  CHECK(refusal(with("phi3", "rope_parameters",
+                     {{"rope_type", "longrope"}, {"short_factor", {1}}, {"long_factor", {1}}}))
+            .starts_with("config: /rope_parameters: expected 3 factors of frequencies, got 1"));
+  CHECK(refusal(with("gemma3", "layer_types", {"full_attention"})) ==
+        "config: /layer_types: expected 3 layers, got 1");
+}
