@@ -249,10 +249,11 @@ TEST_CASE("errors of a recipe name the file and the place") {
   CHECK(
       error(with(""), {"model.kind=mpl"}) ==
       "--set: /model/kind: unknown value 'mpl', did you mean 'mlp'? (expected one of mlp, resnet, "
-      "wide-resnet, bert, gpt, onnx, graph)");
-  CHECK(error(with(""), {"model.config=c.json"}) ==
-        "--set: /model/config: key belongs to bert, gpt, not to mlp (expected kind, sizes, "
-        "activation, weights)");
+      "wide-resnet, bert, decoder, gpt, onnx, graph)");
+  CHECK(
+      error(with(""), {"model.config=c.json"}) ==
+      "--set: /model/config: key belongs to bert, decoder, gpt, not to mlp (expected kind, sizes, "
+      "activation, weights)");
   CHECK(error(with(""), {"model.sizes=null"}) ==
         R"(/model: missing key 'sizes' (add "sizes": [...]))");
   CHECK(error(with(""), {"model.sizes=[3]"})

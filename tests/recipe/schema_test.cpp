@@ -62,9 +62,12 @@ class SchemaKeys {
       if (!v.contains("properties")) continue;
       walk_properties(v, pointer);
       if (!v["properties"].contains("kind")) continue;
-      ++kinds;
-      for (const auto& [key, value] : v["properties"].items())
-        of[pointer + "/" + key].insert(v["properties"]["kind"]["const"].get<std::string>());
+      const Json& kind = v["properties"]["kind"];
+      for (const Json& one : kind.contains("enum") ? kind["enum"] : Json{kind["const"]}) {
+        ++kinds;
+        for (const auto& property : v["properties"].items())
+          of[pointer + "/" + property.key()].insert(one.get<std::string>());
+      }
     }
     for (const auto& [key, which] : of)
       if (which.size() < kinds) keys[key] = which;
