@@ -8,6 +8,7 @@
 #include "libsten/core/registry/registry.h"
 #include "libsten/model/nn/bert.h"
 #include "libsten/model/nn/gpt.h"
+#include "tests/support/llama_graph.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;
@@ -63,43 +64,6 @@ double furthest(std::span<const float> a, const std::vector<float>& b) {
   return worst;
 }
 
-// Blocks of RMS norm, rotary positions, and attention whose heads share keys and values.
-Graph rotary_graph(const Attributes& rules) {
-  GraphParts g{{"input_ids", "position_ids"}, {{"table", {vocabulary_size, 48}}}, {}, {}};
-  const auto node = [&](std::string name, const char* op, std::vector<std::string> in,
-                        Attributes a = {}) {
-    g.nodes.push_back({std::move(name), op, std::move(in), std::move(a)});
-  };
-  const auto weight = [&](std::string name, Shape shape) {
-    g.weights.push_back({name, std::move(shape), Spec::parse("normal:std=0.15")});
-    return name;
-  };
-  node("h", "embedding", {"table", "input_ids"});
-  std::string x = "h";
-  weight("frequencies", {6});
-  for (const std::string layer : {"0.", "1."}) {
-    node(layer + "norm", "rms-norm", {x, weight(layer + "norm.weight", {48})});
-    node(layer + "q", "linear", {layer + "norm", weight(layer + "q.weight", {72, 48})});
-    node(layer + "k", "linear", {layer + "norm", weight(layer + "k.weight", {24, 48})});
-    node(layer + "v", "linear", {layer + "norm", weight(layer + "v.weight", {24, 48})});
-    node(layer + "q.norm", "rms-norm", {layer + "q", weight(layer + "q.norm.weight", {12})});
-    node(layer + "q.rotary", "rotary", {layer + "q.norm", "position_ids", "frequencies"},
-         Attributes().set("heads", 6));
-    node(layer + "k.rotary", "rotary", {layer + "k", "position_ids", "frequencies"},
-         Attributes().set("heads", 2));
-    Attributes a = rules;
-    a.set("heads", 6).set("kv_heads", 2).set("causal", 1);
-    node(layer + "attention", "attention", {layer + "q.rotary", layer + "k.rotary", layer + "v"},
-         a);
-    node(layer + "o", "linear", {layer + "attention", weight(layer + "o.weight", {48, 72})});
-    node(layer + "sum", "add", {x, layer + "o"});
-    x = layer + "sum";
-  }
-  node("lm_head", "linear", {x, "table"});
-  g.outputs = {"lm_head"};
-  return Graph(std::move(g));
-}
-
 // A graph of an embedding and one node that may mix tokens.
 std::string refusal(const std::string& op, const Attributes& attributes,
                     std::vector<std::string> in = {"x"}) {
@@ -142,7 +106,7 @@ TEST_CASE(
   for (const Attributes& rules :
        {Attributes(), Attributes().set("window", 40).set("soft_cap", 0.5)}) {
     CAPTURE(rules.str());
-    const Graph g = rotary_graph(rules);
+    const Graph g = llama_graph({2, 48, 6, 2, 12, 80, vocabulary_size}, rules);
     const NamedValues<Tensor> w = initial_weights(g, 3);
     Generation model(g, w, 150);
     Index n = 0;

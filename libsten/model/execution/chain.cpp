@@ -72,6 +72,12 @@ void FusedChain::begin(Slots& slots) {
     if (r.load) r.load->rows = t.as<Dense>().values.as<float>().data();
     if (r.store) r.store->rows = const_cast<float*>(t.as<Dense>().values.as<float>().data());
   }
+  for (const Rotation& r : rotations) {
+    const Dense& positions = slots[r.positions].tensor->as<Dense>();
+    if (positions.extents != r.shape) throw PlanChanged{};
+    const Dense& frequencies = slots[r.frequencies].tensor->as<Dense>();
+    r.step->by = &slots.rotations.of(positions, frequencies, r.scale, tokens_);
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Value& v = slots[values[i].number];
     if (!values[i].is_local)

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "libsten/model/execution/fused_operator.h"
+#include "libsten/model/execution/language_instructions.h"
 #include "libsten/model/execution/token_instructions.h"
 
 namespace sten::execution {
@@ -32,6 +33,14 @@ class FusedChain final : public FusedOperator {
     std::size_t table = 0;
   };
   std::vector<Rows> rows;
+  // Rotary embeddings, whose angles are set before each run.
+  struct Rotation {
+    std::size_t positions, frequencies;  // in the graph
+    double scale;
+    Shape shape;  // of the positions
+    RotaryInstruction* step;
+  };
+  std::vector<Rotation> rotations;
   struct Outcome {
     std::size_t value;
     Shape shape;

@@ -2,7 +2,7 @@
 
 #include "libsten/core/layout/masked.h"
 #include "libsten/model/execution/bf16_instructions.h"
-#include "libsten/model/execution/chain_builder_base.h"
+#include "libsten/model/execution/chain_builder_language.h"
 #include "libsten/model/execution/embeddings.h"
 
 namespace sten::execution {
@@ -29,9 +29,9 @@ kernels::Activation activation_of(std::string_view op) {
   return op == "silu" ? Activation::silu : Activation::none;
 }
 
-class TokenChainBuilder : public ChainBuilder {
+class TokenChainBuilder : public LanguageChainBuilder {
  public:
-  using ChainBuilder::ChainBuilder;
+  using LanguageChainBuilder::LanguageChainBuilder;
 
   // The number of nodes from `node` on that are a sum of embeddings, with which the chain can
   // start.
@@ -79,16 +79,16 @@ class TokenChainBuilder : public ChainBuilder {
     const std::string_view op = n.op.text();
     if (op == "linear") return take_linear(n);
     if (op == "add") return take_add(n);
+    if (op == "mul") return take_mul(n);
     if (op == "layer-norm") return take_norm(n);
+    if (op == "rms-norm") return take_rms_norm(n);
+    if (op == "rotary") return take_rotary(n);
     return take_map(n);
   }
 
   bool has_product() const { return has_product_; }
 
  private:
-  const Tensor* weight(std::size_t i) const {
-    return plan_.is_weight(argument(i)) ? &*slots_[argument(i)].tensor : nullptr;
-  }
   // A dense weight [features].
   const Tensor* row(std::size_t i, Index features) const {
     const Tensor* w = weight(i);

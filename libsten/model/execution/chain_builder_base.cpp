@@ -61,6 +61,13 @@ std::optional<Shape> ChainBuilder::shape_of(std::size_t number) const {
   return shape;
 }
 
+const Tensor* ChainBuilder::integers(std::size_t i) const {
+  const std::optional<Tensor>& t = slots_[argument(i)].tensor;
+  const bool is_taken = t && t->is<Dense>() && t->device() == Device::cpu &&
+                        (t->dtype() == DType::I64 || t->dtype() == DType::I32);
+  return is_taken ? &*t : nullptr;
+}
+
 std::size_t ChainBuilder::value(std::size_t number, const Shape& shape, bool interleaved) {
   std::optional<std::size_t> other;
   for (std::size_t i = 0; i < chain_->values.size(); ++i) {

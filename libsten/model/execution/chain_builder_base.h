@@ -48,6 +48,13 @@ class ChainBuilder {
     return t.is<Dense>() && t.dtype() == DType::F32 && t.device() == Device::cpu;
   }
 
+  // Argument i, if it is a weight.
+  const Tensor* weight(std::size_t i) const {
+    return plan_.is_weight(argument(i)) ? &*slots_[argument(i)].tensor : nullptr;
+  }
+  // Argument i, if it is a dense tensor of I64 or I32.
+  const Tensor* integers(std::size_t i) const;
+
   const PlanContext& plan_;
   const Slots& slots_;
   std::unique_ptr<FusedChain> chain_ = std::make_unique<FusedChain>();

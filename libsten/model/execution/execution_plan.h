@@ -47,8 +47,9 @@ struct ExecutorOptions {
   // must outlive the executor. nullptr: no earlier tokens.
   KeyValueCaches* caches = nullptr;
   // The first rule that matches a node counts; the default is float32. bfloat16 supports linear
-  // layers, layer norms, sums, elementwise functions, sums of embeddings and attention; other nodes
-  // run in float32, and so does everything without `fuse`; the plan says so.
+  // layers, layer and RMS norms, rotary embeddings, sums, products of activations, elementwise
+  // functions, sums of embeddings and attention; other nodes run in float32, and so does everything
+  // without `fuse`; the plan says so.
   std::vector<PrecisionRule> precision{};
   // The device of the run. Weights are moved there once, constants with each plan, and inputs in
   // each run if necessary. On a device, operators are not fused, run in float32 and have no caches.

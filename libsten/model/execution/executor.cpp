@@ -38,7 +38,9 @@ bool is_taken_in_float32(const PlanContext& plan, std::size_t weight) {
     for (std::size_t i = 0; i < plan.graph.arguments(n).size(); ++i) {
       if (plan.graph.arguments(n)[i] != weight) continue;
       const std::string_view op = plan.graph.nodes()[n].op.text();
-      if ((op == "linear" && (i != 1 || !plan.low[n])) || op == "layer-norm") return true;
+      if ((op == "linear" && (i != 1 || !plan.low[n])) || op == "layer-norm" || op == "rms-norm" ||
+          op == "rotary" || op == "mixture-of-experts")
+        return true;
     }
   return false;
 }

@@ -12,9 +12,11 @@ namespace {
 // Whether a node can read its input i in panels.
 bool takes_panels(const Node& n, std::size_t i) {
   const std::string_view op = n.op.text();
-  if (op == "linear" || op == "layer-norm" || float_map(op, n.attributes)) return i == 0;
+  if (op == "linear" || op == "layer-norm" || op == "rms-norm" || op == "rotary" ||
+      float_map(op, n.attributes))
+    return i == 0;
   if (op == "attention") return i < 3;
-  return op == "add";
+  return op == "add" || op == "mul";
 }
 
 // Calls f(index of a node, input) for each use of the value from a node on.

@@ -61,6 +61,7 @@ void Slots::end_plan() {
 }
 
 void Slots::begin_run() {
+  rotations.clear();
   if (block_size_ == 0) return;
   own_.clear();
   if (block_.size() == 0) block_ = Array<float>::uninitialized(block_size_ / floats);

@@ -8,6 +8,7 @@
 #include "libsten/core/tensor/dense.h"
 #include "libsten/core/tensor/tensor.h"
 #include "libsten/model/execution/memory_planner.h"
+#include "libsten/model/execution/rotation_cache.h"
 
 namespace sten::execution {
 
@@ -53,6 +54,8 @@ class Slots {
   // For each of `operators` fused operators: the size of values that it and later ones need.
   std::vector<Index> live_size_by_operator(Index operators) const;
   Index held_bytes() const;  // of the block and of tensors
+
+  RotationCache rotations;  // of the current run
 
  private:
   static constexpr Index floats = sizeof(float);

@@ -1,0 +1,134 @@
+#include "libsten/model/execution/language_instructions.h"
+
+#include <cmath>
+
+#include "libsten/core/base/scratch.h"
+#include "libsten/model/execution/interleaved_rows.h"
+
+namespace sten::execution {
+namespace {
+
+// Panel p of a value as floats; interleaved values are widened to memory.of().
+const float* floats_of_panel(const TokenGroup& g, std::size_t value, Index features, Index p,
+                             bool interleaved, Scratch& memory) {
+  if (!interleaved) return g.at[value] + p * features * g.lanes;
+  float* wide = memory.of(features * g.lanes);
+  kernels::interleaved().widen_features(interleaved_panel(g, value, features, p), 2 * g.lanes,
+                                        features, g.lanes, wide, g.lanes);
+  return wide;
+}
+
+// Calls f(p, to) for each panel, with float memory for the result, which is rounded if interleaved.
+template <class F>
+void each_result(const TokenGroup& g, std::size_t value, Index features, bool interleaved, F&& f) {
+  each_panel(g.count, [&](Index p, Index) {
+    if (!interleaved) return f(p, g.at[value] + p * features * g.lanes);
+    thread_local Scratch memory;
+    float* wide = memory.of(features * g.lanes);
+    f(p, wide);
+    std::uint16_t* to = interleaved_panel(g, value, features, p);
+    kernels::interleaved().round_features(wide, g.lanes, features, g.lanes, to, 2 * g.lanes);
+    clear_padding(to, features, g.lanes);
+  });
+}
+
+// The loops below have a constant number of lanes, and rows of their own, so that they are
+// vectorized although results can be inputs.
+template <Index lanes>
+void normalize_run(const float* x, const std::vector<float>& factors, float eps, float* y) {
+  constexpr Index at_once = 64;  // shorter sums are more accurate
+  const Index n = std::ssize(factors);
+  float sums[lanes] = {}, row[lanes];
+  for (Index first = 0; first < n; first += at_once) {
+    float some[lanes] = {};
+    for (Index r = first; r < std::min(n, first + at_once); ++r)
+      for (Index t = 0; t < lanes; ++t) some[t] += x[r * lanes + t] * x[r * lanes + t];
+    for (Index t = 0; t < lanes; ++t) sums[t] += some[t];
+  }
+  for (Index t = 0; t < lanes; ++t) sums[t] = 1 / std::sqrt(sums[t] / static_cast<float>(n) + eps);
+  for (Index r = 0; r < n; ++r) {
+    for (Index t = 0; t < lanes; ++t) row[t] = x[r * lanes + t] * sums[t] * factors[r];
+    std::copy_n(row, lanes, y + r * lanes);
+  }
+}
+
+template <Index lanes>
+void rotate_pair(const float* p, const float* q, const float* cos, const float* sin, float* to_p,
+                 float* to_q) {
+  float a[lanes], b[lanes];
+  for (Index t = 0; t < lanes; ++t) {
+    a[t] = p[t] * cos[t] - q[t] * sin[t];
+    b[t] = q[t] * cos[t] + p[t] * sin[t];
+  }
+  std::copy_n(a, lanes, to_p);
+  std::copy_n(b, lanes, to_q);
+}
+
+template <Index lanes>
+void rotate_head(const RotaryInstruction& s, const float* cos, const float* sin, const float* x,
+                 float* y) {
+  const Index pairs = s.by->pairs;
+  for (Index i = 0; i < pairs; ++i, cos += lanes, sin += lanes) {
+    const Index p = (s.pairs_neighbours ? 2 * i : i) * lanes,
+                q = (s.pairs_neighbours ? 2 * i + 1 : i + pairs) * lanes;
+    rotate_pair<lanes>(x + p, x + q, cos, sin, y + p, y + q);
+  }
+  if (x != y)
+    std::copy_n(x + 2 * pairs * lanes, (s.width - 2 * pairs) * lanes, y + 2 * pairs * lanes);
+}
+
+template <Index lanes>
+void multiply_panels(const float* a, const float* b, Index size, float* y) {
+  float row[lanes];
+  for (Index i = 0; i < size; i += lanes) {
+    for (Index t = 0; t < lanes; ++t) row[t] = a[i + t] * b[i + t];
+    std::copy_n(row, lanes, y + i);
+  }
+}
+
+// Calls f with the number of lanes as a constant.
+template <class F>
+void with_lanes(Index lanes, F&& f) {
+  if (lanes == narrow_panel_width)
+    f(std::integral_constant<Index, narrow_panel_width>{});
+  else
+    f(std::integral_constant<Index, panel_width>{});
+}
+
+}  // namespace
+
+void RmsNormInstruction::run(const TokenGroup& g) const {
+  each_result(g, y, features, interleaved, [&](Index p, float* to) {
+    thread_local Scratch memory;
+    const float* from = floats_of_panel(g, x, features, p, interleaved, memory);
+    with_lanes(g.lanes, [&](auto lanes) {
+      for (Index f = 0; f < features; f += std::ssize(factors))
+        normalize_run<lanes>(from + f * lanes, factors, eps, to + f * lanes);
+    });
+  });
+}
+
+void RotaryInstruction::run(const TokenGroup& g) const {
+  each_result(g, y, features, interleaved, [&](Index p, float* to) {
+    thread_local Scratch memory;
+    const float* from = floats_of_panel(g, x, features, p, interleaved, memory);
+    const Index at = (g.first / panel_width + p) * by->pairs * g.lanes;
+    with_lanes(g.lanes, [&](auto lanes) {
+      for (Index f = 0; f < features; f += width)
+        rotate_head<lanes>(*this, by->cos.data() + at, by->sin.data() + at, from + f * lanes,
+                           to + f * lanes);
+    });
+  });
+}
+
+void MultiplyInstruction::run(const TokenGroup& g) const {
+  each_result(g, y, features, interleaved, [&](Index p, float* to) {
+    thread_local Scratch memory, other;
+    const float* from = floats_of_panel(g, a, features, p, interleaved, memory);
+    const float* by = floats_of_panel(g, b, features, p, interleaved, other);
+    with_lanes(g.lanes,
+               [&](auto lanes) { multiply_panels<lanes>(from, by, features * lanes, to); });
+  });
+}
+
+}  // namespace sten::execution

@@ -1,0 +1,109 @@
+// Chains of the operators of language models.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/core/base/parallel.h"
+#include "libsten/model/execution/executor.h"
+#include "tests/support/llama_graph.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+constexpr LlamaShape small{2, 48, 6, 2, 12, 80, 30};
+
+NamedValues<Tensor> inputs_of(Index batch, Index tokens, Index first = 0) {
+  Dense ids = Dense::zeros(DType::I64, {batch, tokens}), at = Dense::zeros(DType::I64, {tokens});
+  for (Index i = 0; i < ids.size(); ++i) ids.values.mutate<std::int64_t>()[i] = i * i * 31 % 30;
+  for (Index i = 0; i < tokens; ++i) at.values.mutate<std::int64_t>()[i] = first + i;
+  return {{"input_ids", ids}, {"position_ids", at}};
+}
+
+double furthest(const Tensor& a, const Tensor& b) {
+  const std::vector<float> x = floats(a.to_dense()), y = floats(b.to_dense());
+  REQUIRE(x.size() == y.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    worst = std::max(worst, std::abs(double{x[i]} - double{y[i]}));
+  return worst;
+}
+
+std::vector<std::string> runs_of(const ExecutionPlan& plan) {
+  std::vector<std::string> all;
+  for (const ExecutionStep& s : plan.steps) all.push_back(s.runs);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("blocks of Llama run in panels, and give what their operators give") {
+  const Graph g = llama_graph(small);
+  const NamedValues<Tensor> w = initial_weights(g, 3);
+  Executor fused(g, w), low(g, w, {.precision = {{"*", Precision::bf16}}});
+  struct Tokens {
+    Index batch, tokens;
+  };
+  for (const auto [batch, tokens] :
+       std::vector<Tokens>{{1, 1}, {1, 5}, {3, 2}, {1, 40}, {2, 64}, {2, 100}}) {
+    CAPTURE(batch);
+    CAPTURE(tokens);
+    // Later runs of a plan have other positions.
+    for (const Index first : {0, 7}) {
+      const NamedValues<Tensor> in = inputs_of(batch, tokens, first);
+      const Tensor wanted = g.run<Tensor>(w, in).at("lm_head");
+      CHECK(furthest(fused.run(in).at("lm_head"), wanted) < 2e-5);
+      CHECK(furthest(low.run(in).at("lm_head"), wanted) < 0.15);
+    }
+  }
+}
+
+TEST_CASE("a chain holds the norms, rotary positions and gates between two attentions") {
+  const Graph g = llama_graph({.layers = 1,
+                               .hidden = 48,
+                               .heads = 6,
+                               .kv_heads = 2,
+                               .width = 12,
+                               .inner = 80,
+                               .vocabulary = 30});
+  Executor run(g, initial_weights(g, 3));
+  run.run(inputs_of(1, 64));
+  CHECK(runs_of(run.plan()) ==
+        std::vector<std::string>{"embedding", "rms-norm", "linear", "rms-norm", "rotary", "linear",
+                                 "rotary", "linear", "attention", "linear + add", "rms-norm",
+                                 "linear + silu", "linear", "mul", "linear + add", "rms-norm",
+                                 "linear", "store"});
+  for (const ExecutionStep& s : run.plan().steps) CHECK(s.layout != "");
+}
+
+TEST_CASE("rotated neighbours, some features of a head, and factors 1 + weight run in chains") {
+  GraphParts parts{{"x", "position_ids"},
+                   {{"w", {48, 48}, Spec::parse("normal:std=0.1")},
+                    {"f", {3}, Spec::parse("normal:std=1")},
+                    {"n", {16}, Spec::parse("normal:std=1")}},
+                   {},
+                   {"y"}};
+  const Attributes rotary = Attributes().set("heads", 3).set("interleaved", 1).set("scale", 1.25);
+  parts.nodes = {{"linear", "linear", {"x", "w"}},
+                 {"norm", "rms-norm", {"linear", "n"}, Attributes().set("unit_offset", 1)},
+                 {"turned", "rotary", {"norm", "position_ids", "f"}, rotary},
+                 {"square", "mul", {"turned", "turned"}},
+                 {"y", "mul", {"square", "linear"}}};
+  const Graph g(std::move(parts));
+  const NamedValues<Tensor> w = initial_weights(g, 5);
+  Dice dice(2);
+  for (const Index tokens : {4, 70}) {
+    CAPTURE(tokens);
+    Dense at = Dense::zeros(DType::I32, {2, tokens});
+    for (Index i = 0; i < at.size(); ++i)
+      at.values.mutate<std::int32_t>()[i] = static_cast<std::int32_t>(3 * i);
+    const NamedValues<Tensor> in{{"x", normals(dice, {2, tokens, 48})}, {"position_ids", at}};
+    Executor run(g, w);
+    CHECK(furthest(run.run(in).at("y"), g.run<Tensor>(w, in).at("y")) < 1e-4);
+    CHECK(runs_of(run.plan()) ==
+          std::vector<std::string>{"load", "linear", "rms-norm", "rotary", "mul", "mul", "store"});
+  }
+}
