@@ -7,8 +7,8 @@ namespace sten::app {
 
 void add_inputs(CLI::App& app, ManyInputs& many, const std::string& details) {
   app.add_option("IN", many.inputs,
-                 "Checkpoint: a safetensors, PyTorch or ONNX file, a Hugging Face directory, an "
-                 "index file, or - for standard input\n" +
+                 "Checkpoint: a safetensors, PyTorch, ONNX or GGUF file, a Hugging Face directory, "
+                 "an index file, or - for standard input\n" +
                      details)
       ->required();
 }

@@ -79,7 +79,7 @@ struct ValueKind {
   std::vector<std::string> choices = {};  // words; or globs of files, empty: those of checkpoints
 };
 
-constexpr const char* checkpoint_globs[] = {"*.safetensors", "*.npy", "*.onnx",
+constexpr const char* checkpoint_globs[] = {"*.safetensors", "*.npy", "*.onnx", "*.gguf",
                                             "*.safetensors.index.json"};
 
 ValueKind value_kind(const Program& program, const CLI::Option& o) {
@@ -213,7 +213,7 @@ constexpr const char* script =
   if [[ $word == --*=* ]]; then option=${{word%%=*}} value=${{word#*=}}; fi
 
   local kind=input words='' ending
-  local -a endings=('*.safetensors' '*.npy' '*.onnx' '*.safetensors.index.json')
+  local -a endings=('*.safetensors' '*.npy' '*.onnx' '*.gguf' '*.safetensors.index.json')
   case $option in
 {cases}  esac
   if [[ $kind == input && $value == -* ]]; then

@@ -32,7 +32,7 @@ bytes 'zip archive has no directory at its end (is the file truncated?)' 'PK\x03
 bytes 'a NumPy .npz archive' "PK\x03\x04$(repeat 22 '\x00')\x05\x00\x00\x00w.npy"
 bytes 'the ONNX model has no graph (is the file truncated?)' '\x08\x08\x12\x07pytorch'
 bytes 'field 7 has 142 bytes, 5 are left' '\x08\x0a\x3a\x8e\x01\x0a\x10\x0a\x01x'
-bytes 'a GGUF file' 'GGUF\x03\x00\x00\x00\x00\x00\x00\x00'
+bytes 'the number of tensors takes 8 bytes, only 4 follow' 'GGUF\x03\x00\x00\x00\x00\x00\x00\x00'
 bytes 'an HDF5 file' '\x89HDF\r\n\x1a\n\x00\x00\x00\x00'
 held 11 json 'of 12 bytes of data (is the file truncated?)' "$good" "$F1$F2$F3"
 json 'is the file truncated?' "$good"

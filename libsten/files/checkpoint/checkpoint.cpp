@@ -55,7 +55,7 @@ void check_known(const Spec& layout) {
 }  // namespace
 
 std::uint64_t CheckpointTensor::bytes() const {
-  if (!strides.empty()) return byte_size(dtype, shape);
+  if (!is_plain()) return byte_size(dtype, shape);
   std::uint64_t n = 0;
   for (const SafetensorsEntry& e : entries) n += e.end - e.begin;
   return n;
@@ -159,6 +159,8 @@ void Checkpoint::add_array(MappedFile file) {
 void Checkpoint::add_file(MappedFile file, std::string file_name) {
   if (is_torch_file(file.bytes()))
     add_torch(std::move(file), std::move(file_name));
+  else if (is_gguf(file.bytes()))
+    add_gguf(std::move(file), std::move(file_name));
   else
     add_shard(std::move(file), std::move(file_name));
 }
@@ -328,6 +330,8 @@ Tensor Checkpoint::load(const CheckpointTensor& t) const {
   return blame(file.name(), t.name, [&]() -> Tensor {
     if (!t.is_sparse()) {
       if (width_of(t.dtype) == 0) fail("{} elements are smaller than one byte", name_of(t.dtype));
+      if (!t.is_plain() && t.gguf)
+        return Dense{t.shape, decode_gguf(bytes(t, t.entries.front()), t.shape, *t.gguf)};
       const Values values(t.dtype, borrowed(t.entries.front()));
       return Dense{t.shape, t.strides.empty() ? values : row_major(values, t.shape, t.strides)};
     }

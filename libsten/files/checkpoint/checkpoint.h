@@ -1,5 +1,6 @@
 // Checkpoint: named tensors, dense or sparse, in one file or in shards.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +8,8 @@
 
 #include "libsten/core/tensor/tensor.h"
 #include "libsten/files/checkpoint/shards.h"
+#include "libsten/files/gguf/decoding.h"
+#include "libsten/files/gguf/gguf_file.h"
 #include "libsten/files/system/mmap.h"
 #include "libsten/files/tensors/safetensors.h"
 #include "libsten/files/tensors/tensor_use.h"
@@ -39,6 +42,10 @@ struct CheckpointTensor : TensorInfo {
   Shape strides;                          // in elements; empty for row-major bytes
   std::string layout_text;                // of a sparse tensor, as in the metadata
   std::vector<SafetensorsEntry> entries;  // one for a dense tensor, otherwise one per part
+  std::optional<GgufStorage> gguf = {};   // of a tensor in a GGUF file
+  // Whether the entries are the bytes of the tensor in safetensors: row-major, not quantized.
+  bool is_plain() const { return strides.empty() && (!gguf || gguf->is_plain()); }
+  // Bytes in safetensors.
   std::uint64_t bytes() const;
 };
 
@@ -55,9 +62,10 @@ struct Shard {
 class Checkpoint {
  public:
   // Opens a file, a pipe, "-", a Hugging Face directory, or an index of shards. Formats:
-  // safetensors; files of torch.save(); an ONNX model, with external data as further shards; .npy,
-  // one tensor named after the file. Checks all headers, and compares them with the index; load()
-  // checks the payload. Error for an invalid file.
+  // safetensors; files of torch.save(); an ONNX model, with external data as further shards; GGUF,
+  // with the names of Hugging Face and quantized tensors as F32; .npy, one tensor named after the
+  // file. Checks all headers, and compares them with the index; load() checks the payload. Error for
+  // an invalid file.
   static Checkpoint open(const std::string& path);
   static Checkpoint of(MappedFile file);
 
@@ -72,6 +80,8 @@ class Checkpoint {
   bool is_array() const { return is_array_; }
   // Whether it is an ONNX model; see onnx/weights.h for its tensors.
   bool is_onnx() const { return is_onnx_; }
+  // The header of a GGUF file, which points into its map; nullptr for other formats.
+  const GgufFile* gguf() const { return gguf_.get(); }
   // Total size of all files.
   std::uint64_t file_bytes() const;
   // In the order of the shards and their headers.
@@ -97,12 +107,14 @@ class Checkpoint {
   void add_torch(MappedFile file, std::string file_name);
   // External data are in `directory`; "" without one.
   void add_onnx(MappedFile file, std::string file_name, const std::string& directory);
+  void add_gguf(MappedFile file, std::string file_name);
   void add_single(MappedFile file, const std::string& directory);
   void check_index() const;
   void put_in_order();
 
   std::string name_;
   bool is_array_ = false, is_onnx_ = false;
+  std::shared_ptr<const GgufFile> gguf_;
   std::optional<ShardIndex> index_;
   std::vector<Shard> shards_;
   std::vector<CheckpointTensor> tensors_;

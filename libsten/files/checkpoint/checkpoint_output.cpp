@@ -153,7 +153,7 @@ void CheckpointOutput::write(std::size_t i, const Tensor* t) {
     open_shard(shard_ + 1);
   }
   or_lack_of_memory(in_->name(), info.name, [&] {
-    if (t || !info.strides.empty())
+    if (t || !info.is_plain())
       writer_->add(info.name, t ? *t : in_->load(info));
     else
       writer_->copy(*in_, info);

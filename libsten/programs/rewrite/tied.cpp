@@ -14,6 +14,7 @@ namespace {
 std::string fingerprint(const Checkpoint& c, const CheckpointTensor& t) {
   std::string text =
       t.layout.str() + std::string(name_of(t.dtype)) + to_string(t.shape) + to_string(t.strides);
+  if (t.gguf) text += std::string(t.gguf->type->name) + std::to_string(int(t.gguf->change));
   constexpr std::size_t samples = 64;
   std::uint64_t hash = 0;
   for (const SafetensorsEntry& e : t.entries) {

@@ -1,0 +1,57 @@
+// The tensors of a GGUF file as a checkpoint.
+#include "libsten/core/base/log.h"
+#include "libsten/core/base/text.h"
+#include "libsten/files/checkpoint/checkpoint.h"
+
+namespace sten {
+namespace {
+
+// Attention heads of the rows that a change moves. Error if the metadata lack the number.
+Index heads_of(const GgufFile& file, GgufChange change, const std::string& name) {
+  if (gguf_row_unit(change) == 1) return 1;
+  const std::string key = fmt::format("{}.attention.head_count", file.architecture());
+  const auto keys = file.integer(key + "_kv");
+  const auto heads = change == GgufChange::rotary_key && keys ? keys : file.integer(key);
+  if (!heads) fail("{}: missing integer {} in the metadata", name, quote(key));
+  return *heads;
+}
+
+}  // namespace
+
+void Checkpoint::add_gguf(MappedFile file, std::string file_name) {
+  const std::string& name = file.name();
+  auto parsed = std::make_shared<GgufFile>(parse_gguf(file.bytes(), name));
+  if (parsed->integer("split.count").value_or(1) > 1)
+    fail("{}: expected a whole model, got one of {} parts (merge them: llama-gguf-split --merge)",
+         name, *parsed->integer("split.count"));
+  const std::string_view architecture = parsed->architecture();
+  std::size_t unknown = 0;
+  std::string first;
+  for (const GgufTensor& from : parsed->tensors) {
+    const auto known = huggingface_name(architecture, from.name);
+    if (!known && unknown++ == 0) first = from.name;
+    GgufStorage storage{from.type, known ? known->change : GgufChange::none, 1, from.name};
+    storage.heads = heads_of(*parsed, storage.change, name);
+    try {
+      check_gguf_change(storage, from.shape);
+    } catch (const Error& e) {
+      fail("{}: {}: {}", name, quote(from.name), e.what());
+    }
+    CheckpointTensor t{
+        {known ? known->name : from.name, storage.dtype(), from.shape}, shards_.size(), {}, "", {}};
+    t.entries = {{t.name, t.dtype, t.shape, from.begin, from.end}};
+    t.gguf = std::move(storage);
+    tensors_.push_back(std::move(t));
+  }
+  if (!has_gguf_names(architecture))
+    warn("{}: architecture {} has no table of Hugging Face names: the names of GGUF are used", name,
+         quote(architecture));
+  else if (unknown > 0)
+    warn("{}: {} of {} tensors, such as {}, have no Hugging Face name: the names of GGUF are used",
+         name, unknown, parsed->tensors.size(), quote(first));
+  gguf_ = std::move(parsed);
+  // transformers needs this metadata in the safetensors file of the output.
+  shards_.push_back({std::move(file), std::move(file_name), 0, {{"format", "pt"}}});
+}
+
+}  // namespace sten

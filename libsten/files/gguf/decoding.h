@@ -1,0 +1,38 @@
+// Decoding of a GGUF tensor to the elements of a Hugging Face checkpoint.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "libsten/core/tensor/values.h"
+#include "libsten/files/gguf/tensor_names.h"
+#include "libsten/files/gguf/types.h"
+
+namespace sten {
+
+// How the bytes of a tensor are stored in a GGUF file.
+struct GgufStorage {
+  const GgufType* type = nullptr;
+  GgufChange change = GgufChange::none;
+  Index heads = 1;   // of a change of rows
+  std::string name;  // in the file
+
+  // Whether the bytes are the elements in row-major order.
+  bool is_plain() const { return !type->is_quantized() && change == GgufChange::none; }
+  // The dtype of the decoded elements.
+  DType dtype() const { return change == GgufChange::add_one ? DType::F32 : *type->dtype; }
+};
+
+// Error if a tensor of this shape cannot have the change: rows that are not whole heads, a change of
+// integers.
+void check_gguf_change(const GgufStorage& storage, const Shape& shape);
+
+// Dequantizes, and reverses the change. `bytes`: those of the shape, which has passed the check.
+Values decode_gguf(std::span<const std::byte> bytes, const Shape& shape,
+                   const GgufStorage& storage);
+
+// The reverse: `values` of F32, F16 or BF16 as bytes of storage.type. Error for types that
+// quantize() cannot write, and for elements that are not finite in a quantized type.
+Array<std::byte> encode_gguf(const Values& values, const Shape& shape, const GgufStorage& storage);
+
+}  // namespace sten
