@@ -156,11 +156,12 @@ CLI::Option* allow_percent(CLI::Option* option) {
 }
 
 void add_output(CLI::App& app, OutputOptions& output) {
-  app.add_option(
-         "-o,--output", output.path,
-         "Write the result to this file or directory, or to standard output (-)\n"
-         "DIR/ stands for a file in DIR with the input's name. A file *.npy holds one dense "
-         "tensor; sten-prune writes .onnx if the input is ONNX. Other files are safetensors.")
+  app.add_option("-o,--output", output.path,
+                 "Write the result to this file or directory, or to standard output (-)\n"
+                 "DIR/ stands for a file in DIR with the input's name, or for the Hugging Face "
+                 "directory of "
+                 "a GGUF file. A file *.npy holds one dense tensor, *.gguf a model with metadata; "
+                 "sten-prune writes .onnx if the input is ONNX. Other files are safetensors.")
       ->type_name("OUT")
       ->group(groups::common);
   app.add_flag("--keep-other-weights", output.keep_other_weights,

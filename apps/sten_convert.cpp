@@ -1,6 +1,7 @@
 // sten-convert: flags -> ConvertOptions -> convert_checkpoint() or convert_batch().
 #include "apps/batch_options.h"
 #include "libsten/files/checkpoint/output_paths.h"
+#include "libsten/files/gguf/blocks.h"
 
 namespace groups = sten::app::groups;
 
@@ -13,7 +14,9 @@ int main(int argc, char** argv) {
        {"Store each tensor in its smallest layout:",
         "sten-convert pruned.safetensors -o smallest.safetensors --to auto"},
        {"Fail with exit code 3 if the layout would drop a nonzero:",
-        "sten-convert pruned.safetensors -o exact.safetensors --to nm:n=2,m=4 --lossless"}}};
+        "sten-convert pruned.safetensors -o exact.safetensors --to nm:n=2,m=4 --lossless"},
+       {"Write a Hugging Face directory as GGUF:",
+        "sten-convert model -o model.gguf --type q8_0"}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::ConvertOptions>();
     auto many = std::make_shared<sten::ManyInputs>();
@@ -34,7 +37,11 @@ int main(int argc, char** argv) {
             "dims=ROW.COLUMN, as in csr:dims=1.2, selects the two dimensions of the matrix.",
             sten::app::sparse_layouts()))
         ->type_name("LAYOUT")
-        ->required()
+        ->group(groups::common);
+    sten::app::add_parsed(app, "--type", o->output.gguf_type, sten::gguf_output_type,
+                          "Type of the weights in a GGUF file: f32, f16, bf16, q8_0 or q4_0\n"
+                          "Without it, weights keep their type. Norms and biases are f32.")
+        ->type_name("TYPE")
         ->group(groups::common);
     app.add_flag("--lossless", o->lossless,
                  "Exit with 3, and write only reports, if a nonzero would be dropped")

@@ -19,7 +19,7 @@ refused() { # TEXT COMMAND...
 prune() { sten-prune in.safetensors --sparsity 0.5 "$@"; }
 
 # Kinds of files that are not written, in any case of letters, in a dry run too.
-for name in x.pt x.pth x.bin x.ckpt x.pkl x.onnx x.h5 x.hdf5 x.keras x.gguf x.npz x.msgpack x.pb x.PT x.tar.gz x.json; do
+for name in x.pt x.pth x.bin x.ckpt x.pkl x.onnx x.h5 x.hdf5 x.keras x.ggml x.npz x.msgpack x.pb x.PT x.tar.gz x.json; do
   for dry in '' --dry-run; do
     held 96 refused "$name: the name is that of " prune -o $name $dry
     refused 'but the output is safetensors (use the ending .safetensors, or .npy for one dense tensor)' \

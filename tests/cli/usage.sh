@@ -33,7 +33,7 @@ energy "unknown option '-o'" -o o.safetensors
 for program in sten-prune sten-convert sten-energy; do wrong 'IN is required' $program; done
 wrong 'missing -o FILE' sten-prune in.safetensors --sparsity 0.9
 wrong 'missing -o FILE' sten-convert in.safetensors --to bitmask
-wrong '--to is required' sten-convert in.safetensors -o o.safetensors
+wrong 'missing --to LAYOUT' sten-convert in.safetensors -o o.safetensors
 wrong 'empty input name' sten-prune '' -o o.safetensors --sparsity 0.9
 prune 'missing --sparsity'
 prune '--sparsity needs a value: X' --sparsity

@@ -9,6 +9,7 @@
 #include "libsten/core/base/log.h"
 #include "libsten/core/base/text.h"
 #include "libsten/files/checkpoint/companion_files.h"
+#include "libsten/files/checkpoint/gguf_companions.h"
 #include "libsten/files/checkpoint/output_name.h"
 #include "libsten/files/checkpoint/output_paths.h"
 #include "libsten/files/checkpoint/weight_names.h"
@@ -67,8 +68,9 @@ std::string CheckpointOutput::why_fixed(const Checkpoint& in,
 }
 
 CheckpointOutput::CheckpointOutput(const std::string& path, bool force, bool directory,
-                                   bool writes_graph)
-    : npy_(!directory && is_array(path)),
+                                   bool writes_graph, const GgufType* gguf_type)
+    : gguf_type_(gguf_type),
+      npy_(!directory && is_array(path)),
       onnx_(!directory && is_onnx_name(path)),
       writes_graph_(writes_graph),
       path_(path),
@@ -92,6 +94,13 @@ void CheckpointOutput::check(const std::string& path, bool force, bool directory
 
 void CheckpointOutput::check_contents(const std::string& path, const Checkpoint& input,
                                       const std::vector<TensorInfo>& contents) {
+  if (is_gguf_name(path)) {
+    for (const TensorInfo& t : contents)
+      if (t.is_sparse())
+        fail_usage("{}: a GGUF file cannot store {} (write a .safetensors file)", printable(path),
+                   t.layout.str());
+    return;
+  }
   if (!input.index() && is_onnx_name(path)) {
     if (!input.is_onnx()) check_output_name(path, Written::checkpoint);
     for (const TensorInfo& t : contents)
@@ -110,7 +119,7 @@ CheckpointOutput::~CheckpointOutput() = default;
 
 void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> contents,
                              const std::function<Metadata(const Metadata&)>& annotate,
-                             std::vector<std::string> left) {
+                             std::vector<std::string> left, const std::vector<bool>& changed) {
   in_ = &in;
   left_ = std::move(left);
   contents_ = std::move(contents);
@@ -121,8 +130,11 @@ void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> conte
   onnx_ |= directory_ && in.is_onnx() && writes_graph_ && !sten_names_;
   if (onnx_)
     begin_model();
+  else if (!directory_ && is_gguf_name(path_))
+    begin_gguf(changed);
   else if (!npy_)
     open_shard(0);
+  if (in.gguf() && has_gguf_companions(path_)) add_gguf_companions();
   queue_.emplace(max_pending);
 }
 
@@ -148,6 +160,9 @@ void CheckpointOutput::write(std::size_t i, const Tensor* t) {
   const CheckpointTensor& info = in_->tensors()[i];
   if (npy_) return write_array(i, t ? *t : in_->load(info));
   if (onnx_) return t ? overwrite(i, *t) : void();
+  if (gguf_)
+    return or_lack_of_memory(in_->name(), info.name,
+                             [&] { return t ? gguf_->add(i, *t) : gguf_->copy(i); });
   while (has_shards() && shard_ < info.shard) {
     close_shard();
     open_shard(shard_ + 1);
@@ -167,6 +182,21 @@ void CheckpointOutput::write_array(std::size_t i, const Tensor& t) {
   file_->write(std::as_bytes(std::span(header)));
   file_->write(stored.parts.front().bytes);
   file_bytes_ = file_->size();
+}
+
+void CheckpointOutput::begin_gguf(const std::vector<bool>& changed) {
+  const fs::path from = in_->index() ? fs::path(in_->index()->directory) / in_->index()->folder
+                                     : fs::path(in_->name()).parent_path();
+  gguf_.emplace(*in_, from, gguf_type_, changed);
+  gguf_->begin(*file_);
+}
+
+void CheckpointOutput::add_gguf_companions() {
+  for (const GgufCompanion& c : gguf_companions(*in_->gguf(), in_->name())) {
+    const std::string path = fs::path(path_).parent_path() / c.name;
+    external_.push_back(std::make_unique<OutputFile>(path, force_));
+    external_.back()->write(std::as_bytes(std::span(c.text)));
+  }
 }
 
 void CheckpointOutput::begin_model() {
@@ -244,7 +274,8 @@ void CheckpointOutput::finish() {
       file_bytes_ += written_[s];
       if (directory_) (s == 0 ? file_ : external_[s - 1])->commit();
     }
-    if (onnx_) return;
+    if (gguf_) file_bytes_ = file_->size();
+    if (onnx_ || gguf_) return;
     while (has_shards() && shard_ + 1 < in_->shards().size()) {
       close_shard();
       open_shard(shard_ + 1);

@@ -47,6 +47,7 @@ constexpr Ending endings[] = {
 std::string result_name(const std::string& file, bool writes_graph, std::string_view to) {
   const bool dense = to == "dense";
   const std::string name = safetensors_name(file, writes_graph && dense);
+  if (!dense && is_gguf_name(file)) return sten_name(name);
   if (dense || !name.ends_with(".npy")) return name;
   return name.substr(0, name.rfind('.')) + ".safetensors";
 }

@@ -14,7 +14,7 @@ enum class Written { checkpoint, masks, directory };
 void check_output_name(const std::string& path, Written what);
 
 // The name of an input's result: safetensors_name(), or .safetensors for an .onnx or .npy input
-// that cannot hold the layout `to`.
+// that cannot hold the layout `to`, and sten_name() for the sparse tensors of a .gguf input.
 std::string result_name(const std::string& file, bool writes_graph, std::string_view to);
 
 }  // namespace sten

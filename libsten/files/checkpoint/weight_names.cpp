@@ -42,6 +42,10 @@ bool is_onnx_name(const std::string& path) {
   return ending_of(path) == ".onnx" && !is_stream(path);
 }
 
+bool is_gguf_name(const std::string& path) {
+  return ending_of(path) == ".gguf" && !is_stream(path);
+}
+
 std::string safetensors_name(const std::string& file, bool writes_graph) {
   const std::size_t begin = file.rfind('/') + 1;
   // pytorch_model-00001-of-00002.bin, model.pt
@@ -51,6 +55,7 @@ std::string safetensors_name(const std::string& file, bool writes_graph) {
     std::string name = stem.substr(0, stem.rfind('.')) + ".safetensors" + file.substr(stem.size());
     return name.compare(begin, library.size(), library) == 0 ? name.erase(begin, 8) : name;
   }
+  if (is_gguf_name(file)) return file.substr(0, begin) + "model.safetensors";
   if (!writes_graph && is_onnx_name(file)) return file.substr(0, file.rfind('.')) + ".safetensors";
   return file;
 }

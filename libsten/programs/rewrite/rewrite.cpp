@@ -7,6 +7,7 @@
 #include "libsten/core/base/json.h"
 #include "libsten/core/base/log.h"
 #include "libsten/core/base/version.h"
+#include "libsten/files/checkpoint/gguf_companions.h"
 #include "libsten/files/checkpoint/output_name.h"
 #include "libsten/files/checkpoint/output_paths.h"
 #include "libsten/files/checkpoint/weight_names.h"
@@ -38,20 +39,34 @@ void check_file(const std::string& output) {
     fail("{}: expected a file, got a directory ({}/ writes a file in the directory)",
          printable(output), printable(output));
   // Whether the output can be .onnx depends on the input.
-  if (!is_onnx_name(output)) check_output_name(output, Written::checkpoint);
+  if (!is_onnx_name(output) && !is_gguf_name(output))
+    check_output_name(output, Written::checkpoint);
+}
+
+// Creates the directory for the weights of a GGUF model and its companions.
+void make_model_directory(const std::string& input, OutputOptions& options) {
+  const fs::path directory = fs::path(options.path).parent_path();
+  std::error_code error;
+  if (!is_gguf_name(input) || directory.empty() || !has_gguf_companions(options.path) ||
+      fs::exists(directory, error))
+    return;
+  if (options.dry_run)
+    options.in_new_folder = true;
+  else if (!fs::create_directory(directory, error))
+    fail("{}: {}", printable(directory.string()), error.message());
 }
 
 // Before the input is read, which may be a slow pipe.
-std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
-                                              const OutputOptions& options) {
-  const bool directory = is_sharded(input);
+std::unique_ptr<CheckpointOutput> open_output(const std::string& input, OutputOptions& options) {
+  const bool directory = is_sharded(input) && !is_gguf_name(options.path);
+  make_model_directory(input, options);
   if (!options.path.empty()) {
     check_location(input, options.path);
     if (!directory) check_file(options.path);
   }
   if (!options.dry_run)
     return std::make_unique<CheckpointOutput>(options.path, options.force, directory,
-                                              options.writes_graph);
+                                              options.writes_graph, options.gguf_type);
   if (!options.path.empty() && !options.in_new_folder)
     CheckpointOutput::check(options.path, options.force, directory);
   return nullptr;
@@ -84,11 +99,12 @@ Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string pro
       input_(Checkpoint::open(input)) {
   if (!input_.index() && is_onnx_name(options_.path) && !input_.is_onnx())
     check_output_name(options_.path, Written::checkpoint);
+  const bool is_gguf = is_gguf_name(options_.path);
   // A directory may have the name of the input.
-  if (input_.index() && !options_.path.empty() &&
+  if (input_.index() && !options_.path.empty() && !is_gguf &&
       resolved(input).extension() != resolved(options_.path).extension())
     check_output_name(options_.path, Written::directory);
-  if (input_.index()) left_ = left_behind(*input_.index(), options_.keep_other_weights);
+  if (input_.index() && !is_gguf) left_ = left_behind(*input_.index(), options_.keep_other_weights);
   if (out_ && !input_.index()) refuse_same_file(options_.path, input_.shards().front().file);
 }
 
@@ -116,7 +132,9 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
       add_missing(metadata, more_metadata_);
       return values_.empty() ? metadata : with_provenance(metadata, program_, values_);
     };
-    out_->begin(input_, contents(to), annotate, left_.names());
+    std::vector<bool> changed(to.size());
+    for (std::size_t i = 0; i < to.size(); ++i) changed[i] = to[i].has_value();
+    out_->begin(input_, contents(to), annotate, left_.names(), changed);
   }
   std::uint64_t total = 0;
   for (const CheckpointTensor& t : tensors) total += t.bytes();

@@ -13,12 +13,13 @@ namespace sten {
 
 // Destination of the output.
 struct OutputOptions {
-  std::string path;                 // "-": standard output; empty with dry_run
-  bool force = false;               // replace an existing output
-  bool dry_run = false;             // compute and report, but write nothing
-  bool in_new_folder = false;       // create the folder, except in a dry run
-  bool keep_other_weights = false;  // copy a directory's weights in other files, too
-  bool writes_graph = true;         // the output of an ONNX model is ONNX, if layouts allow it
+  std::string path;                     // "-": standard output; empty with dry_run
+  bool force = false;                   // replace an existing output
+  bool dry_run = false;                 // compute and report, but write nothing
+  bool in_new_folder = false;           // create the folder, except in a dry run
+  bool keep_other_weights = false;      // copy a directory's weights in other files, too
+  bool writes_graph = true;             // the output of an ONNX model is ONNX, if layouts allow it
+  const GgufType* gguf_type = nullptr;  // of the weights in a .gguf file; nullptr: unchanged
 };
 
 struct Outcome {

@@ -1,0 +1,184 @@
+#include "libsten/files/checkpoint/gguf_output.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "libsten/core/base/json.h"
+#include "libsten/core/base/log.h"
+#include "libsten/core/base/text.h"
+#include "libsten/files/gguf/blocks.h"
+#include "libsten/files/gguf/model_metadata.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+const GgufType& type_called(std::string_view name) { return *gguf_type(name); }
+
+// llama.cpp's llama_ftype of a file whose weights are of the type.
+std::uint32_t file_type(const GgufType& type) {
+  constexpr std::pair<std::string_view, std::uint32_t> types[] = {
+      {"F32", 0}, {"F16", 1}, {"Q4_0", 2}, {"Q8_0", 7}, {"BF16", 32}};
+  for (const auto& [name, number] : types)
+    if (name == type.name) return number;
+  return 1024;  // guessed from the tensors
+}
+
+bool is_norm(std::string_view name) { return name.ends_with("_norm.weight"); }
+
+NamedJson read_json(const std::string& directory, const char* name, bool is_needed) {
+  const fs::path path = fs::path(directory) / name;
+  std::error_code none;
+  if (!is_needed && !fs::exists(path, none)) return {path, nullptr};
+  const MappedFile file = MappedFile::open(path);
+  const auto bytes = file.bytes();
+  return {printable(path.string()),
+          parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.name(),
+                     Fault::input)};
+}
+
+}  // namespace
+
+GgufOutput::GgufOutput(const Checkpoint& in, const std::string& directory, const GgufType* type,
+                       const std::vector<bool>& changed)
+    : in_(in) {
+  if (in.gguf()) {
+    for (const CheckpointTensor& t : in.tensors()) storage_.push_back(*t.gguf);
+    take_metadata(type);
+  } else {
+    make_metadata(directory, type);
+  }
+  choose_types(type, changed);
+  for (std::size_t i = 0; i < storage_.size(); ++i)
+    tensors_.push_back({storage_[i].name, storage_[i].type, in.tensors()[i].shape, 0, 0});
+  if (!rotary_factors_.empty())
+    tensors_.push_back({"rope_freqs.weight",
+                        &type_called("F32"),
+                        {static_cast<Index>(rotary_factors_.size())},
+                        0,
+                        0});
+}
+
+// Those of the input, with the type of the weights.
+void GgufOutput::take_metadata(const GgufType* type) {
+  for (const auto& [key, value] : in_.gguf()->metadata) {
+    if (key == "general.alignment") continue;  // that of the output is the default
+    if (key == "general.file_type" && type)
+      metadata_.add(key, file_type(*type));
+    else
+      metadata_.add(key, value);
+  }
+}
+
+void GgufOutput::make_metadata(const std::string& directory, const GgufType* type) {
+  const NamedJson config = read_json(directory, "config.json", true);
+  const GgufModel model = add_model_metadata(config, metadata_);
+  rotary_factors_ = llama3_factors(config);
+  name_tensors(model);
+  const GgufType* most = type;
+  for (std::size_t i = 0; !most && i < storage_.size(); ++i)
+    if (in_.tensors()[i].shape.size() > 1) most = storage_[i].type;
+  metadata_.add("general.file_type", file_type(most ? *most : type_called("F32")));
+  metadata_.add("general.quantization_version", 2u);
+  const auto table = std::ranges::find(storage_, "token_embd.weight", &GgufStorage::name);
+  if (table == storage_.end()) fail("{}: missing the tensor of token embeddings", in_.name());
+  const auto rows = in_.tensors()[static_cast<std::size_t>(table - storage_.begin())].shape.front();
+  const NamedJson tokenizer = read_json(directory, "tokenizer.json", false);
+  if (tokenizer.json.is_null()) {
+    warn("{}: file not found: the GGUF file has no tokenizer", tokenizer.name);
+    metadata_.add("tokenizer.ggml.model", "no_vocab");
+    return;
+  }
+  add_tokenizer_metadata(tokenizer, read_json(directory, "tokenizer_config.json", false), config,
+                         static_cast<std::size_t>(rows), metadata_);
+}
+
+void GgufOutput::name_tensors(const GgufModel& model) {
+  for (const CheckpointTensor& t : in_.tensors()) {
+    const auto known = gguf_name(model.architecture, t.name);
+    if (!known)
+      fail("{}: {}: no name in GGUF for a tensor of {}", in_.name(), quote(t.name),
+           model.architecture);
+    const GgufType* type = gguf_type_of(t.dtype);
+    if (!type || !is_prunable(t.dtype))
+      fail("{}: {}: {} has no type in GGUF", in_.name(), quote(t.name), name_of(t.dtype));
+    storage_.push_back({type, known->change, model.heads_of(known->change), known->name});
+  }
+}
+
+void GgufOutput::choose_types(const GgufType* type, const std::vector<bool>& changed) {
+  std::size_t requantized = 0, odd_rows = 0;
+  std::string first, odd;
+  for (std::size_t i = 0; i < storage_.size(); ++i) {
+    GgufStorage& s = storage_[i];
+    const Shape& shape = in_.tensors()[i].shape;
+    const bool is_small = shape.size() < 2 || is_norm(s.name);
+    if (is_small && (type || !in_.gguf() || s.type->is_quantized())) s.type = &type_called("F32");
+    if (!is_small && type && s.type != type) s.type = type;
+    if (i < changed.size() && changed[i] && !can_quantize(*s.type)) {
+      if (requantized++ == 0) first = fmt::format("{} of {}", quote(s.name), s.type->name);
+      s.type = &type_called("Q8_0");
+    }
+    if (!shape.empty() && shape.back() % s.type->elements != 0) {
+      if (odd_rows++ == 0) odd = fmt::format("{} of {}", quote(s.name), to_string(shape));
+      s.type = &type_called("F16");
+    }
+    try {
+      check_gguf_change(s, shape);
+    } catch (const Error& e) {
+      fail("{}: {}: {}", in_.name(), quote(in_.tensors()[i].name), e.what());
+    }
+  }
+  if (odd_rows > 0)
+    warn("{}: {} tensors, such as {}, become F16: their rows are not whole blocks of {}",
+         in_.name(), odd_rows, odd, type ? type->name : "Q8_0");
+  if (requantized > 0)
+    warn("{}: {} changed tensors, such as {}, become Q8_0: their type is only read", in_.name(),
+         requantized, first);
+}
+
+void GgufOutput::begin(OutputFile& out) {
+  out_ = &out;
+  const std::string header = gguf_header(metadata_, tensors_);
+  out.write_at(0, std::as_bytes(std::span(header)));
+  if (!rotary_factors_.empty())
+    write(tensors_.size() - 1, std::as_bytes(std::span(rotary_factors_)));
+  // The file ends with the padded last tensor.
+  if (!tensors_.empty()) {
+    const std::uint64_t end = std::ranges::max_element(tensors_, {}, &GgufTensor::end)->end;
+    const std::uint64_t padding =
+        (gguf_default_alignment - end % gguf_default_alignment) % gguf_default_alignment;
+    const std::vector<std::byte> zeros(padding);
+    if (padding > 0) out.write_at(end, zeros);
+  }
+}
+
+void GgufOutput::write(std::size_t i, std::span<const std::byte> bytes) {
+  out_->write_at(tensors_[i].begin, bytes);
+}
+
+void GgufOutput::add(std::size_t i, const Tensor& t) {
+  const Dense dense = t.to_dense();
+  write(i, encode_gguf(dense.values, dense.extents, storage_[i]));
+}
+
+void GgufOutput::copy(std::size_t i) {
+  const CheckpointTensor& t = in_.tensors()[i];
+  if (t.gguf && t.gguf->type == storage_[i].type) {
+    const SafetensorsEntry& e = t.entries.front();
+    const Shard& shard = in_.shards()[t.shard];
+    out_->copy_at(tensors_[i].begin, shard.file, shard.data_offset + e.begin, e.end - e.begin);
+  } else {
+    add(i, in_.load(t));
+  }
+  in_.drop(t);
+}
+
+std::uint64_t GgufOutput::data_bytes() const {
+  std::uint64_t n = 0;
+  for (const GgufTensor& t : tensors_) n += t.end - t.begin;
+  return n;
+}
+
+}  // namespace sten

@@ -1,0 +1,47 @@
+// GGUF output of a changed checkpoint: one file, with metadata and tokenizer.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "libsten/files/checkpoint/checkpoint.h"
+#include "libsten/files/gguf/gguf_writer.h"
+#include "libsten/files/gguf/model_metadata.h"
+#include "libsten/files/system/atomic_file.h"
+
+namespace sten {
+
+class GgufOutput {
+ public:
+  // `type`: of the weights, as convert_hf_to_gguf stores them: tensors of rank 1 and norms are F32,
+  // and rows that are not whole blocks F16. nullptr: the types of a GGUF input, else those of the
+  // dtypes. A changed tensor of a type that quantize() cannot write becomes Q8_0, with a
+  // warning. `changed`: per tensor; empty: none. The metadata are those of a GGUF input, or made
+  // of config.json, tokenizer.json and tokenizer_config.json in the input's `directory`. Error for
+  // an input without these, and for a tensor without a name in GGUF. `in` outlives the output.
+  GgufOutput(const Checkpoint& in, const std::string& directory, const GgufType* type,
+             const std::vector<bool>& changed);
+
+  // Writes the header. `out` outlives the output.
+  void begin(OutputFile& out);
+  // Writes tensor i of the input: new values, or those of the input, whose bytes are copied if their
+  // type is that of the output.
+  void add(std::size_t i, const Tensor& t);
+  void copy(std::size_t i);
+  std::uint64_t data_bytes() const;
+
+ private:
+  void name_tensors(const GgufModel& model);
+  void choose_types(const GgufType* type, const std::vector<bool>& changed);
+  void take_metadata(const GgufType* type);
+  void make_metadata(const std::string& directory, const GgufType* type);
+  void write(std::size_t i, std::span<const std::byte> bytes);
+
+  const Checkpoint& in_;
+  OutputFile* out_ = nullptr;
+  GgufMetadata metadata_;
+  std::vector<GgufStorage> storage_;  // per tensor of the input
+  std::vector<GgufTensor> tensors_;   // the same, then those that only GGUF has
+  std::vector<float> rotary_factors_;
+};
+
+}  // namespace sten

@@ -1,0 +1,54 @@
+#include "libsten/files/gguf/architectures.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace sten {
+namespace {
+
+constexpr GgufArchitecture architectures[] = {
+    {"llama", "llama", "LlamaForCausalLM", "hidden_act", "silu"},
+    {"qwen2", "qwen2", "Qwen2ForCausalLM", "hidden_act", "silu"},
+    {"qwen3", "qwen3", "Qwen3ForCausalLM", "hidden_act", "silu"},
+    {"gemma2", "gemma2", "Gemma2ForCausalLM", "hidden_activation", "gelu_pytorch_tanh"},
+    {"gemma3", "gemma3_text", "Gemma3ForCausalLM", "hidden_activation", "gelu_pytorch_tanh"},
+    {"phi3", "phi3", "Phi3ForCausalLM", "hidden_act", "silu"},
+    {"olmo2", "olmo2", "Olmo2ForCausalLM", "hidden_act", "silu"},
+    {"gptneox", "gpt_neox", "GPTNeoXForCausalLM", "hidden_act", "gelu"},
+};
+
+// Keys of gguf-py (constants.py) and of the configurations of transformers.
+constexpr GgufConfigKey keys[] = {
+    {"vocab_size", "vocab_size"},
+    {"context_length", "max_position_embeddings"},
+    {"embedding_length", "hidden_size"},
+    {"block_count", "num_hidden_layers"},
+    {"feed_forward_length", "intermediate_size"},
+    {"attention.head_count", "num_attention_heads"},
+    {"attention.head_count_kv", "num_key_value_heads"},
+    {"attention.key_length", "head_dim"},
+    {"attention.sliding_window", "sliding_window"},
+    {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
+    {"attention.layer_norm_epsilon", "layer_norm_eps", true},
+    {"attn_logit_softcapping", "attn_logit_softcapping", true},
+    {"final_logit_softcapping", "final_logit_softcapping", true},
+    {"rope.freq_base", "rope_theta", true},
+    {"rope.scaling.original_context_length", "original_max_position_embeddings"},
+};
+
+}  // namespace
+
+const GgufArchitecture* gguf_architecture(std::string_view name) {
+  const auto at = std::ranges::find(architectures, name, &GgufArchitecture::name);
+  return at == std::end(architectures) ? nullptr : &*at;
+}
+
+const GgufArchitecture* gguf_architecture_of(std::string_view model_type) {
+  if (model_type == "mistral") return gguf_architecture("llama");
+  const auto at = std::ranges::find(architectures, model_type, &GgufArchitecture::model_type);
+  return at == std::end(architectures) ? nullptr : &*at;
+}
+
+std::span<const GgufConfigKey> gguf_config_keys() { return keys; }
+
+}  // namespace sten

@@ -1,0 +1,208 @@
+#include "libsten/files/gguf/config_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/json.h"
+#include "libsten/core/base/text.h"
+#include "libsten/files/gguf/architectures.h"
+
+namespace sten {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The shortest decimal number that is the same float32.
+double shortest(double value) {
+  double parsed = value;
+  parse_number(fmt::format("{}", static_cast<float>(value)), parsed);
+  return parsed;
+}
+
+// The values of a small float32 tensor; empty if the file lacks it.
+std::vector<float> values_of(const GgufFile& file, std::string_view name) {
+  const GgufTensor* t = file.tensor(name);
+  if (!t || t->type->name != "F32") return {};
+  std::vector<float> values((t->end - t->begin) / sizeof(float));
+  if (!values.empty())
+    std::memcpy(values.data(), file.bytes.data() + t->begin, values.size() * sizeof(float));
+  return values;
+}
+
+Json shortest_list(const std::vector<float>& values) {
+  Json list = Json::array();
+  for (const float v : values) list.push_back(shortest(v));
+  return list;
+}
+
+class ConfigWriter {
+ public:
+  ConfigWriter(const GgufFile& file, const std::string& name) : file_(file), name_(name) {}
+
+  std::string text() {
+    const GgufArchitecture* known = gguf_architecture(file_.architecture());
+    if (!known)
+      fail("{}: architecture {}: no config.json is known for it", name_,
+           quote(file_.architecture()));
+    if (file_.integer(key("expert_count")).value_or(0) > 0)
+      fail("{}: metadata {}: models with experts are not supported", name_,
+           quote(key("expert_count")));
+    config_["architectures"] = Json::array({std::string(known->model_class)});
+    config_["model_type"] = std::string(known->model_type);
+    for (const GgufConfigKey& k : gguf_config_keys()) add(k);
+    complete_sizes();
+    config_[std::string(known->activation_key)] = std::string(known->activation);
+    config_["tie_word_embeddings"] = !file_.tensor("output.weight");
+    add_tokens();
+    add_rotary();
+    add_special(known->name);
+    config_["dtype"] = "float32";
+    return dump_json(config_, 2) + "\n";
+  }
+
+ private:
+  std::string key(std::string_view suffix) const {
+    return fmt::format("{}.{}", file_.architecture(), suffix);
+  }
+
+  void add(const GgufConfigKey& k) {
+    const GgufValue* value = file_.find(key(k.suffix));
+    if (!value) return;
+    const auto number = value->real();
+    const auto integer = value->integer();
+    if (k.is_real ? !number : !integer)
+      fail("{}: metadata {}: expected {}", name_, quote(key(k.suffix)),
+           k.is_real ? "a number" : "an integer");
+    if (k.is_real)
+      config_[std::string(k.config)] = shortest(*number);
+    else
+      config_[std::string(k.config)] = *integer;
+  }
+
+  std::int64_t size(const char* config) const { return config_[config].get<std::int64_t>(); }
+
+  void complete_sizes() {
+    if (const GgufTensor* t = file_.tensor("token_embd.weight"); t && t->shape.size() == 2)
+      config_["vocab_size"] = t->shape[0];
+    for (const char* needed : {"vocab_size", "hidden_size", "num_hidden_layers",
+                               "intermediate_size", "num_attention_heads"}) {
+      if (!config_.contains(needed))
+        fail("{}: the metadata lack {} of config.json", name_, quote(needed));
+      if (size(needed) <= 0) fail("{}: metadata: expected {} > 0", name_, needed);
+    }
+    if (!config_.contains("num_key_value_heads") && !is("gptneox"))
+      config_["num_key_value_heads"] = size("num_attention_heads");
+    if (is("gptneox")) config_.erase("num_key_value_heads");
+    if (is("llama") || is("qwen3")) {  // the same text with and without the key
+      const std::int64_t given = config_.contains("head_dim")
+                                     ? size("head_dim")
+                                     : size("hidden_size") / size("num_attention_heads");
+      config_.erase("head_dim");
+      config_["head_dim"] = given;
+    }
+  }
+
+  bool is(std::string_view architecture) const { return file_.architecture() == architecture; }
+
+  void add_tokens() {
+    for (const auto& [gguf, config] :
+         {std::pair("bos", "bos_token_id"), std::pair("eos", "eos_token_id"),
+          std::pair("padding", "pad_token_id")}) {
+      const auto id = file_.integer(fmt::format("tokenizer.ggml.{}_token_id", gguf));
+      config_[config] = id ? Json(*id) : Json();
+    }
+  }
+
+  void add_rotary() {
+    if (!config_.contains("rope_theta")) config_["rope_theta"] = 10000.0;
+    const std::string_view type = file_.text(key("rope.scaling.type"));
+    const auto factor = file_.real(key("rope.scaling.factor"));
+    if (type == "linear" && factor) {
+      config_["rope_scaling"] = {{"rope_type", "linear"}, {"factor", shortest(*factor)}};
+    } else if (type == "yarn" && factor) {
+      config_["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", shortest(*factor)}};
+      if (config_.contains("original_max_position_embeddings"))
+        config_["rope_scaling"]["original_max_position_embeddings"] =
+            config_["original_max_position_embeddings"];
+    } else if (!type.empty() && type != "none" && type != "longrope") {
+      fail("{}: metadata {}: unknown scaling {}", name_, quote(key("rope.scaling.type")),
+           quote(type));
+    }
+    const std::vector<float> freqs = values_of(file_, "rope_freqs.weight");
+    if (!freqs.empty()) add_llama3(freqs);
+    const std::vector<float> longs = values_of(file_, "rope_factors_long.weight"),
+                             shorts = values_of(file_, "rope_factors_short.weight");
+    if (!longs.empty() && !shorts.empty())
+      config_["rope_scaling"] = {{"rope_type", "longrope"},
+                                 {"long_factor", shortest_list(longs)},
+                                 {"short_factor", shortest_list(shorts)}};
+    if (!is("phi3")) config_.erase("original_max_position_embeddings");
+  }
+
+  // Llama 3 scales each frequency by a factor, of which a GGUF file has only the values. They are
+  // the published parameters, except for the factor, or an error.
+  void add_llama3(const std::vector<float>& freqs) {
+    const double factor = shortest(*std::ranges::max_element(freqs));
+    constexpr double low = 1, high = 4, context = 8192;
+    const double base = config_["rope_theta"].get<double>();
+    for (std::size_t i = 0; i < freqs.size(); ++i) {
+      const double angle =
+          std::pow(base, -static_cast<double>(i) / static_cast<double>(freqs.size()));
+      const double wavelength = 2 * std::numbers::pi / angle;
+      const double smooth = std::clamp((context / wavelength - low) / (high - low), 0.0, 1.0);
+      const double expected = 1 / ((1 - smooth) / factor + smooth);
+      if (!(std::fabs(expected - static_cast<double>(freqs[i])) <= 1e-3 * expected))
+        fail("{}: 'rope_freqs.weight': element {}: expected {:.6g} as in Llama 3, got {:.6g}",
+             name_, i, expected, freqs[i]);
+    }
+    config_["rope_scaling"] = {{"rope_type", "llama3"},
+                               {"factor", factor},
+                               {"low_freq_factor", low},
+                               {"high_freq_factor", high},
+                               {"original_max_position_embeddings", 8192}};
+  }
+
+  void add_special(std::string_view architecture) {
+    const std::int64_t heads = size("num_attention_heads"), hidden = size("hidden_size"),
+                       layers = size("num_hidden_layers");
+    const std::int64_t head =
+        config_.contains("head_dim") ? size("head_dim") : std::max<std::int64_t>(1, hidden / heads);
+    const auto rotary = file_.integer(key("rope.dimension_count"));
+    const bool has_bias = file_.tensor("blk.0.attn_q.bias");
+    if (architecture == "llama" || architecture == "qwen3" || architecture == "olmo2")
+      config_["attention_bias"] = has_bias;
+    if (architecture == "llama") config_["mlp_bias"] = file_.tensor("blk.0.ffn_up.bias") != nullptr;
+    if (architecture == "llama" || architecture == "qwen2" || architecture == "qwen3")
+      config_.erase("sliding_window");  // transformers applies it to other layers
+    // llama.cpp scales by the width of a head, and in the models of 27B by hidden / heads.
+    if (architecture == "gemma2")
+      config_["query_pre_attn_scalar"] = layers == 46 ? hidden / heads : head;
+    if (architecture == "gemma3") {
+      config_["query_pre_attn_scalar"] = layers == 62 ? hidden / heads : head;
+      config_["rope_local_base_freq"] = 10000.0;
+    }
+    if (architecture == "phi3" && rotary)
+      config_["partial_rotary_factor"] = static_cast<double>(*rotary) / static_cast<double>(head);
+    if (architecture == "gptneox") {
+      if (rotary) config_["rotary_pct"] = static_cast<double>(*rotary) / static_cast<double>(head);
+      config_["use_parallel_residual"] = file_.boolean(key("use_parallel_residual")).value_or(true);
+      config_["tie_word_embeddings"] = false;
+    }
+  }
+
+  const GgufFile& file_;
+  const std::string& name_;
+  Json config_;
+};
+
+}  // namespace
+
+std::string gguf_config_json(const GgufFile& file, const std::string& file_name) {
+  const std::string name = printable(file_name);
+  return ConfigWriter(file, name).text();
+}
+
+}  // namespace sten

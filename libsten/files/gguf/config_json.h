@@ -1,0 +1,15 @@
+// config.json of the model in a GGUF file.
+#pragma once
+#include <string>
+
+#include "libsten/files/gguf/gguf_file.h"
+
+namespace sten {
+
+// The text of the config.json that transformers would write for the model: architecture, sizes,
+// rotary embedding, special tokens. `file_name` starts messages. Error for an unknown architecture,
+// for a missing size, and for what the config of the architecture cannot express: experts, sizes per
+// layer, an unknown scaling of the rotary embedding.
+std::string gguf_config_json(const GgufFile& file, const std::string& file_name);
+
+}  // namespace sten

@@ -1,0 +1,16 @@
+// Members of JSON objects that files of models may lack.
+#pragma once
+#include <nlohmann/json.hpp>
+
+namespace sten {
+
+// The member of an object; null if it is missing, or `object` is none.
+inline const nlohmann::ordered_json& json_member(const nlohmann::ordered_json& object,
+                                                 const char* key) {
+  static const nlohmann::ordered_json none;
+  if (!object.is_object()) return none;
+  const auto at = object.find(key);
+  return at == object.end() ? none : *at;
+}
+
+}  // namespace sten

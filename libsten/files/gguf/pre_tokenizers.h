@@ -1,0 +1,16 @@
+// Splitting of text before byte-level BPE, by llama.cpp's names ("tokenizer.ggml.pre").
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace sten {
+
+// The "pre_tokenizer" of tokenizer.json as JSON text; "" for an unknown name.
+std::string pre_tokenizer_json(std::string_view name);
+// The "normalizer"; "null" if there is none.
+std::string pre_tokenizer_normalizer(std::string_view name);
+// The name for a tokenizer.json by the regular expression of its first Split, or "" for the one of
+// GPT-2, and by whether it splits numbers into digits. "" if llama.cpp's name is unknown.
+std::string_view pre_tokenizer_name(std::string_view regex, bool has_digits);
+
+}  // namespace sten

@@ -1,0 +1,10 @@
+// Types of tokens in "tokenizer.ggml.token_type": llama.cpp's llama_token_type.
+#pragma once
+#include <cstdint>
+
+namespace sten {
+
+inline constexpr std::int32_t normal_token = 1, unknown_token = 2, control_token = 3,
+                              user_defined_token = 4, unused_token = 5, byte_token = 6;
+
+}  // namespace sten

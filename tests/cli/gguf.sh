@@ -1,0 +1,59 @@
+# GGUF files are checkpoints; a directory of Hugging Face and a GGUF file are their outputs.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+saved=$STEN_SOURCE/tests/gguf/files
+files() { (cd "$1" && find . -type f | sed 's|^./||' | LC_ALL=C sort | tr '\n' ' '); }
+
+cp "$saved/llama.gguf" .
+expect_exit 0 sten-energy llama.gguf --list
+expect_out 'model.layers.1.self_attn.q_proj.weight'
+expect_exit 0 sten-energy --diff llama.gguf "$saved/llama.safetensors"
+expect_exit 0 sten-prune llama.gguf -o pruned.safetensors --sparsity 0.5
+expect_exit 0 sten-energy pruned.safetensors --against llama.gguf --min-sparsity 0.5
+
+# DIR/: a model directory.
+expect_exit 0 sten-prune llama.gguf -o pruned/ --sparsity 0.5 --dry-run
+[ ! -e pruned ] || fail 'a dry run made the directory'
+expect_exit 0 sten-prune llama.gguf -o pruned/ --sparsity 0.5 -q
+[ "$(files pruned)" = 'config.json model.safetensors tokenizer.json tokenizer_config.json ' ] ||
+  fail "pruned/ has other files: $(files pruned)"
+expect_exit 0 sten-energy --diff pruned/model.safetensors pruned.safetensors
+for text in '"model_type": "llama"' '"num_key_value_heads": 2' '"rope_theta": 10000.0' '"rms_norm_eps": 1e-05' \
+  '"tie_word_embeddings": false' '"eos_token_id": 1'; do
+  grep -qF -e "$text" pruned/config.json || fail "config.json lacks $text: $(cat pruned/config.json)"
+done
+grep -qF '"bos_token": "<s>"' pruned/tokenizer_config.json || fail 'no first token'
+grep -qF '"merges":[["a","b"],["c","d"]]' pruned/tokenizer.json || fail 'no merges'
+expect_exit 2 sten-prune llama.gguf -o pruned/ --sparsity 0.5 -q
+expect_one_line_err
+expect_exit 0 sten-prune llama.gguf -o small/ --sparsity 0.5 --to bitmask -q
+[ -e small/model.sten.safetensors ] || fail 'transformers would load sparse tensors'
+
+# To GGUF: what does not change keeps its bytes; what changes keeps its type, or becomes Q8_0.
+expect_exit 0 sten-convert llama.gguf -o copy.gguf
+cmp llama.gguf copy.gguf || fail 'the copy has other bytes'
+expect_exit 0 sten-prune llama.gguf -o pruned.gguf --sparsity 0.5
+expect_err "2 changed tensors, such as 'blk.0.ffn_up.weight' of Q5_1, become Q8_0: their type is only read"
+expect_exit 0 sten-energy pruned.gguf --against llama.gguf --min-sparsity 0.5
+
+# From a directory and back: names, the order of rows and sizes.
+mkdir model
+cp pruned/config.json pruned/tokenizer.json pruned/tokenizer_config.json model
+cp "$saved/llama.safetensors" model/model.safetensors
+expect_exit 0 sten-convert model -o f32.gguf --type f32
+expect_exit 3 sten-energy --diff f32.gguf model
+expect_out '6 of 21 tensors differ: 6 dtype'
+expect_exit 0 sten-convert model -o q8.gguf --type q8_0
+expect_exit 0 sten-convert q8.gguf -o q8/ --to dense
+cmp q8/config.json pruned/config.json || fail 'another configuration'
+cmp q8/tokenizer.json pruned/tokenizer.json || fail 'another tokenizer'
+expect_exit 0 sten-energy --diff q8/model.safetensors q8.gguf
+expect_exit 2 sten-convert model -o sparse.gguf --to bitmask
+expect_err 'a GGUF file cannot store bitmask'
+expect_exit 2 sten-convert model -o m.gguf --type q2_k
+expect_one_line_err
+expect_exit 2 sten-convert model -o m.safetensors --type q8_0
+expect_err '--type: expected -o FILE.gguf'
+sed -i 's/"llama"/"mamba"/' model/config.json
+expect_exit 1 sten-convert model -o m.gguf --type f16
+expect_err "model_type 'mamba': GGUF has no architecture for it here"

@@ -1,0 +1,44 @@
+// Fuzz target: GGUF files: headers, decoded tensors, and the files of their metadata.
+#include "libsten/core/base/json.h"
+#include "libsten/core/tensor/values.h"
+#include "libsten/files/gguf/config_json.h"
+#include "libsten/files/gguf/decoding.h"
+#include "libsten/files/gguf/gguf_file.h"
+#include "libsten/files/gguf/tokenizer_json.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace {
+
+using namespace sten;
+
+void decode(const GgufFile& f, const GgufTensor& t, std::span<const std::byte> bytes) {
+  const auto known = huggingface_name(f.architecture(), t.name);
+  const GgufStorage storage{t.type, known ? known->change : GgufChange::none, 2, t.name};
+  check_gguf_change(storage, t.shape);
+  const Values values = decode_gguf(bytes.subspan(t.begin, t.end - t.begin), t.shape, storage);
+  if (values.size() != size_of(t.shape))
+    fuzz::broken("decoding changes how many elements they are");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  fuzz::accepted([&] {
+    if (!is_gguf(bytes)) return;
+    const GgufFile f = parse_gguf(bytes, "input");
+    for (const GgufTensor& t : f.tensors) {
+      if (t.begin > t.end || t.end > size) fuzz::broken("a tensor is not in the file");
+      fuzz::accepted([&] { decode(f, t, bytes); });
+    }
+    fuzz::accepted([&] {
+      if (!is_json(gguf_config_json(f, "input"))) fuzz::broken("config.json is not JSON");
+    });
+    fuzz::accepted([&] {
+      (void)gguf_tokenizer_json(f, "input");
+      if (!is_json(gguf_tokenizer_config_json(f, "input")))
+        fuzz::broken("tokenizer_config.json is not JSON");
+    });
+  });
+  return 0;
+}

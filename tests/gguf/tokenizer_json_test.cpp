@@ -1,0 +1,116 @@
+// tokenizer.json and config.json of the metadata of GGUF files.
+#include "libsten/files/gguf/tokenizer_json.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/json.h"
+#include "libsten/files/gguf/config_json.h"
+#include "libsten/files/gguf/recovered_merges.h"
+#include "tests/support/gguf_bytes.h"
+#include "tests/support/safetensors_bytes.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+using namespace gguf_kind;
+
+template <class T>
+std::string list(std::uint32_t kind, const std::vector<T>& values) {
+  std::string bytes = gguf_number(kind) + gguf_number(std::uint64_t{values.size()});
+  for (const T& v : values)
+    if constexpr (std::is_arithmetic_v<T>)
+      bytes += gguf_number(v);
+    else
+      bytes += gguf_text(v);
+  return bytes;
+}
+
+std::string entry(const std::string& key, const std::string& value) {
+  return gguf_entry(key, text, gguf_text(value));
+}
+std::string entry(const std::string& key, std::uint32_t value) {
+  return gguf_entry(key, u32, gguf_number(value));
+}
+
+// A vocabulary of SentencePiece without merges.
+GgufBytes sentencepiece(const std::string& architecture) {
+  const std::vector<std::string> tokens = {"<unk>", "<s>", "a", "b", "ab", "bb", "abb", "  "};
+  return {.metadata = {
+              entry("general.architecture", architecture),
+              entry("tokenizer.ggml.model", "llama"),
+              gguf_entry("tokenizer.ggml.tokens", array, list(text, tokens)),
+              gguf_entry("tokenizer.ggml.scores", array,
+                         list(gguf_kind::f32, std::vector<float>{0, 0, -7, -6, -2, -1, -3, -9})),
+              gguf_entry("tokenizer.ggml.token_type", array,
+                         list(i32, std::vector<std::int32_t>{2, 3, 1, 1, 1, 1, 1, 1})),
+              entry("tokenizer.ggml.bos_token_id", 1),
+              entry("tokenizer.ggml.unknown_token_id", 0),
+          }};
+}
+
+nlohmann::ordered_json tokenizer(const GgufBytes& file) {
+  const std::string bytes = file.str();
+  return parse_json(gguf_tokenizer_json(parse_gguf(as_bytes(bytes), "m.gguf"), "m.gguf"), "it");
+}
+
+std::string tokenizer_error(const GgufBytes& file) {
+  return error_of([&] { tokenizer(file); });
+}
+
+}  // namespace
+
+TEST_CASE("merges of SentencePiece are recovered from scores, of Gemma from the order of tokens") {
+  // Scores: bb, then ab, then abb = ab + b or a + bb.
+  const auto llama = tokenizer(sentencepiece("llama"));
+  CHECK(llama["model"]["merges"].dump() == R"([["b","b"],["a","b"],["ab","b"],["a","bb"]])");
+  CHECK(llama["model"]["byte_fallback"] == true);
+  CHECK(llama["normalizer"]["normalizers"][0]["type"] == "Prepend");
+  CHECK(llama["post_processor"]["single"][0]["SpecialToken"]["id"] == "<s>");
+  CHECK(llama["added_tokens"].size() == 1);
+  const auto gemma = tokenizer(sentencepiece("gemma2"));
+  CHECK(gemma["model"]["merges"].dump() == R"([["a","b"],["b","b"],["ab","b"],["a","bb"]])");
+  CHECK(gemma["normalizer"]["type"] == "Replace");
+  CHECK(gemma["model"]["vocab"].contains("\xe2\x96\x81\xe2\x96\x81"));
+}
+
+TEST_CASE("merges are between characters") {
+  CHECK(recovered_merges({"\xc3\xbc", "\xc3", "\xbc", "x", "x\xc3\xbc"}, {0, 0, 0, 0, 0}) ==
+        std::vector<std::pair<std::size_t, std::size_t>>{{3, 0}});
+}
+
+TEST_CASE("a tokenizer that tokenizer.json cannot express is refused") {
+  GgufBytes file = sentencepiece("llama");
+  file.metadata[1] = entry("tokenizer.ggml.model", "rwkv");
+  CHECK(tokenizer_error(file) ==
+        "m.gguf: metadata 'tokenizer.ggml.model': expected gpt2 or llama, got 'rwkv'");
+  file.metadata[1] = entry("tokenizer.ggml.model", "gpt2");
+  file.metadata.push_back(entry("tokenizer.ggml.pre", "none-such"));
+  CHECK(tokenizer_error(file) ==
+        "m.gguf: metadata 'tokenizer.ggml.pre': unknown splitting of text 'none-such'");
+  file = sentencepiece("llama");
+  file.metadata[5] = entry("tokenizer.ggml.bos_token_id", 8);
+  CHECK(tokenizer_error(file) ==
+        "m.gguf: metadata 'tokenizer.ggml.bos_token_id': expected one of 8 tokens, got 8");
+  file = sentencepiece("llama");
+  file.metadata.erase(file.metadata.begin() + 3);
+  CHECK(tokenizer_error(file) == "m.gguf: expected 'tokenizer.ggml.merges', or a score per token");
+}
+
+TEST_CASE("a model that config.json cannot express is refused") {
+  const auto config_error = [](const std::vector<std::string>& metadata) {
+    const std::string bytes = GgufBytes{.metadata = metadata}.str();
+    return error_of([&] { gguf_config_json(parse_gguf(as_bytes(bytes), "m.gguf"), "m.gguf"); });
+  };
+  CHECK(config_error({entry("general.architecture", "mamba")}) ==
+        "m.gguf: architecture 'mamba': no config.json is known for it");
+  const std::string llama = entry("general.architecture", "llama");
+  CHECK(config_error({llama, entry("llama.expert_count", 8)}) ==
+        "m.gguf: metadata 'llama.expert_count': models with experts are not supported");
+  CHECK(config_error({llama}) == "m.gguf: the metadata lack 'vocab_size' of config.json");
+  CHECK(config_error({llama, entry("llama.block_count", "many")}) ==
+        "m.gguf: metadata 'llama.block_count': expected an integer");
+}
