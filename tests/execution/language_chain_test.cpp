@@ -47,8 +47,8 @@ TEST_CASE("blocks of Llama run in panels, and give what their operators give") {
   struct Tokens {
     Index batch, tokens;
   };
-  for (const auto [batch, tokens] :
-       std::vector<Tokens>{{1, 1}, {1, 5}, {3, 2}, {1, 40}, {2, 64}, {2, 100}}) {
+  for (const Tokens& of : std::vector<Tokens>{{1, 1}, {1, 5}, {3, 2}, {1, 40}, {2, 64}, {2, 100}}) {
+    const Index batch = of.batch, tokens = of.tokens;
     CAPTURE(batch);
     CAPTURE(tokens);
     // Later runs of a plan have other positions.
