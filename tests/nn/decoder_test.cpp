@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "libsten/model/execution/executor.h"
+#include "libsten/model/fusion/fused_graph.h"
 #include "libsten/model/nn/causal_model.h"
 #include "libsten/model/nn/gpt.h"
 #include "libsten/model/nn/weights.h"
@@ -94,6 +95,24 @@ TEST_CASE("every decoder has the logits of transformers") {
     const Dense mask = m.at("padded.attention_mask").as<Dense>();
     CHECK(far_from(without_padding(m.at("padded.logits"), mask), without_padding(y, mask), 1e-5) ==
           "");
+  }
+}
+
+TEST_CASE("the executor, which fuses a decoder's operators, gives the logits of transformers") {
+  for (const std::string& name : decoder_names()) {
+    CAPTURE(name);
+    const StoredDecoder m(name, {.mask = true});
+    Executor run(fused_graph(m.model.graph, {}), m.weights);
+    for (const char* which : {"one", "seven", "long", "padded"}) {
+      CAPTURE(which);
+      NamedValues<Tensor> in = m.inputs(which);
+      Dense all = in.at("input_ids").as<Dense>();
+      std::ranges::fill(all.values.mutate<std::int64_t>(), 1);
+      const Dense mask = in.emplace("attention_mask", all).first->second.as<Dense>();
+      const Tensor wanted = m.at(std::string(which) + ".logits");
+      CHECK(far_from(without_padding(wanted, mask), without_padding(run.run(in).at("logits"), mask),
+                     2e-5) == "");
+    }
   }
 }
 
