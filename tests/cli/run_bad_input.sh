@@ -191,7 +191,7 @@ chats() { # chats CODE TEXT MESSAGES ARGUMENT...
   expect_one_line_err
   held 147 expect_err "$2"
 }
-chats 2 'chat template not found in gpt (--raw sends the messages without a template)' '[{"role": "user", "content": "a"}]'
+chats 2 'chat template not found beside gpt/' '[{"role": "user", "content": "a"}]'
 echo '{"chat_template": "{{ messages }}"}' >gpt/tokenizer_config.json
 chats 2 'unknown chat template: expected ChatML' '[{"role": "user", "content": "a"}]'
 echo '{"chat_template": "<start_of_turn> <end_of_turn>"}' >gpt/tokenizer_config.json

@@ -6,6 +6,7 @@
 
 #include "libsten/core/base/json_reader.h"
 #include "libsten/core/base/text.h"
+#include "libsten/files/gguf/tokenizer_json.h"
 #include "libsten/files/system/data_file.h"
 
 namespace sten {
@@ -214,17 +215,30 @@ std::string jinja_of(const JsonReader& config) {
 
 }  // namespace
 
-std::optional<ChatTemplateSource> ChatTemplateSource::read(const std::string& directory) {
+std::optional<ChatTemplateSource> ChatTemplateSource::read(const std::string& tokenizer) {
   namespace fs = std::filesystem;
-  const std::string config = (fs::path(directory) / "tokenizer_config.json").string(),
-                    own = (fs::path(directory) / "chat_template.jinja").string();
+  const auto of_config = [](std::string_view text, const std::string& name) -> Source {
+    const auto json = parse_json(text, name, Fault::input);
+    const JsonReader reader(json, name, Fault::input);
+    return {jinja_of(reader), name, token_text(reader, "bos_token"),
+            token_text(reader, "eos_token")};
+  };
+  const bool is_directory = fs::is_directory(tokenizer);
+  if (!is_directory && fs::is_regular_file(tokenizer)) {
+    const MappedFile file = open_data(tokenizer);
+    const std::string name = printable(tokenizer);
+    if (is_gguf(file.bytes())) {
+      Source s = of_config(gguf_tokenizer_config_json(parse_gguf(file.bytes(), name), name), name);
+      return s.jinja.empty() ? std::nullopt : std::optional(std::move(s));
+    }
+  }
+  const fs::path directory = is_directory ? fs::path(tokenizer) : fs::path(tokenizer).parent_path();
+  const std::string config = (directory / "tokenizer_config.json").string(),
+                    own = (directory / "chat_template.jinja").string();
   Source s;
   if (fs::is_regular_file(config)) {
     const MappedFile file = open_data(config);
-    const auto json = parse_json(text_of(file.bytes()), printable(config), Fault::input);
-    const JsonReader reader(json, printable(config), Fault::input);
-    s = {jinja_of(reader), printable(config), token_text(reader, "bos_token"),
-         token_text(reader, "eos_token")};
+    s = of_config(text_of(file.bytes()), printable(config));
   }
   if (fs::is_regular_file(own)) {
     s.jinja = std::string(text_of(open_data(own).bytes()));

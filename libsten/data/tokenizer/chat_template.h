@@ -20,9 +20,10 @@ struct ChatTemplateSource {
   std::string name{};        // printable, for messages
   std::string bos{}, eos{};  // the texts of the special tokens; empty: none
 
-  // Reads chat_template.jinja, or else chat_template of tokenizer_config.json, in a directory, and
-  // the special tokens of the latter. None without a template. Error (input) with the file.
-  static std::optional<ChatTemplateSource> read(const std::string& directory);
+  // Reads chat_template.jinja, or else chat_template of tokenizer_config.json, in the directory of a
+  // tokenizer or of its file, and the special tokens of the latter; or those in the metadata of a
+  // GGUF file. None without a template. Error (input) with the file.
+  static std::optional<ChatTemplateSource> read(const std::string& tokenizer);
 };
 
 class ChatTemplate {

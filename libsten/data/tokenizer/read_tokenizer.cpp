@@ -4,6 +4,7 @@
 #include "libsten/core/base/text.h"
 #include "libsten/data/tokenizer/files.h"
 #include "libsten/data/tokenizer/vocabulary.h"
+#include "libsten/files/gguf/tokenizer_json.h"
 #include "libsten/files/system/data_file.h"
 
 namespace sten {
@@ -33,6 +34,14 @@ TokenizerConfig config_beside(const std::string& file) {
   return c;
 }
 
+std::shared_ptr<const Tokenizer> read_gguf_tokenizer(const TextFile& main) {
+  const GgufFile file = parse_gguf(main.file.bytes(), main.name);
+  const std::string config = gguf_tokenizer_config_json(file, main.name),
+                    tokenizer = gguf_tokenizer_json(file, main.name);
+  main.file.check_unchanged();
+  return parse_tokenizer({main.name, tokenizer}, TokenizerConfig::parse({main.name, config}));
+}
+
 }  // namespace
 
 std::string tokenizer_file(const std::string& directory) {
@@ -54,6 +63,7 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path) {
   if (file.ends_with(".model"))
     fail("{}: a SentencePiece model is not supported: expected a tokenizer.json", printable(file));
   const TextFile main(file);
+  if (is_gguf(main.file.bytes())) return read_gguf_tokenizer(main);
   const std::string_view all = main.text().text;
   const bool is_json = all.find_first_not_of(" \t\r\n") != std::string_view::npos &&
                        all[all.find_first_not_of(" \t\r\n")] == '{' && !file.ends_with(".txt");

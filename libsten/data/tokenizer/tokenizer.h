@@ -70,8 +70,8 @@ class Tokenizer {
 };
 
 // Reads a tokenizer from a file: a tokenizer.json; a vocab.txt of WordPiece; a vocab.json of
-// characters or, with a merges.txt beside it, of byte-level BPE; or from a directory: the first of
-// these in it, in this order. Error with the file for other files, and for features by which the ids
+// characters or, with a merges.txt beside it, of byte-level BPE; a GGUF file; or from a directory: the
+// first of the others in it, in this order. Error with the file for other files, and for features by which the ids
 // would differ from those of Hugging Face's tokenizers 0.23.
 std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path);
 // The file that read_tokenizer() reads in a directory; "" if there is none.

@@ -87,8 +87,8 @@ void take_layers(const JsonReader& in, DecoderConfig& c) {
   const Index layers = size_at(in, "num_hidden_layers");
   if (layers > most_layers)
     in["num_hidden_layers"].fail(fmt::format("expected at most {1}, got {0}", layers, most_layers));
-  const bool has_none = in.has("sliding_window") && (in["sliding_window"].json().is_null() ||
-                                                     in["sliding_window"].json() == 0);
+  const bool has_none = in.has("sliding_window") &&
+                        (in["sliding_window"].json().is_null() || in["sliding_window"].json() == 0);
   const Index window = has_none ? 0 : size_or(in, "sliding_window", a.usual_window);
   for (const bool slides : sliding_layers(in, a, layers))
     c.layers.push_back({slides ? window : 0, slides && c.rotary.size() > 1 ? 1U : 0U});

@@ -4,17 +4,17 @@
 
 #include "libsten/core/base/json_reader.h"
 #include "libsten/core/base/text.h"
-#include "libsten/files/system/data_file.h"
+#include "libsten/model/nn/config_file.h"
 
 namespace sten {
 
-std::vector<std::int64_t> end_tokens(const std::string& directory) {
-  for (const char* name : {"generation_config.json", "config.json"}) {
-    const auto path = std::filesystem::path(directory) / name;
+std::vector<std::int64_t> end_tokens(const std::string& config) {
+  const auto of_generation =
+      std::filesystem::path(config).replace_filename("generation_config.json");
+  for (const std::string& path : {of_generation.string(), config}) {
     if (!std::filesystem::is_regular_file(path)) continue;
-    const MappedFile file = open_data(path.string());
-    const std::string shown = printable(path.string());
-    const auto json = parse_json(text_of(file.bytes()), shown, Fault::input);
+    const std::string shown = printable(path);
+    const auto json = parse_json(read_config(path), shown, Fault::input);
     const JsonReader reader(json, shown, Fault::input);
     if (!reader.has("eos_token_id") || reader["eos_token_id"].json().is_null()) continue;
     const JsonReader ids = reader["eos_token_id"];

@@ -6,8 +6,9 @@
 
 namespace sten {
 
-// eos_token_id of generation_config.json in the directory, or else of config.json: a number or a
-// list; empty without it. Error (input) with the file for other values.
-std::vector<std::int64_t> end_tokens(const std::string& directory);
+// eos_token_id of generation_config.json beside a config.json, or else of the latter, or of the
+// metadata of a GGUF file: a number or a list; empty without it. Error (input) with the file for
+// other values.
+std::vector<std::int64_t> end_tokens(const std::string& config);
 
 }  // namespace sten

@@ -17,10 +17,6 @@ namespace {
 
 constexpr Index usual_batch = 8;
 
-std::string directory_of(const std::string& file) {
-  return std::filesystem::path(file).parent_path().string();
-}
-
 // Graphs that sten builds compute the logits of the last token only.
 RunnableModel model_that_generates(const ModelSource& source) {
   RunnableModel model = fused(read_model(source, false, true));
@@ -73,9 +69,11 @@ class TextGeneration {
     const std::string& file = source_.what.vocabulary;
     if (file.empty()) fail_usage("--generate: tokenizer not found beside {}", source_.name);
     tokenizer_ = read_tokenizer(file);
-    prompts_ = read_prompts(o.prompt, *tokenizer_, directory_of(file));
+    prompts_ = read_prompts(o.prompt, *tokenizer_, file);
     text_.ends =
-        end_tokens(directory_of(has_config(source_.what.model) ? source_.what.model.config : file));
+        end_tokens(has_config(source_.what.model)
+                       ? source_.what.model.config
+                       : std::filesystem::path(file).replace_filename("config.json").string());
     if (o.prompt.is_list()) text_.print = nullptr;
     batch_ = std::min<Index>(o.batch > 0 ? o.batch : usual_batch, std::ssize(prompts_));
     const Index most = longest(prompts_, text_.count, model.graph, source_.name);

@@ -7,6 +7,7 @@
 #include "libsten/core/base/memory_left.h"
 #include "libsten/core/base/text.h"
 #include "libsten/data/tokenizer/tokenizer.h"
+#include "libsten/files/gguf/tokenizer_json.h"
 #include "libsten/files/system/data_file.h"
 #include "libsten/files/system/file_kind.h"
 #include "libsten/model/fusion/fused_graph.h"
@@ -14,6 +15,7 @@
 #include "libsten/model/graph/inference.h"
 #include "libsten/model/nn/bert.h"
 #include "libsten/model/nn/causal_model.h"
+#include "libsten/model/nn/config_file.h"
 #include "libsten/model/nn/resnet.h"
 #include "libsten/model/nn/weights.h"
 #include "libsten/training/task/recipe_model.h"
@@ -32,9 +34,8 @@ std::string file_in(const std::string& directory, const char* name) {
 
 // The model that config.json describes; BERT by default.
 ModelRecipe model_of_config(const std::string& config) {
-  const MappedFile bytes = open_data(config);
   ModelRecipe m;
-  m.kind = is_causal_config(text_of(bytes.bytes()), printable(config)) ? "decoder" : "bert";
+  m.kind = is_causal_config(read_config(config), printable(config)) ? "decoder" : "bert";
   m.config = config;
   return m;
 }
@@ -124,6 +125,10 @@ ModelSource find_model(const std::string& path) {
   if (file->is_array()) fail_usage("{}: expected a model, got an array", source.name);
   std::error_code error;
   if (fs::is_directory(path, error)) describe_directory(path, source);
+  if (file->gguf()) {
+    source.what.model = model_of_config(path);
+    if (has_gguf_tokenizer(*file->gguf())) source.what.vocabulary = path;
+  }
   if (file->is_onnx() && !source.what.is_known()) {
     source.what.model.kind = "onnx";
     source.what.model.file = path;
@@ -185,15 +190,13 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
     return {source.name, std::move(imported.graph), std::move(weights), std::move(imported.inputs)};
   }
   if (m.kind == "bert") {
-    const MappedFile file = open_data(m.config);
-    const BertConfig config = BertConfig::parse(text_of(file.bytes()), printable(m.config));
+    const BertConfig config = BertConfig::parse(read_config(m.config), printable(m.config));
     const BertParts parts{.head = config.head, .classes = config.classes(), .mask = has_mask};
     return with(bert(config, parts), text_ports(true, has_mask), bert_unused(config.head));
   }
   if (is_decoder(m)) {
-    const MappedFile config = open_data(m.config);
-    CausalModel model = causal_model(text_of(config.bytes()), printable(m.config),
-                                     {.mask = has_mask, .last = last});
+    CausalModel model =
+        causal_model(read_config(m.config), printable(m.config), {.mask = has_mask, .last = last});
     return with(std::move(model.graph), text_ports(false, has_mask), model.unused);
   }
   if (m.kind == "graph") {

@@ -80,14 +80,14 @@ Prompt chat_prompt(const Json& json, const std::string& name, const ChatTemplate
   return prompt;
 }
 
-std::vector<Prompt> chat_prompts(const PromptOptions& o, const std::string& directory) {
+std::vector<Prompt> chat_prompts(const PromptOptions& o, const std::string& tokenizer_file) {
   std::optional<ChatTemplate> chat;
   if (!o.raw) {
-    auto source = ChatTemplateSource::read(directory);
+    auto source = ChatTemplateSource::read(tokenizer_file);
     if (!source)
       fail_usage(
-          "--chat: chat template not found in {} (--raw sends the messages without a template)",
-          directory.empty() ? "the model" : printable(directory));
+          "--chat: chat template not found beside {} (--raw sends the messages without a template)",
+          printable(tokenizer_file));
     chat.emplace(*std::move(source));
   }
   std::vector<Prompt> all;
@@ -125,7 +125,7 @@ bool PromptOptions::is_given() const {
 }
 
 std::vector<Prompt> read_prompts(const PromptOptions& o, const Tokenizer& tokenizer,
-                                 const std::string& directory) {
+                                 const std::string& tokenizer_file) {
   const int sources = o.text.has_value() + !o.file.empty() + !o.list.empty() + !o.chat.empty();
   if (sources == 0 || (o.text && o.text->empty()))
     fail_usage("--generate needs --prompt 'TEXT' of 1 character or more");
@@ -139,7 +139,7 @@ std::vector<Prompt> read_prompts(const PromptOptions& o, const Tokenizer& tokeni
   else if (!o.list.empty())
     all = listed_prompts(o.list);
   else
-    all = chat_prompts(o, directory);
+    all = chat_prompts(o, tokenizer_file);
   for (Prompt& prompt : all) encode(tokenizer, !o.chat.empty() && !o.raw, prompt);
   return all;
 }

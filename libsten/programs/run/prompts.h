@@ -30,10 +30,10 @@ struct Prompt {
   nlohmann::ordered_json line{};  // the object of its line; null for other prompts
 };
 
-// Reads the prompts. `directory`: of the model, for its chat template. Error (usage) without a
+// Reads the prompts. `tokenizer_file`: of the model, for its chat template. Error (usage) without a
 // prompt, for an empty one, an unknown chat template, and a character without an id; Error (input)
 // with the file and the line for other contents.
 std::vector<Prompt> read_prompts(const PromptOptions& options, const Tokenizer& tokenizer,
-                                 const std::string& directory);
+                                 const std::string& tokenizer_file);
 
 }  // namespace sten

@@ -9,6 +9,7 @@
 #include "libsten/files/system/data_file.h"
 #include "libsten/model/nn/bert.h"
 #include "libsten/model/nn/causal_model.h"
+#include "libsten/model/nn/config_file.h"
 #include "libsten/programs/run/given_inputs.h"
 #include "libsten/programs/run/token_data.h"
 
@@ -25,8 +26,7 @@ constexpr std::pair<const char*, DataSplit> splits[] = {
 // The positions of the model; usual_window if the config does not say.
 Index positions_of(const ModelRecipe& m) {
   if (!has_config(m)) return usual_window;
-  const MappedFile file = open_data(m.config);
-  const std::string_view json = text_of(file.bytes());
+  const std::string json = read_config(m.config);
   return m.kind == "bert" ? BertConfig::parse(json, printable(m.config)).max_position_embeddings
                           : positions_of_config(json, printable(m.config));
 }
@@ -35,8 +35,7 @@ Index positions_of(const ModelRecipe& m) {
 std::string kind_of_text(const ModelRecipe& m, const std::string& path, DataRecipe& d) {
   if (is_decoder(m)) return "text";
   if (m.kind != "bert") return "masked-text";
-  const MappedFile file = open_data(m.config);
-  const BertHead head = BertConfig::parse(text_of(file.bytes()), printable(m.config)).head;
+  const BertHead head = BertConfig::parse(read_config(m.config), printable(m.config)).head;
   if (head == BertHead::words || path.ends_with(".txt")) return "masked-text";
   const bool words = head == BertHead::tokens;
   if (d.text_column.empty()) d.text_column = words ? "tokens" : "text";

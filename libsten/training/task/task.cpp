@@ -19,6 +19,7 @@
 #include "libsten/model/graph/inference.h"
 #include "libsten/model/nn/bert.h"
 #include "libsten/model/nn/causal_model.h"
+#include "libsten/model/nn/config_file.h"
 #include "libsten/model/nn/resnet.h"
 #include "libsten/model/nn/weights.h"
 #include "libsten/training/recipe/targets.h"
@@ -128,9 +129,8 @@ Task::Task(const Recipe& given, const TaskUse& use)
     if (!is_text && !is_labelled(recipe.data))
       fail_usage("model bert needs masked-text, labelled-text or labelled-words, got {}",
                  recipe.data.kind);
-    const MappedFile file = open_data(recipe.model.config);
     const BertConfig config =
-        BertConfig::parse(text_of(file.bytes()), printable(recipe.model.config));
+        BertConfig::parse(read_config(recipe.model.config), printable(recipe.model.config));
     check_size(config.parameters(), printable(recipe.model.config));
     BertParts parts{.loss = true, .dropout = recipe.model.dropout};
     if (is_text) {
@@ -152,10 +152,9 @@ Task::Task(const Recipe& given, const TaskUse& use)
   } else if (is_decoder(recipe.model)) {
     if (recipe.data.kind != "text")
       fail_usage("model {} needs text, got {}", recipe.model.kind, recipe.data.kind);
-    const MappedFile file = open_data(recipe.model.config);
     const std::string name = printable(recipe.model.config);
-    CausalModel model =
-        causal_model(text_of(file.bytes()), name, {.loss = true, .dropout = recipe.model.dropout});
+    CausalModel model = causal_model(read_config(recipe.model.config), name,
+                                     {.loss = true, .dropout = recipe.model.dropout});
     check_size(parameters_of(model.graph), name);
     graph_ = std::move(model.graph);
     unused_ = std::move(model.unused);
