@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "libsten/model/execution/executor.h"
+#include "libsten/model/execution/generation.h"
 #include "libsten/model/fusion/fused_graph.h"
 #include "libsten/model/nn/causal_model.h"
 #include "libsten/model/nn/gpt.h"
@@ -113,6 +114,26 @@ TEST_CASE("the executor, which fuses a decoder's operators, gives the logits of 
       CHECK(far_from(without_padding(wanted, mask), without_padding(run.run(in).at("logits"), mask),
                      2e-5) == "");
     }
+  }
+}
+
+TEST_CASE("every decoder generates with the logits that it has for the whole text") {
+  for (const std::string& name : decoder_names()) {
+    CAPTURE(name);
+    const StoredDecoder m(name, {.last = true});
+    Generation generation(m.model.graph, m.weights, 130);
+    const Dense ids = m.at("long.input_ids").as<Dense>();
+    const auto all = ids.values.as<std::int64_t>();
+    // A prompt, a few tokens one by one, and the rest at once.
+    generation.run(all.first(20));
+    for (std::size_t i = 20; i < 25; ++i) generation.run(all.subspan(i, 1));
+    const std::span<const float> y = generation.run(all.subspan(25));
+    const Dense logits = m.at("long.logits").as<Dense>();
+    const std::span<const float> wanted = logits.values.as<float>().last(y.size());
+    float largest = 0, error = 0;
+    for (const float x : logits.values.as<float>()) largest = std::max(largest, std::abs(x));
+    for (std::size_t i = 0; i < y.size(); ++i) error = std::max(error, std::abs(y[i] - wanted[i]));
+    CHECK(error < 2e-5F * largest);
   }
 }
 

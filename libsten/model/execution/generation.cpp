@@ -70,6 +70,7 @@ class TokenWalk {
     const std::string_view op = n.op.text();
     if (op == "attention") return attended(n);
     if (op == "slice") return sliced(n);
+    if (op == "reshape") return reshaped(n);
     if (std::ranges::count(binary_rows(), op, &BinaryRow::name)) return joined(n);
     if (op == "embedding") {
       if (of(n.inputs[0])) fail_at(n, "looks up computed tokens");
@@ -130,6 +131,18 @@ class TokenWalk {
   static bool is_tokens(Index axis, const TokenAxis& x) {
     return (axis < 0 ? axis + x.rank : axis) == x.axis;
   }
+  // A shape whose first extents, up to the tokens, are those of the input.
+  TokenAxis reshaped(const Node& n) const {
+    const TokenAxis x = *of(n.inputs[0]);
+    const Attributes::List shape = n.attributes.list("shape", {});
+    const bool keeps = n.inputs.size() == 1 && n.attributes.integer("copy-zeros", 0) != 0 &&
+                       std::ssize(shape) > x.axis + 1 &&
+                       std::all_of(shape.begin(), shape.begin() + x.axis + 1,
+                                   [](Index extent) { return extent == 0; });
+    if (!keeps) fail_at(n, "may mix tokens");
+    return {std::ssize(shape), x.axis, x.is_last};
+  }
+
   // A slice of another axis, or of the last token.
   TokenAxis sliced(const Node& n) const {
     TokenAxis x = *of(n.inputs[0]);
