@@ -32,7 +32,7 @@ for program in $PROGRAMS; do
   complete -p $program | grep -qF "_${program/-/_}" || fail "$program has no completion"
 
   # Exactly the options of --help-all.
-  $program --help-all | grep -oE '^  (-[a-z], )?--[a-z-]+' | sed 's/^  //; s/, /\n/' |
+  $program --help-all | grep -oE '^  (-[a-z], )?--[a-z-]+(, --[a-z-]+)*' | sed 's/^  //; s/, /\n/g' |
     LC_ALL=C sort >"$T/wanted"
   complete_line $program - | tr '|' '\n' >"$T/got"
   echo >>"$T/got"
@@ -126,7 +126,7 @@ expect 'model.safetensors|models' sten-energy x --against mod
 expect 'models|report.json|state' sten-train ''
 expect 'models|state' sten-train r.json --out ''
 expect 'sparsity.0.target=' sten-train r.json --set sparsity.0.t
-expect 'ema=|epochs=|evaluation.batch=|evaluation.every=|evaluation.keep_best=|evaluation.test=|exchange.error_feedback=|exchange.overlap=|exchange.sparsifier=|exchange.transport=' sten-train r.json --set e
+expect 'ema=|epochs=|evaluation.batch=|evaluation.every=|evaluation.keep_best=|evaluation.test=|exchange.begin=|exchange.error_feedback=|exchange.overlap=|exchange.sparsifier=|exchange.transport=' sten-train r.json --set e
 expect 'all|test|train|validation' sten-run models --split ''
 expect 'models|notes.txt|report.json|state' sten-run models --data ''
 expect 'convert' sten-bench con

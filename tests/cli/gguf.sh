@@ -56,4 +56,4 @@ expect_exit 2 sten-convert model -o m.safetensors --type q8_0
 expect_err '--type: expected -o FILE.gguf'
 sed -i 's/"llama"/"mamba"/' model/config.json
 held 155 expect_exit 1 sten-convert model -o m.gguf --type f16
-expect_err "model_type 'mamba': GGUF has no architecture for it here"
+expect_err "model_type 'mamba' cannot be written as GGUF"

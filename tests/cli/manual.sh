@@ -14,7 +14,7 @@ for program in $PROGRAMS; do
   page=$pages/$program.1
   plain "$page" >"$T/plain"
   $program --help-all >"$T/out"
-  options=$(grep -oE '^  (-[a-z], )?--[a-z-]+( [][A-Za-z.=]+)?' "$T/out" | sed 's/^  //')
+  options=$(grep -oE '^  (-[a-z], )?--[a-z-]+(, --[a-z-]+)*( [][A-Za-z.=]+)?' "$T/out" | sed 's/^  //')
   [ "$(echo "$options" | wc -l)" -ge 15 ] || fail "$program --help-all has few options"
   while read -r option; do
     grep -qxF -e "$option" "$T/plain" || fail "$page lacks $option"
@@ -52,6 +52,7 @@ for program in $PROGRAMS; do
   [ $program = sten-prune ] && rm "$T/$program/pruned.safetensors"
   cp "$STEN_SOURCE/recipes/digits-mlp-one-shot.json" "$T/$program/recipe.json"
   ln -s "$STEN_SOURCE/recipes/data" "$T/$program/data"
+  [ $program != sten-convert ] || ln -s "$STEN_SOURCE/tests/nn/decoders/llama" "$T/$program/model"
   if [ $program = sten-run ]; then
     ln -s "$STEN_SOURCE/recipes/models/shakespeare-bert" "$T/$program/bert"
     sten-train "$T/$program/recipe.json" --out "$T/$program/run" -q

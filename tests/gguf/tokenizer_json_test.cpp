@@ -106,7 +106,7 @@ TEST_CASE("a model that config.json cannot express is refused") {
     return error_of([&] { gguf_config_json(parse_gguf(as_bytes(bytes), "m.gguf"), "m.gguf"); });
   };
   CHECK(config_error({entry("general.architecture", "mamba")}) ==
-        "m.gguf: architecture 'mamba': no config.json is known for it");
+        "m.gguf: unknown architecture 'mamba' (its config.json is not known)");
   const std::string llama = entry("general.architecture", "llama");
   CHECK(config_error({llama, entry("llama.expert_count", 8)}) ==
         "m.gguf: metadata 'llama.expert_count': models with experts are not supported");

@@ -45,7 +45,7 @@ class ConfigWriter {
   std::string text() {
     const GgufArchitecture* known = gguf_architecture(file_.architecture());
     if (!known)
-      fail("{}: architecture {}: no config.json is known for it", name_,
+      fail("{}: unknown architecture {} (its config.json is not known)", name_,
            quote(file_.architecture()));
     if (file_.integer(key("expert_count")).value_or(0) > 0)
       fail("{}: metadata {}: models with experts are not supported", name_,

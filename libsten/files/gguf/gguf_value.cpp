@@ -3,7 +3,7 @@
 namespace sten {
 namespace {
 
-std::optional<double> number_in(GgufKind kind, const std::byte* at) {
+std::optional<double> decoded_number(GgufKind kind, const std::byte* at) {
   switch (kind) {
     case GgufKind::f32:
       return gguf_number_at<float>(at);
@@ -56,7 +56,7 @@ std::optional<std::int64_t> GgufValue::integer() const {
 std::optional<double> GgufValue::real() const {
   if (kind == GgufKind::text || kind == GgufKind::array || kind == GgufKind::boolean)
     return std::nullopt;
-  return number_in(kind, bytes.data());
+  return decoded_number(kind, bytes.data());
 }
 
 std::optional<bool> GgufValue::boolean() const {
@@ -85,7 +85,7 @@ std::vector<double> GgufValue::reals() const {
   std::vector<double> all;
   const std::uint64_t width = kind == GgufKind::array ? width_of(element) : 0;
   for (std::uint64_t i = 0; width > 0 && i < count; ++i)
-    if (const auto value = number_in(element, bytes.data() + i * width)) all.push_back(*value);
+    if (const auto value = decoded_number(element, bytes.data() + i * width)) all.push_back(*value);
   return all;
 }
 

@@ -18,10 +18,10 @@ class ModelReader {
  public:
   explicit ModelReader(const NamedJson& config) : name_(config.name), config_(config.json) {
     const Json& type = json_member(config_, "model_type");
-    if (type.is_string()) known_ = gguf_architecture_of(type.get_ref<const std::string&>());
+    if (!type.is_string()) fail("{}: missing 'model_type'", name_);
+    known_ = gguf_architecture_of(type.get_ref<const std::string&>());
     if (!known_)
-      fail("{}: model_type {}: GGUF has no architecture for it here", name_,
-           type.is_string() ? quote(type.get<std::string>()) : "is missing");
+      fail("{}: model_type {} cannot be written as GGUF", name_, quote(type.get<std::string>()));
     // transformers 5 has the rotary embedding in an object.
     const Json& parameters = json_member(config_, "rope_parameters");
     rotary_ = parameters.is_object() ? parameters : json_member(config_, "rope_scaling");

@@ -36,15 +36,14 @@ NamedValues<Tensor> one_token(const Graph& g) {
 }
 
 // The number of tokens of the longest text. Error for more than the model has positions.
-Index longest(const std::vector<Prompt>& prompts, Index count, const Graph& g,
-              const std::string& model) {
-  const auto positions = positions_of(g);
+Index longest(const std::vector<Prompt>& prompts, Index count, const RunnableModel& model) {
+  const auto& positions = model.positions;
   Index most = 0;
   for (const Prompt& p : prompts) {
     const Index tokens = std::ssize(p.ids);
     if (positions && tokens + count > *positions)
       fail_usage("{}: {} tokens and {} more exceed the {} positions of {}", p.name, tokens, count,
-                 *positions, model);
+                 *positions, model.name);
     most = std::max(most, tokens + count);
   }
   return most;
@@ -76,7 +75,7 @@ class TextGeneration {
                        : std::filesystem::path(file).replace_filename("config.json").string());
     if (o.prompt.is_list()) text_.print = nullptr;
     batch_ = std::min<Index>(o.batch > 0 ? o.batch : usual_batch, std::ssize(prompts_));
-    const Index most = longest(prompts_, text_.count, model.graph, source_.name);
+    const Index most = longest(prompts_, text_.count, model);
     std::vector<PrecisionRule> precision = read_precision(of.precision, model.graph, source_.name);
     if (!of.layouts.empty())
       layouts_ = set_layouts(of.layouts, one_token(model.graph), precision, model);

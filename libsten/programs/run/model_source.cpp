@@ -10,6 +10,7 @@
 #include "libsten/files/gguf/tokenizer_json.h"
 #include "libsten/files/system/data_file.h"
 #include "libsten/files/system/file_kind.h"
+#include "libsten/model/execution/generation.h"
 #include "libsten/model/fusion/fused_graph.h"
 #include "libsten/model/graph/graph_json.h"
 #include "libsten/model/graph/inference.h"
@@ -179,7 +180,9 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
                         const std::vector<std::string>& unused) {
     check_memory_of(g, source.name);
     NamedValues<Tensor> weights = load_weights(g, file, unused, {}, LowWeights::unchanged);
-    return RunnableModel{source.name, std::move(g), std::move(weights), std::move(inputs)};
+    const auto positions = positions_of(g);
+    return RunnableModel{source.name, std::move(g), std::move(weights), std::move(inputs),
+                         positions};
   };
   if (m.kind == "onnx") {
     const Checkpoint model = file.is_onnx() ? file : Checkpoint::open(m.file);
@@ -187,7 +190,9 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
     check_memory_of(imported.graph, source.name);
     NamedValues<Tensor> weights =
         load_imported(imported.graph, file, &model, imported.not_weights, LowWeights::unchanged);
-    return {source.name, std::move(imported.graph), std::move(weights), std::move(imported.inputs)};
+    const auto positions = positions_of(imported.graph);
+    return {source.name, std::move(imported.graph), std::move(weights), std::move(imported.inputs),
+            positions};
   }
   if (m.kind == "bert") {
     const BertConfig config = BertConfig::parse(read_config(m.config), printable(m.config));
@@ -197,7 +202,10 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
   if (is_decoder(m)) {
     CausalModel model =
         causal_model(read_config(m.config), printable(m.config), {.mask = has_mask, .last = last});
-    return with(std::move(model.graph), text_ports(false, has_mask), model.unused);
+    RunnableModel runnable =
+        with(std::move(model.graph), text_ports(false, has_mask), model.unused);
+    runnable.positions = model.positions;
+    return runnable;
   }
   if (m.kind == "graph") {
     const MappedFile text = open_data(m.file);

@@ -57,6 +57,7 @@ struct RunnableModel {
   Graph graph;                  // for inference, without a loss
   NamedValues<Tensor> weights;  // in the layouts of the file
   std::vector<ModelInput> inputs;
+  std::optional<Index> positions{};  // most tokens of a text, if there is a limit
 };
 
 // Builds the graph and reads the weights, for inputs that are given by name. `has_mask`: a language

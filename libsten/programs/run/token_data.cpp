@@ -48,7 +48,7 @@ class TokenBatches final : public RunData {
   }
 
   void read_windows(const DataOptions& o) {
-    const auto positions = positions_of(model_.graph);
+    const auto& positions = model_.positions;
     if (o.window == 0 && !positions)
       fail_usage("--stride needs --window: {} has no limit of positions", model_.name);
     const Index window = o.window > 0 ? o.window : *positions,
@@ -78,7 +78,7 @@ class TokenBatches final : public RunData {
   void read_questions(const DataOptions& o) {
     const MappedFile file = open_data(o.path);
     const std::string name = printable(o.path);
-    const auto positions = positions_of(model_.graph);
+    const auto& positions = model_.positions;
     std::vector<TokenRow> rows;
     each_json_line(text_of(file.bytes()), name, [&](Index line, const auto& json) {
       const std::string here = fmt::format("{}: line {}", name, line);

@@ -1,0 +1,39 @@
+# A small Llama of transformers is run, pruned, evaluated and trained.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+cp -r "$STEN_SOURCE/tests/nn/decoders/llama" model
+rm model/cases.safetensors
+printf '%s' abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567 | fold -w1 |
+  awk 'BEGIN { printf "{\"\\n\": 0" } { printf ", \"%s\": %d", $1, NR } END { print "}" }' >model/vocab.json
+for i in $(seq 40); do echo abcdefghijklmnopqrstuvwxyz; done >text.txt
+
+expect_exit 0 sten-run model --prompt abcdef --generate 12 -q
+[ "$(head -c 6 out)" = abcdef ] || fail "the text begins with other characters: $(cat out)"
+cp out wanted
+expect_exit 0 sten-run model/model.safetensors --config model/config.json --prompt abcdef --generate 12 -q
+cmp out wanted || fail 'weights and their config.json give another text'
+expect_exit 0 sten-run model --prompt abcdef --generate 12 -q --precision bf16
+expect_exit 2 sten-run model --prompt abcdef --generate 155
+held 157 expect_err '6 tokens and 155 more exceed the 160 positions of model'
+expect_one_line_err
+
+# Pruned: a directory that runs.
+expect_exit 0 sten-prune model -o pruned --structure 2:4 --include 'model.layers.*.mlp.*.weight' -q
+expect_exit 0 sten-energy pruned/model.safetensors --include 'model.layers.*.mlp.*.weight' --min-sparsity 0.5
+expect_exit 0 sten-run pruned --prompt abcdef --generate 12 -q
+expect_exit 0 sten-run model --data text.txt --window 32 --stride 16
+expect_out 'perplexity'
+expect_exit 0 sten-run pruned --data text.txt --window 32 --stride 16 --against model
+
+# Trained with masks: the text becomes likely.
+cat >recipe.json <<'EOF'
+{"schema": 1, "model": {"kind": "decoder", "config": "model/config.json", "weights": "model"},
+ "data": {"kind": "text", "text": "text.txt", "vocabulary": "model/vocab.json", "window": 27, "validation": 0.2},
+ "optimizer": {"kind": "adamw", "rate": 0.02}, "steps": 60, "batch": 8,
+ "sparsity": [{"target": "model.layers.*.mlp.*.weight", "sparsifier": "nm:n=2,m=4"}]}
+EOF
+expect_exit 0 sten-train recipe.json --out trained -q
+expect_exit 0 sten-energy trained --include 'model.layers.*.mlp.*.weight' --min-sparsity 0.5
+expect_exit 0 sten-run trained --data text.txt --window 27 --max-perplexity 1.5
+expect_exit 0 sten-run trained --prompt abcdef --generate 6 -q
+[ "$(head -1 out)" = abcdefghijkl ] || fail "it continues differently: $(cat out)"
