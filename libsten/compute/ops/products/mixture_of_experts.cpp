@@ -38,7 +38,7 @@ struct ExpertsCall {
     if (normalize != 0 && normalize != 1)
       fail_usage("{}: normalize must be 0 or 1, got {}", op, normalize);
     normalizes = normalize == 1;
-    const std::string& name = call.attributes.word("activation", "silu");
+    const std::string name = call.attributes.word("activation", "silu");
     activation = find_unary_row(name);
     if (!activation)
       fail_usage("{}: unknown activation \"{}\", expected an elementwise operator of one input", op,
