@@ -5,6 +5,10 @@
 
 namespace sten {
 
+bool has_value(const JsonReader& in, std::string_view key) {
+  return in.has(key) && !in[key].json().is_null();
+}
+
 Index size_at(const JsonReader& in, const char* key) {
   const JsonReader at = in[key];
   const Index n = at.integer();
@@ -13,7 +17,7 @@ Index size_at(const JsonReader& in, const char* key) {
 }
 
 double positive_at(const JsonReader& in, const char* key, double fallback) {
-  if (!in.has(key)) return fallback;
+  if (!has_value(in, key)) return fallback;
   const double x = in[key].number();
   if (!(x > 0)) in[key].fail(fmt::format("expected a number > 0, got {}", x));
   return x;
@@ -28,7 +32,7 @@ std::string known_model_types() {
 
 void check_only(const JsonReader& in, OnlyValues only) {
   for (const auto& [key, value] : only)
-    if (in.has(key) && in[key].json() != value)
+    if (has_value(in, key) && in[key].json() != value)
       in[key].fail(
           fmt::format("expected {1}, got {0}", printable(dump_json(in[key].json()).substr(0, 100)),
                       key == std::string_view("model_type") ? "one of " + known_model_types()

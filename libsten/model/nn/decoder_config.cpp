@@ -8,9 +8,6 @@
 namespace sten {
 namespace {
 
-bool has_value(const JsonReader& in, std::string_view key) {
-  return in.has(key) && !in[key].json().is_null();
-}
 bool flag_at(const JsonReader& in, std::string_view key, bool fallback) {
   return has_value(in, key) ? in[key].truth() : fallback;
 }
@@ -38,15 +35,6 @@ std::string activation_at(const JsonReader& in, const DecoderArchitecture& a) {
       std::ranges::find(activations, given, &std::pair<std::string_view, std::string_view>::first);
   if (at == std::end(activations)) in[key].fail(fmt::format("unknown activation {}", quote(given)));
   return std::string(at->second);
-}
-
-void check_decoder_kind(const JsonReader& in) {
-  const std::pair<const char*, nlohmann::ordered_json> only[] = {
-      {"add_cross_attention", false}, {"use_bidirectional_attention", false}};
-  for (const auto& [key, value] : only)
-    if (has_value(in, key) && in[key].json() != value)
-      in[key].fail(fmt::format("expected {}, got {}", dump_json(value),
-                               printable(dump_json(in[key].json()).substr(0, 100))));
 }
 
 // The kinds of layers, "sliding_attention" or "full_attention", where the file lists them.
@@ -160,7 +148,9 @@ const DecoderArchitecture& architecture_of(const JsonReader& in) {
 DecoderConfig parse_language_model(const JsonReader& in) {
   DecoderConfig c;
   const DecoderArchitecture& a = *(c.architecture = &architecture_of(in));
-  check_decoder_kind(in);
+  const std::pair<const char*, nlohmann::ordered_json> only[] = {
+      {"add_cross_attention", false}, {"use_bidirectional_attention", false}};
+  check_only(in, only);
   c.vocab_size = size_at(in, "vocab_size");
   c.hidden_size = size_at(in, "hidden_size");
   c.intermediate_size = size_at(in, std::string(a.inner_key).c_str());

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "libsten/core/base/text.h"
+#include "libsten/model/nn/config_fields.h"
 
 namespace sten {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 constexpr const char* known_types[] = {"default", "linear", "dynamic",
                                        "llama3",  "yarn",   "longrope"};
 
-bool has_value(const JsonReader& in, const char* key) {
-  return in.has(key) && !in[key].json().is_null();
-}
 void take(const JsonReader& in, const char* key, double& to) {
   if (!has_value(in, key)) return;
   to = in[key].number();
