@@ -34,6 +34,15 @@ inline Attributes other_attributes(const UnaryRow& row) {
   return all;
 }
 
+// x and router logits, followed by gate, up and down of each expert.
+inline std::vector<CaseInput> with_experts(std::vector<CaseInput> all, Index hidden) {
+  const Index features = all[0].shape.back(), experts = all[1].shape.back();
+  for (Index e = 0; e < experts; ++e)
+    for (const Shape& shape : {Shape{hidden, features}, {hidden, features}, {features, hidden}})
+      all.push_back({shape});
+  return all;
+}
+
 // Cases of the operators of unary_rows(), and the rest.
 inline std::vector<OperatorCase> with_unary_cases(const Shape& shape,
                                                   const std::vector<OperatorCase>& rest) {
@@ -131,12 +140,10 @@ inline const std::vector<OperatorCase>& other_small_cases() {
       {"attention",
        {{{2, 3, 4}}, {{2, 5, 4}}, {{2, 5, 4}}, {{2, 2, 3, 5}}},
        Attributes().set("heads", 2).set("causal", 1).set("window", 3).set("soft_cap", 0.75)},
-      {"mixture-of-experts", {{{2, 3, 4}}, {{2, 3, 5}}, {{5, 6, 4}}, {{5, 4, 3}}}},
-      {"mixture-of-experts",
-       {{{4, 3}}, {{4, 3}}, {{3, 4, 3}}, {{3, 3, 2}}},
+      {"mixture-of-experts", with_experts({{{2, 3, 4}}, {{2, 3, 2}}}, 3)},
+      {"mixture-of-experts", with_experts({{{4, 3}}, {{4, 3}}}, 2),
        Attributes().set("top_k", 2).set("normalize", 1).set("activation", "gelu-tanh")},
-      {"mixture-of-experts",
-       {{{4, 3}}, {{4, 3}}, {{3, 4, 3}}, {{3, 3, 2}}},
+      {"mixture-of-experts", with_experts({{{4, 3}}, {{4, 3}}}, 2),
        Attributes().set("top_k", 3).set("activation", "tanh")},
       {"linear", {{{2, 3, 4}}, {{5, 4}}, {{5}}}},
       {"linear", {{{4}}, {{3, 4}}}},
@@ -332,8 +339,7 @@ inline const std::vector<OperatorCase>& other_large_cases() {
            .set("causal", 1)
            .set("window", 37)
            .set("soft_cap", 2.5)},
-      {"mixture-of-experts",
-       {{{130, 60}}, {{130, 7}}, {{7, 80, 60}}, {{7, 60, 40}}},
+      {"mixture-of-experts", with_experts({{{130, 60}}, {{130, 7}}}, 40),
        Attributes().set("top_k", 3).set("normalize", 1)},
       {"linear", {{{7, 40, 60}}, {{300, 60}}, {{300}}}},
       {"batch-norm-train", {{{7, 90, 37}, 0, true}, {{37}}, {{37}}}, Attributes().set("relu", 1)},

@@ -77,11 +77,11 @@ Walked walk(const OperatorCase& c, const std::vector<Tensor>& from) {
   return out;
 }
 
-// Sums of at most 23 products in float32, in another order.
+// Sums of at most 23 products in float32, in another order, up to three in a row.
 void check_near(const Tensor& got, const Dense& wanted) {
   const std::vector<double> a = doubles(got), b = doubles(wanted);
   REQUIRE(got.shape() == wanted.extents);
-  CHECK(furthest(a, b) <= 5e-6);
+  CHECK(furthest(a, b) <= 1e-5);
 }
 
 }  // namespace

@@ -56,12 +56,32 @@ class Table {
  private:
   static std::string joined(const std::vector<std::string>& names) {
     std::string text;
-    for (const std::string& n : names) text += (text.empty() ? "" : ", ") + n;
+    for (const std::string& n : with_ranges(names)) text += (text.empty() ? "" : ", ") + n;
     return text;
   }
+  // "`op` 1 to 4" for three or more inputs of an operator, one after the other.
+  static std::vector<std::string> with_ranges(const std::vector<std::string>& names) {
+    std::vector<std::string> out;
+    for (std::size_t i = 0, end = 0; i < names.size(); i = end) {
+      end = i + 1;
+      if (const std::size_t number = names[i].rfind(' ') + 1; number > 0) {
+        int next = std::stoi(names[i].substr(number)) + 1;
+        while (end < names.size() &&
+               names[end] == names[i].substr(0, number) + std::to_string(next))
+          ++end, ++next;
+        if (end - i > 2) {
+          out.push_back(fmt::format("{} to {}", names[i], next - 1));
+          continue;
+        }
+      }
+      while (i < end) out.push_back(names[i++]);
+    }
+    return out;
+  }
   // Lines of at most 120 columns, without breaking names.
-  static std::string listed(const std::vector<std::string>& names) {
+  static std::string listed(const std::vector<std::string>& all) {
     constexpr std::size_t most = 120;
+    const std::vector<std::string> names = with_ranges(all);
     std::string out, line = "All others:";
     for (std::size_t i = 0; i < names.size(); ++i) {
       const std::string next = names[i] + (i + 1 < names.size() ? "," : ".");

@@ -3,7 +3,10 @@
 
 #include <cmath>
 
+#include "libsten/compute/autograd/tape.h"
 #include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/sparsify/nm_magnitude.h"
+#include "tests/autograd/pytorch.h"
 #include "tests/ops/operands.h"
 
 using namespace sten;
@@ -15,9 +18,12 @@ Tensor mixture(std::vector<Tensor> in, const Attributes& a) {
   return apply("mixture-of-experts", in, a);
 }
 
+const Tensor one = f32({1, 1}, {1});
 // Three experts of one feature: expert e gives relu(x) * x * (e + 1).
-const Tensor gate_up = f32({3, 2, 1}, {1, 1, 1, 1, 1, 1});
-const Tensor down = f32({3, 1, 1}, {1, 2, 3});
+std::vector<Tensor> operands(Tensor x, Tensor logits) {
+  return {std::move(x), std::move(logits), one, one, one, one, one, f32({1, 1}, {2}), one,
+          one,          f32({1, 1}, {3})};
+}
 const Attributes rules = Attributes().set("activation", "relu");
 
 Attributes choosing(Index k, bool normalize) {
@@ -33,7 +39,7 @@ TEST_CASE("a mixture adds the top experts' results, by their probabilities or sh
   const Tensor logits =
       tensor({3, 3}, {log(1), log(2), log(5), log(5), log(1), log(2), log(1), log(2), log(5)});
   const auto values = [&](Index k, bool normalize) {
-    return floats(mixture({x, logits, gate_up, down}, choosing(k, normalize)).to_dense());
+    return floats(mixture(operands(x, logits), choosing(k, normalize)).to_dense());
   };
   const auto check = [](const std::vector<float>& got, std::vector<float> wanted) {
     for (std::size_t i = 0; i < 3; ++i) CHECK(got[i] == doctest::Approx(wanted[i]));
@@ -46,18 +52,54 @@ TEST_CASE("a mixture adds the top experts' results, by their probabilities or sh
 
 TEST_CASE("of experts that are as probable, the first ones are taken, and others get no gradient") {
   const Tensor x = tensor({1, 1}, {1}), logits = tensor({1, 3}, {0, 0, 0});
-  CHECK(is(mixture({x, logits, gate_up, down}, choosing(2, true)), tensor({1, 1}, {1.5})));
+  CHECK(is(mixture(operands(x, logits), choosing(2, true)), tensor({1, 1}, {1.5})));
   Tape tape;
-  const Var w = tape.parameter(down), r = tape.parameter(logits);
-  const Var y =
-      apply("mixture-of-experts", std::vector<Var>{Var(x), r, Var(gate_up), w}, choosing(2, true));
-  tape.backward(y, tensor({1, 1}, {1}));
-  CHECK(is(*w.grad(), tensor({3, 1, 1}, {0.5, 0.5, 0})));
+  std::vector<Var> in;
+  for (const Tensor& t : operands(x, logits)) in.push_back(tape.parameter(t));
+  tape.backward(apply("mixture-of-experts", in, choosing(2, true)), tensor({1, 1}, {1}));
+  const auto slope = [&](std::size_t i) { return floats(in[i].grad()->to_dense())[0]; };
+  CHECK(slope(4) == 0.5f);
+  CHECK(slope(7) == 0.5f);
+  CHECK(slope(10) == 0);
   // 0.5 * (1 - 1.5) and 0.5 * (2 - 1.5).
-  const std::vector<float> slopes = floats(r.grad()->to_dense());
+  const std::vector<float> slopes = floats(in[1].grad()->to_dense());
   CHECK(slopes[0] == doctest::Approx(-0.25));
   CHECK(slopes[1] == doctest::Approx(0.25));
   CHECK(std::abs(slopes[2]) < 1e-7f);
+}
+
+TEST_CASE("experts in sparse layouts have the result and the gradients of dense ones") {
+  const Index features = 8, hidden = 12;
+  Dice dice(5);
+  std::vector<Tensor> sparse{normals(dice, {5, features}), normals(dice, {5, 2})}, dense = sparse;
+  const NmMagnitude two_of_four{2, 4, 1, {}};
+  for (const char* layout : {"masked", "nm:n=2,m=4", "csr", "csr", "dense", "masked"}) {
+    const bool is_down = sparse.size() % 3 == 1;
+    const Dense w = normals(dice, is_down ? Shape{features, hidden} : Shape{hidden, features});
+    const Spec spec = Spec::parse(layout);
+    sparse.push_back(spec.name() == "dense" ? Tensor(w) : sparsify(w, two_of_four, spec));
+    dense.push_back(sparse.back().to_dense());
+  }
+  const Tensor dy = normals(dice, {5, features});
+  const auto slopes = [&](const std::vector<Tensor>& values) {
+    Tape tape;
+    std::vector<Var> in;
+    for (const Tensor& t : values) in.push_back(tape.parameter(t, OutFormat::same_as(t)));
+    const Var y = apply("mixture-of-experts", in, Attributes().set("top_k", 1));
+    tape.backward(y, dy);
+    std::vector<Tensor> all{y.value()};
+    for (const Var& v : in) all.push_back(*v.grad());
+    return all;
+  };
+  const std::vector<Tensor> got = slopes(sparse), wanted = slopes(dense);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    CAPTURE(i);
+    const bool is_weight = i > 2;
+    if (is_weight) CHECK(got[i].spec() == sparse[i - 1].spec());
+    const Dense& exact = wanted[i].as<Dense>();
+    CHECK(far_from(is_weight ? masked_by(exact, sparse[i - 1].stored()) : exact, got[i].to_dense(),
+                   1e-6) == "");
+  }
 }
 
 TEST_CASE("operands of a mixture that do not fit are refused with what they are") {
@@ -65,15 +107,18 @@ TEST_CASE("operands of a mixture that do not fit are refused with what they are"
   const auto error = [&](std::vector<Tensor> in, const Attributes& a) {
     return error_of([&] { mixture(std::move(in), a); });
   };
-  CHECK(error({x, logits, gate_up, down}, choosing(4, false)) ==
+  CHECK(error(operands(x, logits), choosing(4, false)) ==
         "mixture-of-experts: top_k must be in [1, 3], the number of experts, got 4");
-  CHECK(error({x, logits, gate_up, down}, Attributes().set("activation", "sillu")) ==
+  CHECK(error(operands(x, logits), Attributes().set("activation", "sillu")) ==
         "mixture-of-experts: unknown activation \"sillu\", expected an elementwise operator of one "
         "input");
-  CHECK(error({x, x, gate_up, down}, rules) ==
-        "mixture-of-experts: gate_up must be [1, 2 n, 1], got [3, 2, 1]");
-  CHECK(error({x, logits, gate_up, gate_up}, rules) ==
-        "mixture-of-experts: down must be [3, 1, 1], got [3, 2, 1]");
-  CHECK(error({x, Tensor(Dense::zeros(DType::F32, {3, 3})), gate_up, down}, rules) ==
+  CHECK(error(operands(x, x), rules) ==
+        "mixture-of-experts: expected gate, up and down of 1 experts, got 9 weights");
+  std::vector<Tensor> in = operands(x, logits);
+  in[3] = f32({2, 1}, {1, 1});
+  CHECK(error(in, rules) == "mixture-of-experts: up 0 must be [1, 1], got [2, 1]");
+  in[2] = f32({1, 2}, {1, 1});
+  CHECK(error(in, rules) == "mixture-of-experts: gate 0 must be [n, 1], got [1, 2]");
+  CHECK(error(operands(x, Tensor(Dense::zeros(DType::F32, {3, 3}))), rules) ==
         "mixture-of-experts: x is [2, 1] but the router logits are [3, 3]");
 }

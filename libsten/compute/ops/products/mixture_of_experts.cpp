@@ -1,9 +1,8 @@
 // Mixture of experts with gated layers, as in Mixtral (Jiang et al. 2024): gathers the tokens of
-// each expert, and runs its products for all of them at once.
+// each expert, and calls linear for its weights, in any layout.
 #include <array>
 
 #include "libsten/compute/ops/common/check.h"
-#include "libsten/compute/ops/common/gemm.h"
 #include "libsten/compute/ops/common/output.h"
 #include "libsten/compute/ops/common/register.h"
 #include "libsten/compute/ops/elementwise/unary_rows.h"
@@ -12,11 +11,14 @@
 namespace sten {
 namespace {
 
+constexpr std::size_t weights_per_expert = 3;  // gate [N, H], up [N, H], down [H, N]
+
 // Operands and attributes; or with first = 1 those of the gradient, whose input 0 is the gradient
 // of the output.
 struct ExpertsCall {
-  const Dense &x, &logits, &gate_up, &down;
-  Index tokens = 0, features = 0, experts = 0, hidden = 0;
+  const Dense &x, &logits;
+  std::span<const Tensor> weights;  // of all experts
+  Index tokens = 1, features = 0, experts = 0;
   Index top_k;
   bool normalizes;
   const UnaryRow* activation;
@@ -24,13 +26,10 @@ struct ExpertsCall {
   ExpertsCall(const char* op, const Call& call, std::size_t first)
       : x(call.in[first].as<Dense>()),
         logits(call.in[first + 1].as<Dense>()),
-        gate_up(call.in[first + 2].as<Dense>()),
-        down(call.in[first + 3].as<Dense>()) {
+        weights(call.in.subspan(first + 2)) {
     call.attributes.check(op, {"top_k", "normalize", "activation"});
     check_dtypes(op, "x", x.dtype(), "the router logits", logits.dtype());
-    check_dtypes(op, "x", x.dtype(), "gate_up", gate_up.dtype());
-    check_dtypes(op, "x", x.dtype(), "down", down.dtype());
-    check_shapes(op);
+    check_extents(op);
     top_k = call.attributes.integer("top_k", 1);
     if (top_k < 1 || top_k > experts)
       fail_usage("{}: top_k must be in [1, {}], the number of experts, got {}", op, experts, top_k);
@@ -46,31 +45,37 @@ struct ExpertsCall {
     if (first == 1) check_alike(op, "the gradient", call.in[0].as<Dense>(), "x", x);
   }
 
-  // gate_up and down of an expert.
-  template <class T>
-  const T* gate_up_of(Index e) const {
-    return gate_up.values.as<T>().data() + e * 2 * hidden * features;
-  }
-  template <class T>
-  const T* down_of(Index e) const {
-    return down.values.as<T>().data() + e * features * hidden;
+  std::span<const Tensor> weights_of(Index expert) const {
+    return weights.subspan(expert * weights_per_expert, weights_per_expert);
   }
 
  private:
-  void check_shapes(const char* op) {
-    const Shape &a = x.extents, &r = logits.extents, &g = gate_up.extents, &d = down.extents;
+  void check_extents(const char* op) {
+    const Shape &a = x.extents, &r = logits.extents;
     if (a.empty() || r.size() != a.size() || !std::equal(a.begin(), a.end() - 1, r.begin()))
       fail_usage("{}: x is {} but the router logits are {}", op, to_string(a), to_string(r));
     features = a.back();
     experts = r.back();
-    if (g.size() != 3 || g[0] != experts || g[1] % 2 != 0 || g[2] != features)
-      fail_usage("{}: gate_up must be [{}, 2 n, {}], got {}", op, experts, features, to_string(g));
-    hidden = g[1] / 2;
-    if (d != Shape{experts, features, hidden})
-      fail_usage("{}: down must be [{}, {}, {}], got {}", op, experts, features, hidden,
-                 to_string(d));
-    tokens = 1;
     for (std::size_t i = 0; i + 1 < a.size(); ++i) tokens *= a[i];
+    if (std::ssize(weights) != experts * Index{weights_per_expert})
+      fail_usage("{}: expected gate, up and down of {} experts, got {} weights", op, experts,
+                 weights.size());
+    for (Index e = 0; e < experts; ++e) check_expert(op, e);
+  }
+  void check_expert(const char* op, Index e) {
+    const std::span<const Tensor> w = weights_of(e);
+    const Shape gate = w[0].shape();
+    if (gate.size() != 2 || gate[1] != features)
+      fail_usage("{}: gate {} must be [n, {}], got {}", op, e, features, to_string(gate));
+    const Shape shapes[] = {gate, gate, {features, gate[0]}};
+    constexpr const char* names[] = {"gate", "up", "down"};
+    for (std::size_t i = 0; i < weights_per_expert; ++i) {
+      const std::string name = fmt::format("{} {}", names[i], e);
+      check_dtypes(op, "x", x.dtype(), name.c_str(), w[i].dtype());
+      if (w[i].shape() != shapes[i])
+        fail_usage("{}: {} must be {}, got {}", op, name, to_string(shapes[i]),
+                   to_string(w[i].shape()));
+    }
   }
 };
 
@@ -79,49 +84,33 @@ ExpertRouting<T> routing_of(const ExpertsCall& g) {
   return {g.logits.values.as<T>().data(), g.tokens, g.experts, g.top_k, g.normalizes};
 }
 
-// Values of the tokens of one expert.
 template <class T>
+const T* values_in(const Tensor& x) {
+  return x.as<Dense>().values.as<T>().data();
+}
+
+// The rows of an expert's tokens.
+template <class T>
+Dense gathered(const std::vector<RoutedToken>& load, const T* from, Index features) {
+  Dense to = unwritten<T>({std::ssize(load), features});
+  T* at = to.values.template mutate<T>().data();
+  for (const RoutedToken& t : load) at = std::copy_n(from + t.token * features, features, at);
+  return to;
+}
+
+// Values of the tokens of one expert, from their rows of x.
 struct ExpertRun {
-  const ExpertsCall& g;
-  Index expert, rows;
-  std::vector<T> x, both;     // [rows, features], [rows, 2 hidden]: gate and up
-  Dense gate, active;         // [rows, hidden]: before and after the activation
-  std::vector<T> product, y;  // [rows, hidden], [rows, features] without the weights
+  std::span<const Tensor> weights;
+  Tensor x, gate, active, up, product, y;  // y: without the weights of the tokens
 
-  ExpertRun(const ExpertsCall& call, Index e, const std::vector<RoutedToken>& load)
-      : g(call), expert(e), rows(std::ssize(load)), gate(unwritten<T>({rows, g.hidden})) {
-    const Index f = g.features, n = g.hidden;
-    x.resize(rows * f);
-    for (Index r = 0; r < rows; ++r)
-      std::copy_n(g.x.values.as<T>().data() + load[r].token * f, f, x.data() + r * f);
-    both.resize(rows * 2 * n);
-    gemm(Transpose::b, rows, 2 * n, f, x.data(), g.gate_up_of<T>(e), both.data());
-    T* const to = gate.values.template mutate<T>().data();
-    for (Index r = 0; r < rows; ++r) std::copy_n(both.data() + r * 2 * n, n, to + r * n);
-    active = apply(Name(g.activation->name), {Tensor(gate)}).to_dense();
-    product.resize(rows * n);
-    const T* a = active.values.template as<T>().data();
-    for (Index r = 0; r < rows; ++r)
-      for (Index i = 0; i < n; ++i) product[r * n + i] = a[r * n + i] * up(r)[i];
-    y.resize(rows * f);
-    gemm(Transpose::b, rows, f, n, product.data(), g.down_of<T>(e), y.data());
-  }
-  const T* up(Index r) const { return both.data() + (2 * r + 1) * g.hidden; }
-
-  // The gradient of the gate's values from that of the activated ones.
-  Dense gate_gradient(Dense dy) const {
-    const std::string op = std::string(g.activation->name) + ".grad";
-    using enum SavedForBackward;
-    const SavedForBackward saves = g.activation->saves;
-    const std::array<Tensor, 2> all{std::move(dy), saves == outputs ? active : gate};
-    const std::span<const Tensor> in(all.data(), saves == nothing ? 1 : 2);
-    const OutFormat* const format = &OutFormat::dense();
-    const Shape shape = gate.extents;
-    return run(Name(op),
-               Call{.in = in, .formats = {&format, 1}, .attributes = {}, .shapes = {&shape, 1}})
-        .front()
-        ->to_dense();
-  }
+  ExpertRun(const ExpertsCall& call, Index expert, Tensor rows)
+      : weights(call.weights_of(expert)),
+        x(std::move(rows)),
+        gate(apply("linear", {x, weights[0]})),
+        active(apply(Name(call.activation->name), {gate})),
+        up(apply("linear", {x, weights[1]})),
+        product(apply("mul", {active, up})),
+        y(apply("linear", {product, weights[2]})) {}
 };
 
 Outputs mix_experts(const Call& call) {
@@ -129,85 +118,146 @@ Outputs mix_experts(const Call& call) {
   return with_real("mixture-of-experts", g.x.dtype(), [&]<class T>(T) -> Outputs {
     const ExpertRouting<T> routing = routing_of<T>(g);
     Dense y = Dense::zeros(real_dtype<T>, g.x.extents);
+    const T* const x = g.x.values.as<T>().data();
     T* const to = y.values.mutate<T>().data();
     for (Index e = 0; e < g.experts; ++e) {
       if (routing.load[e].empty()) continue;
-      const ExpertRun<T> run(g, e, routing.load[e]);
-      for (Index r = 0; r < run.rows; ++r) {
-        const auto [token, slot] = routing.load[e][r];
+      const ExpertRun run(g, e, gathered(routing.load[e], x, g.features));
+      const T* from = values_in<T>(run.y);
+      for (const auto [token, slot] : routing.load[e]) {
         const T weight = routing.weights[token * g.top_k + slot];
-        const T* from = run.y.data() + r * g.features;
-        for (Index i = 0; i < g.features; ++i) to[token * g.features + i] += weight * from[i];
+        for (Index i = 0; i < g.features; ++i) to[token * g.features + i] += weight * *from++;
       }
     }
     return {std::move(y)};
   });
 }
 
-// Gradients of x, of the weights of the chosen experts [tokens, top_k], of gate_up and of down.
-template <class T>
-struct ExpertGradients {
-  const ExpertsCall& g;
-  const T* dy;
-  std::array<std::optional<Dense>, 4> out;
-  std::vector<T> dweights;
+// Format and hints of output i, but what the dispatcher does after the operator.
+struct WeightOutput {
+  std::optional<OutFormat> format;
+  OutHints hints;
 
-  ExpertGradients(const ExpertsCall& call, const Dense& gradient, const Call& wanted)
-      : g(call), dy(gradient.values.as<T>().data()), dweights(g.tokens * g.top_k) {
-    const Dense* all[] = {&g.x, &g.logits, &g.gate_up, &g.down};
-    for (std::size_t i = 0; i < 4; ++i)
-      if (wanted.wants(i)) out[i] = Dense::zeros(real_dtype<T>, all[i]->extents);
+  WeightOutput(const Call& call, std::size_t i) {
+    if (!call.wants(i)) return;
+    format = call.out(i);
+    format->external = KeepAll{};
+    format->layout = format->tmp;
+    if (!call.hints.empty()) hints = call.hints[i];
+    hints.sum = nullptr;
   }
-  T* to(std::size_t i) { return out[i] ? out[i]->values.template mutate<T>().data() : nullptr; }
+};
+
+struct LinearGradients {
+  std::optional<Tensor> x, weight;
+};
+LinearGradients linear_gradients(const Tensor& dy, const Tensor& x, const Tensor& w, bool wants_x,
+                                 const WeightOutput& weight) {
+  const std::array<Tensor, 3> in{dy, x, w};
+  const OutFormat* formats[] = {wants_x ? &OutFormat::dense() : nullptr,
+                                weight.format ? &*weight.format : nullptr};
+  if (!formats[0] && !formats[1]) return {};
+  const std::array<Shape, 2> shapes{x.shape(), w.shape()};
+  const std::array<OutHints, 2> hints{OutHints{}, weight.hints};
+  Outputs out =
+      run("linear.grad",
+          {.in = in, .formats = formats, .attributes = {}, .shapes = shapes, .hints = hints});
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+// The gradient of an elementwise operator's input.
+Tensor activation_gradient(const UnaryRow& f, const Tensor& dy, const Tensor& x, const Tensor& y) {
+  const std::string op = std::string(f.name) + ".grad";
+  using enum SavedForBackward;
+  const std::array<Tensor, 2> all{dy, f.saves == outputs ? y : x};
+  const std::span<const Tensor> in(all.data(), f.saves == nothing ? 1 : 2);
+  const OutFormat* const format = &OutFormat::dense();
+  const Shape shape = x.shape();
+  return *run(Name(op),
+              Call{.in = in, .formats = {&format, 1}, .attributes = {}, .shapes = {&shape, 1}})
+              .front();
+}
+
+// Gradients of x, of the weights of the chosen experts [tokens, top_k], and of the matrices.
+template <class T>
+class ExpertGradients {
+ public:
+  ExpertGradients(const ExpertsCall& call, const Dense& gradient, const Call& wanted)
+      : g_(call),
+        dy_(gradient.values.as<T>().data()),
+        wanted_(wanted),
+        out_(wanted.formats.size()),
+        dweights_(g_.tokens * g_.top_k) {
+    if (wanted.wants(0)) dx_ = Dense::zeros(real_dtype<T>, g_.x.extents);
+  }
 
   void add(const ExpertRouting<T>& routing, Index e) {
     const std::vector<RoutedToken>& load = routing.load[e];
-    const ExpertRun<T> run(g, e, load);
-    const Index rows = run.rows, f = g.features, n = g.hidden;
-    std::vector<T> dresult(rows * f);  // of run.y
-    for (Index r = 0; r < rows; ++r) {
-      const Index at = load[r].token * g.top_k + load[r].slot;
-      const T *from = dy + load[r].token * f, *y = run.y.data() + r * f;
-      double sum = 0;
-      for (Index i = 0; i < f; ++i) {
-        dresult[r * f + i] = routing.weights[at] * from[i];
-        sum += double{from[i]} * y[i];
-      }
-      dweights[at] = static_cast<T>(sum);
-    }
-    if (T* ddown = to(3))
-      gemm(Transpose::a, f, n, rows, dresult.data(), run.product.data(), ddown + e * f * n);
-    if (!out[0] && !out[2]) return;
-    const std::vector<T> dboth = layer_gradient(run, dresult);
-    if (T* dgate_up = to(2))
-      gemm(Transpose::a, 2 * n, f, rows, dboth.data(), run.x.data(), dgate_up + e * 2 * n * f);
-    if (T* dx = to(0)) {
-      gemm(Transpose::none, rows, f, 2 * n, dboth.data(), g.gate_up_of<T>(e), dresult.data());
-      for (Index r = 0; r < rows; ++r)
-        for (Index i = 0; i < f; ++i) dx[load[r].token * f + i] += dresult[r * f + i];
-    }
+    const ExpertRun run(g_, e, gathered(load, g_.x.values.as<T>().data(), g_.features));
+    const std::size_t first = 2 + static_cast<std::size_t>(e) * weights_per_expert;
+    std::array<WeightOutput, weights_per_expert> weights{
+        WeightOutput(wanted_, first), {wanted_, first + 1}, {wanted_, first + 2}};
+    const Tensor dresult = result_gradient(run.y, routing, load);
+    const bool wants_inner = dx_ || weights[0].format || weights[1].format;
+    LinearGradients down =
+        linear_gradients(dresult, run.product, run.weights[2], wants_inner, weights[2]);
+    out_[first + 2] = std::move(down.weight);
+    if (!wants_inner) return;
+    const Tensor dgate =
+        activation_gradient(*g_.activation, apply("mul", {*down.x, run.up}), run.gate, run.active);
+    const Tensor dup = apply("mul", {*down.x, run.active});
+    LinearGradients gate =
+        linear_gradients(dgate, run.x, run.weights[0], dx_.has_value(), weights[0]);
+    LinearGradients up = linear_gradients(dup, run.x, run.weights[1], dx_.has_value(), weights[1]);
+    out_[first] = std::move(gate.weight);
+    out_[first + 1] = std::move(up.weight);
+    if (!dx_) return;
+    add_rows(*gate.x, load);
+    add_rows(*up.x, load);
   }
 
-  // The gradient of run.both.
-  std::vector<T> layer_gradient(const ExpertRun<T>& run, const std::vector<T>& dresult) const {
-    const Index rows = run.rows, n = g.hidden;
-    std::vector<T> dproduct(rows * n), dboth(rows * 2 * n);
-    gemm(Transpose::none, rows, n, g.features, dresult.data(), g.down_of<T>(run.expert),
-         dproduct.data());
-    Dense dactive = unwritten<T>({rows, n});
-    T* const da = dactive.values.template mutate<T>().data();
-    const T* a = run.active.values.template as<T>().data();
-    for (Index r = 0; r < rows; ++r)
-      for (Index i = 0; i < n; ++i) {
-        const Index at = r * n + i;
-        da[at] = dproduct[at] * run.up(r)[i];
-        dboth[(2 * r + 1) * n + i] = dproduct[at] * a[at];
-      }
-    const Dense dgate = run.gate_gradient(std::move(dactive));
-    for (Index r = 0; r < rows; ++r)
-      std::copy_n(dgate.values.template as<T>().data() + r * n, n, dboth.data() + 2 * r * n);
-    return dboth;
+  Outputs take(const ExpertRouting<T>& routing) {
+    if (dx_) out_[0] = std::move(*dx_);
+    if (wanted_.wants(1)) {
+      Dense dlogits = Dense::zeros(real_dtype<T>, g_.logits.extents);
+      routing.gradient(dweights_.data(), dlogits.values.template mutate<T>().data());
+      out_[1] = std::move(dlogits);
+    }
+    return std::move(out_);
   }
+
+ private:
+  // The gradient of an expert's y; and of the weights of its tokens.
+  Tensor result_gradient(const Tensor& y, const ExpertRouting<T>& routing,
+                         const std::vector<RoutedToken>& load) {
+    Dense dresult = gathered(load, dy_, g_.features);
+    T* row = dresult.values.template mutate<T>().data();
+    const T* from = values_in<T>(y);
+    for (const RoutedToken& t : load) {
+      const Index at = t.token * g_.top_k + t.slot;
+      double sum = 0;
+      for (Index i = 0; i < g_.features; ++i) {
+        sum += double{*row} * *from++;
+        *row++ *= routing.weights[at];
+      }
+      dweights_[at] = static_cast<T>(sum);
+    }
+    return dresult;
+  }
+  // Adds the rows of an expert's tokens to the gradient of x.
+  void add_rows(const Tensor& rows, const std::vector<RoutedToken>& load) {
+    T* const to = dx_->values.template mutate<T>().data();
+    const T* from = values_in<T>(rows);
+    for (const RoutedToken& t : load)
+      for (Index i = 0; i < g_.features; ++i) to[t.token * g_.features + i] += *from++;
+  }
+
+  const ExpertsCall& g_;
+  const T* dy_;
+  const Call& wanted_;
+  Outputs out_;
+  std::optional<Dense> dx_;
+  std::vector<T> dweights_;
 };
 
 Outputs mix_experts_gradient(const Call& call) {
@@ -215,24 +265,21 @@ Outputs mix_experts_gradient(const Call& call) {
   const Dense& dy = call.in[0].as<Dense>();
   return with_real("mixture-of-experts.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
     const ExpertRouting<T> routing = routing_of<T>(g);
-    ExpertGradients<T> grads(g, dy, call);
-    for (Index e = 0; e < g.experts; ++e)
-      if (!routing.load[e].empty()) grads.add(routing, e);
-    if (T* dlogits = grads.to(1)) routing.gradient(grads.dweights.data(), dlogits);
-    Outputs out(4);
-    for (std::size_t i = 0; i < 4; ++i)
-      if (grads.out[i]) out[i] = std::move(*grads.out[i]);
-    return out;
+    ExpertGradients<T> gradients(g, dy, call);
+    for (Index e = 0; e < g.experts; ++e) gradients.add(routing, e);
+    return gradients.take(routing);
   });
 }
 
 }  // namespace
 
 void add_mixture_of_experts(Operators& all) {
-  const Name op("mixture-of-experts");
+  const Name op("mixture-of-experts"), dense("dense");
   all.declare(op, {SavedForBackward::inputs});
-  all.add({op, std::vector<Name>(4, "dense"), {{}}}, mix_experts);
-  all.add({"mixture-of-experts.grad", std::vector<Name>(5, "dense"), {{}, {}, {}, {}}},
+  all.add({op, {dense, dense, any::layout, any::more}, {{}}}, mix_experts);
+  all.add({"mixture-of-experts.grad",
+           {dense, dense, dense, any::layout, any::more},
+           {{}, {}, {any::sparsifier, any::layout}, {"", any::more}}},
           mix_experts_gradient);
 }
 
