@@ -23,7 +23,7 @@ Graph every_kind() {
       dense_gradient{KeepAll{}, Spec("dense"), OutFormat::dense()};
   return Graph({{"x", "i/~\"d"},
                 {{"w", {3, 4}, Spec::parse("normal:std=0.02"), {"tied", "tied.too"}, sparse},
-                 {"b", {3}, Spec("zeros"), {}, dense_gradient}},
+                 {"b", {3}, Spec("zeros"), {}, dense_gradient, false, {{"all", {2, 3}, 3}}}},
                 {{"y", "linear", {"x", "w", "b"}, {}, formats},
                  {"z", "layer-norm", {"y", "b", "b"}, Attributes().set("eps", 1.0)},
                  {"s", "sum", {"z"}, attributes}},
@@ -46,6 +46,12 @@ TEST_CASE("a graph that was written and read is the same") {
     CHECK(b.shape == a.shape);
     CHECK(b.init == a.init);
     CHECK(b.aliases == a.aliases);
+    REQUIRE(b.stacked_in.size() == a.stacked_in.size());
+    for (std::size_t k = 0; k < a.stacked_in.size(); ++k) {
+      CHECK(b.stacked_in[k].tensor == a.stacked_in[k].tensor);
+      CHECK(b.stacked_in[k].shape == a.stacked_in[k].shape);
+      CHECK(b.stacked_in[k].first == a.stacked_in[k].first);
+    }
     CHECK(b.format.initial.spec() == a.format.initial.spec());
     CHECK(b.format.layout == a.format.layout);
     REQUIRE(b.format.grad.has_value() == a.format.grad.has_value());

@@ -142,7 +142,10 @@ TEST_CASE("every decoder's parameters are those of its file") {
   for (const std::string& name : decoder_names()) {
     CAPTURE(name);
     const StoredDecoder m(name, {});
-    CHECK(m.file.tensors().size() == m.model.graph.weights().size());
+    Index stored = 0, used = 0;
+    for (const CheckpointTensor& t : m.file.tensors()) stored += size_of(t.shape);
+    for (const Weight& w : m.model.graph.weights()) used += size_of(w.shape);
+    CHECK(used == stored);
     CHECK(m.model.positions == 160);
   }
 }
@@ -200,4 +203,18 @@ TEST_CASE("a decoder's config with a value of another model is refused with its 
             .starts_with("config: /rope_parameters: expected 3 factors of frequencies, got 1"));
   CHECK(refusal(with("gemma3", "layer_types", {"full_attention"})) ==
         "config: /layer_types: expected 3 layers, got 1");
+  CHECK(refusal(with("mixtral", "num_experts_per_tok", 5)) ==
+        "config: /num_experts_per_tok: expected at most num_local_experts 4, got 5");
+  CHECK(refusal(with("qwen2_moe", "moe_intermediate_size", nullptr)) ==
+        "config: missing 'moe_intermediate_size'");
+}
+
+TEST_CASE("a tensor that stacks experts and has another shape is named once") {
+  const Checkpoint file = Checkpoint::open(decoders + "qwen3_moe-stacked/model.safetensors");
+  const CausalModel m =
+      causal_model(with("qwen3_moe-stacked", "moe_intermediate_size", 12), "config", {});
+  const std::string text = error_of([&] { load_weights(m.graph, file, m.unused); });
+  CHECK(has(text,
+            "4 tensors do not fit the model: model.layers.0.mlp.experts.gate_up_proj is "
+            "[3, 32, 24], expected [3, 24, 24]; model.layers.0.mlp.experts.down_proj is "));
 }

@@ -33,6 +33,12 @@ MODELS = {
     "mistral": ("Mistral", dict(sliding_window=9, rope_parameters=LINEAR)),
     "qwen2": ("Qwen2", dict(use_sliding_window=True, sliding_window=5, max_window_layers=1)),
     "qwen3": ("Qwen3", dict(head_dim=8)),
+    "mixtral": ("Mixtral", dict(num_local_experts=4, sliding_window=9)),
+    "qwen2_moe": ("Qwen2Moe", dict(num_experts=5, num_experts_per_tok=2, moe_intermediate_size=16, num_hidden_layers=3,
+                                   shared_expert_intermediate_size=20, mlp_only_layers=[1])),
+    "qwen3_moe": ("Qwen3Moe", dict(num_experts=4, num_experts_per_tok=3, moe_intermediate_size=16, head_dim=8,
+                                   norm_topk_prob=True, decoder_sparse_step=2)),
+    "qwen3_moe-stacked": ("Qwen3Moe", dict(num_experts=3, num_experts_per_tok=2, moe_intermediate_size=16)),
     "gemma2": ("Gemma2", dict(head_dim=8, sliding_window=6, query_pre_attn_scalar=12, attn_logit_softcapping=3.0,
                               final_logit_softcapping=2.0)),
     "gemma3": ("Gemma3Text", dict(head_dim=8, sliding_window=6, query_pre_attn_scalar=9, num_hidden_layers=3,
@@ -59,6 +65,8 @@ def write(name):
                 parameter.add_(0.3 * torch.randn_like(parameter))
     folder = HERE / name
     model.save_pretrained(folder)
+    if name.endswith("-stacked"):  # as in memory, where a tensor has the weights of all experts
+        save_file(model.state_dict(), folder / "model.safetensors")
     (folder / "generation_config.json").unlink(missing_ok=True)
     cases = {}
     with torch.no_grad():

@@ -49,6 +49,12 @@ class Array {
     return a;
   }
 
+  // n elements from `first` on, which share this array's memory.
+  Array part(std::size_t first, std::size_t n) const {
+    assert(first <= size_ && n <= size_ - first);
+    return borrow(data_, data() + first, n, device_);
+  }
+
   std::size_t size() const { return size_; }
   Device device() const { return device_; }
   // The array on `device`: shares memory if the array is on `device` already, else copies.

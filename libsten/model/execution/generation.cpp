@@ -78,6 +78,7 @@ class TokenWalk {
       return {ids.rank + 1, ids.axis, ids.is_last};
     }
     if (op == "rotary") return rotated(n);
+    if (op == "mixture-of-experts") return routed(n);
     const bool is_of_rows = op == "linear" || op == "layer-norm" || op == "rms-norm";
     if (!is_of_rows && op != "identity" && op != "cast" && !find_unary_row(op))
       fail_at(n, "may mix tokens");
@@ -103,6 +104,17 @@ class TokenWalk {
     if (!x || x->rank != 3 || x->axis != 1 || of(n.inputs[2])) fail_at(n, "may mix tokens");
     if (!positions || positions->from_right() != 0 || positions->is_last != x->is_last)
       fail_at(n, "does not get the tokens' positions");
+    return *x;
+  }
+
+  // The router logits of each token.
+  TokenAxis routed(const Node& n) const {
+    const TokenAxis *x = of(n.inputs[0]), *logits = of(n.inputs[1]);
+    const bool fits = x && logits && x->axis == logits->axis && x->from_right() > 0 &&
+                      x->is_last == logits->is_last;
+    const auto is_computed = [&](const std::string& in) { return of(in) != nullptr; };
+    if (!fits || std::any_of(n.inputs.begin() + 2, n.inputs.end(), is_computed))
+      fail_at(n, "may mix tokens");
     return *x;
   }
 

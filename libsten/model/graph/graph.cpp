@@ -15,6 +15,10 @@ constexpr const char* expected_values = " (expected an input, a weight, a consta
 void check_weight(const Weight& w) {
   try {
     checked_size(w.shape);
+    for (const StackedWeight& s : w.stacked_in)
+      if (s.first < 0 || s.first > checked_size(s.shape) - size_of(w.shape))
+        fail_usage("elements from {} on are not in tensor {} {}", s.first, quote(s.tensor),
+                   to_string(s.shape));
     if (w.init.is("zeros") || w.init.is("ones")) return w.init.check_keys({});
     if (!w.init.is("normal") && !w.init.is("uniform"))
       fail_usage(

@@ -25,6 +25,13 @@ struct WeightFormat {
   bool is_dense() const;
 };
 
+// A run of elements of a tensor that stacks several weights, such as those of all experts.
+struct StackedWeight {
+  std::string tensor;
+  Shape shape;  // of the tensor
+  Index first = 0;
+};
+
 // Description of a weight without its values.
 struct Weight {
   std::string name;
@@ -36,6 +43,8 @@ struct Weight {
   WeightFormat format{};
   // A matrix [out, in] that is [in, out] in its ONNX file.
   bool in_by_out = false;
+  // Its elements in checkpoints that do not have it as a tensor.
+  std::vector<StackedWeight> stacked_in{};
 };
 
 // A value of the model that is not pruned or trained.

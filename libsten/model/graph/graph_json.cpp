@@ -44,7 +44,8 @@ Attributes read_attributes(const JsonReader& in) {
 }
 
 Weight read_weight(const JsonReader& in) {
-  in.check_keys({"name", "shape", "init", "aliases", "format", "gradient", "in-by-out"});
+  in.check_keys(
+      {"name", "shape", "init", "aliases", "format", "gradient", "in-by-out", "stacked-in"});
   Weight w{in["name"].text(), in["shape"].integers()};
   if (in.has("init")) {
     const JsonReader at = in["init"];
@@ -61,6 +62,12 @@ Weight read_weight(const JsonReader& in) {
   // Without the key, the format is that of the weight, not dense.
   if (in.has("gradient")) w.format.grad = read_format(in["gradient"]);
   if (in.has("in-by-out")) w.in_by_out = in["in-by-out"].truth();
+  if (in.has("stacked-in"))
+    for (const JsonReader& stack : in["stacked-in"].elements()) {
+      stack.check_keys({"tensor", "shape", "first"});
+      w.stacked_in.push_back(
+          {stack["tensor"].text(), stack["shape"].integers(), stack["first"].integer()});
+    }
   return w;
 }
 
@@ -132,6 +139,8 @@ std::string to_json(const Graph& g) {
     if (!format.empty()) one["format"] = std::move(format);
     if (w.format.grad) one["gradient"] = format_json(*w.format.grad, whose);
     if (w.in_by_out) one["in-by-out"] = true;
+    for (const StackedWeight& s : w.stacked_in)
+      one["stacked-in"].push_back({{"tensor", s.tensor}, {"shape", s.shape}, {"first", s.first}});
     j["weights"].push_back(std::move(one));
   }
   for (const Constant& c : g.constants()) j["constants"].push_back(constant_json(c));

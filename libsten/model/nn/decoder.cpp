@@ -84,14 +84,14 @@ class DecoderBuilder {
                                         attention(self, first(before, a_.before_attention, x), l));
     const std::string before_mlp = joined(name, a_.before_mlp);
     if (c_.is_parallel) {
-      const std::string y = feed_forward(mlp, first(before_mlp, a_.before_mlp, x));
+      const std::string y = feed_forward(mlp, first(before_mlp, a_.before_mlp, x), l);
       const std::string sum = add_node(g_, mlp + ".add_attention", "add", {y, attended});
       return add_node(g_, mlp + ".add", "add", {sum, x});
     }
     std::string y = add_node(g_, self + ".add", "add", {attended, x});
     y = second(before, a_.before_attention, y);
     const std::string z = normed(joined(name, a_.after_mlp), a_.after_mlp,
-                                 feed_forward(mlp, first(before_mlp, a_.before_mlp, y)));
+                                 feed_forward(mlp, first(before_mlp, a_.before_mlp, y), l));
     const std::string sum =
         add_node(g_, (a_.mlp.empty() ? name + ".mlp" : mlp) + ".add", "add", {z, y});
     return second(before_mlp, a_.before_mlp, sum);
@@ -168,8 +168,11 @@ class DecoderBuilder {
     return add_node(g_, name, "rotary", {x, "position_ids", frequencies(i)}, with);
   }
 
-  std::string feed_forward(const std::string& mlp, const std::string& x) {
-    const Index inner = c_.intermediate_size;
+  std::string feed_forward(const std::string& mlp, const std::string& x,
+                           const DecoderConfig::Layer& l) {
+    return l.has_experts ? mixture(mlp, x) : feed_forward(mlp, x, c_.intermediate_size);
+  }
+  std::string feed_forward(const std::string& mlp, const std::string& x, Index inner) {
     const std::string up_name = joined(mlp, a_.up);
     const std::string act = mlp + ".act_fn", product = mlp + ".gated";
     std::string hidden;
@@ -188,6 +191,43 @@ class DecoderBuilder {
                                : add_node(g_, product, "mul", {hidden, up});
     }
     return linear(joined(mlp, a_.down), inner, c_.hidden_size, hidden, c_.has_mlp_bias);
+  }
+
+  std::string mixture(const std::string& mlp, const std::string& x) {
+    const DecoderExperts& names = *a_.experts;
+    const DecoderConfig::Experts& e = c_.experts;
+    const std::string module = joined(mlp, names.module);
+    std::vector<std::string> in{
+        x, linear(joined(mlp, names.router), c_.hidden_size, e.count, x, false)};
+    for (Index i = 0; i < e.count; ++i) add_expert(module, i, in);
+    std::string y = add_node(g_, module, "mixture-of-experts", std::move(in),
+                             Attributes()
+                                 .set("top_k", e.top_k)
+                                 .set("normalize", Index{e.normalizes})
+                                 .set("activation", c_.activation));
+    if (e.shared_size == 0) return y;
+    const std::string shared = joined(mlp, names.shared), gate = joined(mlp, names.shared_gate);
+    const std::string opened =
+        add_node(g_, gate + ".sigmoid", "sigmoid", {linear(gate, c_.hidden_size, 1, x, false)});
+    const std::string all = feed_forward(shared, x, e.shared_size);
+    return add_node(g_, mlp + ".experts_and_shared", "add",
+                    {y, add_node(g_, shared + ".weighted", "mul", {all, opened})});
+  }
+  // Adds the weights of an expert to the inputs. transformers 5 stacks those of all experts, but
+  // writes them to files apart.
+  void add_expert(const std::string& module, Index i, std::vector<std::string>& in) {
+    const DecoderExperts& names = *a_.experts;
+    const Index n = c_.experts.hidden_size, h = c_.hidden_size;
+    const auto add = [&](std::string_view name, Shape shape, std::string_view stack, Index stride,
+                         Index first) {
+      in.push_back(add_weight(g_, fmt::format("{}.{}.{}.weight", module, i, name), shape,
+                              normal_init(c_.initializer_range)));
+      const Shape all{c_.experts.count, stride / shape[1], shape[1]};
+      g_.weights.back().stacked_in.push_back({joined(module, stack), all, i * stride + first});
+    };
+    add(names.gate, {n, h}, "gate_up_proj", 2 * n * h, 0);
+    add(names.up, {n, h}, "gate_up_proj", 2 * n * h, n * h);
+    add(names.down, {h, n}, "down_proj", n * h, 0);
   }
 
   void head(std::string x) {

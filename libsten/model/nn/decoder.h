@@ -1,6 +1,6 @@
-// Decoders with rotary positions or a table of positions: Llama, Mistral, Qwen, Gemma, Phi-3, OLMo 2,
-// GPT-NeoX and OPT, with the names of Hugging Face transformers. decoder_architecture.h has one row
-// for each model_type.
+// Decoders with rotary positions or a table of positions: Llama, Mistral, Mixtral, Qwen, Gemma, Phi-3,
+// OLMo 2, GPT-NeoX and OPT, with the names of Hugging Face transformers. decoder_architecture.h has
+// one row for each model_type.
 #pragma once
 #include "libsten/model/graph/graph.h"
 #include "libsten/model/nn/decoder_architecture.h"
@@ -13,6 +13,11 @@ struct DecoderConfig {
   struct Layer {
     Index window = 0;        // a query sees that many keys; 0: all
     std::size_t rotary = 0;  // index in `rotary`
+    bool has_experts = false;
+  };
+  struct Experts {
+    Index count = 0, top_k = 0, hidden_size = 0, shared_size = 0;
+    bool normalizes = false;  // the weights of a token's experts, so that their sum is 1
   };
 
   const DecoderArchitecture* architecture = nullptr;
@@ -31,6 +36,7 @@ struct DecoderConfig {
   double attention_scale = 0;
   double score_cap = 0, logit_cap = 0;  // soft caps; 0: none
   std::vector<RotaryParameters> rotary;
+  Experts experts;
   std::vector<Layer> layers;
 
   // Parses a config.json of transformers 4 or 5, or its text_config if the model is multimodal;

@@ -11,7 +11,8 @@ constexpr DecoderArchitecture mistral{
     .model_type = "mistral", .windows = DecoderWindows::every_layer, .usual_window = 4096};
 
 constexpr DecoderArchitecture qwen2{.model_type = "qwen2",
-                                    .qkv_bias = true,
+                                    .qkv_bias = {"", true},
+                                    .output_bias = {""},
                                     .windows = DecoderWindows::from_max_window_layers,
                                     .usual_window = 4096};
 
@@ -20,6 +21,35 @@ constexpr DecoderArchitecture qwen3{.model_type = "qwen3",
                                     .key_norm = "k_norm",
                                     .windows = DecoderWindows::from_max_window_layers,
                                     .usual_window = 4096};
+
+constexpr DecoderArchitecture mixtral{.model_type = "mixtral",
+                                      .mlp = "block_sparse_moe",
+                                      .experts = DecoderExperts{.usual_count = 8,
+                                                                .usual_top_k = 2,
+                                                                .inner_key = "intermediate_size",
+                                                                .normalizes = true,
+                                                                .gate = "w1",
+                                                                .up = "w3",
+                                                                .down = "w2"},
+                                      .eps = 1e-5,
+                                      .rope_theta = 1e6,
+                                      .windows = DecoderWindows::every_layer};
+
+constexpr DecoderArchitecture qwen2_moe{
+    .model_type = "qwen2_moe",
+    .experts = DecoderExperts{.usual_count = 60, .usual_top_k = 4, .shared = "shared_expert"},
+    .qkv_bias = {"qkv_bias", true},
+    .output_bias = {""},
+    .windows = DecoderWindows::from_max_window_layers,
+    .usual_window = 4096};
+
+constexpr DecoderArchitecture qwen3_moe{
+    .model_type = "qwen3_moe",
+    .query_norm = "q_norm",
+    .key_norm = "k_norm",
+    .experts = DecoderExperts{.usual_count = 128, .usual_top_k = 8},
+    .windows = DecoderWindows::every_layer_if_used,
+    .usual_window = 4096};
 
 constexpr DecoderArchitecture gemma2{.model_type = "gemma2",
                                      .norm = DecoderNorm::rms_unit_offset,
@@ -83,8 +113,9 @@ constexpr DecoderArchitecture gpt_neox{.model_type = "gpt_neox",
                                        .down = "dense_4h_to_h",
                                        .eps_key = "layer_norm_eps",
                                        .eps = 1e-5,
-                                       .has_bias = true,
-                                       .mlp_bias = true};
+                                       .qkv_bias = {"attention_bias", true},
+                                       .output_bias = {"attention_bias", true},
+                                       .mlp_bias = {"", true}};
 
 constexpr DecoderArchitecture opt{.model_type = "opt",
                                   .base = "model.decoder",
@@ -103,14 +134,15 @@ constexpr DecoderArchitecture opt{.model_type = "opt",
                                   .activation_key = "activation_function",
                                   .inner_key = "ffn_dim",
                                   .eps_key = "layer_norm_eps",
-                                  .bias_key = "enable_bias",
                                   .eps = 1e-5,
-                                  .has_bias = true,
-                                  .mlp_bias = true,
+                                  .qkv_bias = {"enable_bias", true},
+                                  .output_bias = {"enable_bias", true},
+                                  .mlp_bias = {"enable_bias", true},
                                   .ties_embeddings = true};
 
-constexpr DecoderArchitecture table[] = {llama,  mistral, qwen2, qwen3,    gemma2,
-                                         gemma3, phi3,    olmo2, gpt_neox, opt};
+constexpr DecoderArchitecture table[] = {llama,     mistral,   qwen2,  qwen3,  mixtral,
+                                         qwen2_moe, qwen3_moe, gemma2, gemma3, phi3,
+                                         olmo2,     gpt_neox,  opt};
 
 }  // namespace
 

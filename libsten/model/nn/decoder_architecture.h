@@ -15,9 +15,28 @@ enum class DecoderWindows {
   from_max_window_layers,  // if use_sliding_window
   alternate,               // layers 0, 2, 4, ...
   five_of_six,             // or others by sliding_window_pattern
+  every_layer_if_used,     // if use_sliding_window
 };
 // The order of rows of one matrix for queries, keys and values.
 enum class PackedQkv { none, by_part, by_head };
+
+// A key of config.json that says whether layers have biases ("" if there is none), and the value
+// without it.
+struct BiasRule {
+  std::string_view key;
+  bool usual = false;
+};
+
+// A mixture of experts instead of feed-forward layers. Names of modules are within `mlp`.
+struct DecoderExperts {
+  int usual_count, usual_top_k;
+  std::string_view inner_key = "moe_intermediate_size";
+  bool normalizes = false;  // the weights of chosen experts, if norm_topk_prob is missing
+  std::string_view router = "gate", module = "experts";
+  std::string_view gate = "gate_proj", up = "up_proj", down = "down_proj";
+  // Another layer of all tokens, times the sigmoid of a gate.
+  std::string_view shared = "", shared_gate = "shared_expert_gate";
+};
 
 // Names of modules are those of transformers, "" if the model lacks the module.
 struct DecoderArchitecture {
@@ -41,14 +60,13 @@ struct DecoderArchitecture {
 
   std::string_view mlp = "mlp", gate = "gate_proj", up = "up_proj", down = "down_proj";
   bool packs_gate_up = false;  // one matrix, gates first; `up` is its name
+  std::optional<DecoderExperts> experts = {};
 
   // Keys of config.json, and what a missing key means.
   std::string_view activation_key = "hidden_act", inner_key = "intermediate_size";
-  std::string_view eps_key = "rms_norm_eps", bias_key = "attention_bias";
+  std::string_view eps_key = "rms_norm_eps";
   double eps = 1e-6;
-  std::optional<bool> qkv_bias = {};  // if no key says so
-  bool has_bias = false;              // of attention, if the key is missing
-  bool mlp_bias = false;
+  BiasRule qkv_bias{"attention_bias"}, output_bias{"attention_bias"}, mlp_bias{"mlp_bias"};
   bool ties_embeddings = false;
   double rope_theta = 10000;
   DecoderWindows windows = DecoderWindows::none;

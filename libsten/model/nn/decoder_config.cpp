@@ -11,6 +11,9 @@ namespace {
 bool flag_at(const JsonReader& in, std::string_view key, bool fallback) {
   return has_value(in, key) ? in[key].truth() : fallback;
 }
+bool flag_at(const JsonReader& in, const BiasRule& rule) {
+  return rule.key.empty() ? rule.usual : flag_at(in, rule.key, rule.usual);
+}
 Index size_or(const JsonReader& in, const char* key, Index fallback) {
   return has_value(in, key) ? size_at(in, key) : fallback;
 }
@@ -55,19 +58,41 @@ std::vector<bool> listed_windows(const JsonReader& in, Index layers) {
 
 std::vector<bool> sliding_layers(const JsonReader& in, const DecoderArchitecture& a, Index layers) {
   using enum DecoderWindows;
-  if (a.windows == from_max_window_layers && !flag_at(in, "use_sliding_window", false))
+  const bool may_lack = a.windows == from_max_window_layers || a.windows == every_layer_if_used;
+  if (may_lack && !flag_at(in, "use_sliding_window", false))
     return std::vector<bool>(layers, false);
-  const bool by_layer = a.windows != none && a.windows != every_layer;
+  const bool is_uniform = a.windows == every_layer || a.windows == every_layer_if_used;
+  const bool by_layer = a.windows != none && !is_uniform;
   if (by_layer && has_value(in, "layer_types")) return listed_windows(in["layer_types"], layers);
   const Index first = size_or(in, "max_window_layers", 28);
   const Index pattern = size_or(in, "sliding_window_pattern", 6);
   std::vector<bool> slides;
   for (Index i = 0; i < layers; ++i)
-    slides.push_back(a.windows == every_layer ||
-                     (a.windows == from_max_window_layers && i >= first) ||
+    slides.push_back(is_uniform || (a.windows == from_max_window_layers && i >= first) ||
                      (a.windows == alternate && i % 2 == 0) ||
                      (a.windows == five_of_six && (i + 1) % pattern != 0));
   return slides;
+}
+
+void take_experts(const JsonReader& in, DecoderConfig& c) {
+  const DecoderExperts& usual = *c.architecture->experts;
+  DecoderConfig::Experts& e = c.experts;
+  const char* count_key = has_value(in, "num_experts") ? "num_experts" : "num_local_experts";
+  e.count = size_or(in, count_key, usual.usual_count);
+  e.top_k = size_or(in, "num_experts_per_tok", usual.usual_top_k);
+  if (e.top_k > e.count)
+    in["num_experts_per_tok"].fail(
+        fmt::format("expected at most {} {}, got {}", count_key, e.count, e.top_k));
+  e.hidden_size = size_at(in, std::string(usual.inner_key).c_str());
+  e.normalizes = flag_at(in, "norm_topk_prob", usual.normalizes);
+  if (!usual.shared.empty()) e.shared_size = size_at(in, "shared_expert_intermediate_size");
+  const Index step = size_or(in, "decoder_sparse_step", 1);
+  std::vector<Index> dense;
+  if (has_value(in, "mlp_only_layers"))
+    for (const JsonReader& layer : in["mlp_only_layers"].elements())
+      dense.push_back(layer.integer());
+  for (Index i = 0; i < std::ssize(c.layers); ++i)
+    c.layers[i].has_experts = (i + 1) % step == 0 && std::ranges::count(dense, i) == 0;
 }
 
 void take_layers(const JsonReader& in, DecoderConfig& c) {
@@ -80,6 +105,7 @@ void take_layers(const JsonReader& in, DecoderConfig& c) {
   const Index window = has_none ? 0 : size_or(in, "sliding_window", a.usual_window);
   for (const bool slides : sliding_layers(in, a, layers))
     c.layers.push_back({slides ? window : 0, slides && c.rotary.size() > 1 ? 1U : 0U});
+  if (a.experts) take_experts(in, c);
 }
 
 void take_rotary(const JsonReader& in, DecoderConfig& c) {
@@ -159,11 +185,9 @@ DecoderConfig parse_language_model(const JsonReader& in) {
   c.norm_eps = positive_at(in, std::string(a.eps_key).c_str(), a.eps);
   c.initializer_range = positive_at(in, "initializer_range", c.initializer_range);
   c.activation = activation_at(in, a);
-  const bool has_bias = flag_at(in, a.bias_key, a.has_bias);
-  c.has_qkv_bias = a.qkv_bias.value_or(has_bias);
-  c.has_output_bias = a.qkv_bias ? false : has_bias;
-  c.has_mlp_bias =
-      a.mlp_bias ? (a.bias_key == "enable_bias" ? has_bias : true) : flag_at(in, "mlp_bias", false);
+  c.has_qkv_bias = flag_at(in, a.qkv_bias);
+  c.has_output_bias = flag_at(in, a.output_bias);
+  c.has_mlp_bias = flag_at(in, a.mlp_bias);
   c.ties_embeddings = flag_at(in, "tie_word_embeddings", a.ties_embeddings);
   c.is_parallel = a.packed == PackedQkv::by_head && flag_at(in, "use_parallel_residual", true);
   c.norms_first = flag_at(in, "do_layer_norm_before", true);

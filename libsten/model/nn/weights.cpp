@@ -1,6 +1,7 @@
 #include "libsten/model/nn/weights.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "libsten/core/base/log.h"
@@ -72,6 +73,33 @@ Tensor load_weight(const Checkpoint& file, bool transposed, const Weight& w,
   return transposed && w.in_by_out ? transposed_weight(x, t.name) : x;
 }
 
+// Dense tensors that stack several weights; each is read once.
+class Stacks {
+ public:
+  Stacks(const Checkpoint& file, LowWeights low) : file_(file), low_(low) {}
+
+  // Part of a tensor of the file, which shares its memory unless it is widened.
+  Tensor part(const CheckpointTensor& t, Index first, const Shape& shape) {
+    auto at = all_.find(t.name);
+    if (at == all_.end()) {
+      const Tensor x = file_.load(t);
+      if (!x.is<Dense>())
+        warn("{}: dense in the model, which has its parts as weights", printable(t.name));
+      at = all_.emplace(t.name, x.to_dense()).first;
+    }
+    const Values& v = at->second.values;
+    const auto width = static_cast<std::size_t>(v.width());
+    const auto from = static_cast<std::size_t>(first), n = static_cast<std::size_t>(size_of(shape));
+    const Tensor y = Dense{shape, Values(v.dtype(), v.bytes().part(from * width, n * width))};
+    return t.dtype == DType::F16 || low_ == LowWeights::widened ? widened(y) : y;
+  }
+
+ private:
+  const Checkpoint& file_;
+  LowWeights low_;
+  std::map<std::string_view, Dense> all_;
+};
+
 bool is_same(const Tensor& a, const Tensor& b) {
   const Dense x = a.to_dense(), y = b.to_dense();
   return x.dtype() == y.dtype() && std::ranges::equal(x.values.bytes(), y.values.bytes());
@@ -87,6 +115,12 @@ std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Check
   return all;
 }
 
+const StackedWeight* stacked_entry(const Weight& w, const Checkpoint& file) {
+  const auto at = std::ranges::find_if(
+      w.stacked_in, [&](const StackedWeight& s) { return file.find(s.tensor) != nullptr; });
+  return at == w.stacked_in.end() ? nullptr : &*at;
+}
+
 NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
                                  const std::vector<std::string>& unused,
                                  const std::vector<std::string>& may_lack, LowWeights low) {
@@ -94,25 +128,37 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
     return std::ranges::any_of(globs, [&](const std::string& g) { return glob_match(g, name); });
   };
   Misfits misfits;
-  std::set<std::string_view> known;
+  std::set<std::string_view> known, refused;
   NamedValues<Tensor> all;
   const bool transposed = is_transposed(file);
+  Stacks stacks(file, low);
+  // Adds each tensor that does not fit once.
+  const auto fits = [&](const CheckpointTensor& t, const Shape& wanted) {
+    const bool is_taken =
+        t.dtype == DType::F32 || (low != LowWeights::refused && is_low_float(t.dtype));
+    if (t.shape == wanted && is_taken) return true;
+    if (refused.insert(t.name).second)
+      misfits.add(t.name, t.shape != wanted ? shape_misfit(t.shape, wanted)
+                                            : fmt::format("is {}, expected F32", name_of(t.dtype)));
+    return false;
+  };
   for (const Weight& w : g.weights()) {
     known.insert(w.name);
     known.insert(w.aliases.begin(), w.aliases.end());
     const std::vector<const CheckpointTensor*> entries = weight_entries(w, file);
-    if (entries.empty() && !any_matches(may_lack, w.name)) misfits.add(w.name, "is missing");
+    const StackedWeight* const part = entries.empty() ? stacked_entry(w, file) : nullptr;
+    if (part) {
+      const CheckpointTensor& t = *file.find(part->tensor);
+      known.insert(part->tensor);
+      if (fits(t, part->shape)) all.emplace(w.name, stacks.part(t, part->first, w.shape));
+    } else if (entries.empty() && !any_matches(may_lack, w.name)) {
+      misfits.add(w.name, "is missing");
+    }
     for (const CheckpointTensor* t : entries) {
-      if (const Shape wanted = shape_in(transposed, w); t->shape != wanted) {
-        misfits.add(t->name, shape_misfit(t->shape, wanted));
-      } else if (t->dtype != DType::F32 &&
-                 !(low != LowWeights::refused && is_low_float(t->dtype))) {
-        misfits.add(t->name, fmt::format("is {}, expected F32", name_of(t->dtype)));
-      } else if (const auto [at, is_new] =
-                     all.emplace(w.name, load_weight(file, transposed, w, *t, low));
-                 !is_new && !is_same(at->second, load_weight(file, transposed, w, *t, low))) {
+      if (!fits(*t, shape_in(transposed, w))) continue;
+      if (const auto [at, is_new] = all.emplace(w.name, load_weight(file, transposed, w, *t, low));
+          !is_new && !is_same(at->second, load_weight(file, transposed, w, *t, low)))
         misfits.add(t->name, "differs from " + printable(w.name) + ", whose values it shares");
-      }
     }
   }
   for (const CheckpointTensor& t : file.tensors())

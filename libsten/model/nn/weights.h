@@ -8,6 +8,9 @@ namespace sten {
 // The entries of a file with the weight's name or one of its aliases; valid as long as the file.
 std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Checkpoint& file);
 
+// The weight as a part of a tensor of the file; nullptr if it is not stacked there.
+const StackedWeight* stacked_entry(const Weight& w, const Checkpoint& file);
+
 // Handling of BF16 and F16: Error; BF16 unchanged (for an Executor) and F16 to F32; both to F32.
 enum class LowWeights { refused, unchanged, widened };
 
@@ -15,7 +18,8 @@ enum class LowWeights { refused, unchanged, widened };
 // file's memory. Matrices that the file has as [in, out] and the graph as [out, in] are transposed
 // with their layout, or to dense with a warning if the layout cannot hold the result. This applies
 // to files derived from such a file too, unless save_weights() wrote them. A weight may have one of
-// its aliases as name; several entries of a weight must be equal. Error (input) lists all weights
+// its aliases as name; several entries of a weight must be equal. Weights without an entry are
+// taken from the tensors that stack them. Error (input) lists all weights
 // that are missing, of another shape or not F32, and all tensors that are neither weights nor
 // matched by a glob of `unused`. Missing weights that match a glob of `may_lack` are left out.
 NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
