@@ -37,3 +37,20 @@ expect_exit 0 sten-energy trained --include 'model.layers.*.mlp.*.weight' --min-
 expect_exit 0 sten-run trained --data text.txt --window 27 --max-perplexity 1.5
 expect_exit 0 sten-run trained --prompt abcdef --generate 6 -q
 [ "$(head -1 out)" = abcdefghijkl ] || fail "it continues differently: $(cat out)"
+
+# A mixture of experts: its experts are pruned, computed and trained as other weights.
+cp -r "$STEN_SOURCE/tests/nn/decoders/qwen2_moe" experts
+cp model/vocab.json experts
+rm experts/cases.safetensors
+expect_exit 0 sten-run experts --prompt abcdef --generate 12 -q
+cp out wanted
+expect_exit 0 sten-run experts --prompt abcdef --generate 12 -q --precision bf16
+expect_exit 0 sten-prune experts -o experts24 --structure 2:4:2 --include '*.experts.*.weight' -q
+expect_exit 0 sten-run experts24 --prompt abcdef --generate 12 -q
+if cmp -s out wanted; then fail 'pruned experts give the same text'; fi
+expect_exit 0 sten-run experts24 --data text.txt --window 32 --stride 16 --against experts
+sed 's,model/,experts/,g; s,"weights": "model","weights": "experts",; s,mlp[.]\*[.]weight,mlp.experts.*.weight,' \
+  recipe.json >experts.json
+expect_exit 0 sten-train experts.json --out trained-experts -q
+expect_exit 0 sten-energy trained-experts --include '*.experts.*.weight' --min-sparsity 0.5
+expect_exit 0 sten-run trained-experts --data text.txt --window 27 --max-perplexity 1.5
