@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "libsten/core/dispatch/sparsify.h"
+#include "libsten/core/sparsify/nm_magnitude.h"
 #include "libsten/model/execution/executor.h"
 #include "libsten/model/execution/generation.h"
 #include "libsten/model/fusion/fused_graph.h"
@@ -116,6 +118,25 @@ TEST_CASE("the executor, which fuses a decoder's operators, gives the logits of 
                      2e-5) == "");
     }
   }
+}
+
+TEST_CASE("experts in sparse layouts and in bfloat16 run fused, close to the operator") {
+  const StoredDecoder m("mixtral", {});
+  NamedValues<Tensor> weights = m.weights;
+  const NmMagnitude two_of_four{2, 4, 1, {}};
+  for (auto& [name, w] : weights)
+    if (has(name, ".experts.")) w = sparsify(w, two_of_four, Spec::parse("nm:n=2,m=4"));
+  const Tensor wanted = m.model.graph.run<Tensor>(weights, m.inputs("long")).at("logits");
+  Executor wide(fused_graph(m.model.graph, {}), weights);
+  CHECK(far_from(wanted, wide.run(m.inputs("long")).at("logits"), 2e-5) == "");
+  Executor low(fused_graph(m.model.graph, {}), weights,
+               {.precision = {{"*.experts", Precision::bf16}}});
+  CHECK(far_from(wanted, low.run(m.inputs("long")).at("logits"), 0.03) == "");
+  const auto step = std::ranges::find_if(
+      low.plan().steps, [](const ExecutionStep& s) { return s.runs == "mixture-of-experts"; });
+  REQUIRE(step != low.plan().steps.end());
+  CHECK(step->precision == Precision::bf16);
+  CHECK(step->why == "the tokens of each expert are gathered, 2 of 4 experts per token");
 }
 
 TEST_CASE("every decoder generates with the logits that it has for the whole text") {

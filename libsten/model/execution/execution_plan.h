@@ -48,7 +48,7 @@ struct ExecutorOptions {
   KeyValueCaches* caches = nullptr;
   // The first rule that matches a node counts; the default is float32. bfloat16 supports linear
   // layers, layer and RMS norms, rotary embeddings, sums, products of activations, elementwise
-  // functions, sums of embeddings and attention; other nodes run in float32, and so does everything
+  // functions, sums of embeddings, attention and mixtures of experts; other nodes run in float32, and so does everything
   // without `fuse`; the plan says so.
   std::vector<PrecisionRule> precision{};
   // The device of the run. Weights are moved there once, constants with each plan, and inputs in

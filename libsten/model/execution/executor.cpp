@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "libsten/compute/ops/products/mixture_of_experts.h"
 #include "libsten/core/base/name_pattern.h"
 #include "libsten/core/base/parallel.h"
 #include "libsten/core/tensor/low_floats.h"
@@ -39,7 +40,8 @@ bool is_taken_in_float32(const PlanContext& plan, std::size_t weight) {
       if (plan.graph.arguments(n)[i] != weight) continue;
       const std::string_view op = plan.graph.nodes()[n].op.text();
       if ((op == "linear" && (i != 1 || !plan.low[n])) || op == "layer-norm" || op == "rms-norm" ||
-          op == "rotary" || op == "mixture-of-experts")
+          op == "rotary" ||
+          (op == "mixture-of-experts" && (i < first_expert_input || !plan.low[n])))
         return true;
     }
   return false;
@@ -140,6 +142,7 @@ struct Executor::State {
       if (auto fused = execution::fused_chain(context, node, *slots, count)) return fused;
       count = 1;
       if (auto fused = execution::fused_attention(context, node, *slots)) return fused;
+      if (auto fused = execution::fused_experts(context, node, *slots)) return fused;
     }
     return execution::single_operator(context, node);
   }

@@ -57,6 +57,9 @@ std::unique_ptr<FusedOperator> fused_attention(const PlanContext& plan, std::siz
 std::unique_ptr<FusedOperator> fused_cached_attention(const PlanContext& plan,
                                                       KeyValueCaches& caches, std::size_t node,
                                                       const Slots& slots);
+// The same for a mixture of experts.
+std::unique_ptr<FusedOperator> fused_experts(const PlanContext& plan, std::size_t node,
+                                             Slots& slots);
 // A chain of the token-wise nodes from `node` on; `count` is set to their number.
 std::unique_ptr<FusedOperator> fused_chain(const PlanContext& plan, std::size_t node, Slots& slots,
                                            std::size_t& count);

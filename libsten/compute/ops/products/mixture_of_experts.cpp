@@ -1,17 +1,32 @@
 // Mixture of experts with gated layers, as in Mixtral (Jiang et al. 2024): gathers the tokens of
 // each expert, and calls linear for its weights, in any layout.
+#include "libsten/compute/ops/products/mixture_of_experts.h"
+
 #include <array>
 
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/output.h"
 #include "libsten/compute/ops/common/register.h"
-#include "libsten/compute/ops/elementwise/unary_rows.h"
-#include "libsten/compute/ops/products/expert_router.h"
 
 namespace sten {
-namespace {
 
-constexpr std::size_t weights_per_expert = 3;  // gate [N, H], up [N, H], down [H, N]
+MixtureAttributes::MixtureAttributes(const char* op, const Attributes& given, Index experts)
+    : top_k(given.integer("top_k", 1)) {
+  given.check(op, {"top_k", "normalize", "activation"});
+  if (top_k < 1 || top_k > experts)
+    fail_usage("{}: top_k must be in [1, {}], the number of experts, got {}", op, experts, top_k);
+  const Index normalize = given.integer("normalize", 0);
+  if (normalize != 0 && normalize != 1)
+    fail_usage("{}: normalize must be 0 or 1, got {}", op, normalize);
+  normalizes = normalize == 1;
+  const std::string name = given.word("activation", "silu");
+  activation = find_unary_row(name);
+  if (!activation)
+    fail_usage("{}: unknown activation \"{}\", expected an elementwise operator of one input", op,
+               name);
+}
+
+namespace {
 
 // Operands and attributes; or with first = 1 those of the gradient, whose input 0 is the gradient
 // of the output.
@@ -19,29 +34,16 @@ struct ExpertsCall {
   const Dense &x, &logits;
   std::span<const Tensor> weights;  // of all experts
   Index tokens = 1, features = 0, experts = 0;
-  Index top_k;
-  bool normalizes;
-  const UnaryRow* activation;
+  MixtureAttributes attributes;
 
   ExpertsCall(const char* op, const Call& call, std::size_t first)
       : x(call.in[first].as<Dense>()),
         logits(call.in[first + 1].as<Dense>()),
-        weights(call.in.subspan(first + 2)) {
-    call.attributes.check(op, {"top_k", "normalize", "activation"});
+        weights(call.in.subspan(first + first_expert_input)),
+        experts(logits.extents.empty() ? 0 : logits.extents.back()),
+        attributes(op, call.attributes, experts) {
     check_dtypes(op, "x", x.dtype(), "the router logits", logits.dtype());
     check_extents(op);
-    top_k = call.attributes.integer("top_k", 1);
-    if (top_k < 1 || top_k > experts)
-      fail_usage("{}: top_k must be in [1, {}], the number of experts, got {}", op, experts, top_k);
-    const Index normalize = call.attributes.integer("normalize", 0);
-    if (normalize != 0 && normalize != 1)
-      fail_usage("{}: normalize must be 0 or 1, got {}", op, normalize);
-    normalizes = normalize == 1;
-    const std::string name = call.attributes.word("activation", "silu");
-    activation = find_unary_row(name);
-    if (!activation)
-      fail_usage("{}: unknown activation \"{}\", expected an elementwise operator of one input", op,
-                 name);
     if (first == 1) check_alike(op, "the gradient", call.in[0].as<Dense>(), "x", x);
   }
 
@@ -55,7 +57,6 @@ struct ExpertsCall {
     if (a.empty() || r.size() != a.size() || !std::equal(a.begin(), a.end() - 1, r.begin()))
       fail_usage("{}: x is {} but the router logits are {}", op, to_string(a), to_string(r));
     features = a.back();
-    experts = r.back();
     for (std::size_t i = 0; i + 1 < a.size(); ++i) tokens *= a[i];
     if (std::ssize(weights) != experts * Index{weights_per_expert})
       fail_usage("{}: expected gate, up and down of {} experts, got {} weights", op, experts,
@@ -81,7 +82,8 @@ struct ExpertsCall {
 
 template <class T>
 ExpertRouting<T> routing_of(const ExpertsCall& g) {
-  return {g.logits.values.as<T>().data(), g.tokens, g.experts, g.top_k, g.normalizes};
+  return {g.logits.values.as<T>().data(), g.tokens, g.experts, g.attributes.top_k,
+          g.attributes.normalizes};
 }
 
 template <class T>
@@ -93,8 +95,7 @@ const T* values_in(const Tensor& x) {
 template <class T>
 Dense gathered(const std::vector<RoutedToken>& load, const T* from, Index features) {
   Dense to = unwritten<T>({std::ssize(load), features});
-  T* at = to.values.template mutate<T>().data();
-  for (const RoutedToken& t : load) at = std::copy_n(from + t.token * features, features, at);
+  gather_tokens(load, features, from, to.values.template mutate<T>().data());
   return to;
 }
 
@@ -107,7 +108,7 @@ struct ExpertRun {
       : weights(call.weights_of(expert)),
         x(std::move(rows)),
         gate(apply("linear", {x, weights[0]})),
-        active(apply(Name(call.activation->name), {gate})),
+        active(apply(Name(call.attributes.activation->name), {gate})),
         up(apply("linear", {x, weights[1]})),
         product(apply("mul", {active, up})),
         y(apply("linear", {product, weights[2]})) {}
@@ -123,11 +124,7 @@ Outputs mix_experts(const Call& call) {
     for (Index e = 0; e < g.experts; ++e) {
       if (routing.load[e].empty()) continue;
       const ExpertRun run(g, e, gathered(routing.load[e], x, g.features));
-      const T* from = values_in<T>(run.y);
-      for (const auto [token, slot] : routing.load[e]) {
-        const T weight = routing.weights[token * g.top_k + slot];
-        for (Index i = 0; i < g.features; ++i) to[token * g.features + i] += weight * *from++;
-      }
+      add_weighted(routing.load[e], routing, g.features, values_in<T>(run.y), to);
     }
     return {std::move(y)};
   });
@@ -187,7 +184,7 @@ class ExpertGradients {
         dy_(gradient.values.as<T>().data()),
         wanted_(wanted),
         out_(wanted.formats.size()),
-        dweights_(g_.tokens * g_.top_k) {
+        dweights_(g_.tokens * g_.attributes.top_k) {
     if (wanted.wants(0)) dx_ = Dense::zeros(real_dtype<T>, g_.x.extents);
   }
 
@@ -203,8 +200,8 @@ class ExpertGradients {
         linear_gradients(dresult, run.product, run.weights[2], wants_inner, weights[2]);
     out_[first + 2] = std::move(down.weight);
     if (!wants_inner) return;
-    const Tensor dgate =
-        activation_gradient(*g_.activation, apply("mul", {*down.x, run.up}), run.gate, run.active);
+    const Tensor dgate = activation_gradient(*g_.attributes.activation,
+                                             apply("mul", {*down.x, run.up}), run.gate, run.active);
     const Tensor dup = apply("mul", {*down.x, run.active});
     LinearGradients gate =
         linear_gradients(dgate, run.x, run.weights[0], dx_.has_value(), weights[0]);
@@ -234,7 +231,7 @@ class ExpertGradients {
     T* row = dresult.values.template mutate<T>().data();
     const T* from = values_in<T>(y);
     for (const RoutedToken& t : load) {
-      const Index at = t.token * g_.top_k + t.slot;
+      const Index at = t.token * routing.top_k + t.slot;
       double sum = 0;
       for (Index i = 0; i < g_.features; ++i) {
         sum += double{*row} * *from++;

@@ -1,0 +1,34 @@
+// What calls of mixture-of-experts have in common.
+#pragma once
+#include "libsten/compute/ops/elementwise/unary_rows.h"
+#include "libsten/compute/ops/products/expert_router.h"
+
+namespace sten {
+
+// Inputs: x, router logits, and for each expert gate [N, H], up [N, H] and down [H, N].
+inline constexpr std::size_t first_expert_input = 2, weights_per_expert = 3;
+
+// Attributes for that many experts. Error (usage) unless they fit.
+struct MixtureAttributes {
+  Index top_k;
+  bool normalizes;
+  const UnaryRow* activation;
+
+  MixtureAttributes(const char* op, const Attributes& given, Index experts);
+};
+
+// The rows of an expert's tokens; and adds rows y to those of the tokens, times their weights.
+template <class T>
+void gather_tokens(const std::vector<RoutedToken>& load, Index features, const T* x, T* rows) {
+  for (const RoutedToken& t : load) rows = std::copy_n(x + t.token * features, features, rows);
+}
+template <class T>
+void add_weighted(const std::vector<RoutedToken>& load, const ExpertRouting<T>& routing,
+                  Index features, const T* y, T* to) {
+  for (const auto [token, slot] : load) {
+    const T weight = routing.weights[token * routing.top_k + slot];
+    for (Index i = 0; i < features; ++i) to[token * features + i] += weight * *y++;
+  }
+}
+
+}  // namespace sten
