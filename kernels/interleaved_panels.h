@@ -1,4 +1,4 @@
-// Layer normalization and residual addition on panels of interleaved bfloat16
+// Layer normalization on panels of interleaved bfloat16
 // (kernels/interleaved.h): [(n + 1) / 2, lanes, 2] for n features; the partner of an odd last
 // feature is 0. lanes: panel_width, or narrow_panel_width for a small batch (kernels/csr.h). Each
 // token is summed separately in float32, in an order that depends on the ISA. Panels are aligned to
@@ -16,8 +16,6 @@ struct InterleavedPanelsTable {
   // deviation 1, with eps added to the variance. y can be x.
   void (*normalize)(const std::uint16_t* x, std::int64_t n, float eps, const float* gamma,
                     const float* beta, std::uint16_t* y);
-  // y = a + b for n features. y can be a or b.
-  void (*add)(const std::uint16_t* a, const std::uint16_t* b, std::int64_t n, std::uint16_t* y);
 };
 
 // The table for active_isa(). lanes: panel_width or narrow_panel_width.

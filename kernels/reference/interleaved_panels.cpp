@@ -34,10 +34,7 @@ struct InterleavedReference {
       return static_cast<float>(z * gamma[r] + beta[r]);
     });
   }
-  static void add(const std::uint16_t* a, const std::uint16_t* b, Size n, std::uint16_t* y) {
-    each(n, y, [&](Size r, Size t) { return widen_bf16(a[at(r, t)]) + widen_bf16(b[at(r, t)]); });
-  }
-  static constexpr InterleavedPanelsTable table{normalize, add};
+  static constexpr InterleavedPanelsTable table{normalize};
 };
 
 }  // namespace

@@ -18,14 +18,6 @@ struct InterleavedPanels {
   // bfloat16 values per vector of pairs, and per row of pairs.
   static constexpr Size in_words = 2 * P::lanes, line = 2 * lanes;
 
-  static void add(const std::uint16_t* a, const std::uint16_t* b, Size n, std::uint16_t* y) {
-    const Size words = (n + 1) / 2 * line;
-    for (Size i = 0; i < words; i += in_words) {
-      const Words v = P::load_words(a + i), w = P::load_words(b + i);
-      P::store_words(y + i, P::pack(P::add(P::even(v), P::even(w)), P::add(P::odd(v), P::odd(w))));
-    }
-  }
-
   // Separate sums of the first and the second features of pairs, so that additions do not wait for
   // each other.
   struct Sums {
@@ -90,7 +82,7 @@ struct InterleavedPanels {
     });
   }
 
-  static constexpr InterleavedPanelsTable table() { return {normalize, add}; }
+  static constexpr InterleavedPanelsTable table() { return {normalize}; }
 };
 
 }  // namespace sten::kernels::simd

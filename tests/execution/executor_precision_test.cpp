@@ -66,7 +66,7 @@ TEST_CASE("a BERT in bfloat16 says what it says in float32, to the digits of bfl
       const NamedValues<Tensor> inputs = bert_values(tokens[0], tokens[1], true);
       const NamedValues<Tensor> wanted = high.run(inputs);
       for (const auto& y : low.run(inputs))
-        CHECK(difference_of(y.second, wanted.at(y.first)) < 0.03);
+        CHECK(difference_of(y.second, wanted.at(y.first)) < 0.015);
     }
   }
 }
@@ -88,7 +88,7 @@ TEST_CASE("bits in bfloat16 depend neither on threads nor on the run") {
   }
 }
 
-TEST_CASE("a plan says what ran in bfloat16; nodes that a rule names stay in float32") {
+TEST_CASE("a plan says what ran in bfloat16: products and attention, not the sums of layers") {
   const Graph g = bert(small_bert(), {.mask = true});
   const NamedValues<Tensor> w = bert_weights(g, "dense", 3);
   const NamedValues<Tensor> inputs = bert_values(2, 64, true);
@@ -97,9 +97,11 @@ TEST_CASE("a plan says what ran in bfloat16; nodes that a rule names stay in flo
   for (const Node& n : g.nodes()) {
     CAPTURE(n.name);
     const auto ran = precisions(all.plan());
-    if (n.op.text() == "linear" || n.op.text() == "attention" || n.op.text() == "layer-norm")
-      CHECK(ran.at(n.name) == "bf16");
+    if (n.op.text() == "linear" || n.op.text() == "attention") CHECK(ran.at(n.name) == "bf16");
   }
+  // A later layer adds to the result of the first norm; only a linear layer reads the second.
+  CHECK(precisions(all.plan()).at("bert.encoder.layer.0.output.LayerNorm") == "float32");
+  CHECK(precisions(all.plan()).at("cls.predictions.transform.LayerNorm") == "bf16");
   std::string attention;
   for (const Node& n : g.nodes())
     if (n.op.text() == "attention" && attention.empty()) attention = n.name;

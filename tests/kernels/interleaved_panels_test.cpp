@@ -72,17 +72,3 @@ TEST_CASE("features of tokens in pairs are normalised, in their place too") {
       }
   });
 }
-
-TEST_CASE("sums of pairs are rounded once, to the last bit") {
-  each_interleaved_panels_table([](const kernels::InterleavedPanelsTable& table,
-                                   const kernels::InterleavedPanelsTable& reference, Index lanes) {
-    for (const Index n : {1, 2, 7, 64}) {
-      const Array<std::uint16_t> a = interleaved_features(n, lanes, 0, 1),
-                                 b = interleaved_features(n, lanes, 1, 2);
-      Array<std::uint16_t> got(a.size()), wanted(a.size());
-      table.add(a.data(), b.data(), n, got.mutate());
-      reference.add(a.data(), b.data(), n, wanted.mutate());
-      for (std::size_t i = 0; i < got.size(); ++i) REQUIRE(got[i] == wanted[i]);
-    }
-  });
-}

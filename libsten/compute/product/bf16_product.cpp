@@ -24,10 +24,11 @@ bool supports_zeros(const Tensor& w, const ProductCall&) {
 
 template <class Factor>
 Bf16ProductImpl::Multiply packed_in(const Tensor& w) {
-  return [factor = Factor(w)](const Interleaved& x, const InterleavedOut& y,
-                              const InterleavedEpilogue& epilogue) {
+  const auto multiply = [factor = Factor(w)](const Interleaved& x, const auto& y,
+                                             const auto& epilogue) {
     factor.multiply(x, y, epilogue);
   };
+  return {multiply, multiply};
 }
 
 constexpr Bf16ProductImpl bf16_impls[] = {

@@ -37,10 +37,14 @@ void bf16_product(const Tensor& a, const X& x, const Y& y,
   Bf16Factor(a).multiply(x, y, epilogue);
 }
 
-// An implementation of products of activations that are interleaved before and after.
+// An implementation of products of interleaved activations.
 struct Bf16ProductImpl {
-  using Multiply =
-      std::function<void(const Interleaved&, const InterleavedOut&, const InterleavedEpilogue&)>;
+  // Writes results rounded, or as float32.
+  struct Multiply {
+    std::function<void(const Interleaved&, const InterleavedOut&, const InterleavedEpilogue&)>
+        to_interleaved;
+    std::function<void(const Interleaved&, const ActivationsOut&, const Epilogue&)> to_floats;
+  };
   const char* reason;  // in execution plans
   bool (*supports)(const Tensor& weight, const ProductCall& call);
   Multiply (*pack)(const Tensor& weight);  // weight: of F32 or BF16, not masked

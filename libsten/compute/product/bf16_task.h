@@ -93,8 +93,8 @@ struct Bf16Task {
                           epilogue.residual ? other.tile(row, token(b.panel)) + b.token : nullptr,
                           y.stride(), epilogue.activation);
       }
-      float* to = y.at + (y.layout == ActivationLayout::tokens ? first_token * y.features + row
-                                                               : row * y.tokens + first_token);
+      float* to = y.layout == ActivationLayout::tokens ? y.at + first_token * y.features + row
+                                                       : y.tile(row, token(b.panel)) + b.token;
       if (y.layout == ActivationLayout::tokens) {
         // The number of tokens that kernels transpose at once.
         const Index share = std::max<Index>(width / tile_parts, 8), t = part * share;
@@ -106,7 +106,7 @@ struct Bf16Task {
       const Index from = b.rows / tile_parts * part,
                   some = std::min(b.rows / tile_parts, rows - from);
       if (some > 0)
-        write(b.sums + from * width, width, some, tokens, to + from * y.tokens, y.tokens);
+        write(b.sums + from * width, width, some, tokens, to + from * y.stride(), y.stride());
     }
   }
   void write(const float* from, Index stride, Index rows, Index count, float* to,
@@ -132,8 +132,7 @@ struct Bf16Task {
     if constexpr (std::is_same_v<Y, InterleavedOut>)
       return true;
     else
-      return y.layout == ActivationLayout::features ||
-             (y.layout == ActivationLayout::tokens && !epilogue.residual);
+      return y.layout != ActivationLayout::tokens || !epilogue.residual;
   }
 
   // Writes sums of `rows` rows from `row` on, of panels `step` apart, to y.

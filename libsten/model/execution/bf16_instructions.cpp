@@ -1,7 +1,9 @@
 #include "libsten/model/execution/bf16_instructions.h"
 
 #include "kernels/interleaved_panels.h"
+#include "kernels/panels.h"
 #include "libsten/compute/product/tiles.h"
+#include "libsten/core/base/scratch.h"
 #include "libsten/core/layout/masked.h"
 #include "libsten/model/execution/interleaved_rows.h"
 
@@ -16,9 +18,14 @@ Bf16ProductInstruction::Bf16ProductInstruction(const Tensor& w, const Bf16Produc
     : ProductInstruction(w.is<Masked>() ? Tensor(w.to_dense()) : w), multiply_(impl.pack(weight)) {}
 
 void Bf16ProductInstruction::run(const TokenGroup& g) const {
-  multiply_({in(), g.count, g.interleaved(x)}, {out(), g.count, g.interleaved(y)},
-            {1, bias ? numbers_of(*bias) : nullptr, residual ? g.interleaved(*residual) : nullptr,
-             activation});
+  const Interleaved from{in(), g.count, g.interleaved(x)};
+  const float* const shift = bias ? numbers_of(*bias) : nullptr;
+  if (to_floats)
+    multiply_.to_floats(from, {g.layout(), out(), g.count, g.at[y]},
+                        {1, shift, residual ? g.at[*residual] : nullptr, activation, stream});
+  else
+    multiply_.to_interleaved(from, {out(), g.count, g.interleaved(y)},
+                             {1, shift, residual ? g.interleaved(*residual) : nullptr, activation});
 }
 
 void Bf16NormalizeInstruction::run(const TokenGroup& g) const {
@@ -31,11 +38,15 @@ void Bf16NormalizeInstruction::run(const TokenGroup& g) const {
   });
 }
 
-void Bf16AddInstruction::run(const TokenGroup& g) const {
+void RoundedNormalizeInstruction::run(const TokenGroup& g) const {
+  const float *scale = numbers_of(gamma), *shift = numbers_of(beta);
+  const Index size = features * g.lanes;
   each_panel(g.count, [&](Index p, Index) {
+    thread_local Scratch memory;
+    float* wide = memory.of(size);
+    kernels::panels(g.lanes).normalize(g.at[x] + p * size, features, eps, scale, shift, wide);
     std::uint16_t* to = interleaved_panel(g, y, features, p);
-    kernels::interleaved_panels(g.lanes).add(interleaved_panel(g, a, features, p),
-                                             interleaved_panel(g, b, features, p), features, to);
+    kernels::interleaved().round_features(wide, g.lanes, features, g.lanes, to, 2 * g.lanes);
     clear_padding(to, features, g.lanes);
   });
 }

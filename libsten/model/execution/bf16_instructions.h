@@ -6,6 +6,8 @@
 namespace sten::execution {
 
 struct Bf16ProductInstruction final : ProductInstruction {
+  bool to_floats = false;  // y and the residual are float32
+
   Bf16ProductInstruction(const Tensor& w, const Bf16ProductImpl& impl);
   void run(const TokenGroup& group) const override;
 
@@ -13,12 +15,14 @@ struct Bf16ProductInstruction final : ProductInstruction {
   Bf16ProductImpl::Multiply multiply_;
 };
 
-// Interleaved variants of the instructions of these names; sums and functions are in float32.
-struct Bf16NormalizeInstruction final : NormalizeInstruction {
+// From float32 to interleaved.
+struct RoundedNormalizeInstruction final : NormalizeInstruction {
   using NormalizeInstruction::NormalizeInstruction;
   void run(const TokenGroup& group) const override;
 };
-struct Bf16AddInstruction final : AddInstruction {
+// Interleaved variants of the instructions of these names; sums and functions are in float32.
+struct Bf16NormalizeInstruction final : NormalizeInstruction {
+  using NormalizeInstruction::NormalizeInstruction;
   void run(const TokenGroup& group) const override;
 };
 struct Bf16MapInstruction final : MapInstruction {

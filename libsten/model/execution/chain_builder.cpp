@@ -43,20 +43,14 @@ class TokenChainBuilder : public LanguageChainBuilder {
     auto step = std::make_unique<EmbedInstruction>();
     step->extents = chain_->tokens_shape = {sum->shape.begin(), sum->shape.end() - 1};
     step->features = sum->shape.back();
-    step->interleaved = is_low();
-    step->y = add_value(sum->value, sum->shape.back(), is_low());
+    step->y = add_value(sum->value, sum->shape.back(), false);
     ExecutionStep about{{}, "", "panels", "rows are added up and become panels", 0, 0, 0};
-    if (is_low()) {
-      about.layout = "pairs";
-      about.why = "rows are added up in float32 and become pairs";
-      about.precision = Precision::bf16;
-    }
     for (std::size_t i = 0; i < sum->nodes; ++i) {
       const Node& n = plan_.graph.nodes()[node + i];
       about.nodes.push_back(n.name);
       about.runs += (i == 0 ? "" : " + ") + std::string(n.op.text());
     }
-    about.bytes = bytes(step->features, is_low());
+    about.bytes = bytes(step->features, false);
     for (const auto& table : sum->tables)
       about.bytes += bytes(step->features, slots_[table.weight].tensor->dtype() == DType::BF16);
     for (const auto& [weight, ids] : sum->tables) {
@@ -113,8 +107,11 @@ class TokenChainBuilder : public LanguageChainBuilder {
     const std::size_t x = value(in[0], *from, interleaved);
     std::unique_ptr<ProductInstruction> step;
     std::string why = "dense, by the kernel of panels: what comes before and after lies so";
+    const bool to_floats = !low || plan_.wants_tensor(plan_.value_of(node_), node_ + 1);
     if (low) {
-      step = std::make_unique<Bf16ProductInstruction>(*w, *low);
+      auto pairs = std::make_unique<Bf16ProductInstruction>(*w, *low);
+      pairs->to_floats = to_floats;
+      step = std::move(pairs);
       why = low->reason;
     } else {
       auto floats = std::make_unique<Float32ProductInstruction>(*w);
@@ -126,7 +123,7 @@ class TokenChainBuilder : public LanguageChainBuilder {
     if (bias) step->bias = *bias;
     step->x = x;
     read(x);
-    step->y = add_value(plan_.value_of(node_), shape[0], interleaved);
+    step->y = add_value(plan_.value_of(node_), shape[0], !to_floats);
     const auto stored = static_cast<double>(w->values() ? w->values()->size() : 0);
     ExecutionStep s = about(n, std::move(why), shape[0] + shape[1], interleaved);
     s.layout = w->spec().str();
@@ -144,38 +141,33 @@ class TokenChainBuilder : public LanguageChainBuilder {
     if (!shape || shape != shape_of(argument(1))) return false;
     const Index features = shape->back();
     if (fuse_add(n, argument(0), argument(1), *shape)) return true;
-    const std::size_t a = value(argument(0), *shape, is_low());
-    const std::size_t b = value(argument(1), *shape, is_low());
-    const auto with = [&](auto step) -> std::unique_ptr<TokenInstruction> {
-      step->a = a;
-      step->b = b;
-      step->features = features;
-      step->y = add_value(plan_.value_of(node_), features, is_low());
-      return step;
-    };
-    read(a);
-    read(b);
-    auto step = is_low() ? with(std::make_unique<Bf16AddInstruction>())
-                         : with(std::make_unique<AddInstruction>());
-    write(std::move(step), chain_->values.size() - 1,
-          about(n, "element for element", 3 * features, is_low()));
+    auto step = std::make_unique<AddInstruction>();
+    step->a = value(argument(0), *shape, false);
+    step->b = value(argument(1), *shape, false);
+    read(step->a);
+    read(step->b);
+    step->features = features;
+    const std::size_t y = step->y = add_value(plan_.value_of(node_), features, false);
+    write(std::move(step), y, about(n, "element for element", 3 * features, false));
     return true;
   }
   // Fuses a sum into the product that computes one operand, if the other operand is computed
-  // before.
+  // before. Sums are float32, so that rounding errors of layers do not add up.
   bool fuse_add(const Node& n, std::size_t first, std::size_t second, const Shape& shape) {
     for (const auto& [number, residual] : {std::pair(first, second), std::pair(second, first)}) {
       const auto sum = produced_here(number);
       std::size_t at = 0;
       ProductInstruction* p = sum && number != residual ? open_product(*sum, at) : nullptr;
-      if (!p || p->residual || is_interleaved(*sum) != is_low()) continue;
-      const std::size_t other = value(residual, shape, is_low());
+      if (!p || p->residual) continue;
+      const std::size_t other = value(residual, shape, false);
       if (chain_->values[other].first > at ||
           (chain_->values[other].first == at && !is_input_[other]))
         continue;
       p->residual = other;
+      if (auto* pairs = dynamic_cast<Bf16ProductInstruction*>(p)) pairs->to_floats = true;
+      chain_->values[*sum].interleaved = false;
       chain_->values[other].last = std::max(chain_->values[other].last, at);
-      chain_->steps[at].bytes += bytes(shape.back(), is_low());
+      chain_->steps[at].bytes += bytes(shape.back(), false);
       fuse_into(n, at, *sum);
       return true;
     }
@@ -192,9 +184,10 @@ class TokenChainBuilder : public LanguageChainBuilder {
     const Index features = shape->back();
     const Tensor *gamma = row(1, features), *beta = row(2, features);
     if (!gamma || !beta) return false;
-    const std::size_t x = value(argument(0), *shape, is_low());
+    const std::size_t x = value(argument(0), *shape, is_norm_interleaved());
+    const bool is_read_rounded = is_interleaved(x), is_rounded = is_norm_rounded(x);
     read(x);
-    const std::size_t y = in_place_of(x, features);
+    const std::size_t y = result_of(x, features, is_rounded);
     const auto with = [&](auto step) -> std::unique_ptr<TokenInstruction> {
       step->eps = static_cast<float>(eps);
       step->x = x;
@@ -202,10 +195,11 @@ class TokenChainBuilder : public LanguageChainBuilder {
       step->features = features;
       return step;
     };
-    auto step = is_low() ? with(std::make_unique<Bf16NormalizeInstruction>(*gamma, *beta))
-                         : with(std::make_unique<NormalizeInstruction>(*gamma, *beta));
+    auto step = is_read_rounded ? with(std::make_unique<Bf16NormalizeInstruction>(*gamma, *beta))
+                : is_rounded    ? with(std::make_unique<RoundedNormalizeInstruction>(*gamma, *beta))
+                                : with(std::make_unique<NormalizeInstruction>(*gamma, *beta));
     write(std::move(step), y,
-          about(n, "down the features of a panel of tokens at once", 2 * features, is_low()));
+          about(n, "down the features of a panel of tokens at once", 2 * features, is_rounded));
     return true;
   }
 

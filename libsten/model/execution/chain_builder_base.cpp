@@ -154,10 +154,26 @@ void ChainBuilder::write(std::unique_ptr<TokenInstruction> step, std::size_t y,
   chain_->steps.push_back(std::move(about));
 }
 
-std::size_t ChainBuilder::in_place_of(std::size_t x, Index features) {
+bool ChainBuilder::has_floats(std::size_t number) const {
+  bool is_here = false;
+  for (const ChainValue& v : chain_->values) {
+    if (v.number != number) continue;
+    if (!v.interleaved) return true;
+    is_here = true;
+  }
+  return !is_here && !slots_[number].interleaved;
+}
+
+bool ChainBuilder::is_norm_rounded(std::size_t x) const {
+  const std::size_t y = plan_.value_of(node_);
+  return is_low() && (is_interleaved(x) ||
+                      !(plan_.is_summed(y, node_ + 1) || plan_.wants_tensor(y, node_ + 1)));
+}
+
+std::size_t ChainBuilder::result_of(std::size_t x, Index features, bool interleaved) {
   const std::size_t number = plan_.value_of(node_);
-  if (is_input_[x] || !is_used_once(chain_->values[x].number))
-    return add_value(number, features, is_interleaved(x));
+  if (is_input_[x] || !is_used_once(chain_->values[x].number) || interleaved != is_interleaved(x))
+    return add_value(number, features, interleaved);
   chain_->values[x].number = number;
   chain_->values[x].is_copy = false;
   return x;

@@ -22,8 +22,16 @@ class ChainBuilder {
   std::size_t value(std::size_t number, const Shape& shape, bool interleaved);
   std::size_t add_value(std::size_t number, Index features, bool interleaved);
   bool is_interleaved(std::size_t value) const { return chain_->values[value].interleaved; }
-  // The node's value: in place of x if x has no other use; otherwise a new value.
-  std::size_t in_place_of(std::size_t x, Index features);
+  // Whether a norm reads its input interleaved, as the chain or the graph has it; and whether it
+  // rounds its result, which sums and tensors need in float32.
+  bool is_norm_interleaved() const { return is_low() && !has_floats(argument(0)); }
+  bool is_norm_rounded(std::size_t x) const;
+  // The node's value: in place of x if x has no other use and is interleaved as the result is;
+  // otherwise a new value.
+  std::size_t result_of(std::size_t x, Index features, bool interleaved);
+  std::size_t in_place_of(std::size_t x, Index features) {
+    return result_of(x, features, is_interleaved(x));
+  }
 
   // Adds an instruction that writes value y.
   void write(std::unique_ptr<TokenInstruction> step, std::size_t y, ExecutionStep about);
@@ -63,6 +71,8 @@ class ChainBuilder {
   std::size_t node_ = 0;
 
  private:
+  // Whether the chain, or the graph before it, has the value in float32.
+  bool has_floats(std::size_t number) const;
   void store(std::size_t i, const Shape& shape);
   std::size_t input(std::size_t number, const Shape& shape, bool interleaved);
   std::size_t copy(std::size_t from);

@@ -21,11 +21,12 @@ bool LanguageChainBuilder::take_rms_norm(const Node& n) {
   if (offset == 1)
     for (float& f : step->factors) f += 1;
   step->eps = static_cast<float>(eps);
-  step->interleaved = is_low();
   step->features = features;
-  const std::size_t x = step->x = value(argument(0), *shape, is_low());
+  const std::size_t x = step->x = value(argument(0), *shape, is_norm_interleaved());
+  step->from_interleaved = is_interleaved(x);
+  step->interleaved = is_norm_rounded(x);
   read(x);
-  const std::size_t y = step->y = in_place_of(x, features);
+  const std::size_t y = step->y = result_of(x, features, step->interleaved);
   write(std::move(step), y,
         about(n, "down the features of a panel of tokens at once", 2 * features, is_low()));
   return true;

@@ -47,9 +47,9 @@ struct ExecutorOptions {
   // must outlive the executor. nullptr: no earlier tokens.
   KeyValueCaches* caches = nullptr;
   // The first rule that matches a node counts; the default is float32. bfloat16 supports linear
-  // layers, layer and RMS norms, rotary embeddings, sums, products of activations, elementwise
-  // functions, sums of embeddings, attention and mixtures of experts; other nodes run in float32, and so does everything
-  // without `fuse`; the plan says so.
+  // layers, layer and RMS norms, rotary embeddings, products of activations, elementwise functions,
+  // attention and mixtures of experts. Sums, and what they read, stay in float32; so do other nodes,
+  // and everything without `fuse`; the plan says so.
   std::vector<PrecisionRule> precision{};
   // The device of the run. Weights are moved there once, constants with each plan, and inputs in
   // each run if necessary. On a device, operators are not fused, run in float32 and have no caches.

@@ -47,10 +47,18 @@ bool PlanContext::wants_panels(std::size_t value, std::size_t from) const {
                  [&](std::size_t n, std::size_t i) { return takes_panels(graph.nodes()[n], i); });
 }
 
+bool PlanContext::is_summed(std::size_t value, std::size_t from) const {
+  return any_use(*this, value, from,
+                 [&](std::size_t n, std::size_t) { return graph.nodes()[n].op.text() == "add"; });
+}
+
 bool PlanContext::wants_interleaved(std::size_t value, std::size_t from) const {
   return wants_panels(value, from) &&
          !any_use(*this, value, from, [&](std::size_t n, std::size_t i) {
-           return takes_panels(graph.nodes()[n], i) && !low[n];
+           const Node& node = graph.nodes()[n];
+           const std::string_view op = node.op.text();
+           const bool is_float32 = !low[n] || op == "add" || op == "layer-norm" || op == "rms-norm";
+           return takes_panels(node, i) && is_float32;
          });
 }
 

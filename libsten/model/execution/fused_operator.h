@@ -34,7 +34,10 @@ struct PlanContext {
   // Whether the graph, or a node from `from` on, needs the value as a tensor, or in panels.
   bool wants_tensor(std::size_t value, std::size_t from) const;
   bool wants_panels(std::size_t value, std::size_t from) const;
-  // Whether all nodes that read the value in panels run in bfloat16.
+  // Whether a sum reads the value.
+  bool is_summed(std::size_t value, std::size_t from) const;
+  // Whether all nodes that read the value in panels take bfloat16: not sums and norms, which keep
+  // what layers add up in float32.
   bool wants_interleaved(std::size_t value, std::size_t from) const;
 };
 

@@ -100,7 +100,7 @@ void with_lanes(Index lanes, F&& f) {
 void RmsNormInstruction::run(const TokenGroup& g) const {
   each_result(g, y, features, interleaved, [&](Index p, float* to) {
     thread_local Scratch memory;
-    const float* from = floats_of_panel(g, x, features, p, interleaved, memory);
+    const float* from = floats_of_panel(g, x, features, p, from_interleaved, memory);
     with_lanes(g.lanes, [&](auto lanes) {
       for (Index f = 0; f < features; f += std::ssize(factors))
         normalize_run<lanes>(from + f * lanes, factors, eps, to + f * lanes);

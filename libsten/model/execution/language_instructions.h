@@ -6,13 +6,13 @@
 
 namespace sten::execution {
 
-// RMS norm of runs of factors.size() features; y may be x.
+// RMS norm of runs of factors.size() features; y may be x if both are interleaved or neither is.
 struct RmsNormInstruction final : TokenInstruction {
   std::vector<float> factors;
   float eps = 0;
   std::size_t x = 0, y = 0;
   Index features = 0;
-  bool interleaved = false;
+  bool from_interleaved = false, interleaved = false;  // x, y
   void run(const TokenGroup& group) const override;
 };
 

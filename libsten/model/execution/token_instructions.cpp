@@ -89,9 +89,6 @@ void EmbedInstruction::run(const TokenGroup& g) const {
       const Index token = g.first + p * panel_width + t;
       for (std::size_t i = 0; i < tables.size(); ++i) take_row(tables[i], token, i > 0, to);
     }
-    if (interleaved)
-      return rows_to_interleaved(sums, tokens, features, interleaved_panel(g, y, features, p),
-                                 g.lanes);
     rows_to_panel(sums, tokens, features, g.at[y] + p * features * g.lanes, g.lanes);
   });
 }

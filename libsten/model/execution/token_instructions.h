@@ -101,7 +101,7 @@ struct MapInstruction : TokenInstruction {
   void run(const TokenGroup& group) const override;
 };
 
-// Sum of the rows that ids select in each table; interleaved if `interleaved`.
+// Sum of the rows that ids select in each table.
 struct EmbedInstruction final : TokenInstruction {
   struct Table {
     Tensor rows;                     // F32 or BF16
@@ -113,7 +113,6 @@ struct EmbedInstruction final : TokenInstruction {
   Shape extents;  // of the tokens
   std::size_t y = 0;
   Index features = 0;
-  bool interleaved = false;
   void run(const TokenGroup& group) const override;
 
  private:
