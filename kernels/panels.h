@@ -36,8 +36,8 @@ struct Attention {
 
 struct PanelsTable {
   // Attention over one panel of keys at a time; a later maximum of the scores rescales the sums
-  // (Milakov and Gimelshein 2018). y is 0 for a query that sees no key; at least one query must see
-  // a key.
+  // (Milakov and Gimelshein 2018). y is 0 for a query that sees no key, also because the bias of
+  // all is -inf; without a bias, at least one query must see a key.
   void (*attend)(const Attention& a);
   // y = gamma[r] z[r] + beta[r] for the n > 0 features of each token, where z has mean 0 and
   // deviation 1, with eps added to the variance. y can be x.

@@ -39,8 +39,9 @@ void attend(const Attention& a) {
     for (Size key = 0; key < a.keys; ++key) all += std::exp(score<lanes>(a, key, t) - most);
     for (Size f = 0; f < a.v_width; ++f) a.y[f * lanes + t] = 0;
     for (Size key = 0; key < a.keys; ++key) {
-      if (is_hidden(a, key, t)) continue;
-      const auto weight = static_cast<float>(std::exp(score<lanes>(a, key, t) - most) / all);
+      const double s = score<lanes>(a, key, t);
+      if (s == -std::numeric_limits<double>::infinity()) continue;
+      const auto weight = static_cast<float>(std::exp(s - most) / all);
       const float* v = column(a.v, a.v_step, key);
       for (Size f = 0; f < a.v_width; ++f) a.y[f * lanes + t] += weight * v[f * panel_width];
     }

@@ -366,10 +366,8 @@ struct TileAttention : simd::Math<Lanes> {
     float *scores = a.memory, *sums = scores + scores_size(a);
     Queries queries;
     if (!attend_at_once(a, scores, sums, queries)) attend_by_blocks(a, scores, sums, queries);
-    // A sum of 0 belongs to a query that sees no key, or to a bias of -inf, for which the result is
-    // NaN.
-    const bool sees_all = a.bias && a.before > 0;
-    const Vec least = Lanes::set(sees_all ? 0 : std::numeric_limits<float>::min());
+    // A sum of 0 belongs to a query that sees no key.
+    const Vec least = Lanes::set(std::numeric_limits<float>::min());
     each<vectors>([&](auto i) STEN_INLINE {
       const Vec share = Lanes::div(Lanes::set(1), Lanes::max(least, queries.all[i]));
       const float* row = sums + i * Lanes::lanes;

@@ -232,10 +232,8 @@ struct Panels : Math<L> {
               return L::mul(L::load(queries.factor + j * L::lanes), L::load(p));
             });
     }
-    // A sum of 0 belongs to a query that sees no key, or to a bias of -inf, for which the result is
-    // NaN.
-    const bool sees_all = a.bias && a.before > 0;
-    const Vec least = L::set(sees_all ? 0 : std::numeric_limits<float>::min());
+    // A sum of 0 belongs to a query that sees no key.
+    const Vec least = L::set(std::numeric_limits<float>::min());
     each<vectors>([&](auto j) STEN_INLINE {
       const Vec all = L::load(queries.all + j * L::lanes);
       const Vec by = L::div(L::set(1), L::max(least, all));

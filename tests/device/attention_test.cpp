@@ -22,6 +22,9 @@ TEST_CASE("attention on a device is the CPU's, with masks, biases and causal") {
     for (const Shape& bias : {Shape{c.batch, c.heads, c.tokens, c.keys}, Shape{c.keys},
                               Shape{c.batch, 1, 1, c.keys}, Shape{c.heads, c.tokens, 1}, Shape{}})
       fourths.push_back(normals(dice, bias));
+    Dense hidden = Dense::zeros(DType::F32, {c.keys});
+    std::ranges::fill(hidden.values.mutate<float>(), -INFINITY);
+    fourths.emplace_back(std::move(hidden));
     for (const bool is_causal : {false, true}) {
       Attributes at = Attributes().set("heads", c.heads).set("causal", Index{is_causal});
       if (is_causal) at.set("scale", 0.3);

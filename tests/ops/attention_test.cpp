@@ -104,11 +104,29 @@ TEST_CASE(
     other.backward(y, dy);
     CHECK(furthest(*p.grad(), *b[0].grad()) < 1e-5);
   }
-  // Rows without a visible key follow from softmax, without special code.
-  Dense none = Dense::zeros(DType::F32, {5, 1});
-  none.values.mutate<float>()[2] = -INFINITY;
-  const std::vector<float> y = floats(attention(q, k, v, none, heads).to_dense());
-  for (Index i = 0; i < 5 * 12; ++i) CHECK(std::isnan(y[i]) == (i / 12 == 2));
+}
+
+TEST_CASE("a query that a bias of -inf hides all keys from has the result 0, and no gradient") {
+  Dice dice(17);
+  for (const Index tokens : {5, 40}) {  // a head at a time, and in panels
+    const Tensor q = normals(dice, {2, tokens, 12}), k = normals(dice, {2, 7, 12}),
+                 v = normals(dice, {2, 7, 12}), dy = normals(dice, {2, tokens, 12});
+    Dense none = Dense::zeros(DType::F32, {tokens, 7});
+    std::fill_n(none.values.mutate<float>().begin() + 2 * 7, 7, -INFINITY);
+    Tape tape;
+    const Var leaves[] = {tape.parameter(q), tape.parameter(k), tape.parameter(v)};
+    const Var got = attention(leaves[0], leaves[1], leaves[2], Var(Tensor(none)), 3);
+    tape.backward(got, dy);
+    const std::vector<float> y = floats(got.value().to_dense()),
+                             dq = floats(leaves[0].grad()->to_dense());
+    for (Index i = 0; i < std::ssize(y); ++i) {
+      const bool is_hidden = i / 12 % tokens == 2;
+      CHECK((y[i] == 0) == is_hidden);
+      CHECK((dq[i] == 0) == is_hidden);
+    }
+    for (const Var& x : {leaves[1], leaves[2]})
+      for (const float g : floats(x.grad()->to_dense())) CHECK(std::isfinite(g));
+  }
 }
 
 TEST_CASE("attention takes a scale of its own, and values of another width") {

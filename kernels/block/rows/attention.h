@@ -87,8 +87,9 @@ struct WeighRows {
       std::int32_t count = 0;
       for (std::int64_t i = t; i < row.n; i += size)
         if (row.sees(i)) {
-          e.add(row.score(a.scale, x[i], i));
-          ++count;
+          const float score = row.score(a.scale, x[i], i);
+          e.add(score);
+          count += score != ExpSum::none;
         }
       own(t) = e;
       seen(t) = count;

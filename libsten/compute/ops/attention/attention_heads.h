@@ -87,14 +87,17 @@ void weigh_row(T* x, Index n, T by, const Index* seen) {
     if (seen[i] == 0) x[i] = -std::numeric_limits<T>::infinity();
   if (n > 0) softmax_row(x, n, by, x);
 }
-// The same with a bias, where the row is a plain softmax.
+// The same with a bias, which hides the keys where it is -inf.
 template <class T>
 void weigh_biased_row(T* x, Index n, T by, const T* bias, Index step) {
   if (step == 1)
     for (Index i = 0; i < n; ++i) x[i] = by * x[i] + bias[i];
   else
     for (Index i = 0; i < n; ++i) x[i] = by * x[i] + bias[0];
-  if (n > 0) softmax_row(x, n, T{1}, x);
+  if (std::all_of(x, x + n, [](T s) { return s == -std::numeric_limits<T>::infinity(); }))
+    std::fill_n(x, n, T{0});
+  else
+    softmax_row(x, n, T{1}, x);
 }
 
 // Weights of one head of q: [tokens, keys]. With a soft cap, writes its slopes to `slopes`, of the
