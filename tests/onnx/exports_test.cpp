@@ -113,15 +113,11 @@ TEST_CASE("exports: what exporters take apart is put together") {
       {"t5", {{"attention", 6}, {"linear", 33}}},
       {"swin", {{"attention", 4}, {"gelu", 4}, {"layer-norm", 11}, {"linear", 26}}},
       {"vit", {{"attention", 2}, {"gelu", 2}, {"layer-norm", 5}, {"linear", 13}}}};
-  // Masked attention of PyTorch's scaled_dot_product_attention is not fused as opset 17 has it.
-  const std::set<std::string> masked{"bert", "roberta", "distilbert", "gpt2", "bart"};
   int compared = 0;
   for_each_export([&](const Export& e) {
     const auto found = wanted.find(e.model);
     if (found == wanted.end()) return;
-    Counts counts = found->second;
-    if (e.exporter == "opset17" && masked.contains(e.model)) counts.erase("attention");
-    CHECK(e.import.fused == counts);
+    CHECK(e.import.fused == found->second);
     ++compared;
   });
   CHECK(compared == 20);

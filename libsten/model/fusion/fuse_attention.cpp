@@ -65,18 +65,8 @@ void merge_batches(GraphBuilder& builder, ValueRef out) {
   node.attributes = Attributes().set("axes", Attributes::List{0, 1, 3, 2});
 }
 
-// Whether no element of v is infinite: no bias, or a choice of two finite numbers.
-bool is_finite(const GraphBuilder& builder, const std::optional<ValueRef>& v) {
-  if (!v) return true;
-  const BuilderNode* choice = builder.node_of(*v, "where");
-  const auto is_number = [&](ValueRef r) {
-    const auto x = scalar_in(builder, r);
-    return x && std::isfinite(*x);
-  };
-  return choice && is_number(choice->in[1]) && is_number(choice->in[2]);
-}
-
-// s, if the value is s with NaN replaced by 0.
+// s, if the value is s with NaN replaced by 0, as attention has it: a softmax of finite scores and a
+// bias is NaN where the bias of all keys is -inf.
 std::optional<ValueRef> without_nan(const GraphBuilder& builder, ValueRef v) {
   const BuilderNode* choice = builder.node_of(v, "where");
   const BuilderNode* which = choice ? builder.node_of(choice->in[0], "is-nan") : nullptr;
@@ -140,8 +130,6 @@ std::optional<Attention> attention(const GraphBuilder& builder, const BuilderNod
   const Index axis = soft->attributes.integer("axis", -1);
   auto found = axis == -1 || axis == 3 ? scores(builder, soft->in[0], uses) : std::nullopt;
   const auto v = found ? heads_of(builder, product->in[1], tokens_inside) : std::nullopt;
-  // Softmax of finite scores is finite. Otherwise rows without any key would have to become 0.
-  if (found && numbers && !is_finite(builder, found->bias)) return {};
   if (!v || v->by != 1 || v->heads != found->heads || v->width != found->width) return {};
   found->v = v->x;
   const auto &q = builder[found->q].shape, &k = builder[found->k].shape,
