@@ -129,6 +129,7 @@ std::string difference(const Dense& got, const Dense& wanted, double least) {
 bool names_what_is_missing(const std::string& message) {
   static const char* const refusals[] = {"unsupported operator",
                                          "unsupported attribute",
+                                         "unsupported input",
                                          "unsupported data type",
                                          "expected a tensor: sequences",
                                          "dropout of training is unsupported",

@@ -51,6 +51,7 @@ std::map<std::string, Index> fuse(GraphBuilder& builder, const FusionOptions& op
   count("gelu-tanh", fuse_gelu_tanh(builder));
   count("linear", fuse_linear(builder, options.changes_layouts));
   count("attention", fuse_attention(builder));
+  cancel_movements(builder);
   if (options.changes_layouts) keep_channels_last(builder);
   count("batch-norm-relu", fuse_batch_norm_relu(builder));
   if (!options.has_gradients) count("conv-relu", fuse_conv_relu(builder));

@@ -46,6 +46,9 @@ Index fuse_batch_norm_relu(GraphBuilder& builder);
 Index fuse_conv_relu(GraphBuilder& builder);
 // Fuses softmax(q k^T * scale + bias) v over heads that reshapes and transposes split and merge.
 Index fuse_attention(GraphBuilder& builder);
+// Skips transposes that the next one undoes, and reshapes whose next one gives the shape before
+// them, as between heads that nodes split and merge.
+void cancel_movements(GraphBuilder& builder);
 // Removes the repetition of masks over queries, since attention broadcasts its bias.
 void unrepeat_biases(GraphBuilder& builder);
 

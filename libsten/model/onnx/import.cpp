@@ -26,12 +26,13 @@ bool is_mask(const Dense& x) {
 // The inputs of an operator that are trained at any size: the bias of a single output, the slope of
 // all elements.
 std::span<const std::size_t> trained_inputs(std::string_view op) {
-  static constexpr std::size_t slope[]{1}, bias[]{2}, scale_and_bias[]{1, 2};
+  static constexpr std::size_t slope[]{1}, scale[]{1}, bias[]{2}, scale_and_bias[]{1, 2};
   if (op == "PRelu") return slope;
   if (op == "Gemm" || op == "Conv" || op == "ConvTranspose") return bias;
   if (op == "BatchNormalization" || op == "InstanceNormalization" || op == "GroupNormalization" ||
       op == "LayerNormalization")
     return scale_and_bias;
+  if (op == "RMSNormalization" || op == "SimplifiedLayerNormalization") return scale;
   return {};
 }
 
@@ -66,8 +67,9 @@ class Importer {
       if (n.is_own())
         for (const std::size_t i : trained_inputs(n.op_type))
           if (i < n.inputs.size()) trained_.insert(n.inputs[i]);
-    for (const OnnxNode& n : model_.graph.nodes)  // scales
-      if (n.is_own() && (n.op_type == "Resize" || n.op_type == "Upsample"))
+    for (const OnnxNode& n : model_.graph.nodes)  // scales; cosines and sines
+      if (n.is_own() &&
+          (n.op_type == "Resize" || n.op_type == "Upsample" || n.op_type == "RotaryEmbedding"))
         for (std::size_t i = 1; i < n.inputs.size(); ++i) no_weights_.insert(n.inputs[i]);
   }
 
@@ -258,7 +260,7 @@ class Importer {
   std::unordered_set<std::string_view> produced_, unreadable_;
   std::unordered_set<std::string_view> trained_;     // inputs with this name
   std::unordered_set<std::string_view> statistics_;  // running means and variances
-  std::unordered_set<std::string_view> no_weights_;  // scales
+  std::unordered_set<std::string_view> no_weights_;  // scales, cosines and sines
   std::vector<const OnnxValue*> free_inputs_;
 };
 

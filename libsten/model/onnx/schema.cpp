@@ -226,6 +226,21 @@ const std::vector<OnnxSchema>& schemas() {
         word_rule("keep_aspect_ratio_policy", "stretch"),
         word_rule("nearest_mode", "round_prefer_floor round_prefer_ceil floor ceil")}},
       {"Upsample", 1, 2, {upsample_mode, typed_rule("scales", Type::numbers)}},
+      // Attention.
+      {"Attention",
+       3,
+       7,
+       {flag("is_causal"), integer_rule("q_num_heads", 1, extent_limit),
+        integer_rule("kv_num_heads", 1, extent_limit), float_rule("scale"),
+        float_rule("softcap", 0), integer_rule("left_window_size", -1, extent_limit),
+        integer_rule("right_window_size", -1, extent_limit),
+        ignored(typed_rule("softmax_precision", Type::integer)),
+        ignored(typed_rule("qk_matmul_output_mode", Type::integer))}},  // of output 3
+      {"RotaryEmbedding",
+       3,
+       4,
+       {integer_rule("num_heads", 0, extent_limit),
+        integer_rule("rotary_embedding_dim", 0, extent_limit), flag("interleaved")}},
       // Normalization.
       {"BatchNormalization",
        5,
@@ -242,7 +257,9 @@ const std::vector<OnnxSchema>& schemas() {
        1,
        {float_rule("alpha"), float_rule("beta"), float_rule("bias"),
         required(integer_rule("size", 1, extent_limit))}},
-      {"LayerNormalization", 2, 3, {epsilon, axis, stash}}};
+      {"LayerNormalization", 2, 3, {epsilon, axis, stash}},
+      {"RMSNormalization", 2, 2, {epsilon, axis, stash}},
+      {"SimplifiedLayerNormalization", 2, 2, {epsilon, axis, stash}}};
   return all;
 }
 

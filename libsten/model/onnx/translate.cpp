@@ -130,6 +130,7 @@ const OnnxTranslators& onnx_translators() {
     add_pool_translators(m);
     add_norm_translators(m);
     add_resize_translators(m);
+    add_attention_translators(m);
     return m;
   }();
   return all;

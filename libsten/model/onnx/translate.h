@@ -108,6 +108,7 @@ void add_pool_translators(OnnxTranslators& all);
 void add_norm_translators(OnnxTranslators& all);
 void add_resize_translators(OnnxTranslators& all);
 void add_random_translators(OnnxTranslators& all);
+void add_attention_translators(OnnxTranslators& all);
 
 // By ONNX operator.
 const OnnxTranslators& onnx_translators();

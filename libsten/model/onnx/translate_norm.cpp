@@ -11,13 +11,31 @@ Attributes over_axes(std::vector<Index> axes) {
   return Attributes().set("axes", Attributes::Value(std::move(axes))).set("keep", 1);
 }
 
+// The attribute axis, counted from the end if the rank is known.
+Index axis_from_end(OnnxCall& c) {
+  const Index axis = c.integer("axis", -1);
+  const auto& x = c.value(0).shape;
+  return x && axis >= 0 ? axis - std::ssize(*x) : axis;
+}
+
+Attributes over_axes_from(Index axis) {
+  if (axis >= 0) fail("unknown rank of input 0");
+  std::vector<Index> all(static_cast<std::size_t>(-axis));
+  std::iota(all.begin(), all.end(), axis);
+  return over_axes(std::move(all));
+}
+
+// sqrt(mean(x^2) + eps).
+ValueRef root_mean_square(OnnxCall& c, ValueRef x, const Attributes& over, double eps) {
+  const ValueRef mean = c.add("mean", {c.add("mul", {x, x})}, over);
+  return c.add("sqrt", {c.add("add", {mean, c.builder.add_scalar(static_cast<float>(eps))})});
+}
+
 // Over the axes from `axis` on.
 void layer_norm(OnnxCall& c) {
   const double eps = c.number("epsilon", 1e-5);
-  Index axis = c.integer("axis", -1);
+  const Index axis = axis_from_end(c);
   const auto& gamma = c.value(1).shape;
-  const auto& x = c.value(0).shape;
-  if (x && axis >= 0) axis -= std::ssize(*x);
   const bool is_plain = axis == -1 && gamma && gamma->size() == 1 && !gamma->front().is(1) &&
                         gamma->front().is_known();
   if (is_plain && !c.wants(1) && !c.wants(2)) {
@@ -30,20 +48,29 @@ void layer_norm(OnnxCall& c) {
     if (shape && *shape == *gamma)
       return c.set(0, c.add("layer-norm", {c.in(0), c.in(1), beta}, Attributes().set("eps", eps)));
   }
-  if (axis >= 0) fail("unknown rank of input 0");
-  std::vector<Index> all(static_cast<std::size_t>(-axis));
-  std::iota(all.begin(), all.end(), axis);
-  const Attributes over = over_axes(all);
+  const Attributes over = over_axes_from(axis);
   const ValueRef mean = c.add("mean", {c.in(0)}, over);
   const ValueRef centered = c.add("sub", {c.in(0), mean});
-  const ValueRef variance = c.add("mean", {c.add("mul", {centered, centered})}, over);
-  const ValueRef deviation =
-      c.add("sqrt", {c.add("add", {variance, c.builder.add_scalar(static_cast<float>(eps))})});
+  const ValueRef deviation = root_mean_square(c, centered, over, eps);
   ValueRef y = c.add("mul", {c.add("div", {centered, deviation}), c.in(1)});
   if (c.has(2)) y = c.add("add", {y, c.in(2)});
   c.set(0, y);
   c.set(1, mean);
   if (c.wants(2)) c.set(2, c.add("reciprocal", {deviation}));
+}
+
+// Over the axes from `axis` on. Output 1 of ONNX Runtime's operator is the reciprocal.
+void rms_norm(OnnxCall& c) {
+  const double eps = c.number("epsilon", 1e-5);
+  const Index axis = axis_from_end(c);
+  const auto &x = c.value(0).shape, &weight = c.value(1).shape;
+  const bool is_plain = axis == -1 && x && weight && weight->size() == 1 && !x->empty() &&
+                        weight->front() == x->back();
+  if (is_plain && !c.wants(1))
+    return c.set(0, c.add("rms-norm", {c.in(0), c.in(1)}, Attributes().set("eps", eps)));
+  const ValueRef root = root_mean_square(c, c.in(0), over_axes_from(axis), eps);
+  c.set(0, c.add("mul", {c.add("div", {c.in(0), root}), c.in(1)}));
+  if (c.wants(1)) c.set(1, c.add("reciprocal", {root}));
 }
 
 // Updates a running statistic: momentum * before + (1 - momentum) * row k of the moments.
@@ -126,6 +153,8 @@ void local_response_norm(OnnxCall& c) {
 
 void add_norm_translators(OnnxTranslators& all) {
   const OnnxTranslators these{{"LayerNormalization", layer_norm},
+                              {"RMSNormalization", rms_norm},
+                              {"SimplifiedLayerNormalization", rms_norm},
                               {"BatchNormalization", batch_norm},
                               {"InstanceNormalization", instance_norm},
                               {"GroupNormalization", group_norm},
