@@ -41,6 +41,10 @@ struct Export : OnnxFile {
     for (const GraphPort& p : import.inputs) all.emplace(p.name, load(size + ".in." + p.name));
     return all;
   }
+  // A gradient of a weight, with axes as the weight has them in the file.
+  Tensor in_file_order(const std::string& weight, const Tensor& gradient) const {
+    return import.graph.find_weight(weight)->in_by_out ? transpose(gradient) : gradient;
+  }
   Dense labels() const {
     const Shape out = load(exporter + ".b2s7").extents;
     return class_labels({out.begin(), out.end() - 1}, out.back());
@@ -69,6 +73,14 @@ T loss_of(const Export& e, const NamedValues<T>& weights) {
   return cross_entropy(y, T(Tensor(e.labels())));
 }
 
+// As gradients() of make_models.py.
+std::vector<double> norm_and_product(const Tensor& gradient) {
+  const std::vector<float> g = floats(gradient.to_dense());
+  double product = 0;
+  for (std::size_t i = 0; i < g.size(); ++i) product += g[i] * std::cos(static_cast<double>(i));
+  return {norm(gradient), product};
+}
+
 }  // namespace
 
 TEST_CASE("exports: the outputs are those of ONNX Runtime") {
@@ -82,7 +94,7 @@ TEST_CASE("exports: the outputs are those of ONNX Runtime") {
       CHECK(relative_difference(outputs.begin()->second, wanted) < 1e-5);
     }
   });
-  CHECK(models == 51);
+  CHECK(models == 55);
 }
 
 TEST_CASE("exports: pruned, the outputs are those of ONNX Runtime") {
@@ -120,11 +132,12 @@ TEST_CASE("exports: what exporters take apart is put together") {
     CHECK(e.import.fused == found->second);
     ++compared;
   });
-  CHECK(compared == 20);
+  CHECK(compared == 23);
 }
 
-TEST_CASE("exports: gradients are slopes of the loss") {
-  for_each_export([](const Export& e) {
+TEST_CASE("exports: gradients are those of PyTorch, and slopes of the loss") {
+  int compared = 0;
+  for_each_export([&](const Export& e) {
     Tape tape;
     NamedValues<Var> vars;
     for (const auto& [name, w] : e.weights) vars.emplace(name, tape.parameter(w));
@@ -134,6 +147,19 @@ TEST_CASE("exports: gradients are slopes of the loss") {
       if (const auto& g = entry.second.grad()) square += norm(*g) * norm(*g);
     const double length = std::sqrt(square), step = 1e-3 / length;
     REQUIRE(length > 0);
+    for (const auto& entry : vars) {
+      const std::string& name = entry.first;
+      const Var& var = entry.second;
+      const CheckpointTensor* stored = e.cases.find(e.exporter + ".grad." + name);
+      if (!stored) continue;
+      CAPTURE(name);
+      REQUIRE(var.grad());
+      const std::vector<double> got = norm_and_product(e.in_file_order(name, *var.grad()));
+      const std::vector<float> wanted = floats(e.cases.load(*stored).to_dense());
+      for (const std::size_t i : {0, 1})
+        CHECK(std::abs(got[i] - wanted[i]) < 2e-4 * wanted[0] + 1e-6 * length);
+      ++compared;
+    }
     const auto moved = [&](double by) {
       NamedValues<Tensor> all;
       for (const auto& [name, w] : e.weights) {
@@ -144,4 +170,5 @@ TEST_CASE("exports: gradients are slopes of the loss") {
     };
     CHECK((moved(step) - moved(-step)) / (2 * step) == doctest::Approx(length).epsilon(0.01));
   });
+  CHECK(compared > 1500);
 }

@@ -4,9 +4,14 @@
   make_models.py [DIR] [--large]     DIR: models/ beside this script
 
 It takes torch, transformers, onnx, onnxruntime, onnxscript and safetensors. For each model and exporter it writes
-MODEL-EXPORTER.onnx, and for each model MODEL.safetensors: inputs by names such as b2s7.in.input_ids, where a batch has
-two examples of seven tokens, ONNX Runtime's outputs EXPORTER.b2s7, and EXPORTER.pruned, its output for the first batch
-from the file that `sten-prune --sparsity 0.5` writes (sten-prune is in STEN_BIN, default build/bin)."""
+MODEL-EXPORTER.onnx, and for each model MODEL.safetensors:
+
+  b2s7.in.input_ids     an input, where a batch has two examples of seven tokens
+  EXPORTER.b2s7         ONNX Runtime's output
+  EXPORTER.pruned       its output for the first batch from the file that `sten-prune --sparsity 0.5` writes
+                        (sten-prune is in STEN_BIN, default build/bin)
+  EXPORTER.grad.TENSOR  of the gradient that PyTorch has of the loss of the first batch, for tensors of the file that are
+                        parameters: its norm, and its product with cos(0), cos(1), ... in the order of the file"""
 
 import argparse
 import contextlib
@@ -20,6 +25,7 @@ import warnings
 
 import numpy
 import onnx
+import onnx.reference
 import onnxruntime
 import torch
 import transformers as hf
@@ -29,13 +35,14 @@ from torch import nn
 warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 PROGRAMS = pathlib.Path(os.environ.get("STEN_BIN", pathlib.Path(__file__).parents[2] / "build/bin"))
-EXPORTERS = {"opset14": 14, "opset17": 17, "dynamo18": 18}
-ATTENTION = {"opset14": "eager", "opset17": "sdpa", "dynamo18": "sdpa"}  # of transformers
+EXPORTERS = {"opset14": 14, "opset17": 17, "dynamo18": 18, "dynamo23": 23}
+ATTENTION = {"opset14": "eager", "opset17": "sdpa", "dynamo18": "sdpa", "dynamo23": "sdpa"}  # of transformers
 SIZES = [(2, 7), (3, 12)]
 PATCH, IMAGE, CHANNELS, FEATURES, FRAMES = 4, 16, 3, 20, 32
-# What transformers 5.24 and torch 2.15 cannot export; the first exporter is for three models only.
+# What transformers 5.24 and torch 2.15 cannot export.
 OMITTED = {("whisper_decoder", "opset17"), ("swin", "dynamo18")}
-EARLY = {"mlp", "bert", "gpt2"}
+# Exporters of some models only. Opset 23 has operators for attention, rotary embedding and RMS norm.
+MODELS = {"opset14": {"mlp", "bert", "gpt2"}, "dynamo23": {"bert", "gpt2", "llama", "t5"}}
 
 
 class Logits(nn.Module):
@@ -211,12 +218,41 @@ def export(model, example, names, output, exporter, path):
 
 
 def answers(path, cases, output):
-    """By size, of ONNX Runtime."""
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    """By size, of ONNX Runtime; of onnx's reference where ONNX Runtime does not broadcast cosines over the batch."""
+    model = onnx.load(path)
+    if any(n.op_type == "RotaryEmbedding" for n in model.graph.node):
+        session = onnx.reference.ReferenceEvaluator(model)
+    else:
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     return {
-        size: session.run([output], {i.name: cases[f"{size}.in.{i.name}"] for i in session.get_inputs()})[0]
+        size: session.run([output], {i.name: cases[f"{size}.in.{i.name}"] for i in model.graph.input})[0]
         for size in (f"b{batch}s{length}" for batch, length in SIZES)
     }
+
+
+def gradients(model, inputs, path):
+    """Of the mean cross-entropy with the labels 0, 1, ..., by tensor of the file: norm and product."""
+    parameters = list(model.parameters())
+    for p in parameters:
+        p.requires_grad_(True)
+    y = model(*inputs)
+    labels = torch.arange(y[..., 0].numel()) % y.shape[-1]
+    slopes = torch.autograd.grad(
+        nn.functional.cross_entropy(y.reshape(-1, y.shape[-1]), labels), parameters, allow_unused=True
+    )
+    for p in parameters:
+        p.requires_grad_(False)
+    tensors = {t.name: torch.from_numpy(onnx.numpy_helper.to_array(t).copy()) for t in onnx.load(path).graph.initializer}
+    found = {}
+    for p, slope in zip(parameters, slopes):
+        same = [n for n, t in tensors.items() if torch.equal(t, p)]
+        transposed = [n for n, t in tensors.items() if p.dim() == 2 and torch.equal(t, p.t())]
+        if slope is None or len(same) + len(transposed) != 1:  # a parameter in two tensors has two gradients
+            continue
+        slope = (slope if same else slope.t()).double().reshape(-1)
+        product = slope @ torch.cos(torch.arange(slope.numel(), dtype=torch.double))
+        found[(same + transposed)[0]] = numpy.array([slope.norm(), product], dtype=numpy.float32)
+    return found
 
 
 def main():
@@ -245,17 +281,19 @@ def main():
             wanted[f"b{batch}s{length}"] = model(*inputs).numpy()
         example = [values(n, 2, 9, hidden, vocab) for n in names]
         for exporter in EXPORTERS:
-            if (name, exporter) in OMITTED or (exporter == "opset14" and name not in EARLY):
+            if (name, exporter) in OMITTED or name not in MODELS.get(exporter, {name}):
                 continue
             path = args.folder / f"{name}-{exporter}.onnx"
             export(model, example, names, output, exporter, path)
             runs = answers(path, cases, output)
             cases |= {f"{exporter}.{size}": y for size, y in runs.items()}
+            first = f"b{SIZES[0][0]}s{SIZES[0][1]}"
+            inputs = [torch.from_numpy(cases[f"{first}.in.{n}"]) for n in names]
+            cases |= {f"{exporter}.grad.{n}": g for n, g in gradients(model, inputs, path).items()}
             worst = max(float(numpy.abs(y - wanted[size]).max()) for size, y in runs.items())
             with tempfile.TemporaryDirectory() as scratch:
                 pruned = pathlib.Path(scratch) / "pruned.onnx"
                 subprocess.run([PROGRAMS / "sten-prune", path, "-o", pruned, "--sparsity", "0.5", "-q"], check=True)
-                first = f"b{SIZES[0][0]}s{SIZES[0][1]}"
                 cases[f"{exporter}.pruned"] = answers(pruned, cases, output)[first]
             print(f"{name} {exporter}: {len(onnx.load(path).graph.node)} nodes, {path.stat().st_size} B, "
                   f"ONNX Runtime differs from PyTorch by {worst:.1e}", flush=True)  # fmt: skip
