@@ -3,6 +3,7 @@
 # Pinned, from PyPI, into an environment of their own. DeepSparse has no build for later Pythons.
 PYTHON = "3.11"
 PACKAGES = [
+    "apache-tvm==0.27.0.post1",
     "deepsparse==1.8.0",
     "numpy==1.26.4",
     "onnx==1.14.1",
@@ -26,7 +27,7 @@ STEN_TILES = "sten nmgv, bfloat16"
 TILES = ["1:2:4", "1:4:2", "1:10:1", "1:20:1"]
 
 # Rivals, whose weights of a sparsity are zero at random places. Dense: a sparsity of 0.
-RUNTIMES = ["sten", "torch", "onnxruntime", "deepsparse"]
+RUNTIMES = ["sten", "torch", "onnxruntime", "deepsparse", "tvm"]
 LINES = {"torch": "PyTorch CSR", "deepsparse": "DeepSparse"}
 # In which precisions dense products run, besides float32. Those of sten-bench, oneDNN's, are named as here.
 LOW = {"torch": ["bfloat16"]}

@@ -1,4 +1,4 @@
-"""Measures sten beside PyTorch, ONNX Runtime and DeepSparse on the same products."""
+"""Measures sten beside PyTorch, ONNX Runtime, DeepSparse and TVM on the same products."""
 
 import argparse
 
@@ -20,7 +20,7 @@ WRITERS = {
 def parse(arguments):
     p = argparse.ArgumentParser(
         prog="scripts/rivals.sh",
-        description="Measures sten beside PyTorch, ONNX Runtime and DeepSparse on the same products, in rounds, "
+        description="Measures sten beside PyTorch, ONNX Runtime, DeepSparse and TVM on the same products, in rounds, "
         "and says every figure as a ratio to the fastest dense product of its round. The rivals live in a "
         f"virtual environment of Python {plan.PYTHON} outside the repository, made from PyPI at first use.",
         epilog="What is measured is listed in scripts/bench/rivals/plan.py.",

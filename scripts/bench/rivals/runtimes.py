@@ -186,4 +186,79 @@ class DeepSparse:
             yield note, lambda engine=engine, given=given: engine.run(given)[0]
 
 
-CLASSES = {"torch": Torch, "onnxruntime": OnnxRuntime, "deepsparse": DeepSparse}
+def divisor(n, most):
+    return max(d for d in range(1, min(n, most) + 1) if n % d == 0)
+
+
+class TVM:
+    """Dense products only, by the schedule of TVM's tutorial on matrix products: blocks of both
+    factors in the caches, of which the right one is packed, and a tile in registers."""
+
+    name = "TVM"
+    # Of rows, columns and depth; and of rows and columns in registers.
+    SIZES = [((192, 512, 384), (6, 64)), ((96, 2048, 256), (6, 64)), ((192, 1024, 256), (12, 32))]
+
+    def __init__(self, threads):
+        os.environ["TVM_NUM_THREADS"] = str(threads)
+        import tvm
+        from tvm import te
+        from tvm.s_tir import Schedule
+
+        self.tvm, self.te, self.schedule = tvm, te, Schedule
+        self.version = tvm.__version__
+        self.isa = cpu_isa()
+        cpu = {"avx512": "skylake-avx512", "avx2": "haswell"}[self.isa]
+        self.target = tvm.target.Target({"kind": "llvm", "mcpu": cpu})
+
+    def array(self, result):
+        return result.numpy()
+
+    def compiled(self, rows, depth, columns, blocks, tile):
+        """f(a, b, c), which writes the product of a [rows, depth] and b [depth, columns] to c."""
+        te = self.te
+        a, b = te.placeholder((rows, depth), name="a"), te.placeholder((depth, columns), name="b")
+        k = te.reduce_axis((0, depth), name="k")
+        c = te.compute((rows, columns), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="c")
+        s = self.schedule(self.tvm.IRModule({"main": te.create_prim_func([a, b, c])}))
+        block = s.get_sblock("c")
+        i, j, k = s.get_loops(block)
+        high, wide = divisor(rows, tile[0]), divisor(columns, tile[1])
+        i, i_block, i_tile = s.split(i, [None, divisor(rows // high, blocks[0] // high), high])
+        j, j_block, j_tile = s.split(j, [None, divisor(columns // wide, blocks[1] // wide), wide])
+        k, k_block = s.split(k, [None, divisor(depth, blocks[2])])
+        s.reorder(j, k, i, j_block, i_block, k_block, i_tile, j_tile)
+        packed = s.cache_read(block, 1, "global")
+        s.compute_at(packed, k)
+        s.transform_layout(block, ("read", 1), lambda x, y: (y // wide, x, y % wide))
+        s.vectorize(s.get_loops(packed)[-1])
+        s.vectorize(j_tile)
+        s.unroll(i_tile)
+        s.parallel(j)
+        s.vectorize(s.get_loops(s.decompose_reduction(block, k))[-1])
+        return self.tvm.compile(s.mod, target=self.target)["main"]
+
+    def variants(self, form, weights, x, sparse):
+        tensor = self.tvm.runtime.tensor
+        factors = weights if form == "gemm" else [np.ascontiguousarray(w.T) for w in weights]
+        x, factors = tensor(x), [tensor(w) for w in factors]
+        for blocks, tile in self.SIZES:
+            steps = []
+            for w in factors:
+                a, b = (w, x) if form == "gemm" else (x, w)
+                rows, columns = a.shape[0], b.shape[1]
+                multiply = self.compiled(rows, b.shape[0], columns, blocks, tile)
+                y = tensor(np.zeros((rows, columns), np.float32))
+                steps.append((multiply, w, y))
+
+            def run(steps=steps):
+                h = x
+                for i in range(plan.CHAIN if form == "chain" else 1):
+                    multiply, w, y = steps[i % len(steps)]
+                    multiply(*((w, h) if form == "gemm" else (h, w)), y)
+                    h = y
+                return h
+
+            yield "", run
+
+
+CLASSES = {"torch": Torch, "onnxruntime": OnnxRuntime, "deepsparse": DeepSparse, "tvm": TVM}
