@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Compares the ids and decoded texts of tokenizer.json files with Hugging Face's tokenizers.
+"""Compares the ids and decoded texts of tokenizer.json files with Hugging Face's tokenizers, and those of
+tokenizer.model files with SentencePiece.
 
-    scripts/checks/compare_tokenizer.py BUILD COUNT TOKENIZER.JSON...   exit 1 if they differ for a text
+    scripts/checks/compare_tokenizer.py BUILD COUNT FILE...   exit 1 if they differ for a text
 
 The texts are in 30 scripts, with emoji, code, control characters and all of Unicode; for a COUNT the same.
 """
 
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,10 +38,37 @@ def in_scripts(count):
     return [r.choice(["", " ", " ", ", ", "\n"]).join(r.choices(SCRIPTS, k=r.randrange(1, 12))) for _ in range(count)]
 
 
-def compare(build, path, all_texts):
+def of_tokenizers(path):
+    """A function from a text to what sten_tokenize prints."""
     import tokenizers
 
     truth = tokenizers.Tokenizer.from_file(str(path))
+
+    def wanted(text):
+        ids = truth.encode(text, add_special_tokens=False).ids
+        return {"ids": ids, "sequence": truth.encode(text).ids, "text": truth.decode(ids)}
+
+    return wanted
+
+
+def of_sentencepiece(path):
+    """The same, of texts without special tokens, which SentencePiece splits into characters."""
+    import sentencepiece
+
+    truth = sentencepiece.SentencePieceProcessor(model_file=str(path))
+
+    def wanted(text):
+        ids = truth.encode(text)
+        return {"ids": ids, "text": truth.decode([i for i in ids if i != truth.unk_id()])}
+
+    return wanted
+
+
+def compare(build, path, all_texts):
+    is_model = path.suffix == ".model"
+    wanted_of = of_sentencepiece(path) if is_model else of_tokenizers(path)
+    if is_model:
+        all_texts = [t for t in all_texts if not re.search("<s>|</s>|<unk>|<pad>", t)]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "texts.json"
         file.write_text(json.dumps(all_texts))
@@ -51,8 +80,7 @@ def compare(build, path, all_texts):
         if "missing subword" in got.get("error", ""):  # tokenizers drop these bytes without a word
             refused += 1
             continue
-        ids = truth.encode(text, add_special_tokens=False).ids
-        wanted = {"ids": ids, "sequence": truth.encode(text).ids, "text": truth.decode(ids)}
+        wanted = wanted_of(text)
         bad = [key for key in wanted if got.get(key) != wanted[key]]
         wrong += bool(bad)
         if bad and wrong < 4:

@@ -18,17 +18,6 @@ namespace {
 
 using namespace gguf_kind;
 
-template <class T>
-std::string list(std::uint32_t kind, const std::vector<T>& values) {
-  std::string bytes = gguf_number(kind) + gguf_number(std::uint64_t{values.size()});
-  for (const T& v : values)
-    if constexpr (std::is_arithmetic_v<T>)
-      bytes += gguf_number(v);
-    else
-      bytes += gguf_text(v);
-  return bytes;
-}
-
 std::string entry(const std::string& key, const std::string& value) {
   return gguf_entry(key, text, gguf_text(value));
 }
@@ -39,17 +28,18 @@ std::string entry(const std::string& key, std::uint32_t value) {
 // A vocabulary of SentencePiece without merges.
 GgufBytes sentencepiece(const std::string& architecture) {
   const std::vector<std::string> tokens = {"<unk>", "<s>", "a", "b", "ab", "bb", "abb", "  "};
-  return {.metadata = {
-              entry("general.architecture", architecture),
-              entry("tokenizer.ggml.model", "llama"),
-              gguf_entry("tokenizer.ggml.tokens", array, list(text, tokens)),
-              gguf_entry("tokenizer.ggml.scores", array,
-                         list(gguf_kind::f32, std::vector<float>{0, 0, -7, -6, -2, -1, -3, -9})),
-              gguf_entry("tokenizer.ggml.token_type", array,
-                         list(i32, std::vector<std::int32_t>{2, 3, 1, 1, 1, 1, 1, 1})),
-              entry("tokenizer.ggml.bos_token_id", 1),
-              entry("tokenizer.ggml.unknown_token_id", 0),
-          }};
+  return {
+      .metadata = {
+          entry("general.architecture", architecture),
+          entry("tokenizer.ggml.model", "llama"),
+          gguf_entry("tokenizer.ggml.tokens", array, gguf_list(text, tokens)),
+          gguf_entry("tokenizer.ggml.scores", array,
+                     gguf_list(gguf_kind::f32, std::vector<float>{0, 0, -7, -6, -2, -1, -3, -9})),
+          gguf_entry("tokenizer.ggml.token_type", array,
+                     gguf_list(i32, std::vector<std::int32_t>{2, 3, 1, 1, 1, 1, 1, 1})),
+          entry("tokenizer.ggml.bos_token_id", 1),
+          entry("tokenizer.ggml.unknown_token_id", 0),
+      }};
 }
 
 nlohmann::ordered_json tokenizer(const GgufBytes& file) {

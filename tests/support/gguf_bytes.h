@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 // Kinds of metadata values, by number.
@@ -35,6 +36,18 @@ inline std::string gguf_tensor(std::string_view name, const std::vector<std::uin
 // A key with a value: the number of its kind and its bytes.
 inline std::string gguf_entry(std::string_view key, std::uint32_t kind, std::string_view value) {
   return (gguf_text(key) + gguf_number(kind)).append(value);
+}
+
+// The value of an array: the number of its elements' kind, and numbers or texts.
+template <class T>
+std::string gguf_list(std::uint32_t kind, const std::vector<T>& values) {
+  std::string bytes = gguf_number(kind) + gguf_number(std::uint64_t{values.size()});
+  for (const T& v : values)
+    if constexpr (std::is_arithmetic_v<T>)
+      bytes += gguf_number(v);
+    else
+      bytes += gguf_text(v);
+  return bytes;
 }
 
 struct GgufBytes {

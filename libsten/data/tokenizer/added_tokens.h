@@ -18,6 +18,7 @@ struct AddedToken {
   bool normalized = false;              // found in the normalized text, otherwise in the original
   bool lstrip = false, rstrip = false;  // also matches white space before or after
   bool single_word = false;             // only without a word character before and after
+  bool is_normal_form = false;          // the content is not normalized before it is searched for
 };
 
 class AddedTokens {

@@ -18,7 +18,10 @@ struct NamedText {
 struct TokenizerConfig {
   bool lowercase = true, space_ideographs = true;
   std::optional<bool> strip_accents;  // none: the same as lowercase
-  bool prefix_space = false;
+  std::optional<bool> prefix_space;   // none: as the model says
+  // For models of SentencePiece only; none: the first token, but not the last.
+  std::optional<bool> adds_bos, adds_eos;
+  bool is_legacy = true;
   // "[MASK]" etc., if the file has them.
   std::optional<std::string> unk, cls, sep, mask, pad, bos, eos;
   std::vector<AddedToken> added;
@@ -33,7 +36,7 @@ std::shared_ptr<Tokenizer> parse_word_piece(const NamedText& vocabulary,
 std::shared_ptr<Tokenizer> parse_byte_pair_encoding(const NamedText& vocabulary,
                                                     const NamedText& merges,
                                                     const TokenizerConfig& config);
-// Parses a tokenizer.json.
+// Parses a tokenizer.json; see sentencepiece_model.h for a tokenizer.model.
 std::shared_ptr<Tokenizer> parse_tokenizer(const NamedText& file, const TokenizerConfig& config);
 
 namespace tokenizer_detail {

@@ -38,6 +38,19 @@ struct Normalize {
     return text.empty() ? std::string() : p.text + std::string(text);
   }
   std::string operator()(const ReplaceText& change) const { return replaced(text, change); }
+  std::string operator()(const SingleSpaces& spaces) const {
+    std::string out;
+    out.reserve(text.size());
+    for (const char c : text)
+      if (c != ' ' || (!out.empty() && out.back() != ' ')) out += c;
+    const std::string& last = spaces.also_at_end;
+    while (out.ends_with(' ') || (!last.empty() && out.ends_with(last)))
+      out.resize(out.size() - (out.back() == ' ' ? 1 : last.size()));
+    return out;
+  }
+  std::string operator()(const std::shared_ptr<const CharacterMap>& map) const {
+    return (*map)(text);
+  }
 };
 
 }  // namespace
@@ -63,7 +76,9 @@ std::string_view Normalizer::operator()(std::string_view text, std::string& buff
 
 bool Normalizer::breaks_at_lines() const {
   return std::ranges::all_of(steps_, [](const NormalizerStep& step) {
-    if (std::holds_alternative<StripSpaces>(step) || std::holds_alternative<PrependText>(step))
+    if (std::holds_alternative<StripSpaces>(step) || std::holds_alternative<PrependText>(step) ||
+        std::holds_alternative<SingleSpaces>(step) ||
+        std::holds_alternative<std::shared_ptr<const CharacterMap>>(step))
       return false;
     const auto* change = std::get_if<ReplaceText>(&step);
     return !change || (change->pattern.is_literal() &&

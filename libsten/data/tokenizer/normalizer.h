@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "libsten/data/tokenizer/bert_text.h"
+#include "libsten/data/tokenizer/character_map.h"
 #include "libsten/data/tokenizer/text_pattern.h"
 #include "libsten/data/tokenizer/unicode_form.h"
 
@@ -24,8 +25,14 @@ struct ReplaceText {
   std::string with;
 };
 
-using NormalizerStep = std::variant<BertTextOptions, UnicodeForm, Lowercase, StripAccents,
-                                    StripSpaces, PrependText, ReplaceText>;
+// Removes spaces (U+0020) at both ends, and all but one of adjacent spaces.
+struct SingleSpaces {
+  std::string also_at_end = {};  // a character
+};
+
+using NormalizerStep =
+    std::variant<BertTextOptions, UnicodeForm, Lowercase, StripAccents, StripSpaces, PrependText,
+                 ReplaceText, SingleSpaces, std::shared_ptr<const CharacterMap>>;
 
 class Normalizer {
  public:

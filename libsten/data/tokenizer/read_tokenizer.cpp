@@ -2,7 +2,7 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
-#include "libsten/data/tokenizer/files.h"
+#include "libsten/data/tokenizer/sentencepiece_model.h"
 #include "libsten/data/tokenizer/vocabulary.h"
 #include "libsten/files/gguf/tokenizer_json.h"
 #include "libsten/files/system/data_file.h"
@@ -36,6 +36,13 @@ TokenizerConfig config_beside(const std::string& file) {
 
 std::shared_ptr<const Tokenizer> read_gguf_tokenizer(const TextFile& main) {
   const GgufFile file = parse_gguf(main.file.bytes(), main.name);
+  if (file.text("tokenizer.ggml.model") == "t5") {
+    TokenizerConfig config;
+    config.adds_bos = file.boolean("tokenizer.ggml.add_bos_token").value_or(false);
+    config.adds_eos = file.boolean("tokenizer.ggml.add_eos_token").value_or(true);
+    return sentencepiece_tokenizer(gguf_sentencepiece(file, main.name), config, main.name,
+                                   main.file.bytes().size());
+  }
   const std::string config = gguf_tokenizer_config_json(file, main.name),
                     tokenizer = gguf_tokenizer_json(file, main.name);
   main.file.check_unchanged();
@@ -45,7 +52,7 @@ std::shared_ptr<const Tokenizer> read_gguf_tokenizer(const TextFile& main) {
 }  // namespace
 
 std::string tokenizer_file(const std::string& directory) {
-  for (const char* name : {"tokenizer.json", "vocab.txt", "vocab.json"}) {
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "vocab.txt", "vocab.json"}) {
     const fs::path path = fs::path(directory) / name;
     if (fs::is_regular_file(path)) return path.string();
   }
@@ -58,10 +65,9 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path) {
   if (fs::is_directory(path, error)) {
     file = tokenizer_file(path);
     if (file.empty())
-      fail("{}: tokenizer.json, vocab.txt or vocab.json not found", printable(path));
+      fail("{}: tokenizer.json, tokenizer.model, vocab.txt or vocab.json not found",
+           printable(path));
   }
-  if (file.ends_with(".model"))
-    fail("{}: a SentencePiece model is not supported: expected a tokenizer.json", printable(file));
   const TextFile main(file);
   if (is_gguf(main.file.bytes())) return read_gguf_tokenizer(main);
   const std::string_view all = main.text().text;
@@ -70,7 +76,11 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path) {
   const std::string merges = is_json ? beside(file, "merges.txt") : "";
   std::shared_ptr<Tokenizer> t;
   std::vector<std::pair<std::string, std::string>> files;
-  if (is_json && fs::path(file).filename() == "tokenizer.json") {
+  if (file.ends_with(".model")) {
+    t = sentencepiece_tokenizer(parse_sentencepiece(main.text()), config_beside(file), main.name,
+                                all.size());
+    files = {{"tokenizer.model", file}};
+  } else if (is_json && fs::path(file).filename() == "tokenizer.json") {
     t = parse_tokenizer(main.text(), config_beside(file));
     files = {{"tokenizer.json", file}};
   } else if (is_json && !merges.empty()) {

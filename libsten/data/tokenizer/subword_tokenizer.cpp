@@ -58,7 +58,7 @@ void SubwordTokenizer::take_added() {
       continue;
     }
     std::string buffer;
-    const std::string content(normalized(t.content, buffer));
+    const std::string content(t.is_normal_form ? t.content : normalized(t.content, buffer));
     if (content != t.content) normalized_entries_.emplace(t.id, content);
     t.content = content;
     after.push_back(std::move(t));

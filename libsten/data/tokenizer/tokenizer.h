@@ -69,7 +69,7 @@ class Tokenizer {
   friend std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path);
 };
 
-// Reads a tokenizer from a file: a tokenizer.json; a vocab.txt of WordPiece; a vocab.json of
+// Reads a tokenizer from a file: a tokenizer.json; a tokenizer.model of SentencePiece; a vocab.txt of WordPiece; a vocab.json of
 // characters or, with a merges.txt beside it, of byte-level BPE; a GGUF file; or from a directory: the
 // first of the others in it, in this order. Error with the file for other files, and for features by which the ids
 // would differ from those of Hugging Face's tokenizers 0.23.

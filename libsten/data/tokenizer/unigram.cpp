@@ -24,14 +24,16 @@ struct Node {
 Unigram::Unigram(const SubwordVocabulary& subwords, std::vector<double> scores,
                  UnigramOptions options)
     : file_(subwords.file()), scores_(std::move(scores)), options_(options) {
-  const double lowest = scores_.empty() ? 0 : *std::ranges::min_element(scores_);
-  unknown_score_ = lowest - unknown_penalty;
+  double lowest = -never;
+  for (const double s : scores_)
+    if (s != never) lowest = std::min(lowest, s);
+  unknown_score_ = (lowest == -never ? 0 : lowest) - unknown_penalty;
   fallback_ids_.fill(-1);
   if (options.byte_fallback) fallback_ids_ = subwords.byte_ids();
   texts_.reserve(scores_.size());
   for (TokenId id = 0; id < std::ssize(scores_); ++id) {
     texts_.emplace_back(subwords.entry(id));
-    prefixes_.add(texts_.back(), id);
+    if (scores_[static_cast<std::size_t>(id)] != never) prefixes_.add(texts_.back(), id);
   }
   prefixes_.sort();
 }

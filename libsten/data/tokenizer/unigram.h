@@ -1,6 +1,7 @@
 // Unigram (Kudo 2018): splits a word into the subwords with the highest sum of scores.
 #pragma once
 #include <array>
+#include <limits>
 
 #include "libsten/data/tokenizer/longest_prefix.h"
 #include "libsten/data/tokenizer/subword_model.h"
@@ -15,6 +16,9 @@ struct UnigramOptions {
 
 class Unigram final : public SubwordModel {
  public:
+  // The score of a subword that is never found in a word.
+  static constexpr double never = -std::numeric_limits<double>::infinity();
+
   // `scores`: one per subword, in the order of ids from 0.
   Unigram(const SubwordVocabulary& subwords, std::vector<double> scores, UnigramOptions options);
 

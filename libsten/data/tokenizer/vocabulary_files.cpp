@@ -62,14 +62,17 @@ TokenizerConfig TokenizerConfig::parse(const NamedText& file) {
   const auto json = parse_json(file.text, file.name, Fault::input);
   const JsonReader in(json, file.name, Fault::input);
   TokenizerConfig c;
-  const auto flag = [&](const char* key, bool fallback) {
-    return in.has(key) && !in[key].json().is_null() ? in[key].truth() : fallback;
+  const auto flag = [&](const char* key) -> std::optional<bool> {
+    if (!in.has(key) || in[key].json().is_null()) return std::nullopt;
+    return in[key].truth();
   };
-  c.lowercase = flag("do_lower_case", c.lowercase);
-  c.space_ideographs = flag("tokenize_chinese_chars", c.space_ideographs);
-  if (in.has("strip_accents") && !in["strip_accents"].json().is_null())
-    c.strip_accents = in["strip_accents"].truth();
-  c.prefix_space = flag("add_prefix_space", c.prefix_space);
+  c.lowercase = flag("do_lower_case").value_or(c.lowercase);
+  c.space_ideographs = flag("tokenize_chinese_chars").value_or(c.space_ideographs);
+  c.strip_accents = flag("strip_accents");
+  c.prefix_space = flag("add_prefix_space");
+  c.adds_bos = flag("add_bos_token");
+  c.adds_eos = flag("add_eos_token");
+  c.is_legacy = flag("legacy").value_or(c.is_legacy);
   const std::pair<const char*, std::optional<std::string>*> tokens[] = {
       {"unk_token", &c.unk}, {"cls_token", &c.cls}, {"sep_token", &c.sep}, {"mask_token", &c.mask},
       {"pad_token", &c.pad}, {"bos_token", &c.bos}, {"eos_token", &c.eos}};
@@ -157,7 +160,8 @@ std::shared_ptr<Tokenizer> parse_byte_pair_encoding(const NamedText& vocabulary,
   BytePairOptions own;
   own.byte_level = true;
   auto model = std::make_unique<BytePairEncoding>(subwords, std::move(ranks), own);
-  PipelineSteps steps{{}, PreTokenizer({ByteLevelSplit{config.prefix_space}}), {{DecodeBytes{}}}};
+  PipelineSteps steps{
+      {}, PreTokenizer({ByteLevelSplit{config.prefix_space.value_or(false)}}), {{DecodeBytes{}}}};
   return std::make_shared<PipelineTokenizer>(std::move(subwords), std::move(options),
                                              std::move(steps), std::move(model));
 }

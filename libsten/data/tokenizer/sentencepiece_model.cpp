@@ -1,0 +1,135 @@
+// sentencepiece_model.proto, read with our reader of Protobuf's wire format: libsentencepiece has
+// no interface to the kind of model and to the normalization. Its own encoder needs memory in
+// proportion to the text, and follows a broken character map out of bounds.
+#include "libsten/data/tokenizer/sentencepiece_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
+#include "libsten/core/base/utf8.h"
+#include "libsten/files/gguf/gguf_file.h"
+#include "libsten/files/onnx/wire.h"
+
+namespace sten {
+namespace {
+
+SentencePiece::Type type_of(std::int64_t type, const std::string& name, std::size_t id) {
+  if (type < SentencePiece::normal || type > SentencePiece::byte)
+    fail("{}: piece {}: expected a type from 1 to 6, got {}", name, id, type);
+  return static_cast<SentencePiece::Type>(type);
+}
+
+SentencePiece piece_of(WireMessage in, std::size_t id) {
+  SentencePiece p;
+  while (in.next()) {
+    if (in.number() == 1) p.text = in.text();
+    if (in.number() == 2) p.score = in.float32();
+    if (in.number() == 3) p.type = type_of(in.integer(), in.file().name, id);
+  }
+  return p;
+}
+
+void read_trainer(WireMessage in, SentencePieceModel& m) {
+  const auto id = [&]() -> std::optional<TokenId> {
+    if (in.integer32() < 0) return std::nullopt;
+    return in.integer32();
+  };
+  while (in.next()) {
+    if (in.number() == 3 && in.integer() != 1 && in.integer() != 2)
+      fail("{}: expected a model of kind 1 (Unigram) or 2 (BPE), got {}", in.file().name,
+           in.integer());
+    if (in.number() == 3) m.is_unigram = in.integer() == 1;
+    if (in.number() == 24 && in.varint())
+      fail("{}: treat_whitespace_as_suffix is not supported", in.file().name);
+    if (in.number() == 35) m.byte_fallback = in.varint();
+    if (in.number() == 41) m.bos = id();
+    if (in.number() == 42) m.eos = id();
+    if (in.number() == 43) m.pad = id();
+  }
+}
+
+void read_normalizer(WireMessage in, SentencePieceModel& m) {
+  while (in.next()) {
+    if (in.number() == 2) m.character_map = in.text();
+    if (in.number() == 3) m.adds_prefix = in.varint();
+    if (in.number() == 4) m.removes_spaces = in.varint();
+    if (in.number() == 5) m.escapes_spaces = in.varint();
+  }
+}
+
+void check_denormalizer(WireMessage in) {
+  while (in.next())
+    if (in.number() == 2 && !in.bytes().empty())
+      fail("{}: rules for decoded text (denormalizer_spec) are not supported", in.file().name);
+}
+
+void check(const SentencePieceModel& m, const std::string& name) {
+  if (m.pieces.empty()) fail("{}: no pieces found", name);
+  for (std::size_t i = 0; i < m.pieces.size(); ++i) {
+    const SentencePiece& p = m.pieces[i];
+    if (p.text.empty() || !is_utf8(p.text))
+      fail("{}: piece {}: expected a text in UTF-8, got {}", name, i, quote(p.text));
+    if (!std::isfinite(p.score))
+      fail("{}: piece {}: expected a finite score, got {}", name, i, p.score);
+  }
+  for (const auto& id : {m.bos, m.eos, m.pad})
+    if (id && (*id < 0 || *id >= std::ssize(m.pieces)))
+      fail("{}: expected the id of one of {} pieces, got {}", name, m.pieces.size(), *id);
+}
+
+}  // namespace
+
+SentencePieceModel parse_sentencepiece(const NamedText& file) {
+  SentencePieceModel m;
+  m.bos = 1, m.eos = 2;  // where the file has no others
+  const WireFile wire{std::as_bytes(std::span(file.text)), file.name + ": SentencePiece model"};
+  WireMessage in(wire.bytes, wire);
+  while (in.next()) {
+    if (in.number() == 1) m.pieces.push_back(piece_of({in.bytes(), wire}, m.pieces.size()));
+    if (in.number() == 2) read_trainer({in.bytes(), wire}, m);
+    if (in.number() == 3) read_normalizer({in.bytes(), wire}, m);
+    if (in.number() == 5) check_denormalizer({in.bytes(), wire});
+  }
+  check(m, wire.name);
+  return m;
+}
+
+SentencePieceModel gguf_sentencepiece(const GgufFile& file, const std::string& name) {
+  SentencePieceModel m;
+  const auto list = [&](const char* key) -> const GgufValue& {
+    const GgufValue* v = file.find(key);
+    if (!v) fail("{}: missing {} in the metadata", name, quote(key));
+    return *v;
+  };
+  const std::vector<std::string_view> texts = list("tokenizer.ggml.tokens").texts();
+  const std::vector<double> scores = list("tokenizer.ggml.scores").reals(),
+                            types = list("tokenizer.ggml.token_type").reals();
+  if (scores.size() != texts.size() || types.size() != texts.size())
+    fail("{}: expected a score and a type per token, got {} tokens, {} scores and {} types", name,
+         texts.size(), scores.size(), types.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto type = static_cast<std::int64_t>(types[i]);
+    m.pieces.push_back({std::string(texts[i]), scores[i], type_of(type, name, i)});
+    m.byte_fallback = m.byte_fallback || m.pieces.back().type == SentencePiece::byte;
+  }
+  const auto flag = [&](const char* key, bool otherwise) {
+    return file.boolean(fmt::format("tokenizer.ggml.{}", key)).value_or(otherwise);
+  };
+  m.adds_prefix = flag("add_space_prefix", true);
+  m.removes_spaces = flag("remove_extra_whitespaces", true);
+  if (const GgufValue* map = file.find("tokenizer.ggml.precompiled_charsmap"))
+    for (const double b : map->reals())
+      m.character_map += static_cast<char>(static_cast<std::int64_t>(b));
+  const auto id = [&](const char* kind) -> std::optional<TokenId> {
+    const auto at = file.integer(fmt::format("tokenizer.ggml.{}_token_id", kind));
+    if (!at || *at == 0xffffffff) return std::nullopt;
+    return static_cast<TokenId>(std::clamp<std::int64_t>(*at, -1, max_token_id));
+  };
+  m.bos = id("bos"), m.eos = id("eos"), m.pad = id("padding");
+  check(m, name);
+  return m;
+}
+
+}  // namespace sten

@@ -1,0 +1,172 @@
+// tests/data/sentencepiece_reference.py writes the files.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "libsten/data/tokenizer/tokenizer.h"
+#include "tests/support/bad_input.h"
+#include "tests/support/gguf_bytes.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+using Ids = std::vector<TokenId>;
+const std::string folder = STEN_SOURCE_DIR "/tests/data/sentencepiece/";
+
+std::string bytes_of_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  REQUIRE(in);
+  return out.str();
+}
+
+// The tokenizer of a directory with a model and a tokenizer_config.json.
+std::shared_ptr<const Tokenizer> tokenizer_with(const TempDir& dir, const std::string& model,
+                                                const std::string& config) {
+  dir.write("tokenizer.model", bytes_of_file(folder + model + ".model"));
+  dir.write("tokenizer_config.json", config);
+  return read_tokenizer(dir.path());
+}
+
+Ids encoded(const Tokenizer& t, const std::string& text) {
+  const Array<TokenId> ids = t.encode(text, "text");
+  return {ids.begin(), ids.end()};
+}
+
+Ids sequence(const Tokenizer& t, const std::string& text) {
+  return t.sequence(encoded(t, text), nullptr, 1000).ids;
+}
+
+std::string field(char number, const std::string& bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+
+// A GGUF file with the tokenizer of a T5.
+std::string t5_gguf(const std::vector<float>& scores) {
+  const std::vector<std::string> tokens = {"<pad>", "</s>", "<unk>", "▁", "a", "b", "▁a", "ab"};
+  const std::vector<std::int32_t> types = {3, 3, 2, 1, 1, 1, 1, 1};
+  const auto list = [](const char* key, const std::string& values) {
+    return gguf_entry(std::string("tokenizer.ggml.") + key, gguf_kind::array, values);
+  };
+  const GgufBytes file{
+      .metadata = {gguf_entry("general.architecture", gguf_kind::text, gguf_text("t5")),
+                   gguf_entry("tokenizer.ggml.model", gguf_kind::text, gguf_text("t5")),
+                   list("tokens", gguf_list(gguf_kind::text, tokens)),
+                   list("scores", gguf_list(gguf_kind::f32, scores)),
+                   list("token_type", gguf_list(gguf_kind::i32, types)),
+                   gguf_entry("tokenizer.ggml.eos_token_id", gguf_kind::u32,
+                              gguf_number(std::uint32_t{1}))}};
+  return file.str();
+}
+
+}  // namespace
+
+TEST_CASE("a tokenizer.model gives the ids and texts of SentencePiece") {
+  const auto all = nlohmann::json::parse(bytes_of_file(folder + "expected.json"));
+  const auto& texts = all["texts"];
+  CHECK(all["models"].size() == 4);
+  for (const auto& item : all["models"].items()) {
+    CAPTURE(item.key());
+    const auto t = read_tokenizer(folder + item.key() + ".model");
+    CHECK(t->kind() == (item.key().starts_with("unigram") ? "Unigram" : "BPE"));
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      CAPTURE(texts[i]);
+      const Ids ids = encoded(*t, texts[i].get<std::string>());
+      REQUIRE(ids == item.value()[i][0].get<Ids>());
+      REQUIRE(t->decode(ids) == item.value()[i][1].get<std::string>());
+    }
+  }
+}
+
+TEST_CASE("tokens around a text are those of tokenizer_config.json, by default the first one") {
+  const TempDir dir;
+  const auto t = tokenizer_with(dir, "llama", "{}");
+  CHECK(t->special_ids().bos == 1);
+  CHECK(t->special_ids().eos == 2);
+  const Ids a = encoded(*t, "a");
+  CHECK(sequence(*t, "a") == Ids{1, a[0]});
+  CHECK(t->files()[0].first == "tokenizer.model");
+  const auto both = tokenizer_with(dir, "llama", R"({"add_bos_token": false, "add_eos_token": true,
+                                                     "eos_token": "[INST]"})");
+  CHECK(sequence(*both, "a") == Ids{a[0], 3});
+}
+
+TEST_CASE("special and added tokens are found in texts, which continue with or without a prefix") {
+  const TempDir dir;
+  const std::string added =
+      R"("added_tokens_decoder": {"480": {"content": "<new>", "special": false}})";
+  const auto t = tokenizer_with(dir, "llama", "{" + added + "}");
+  const Ids a = encoded(*t, "a");
+  REQUIRE(a.size() == 1);
+  CHECK(t->size() == 481);
+  CHECK(encoded(*t, "a</s>a<new>a") == Ids{a[0], 2, a[0], 480, a[0]});
+  CHECK(t->decode(Ids{a[0], 2, 480}) == "a<new>");
+  const auto one = tokenizer_with(dir, "llama", R"({"legacy": false, )" + added + "}");
+  const Ids ids = encoded(*one, "a<new>a");
+  REQUIRE(ids.size() == 3);
+  CHECK(ids[0] == a[0]);
+  CHECK(one->entry(ids[2]) == "a");
+}
+
+TEST_CASE("a directory's tokenizer.json is read before its tokenizer.model") {
+  const TempDir dir;
+  dir.write("tokenizer.model", "");
+  const std::string json = dir.write("tokenizer.json", "{}");
+  CHECK(tokenizer_file(dir.path()) == json);
+}
+
+TEST_CASE("a broken or unsupported tokenizer.model is refused in one line") {
+  const TempDir dir;
+  const auto refused = [&](const std::string& bytes, const std::string& message) {
+    const std::string file = dir.write("tokenizer.model", bytes);
+    const std::string error = error_of([&] { read_tokenizer(file); });
+    CAPTURE(error);
+    CHECK(held(158, has(error, "tokenizer.model: ") && has(error, message) &&
+                        error.find('\n') == std::string::npos));
+  };
+  const std::string piece = field(1, field(1, "a"));
+  refused("\n", "byte 0: the length of field 1 is cut off");
+  refused("", "the file is empty");
+  refused(field(4, ""), "no pieces found");
+  refused(field(1, ""), "piece 0: expected a text in UTF-8, got ''");
+  refused(field(1, field(1, "a") + "\x18\x07"), "piece 0: expected a type from 1 to 6, got 7");
+  refused(field(1, field(1, "a") + std::string("\x15\0\0\x80\x7f", 5)), "expected a finite score");
+  refused(piece, "expected the id of one of 1 pieces, got 1");
+  refused(piece + field(2, "\x18\x03"), "expected a model of kind 1 (Unigram) or 2 (BPE), got 3");
+  refused(piece + field(2, "\xc0\x01\x01"), "treat_whitespace_as_suffix is not supported");
+  refused(piece + field(5, field(2, "x")), "rules for decoded text");
+  const std::string no_ids = "\xc8\x02\x7f\xd0\x02\x7f";  // 127 for bos and eos
+  refused(piece + field(2, no_ids), "got 127");
+  refused(piece + piece + piece, "'a' occurs twice, with the ids 0 and 1");
+  // Every byte of a model changed, and every beginning of one: an error, or ids.
+  const std::string model = bytes_of_file(folder + "unigram.model");
+  for (std::size_t i = 0; i < model.size(); i += 7) {
+    std::string changed = model;
+    changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
+    const std::string file = dir.write("tokenizer.model", changed);
+    const std::string error = error_of([&] { read_tokenizer(file)->encode("ＡＢ ﬁ x", "text"); });
+    CHECK(error.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("the tokenizer of a T5 in a GGUF file is a Unigram, whose sequences end with a token") {
+  const TempDir dir;
+  const std::string file = dir.write("t5.gguf", t5_gguf({0, 0, 0, -3, -2, -2, -2.5f, -3}));
+  const auto t = read_tokenizer(file);
+  CHECK(t->kind() == "Unigram");
+  CHECK(encoded(*t, "  ab  a") == Ids{6, 5, 6});
+  CHECK(encoded(*t, "bab") == Ids{3, 5, 7});
+  CHECK(sequence(*t, "ac") == Ids{6, 2, 1});
+  CHECK(t->decode(Ids{6, 5, 6, 1}) == "ab a");
+  dir.write("t5.gguf", t5_gguf({0}));
+  CHECK(has(error_of([&] { read_tokenizer(file); }),
+            "expected a score and a type per token, got 8 tokens, 1 scores and 8 types"));
+}
