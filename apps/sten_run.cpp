@@ -36,7 +36,7 @@ void add_generation(CLI::App& app, sten::GenerationOptions& o) {
   add("--chat", prompt.chat, "MESSAGES",
       "Chat: messages as JSON, or a .json or .jsonl file\n"
       "[{\"role\": ROLE, \"content\": TEXT}, ...], which become a prompt by the chat template of "
-      "the model: ChatML, Llama 2, Llama 3, Gemma, Mistral, Phi-3 or Zephyr.");
+      "the model.");
   app.add_flag("--raw", prompt.raw,
                "Send the messages of --chat without a template\n"
                "The prompt is their contents, one per line.")

@@ -84,7 +84,7 @@ expect_exit 0 sten-run run --generate 9 --prompts prompts.jsonl --json
 # A chat has the template of the model, unless it is sent raw.
 cp -r run chat
 printf '{"[UNK]": 0, "a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "\\n": 6}' >chat/vocab.json
-echo '{"chat_template": "{{ bos_token }}<start_of_turn> <end_of_turn>"}' >chat/tokenizer_config.json
+echo '{"chat_template": "{{ \"<\" + messages[0].content }}"}' >chat/tokenizer_config.json
 expect_exit 2 sten-run chat --generate 3 --chat '[{"role": "user", "content": "abc"}]'
 expect_err "the character '<' has no id"
 expect_exit 0 sten-run chat --generate 5 --raw --chat '[{"role": "user", "content": "abc"}]'

@@ -192,10 +192,10 @@ chats() { # chats CODE TEXT MESSAGES ARGUMENT...
   held 147 expect_err "$2"
 }
 chats 2 'chat template not found beside gpt/' '[{"role": "user", "content": "a"}]'
-echo '{"chat_template": "{{ messages }}"}' >gpt/tokenizer_config.json
-chats 2 'unknown chat template: expected ChatML' '[{"role": "user", "content": "a"}]'
-echo '{"chat_template": "<start_of_turn> <end_of_turn>"}' >gpt/tokenizer_config.json
-chats 2 'message 1: expected user and assistant in turn' '[{"role": "assistant", "content": "a"}]'
+echo '{"chat_template": "{{ messages | frobnicate }}"}' >gpt/tokenizer_config.json
+chats 2 'line 1: unsupported filter frobnicate' '[{"role": "user", "content": "a"}]'
+echo '{"chat_template": "{{ raise_exception(messages[0].role) }}"}' >gpt/tokenizer_config.json
+chats 2 'line 1: assistant' '[{"role": "assistant", "content": "a"}]'
 chats 1 "/0/role: expected system, user or assistant, got 'tool'" '[{"role": "tool", "content": "a"}]'
 chats 1 '/0' '[{"role": "user"}]' --raw
 chats 1 'expected at least one message' '[]' --raw

@@ -1,11 +1,12 @@
-// Chat templates: messages to the prompt of a chat model, in the formats of common models. The
-// format is recognised by its markers in the model's Jinja template, which is not executed.
+// Chat templates: messages to the prompt of a chat model, by the model's own Jinja template.
 #pragma once
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "libsten/data/jinja/jinja_template.h"
 
 namespace sten {
 
@@ -28,19 +29,17 @@ struct ChatTemplateSource {
 
 class ChatTemplate {
  public:
-  // Error (usage) for a template in none of the formats.
-  explicit ChatTemplate(ChatTemplateSource source);
+  // Error (usage) for a template with syntax that jinja_template.h does not support.
+  explicit ChatTemplate(const ChatTemplateSource& source);
 
-  // "ChatML", "Llama 2", "Llama 3", "Gemma", "Mistral", "Phi-3" or "Zephyr".
-  std::string_view format() const;
   // The prompt for the next message of the assistant, with special tokens as text: equal to
   // apply_chat_template(messages, add_generation_prompt=True) of transformers. Error (usage) for
-  // messages that the template does not support.
+  // messages that the template refuses.
   std::string prompt(std::span<const ChatMessage> messages) const;
 
  private:
-  ChatTemplateSource source_;
-  std::size_t format_;  // index of a row of a table
+  std::string bos_, eos_;
+  JinjaTemplate template_;
 };
 
 }  // namespace sten

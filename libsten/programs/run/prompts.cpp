@@ -88,7 +88,7 @@ std::vector<Prompt> chat_prompts(const PromptOptions& o, const std::string& toke
       fail_usage(
           "--chat: chat template not found beside {} (--raw sends the messages without a template)",
           printable(tokenizer_file));
-    chat.emplace(*std::move(source));
+    chat.emplace(*source);
   }
   std::vector<Prompt> all;
   const auto take = [&](const std::string& name, const Json& json) {
