@@ -18,7 +18,7 @@ using namespace sten::testing;
 namespace {
 
 using Ids = std::vector<TokenId>;
-const std::string folder = STEN_SOURCE_DIR "/tests/data/sentencepiece/";
+const std::string sentencepiece_files = STEN_SOURCE_DIR "/tests/data/sentencepiece/";
 
 std::string bytes_of_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -31,18 +31,18 @@ std::string bytes_of_file(const std::string& path) {
 // The tokenizer of a directory with a model and a tokenizer_config.json.
 std::shared_ptr<const Tokenizer> tokenizer_with(const TempDir& dir, const std::string& model,
                                                 const std::string& config) {
-  dir.write("tokenizer.model", bytes_of_file(folder + model + ".model"));
+  dir.write("tokenizer.model", bytes_of_file(sentencepiece_files + model + ".model"));
   dir.write("tokenizer_config.json", config);
   return read_tokenizer(dir.path());
 }
 
-Ids encoded(const Tokenizer& t, const std::string& text) {
+Ids ids_of(const Tokenizer& t, const std::string& text) {
   const Array<TokenId> ids = t.encode(text, "text");
   return {ids.begin(), ids.end()};
 }
 
 Ids sequence(const Tokenizer& t, const std::string& text) {
-  return t.sequence(encoded(t, text), nullptr, 1000).ids;
+  return t.sequence(ids_of(t, text), nullptr, 1000).ids;
 }
 
 std::string field(char number, const std::string& bytes) {
@@ -70,16 +70,16 @@ std::string t5_gguf(const std::vector<float>& scores) {
 }  // namespace
 
 TEST_CASE("a tokenizer.model gives the ids and texts of SentencePiece") {
-  const auto all = nlohmann::json::parse(bytes_of_file(folder + "expected.json"));
+  const auto all = nlohmann::json::parse(bytes_of_file(sentencepiece_files + "expected.json"));
   const auto& texts = all["texts"];
   CHECK(all["models"].size() == 4);
   for (const auto& item : all["models"].items()) {
     CAPTURE(item.key());
-    const auto t = read_tokenizer(folder + item.key() + ".model");
+    const auto t = read_tokenizer(sentencepiece_files + item.key() + ".model");
     CHECK(t->kind() == (item.key().starts_with("unigram") ? "Unigram" : "BPE"));
     for (std::size_t i = 0; i < texts.size(); ++i) {
       CAPTURE(texts[i]);
-      const Ids ids = encoded(*t, texts[i].get<std::string>());
+      const Ids ids = ids_of(*t, texts[i].get<std::string>());
       REQUIRE(ids == item.value()[i][0].get<Ids>());
       REQUIRE(t->decode(ids) == item.value()[i][1].get<std::string>());
     }
@@ -91,7 +91,7 @@ TEST_CASE("tokens around a text are those of tokenizer_config.json, by default t
   const auto t = tokenizer_with(dir, "llama", "{}");
   CHECK(t->special_ids().bos == 1);
   CHECK(t->special_ids().eos == 2);
-  const Ids a = encoded(*t, "a");
+  const Ids a = ids_of(*t, "a");
   CHECK(sequence(*t, "a") == Ids{1, a[0]});
   CHECK(t->files()[0].first == "tokenizer.model");
   const auto both = tokenizer_with(dir, "llama", R"({"add_bos_token": false, "add_eos_token": true,
@@ -104,13 +104,13 @@ TEST_CASE("special and added tokens are found in texts, which continue with or w
   const std::string added =
       R"("added_tokens_decoder": {"480": {"content": "<new>", "special": false}})";
   const auto t = tokenizer_with(dir, "llama", "{" + added + "}");
-  const Ids a = encoded(*t, "a");
+  const Ids a = ids_of(*t, "a");
   REQUIRE(a.size() == 1);
   CHECK(t->size() == 481);
-  CHECK(encoded(*t, "a</s>a<new>a") == Ids{a[0], 2, a[0], 480, a[0]});
+  CHECK(ids_of(*t, "a</s>a<new>a") == Ids{a[0], 2, a[0], 480, a[0]});
   CHECK(t->decode(Ids{a[0], 2, 480}) == "a<new>");
   const auto one = tokenizer_with(dir, "llama", R"({"legacy": false, )" + added + "}");
-  const Ids ids = encoded(*one, "a<new>a");
+  const Ids ids = ids_of(*one, "a<new>a");
   REQUIRE(ids.size() == 3);
   CHECK(ids[0] == a[0]);
   CHECK(one->entry(ids[2]) == "a");
@@ -147,7 +147,7 @@ TEST_CASE("a broken or unsupported tokenizer.model is refused in one line") {
   refused(piece + field(2, no_ids), "got 127");
   refused(piece + piece + piece, "'a' occurs twice, with the ids 0 and 1");
   // Every byte of a model changed, and every beginning of one: an error, or ids.
-  const std::string model = bytes_of_file(folder + "unigram.model");
+  const std::string model = bytes_of_file(sentencepiece_files + "unigram.model");
   for (std::size_t i = 0; i < model.size(); i += 7) {
     std::string changed = model;
     changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
@@ -162,8 +162,8 @@ TEST_CASE("the tokenizer of a T5 in a GGUF file is a Unigram, whose sequences en
   const std::string file = dir.write("t5.gguf", t5_gguf({0, 0, 0, -3, -2, -2, -2.5f, -3}));
   const auto t = read_tokenizer(file);
   CHECK(t->kind() == "Unigram");
-  CHECK(encoded(*t, "  ab  a") == Ids{6, 5, 6});
-  CHECK(encoded(*t, "bab") == Ids{3, 5, 7});
+  CHECK(ids_of(*t, "  ab  a") == Ids{6, 5, 6});
+  CHECK(ids_of(*t, "bab") == Ids{3, 5, 7});
   CHECK(sequence(*t, "ac") == Ids{6, 2, 1});
   CHECK(t->decode(Ids{6, 5, 6, 1}) == "ab a");
   dir.write("t5.gguf", t5_gguf({0}));
