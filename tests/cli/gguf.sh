@@ -11,6 +11,15 @@ expect_exit 0 sten-energy --diff llama.gguf "$saved/llama.safetensors"
 expect_exit 0 sten-prune llama.gguf -o pruned.safetensors --sparsity 0.5
 expect_exit 0 sten-energy pruned.safetensors --against llama.gguf --min-sparsity 0.5
 
+# A directory with no other weights names the file.
+mkdir only
+cp llama.gguf only
+expect_exit 1 sten-prune only -o from-only --sparsity 0.5
+expect_err 'only: expected weights, got a directory of a GGUF file (name the file: only/llama.gguf)'
+cp llama.gguf only/other.gguf
+expect_exit 1 sten-energy only
+expect_err 'only: expected weights, got a directory of 2 GGUF files (name the file: only/llama.gguf)'
+
 # DIR/: a model directory.
 expect_exit 0 sten-prune llama.gguf -o pruned/ --sparsity 0.5 --dry-run
 [ ! -e pruned ] || fail 'a dry run made the directory'

@@ -47,7 +47,8 @@ struct Folder {
       const std::string name = entry.path().filename();
       if (is_index_name(name))
         indices.push_back(name);
-      else if (name.ends_with(".safetensors") || is_torch_name(name) || is_onnx_name(name))
+      else if (name.ends_with(".safetensors") || is_torch_name(name) || is_onnx_name(name) ||
+               is_gguf_name(name))
         files.push_back(name);
       else if (!name.starts_with('.') && entry.is_directory(error))
         folders.push_back(name + "/");
@@ -117,6 +118,11 @@ std::string file_of(const Folder& folder) {
   if (models > 1)
     fail("{}: expected model.onnx, got a directory of {} ONNX models (name one, such as {})",
          printable(folder.path), models, quote(onnx));
+  // A GGUF file has its own configuration and tokenizer, unlike the directory.
+  if (const auto [gguf, parts] = folder.only(is_gguf_name); parts > 0)
+    fail("{}: expected weights, got a directory of {} (name the file: {})", printable(folder.path),
+         parts == 1 ? "a GGUF file" : fmt::format("{} GGUF files", parts),
+         printable((fs::path(folder.path) / gguf).string()));
   fail(
       "{}: expected a directory with a safetensors file, an index *{}, pytorch_model.bin "
       "or an ONNX model",
