@@ -115,6 +115,11 @@ done
 expect_exit 0 sten-run run --generate 10 --text ab --layouts auto --explain
 expect_out 'keys and values of earlier tokens are kept'
 expect_out 'decode: 9 tokens'
+expect_out 'KV caches: '
+sten-run run --generate 10 --text ab --json -q >"$T/out"
+cache=$(value cache)
+sten-run run --generate 10 --text ab --precision bf16 --json -q >"$T/out"
+[ "$(value cache)" -lt $((cache * 3 / 4)) ] || fail "caches take $cache bytes, in bfloat16 $(value cache)"
 sten-prune run/model.safetensors -o - --sparsity 0.01 -q | sten-run - --config run/recipe.json --generate 18 --text ab \
   --json -q >"$T/out"
 [ "$(value text)" = "$same" ] || fail 'weights from a pipe say something else'

@@ -121,6 +121,32 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("in bfloat16 the caches take half the memory, with the logits of a run of all tokens") {
+  const std::vector<std::int64_t> ids = text_of(150);
+  const std::span<const std::int64_t> text(ids);
+  const Graph g = llama_graph({2, 48, 6, 2, 12, 80, vocabulary_size}, {});
+  const NamedValues<Tensor> w = initial_weights(g, 3);
+  Index full = 0;
+  const std::vector<PrecisionRule> none, of_attention{{"*attention", Precision::bf16}},
+      all{{"*", Precision::bf16}};
+  for (const auto& precision : {none, of_attention, all}) {
+    CAPTURE(precision.size());
+    Generation model(g, w, 150, precision);
+    Index n = 0;
+    for (const Index more : {3, 1, 60, 1, 1, 40, 5}) {
+      CAPTURE(more);
+      const std::span<const float> got = model.run(text.subspan(n, more));
+      n += more;
+      CHECK(furthest(got, by_running_all(g, w, ids, n)) < (precision.empty() ? 2e-5 : 0.05));
+    }
+    // Besides the caches there is memory of a run: queries and scores.
+    if (precision.empty())
+      full = model.cache_bytes();
+    else
+      CHECK(model.cache_bytes() < 0.56 * static_cast<double>(full));
+  }
+}
+
 TEST_CASE("some tokens may follow at once, and neither their number nor threads change the cache") {
   const Graph g = gpt(config_of(160));
   const NamedValues<Tensor> w = weights_in(g, "dense");

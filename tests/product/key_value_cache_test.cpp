@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/interleaved.h"
 #include "libsten/compute/product/attention_product.h"
 #include "tests/support/tensors.h"
 
@@ -79,5 +80,50 @@ TEST_CASE("a cache of shared heads gives the tokens of a window the scores of al
         first += n;
       }
       for (std::size_t i = 0; i < got.size(); ++i) REQUIRE(std::abs(got[i] - wanted[i]) < 5e-6);
+    }
+}
+
+TEST_CASE(
+    "a cache in bfloat16 takes half the memory, and has the bits of one with rounded tokens") {
+  Dice dice(1);
+  constexpr Index tokens = 140, group = 3, kv_heads = 2;
+  const auto rounded = [](Dense x) {
+    for (float& e : x.values.mutate<float>()) e = kernels::widen_bf16(kernels::round_to_bf16(e));
+    return x;
+  };
+  const auto rows = [](const Dense& x, Index first, Index n) -> Activations {
+    const Index features = x.extents[1];
+    return {ActivationLayout::tokens, features, n, x.values.as<float>().data() + first * features};
+  };
+  for (const Index width : {5, 64})
+    for (const Index window : {0, 1, 70}) {
+      CAPTURE(width);
+      CAPTURE(window);
+      const Index v_width = width + 3;
+      const Dense q = normals(dice, {tokens, kv_heads * group * width}),
+                  k = normals(dice, {tokens, kv_heads * width}),
+                  v = normals(dice, {tokens, kv_heads * v_width});
+      AttentionExtents a{1, tokens, tokens, kv_heads * group, width, v_width, 0.7f};
+      a.window = window;
+      KeyValueCache low({kv_heads, width, v_width, tokens, 1, group, DType::BF16}),
+          full({kv_heads, width, v_width, tokens, 1, group});
+      // The rest is memory of a run: queries and scores.
+      const Index run = 4 * kv_heads * group * (4 + 2) * 64;
+      CHECK(low.bytes() <= full.bytes() / 2 + run);
+      for (Index first = 0; first < tokens;) {
+        const Index n = first == 60 ? 30 : 1, features = kv_heads * group * v_width;
+        std::vector<CachedToken> at;
+        for (Index t = first; t < first + n; ++t) at.push_back({0, t});
+        std::vector<float> got(n * features), wanted(got.size());
+        const auto attend = [&](KeyValueCache& cache, const Dense& keys, const Dense& values,
+                                std::vector<float>& y) {
+          cache.write(at, rows(keys, first, n), rows(values, first, n));
+          cache.attend(at, rows(q, first, n), a, {ActivationLayout::tokens, features, n, y.data()});
+        };
+        attend(low, k, v, got);
+        attend(full, rounded(k), rounded(v), wanted);
+        REQUIRE(got == wanted);
+        first += n;
+      }
     }
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernels/functions.h"
-#include "kernels/panels.h"
 #include "kernels/rows.h"
 #include "libsten/core/base/parallel.h"
 
@@ -23,9 +22,9 @@ F& element_of(const ActivationsOf<F>& x, Index token, Index feature) {
   return x.at[cache_offset(x.layout, x.features, x.tokens, token, feature)];
 }
 
-// Floats for a query's features padded to whole vectors, its result, and scores.
+// Floats for a query's features padded to whole vectors, and scores.
 Index work_of(const KeyValueCache::Extents& e, Index panels) {
-  return (ceil_div(e.width, panel_width) + 1 + panels) * panel_width;
+  return (ceil_div(e.width, panel_width) + panels) * panel_width;
 }
 
 // Replaces n scores by weights.
@@ -45,55 +44,60 @@ KeyValueCache::KeyValueCache(const Extents& e)
     : extents_(e),
       panels_(panels_of(e.tokens)),
       blocks_(ceil_div(e.v_width, panel_width)),
-      keys_(static_cast<std::size_t>(key_panel(e.sequences, 0, 0))),
-      values_(static_cast<std::size_t>(value_block(e.sequences, 0, 0))),
-      work_(static_cast<std::size_t>(e.heads * e.group * work_of(e, panels_))) {}
+      key_rows_(ceil_div(e.width, 2) * 2),
+      keys_(e.dtype, key_row(e.sequences, 0, 0)),
+      values_(e.dtype, value_row(e.sequences, 0, 0)),
+      work_(static_cast<std::size_t>(e.heads * e.group * (work_of(e, panels_) + panel_width))) {}
 
 Index KeyValueCache::bytes() const {
-  return static_cast<Index>(sizeof(float) * (keys_.size() + values_.size() + work_.size()));
+  return keys_.bytes() + values_.bytes() + static_cast<Index>(sizeof(float) * work_.size());
 }
 
 void KeyValueCache::write(std::span<const CachedToken> at, const Activations& k,
                           const Activations& v) {
-  float *keys = keys_.mutate(), *values = values_.mutate();
+  const CachedRows::Writer keys = keys_.writer(), values = values_.writer();
   for (Index t = 0; t < k.tokens; ++t) {
     const auto [sequence, position] = at[t];
     const Index panel = position / panel_width, lane = position % panel_width;
     for (Index h = 0; h < extents_.heads; ++h) {
-      float* key = keys + key_panel(sequence, h, panel) + lane;
+      const Index key = key_row(sequence, h, panel);
       for (Index f = 0; f < extents_.width; ++f)
-        key[f * panel_width] = element_of(k, t, h * extents_.width + f);
+        keys.set(key + f, lane, element_of(k, t, h * extents_.width + f));
       for (Index f = 0; f < extents_.v_width; ++f)
-        values[value_block(sequence, h, f / panel_width) + position * panel_width +
-               f % panel_width] = element_of(v, t, h * extents_.v_width + f);
+        values.set(value_row(sequence, h, f / panel_width) + position, f % panel_width,
+                   element_of(v, t, h * extents_.v_width + f));
     }
   }
 }
 
 // Computes scores of 64 keys at once, then sums 64 features of all values at once.
-void KeyValueCache::attend_head(Index head, std::span<const CachedToken> at, const Activations& q,
-                                const AttentionExtents& a, float* work,
-                                const ActivationsOut& y) const {
-  const kernels::PanelsTable& panels = kernels::panels();
-  const Index width = extents_.width, v_width = extents_.v_width, shared = head / extents_.group;
-  float* const query = work + head * work_of(extents_, panels_);
-  float* const out = query + ceil_div(width, panel_width) * panel_width;
-  float* const scores = out + panel_width;
+void KeyValueCache::attend_heads(Index first, Index count, std::span<const CachedToken> at,
+                                 const Activations& q, const AttentionExtents& a, float* work,
+                                 const ActivationsOut& y) const {
+  const Index width = extents_.width, v_width = extents_.v_width, shared = first / extents_.group;
+  const Index step = work_of(extents_, panels_);
+  float* const queries = work + first * step;
+  float* const scores = queries + ceil_div(width, panel_width) * panel_width;
+  float* const out = work + extents_.heads * extents_.group * step + first * panel_width;
   for (Index t = 0; t < q.tokens; ++t) {
     const auto [sequence, position] = at[t];
     const Index seen = position + 1;
     const Index begin = a.window > 0 ? std::max<Index>(0, seen - a.window) : 0, n = seen - begin;
-    for (Index f = 0; f < width; ++f) query[f] = element_of(q, t, head * width + f);
-    for (Index p = begin / panel_width; p < panels_of(seen); ++p)
-      panels.multiply(query, width, 1, width, keys_.data() + key_panel(sequence, shared, p), false,
-                      scores + p * panel_width);
-    weigh(scores + begin, n, a);
+    for (Index h = 0; h < count; ++h)
+      for (Index f = 0; f < width; ++f)
+        queries[h * step + f] = element_of(q, t, (first + h) * width + f);
+    for (Index p = begin / panel_width; p < panels_of(seen); ++p) {
+      keys_.multiply(queries, step, count, key_row(sequence, shared, p), width, out);
+      for (Index h = 0; h < count; ++h)
+        std::copy_n(out + h * panel_width, panel_width, scores + h * step + p * panel_width);
+    }
+    for (Index h = 0; h < count; ++h) weigh(scores + h * step + begin, n, a);
     for (Index b = 0; b < blocks_; ++b) {
-      const float* values = values_.data() + value_block(sequence, shared, b);
-      panels.multiply(scores + begin, n, 1, n, values + begin * panel_width, false, out);
+      values_.multiply(scores + begin, step, count, value_row(sequence, shared, b) + begin, n, out);
       const Index features = std::min(panel_width, v_width - b * panel_width);
-      for (Index f = 0; f < features; ++f)
-        element_of(y, t, head * v_width + b * panel_width + f) = out[f];
+      for (Index h = 0; h < count; ++h)
+        for (Index f = 0; f < features; ++f)
+          element_of(y, t, (first + h) * v_width + b * panel_width + f) = out[h * panel_width + f];
     }
   }
 }
@@ -102,13 +106,19 @@ void KeyValueCache::attend(std::span<const CachedToken> at, const Activations& q
                            const AttentionExtents& a, const ActivationsOut& y) {
   Index seen = 0;
   for (const CachedToken& token : at) seen += token.position + 1;
-  const Index work = seen * (extents_.width + extents_.v_width);
-  const Index grain = std::max<Index>(1, worth_a_thread / std::max<Index>(1, work));
+  const Index work = seen * (extents_.width + extents_.v_width), group = extents_.group;
+  Index grain = std::max<Index>(1, worth_a_thread / std::max<Index>(1, work));
+  // Heads that share keys run together, unless there are too few of these for all threads.
+  if (extents_.heads >= threads()) grain = ceil_div(grain, group) * group;
   float* const space = work_.mutate();
   const auto some = [&](Index begin, Index end) {
-    for (Index h = begin; h < end; ++h) attend_head(h, at, q, a, space, y);
+    for (Index h = begin; h < end;) {
+      const Index next = std::min(end, (h / group + 1) * group);
+      attend_heads(h, next - h, at, q, a, space, y);
+      h = next;
+    }
   };
-  parallel_for(extents_.heads * extents_.group, grain, std::cref(some));
+  parallel_for(extents_.heads * group, grain, std::cref(some));
 }
 
 }  // namespace sten

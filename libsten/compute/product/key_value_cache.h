@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "libsten/compute/product/attention_extents.h"
-#include "libsten/compute/product/panels.h"
+#include "libsten/compute/product/cached_rows.h"
 #include "libsten/core/base/array.h"
 
 namespace sten {
@@ -23,7 +23,8 @@ class KeyValueCache {
     Index heads, width, v_width;  // heads of keys and values; features of each
     Index tokens;                 // maximum number of tokens per sequence
     Index sequences = 1;
-    Index group = 1;  // heads of queries that share a head of keys and values
+    Index group = 1;           // heads of queries that share a head of keys and values
+    DType dtype = DType::F32;  // of stored keys and values: F32 or BF16
     friend bool operator==(const Extents&, const Extents&) = default;
   };
   // Allocates all memory, including that of attend().
@@ -43,21 +44,23 @@ class KeyValueCache {
               const ActivationsOut& y);
 
  private:
-  void attend_head(Index head, std::span<const CachedToken> at, const Activations& q,
-                   const AttentionExtents& a, float* work, const ActivationsOut& y) const;
-  // Offset of the first feature of a panel of keys.
-  Index key_panel(Index sequence, Index head, Index panel) const {
-    return ((sequence * extents_.heads + head) * panels_ + panel) * extents_.width * panel_width;
+  // Runs heads [first, first + count) of queries, which share a head of keys and values.
+  void attend_heads(Index first, Index count, std::span<const CachedToken> at, const Activations& q,
+                    const AttentionExtents& a, float* work, const ActivationsOut& y) const;
+  // The first row of a panel of keys, which has one row per feature and one column per token.
+  Index key_row(Index sequence, Index head, Index panel) const {
+    return ((sequence * extents_.heads + head) * panels_ + panel) * key_rows_;
   }
-  // Offset of a block of values: panel_width features, one row per token.
-  Index value_block(Index sequence, Index head, Index block) const {
-    return ((sequence * extents_.heads + head) * blocks_ + block) * panels_ * panel_width *
-           panel_width;
+  // The first row of a block of values: panel_width features, one row per token.
+  Index value_row(Index sequence, Index head, Index block) const {
+    return ((sequence * extents_.heads + head) * blocks_ + block) * panels_ * panel_width;
   }
 
   Extents extents_;
   Index panels_, blocks_;  // of keys; blocks of the features of a head's values
-  Array<float> keys_, values_, work_;
+  Index key_rows_;         // of a panel: an even number
+  CachedRows keys_, values_;
+  Array<float> work_;
 };
 
 // KV caches of a graph's attention nodes, by name. Each is made when its node first runs.

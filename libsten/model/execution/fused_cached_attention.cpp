@@ -57,12 +57,15 @@ class FusedCachedAttention final : public FusedOperator {
     AttentionExtents all = extents_;
     all.keys = std::ranges::max(at, {}, &CachedToken::position).position + 1;
     s.flops = all.flops();
-    s.bytes = 4.0 * static_cast<double>(all.keys * kv_heads * (all.width + all.v_width) +
-                                        all.tokens * (q.features + features));
+    s.bytes = (is_low() ? 2.0 : 4.0) *
+                  static_cast<double>(all.keys * kv_heads * (all.width + all.v_width)) +
+              4.0 * static_cast<double>(all.tokens * (q.features + features));
     s.seconds = now() - start;
   }
 
  private:
+  bool is_low() const { return cache_.extents().dtype == DType::BF16; }
+
   const KeyValueCaches& caches_;
   KeyValueCache& cache_;
   std::vector<std::size_t> arguments_;
@@ -98,15 +101,24 @@ std::unique_ptr<FusedOperator> fused_cached_attention(const PlanContext& plan,
   if (a.batch != 1 || a.keys != a.tokens)
     fail_at(fmt::format("expected one sequence, got {}, {} and {}", to_string(q), to_string(k),
                         to_string(v)));
-  const KeyValueCache::Extents extents{a.kv_heads(),  a.width,          a.v_width,
-                                       caches.tokens, caches.sequences, a.group};
+  const bool low = plan.low[node];
+  const KeyValueCache::Extents extents{a.kv_heads(),
+                                       a.width,
+                                       a.v_width,
+                                       caches.tokens,
+                                       caches.sequences,
+                                       a.group,
+                                       low ? DType::BF16 : DType::F32};
   const auto [at, is_new] = caches.of.try_emplace(n.name, extents);
-  if (at->second.extents() != extents) fail_at("unexpected heads for its cache");
+  if (at->second.extents() != extents) fail_at("unexpected heads or precision for its cache");
   auto fused =
       std::make_unique<FusedCachedAttention>(caches, at->second, in, plan.value_of(node), a);
   ExecutionStep step{{n.name}, "attention", "cache", "keys and values of earlier tokens are kept",
                      0,        0,           0};
-  if (plan.low[node]) step.why += ", in float32: the cache has no bfloat16";
+  if (low) {
+    step.why += ", in bfloat16";
+    step.precision = Precision::bf16;
+  }
   fused->steps.push_back(std::move(step));
   return fused;
 }

@@ -29,7 +29,7 @@ class Generation {
   // The first output is logits, [1, T, ids], or [1, 1, ids] of the last token. `most`: limit of all
   // tokens of a sequence; the first run allocates the caches for `sequences` of them. Error (usage)
   // as check_generates(), and for fewer positions than `most`. `precision`: as in ExecutorOptions;
-  // attention is always float32.
+  // attention in bfloat16 stores keys and values in bfloat16, and computes in float32.
   Generation(Graph graph, NamedValues<Tensor> weights, Index most,
              std::vector<PrecisionRule> precision = {}, Index sequences = 1);
 

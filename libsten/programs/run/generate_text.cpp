@@ -211,6 +211,9 @@ Report TextGeneration::report() const {
     if (p.tokens > 0)
       r.notes.push_back(fmt::format("{}: {} tokens, {:.3g} ms a token, {:.4g} a second", p.name,
                                     p.tokens, p.ms(), p.rate()));
+  r.notes.push_back(fmt::format("KV caches: {} for {} tokens",
+                                human_bytes(static_cast<std::uint64_t>(model_->cache_bytes())),
+                                model_->most() * batch_));
   PlanSums last;
   last.add(model_->plan());
   last.explain(layouts_.measured, r);
