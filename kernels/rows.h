@@ -1,4 +1,4 @@
-// Softmax, layer normalization and sums along rows of float32; several rows are `stride` elements
+// Softmax, layer normalization, sums and products along rows of float32; several rows are `stride` elements
 // apart. An output can be an input; other arguments do not overlap. Sums are accumulated in double,
 // in an order that depends on the ISA. kernels/functions.h defines ulp.
 #pragma once
@@ -40,6 +40,10 @@ struct RowsTable {
   // Adds all rows [rows, n] to sums[n].
   void (*add_rows)(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t n,
                    double* sums);
+  // y = A x for A [rows, n]. Partial sums are float32. A row's result does not depend on the number
+  // of rows.
+  void (*multiply_vector)(const float* a, std::int64_t rows, std::int64_t n, const float* x,
+                          float* y);
 };
 
 // The table for active_isa().

@@ -82,12 +82,17 @@ void add_rows(const float* x, Size stride, Size rows, Size n, double* sums) {
     for (Size i = 0; i < n; ++i) sums[i] += x[r * stride + i];
 }
 
+void multiply_vector(const float* a, Size rows, Size n, const float* x, float* y) {
+  for (Size r = 0; r < rows; ++r)
+    y[r] = static_cast<float>(sum(n, [&](Size i) { return double{a[r * n + i]} * x[i]; }));
+}
+
 }  // namespace
 
 const RowsTable* rows_reference() {
-  static constexpr RowsTable table{greatest,       exp_sum, scale,     softmax,
-                                   softmax_grad,   moments, normalize, normalize_grad,
-                                   add_normalized, add_rows};
+  static constexpr RowsTable table{greatest,       exp_sum,  scale,          softmax,
+                                   softmax_grad,   moments,  normalize,      normalize_grad,
+                                   add_normalized, add_rows, multiply_vector};
   return &table;
 }
 

@@ -151,9 +151,49 @@ struct Rows : Math<V> {
     }
   }
 
+  // Products of x with some rows, which are `apart` floats apart, as their results y are `y_apart`.
+  // Each row has four sums, so that the additions need not wait for each other.
+  template <std::size_t rows>
+  STEN_INLINE static void dot(const float* a, Size apart, Size n, const float* x, float* y,
+                              Size y_apart) {
+    constexpr Size ahead = 512, line = 64 / sizeof(float), step = 4 * V::lanes;
+    Vec sums[rows][4];
+    each<rows>([&](auto r)
+                   STEN_INLINE { each<4>([&](auto k) STEN_INLINE { sums[r][k] = V::zero(); }); });
+    Size i = 0;
+    for (; i + step <= n; i += step)
+      each<4>([&](auto k) STEN_INLINE {
+        constexpr Size at = Size{k} * V::lanes;
+        const Vec factor = V::load(x + i + at);
+        each<rows>([&](auto r) STEN_INLINE {
+          const float* p = a + Size{r} * apart + i + at;
+          if constexpr (at % line == 0) __builtin_prefetch(p + ahead, 0, 3);
+          sums[r][k] = V::fma(V::load(p), factor, sums[r][k]);
+        });
+      });
+    each_vector(n - i, [&](Size j, auto part) STEN_INLINE {
+      const Vec factor = part.load(x + i + j);
+      each<rows>([&](auto r) STEN_INLINE {
+        sums[r][0] = V::fma(part.load(a + Size{r} * apart + i + j), factor, sums[r][0]);
+      });
+    });
+    each<rows>([&](auto r) STEN_INLINE {
+      Doubles all = Doubles::zero();
+      all.add(V::add(V::add(sums[r][0], sums[r][1]), V::add(sums[r][2], sums[r][3])));
+      y[Size{r} * y_apart] = static_cast<float>(all.total());
+    });
+  }
+  // Reads the halves of A side by side: two streams, prefetched 2 KB ahead, get the most from
+  // memory (AVX-512, 135 M weights: 16 GB/s; one row at a time 11.7, and 14.2 with prefetching).
+  static void multiply_vector(const float* a, Size rows, Size n, const float* x, float* y) {
+    const Size half = rows / 2;
+    for (Size r = 0; r < half; ++r) dot<2>(a + r * n, half * n, n, x, y + r, half);
+    if (rows % 2 != 0) dot<1>(a + (rows - 1) * n, 0, n, x, y + rows - 1, 0);
+  }
+
   static constexpr RowsTable table() {
-    return {greatest, exp_sum,   scale,          softmax,        softmax_grad,
-            moments,  normalize, normalize_grad, add_normalized, add_rows};
+    return {greatest,  exp_sum,        scale,          softmax,  softmax_grad,   moments,
+            normalize, normalize_grad, add_normalized, add_rows, multiply_vector};
   }
 };
 

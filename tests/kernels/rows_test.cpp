@@ -167,3 +167,25 @@ TEST_CASE("rows are added up in double, whatever lies between them") {
     }
   });
 }
+
+TEST_CASE("products with a vector are within rounding, and each row has the bits it has alone") {
+  each_case([](const kernels::RowsTable& t, Index n, const Floats& x, const Floats&) {
+    Dice dice(n);
+    for (const Index rows : {1, 2, 7}) {
+      CAPTURE(rows);
+      Floats a(rows * n);
+      for (float& v : a) v = static_cast<float>(dice.normal());
+      Doubles want(rows);
+      for (Index r = 0; r < rows; ++r)
+        for (Index i = 0; i < n; ++i) want[r] += double{a[r * n + i]} * x[i];
+      Fenced<float> matrix(a), vector(x), y(rows);
+      t.multiply_vector(matrix.data(), rows, n, vector.data(), y.data());
+      check_near(y.values(), want, 1e-4);
+      for (Index r = 0; r < rows; ++r) {
+        float alone = 0;
+        t.multiply_vector(a.data() + r * n, 1, n, x.data(), &alone);
+        CHECK(alone == y.data()[r]);
+      }
+    }
+  });
+}

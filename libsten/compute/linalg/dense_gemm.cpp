@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "kernels/isa.h"
+#include "kernels/rows.h"
 #include "libsten/core/base/fallback.h"
 
 namespace sten {
@@ -64,6 +65,24 @@ const DenseLibrary& choose() {
   return all[fastest];
 }
 
+// The number of threads of a product, which are worth waking if each has this many operations.
+int team_for(Index m, Index n, Index k, double least, int team) {
+  const double worth =
+      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / least;
+  return std::max(1, worth < team ? static_cast<int>(worth) : team);
+}
+
+// y = A x for A [rows, k].
+void multiply_vector(Index rows, Index k, const float* a, const float* x, float* y, int team) {
+  // 1 MB of A, which takes some 60 us from memory.
+  team = team_for(rows, 1, k, 5e5, team);
+  const auto some = [&](Index begin, Index end) {
+    kernels::rows().multiply_vector(a + begin * k, end - begin, k, x, y + begin);
+  };
+  if (team == 1) return some(0, rows);
+  parallel_for(rows, ceil_div(rows, Index{team}), some);
+}
+
 void multiply(Transpose transposed, Index m, Index n, Index k, const float* a, const float* b,
               float* c, int team) {
   if (m == 0 || n == 0) return;
@@ -71,12 +90,11 @@ void multiply(Transpose transposed, Index m, Index n, Index k, const float* a, c
     std::fill_n(c, m * n, 0.0f);
     return;
   }
+  if (transposed == Transpose::b && m == 1) return multiply_vector(n, k, b, a, c, team);
+  if (transposed == Transpose::none && n == 1) return multiply_vector(m, k, a, b, c, team);
   // Less work per thread, some 25 us, does not pay for waking the thread and, on a busy machine,
   // waiting for it.
-  constexpr double least = 4e6;
-  const double worth =
-      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / least;
-  team = std::max(1, worth < team ? static_cast<int>(worth) : team);
+  team = team_for(m, n, k, 4e6, team);
   const DenseLibrary& library = dense_library();
   if (!library.rows) return library.multiply(transposed, m, n, k, a, b, c, team);
   const Index lda = transposed == Transpose::a ? m : k;

@@ -1,4 +1,5 @@
-// Products of dense matrices, row-major float32, by the fastest library on this machine.
+// Products of dense matrices, row-major float32, by the fastest library on this machine. Products of
+// a matrix and a vector run by a kernel of sten, since no library reaches the memory bandwidth.
 #pragma once
 #include "libsten/compute/linalg/dense_library.h"
 #include "libsten/core/base/parallel.h"
@@ -26,8 +27,8 @@ const DenseLibrary& dense_library();
 // available, unless STEN_ISA selects the reference.
 const DenseLibrary& fastest_dense_library();
 
-// While an object lives, all dense products of the process use this library, so that results do not
-// depend on a measurement. For programs. Scopes may nest but not overlap otherwise.
+// While an object lives, all products of matrices of the process use this library, so that results
+// do not depend on a measurement. For programs. Scopes may nest but not overlap otherwise.
 class UseDenseLibrary {
  public:
   explicit UseDenseLibrary(const DenseLibrary& library);
