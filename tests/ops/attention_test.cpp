@@ -321,6 +321,27 @@ TEST_CASE("a query in a window sees its last keys, and a soft cap bounds its sco
   CHECK(floats(apply("attention", {q, k, w}, cap).to_dense())[0] == doctest::Approx(3));
 }
 
+TEST_CASE("keys that no query in a window sees are not read, for few and many queries") {
+  Dice dice(1);
+  constexpr Index keys = 400, window = 50;
+  for (const DType dtype : {DType::F32, DType::F64})
+    for (const Index tokens : {1, 3, 40, 200}) {
+      CAPTURE(tokens);
+      const Tensor q = cast(Tensor(normals(dice, {1, tokens, 8})), dtype);
+      Dense k = normals(dice, {1, keys, 8}), v = normals(dice, {1, keys, 12});
+      const auto attend = [&] {
+        return apply("attention", {q, cast(Tensor(k), dtype), cast(Tensor(v), dtype)},
+                     Attributes().set("causal", 1).set("heads", 2).set("window", window));
+      };
+      const Tensor y = attend();
+      // Products read panels of 64 keys.
+      const Index unseen = (keys - tokens + 1 - window) / 64 * 64;
+      std::fill_n(k.values.mutate<float>().begin(), unseen * 8, std::nanf(""));
+      std::fill_n(v.values.mutate<float>().begin(), unseen * 12, std::nanf(""));
+      CHECK(is(attend(), y));
+    }
+}
+
 TEST_CASE("attention says what does not fit") {
   const auto zeros = [](Shape s) { return Tensor(Dense::zeros(DType::F32, std::move(s))); };
   const auto error = [](auto&&... in) { return error_of([&] { attention(in...); }); };

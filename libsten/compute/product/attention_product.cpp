@@ -75,10 +75,11 @@ struct AttentionTask {
   bool in_place(const ActivationsOf<F>& x, Index of_sequence, Index lanes = panel_width) const {
     return x.is_in_place(lanes) && (a.batch == 1 || of_sequence % lanes == 0);
   }
-  // The keys or values of a head in panels, and the distance `step` between panels.
-  const float* head_of(const Activations& x, Index width, Index n, Scratch& scratch,
-                       Index& step) const {
-    const Index first = sequence * a.keys;
+  // The keys or values of a head in panels, n from rules.first on, and the distance `step` between
+  // panels.
+  const float* head_of(const Activations& x, const AttentionScores& rules, Index width, Index n,
+                       Scratch& scratch, Index& step) const {
+    const Index first = sequence * a.keys + rules.first;
     if (in_place(x, a.keys)) {
       step = x.features * panel_width;
       return x.tile(scores.kv_head() * width, first);
@@ -97,18 +98,18 @@ struct AttentionTask {
     kernels::Attention part{};
     part.width = a.width;
     part.v_width = a.v_width;
-    const Index keys = scores.keys_of(std::min(a.tokens, end * panel_width));
+    const AttentionScores rules = scores.from(begin * panel_width);
+    const Index keys = rules.keys_of(std::min(a.tokens, end * panel_width)) - rules.first;
     part.scale = a.scale;
-    part.seen = scores.seen();
-    part.k = head_of(k, a.width, keys, memory.k, part.k_step);
-    part.v = head_of(v, a.v_width, keys, memory.v, part.v_step);
+    part.seen = rules.seen();
+    part.k = head_of(k, rules, a.width, keys, memory.k, part.k_step);
+    part.v = head_of(v, rules, a.v_width, keys, memory.v, part.v_step);
     part.scores = memory.scores.of(panel_width * panel_width);
     const Index lanes = lanes_of(a.tokens);
     for (Index p = begin; p < end; ++p) {
       const Index at = p * panel_width, token = sequence * a.tokens + at;
       const Index tokens = std::min(panel_width, a.tokens - at);
-      part.keys = scores.keys_of(at + tokens);
-      scores.set_rules(part, at);
+      rules.set_rules(part, at, at + tokens);
       if (in_place(q, a.tokens, lanes)) {
         part.q = q.tile(head * a.width, token);
       } else {
@@ -116,10 +117,10 @@ struct AttentionTask {
         read_part(q, head * a.width, a.width, token, tokens, copy, lanes);
         part.q = copy;
       }
-      if (a.bias) scores.set_bias(part, at, tokens, lanes, memory.bias);
+      if (a.bias) rules.set_bias(part, at, tokens, lanes, memory.bias);
       const bool writes_in_place = in_place(y, a.tokens, lanes);
       part.y = writes_in_place ? y.tile(head * a.v_width, token) : memory.y.of(a.v_width * lanes);
-      if (part.keys > a.first_key(at))
+      if (part.keys + rules.first > a.first_key(at))
         kernels::panels(lanes).attend(part);
       else
         std::fill_n(part.y, a.v_width * lanes, 0.0f);

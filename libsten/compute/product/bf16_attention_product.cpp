@@ -94,12 +94,12 @@ struct Bf16AttentionTask {
   bool begins_panel(const InterleavedOf<T>& x, Index of_sequence, Index lanes) const {
     return x.lanes() == lanes && (a.batch == 1 || of_sequence % lanes == 0);
   }
-  // The keys or values of a head as the kernel's `take` packs them.
+  // The keys or values of a head, n from rules.first on, as the kernel's `take` packs them.
   template <class F>
-  const float* take_head(const Interleaved& x, Index width, Index n, Index size, Scratch& to,
-                         F&& take) const {
+  const float* take_head(const Interleaved& x, const AttentionScores& rules, Index width, Index n,
+                         Index size, Scratch& to, F&& take) const {
     float* taken = to.of(std::max<Index>(1, size));
-    const Index first = scores.sequence * a.keys;
+    const Index first = scores.sequence * a.keys + rules.first;
     if (begins_panel(x, a.keys, panel_width) && width % 2 == 0) {
       take(x.tile(scores.kv_head() * width, first), x.panel_size(), width, n, taken);
       return taken;
@@ -118,16 +118,17 @@ struct Bf16AttentionTask {
   void run(Index begin, Index end) const {
     const Index lanes = lanes_of(a.tokens);
     const kernels::Bf16AttentionTable& kernel = table_for(a, lanes);
-    const Index keys = scores.keys_of(std::min(a.tokens, end * panel_width));
+    const AttentionScores rules = scores.from(begin * panel_width);
+    const Index keys = rules.keys_of(std::min(a.tokens, end * panel_width)) - rules.first;
     kernels::Bf16Attention part{};
     part.width = a.width;
     part.v_width = a.v_width;
     part.keys = keys;
     part.scale = a.scale;
-    part.seen = scores.seen();
-    part.k =
-        take_head(k, a.width, keys, kernel.keys_size(a.width, keys), memory.k, kernel.take_keys);
-    part.v = take_head(v, a.v_width, keys, kernel.values_size(a.v_width, keys), memory.v,
+    part.seen = rules.seen();
+    part.k = take_head(k, rules, a.width, keys, kernel.keys_size(a.width, keys), memory.k,
+                       kernel.take_keys);
+    part.v = take_head(v, rules, a.v_width, keys, kernel.values_size(a.v_width, keys), memory.v,
                        kernel.take_values);
     part.memory = memory.work.of(std::max<Index>(1, kernel.memory_size(part)));
     const Index rows = padded_features(a.width) / 2, y_rows = (a.v_width + 1) / 2;
@@ -136,8 +137,7 @@ struct Bf16AttentionTask {
     for (Index p = begin; p < end; ++p) {
       const Index at = p * panel_width, token = scores.sequence * a.tokens + at;
       const Index tokens = std::min(panel_width, a.tokens - at);
-      part.keys = scores.keys_of(at + tokens);
-      scores.set_rules(part, at);
+      rules.set_rules(part, at, at + tokens);
       if (has_queries) {
         part.q = q.tile(head() * a.width, token);
       } else {
@@ -145,10 +145,10 @@ struct Bf16AttentionTask {
         read_head(q, head() * a.width, a.width, token, tokens, rows, lanes, copy);
         part.q = copy;
       }
-      if (a.bias) scores.set_bias(part, at, tokens, lanes, memory.bias);
+      if (a.bias) rules.set_bias(part, at, tokens, lanes, memory.bias);
       part.y =
           has_outputs ? y.tile(head() * a.v_width, token) : words_of(memory.y, y_rows * 2 * lanes);
-      if (part.keys > a.first_key(at))
+      if (part.keys + rules.first > a.first_key(at))
         kernel.attend(part);
       else
         std::fill_n(part.y, y_rows * 2 * lanes, std::uint16_t{0});

@@ -39,15 +39,23 @@ void attend_in_panels(const AttentionHeads& g, OutputRows<float>& out) {
   }
 }
 
-// Writes a head's columns of the output.
+// Writes a head's columns of the output. With a window, runs some queries at a time, with the keys
+// that they see.
 template <class T>
 void attend_head(const AttentionHeads& g, HeadWorkspace<T>& w, Index b, Index h, T* to) {
-  const Index shared = h / g.group();
-  const T *q = head_of(g.q, g.heads, b, h, w.q), *k = head_of(g.k, g.kv_heads, b, shared, w.k);
-  const T *p = weights_of(g, b, h, q, k, w.p), *v = head_of(g.v, g.kv_heads, b, shared, w.v);
-  w.out.resize(g.tokens * g.v_width);
-  gemm(Transpose::none, g.tokens, g.v_width, g.keys, p, v, w.out.data(), 1);
-  copy_rows(w.out.data(), g.v_width, g.tokens, g.v_width, to, g.heads * g.v_width);
+  const Index shared = h / g.group(), stride = g.heads * g.v_width;
+  const Index at_once = g.window > 0 ? panel_width : g.tokens;
+  for (Index first = 0; first < g.tokens; first += at_once) {
+    const Index count = std::min(at_once, g.tokens - first), begin = g.rules.first_key(first);
+    const QueryBlock of{first, count, begin, g.rules.keys_before(first + count - 1) - begin};
+    const T *q = head_of(g.q, g.heads, b, h, first, count, w.q),
+            *k = head_of(g.k, g.kv_heads, b, shared, begin, of.keys, w.k);
+    const T *p = weights_of(g, b, h, of, q, k, w.p),
+            *v = head_of(g.v, g.kv_heads, b, shared, begin, of.keys, w.v);
+    w.out.resize(count * g.v_width);
+    gemm(Transpose::none, count, g.v_width, of.keys, p, v, w.out.data(), 1);
+    copy_rows(w.out.data(), g.v_width, count, g.v_width, to + first * stride, stride);
+  }
 }
 
 Outputs forward(const Call& call) {

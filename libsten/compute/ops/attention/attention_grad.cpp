@@ -47,9 +47,11 @@ void head_gradient(const AttentionHeads& g, const Dense& dy, HeadWorkspace<T>& w
                    bool more, const std::array<T*, 3>& to, T* ds) {
   const Index shared = h / g.group(), q_stride = g.heads * g.width, k_stride = g.kv_heads * g.width,
               v_stride = g.kv_heads * g.v_width;
-  const T *q = head_of(g.q, g.heads, b, h, w.q), *k = head_of(g.k, g.kv_heads, b, shared, w.k);
-  const T *v = head_of(g.v, g.kv_heads, b, shared, w.v), *from = head_of(dy, g.heads, b, h, w.dy);
-  const T* p = weights_of(g, b, h, q, k, w.p, &w.slopes);
+  const T *q = head_of(g.q, g.heads, b, h, 0, g.tokens, w.q),
+          *k = head_of(g.k, g.kv_heads, b, shared, 0, g.keys, w.k),
+          *v = head_of(g.v, g.kv_heads, b, shared, 0, g.keys, w.v),
+          *from = head_of(dy, g.heads, b, h, 0, g.tokens, w.dy);
+  const T* p = weights_of(g, b, h, {0, g.tokens, 0, g.keys}, q, k, w.p, &w.slopes);
   if (to[2])
     multiply_to(Transpose::a, g.keys, g.v_width, g.tokens, p, from, more, w.out, to[2], v_stride);
   if (!to[0] && !to[1] && !ds) return;

@@ -48,13 +48,15 @@ void copy_rows(const T* from, Index from_stride, Index rows, Index n, T* to, Ind
   }
 }
 
-// Gathers the columns of one of x's `heads` heads in a sequence: [rows, width].
+// Gathers the columns of one of x's `heads` heads, of `rows` rows of a sequence from `first` on:
+// [rows, width].
 template <class T>
-const T* head_of(const Dense& x, Index heads, Index b, Index h, std::vector<T>& out) {
-  const Index rows = x.extents[1], stride = x.extents[2], width = stride / heads;
+const T* head_of(const Dense& x, Index heads, Index b, Index h, Index first, Index rows,
+                 std::vector<T>& out) {
+  const Index stride = x.extents[2], width = stride / heads;
   out.resize(rows * width);
   if (out.empty()) return out.data();
-  const T* from = x.values.as<T>().data() + b * rows * stride + h * width;
+  const T* from = x.values.as<T>().data() + (b * x.extents[1] + first) * stride + h * width;
   copy_rows(from, stride, rows, width, out.data(), width);
   return out.data();
 }
@@ -100,32 +102,38 @@ void weigh_biased_row(T* x, Index n, T by, const T* bias, Index step) {
     softmax_row(x, n, T{1}, x);
 }
 
-// Weights of one head of q: [tokens, keys]. With a soft cap, writes its slopes to `slopes`, of the
-// same shape, unless it is nullptr.
+// Queries [first, first + count) of a sequence, and the keys that some of them see.
+struct QueryBlock {
+  Index first, count, first_key, keys;
+};
+
+// Weights of some queries of one head: [count, keys], for their rows of q and of k. With a soft cap,
+// writes its slopes to `slopes`, of the same shape, unless it is nullptr.
 template <class T>
-const T* weights_of(const AttentionHeads& g, Index b, Index h, const T* q, const T* k,
-                    std::vector<T>& p, std::vector<T>* slopes = nullptr) {
-  p.resize(g.tokens * g.keys);
-  gemm(Transpose::b, g.tokens, g.keys, g.width, q, k, p.data(), 1);
+const T* weights_of(const AttentionHeads& g, Index b, Index h, const QueryBlock& of, const T* q,
+                    const T* k, std::vector<T>& p, std::vector<T>* slopes = nullptr) {
+  p.resize(of.count * of.keys);
+  gemm(Transpose::b, of.count, of.keys, g.width, q, k, p.data(), 1);
   const bool caps = g.soft_cap > 0;
   if (caps && slopes) slopes->resize(p.size());
   const T by = static_cast<T>(caps ? 1 : g.scale);
-  for (Index r = 0; r < g.tokens; ++r) {
-    T* row = p.data() + r * g.keys;
-    const Index end = g.rules.keys_before(r), begin = g.rules.first_key(r), n = end - begin;
+  for (Index r = 0; r < of.count; ++r) {
+    T* row = p.data() + r * of.keys;
+    const Index query = of.first + r, first = g.rules.first_key(query);
+    const Index begin = first - of.first_key, end = g.rules.keys_before(query) - of.first_key;
+    const Index n = end - begin;
     T* x = row + begin;
     if (caps)
       cap_row(x, n, g.scale, g.soft_cap, slopes ? slopes->data() + (x - p.data()) : nullptr);
     if (g.bias) {
       const Index step = g.steps[3];
-      const T* bias = g.bias_of<T>(b, h) + r * g.steps[2];
-      weigh_biased_row(x, n, by, bias + begin * step, step);
+      weigh_biased_row(x, n, by, g.bias_of<T>(b, h) + query * g.steps[2] + first * step, step);
     } else {
       const Index* seen = g.seen_in(b);
-      weigh_row(x, n, by, seen ? seen + begin : nullptr);
+      weigh_row(x, n, by, seen ? seen + first : nullptr);
     }
     std::fill_n(row, begin, T{0});
-    std::fill_n(row + end, g.keys - end, T{0});
+    std::fill_n(row + end, of.keys - end, T{0});
   }
   return p.data();
 }
