@@ -107,3 +107,38 @@ TEST_CASE("rotated neighbours, some features of a head, and factors 1 + weight r
           std::vector<std::string>{"load", "linear", "rms-norm", "rotary", "mul", "mul", "store"});
   }
 }
+
+TEST_CASE("parts of a packed product are taken in its chain, and the last token outside") {
+  const auto range = [](Index begin, Index end) {
+    return Attributes().set("axis", -1).set("begin", begin).set("end", end);
+  };
+  GraphParts parts{
+      {"x"}, {{"w", {96, 48}, Spec::parse("normal:std=0.1")}}, {}, {"gated", "odd", "last"}};
+  parts.nodes = {
+      {"both", "linear", {"x", "w"}},
+      {"gate", "slice", {"both"}, range(0, 38)},
+      {"up", "slice", {"both"}, range(38, 76)},
+      {"act", "silu", {"gate"}},
+      {"gated", "mul", {"act", "up"}},
+      {"odd", "slice", {"both"}, range(81, 96)},
+      {"last", "slice", {"both"}, Attributes().set("axis", 1).set("begin", 1).set("end", 2)}};
+  const Graph g(std::move(parts));
+  const NamedValues<Tensor> w = initial_weights(g, 5);
+  Dice dice(2);
+  for (const Index tokens : {2, 4, 70}) {
+    CAPTURE(tokens);
+    const NamedValues<Tensor> in{{"x", normals(dice, {2, tokens, 48})}};
+    Executor run(g, w), low(g, w, {.precision = {{"*", Precision::bf16}}});
+    const auto wanted = g.run<Tensor>(w, in);
+    for (const char* name : {"gated", "odd", "last"}) {
+      CAPTURE(name);
+      CHECK(furthest(run.run(in).at(name), wanted.at(name)) < 1e-5);
+      CHECK(furthest(low.run(in).at(name), wanted.at(name)) < 0.05);
+    }
+    const std::vector<std::string> steps = runs_of(run.plan());
+    const std::vector<std::string> first{"load", "linear", "slice", "slice",
+                                         "silu", "mul",    "slice"};
+    CHECK(std::vector<std::string>(steps.begin(), steps.begin() + 7) == first);
+    CHECK(run.plan().steps[2].layout == "panels");
+  }
+}

@@ -77,6 +77,7 @@ class TokenChainBuilder : public LanguageChainBuilder {
     if (op == "layer-norm") return take_norm(n);
     if (op == "rms-norm") return take_rms_norm(n);
     if (op == "rotary") return take_rotary(n);
+    if (op == "slice") return take_slice(n);
     return take_map(n);
   }
 

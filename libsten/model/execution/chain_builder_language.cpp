@@ -79,4 +79,24 @@ bool LanguageChainBuilder::take_mul(const Node& n) {
   return true;
 }
 
+bool LanguageChainBuilder::take_slice(const Node& n) {
+  if (!is_feature_slice(n)) return false;
+  const auto shape = shape_of(argument(0));
+  if (!shape) return false;
+  const Index features = shape->back(), begin = n.attributes.integer("begin", 0),
+              end = n.attributes.integer("end", 0), count = end - begin;
+  if (begin < 0 || count <= 0 || end > features) return false;  // refused by the operator
+  if (is_low() && (begin % 2 != 0 || count % 2 != 0)) return false;
+  auto step = std::make_unique<SliceInstruction>();
+  step->features = features;
+  step->begin = begin;
+  step->count = count;
+  step->interleaved = is_low();
+  step->x = value(argument(0), *shape, is_low());
+  read(step->x);
+  const std::size_t y = step->y = add_value(plan_.value_of(node_), count, is_low());
+  write(std::move(step), y, about(n, "features of a panel are copied", 2 * count, is_low()));
+  return true;
+}
+
 }  // namespace sten::execution

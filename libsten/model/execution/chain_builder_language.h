@@ -1,4 +1,5 @@
-// Nodes of language models in chains: RMS norm, rotary positions, products of two activations.
+// Nodes of language models in chains: RMS norm, rotary positions, products of two activations,
+// slices of features.
 #pragma once
 #include "libsten/model/execution/chain_builder_base.h"
 
@@ -13,6 +14,7 @@ class LanguageChainBuilder : public ChainBuilder {
   bool take_rms_norm(const Node& n);
   bool take_rotary(const Node& n);
   bool take_mul(const Node& n);
+  bool take_slice(const Node& n);
 };
 
 }  // namespace sten::execution

@@ -16,6 +16,7 @@ bool takes_panels(const Node& n, std::size_t i) {
       float_map(op, n.attributes))
     return i == 0;
   if (op == "attention") return i < 3;
+  if (is_feature_slice(n)) return i == 0;
   return op == "add" || op == "mul";
 }
 
@@ -29,6 +30,12 @@ bool any_use(const PlanContext& plan, std::size_t value, std::size_t from, F&& f
 }
 
 }  // namespace
+
+bool is_feature_slice(const Node& n) {
+  return n.op.text() == "slice" && n.inputs.size() == 1 && n.attributes.all().size() == 3 &&
+         n.attributes.integer("axis", 0) == -1 && n.attributes.has("begin") &&
+         n.attributes.has("end");
+}
 
 double now() {
   timespec t{};

@@ -49,6 +49,9 @@ inline bool fill_panels(Index tokens) {
 // bfloat16 always uses panels.
 inline bool fill_panels(Index tokens, bool low) { return low ? tokens > 0 : fill_panels(tokens); }
 
+// Whether a node takes a range of the features of its input.
+bool is_feature_slice(const Node& n);
+
 double now();  // seconds; CPU time if this is the only thread
 
 std::unique_ptr<FusedOperator> single_operator(const PlanContext& plan, std::size_t node);

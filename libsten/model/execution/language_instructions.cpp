@@ -131,4 +131,17 @@ void MultiplyInstruction::run(const TokenGroup& g) const {
   });
 }
 
+void SliceInstruction::run(const TokenGroup& g) const {
+  each_panel(g.count, [&](Index p, Index) {
+    if (!interleaved) {
+      std::copy_n(g.at[x] + (p * features + begin) * g.lanes, count * g.lanes,
+                  g.at[y] + p * count * g.lanes);
+      return;
+    }
+    std::uint16_t* to = interleaved_panel(g, y, count, p);
+    std::copy_n(interleaved_panel(g, x, features, p) + begin * g.lanes, count * g.lanes, to);
+    clear_padding(to, count, g.lanes);
+  });
+}
+
 }  // namespace sten::execution

@@ -35,4 +35,12 @@ struct MultiplyInstruction final : TokenInstruction {
   void run(const TokenGroup& group) const override;
 };
 
+// y = features [begin, begin + count) of x. If interleaved, both are even.
+struct SliceInstruction final : TokenInstruction {
+  std::size_t x = 0, y = 0;
+  Index features = 0, begin = 0, count = 0;
+  bool interleaved = false;
+  void run(const TokenGroup& group) const override;
+};
+
 }  // namespace sten::execution
