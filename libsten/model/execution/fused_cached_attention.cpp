@@ -57,8 +57,8 @@ class FusedCachedAttention final : public FusedOperator {
     AttentionExtents all = extents_;
     all.keys = std::ranges::max(at, {}, &CachedToken::position).position + 1;
     s.flops = all.flops();
-    s.bytes = (is_low() ? 2.0 : 4.0) *
-                  static_cast<double>(all.keys * kv_heads * (all.width + all.v_width)) +
+    s.bytes = (is_low() ? 2.0 : 4.0) * static_cast<double>((all.keys - all.first_key(0)) *
+                                                           kv_heads * (all.width + all.v_width)) +
               4.0 * static_cast<double>(all.tokens * (q.features + features));
     s.seconds = now() - start;
   }
