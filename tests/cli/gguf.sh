@@ -66,3 +66,14 @@ expect_err '--type: expected -o FILE.gguf'
 sed -i 's/"llama"/"mamba"/' model/config.json
 held 155 expect_exit 1 sten-convert model -o m.gguf --type f16
 expect_err "model_type 'mamba' cannot be written as GGUF"
+
+# Stages have the tensors of a GGUF file only; outputs that need more are refused before training.
+stages() { sten-prune llama.gguf "$@" --schedule iterative:from=0.2,to=0.4,step=0.2 --state states --finetune 'cp {in} {out}'; }
+expect_exit 0 stages -o staged.safetensors -q
+expect_exit 0 sten-energy staged.safetensors --against llama.gguf --min-sparsity 0.39
+rm -r states
+expect_exit 2 stages -o staged.gguf
+expect_err '--schedule does not write GGUF'
+expect_exit 2 stages -o staged/
+expect_err 'prune the directory that sten-convert llama.gguf -o DIR/ --to dense writes'
+[ ! -e states ] || fail 'a refused run made the directory of stages'

@@ -2,7 +2,9 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
+#include "libsten/files/checkpoint/gguf_companions.h"
 #include "libsten/files/checkpoint/shards.h"
+#include "libsten/files/checkpoint/weight_names.h"
 #include "libsten/programs/plan/prune_plan.h"
 
 namespace sten {
@@ -51,6 +53,16 @@ void list_stages(StagedPlan& out) {
         "{}: --schedule does not support ONNX models (sten-convert --to dense writes "
         "safetensors)",
         in.name());
+  // Neither do they have the metadata of a GGUF file, nor the configuration for one.
+  const std::string& output = out.options.prune.output.path;
+  if (is_gguf_name(output))
+    fail_usage("{}: --schedule does not write GGUF (write safetensors, and convert it)",
+               printable(output));
+  if (in.gguf() && has_gguf_companions(output))
+    fail_usage(
+        "{}: --schedule writes no configuration and tokenizer of a GGUF file (prune the directory "
+        "that sten-convert {} -o DIR/ --to dense writes)",
+        printable(output), in.name());
   const PrunePlan plan = plan_of(out.stage_options(out.last_stage()), in, nullptr);
   out.part_taken = in.part_taken();
   out.left_alone = left_alone(plan.why);
