@@ -20,7 +20,7 @@ class Parser : public ExpressionParser {
   }
 
  private:
-  // Statements up to a block that begins with one of these names, which is not taken.
+  // Statements up to a block of one of these names, which is not taken.
   Statement statements(const std::vector<std::string_view>& ends) {
     if (++level_ > most_levels) fail("too many levels of blocks");
     std::vector<Statement> all;
@@ -231,7 +231,7 @@ class Parser : public ExpressionParser {
       Value v = x(s);
       if (!member.empty()) {
         Value* of = s.find(names[0]);
-        if (!of || !of->is_object()) s.fail(line, fmt::format("{} is no namespace", names[0]));
+        if (!of || !of->is_object()) s.fail(line, fmt::format("expected a namespace, got {}", names[0]));
         (*of)[member] = std::move(v);
         s.counted(line, *of);
       } else if (names.size() == 1) {
