@@ -10,7 +10,8 @@ struct JinjaTemplate::Program {
 
 JinjaTemplate::JinjaTemplate(std::string_view text, std::string name)
     : name_(std::move(name)),
-      program_(std::make_shared<Program>(jinja::compiled(jinja::tokens_of(text, name_), name_))) {}
+      program_(std::make_shared<Program>(
+          Program{jinja::compiled(jinja::tokens_of(text, name_), name_)})) {}
 
 std::string JinjaTemplate::render(const nlohmann::ordered_json& variables) const {
   jinja::Scope scope{name_};
