@@ -72,17 +72,6 @@ int team_for(Index m, Index n, Index k, double least, int team) {
   return std::max(1, worth < team ? static_cast<int>(worth) : team);
 }
 
-// y = A x for A [rows, k].
-void multiply_vector(Index rows, Index k, const float* a, const float* x, float* y, int team) {
-  // 1 MB of A, which takes some 60 us from memory.
-  team = team_for(rows, 1, k, 5e5, team);
-  const auto some = [&](Index begin, Index end) {
-    kernels::rows().multiply_vector(a + begin * k, end - begin, k, x, y + begin);
-  };
-  if (team == 1) return some(0, rows);
-  parallel_for(rows, ceil_div(rows, Index{team}), some);
-}
-
 void multiply(Transpose transposed, Index m, Index n, Index k, const float* a, const float* b,
               float* c, int team) {
   if (m == 0 || n == 0) return;
@@ -90,8 +79,6 @@ void multiply(Transpose transposed, Index m, Index n, Index k, const float* a, c
     std::fill_n(c, m * n, 0.0f);
     return;
   }
-  if (transposed == Transpose::b && m == 1) return multiply_vector(n, k, b, a, c, team);
-  if (transposed == Transpose::none && n == 1) return multiply_vector(m, k, a, b, c, team);
   // Less work per thread, some 25 us, does not pay for waking the thread and, on a busy machine,
   // waiting for it.
   team = team_for(m, n, k, 4e6, team);
@@ -116,6 +103,16 @@ void multiply(Transpose transposed, Index m, Index n, Index k, const float* a, c
 }
 
 }  // namespace
+
+void dense_vector_product(Index m, Index k, const float* a, const float* x, float* y, int team) {
+  // 1 MB of A, which takes some 60 us from memory.
+  team = team_for(m, 1, k, 5e5, team);
+  const auto some = [&](Index begin, Index end) {
+    kernels::rows().multiply_vector(a + begin * k, end - begin, k, x, y + begin);
+  };
+  if (team == 1) return some(0, m);
+  parallel_for(m, ceil_div(m, Index{team}), some);
+}
 
 const DenseLibrary& dense_library() {
   if (const DenseLibrary* library = in_use) return *library;

@@ -1,5 +1,4 @@
-// Products of dense matrices, row-major float32, by the fastest library on this machine. Products of
-// a matrix and a vector run by a kernel of sten, since no library reaches the memory bandwidth.
+// Products of dense matrices, row-major float32, by the fastest library on this machine.
 #pragma once
 #include "libsten/compute/linalg/dense_library.h"
 #include "libsten/core/base/parallel.h"
@@ -18,6 +17,11 @@ void dense_linear(Index n, Index m, Index k, const float* x, const float* a, flo
 void dense_transposed_gemm(Index m, Index n, Index k, const float* a, const float* b, float* c,
                            int team = threads());
 
+// Computes y[m] = A[m,k] * x[k] by a kernel of sten, since no library reaches the memory bandwidth.
+// dense_linear() of one token may have other bits: rows of its result are the same in every batch.
+void dense_vector_product(Index m, Index k, const float* a, const float* x, float* y,
+                          int team = threads());
+
 // The library in use: that of UseDenseLibrary, else fastest_dense_library().
 const DenseLibrary& dense_library();
 
@@ -27,8 +31,8 @@ const DenseLibrary& dense_library();
 // available, unless STEN_ISA selects the reference.
 const DenseLibrary& fastest_dense_library();
 
-// While an object lives, all products of matrices of the process use this library, so that results
-// do not depend on a measurement. For programs. Scopes may nest but not overlap otherwise.
+// While an object lives, all dense products of the process but those of vectors use this library, so
+// that results do not depend on a measurement. For programs. Scopes may nest but not overlap otherwise.
 class UseDenseLibrary {
  public:
   explicit UseDenseLibrary(const DenseLibrary& library);

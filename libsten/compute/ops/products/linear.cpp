@@ -10,6 +10,15 @@
 namespace sten {
 namespace {
 
+// y for some tokens of x and a w with dense values, without bias.
+template <class T>
+void multiply_tokens(const LinearCall& l, Index token, Index count, const T* x, T* y) {
+  const T* w = values_of<T>(l.w);
+  if constexpr (std::same_as<T, float>)
+    if (l.tokens == 1 && l.in > 0) return dense_vector_product(l.out, l.in, w, x, y);
+  gemm(Transpose::b, count, l.out, l.in, x + token * l.in, w, y);
+}
+
 Outputs linear_forward(const Call& call) {
   const LinearCall l(call);
   return with_real("linear", l.x.dtype(), [&]<class T>(T) -> Outputs {
@@ -17,7 +26,7 @@ Outputs linear_forward(const Call& call) {
     const T* b = l.bias ? l.bias->as<Dense>().values.as<T>().data() : nullptr;
     return {write_tokens<T>(call.out(), l.y, l.out, [&](Index token, Index count, T* to) {
       if (has_dense_values(l.w)) {
-        gemm(Transpose::b, count, l.out, l.in, from + token * l.in, values_of<T>(l.w), to);
+        multiply_tokens(l, token, count, from, to);
         if (b) add_bias(count, l.out, b, to);
         return;
       }
