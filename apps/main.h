@@ -57,6 +57,8 @@ void add_patterns(CLI::App& app, Patterns& patterns);
 CLI::Option* allow_percent(CLI::Option* option);
 // -o and --dry-run.
 void add_output(CLI::App& app, OutputOptions& output);
+// --type
+void add_type(CLI::App& app, OutputOptions& output);
 // Prints a result to standard output. Error if that does not accept the whole text, as on a full
 // disk.
 void print_result(const std::string& text);

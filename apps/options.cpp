@@ -10,6 +10,7 @@
 #include "libsten/core/base/version.h"
 #include "libsten/core/registry/builtin.h"
 #include "libsten/core/registry/registry.h"
+#include "libsten/files/gguf/blocks.h"
 
 namespace sten::app {
 namespace {
@@ -153,6 +154,19 @@ void add_patterns(CLI::App& app, Patterns& patterns) {
 
 CLI::Option* allow_percent(CLI::Option* option) {
   return option->transform([](const std::string& text) { return without_percent(text); });
+}
+
+void add_type(CLI::App& app, OutputOptions& output) {
+  add_parsed(app, "--type", output.type, gguf_output_type,
+             "Type of the weights of GGUF files, such as f32 or bf16\n"
+             "- In OUT.gguf: f32, f16, bf16, q8_0 or q4_0. Norms and biases are f32. Without "
+             "--type, weights "
+             "keep their type.\n"
+             "- In other outputs of a GGUF file: f32, f16 or bf16. Without --type, quantized "
+             "weights become "
+             "bf16, and others keep their type. Vectors, such as norms, keep theirs.")
+      ->type_name("TYPE")
+      ->group(groups::common);
 }
 
 void add_output(CLI::App& app, OutputOptions& output) {

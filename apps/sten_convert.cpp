@@ -1,7 +1,6 @@
 // sten-convert: flags -> ConvertOptions -> convert_checkpoint() or convert_batch().
 #include "apps/batch_options.h"
 #include "libsten/files/checkpoint/output_paths.h"
-#include "libsten/files/gguf/blocks.h"
 
 namespace groups = sten::app::groups;
 
@@ -38,11 +37,7 @@ int main(int argc, char** argv) {
             sten::app::sparse_layouts()))
         ->type_name("LAYOUT")
         ->group(groups::common);
-    sten::app::add_parsed(app, "--type", o->output.gguf_type, sten::gguf_output_type,
-                          "Type of the weights in a GGUF file: f32, f16, bf16, q8_0 or q4_0\n"
-                          "Without it, weights keep their type. Norms and biases are f32.")
-        ->type_name("TYPE")
-        ->group(groups::common);
+    sten::app::add_type(app, o->output);
     app.add_flag("--lossless", o->lossless,
                  "Exit with 3, and write only reports, if a nonzero would be dropped")
         ->group(groups::checks);

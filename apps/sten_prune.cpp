@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
             sten::app::sparse_layouts()))
         ->type_name("LAYOUT")
         ->group(groups::common);
+    sten::app::add_type(app, o->output);
     sten::app::add_named<sten::PruneMethod>(
         app, "--method", o->tensors.method,
         "Pruning criterion: magnitude (default), random, threshold, movement, gradient, l0, "
@@ -111,8 +112,8 @@ int main(int argc, char** argv) {
         ->type_name("FILE")
         ->group(criterion);
     app.add_flag("--reconstruct", o->tensors.reconstruct,
-                 "Refit the kept weights to the outputs of the dense layer, row by row, by least "
-                 "squares")
+                 "Refit the kept weights to the dense layer's outputs\n"
+                 "Row by row, by least squares.")
         ->group(criterion);
     sten::app::add_named<sten::AllocationMethod>(
         app, "--allocate", o->calibration.allocate,

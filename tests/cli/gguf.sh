@@ -35,6 +35,17 @@ grep -qF '"bos_token": "<s>"' pruned/tokenizer_config.json || fail 'no first tok
 grep -qF '"merges":[["a","b"],["c","d"]]' pruned/tokenizer.json || fail 'no merges'
 expect_exit 2 sten-prune llama.gguf -o pruned/ --sparsity 0.5 -q
 expect_one_line_err
+
+# Types of the weights: quantized ones become BF16, or all matrices what --type says.
+grep -qF '"dtype": "bfloat16"' pruned/config.json || fail 'not BF16'
+expect_exit 0 sten-prune llama.gguf -o f32/ --sparsity 0.5 --type f32
+grep -qF 'rounded' "$T/out" && fail 'float32 is rounded'
+grep -qF '"dtype": "float32"' f32/config.json || fail 'not F32'
+expect_exit 0 sten-prune llama.gguf -o f16/ --sparsity 0.5 --type f16
+expect_out 'rounded 10 of 21 tensors to F16'
+expect_exit 2 sten-prune llama.gguf -o q8/ --sparsity 0.5 --type q8_0
+[ ! -e q8 ] || fail 'an unusable --type made the directory'
+expect_exit 0 sten-prune llama.gguf -o typed.gguf --sparsity 0.5 --type q8_0
 expect_exit 0 sten-prune llama.gguf -o small/ --sparsity 0.5 --to bitmask -q
 [ -e small/model.sten.safetensors ] || fail 'transformers would load sparse tensors'
 
@@ -54,15 +65,18 @@ expect_exit 3 sten-energy --diff f32.gguf model
 expect_out '6 of 21 tensors differ: 6 dtype'
 expect_exit 0 sten-convert model -o q8.gguf --type q8_0
 expect_exit 0 sten-convert q8.gguf -o q8/ --to dense
-cmp q8/config.json pruned/config.json || fail 'another configuration'
+cmp q8/config.json pruned/config.json || fail "another configuration: $(diff q8/config.json pruned/config.json)"
 cmp q8/tokenizer.json pruned/tokenizer.json || fail 'another tokenizer'
-expect_exit 0 sten-energy --diff q8/model.safetensors q8.gguf
+expect_exit 0 sten-convert q8.gguf -o q8.safetensors --to dense --type f32
+expect_exit 0 sten-energy --diff q8.safetensors q8.gguf
 expect_exit 2 sten-convert model -o sparse.gguf --to bitmask
 expect_err 'a GGUF file cannot store bitmask'
 expect_exit 2 sten-convert model -o m.gguf --type q2_k
 expect_one_line_err
-expect_exit 2 sten-convert model -o m.safetensors --type q8_0
-expect_err '--type: expected -o FILE.gguf'
+expect_exit 2 sten-convert model -o m.safetensors --to dense --type q8_0
+expect_err '--type: expected f32, f16 or bf16, or -o FILE.gguf as the output, got Q8_0'
+expect_exit 2 sten-convert model -o m.safetensors --to dense --type f16
+expect_err '--type: expected a GGUF file as the input, or -o FILE.gguf as the output'
 sed -i 's/"llama"/"mamba"/' model/config.json
 held 155 expect_exit 1 sten-convert model -o m.gguf --type f16
 expect_err "model_type 'mamba' cannot be written as GGUF"

@@ -82,6 +82,10 @@ class Checkpoint {
   bool is_onnx() const { return is_onnx_; }
   // The header of a GGUF file, which points into its map; nullptr for other formats.
   const GgufFile* gguf() const { return gguf_.get(); }
+  // Sets the dtype of the weights of a GGUF file: of quantized tensors, and of other matrices if
+  // `type` is given; nullptr: BF16. load() rounds. Returns the number of tensors whose elements are
+  // rounded. Call it before any load().
+  std::size_t set_gguf_dtype(const GgufType* type);
   // Total size of all files.
   std::uint64_t file_bytes() const;
   // In the order of the shards and their headers.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "libsten/core/base/json.h"
 #include "libsten/core/base/log.h"
@@ -192,7 +193,13 @@ void CheckpointOutput::begin_gguf(const std::vector<bool>& changed) {
 }
 
 void CheckpointOutput::add_gguf_companions() {
-  for (const GgufCompanion& c : gguf_companions(*in_->gguf(), in_->name())) {
+  // The dtype of most elements of matrices.
+  std::map<DType, Index> elements;
+  for (const TensorInfo& t : contents_)
+    if (t.shape.size() > 1 && is_prunable(t.dtype)) elements[t.dtype] += size_of(t.shape);
+  const auto most = std::ranges::max_element(elements, {}, &std::pair<const DType, Index>::second);
+  const DType dtype = most == elements.end() ? DType::F32 : most->first;
+  for (const GgufCompanion& c : gguf_companions(*in_->gguf(), in_->name(), dtype)) {
     const std::string path = fs::path(path_).parent_path() / c.name;
     external_.push_back(std::make_unique<OutputFile>(path, force_));
     external_.back()->write(std::as_bytes(std::span(c.text)));

@@ -10,7 +10,8 @@
 
 namespace sten {
 
-std::vector<GgufCompanion> gguf_companions(const GgufFile& file, const std::string& file_name) {
+std::vector<GgufCompanion> gguf_companions(const GgufFile& file, const std::string& file_name,
+                                           DType dtype) {
   std::vector<GgufCompanion> all;
   const auto add = [&](const char* name, auto make) {
     try {
@@ -19,7 +20,9 @@ std::vector<GgufCompanion> gguf_companions(const GgufFile& file, const std::stri
       warn("{} (no {} is written)", e.what(), name);
     }
   };
-  add("config.json", gguf_config_json);
+  add("config.json", [dtype](const GgufFile& f, const std::string& name) {
+    return gguf_config_json(f, name, dtype);
+  });
   if (!has_gguf_tokenizer(file)) {
     warn("{}: the metadata have no tokenizer (no tokenizer.json is written)", file_name);
     return all;

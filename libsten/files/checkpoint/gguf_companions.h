@@ -13,7 +13,9 @@ struct GgufCompanion {
 
 // config.json, tokenizer.json and tokenizer_config.json. Warns about a file that cannot be made:
 // see gguf/config_json.h and gguf/tokenizer_json.h.
-std::vector<GgufCompanion> gguf_companions(const GgufFile& file, const std::string& file_name);
+// `dtype`: of the weights in the output.
+std::vector<GgufCompanion> gguf_companions(const GgufFile& file, const std::string& file_name,
+                                           DType dtype);
 
 // Whether an output of this name is the weights of a Hugging Face directory, with companions beside
 // it: model.safetensors or model.sten.safetensors.

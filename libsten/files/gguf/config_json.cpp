@@ -42,7 +42,7 @@ class ConfigWriter {
  public:
   ConfigWriter(const GgufFile& file, const std::string& name) : file_(file), name_(name) {}
 
-  std::string text() {
+  std::string text(DType dtype) {
     const GgufArchitecture* known = gguf_architecture(file_.architecture());
     if (!known)
       fail("{}: unknown architecture {} (its config.json is not known)", name_,
@@ -59,7 +59,9 @@ class ConfigWriter {
     add_tokens();
     add_rotary();
     add_special(known->name);
-    config_["dtype"] = "float32";
+    config_["dtype"] = dtype == DType::F16    ? "float16"
+                       : dtype == DType::BF16 ? "bfloat16"
+                                              : "float32";
     return dump_json(config_, 2) + "\n";
   }
 
@@ -200,9 +202,9 @@ class ConfigWriter {
 
 }  // namespace
 
-std::string gguf_config_json(const GgufFile& file, const std::string& file_name) {
+std::string gguf_config_json(const GgufFile& file, const std::string& file_name, DType dtype) {
   const std::string name = printable(file_name);
-  return ConfigWriter(file, name).text();
+  return ConfigWriter(file, name).text(dtype);
 }
 
 }  // namespace sten

@@ -51,6 +51,20 @@ void widen(const GgufType& type, const std::byte* from, std::span<float> to) {
   });
 }
 
+// Rounds a row of floats to a type.
+void narrow(std::span<const float> from, const GgufType& type, std::span<std::byte> to, Index row) {
+  quantize(type, from, to);
+  with_float(*type.dtype, [&](auto kind) {
+    using Kind = decltype(kind);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      typename Kind::Bits bits;
+      std::memcpy(&bits, to.data() + i * sizeof(bits), sizeof(bits));
+      if (std::isfinite(from[i]) && !std::isfinite(static_cast<float>(Kind::decode(bits))))
+        fail("row {} has the value {}, which is beyond the range of {}", row, from[i], type.name);
+    }
+  });
+}
+
 }  // namespace
 
 void check_gguf_change(const GgufStorage& s, const Shape& shape) {
@@ -73,8 +87,10 @@ Values decode_gguf(std::span<const std::byte> bytes, const Shape& shape, const G
   std::byte* to = out.mutate_bytes();
   const std::size_t stored = bytes_of_row(*s.type, rows.elements);
   const auto elements = static_cast<std::size_t>(rows.elements);
-  const bool is_copy = !s.type->is_quantized() && s.change != GgufChange::add_one;
-  const std::size_t decoded = is_copy ? stored : elements * sizeof(float);
+  const bool is_copy =
+      !s.type->is_quantized() && s.change != GgufChange::add_one && s.dtype() == *s.type->dtype;
+  const GgufType& as = *gguf_type_of(s.dtype());
+  const std::size_t decoded = elements * as.bytes;
   for_rows(rows, s, [&](Index r, Index from_row) {
     const std::byte* from = bytes.data() + static_cast<std::size_t>(from_row) * stored;
     std::byte* row = to + static_cast<std::size_t>(r) * decoded;
@@ -82,10 +98,13 @@ Values decode_gguf(std::span<const std::byte> bytes, const Shape& shape, const G
       std::memcpy(row, from, stored);
       return;
     }
-    const std::span<float> floats(reinterpret_cast<float*>(row), elements);
+    std::vector<float> wide(s.dtype() == DType::F32 ? 0 : elements);
+    const std::span<float> floats =
+        wide.empty() ? std::span(reinterpret_cast<float*>(row), elements) : std::span(wide);
     widen(*s.type, from, floats);
     if (s.change == GgufChange::add_one)
       for (float& x : floats) x -= 1;
+    if (!wide.empty()) narrow(wide, as, {row, decoded}, r);
   });
   return out;
 }

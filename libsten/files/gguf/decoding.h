@@ -1,6 +1,7 @@
 // Decoding of a GGUF tensor to the elements of a Hugging Face checkpoint.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,20 +15,26 @@ namespace sten {
 struct GgufStorage {
   const GgufType* type = nullptr;
   GgufChange change = GgufChange::none;
-  Index heads = 1;   // of a change of rows
-  std::string name;  // in the file
+  Index heads = 1;                              // of a change of rows
+  std::string name;                             // in the file
+  std::optional<DType> rounded = std::nullopt;  // the elements are rounded to F16 or BF16
 
   // Whether the bytes are the elements in row-major order.
-  bool is_plain() const { return !type->is_quantized() && change == GgufChange::none; }
+  bool is_plain() const {
+    return !type->is_quantized() && change == GgufChange::none && dtype() == *type->dtype;
+  }
   // The dtype of the decoded elements.
-  DType dtype() const { return change == GgufChange::add_one ? DType::F32 : *type->dtype; }
+  DType dtype() const {
+    return rounded ? *rounded : change == GgufChange::add_one ? DType::F32 : *type->dtype;
+  }
 };
 
 // Error if a tensor of this shape cannot have the change: rows that are not whole heads, a change of
 // integers.
 void check_gguf_change(const GgufStorage& storage, const Shape& shape);
 
-// Dequantizes, and reverses the change. `bytes`: those of the shape, which has passed the check.
+// Dequantizes, reverses the change, and rounds. `bytes`: those of the shape, which has passed the
+// check. Error for a finite element that is beyond the range of the dtype.
 Values decode_gguf(std::span<const std::byte> bytes, const Shape& shape,
                    const GgufStorage& storage);
 

@@ -70,7 +70,6 @@ std::optional<Spec> sparsifier_for(const Request& request, bool is_in_by_out) {
 
 Request resolve(const ConvertOptions& o) {
   const bool is_gguf = is_gguf_name(o.output.path);
-  if (o.output.gguf_type && !is_gguf) fail_usage("--type: expected -o FILE.gguf as the output");
   if (o.to == Spec() && !is_gguf) fail_usage("missing --to LAYOUT, such as --to bitmask");
   const Spec given = o.to == Spec() ? Spec(Dense::name) : as_structure(o.to);
   if (given.is(automatic)) {
@@ -165,7 +164,7 @@ Options deciding_options(const ConvertOptions& o) {
   Options values = {{"to", request.to.str()}};
   if (request.sparsifier && request.sparsifier->has("fit"))
     values.emplace_back("fit", std::string(request.sparsifier->word("fit", "")));
-  if (o.output.gguf_type) values.emplace_back("type", std::string(o.output.gguf_type->name));
+  if (o.output.type) values.emplace_back("type", std::string(o.output.type->name));
   if (request.lossless) values.emplace_back("lossless", "true");
   for (const std::string& p : o.patterns.include) values.emplace_back("include", p);
   for (const std::string& p : o.patterns.exclude) values.emplace_back("exclude", p);

@@ -59,6 +59,9 @@ void make_model_directory(const std::string& input, OutputOptions& options) {
 // Before the input is read, which may be a slow pipe.
 std::unique_ptr<CheckpointOutput> open_output(const std::string& input, OutputOptions& options) {
   const bool directory = is_sharded(input) && !is_gguf_name(options.path);
+  if (options.type && options.type->is_quantized() && !is_gguf_name(options.path))
+    fail_usage("--type: expected f32, f16 or bf16, or -o FILE.gguf as the output, got {}",
+               options.type->name);
   make_model_directory(input, options);
   if (!options.path.empty()) {
     check_location(input, options.path);
@@ -66,7 +69,7 @@ std::unique_ptr<CheckpointOutput> open_output(const std::string& input, OutputOp
   }
   if (!options.dry_run)
     return std::make_unique<CheckpointOutput>(options.path, options.force, directory,
-                                              options.writes_graph, options.gguf_type);
+                                              options.writes_graph, options.type);
   if (!options.path.empty() && !options.in_new_folder)
     CheckpointOutput::check(options.path, options.force, directory);
   return nullptr;
@@ -100,6 +103,10 @@ Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string pro
   if (!input_.index() && is_onnx_name(options_.path) && !input_.is_onnx())
     check_output_name(options_.path, Written::checkpoint);
   const bool is_gguf = is_gguf_name(options_.path);
+  if (input_.gguf() && !is_gguf)
+    rounded_ = input_.set_gguf_dtype(options_.type);
+  else if (options_.type && !is_gguf)
+    fail_usage("--type: expected a GGUF file as the input, or -o FILE.gguf as the output");
   // A directory may have the name of the input.
   if (input_.index() && !options_.path.empty() && !is_gguf &&
       resolved(input).extension() != resolved(options_.path).extension())
@@ -161,6 +168,10 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
 
 void Rewrite::add_notes(Report& r) const {
   r.add_note(input_.part_taken());
+  if (rounded_ > 0)
+    r.add_note(fmt::format("rounded {} of {} tensors to {}{}", rounded_, input_.tensors().size(),
+                           options_.type ? options_.type->name : "BF16",
+                           options_.type ? "" : " (--type f32 does not round)"));
   for (std::string& line : left_.notes()) r.notes.push_back(std::move(line));
 }
 

@@ -13,13 +13,15 @@ namespace sten {
 
 // Destination of the output.
 struct OutputOptions {
-  std::string path;                     // "-": standard output; empty with dry_run
-  bool force = false;                   // replace an existing output
-  bool dry_run = false;                 // compute and report, but write nothing
-  bool in_new_folder = false;           // create the folder, except in a dry run
-  bool keep_other_weights = false;      // copy a directory's weights in other files, too
-  bool writes_graph = true;             // the output of an ONNX model is ONNX, if layouts allow it
-  const GgufType* gguf_type = nullptr;  // of the weights in a .gguf file; nullptr: unchanged
+  std::string path;                 // "-": standard output; empty with dry_run
+  bool force = false;               // replace an existing output
+  bool dry_run = false;             // compute and report, but write nothing
+  bool in_new_folder = false;       // create the folder, except in a dry run
+  bool keep_other_weights = false;  // copy a directory's weights in other files, too
+  bool writes_graph = true;         // the output of an ONNX model is ONNX, if layouts allow it
+  // Of the weights in a .gguf file, and of those of a GGUF file in other outputs. nullptr: unchanged,
+  // but BF16 instead of quantized types in other outputs.
+  const GgufType* type = nullptr;
 };
 
 struct Outcome {
@@ -76,6 +78,7 @@ class Rewrite {
   Checkpoint input_;
   LeftBehind left_;  // in the input's directory
   Metadata more_metadata_;
+  std::size_t rounded_ = 0;  // tensors of a GGUF file
   std::uint64_t bytes_ = 0;
 };
 
