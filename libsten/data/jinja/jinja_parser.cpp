@@ -231,7 +231,8 @@ class Parser : public ExpressionParser {
       Value v = x(s);
       if (!member.empty()) {
         Value* of = s.find(names[0]);
-        if (!of || !of->is_object()) s.fail(line, fmt::format("expected a namespace, got {}", names[0]));
+        if (!of || !of->is_object())
+          s.fail(line, fmt::format("expected a namespace, got {}", names[0]));
         (*of)[member] = std::move(v);
         s.counted(line, *of);
       } else if (names.size() == 1) {

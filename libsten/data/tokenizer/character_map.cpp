@@ -35,7 +35,7 @@ CharacterMap::CharacterMap(std::string_view bytes, const std::string& file) {
     if (is_value(u)) continue;
     if ((children | 0xffu) >= units_.size() ||
         (has_value(u) && value_of(units_[children]) >= replacements_.size()))
-      fail("{}: precompiled_charsmap: unit {} of its trie points outside it", file, i);
+      fail("{}: precompiled_charsmap: unit {} of the trie points beyond the end", file, i);
   }
 }
 

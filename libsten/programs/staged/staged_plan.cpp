@@ -56,7 +56,7 @@ void list_stages(StagedPlan& out) {
   // Neither do they have the metadata of a GGUF file, nor the configuration for one.
   const std::string& output = out.options.prune.output.path;
   if (is_gguf_name(output))
-    fail_usage("{}: --schedule does not write GGUF (write safetensors, and convert it)",
+    fail_usage("{}: --schedule does not write GGUF (write safetensors, then use sten-convert)",
                printable(output));
   if (in.gguf() && has_gguf_companions(output))
     fail_usage(
