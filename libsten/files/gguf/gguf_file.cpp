@@ -192,8 +192,10 @@ class GgufReader {
 
   // Makes offsets of the data section, with sizes as ends, ranges of the file.
   void place_tensors() {
-    const std::uint64_t data = (at_ + out_.alignment - 1) / out_.alignment * out_.alignment;
-    const std::uint64_t available = file_.size() > data ? file_.size() - data : 0;
+    // A file of empty tensors may end before the padding does.
+    const std::uint64_t data = std::min<std::uint64_t>(
+        file_.size(), (at_ + out_.alignment - 1) / out_.alignment * out_.alignment);
+    const std::uint64_t available = file_.size() - data;
     for (GgufTensor& t : out_.tensors) {
       const std::uint64_t offset = t.begin, bytes = t.end;
       if (offset % out_.alignment != 0)
