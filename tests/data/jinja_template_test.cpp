@@ -51,6 +51,7 @@ TEST_CASE("syntax that is invalid or not supported is named with its line") {
   CHECK(error("{{ 'é' | upper }}") == "t: line 1: upper: supported for ASCII only");
   CHECK(error("{{ n // 0 }}") == "t: line 1: division by 0");
   CHECK(error("\n{{ raise_exception('No!') }}") == "t: line 2: No!");
+  CHECK(error("{{ raise_exception('a\\nb') }}") == "t: line 1: a\\nb");
 }
 
 TEST_CASE("templates end within bounds of time, memory and the stack") {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "libsten/core/base/text.h"
 #include "libsten/data/jinja/jinja_operators.h"
 
 namespace sten::jinja {
@@ -12,7 +13,7 @@ bool ExpressionParser::takes(TokenKind kind, std::string_view text) {
   return true;
 }
 void ExpressionParser::fail(const std::string& why) const {
-  fail_usage("{}: line {}: {}", name_, here().line, why);
+  fail_usage("{}: line {}: {}", name_, here().line, printable(why));
 }
 void ExpressionParser::need_symbol(std::string_view text) {
   if (!takes_symbol(text)) fail(fmt::format("expected {}", text));

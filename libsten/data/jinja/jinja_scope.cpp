@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "libsten/core/base/text.h"
+
 namespace sten::jinja {
 namespace {
 
@@ -34,7 +36,7 @@ void Scope::fail_long(int line) const {
 }
 
 void Scope::fail(int line, const std::string& why) const {
-  fail_usage("{}: line {}: {}", name, line, why);
+  fail_usage("{}: line {}: {}", name, line, printable(why));
 }
 
 Value* Scope::find(std::string_view variable) {
