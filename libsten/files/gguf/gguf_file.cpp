@@ -175,17 +175,18 @@ class GgufReader {
     if (row % t.type->elements != 0)
       fail("{}: {}: rows of {} elements are not whole blocks of {} ({})", name_, shown(t.name), row,
            t.type->elements, t.type->name);
-    std::uint64_t blocks = row / t.type->elements;
-    bool is_empty = blocks == 0;
+    // Of the extents that are not 0, so that products of any of them are known to fit.
+    std::uint64_t blocks = std::max<std::uint64_t>(1, row / t.type->elements);
+    bool is_empty = row == 0;
     for (std::size_t d = 0; d + 1 < t.shape.size(); ++d) {
       const auto extent = static_cast<std::uint64_t>(t.shape[d]);
       is_empty |= extent == 0;
-      if (is_empty) continue;
+      if (extent == 0) continue;
       if (extent > (std::uint64_t{1} << 48) / blocks)
         fail("{}: {}: shape {} is too large", name_, shown(t.name), to_string(t.shape));
       blocks *= extent;
     }
-    if (!is_empty && blocks > (std::uint64_t{1} << 48))
+    if (blocks > (std::uint64_t{1} << 48))
       fail("{}: {}: shape {} is too large", name_, shown(t.name), to_string(t.shape));
     return is_empty ? 0 : blocks * t.type->bytes;
   }
