@@ -54,6 +54,8 @@ Value list_of(std::vector<Value> all) {
   return out;
 }
 
+namespace {
+
 std::string upper(std::string s) {
   for (char& c : s) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
   return s;
@@ -71,6 +73,23 @@ std::string titled(std::string s) {
     s[i] = (begins ? upper(s.substr(i, 1)) : lower(s.substr(i, 1)))[0];
   }
   return s;
+}
+
+const std::map<std::string_view, Builtin>& case_changes() {
+  static const std::map<std::string_view, Builtin> all{
+      {"upper", [](const JinjaCall& c) -> Value { return upper(c.ascii()); }},
+      {"lower", [](const JinjaCall& c) -> Value { return lower(c.ascii()); }},
+      {"capitalize", [](const JinjaCall& c) -> Value { return capitalized(c.ascii()); }},
+      {"title", [](const JinjaCall& c) -> Value { return titled(c.ascii()); }}};
+  return all;
+}
+
+}  // namespace
+
+Builtin builtin_in(const std::map<std::string_view, Builtin>& own, std::string_view name) {
+  for (const auto* all : {&own, &case_changes()})
+    if (const auto at = all->find(name); at != all->end()) return at->second;
+  return nullptr;
 }
 
 std::string replaced(const JinjaCall& c, const std::string& s, const std::string& from,

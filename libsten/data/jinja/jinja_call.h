@@ -25,14 +25,12 @@ struct JinjaCall {
 using Builtin = Value (*)(const JinjaCall&);
 
 Value list_of(std::vector<Value> all);
-// Changes of case, for ASCII.
-std::string upper(std::string s);
-std::string lower(std::string s);
-std::string capitalized(const std::string& s);
-std::string titled(std::string s);
 std::string replaced(const JinjaCall& c, const std::string& s, const std::string& from,
                      const std::string& to);
 std::string joined(const JinjaCall& c, const std::vector<Value>& all, const std::string& by);
+// The builtin of that name in `own`, or one that is both a filter and a method: upper, lower,
+// capitalize and title, of ASCII. nullptr if there is none.
+Builtin builtin_in(const std::map<std::string_view, Builtin>& own, std::string_view name);
 // [key, value] of each member.
 Value items_of(const JinjaCall& c);
 // Undefined if there is none.

@@ -87,10 +87,6 @@ const std::map<std::string_view, Builtin>& filters() {
        [](const JinjaCall& c) -> Value {
          return joined(c, c.elements(), text_of(c.argument(0, "d")));
        }},
-      {"upper", [](const JinjaCall& c) -> Value { return upper(c.ascii()); }},
-      {"lower", [](const JinjaCall& c) -> Value { return lower(c.ascii()); }},
-      {"capitalize", [](const JinjaCall& c) -> Value { return capitalized(c.ascii()); }},
-      {"title", [](const JinjaCall& c) -> Value { return titled(c.ascii()); }},
       {"replace",
        [](const JinjaCall& c) -> Value {
          return replaced(c, text_of(c.x), c.text_argument(0, "old"), c.text_argument(1, "new"));
@@ -142,9 +138,9 @@ const std::map<std::string_view, Builtin>& filters() {
 
 Value filtered(Scope& s, int line, const std::string& filter, const Value& x, const Arguments& more,
                const Value& named) {
-  const auto at = filters().find(filter == "d" ? "default" : filter);
-  if (at == filters().end()) s.fail(line, fmt::format("unsupported filter {}", filter));
-  return s.counted(line, at->second({s, line, filter, x, more, named}));
+  const Builtin run = builtin_in(filters(), filter == "d" ? "default" : filter);
+  if (!run) s.fail(line, fmt::format("unsupported filter {}", filter));
+  return s.counted(line, run({s, line, filter, x, more, named}));
 }
 
 bool passes(Scope& s, int line, const std::string& test, const Value& x, const Arguments& more) {

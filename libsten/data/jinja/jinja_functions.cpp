@@ -23,10 +23,6 @@ const std::map<std::string_view, Builtin>& methods() {
        [](const JinjaCall& c) -> Value {
          return stripped(c.text(), false, true, c.argument(0, ""));
        }},
-      {"upper", [](const JinjaCall& c) -> Value { return upper(c.ascii()); }},
-      {"lower", [](const JinjaCall& c) -> Value { return lower(c.ascii()); }},
-      {"capitalize", [](const JinjaCall& c) -> Value { return capitalized(c.ascii()); }},
-      {"title", [](const JinjaCall& c) -> Value { return titled(c.ascii()); }},
       {"replace",
        [](const JinjaCall& c) -> Value {
          return replaced(c, c.text(), c.text_argument(0, ""), c.text_argument(1, ""));
@@ -134,9 +130,9 @@ Value called(Scope& s, int line, const std::string& function, const Arguments& a
 
 Value called_method(Scope& s, int line, const Value& x, const std::string& method,
                     const Arguments& all) {
-  const auto at = methods().find(method);
-  if (at == methods().end()) s.fail(line, fmt::format("unsupported method {}", method));
-  return s.counted(line, at->second({s, line, method, x, all, Value()}));
+  const Builtin run = builtin_in(methods(), method);
+  if (!run) s.fail(line, fmt::format("unsupported method {}", method));
+  return s.counted(line, run({s, line, method, x, all, Value()}));
 }
 
 }  // namespace sten::jinja

@@ -2,7 +2,6 @@
 // environment of transformers: trim_blocks, lstrip_blocks, break and continue, raise_exception(),
 // strftime_now() and tojson with ensure_ascii=False.
 #pragma once
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
