@@ -26,15 +26,14 @@ Graph expert_graph(std::span<const Tensor> weights, Name activation) {
 
 class FusedExperts final : public FusedOperator {
  public:
-  FusedExperts(const PlanContext& plan, std::size_t node, const Slots& slots, Shape shape,
+  FusedExperts(const PlanContext& plan, std::size_t node, std::vector<Tensor> weights, Shape shape,
                Index experts)
       : arguments_(plan.graph.arguments(node)),
         value_(plan.value_of(node)),
         shape_(std::move(shape)),
         attributes_("mixture-of-experts", plan.graph.nodes()[node].attributes, experts),
+        weights_(std::move(weights)),
         executors_(experts) {
-    for (std::size_t i = first_expert_input; i < arguments_.size(); ++i)
-      weights_.push_back(*slots[arguments_[i]].tensor);
     if (plan.low[node]) options_.precision = {{"*", Precision::bf16}};
   }
 
@@ -107,18 +106,18 @@ std::unique_ptr<FusedOperator> fused_experts(const PlanContext& plan, std::size_
     return nullptr;
   double stored = 0;
   std::string layout;
+  std::vector<Tensor> weights;
   for (std::size_t i = first_expert_input; i < in.size(); ++i) {
     if (!plan.is_weight(in[i])) return nullptr;
-    const Tensor& w = *slots[in[i]].tensor;
-    const std::size_t kind = (i - first_expert_input) % weights_per_expert, gate = i - kind;
-    const Shape first = slots[in[gate]].tensor->shape();
-    if (first.size() != 2 || first[1] != shape.back() ||
-        w.shape() != (kind == 2 ? Shape{first[1], first[0]} : first))
-      return nullptr;
+    const Tensor& w = weights.emplace_back(*slots[in[i]].tensor);
     stored += static_cast<double>(w.values() ? w.values()->size() : 0);
     if (w.layout() != Dense::name) layout = w.spec().str();
   }
-  auto fused = std::make_unique<FusedExperts>(plan, node, slots, shape, experts);
+  for (Index e = 0; e < experts; ++e)
+    if (!expert_misfit(e, {&weights[e * weights_per_expert], weights_per_expert}, shape.back())
+             .empty())
+      return nullptr;
+  auto fused = std::make_unique<FusedExperts>(plan, node, std::move(weights), shape, experts);
   const Index top_k = n.attributes.integer("top_k", 1);
   ExecutionStep step{{n.name}, std::string(n.op.text()), layout, "", 0, 0, 0};
   step.why = fmt::format("the tokens of each expert are gathered, {} of {} experts per token",

@@ -26,6 +26,19 @@ MixtureAttributes::MixtureAttributes(const char* op, const Attributes& given, In
                name);
 }
 
+std::string expert_misfit(Index expert, std::span<const Tensor> weights, Index features) {
+  const Shape gate = weights[0].shape();
+  if (gate.size() != 2 || gate[1] != features)
+    return fmt::format("gate {} must be [n, {}], got {}", expert, features, to_string(gate));
+  const Shape shapes[] = {gate, gate, {features, gate[0]}};
+  constexpr const char* names[] = {"gate", "up", "down"};
+  for (std::size_t i = 1; i < weights_per_expert; ++i)
+    if (weights[i].shape() != shapes[i])
+      return fmt::format("{} {} must be {}, got {}", names[i], expert, to_string(shapes[i]),
+                         to_string(weights[i].shape()));
+  return "";
+}
+
 namespace {
 
 // Operands and attributes; or with first = 1 those of the gradient, whose input 0 is the gradient
@@ -64,19 +77,10 @@ struct ExpertsCall {
     for (Index e = 0; e < experts; ++e) check_expert(op, e);
   }
   void check_expert(const char* op, Index e) {
-    const std::span<const Tensor> w = weights_of(e);
-    const Shape gate = w[0].shape();
-    if (gate.size() != 2 || gate[1] != features)
-      fail_usage("{}: gate {} must be [n, {}], got {}", op, e, features, to_string(gate));
-    const Shape shapes[] = {gate, gate, {features, gate[0]}};
-    constexpr const char* names[] = {"gate", "up", "down"};
-    for (std::size_t i = 0; i < weights_per_expert; ++i) {
-      const std::string name = fmt::format("{} {}", names[i], e);
-      check_dtypes(op, "x", x.dtype(), name.c_str(), w[i].dtype());
-      if (w[i].shape() != shapes[i])
-        fail_usage("{}: {} must be {}, got {}", op, name, to_string(shapes[i]),
-                   to_string(w[i].shape()));
-    }
+    if (const std::string misfit = expert_misfit(e, weights_of(e), features); !misfit.empty())
+      fail_usage("{}: {}", op, misfit);
+    for (const Tensor& w : weights_of(e))
+      check_dtypes(op, "x", x.dtype(), fmt::format("expert {}", e).c_str(), w.dtype());
   }
 };
 

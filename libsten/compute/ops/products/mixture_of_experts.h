@@ -17,11 +17,17 @@ struct MixtureAttributes {
   MixtureAttributes(const char* op, const Attributes& given, Index experts);
 };
 
-// The rows of an expert's tokens; and adds rows y to those of the tokens, times their weights.
+// What does not fit in the gate, up and down of an expert for that many features, in one line; ""
+// if all fit.
+std::string expert_misfit(Index expert, std::span<const Tensor> weights, Index features);
+
+// Copies the rows of x [tokens, features] of an expert's tokens to `rows`, in the order of `load`.
 template <class T>
 void gather_tokens(const std::vector<RoutedToken>& load, Index features, const T* x, T* rows) {
   for (const RoutedToken& t : load) rows = std::copy_n(x + t.token * features, features, rows);
 }
+// Adds the rows of y, in the order of `load`, to those of their tokens in `to` [tokens, features],
+// times the weights of the expert.
 template <class T>
 void add_weighted(const std::vector<RoutedToken>& load, const ExpertRouting<T>& routing,
                   Index features, const T* y, T* to) {
