@@ -31,8 +31,9 @@ const DenseLibrary& dense_library();
 // available, unless STEN_ISA selects the reference.
 const DenseLibrary& fastest_dense_library();
 
-// While an object lives, all dense products of the process but those of vectors use this library, so
-// that results do not depend on a measurement. For programs. Scopes may nest but not overlap otherwise.
+// While an object lives, all dense products of the process but those of vectors use this library,
+// so that results do not depend on a measurement. For programs. Scopes may nest but not overlap
+// otherwise.
 class UseDenseLibrary {
  public:
   explicit UseDenseLibrary(const DenseLibrary& library);
