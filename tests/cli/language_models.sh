@@ -14,7 +14,7 @@ expect_exit 0 sten-run model/model.safetensors --config model/config.json --prom
 cmp out wanted || fail 'weights and their config.json give another text'
 expect_exit 0 sten-run model --prompt abcdef --generate 12 -q --precision bf16
 expect_exit 2 sten-run model --prompt abcdef --generate 155
-held 157 expect_err '6 tokens and 155 more exceed the 160 positions of model'
+held 159 expect_err '6 tokens and 155 more exceed the 160 positions of model'
 expect_one_line_err
 
 # Pruned: a directory that runs.

@@ -4,6 +4,7 @@
 #include "libsten/files/gguf/config_json.h"
 #include "libsten/files/gguf/decoding.h"
 #include "libsten/files/gguf/gguf_file.h"
+#include "libsten/files/gguf/model_tensors.h"
 #include "libsten/files/gguf/tokenizer_json.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -11,11 +12,8 @@ namespace {
 
 using namespace sten;
 
-void decode(const GgufFile& f, const GgufTensor& t, std::span<const std::byte> bytes) {
-  const auto known = huggingface_name(f.architecture(), t.name);
-  const GgufStorage storage{t.type, known ? known->change : GgufChange::none, 2, t.name};
-  check_gguf_change(storage, t.shape);
-  const Values values = decode_gguf(bytes.subspan(t.begin, t.end - t.begin), t.shape, storage);
+void decode(const GgufModelTensor& t, std::span<const std::byte> bytes) {
+  const Values values = decode_gguf(bytes.subspan(t.begin, t.end - t.begin), t.shape, t.storage);
   if (values.size() != size_of(t.shape))
     fuzz::broken("decoding changes how many elements they are");
 }
@@ -27,10 +25,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::accepted([&] {
     if (!is_gguf(bytes)) return;
     const GgufFile f = parse_gguf(bytes, "input");
-    for (const GgufTensor& t : f.tensors) {
-      if (t.begin > t.end || t.end > size) fuzz::broken("a tensor is not in the file");
-      fuzz::accepted([&] { decode(f, t, bytes); });
-    }
+    fuzz::accepted([&] {
+      for (const GgufModelTensor& t : gguf_model_tensors(f, "input")) {
+        if (t.begin > t.end || t.end > size) fuzz::broken("a tensor is not in the file");
+        fuzz::accepted([&] { decode(t, bytes); });
+      }
+    });
     fuzz::accepted([&] {
       if (!is_json(gguf_config_json(f, "input"))) fuzz::broken("config.json is not JSON");
     });

@@ -69,17 +69,41 @@ TEST_CASE("a llama has the names and the row order of Hugging Face") {
   CHECK(c.gguf()->text("general.name") == "tiny");
 }
 
-TEST_CASE("elements of plain types stay in the map") {
-  const Checkpoint c = Checkpoint::open(file("llama.gguf"));
-  const auto bytes = c.shards().front().file.bytes();
-  const auto is_mapped = [&](const std::string& name) {
-    const Dense d = c.load(*c.find(name)).to_dense();
+TEST_CASE("each expert of a stack is a tensor with the name and the shape of Hugging Face") {
+  const Warnings warnings;
+  check_equal(Checkpoint::open(file("experts.gguf")),
+              Checkpoint::open(file("experts.safetensors")));
+  CHECK(warnings.all.empty());
+}
+
+TEST_CASE("experts that the first files of Mixtral have apart have the names of others") {
+  using namespace gguf_kind;
+  const TempDir dir;
+  const std::string path = dir / "m.gguf";
+  std::ofstream(path, std::ios::binary)
+      << GgufBytes{.metadata = {gguf_entry("general.architecture", text, gguf_text("llama")),
+                                gguf_entry("llama.expert_count", u32, gguf_number(2u))},
+                   .tensors = {gguf_tensor("blk.0.ffn_gate.1.weight", {4, 2}, 0, 0)},
+                   .data = std::string(32, '\0')}
+             .str();
+  const Checkpoint c = Checkpoint::open(path);
+  CHECK(c.find("model.layers.0.block_sparse_moe.experts.1.w1.weight"));
+}
+
+TEST_CASE("elements of plain types stay in the map, those of an expert, too") {
+  const auto is_mapped = [&](const std::string& name, const std::string& tensor) {
+    const Checkpoint c = Checkpoint::open(file(name));
+    const auto bytes = c.shards().front().file.bytes();
+    const Dense d = c.load(*c.find(tensor)).to_dense();
     const std::byte* at = d.values.bytes().data();
     return at >= bytes.data() && at < bytes.data() + bytes.size();
   };
-  CHECK(is_mapped("model.embed_tokens.weight"));
-  CHECK(is_mapped("model.norm.weight"));
-  CHECK(!is_mapped("lm_head.weight"));
+  CHECK(is_mapped("llama.gguf", "model.embed_tokens.weight"));
+  CHECK(is_mapped("llama.gguf", "model.norm.weight"));
+  CHECK(!is_mapped("llama.gguf", "lm_head.weight"));
+  CHECK(is_mapped("experts.gguf", "model.layers.0.mlp.experts.2.down_proj.weight"));
+  CHECK(is_mapped("experts.gguf", "model.layers.0.mlp.shared_expert_gate.weight"));
+  CHECK(!is_mapped("experts.gguf", "model.layers.0.mlp.experts.2.up_proj.weight"));
 }
 
 TEST_CASE("tensors are quantized to the bits of gguf.quants.quantize()") {
@@ -139,4 +163,65 @@ TEST_CASE("a GGUF file that cannot be a model of its architecture is refused") {
       part.ends_with("m.gguf: expected a whole model, got one of 4 parts (merge them: "
                      "llama-gguf-split --merge)"));
   REQUIRE(held(154, !missing.empty() && !rows.empty() && !scalar.empty() && !part.empty()));
+}
+
+TEST_CASE("a GGUF file whose experts contradict its metadata or each other is refused") {
+  using namespace gguf_kind;
+  const auto opened = [&](const std::vector<std::string>& tensors, std::uint32_t count) {
+    return open_error({.metadata = {gguf_entry("general.architecture", text, gguf_text("qwen3moe")),
+                                    gguf_entry("qwen3moe.expert_count", u32, gguf_number(count))},
+                       .tensors = tensors,
+                       .data = std::string(1024, '\0')});
+  };
+  const auto stack = [](const char* name, const std::vector<std::uint64_t>& dimensions,
+                        std::uint64_t offset) {
+    return gguf_tensor(fmt::format("blk.0.ffn_{}_exps.weight", name), dimensions, 0, offset);
+  };
+  const std::string gate = stack("gate", {2, 3, 4}, 0), up = stack("up", {2, 3, 4}, 96),
+                    down = stack("down", {3, 2, 4}, 192);
+  CHECK(opened({gate, up, down}, 4).empty());
+  struct Case {
+    std::vector<std::string> tensors;
+    std::uint32_t count;
+    std::string error;
+  };
+  const Case cases[] = {
+      {{gate, up, down},
+       5,
+       "'blk.0.ffn_gate_exps.weight': expected a stack [5, rows, columns] as "
+       "'qwen3moe.expert_count' says, got [4, 3, 2]"},
+      {{gate, stack("up", {2, 3, 3}, 96), down},
+       4,
+       "'blk.0.ffn_up_exps.weight': expected a stack [4, rows, columns] as "
+       "'qwen3moe.expert_count' says, got [3, 3, 2]"},
+      {{stack("gate", {6, 4}, 0)},
+       4,
+       "'blk.0.ffn_gate_exps.weight': expected a stack [4, rows, columns] as "
+       "'qwen3moe.expert_count' says, got [4, 6]"},
+      {{stack("gate", {0, 3, 4000000000}, 0)},
+       4000000000,
+       "'blk.0.ffn_gate_exps.weight': expected a stack [4000000000, rows, columns] as "
+       "'qwen3moe.expert_count' says, got [4000000000, 3, 0]"},
+      {{gate, up}, 4, "missing 'blk.0.ffn_down_exps.weight' beside the other stacks of experts"},
+      {{gate, up, stack("down", {2, 3, 4}, 192)},
+       4,
+       "'blk.0.ffn_down_exps.weight': expected the shape [4, 2, 3] beside "
+       "'blk.0.ffn_gate_exps.weight' of [4, 3, 2], got [4, 3, 2]"},
+      {{gguf_tensor("output_norm.weight", {2}, 0, 0)},
+       4,
+       "metadata 'qwen3moe.expert_count': expected 0 without tensors of experts, got 4"},
+  };
+  bool all = true;
+  for (const Case& c : cases) {
+    const std::string error = opened(c.tensors, c.count);
+    CAPTURE(error);
+    CHECK(error.ends_with("m.gguf: " + c.error));
+    all = all && error.ends_with(c.error);
+  }
+  const std::string missing =
+      open_error({.metadata = {gguf_entry("general.architecture", text, gguf_text("qwen3moe"))},
+                  .tensors = {gate},
+                  .data = std::string(1024, '\0')});
+  CHECK(missing.ends_with("m.gguf: missing integer 'qwen3moe.expert_count' in the metadata"));
+  REQUIRE(held(156, all && !missing.empty()));
 }

@@ -4,6 +4,7 @@
 types.gguf      a tensor of each type that sten reads, with random blocks
 quantized.gguf  a tensor as F32, and as gguf.quants.quantize() writes it
 llama.gguf      a llama of 2 layers, as convert_hf_to_gguf writes it, with a tokenizer
+experts.gguf    a qwen2moe of one layer, with three experts and a shared one
 The tensors of NAME.safetensors are gguf.quants.dequantize() of the blocks, and the model before the
 conversion."""
 import os
@@ -136,8 +137,67 @@ def llama():
     save_file({k: np.ascontiguousarray(v) for k, v in expected.items()}, os.path.join(HERE, "llama.safetensors"))
 
 
+def experts():
+    """Stacks of experts, whose matrices have names of their own in a Hugging Face checkpoint."""
+    hidden, inner, shared, heads, kv, count, vocabulary = 32, 64, 32, 4, 2, 3, 40
+    out = gguf.GGUFWriter(os.path.join(HERE, "experts.gguf"), "qwen2moe")
+    out.add_context_length(64)
+    out.add_embedding_length(hidden)
+    out.add_block_count(1)
+    out.add_feed_forward_length(inner)
+    out.add_head_count(heads)
+    out.add_head_count_kv(kv)
+    out.add_layer_norm_rms_eps(1e-6)
+    out.add_rope_freq_base(10000.0)
+    out.add_vocab_size(vocabulary)
+    out.add_expert_count(count)
+    out.add_expert_used_count(2)
+    out.add_expert_feed_forward_length(inner)
+    out.add_expert_shared_feed_forward_length(shared)
+    expected = {}
+
+    def stored(shape, kind):
+        data = quants.quantize(random.normal(0, 0.1, shape).astype(np.float32), kind)
+        back = quants.dequantize(data, kind)
+        return data, back.astype(np.float16) if kind == T.F16 else back
+
+    def add(name, huggingface, shape, kind):
+        data, back = stored(shape, kind)
+        out.add_tensor(name, data, raw_dtype=kind)
+        expected[huggingface] = back
+
+    def add_stack(name, huggingface, shape, kind):
+        data, back = stored((count, *shape), kind)
+        out.add_tensor(name, data, raw_dtype=kind)
+        for i in range(count):
+            expected[f"model.layers.0.mlp.experts.{i}.{huggingface}.weight"] = back[i]
+
+    m, gate = "model.layers.0.", "blk.0.ffn_gate_inp_shexp.weight"
+    add("token_embd.weight", "model.embed_tokens.weight", (vocabulary, hidden), T.F16)
+    for part, rows in (("q", hidden), ("k", hidden // 2), ("v", hidden // 2)):
+        add(f"blk.0.attn_{part}.weight", f"{m}self_attn.{part}_proj.weight", (rows, hidden), T.Q8_0)
+        add(f"blk.0.attn_{part}.bias", f"{m}self_attn.{part}_proj.bias", (rows,), T.F32)
+    add("blk.0.attn_output.weight", m + "self_attn.o_proj.weight", (hidden, hidden), T.Q8_0)
+    add("blk.0.attn_norm.weight", m + "input_layernorm.weight", (hidden,), T.F32)
+    add("blk.0.ffn_norm.weight", m + "post_attention_layernorm.weight", (hidden,), T.F32)
+    add("blk.0.ffn_gate_inp.weight", m + "mlp.gate.weight", (count, hidden), T.F32)
+    add_stack("blk.0.ffn_gate_exps.weight", "gate_proj", (inner, hidden), T.Q4_0)
+    add_stack("blk.0.ffn_up_exps.weight", "up_proj", (inner, hidden), T.Q5_1)
+    add_stack("blk.0.ffn_down_exps.weight", "down_proj", (hidden, inner), T.F16)
+    data, back = stored((hidden,), T.F32)
+    out.add_tensor(gate, data, raw_dtype=T.F32)
+    expected[m + "mlp.shared_expert_gate.weight"] = back.reshape(1, hidden)
+    for part, shape in (("gate", (shared, hidden)), ("up", (shared, hidden)), ("down", (hidden, shared))):
+        add(f"blk.0.ffn_{part}_shexp.weight", f"{m}mlp.shared_expert.{part}_proj.weight", shape, T.Q8_0)
+    add("output_norm.weight", "model.norm.weight", (hidden,), T.F32)
+    add("output.weight", "lm_head.weight", (vocabulary, hidden), T.Q8_0)
+    finish(out)
+    save_file({k: np.ascontiguousarray(v) for k, v in expected.items()}, os.path.join(HERE, "experts.safetensors"))
+
+
 if __name__ == "__main__":
     os.makedirs(HERE, exist_ok=True)
     types()
     quantized()
     llama()
+    experts()

@@ -28,6 +28,12 @@ TEST_CASE("names are translated in both directions") {
        GgufChange::none},
       {"gptneox", "blk.5.attn_qkv.bias", "gpt_neox.layers.5.attention.query_key_value.bias",
        GgufChange::query_key_value},
+      {"llama", "blk.2.ffn_gate_inp.weight", "model.layers.2.block_sparse_moe.gate.weight",
+       GgufChange::none},
+      {"qwen2moe", "blk.0.ffn_gate_inp_shexp.weight",
+       "model.layers.0.mlp.shared_expert_gate.weight", GgufChange::row_as_vector},
+      {"qwen2moe", "blk.0.ffn_down_shexp.weight",
+       "model.layers.0.mlp.shared_expert.down_proj.weight", GgufChange::none},
   };
   for (const Case& c : cases) {
     CAPTURE(c.gguf);
@@ -42,10 +48,38 @@ TEST_CASE("names are translated in both directions") {
     CHECK(back->change == c.change);
   }
   for (const char* other : {"blk.0.attn_q", "blk.x.attn_q.weight", "blk..attn_q.weight",
-                            "rope_freqs.weight", "blk.0.ffn_gate_exps.weight"})
+                            "rope_freqs.weight", "blk.0.ffn_gate_exps", "blk.0.ffn_gate.x.weight"})
     CHECK(!huggingface_name("llama", other));
   CHECK(!has_gguf_names("mamba"));
   CHECK(!huggingface_name("mamba", "output.weight"));
+}
+
+TEST_CASE("the matrices of experts have names of their own, and are parts of a stack in GGUF") {
+  const auto stack = huggingface_name("qwen3moe", "blk.7.ffn_up_exps.weight");
+  REQUIRE(stack);
+  CHECK(stack->is_stack);
+  CHECK(expert_name(stack->name, 12) == "model.layers.7.mlp.experts.12.up_proj.weight");
+  const auto part = gguf_name("qwen3moe", "model.layers.7.mlp.experts.12.up_proj.weight");
+  REQUIRE(part);
+  CHECK(part->name == "blk.7.ffn_up_exps.weight");
+  CHECK(part->is_stack);
+  CHECK(part->expert == 12);
+  // The first files of Mixtral have them apart.
+  const auto apart = huggingface_name("llama", "blk.1.ffn_down.3.weight");
+  REQUIRE(apart);
+  CHECK(!apart->is_stack);
+  CHECK(apart->name == "model.layers.1.block_sparse_moe.experts.3.w2.weight");
+  CHECK(gguf_name("llama", apart->name)->name == "blk.1.ffn_down_exps.weight");
+  for (const char* other : {"model.layers.7.mlp.experts.03.up_proj.weight",
+                            "model.layers.7.mlp.experts.1234567890.up_proj.weight",
+                            "model.layers.7.mlp.experts.gate_up_proj"})
+    CHECK(!gguf_name("qwen3moe", other));
+}
+
+TEST_CASE("a matrix of one row is a vector in GGUF where llama.cpp expects one") {
+  CHECK(huggingface_shape(GgufChange::row_as_vector, {5}) == Shape{1, 5});
+  CHECK(gguf_shape(GgufChange::row_as_vector, {1, 5}) == Shape{5});
+  CHECK(gguf_shape(GgufChange::none, {1, 5}) == Shape{1, 5});
 }
 
 TEST_CASE("rows of attention heads are reordered as by convert_hf_to_gguf") {

@@ -98,8 +98,12 @@ TEST_CASE("a model that config.json cannot express is refused") {
   CHECK(config_error({entry("general.architecture", "mamba")}) ==
         "m.gguf: unknown architecture 'mamba' (its config.json is not known)");
   const std::string llama = entry("general.architecture", "llama");
-  CHECK(config_error({llama, entry("llama.expert_count", 8)}) ==
-        "m.gguf: metadata 'llama.expert_count': models with experts are not supported");
+  const std::string qwen2 = entry("general.architecture", "qwen2"),
+                    moe = entry("general.architecture", "qwen2moe");
+  CHECK(config_error({qwen2, entry("qwen2.expert_count", 8)}) ==
+        "m.gguf: metadata 'qwen2.expert_count': expected 0 for the architecture qwen2");
+  CHECK(config_error({moe}) ==
+        "m.gguf: missing integer 'qwen2moe.expert_count' > 0 in the metadata");
   CHECK(config_error({llama}) == "m.gguf: the metadata lack 'vocab_size' of config.json");
   CHECK(config_error({llama, entry("llama.block_count", "many")}) ==
         "m.gguf: metadata 'llama.block_count': expected an integer");

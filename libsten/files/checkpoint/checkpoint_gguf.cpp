@@ -2,21 +2,9 @@
 #include "libsten/core/base/log.h"
 #include "libsten/core/base/text.h"
 #include "libsten/files/checkpoint/checkpoint.h"
+#include "libsten/files/gguf/model_tensors.h"
 
 namespace sten {
-namespace {
-
-// Attention heads of the rows that a change moves. Error if the metadata lack the number.
-Index heads_of(const GgufFile& file, GgufChange change, const std::string& name) {
-  if (gguf_row_unit(change) == 1) return 1;
-  const std::string key = fmt::format("{}.attention.head_count", file.architecture());
-  const auto keys = file.integer(key + "_kv");
-  const auto heads = change == GgufChange::rotary_key && keys ? keys : file.integer(key);
-  if (!heads) fail("{}: missing integer {} in the metadata", name, quote(key));
-  return *heads;
-}
-
-}  // namespace
 
 void Checkpoint::add_gguf(MappedFile file, std::string file_name) {
   const std::string& name = file.name();
@@ -27,20 +15,11 @@ void Checkpoint::add_gguf(MappedFile file, std::string file_name) {
   const std::string_view architecture = parsed->architecture();
   std::size_t unknown = 0;
   std::string first;
-  for (const GgufTensor& from : parsed->tensors) {
-    const auto known = huggingface_name(architecture, from.name);
-    if (!known && unknown++ == 0) first = from.name;
-    GgufStorage storage{from.type, known ? known->change : GgufChange::none, 1, from.name};
-    storage.heads = heads_of(*parsed, storage.change, name);
-    try {
-      check_gguf_change(storage, from.shape);
-    } catch (const Error& e) {
-      fail("{}: {}: {}", name, quote(from.name), e.what());
-    }
-    CheckpointTensor t{
-        {known ? known->name : from.name, storage.dtype(), from.shape}, shards_.size(), {}, "", {}};
+  for (GgufModelTensor& from : gguf_model_tensors(*parsed, name)) {
+    if (!from.is_renamed && unknown++ == 0) first = from.name;
+    CheckpointTensor t{{from.name, from.storage.dtype(), from.shape}, shards_.size(), {}, "", {}};
     t.entries = {{t.name, t.dtype, t.shape, from.begin, from.end}};
-    t.gguf = std::move(storage);
+    t.gguf = std::move(from.storage);
     tensors_.push_back(std::move(t));
   }
   if (!has_gguf_names(architecture))

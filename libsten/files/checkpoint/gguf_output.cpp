@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "libsten/core/base/json.h"
 #include "libsten/core/base/log.h"
@@ -25,7 +26,11 @@ std::uint32_t file_type(const GgufType& type) {
   return 1024;  // guessed from the tensors
 }
 
-bool is_norm(std::string_view name) { return name.ends_with("_norm.weight"); }
+// Whether convert_hf_to_gguf stores the tensor as F32 always.
+bool is_small(const GgufTensor& t) {
+  return t.shape.size() < 2 || t.name.ends_with("_norm.weight") ||
+         t.name.ends_with(".ffn_gate_inp.weight");
+}
 
 NamedJson read_json(const std::string& directory, const char* name, bool is_needed) {
   const fs::path path = fs::path(directory) / name;
@@ -43,21 +48,72 @@ NamedJson read_json(const std::string& directory, const char* name, bool is_need
 GgufOutput::GgufOutput(const Checkpoint& in, const std::string& directory, const GgufType* type,
                        const std::vector<bool>& changed)
     : in_(in) {
+  Index experts = 0;
   if (in.gguf()) {
-    for (const CheckpointTensor& t : in.tensors()) storage_.push_back(*t.gguf);
+    take_tensors();
     take_metadata(type);
+    experts =
+        in.gguf()->integer(fmt::format("{}.expert_count", in.gguf()->architecture())).value_or(0);
   } else {
-    make_metadata(directory, type);
+    experts = make_metadata(directory, type);
   }
+  add_tensors(experts);
   choose_types(type, changed);
-  for (std::size_t i = 0; i < storage_.size(); ++i)
-    tensors_.push_back({storage_[i].name, storage_[i].type, in.tensors()[i].shape, 0, 0});
   if (!rotary_factors_.empty())
     tensors_.push_back({"rope_freqs.weight",
                         &type_called("F32"),
                         {static_cast<Index>(rotary_factors_.size())},
                         0,
                         0});
+}
+
+// Experts that the first files of Mixtral have apart become parts of stacks.
+void GgufOutput::take_tensors() {
+  for (const CheckpointTensor& t : in_.tensors()) {
+    storage_.push_back(*t.gguf);
+    const auto known = gguf_name(in_.gguf()->architecture(), t.name);
+    if (!known || !known->is_stack) continue;
+    storage_.back().name = known->name;
+    storage_.back().expert = known->expert;
+  }
+}
+
+// A tensor of the file per tensor of the input that is no expert, and per stack of experts.
+void GgufOutput::add_tensors(Index experts) {
+  struct Stack {
+    std::size_t tensor, first;  // of the file; the first expert, of the input
+    Index count = 0;
+  };
+  std::map<std::string_view, Stack> stacks;
+  for (std::size_t i = 0; i < storage_.size(); ++i) {
+    const GgufStorage& s = storage_[i];
+    const CheckpointTensor& t = in_.tensors()[i];
+    if (!s.expert) {
+      target_.push_back(tensors_.size());
+      tensors_.push_back({s.name, s.type, gguf_shape(s.change, t.shape), 0, 0});
+      continue;
+    }
+    if (*s.expert >= experts)
+      fail("{}: {}: expected one of {} experts", in_.name(), quote(t.name), experts);
+    const auto [at, is_first] = stacks.try_emplace(s.name, Stack{tensors_.size(), i});
+    if (is_first) {
+      Shape shape = t.shape;
+      shape.insert(shape.begin(), experts);
+      tensors_.push_back({s.name, s.type, shape, 0, 0});
+    }
+    const Shape& other = in_.tensors()[at->second.first].shape;
+    if (t.shape != other || t.shape.size() != 2)
+      fail("{}: {}: expected a matrix of the shape of the other experts, {}, got {}", in_.name(),
+           quote(t.name), to_string(other), to_string(t.shape));
+    target_.push_back(at->second.tensor);
+    GgufTensor& stack = tensors_[at->second.tensor];
+    if (stack.type != s.type) stack.type = &type_called("F32");
+    ++at->second.count;
+  }
+  for (const auto& [name, stack] : stacks)
+    if (stack.count != experts)
+      fail("{}: {} and the others of its layer: expected {} experts, got {}", in_.name(),
+           quote(in_.tensors()[stack.first].name), experts, stack.count);
 }
 
 // Those of the input, with the type of the weights.
@@ -71,7 +127,8 @@ void GgufOutput::take_metadata(const GgufType* type) {
   }
 }
 
-void GgufOutput::make_metadata(const std::string& directory, const GgufType* type) {
+// Returns the number of experts of a layer.
+Index GgufOutput::make_metadata(const std::string& directory, const GgufType* type) {
   const NamedJson config = read_json(directory, "config.json", true);
   const GgufModel model = add_model_metadata(config, metadata_);
   rotary_factors_ = llama3_factors(config);
@@ -88,10 +145,11 @@ void GgufOutput::make_metadata(const std::string& directory, const GgufType* typ
   if (tokenizer.json.is_null()) {
     warn("{}: file not found: the GGUF file has no tokenizer", tokenizer.name);
     metadata_.add("tokenizer.ggml.model", "no_vocab");
-    return;
+    return model.experts;
   }
   add_tokenizer_metadata(tokenizer, read_json(directory, "tokenizer_config.json", false), config,
                          static_cast<std::size_t>(rows), metadata_);
+  return model.experts;
 }
 
 void GgufOutput::name_tensors(const GgufModel& model) {
@@ -104,28 +162,34 @@ void GgufOutput::name_tensors(const GgufModel& model) {
     if (!type || !is_prunable(t.dtype))
       fail("{}: {}: {} has no type in GGUF", in_.name(), quote(t.name), name_of(t.dtype));
     storage_.push_back({type, known->change, model.heads_of(known->change), known->name});
+    if (known->is_stack) storage_.back().expert = known->expert;
   }
 }
 
 void GgufOutput::choose_types(const GgufType* type, const std::vector<bool>& changed) {
+  std::vector<bool> changes(tensors_.size());
+  for (std::size_t i = 0; i < changed.size(); ++i)
+    if (changed[i]) changes[target_[i]] = true;
   std::size_t requantized = 0, odd_rows = 0;
   std::string first, odd;
+  for (std::size_t k = 0; k < tensors_.size(); ++k) {
+    GgufTensor& t = tensors_[k];
+    if (is_small(t) && (type || !in_.gguf() || t.type->is_quantized()))
+      t.type = &type_called("F32");
+    if (!is_small(t) && type) t.type = type;
+    if (changes[k] && !can_quantize(*t.type)) {
+      if (requantized++ == 0) first = fmt::format("{} of {}", quote(t.name), t.type->name);
+      t.type = &type_called("Q8_0");
+    }
+    if (!t.shape.empty() && t.shape.back() % t.type->elements != 0) {
+      if (odd_rows++ == 0) odd = fmt::format("{} of {}", quote(t.name), to_string(t.shape));
+      t.type = &type_called("F16");
+    }
+  }
   for (std::size_t i = 0; i < storage_.size(); ++i) {
-    GgufStorage& s = storage_[i];
-    const Shape& shape = in_.tensors()[i].shape;
-    const bool is_small = shape.size() < 2 || is_norm(s.name);
-    if (is_small && (type || !in_.gguf() || s.type->is_quantized())) s.type = &type_called("F32");
-    if (!is_small && type && s.type != type) s.type = type;
-    if (i < changed.size() && changed[i] && !can_quantize(*s.type)) {
-      if (requantized++ == 0) first = fmt::format("{} of {}", quote(s.name), s.type->name);
-      s.type = &type_called("Q8_0");
-    }
-    if (!shape.empty() && shape.back() % s.type->elements != 0) {
-      if (odd_rows++ == 0) odd = fmt::format("{} of {}", quote(s.name), to_string(shape));
-      s.type = &type_called("F16");
-    }
+    storage_[i].type = tensors_[target_[i]].type;
     try {
-      check_gguf_change(s, shape);
+      check_gguf_change(storage_[i], in_.tensors()[i].shape);
     } catch (const Error& e) {
       fail("{}: {}: {}", in_.name(), quote(in_.tensors()[i].name), e.what());
     }
@@ -143,7 +207,7 @@ void GgufOutput::begin(OutputFile& out) {
   const std::string header = gguf_header(metadata_, tensors_);
   out.write_at(0, std::as_bytes(std::span(header)));
   if (!rotary_factors_.empty())
-    write(tensors_.size() - 1, std::as_bytes(std::span(rotary_factors_)));
+    out.write_at(tensors_.back().begin, std::as_bytes(std::span(rotary_factors_)));
   // The file ends with the padded last tensor.
   if (!tensors_.empty()) {
     const std::uint64_t end = std::ranges::max_element(tensors_, {}, &GgufTensor::end)->end;
@@ -154,13 +218,16 @@ void GgufOutput::begin(OutputFile& out) {
   }
 }
 
-void GgufOutput::write(std::size_t i, std::span<const std::byte> bytes) {
-  out_->write_at(tensors_[i].begin, bytes);
+std::uint64_t GgufOutput::position(std::size_t i) const {
+  const GgufTensor& t = tensors_[target_[i]];
+  if (!storage_[i].expert) return t.begin;
+  const std::uint64_t bytes = (t.end - t.begin) / static_cast<std::uint64_t>(t.shape.front());
+  return t.begin + static_cast<std::uint64_t>(*storage_[i].expert) * bytes;
 }
 
 void GgufOutput::add(std::size_t i, const Tensor& t) {
   const Dense dense = t.to_dense();
-  write(i, encode_gguf(dense.values, dense.extents, storage_[i]));
+  out_->write_at(position(i), encode_gguf(dense.values, dense.extents, storage_[i]));
 }
 
 void GgufOutput::copy(std::size_t i) {
@@ -168,7 +235,7 @@ void GgufOutput::copy(std::size_t i) {
   if (t.gguf && t.gguf->type == storage_[i].type) {
     const SafetensorsEntry& e = t.entries.front();
     const Shard& shard = in_.shards()[t.shard];
-    out_->copy_at(tensors_[i].begin, shard.file, shard.data_offset + e.begin, e.end - e.begin);
+    out_->copy_at(position(i), shard.file, shard.data_offset + e.begin, e.end - e.begin);
   } else {
     add(i, in_.load(t));
   }

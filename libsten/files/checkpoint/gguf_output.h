@@ -15,9 +15,11 @@ class GgufOutput {
   // `type`: of the weights, as convert_hf_to_gguf stores them: tensors of rank 1 and norms are F32,
   // and rows that are not whole blocks F16. nullptr: the types of a GGUF input, else those of the
   // dtypes. A changed tensor of a type that quantize() cannot write becomes Q8_0, with a
-  // warning. `changed`: per tensor; empty: none. The metadata are those of a GGUF input, or made
+  // warning. The matrices of experts become stacks, each of one type: F32 if their dtypes
+  // differ. `changed`: per tensor; empty: none. The metadata are those of a GGUF input, or made
   // of config.json, tokenizer.json and tokenizer_config.json in the input's `directory`. Error for
-  // an input without these, and for a tensor without a name in GGUF. `in` outlives the output.
+  // an input without these, for a tensor without a name in GGUF, and for missing or unequal experts.
+  // `in` outlives the output.
   GgufOutput(const Checkpoint& in, const std::string& directory, const GgufType* type,
              const std::vector<bool>& changed);
 
@@ -31,16 +33,20 @@ class GgufOutput {
 
  private:
   void name_tensors(const GgufModel& model);
+  void take_tensors();
+  void add_tensors(Index experts);
   void choose_types(const GgufType* type, const std::vector<bool>& changed);
   void take_metadata(const GgufType* type);
-  void make_metadata(const std::string& directory, const GgufType* type);
-  void write(std::size_t i, std::span<const std::byte> bytes);
+  Index make_metadata(const std::string& directory, const GgufType* type);
+  // The first byte in the file of a tensor of the input.
+  std::uint64_t position(std::size_t i) const;
 
   const Checkpoint& in_;
   OutputFile* out_ = nullptr;
   GgufMetadata metadata_;
   std::vector<GgufStorage> storage_;  // per tensor of the input
-  std::vector<GgufTensor> tensors_;   // the same, then those that only GGUF has
+  std::vector<std::size_t> target_;   // per tensor of the input: the tensor that it is, or is in
+  std::vector<GgufTensor> tensors_;   // of the file; those that only GGUF has are the last ones
   std::vector<float> rotary_factors_;
 };
 

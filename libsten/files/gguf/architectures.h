@@ -10,9 +10,16 @@ struct GgufArchitecture {
   std::string_view model_type;  // in config.json
   std::string_view model_class;
   std::string_view activation_key, activation;
+  // Of a model with a mixture of experts in each layer: the key of their number in config.json; ""
+  // without experts.
+  std::string_view experts_key = "";
+  // Whether llama.cpp makes the sum of the weights of a token's experts 1.
+  bool normalizes = false;
+
+  bool has_experts() const { return !experts_key.empty(); }
 };
 // nullptr for an unknown architecture.
-const GgufArchitecture* gguf_architecture(std::string_view name);
+const GgufArchitecture* gguf_architecture(std::string_view name, bool has_experts);
 // By the model_type of a config.json; nullptr for an unknown one.
 const GgufArchitecture* gguf_architecture_of(std::string_view model_type);
 
@@ -20,6 +27,7 @@ const GgufArchitecture* gguf_architecture_of(std::string_view model_type);
 struct GgufConfigKey {
   const char *suffix, *config;
   bool is_real = false;
+  bool of_experts = false;
 };
 std::span<const GgufConfigKey> gguf_config_keys();
 

@@ -43,22 +43,18 @@ class ConfigWriter {
   ConfigWriter(const GgufFile& file, const std::string& name) : file_(file), name_(name) {}
 
   std::string text(DType dtype) {
-    const GgufArchitecture* known = gguf_architecture(file_.architecture());
-    if (!known)
-      fail("{}: unknown architecture {} (its config.json is not known)", name_,
-           quote(file_.architecture()));
-    if (file_.integer(key("expert_count")).value_or(0) > 0)
-      fail("{}: metadata {}: models with experts are not supported", name_,
-           quote(key("expert_count")));
+    const GgufArchitecture* known = architecture();
     config_["architectures"] = Json::array({std::string(known->model_class)});
     config_["model_type"] = std::string(known->model_type);
-    for (const GgufConfigKey& k : gguf_config_keys()) add(k);
+    for (const GgufConfigKey& k : gguf_config_keys())
+      if (known->has_experts() || !k.of_experts) add(k);
     complete_sizes();
+    if (known->has_experts()) add_experts(*known);
     config_[std::string(known->activation_key)] = std::string(known->activation);
     config_["tie_word_embeddings"] = !file_.tensor("output.weight");
     add_tokens();
     add_rotary();
-    add_special(known->name);
+    add_special(*known);
     config_["dtype"] = dtype == DType::F16    ? "float16"
                        : dtype == DType::BF16 ? "bfloat16"
                                               : "float32";
@@ -68,6 +64,18 @@ class ConfigWriter {
  private:
   std::string key(std::string_view suffix) const {
     return fmt::format("{}.{}", file_.architecture(), suffix);
+  }
+
+  const GgufArchitecture* architecture() const {
+    const std::string count = key("expert_count");
+    const bool has_experts = file_.integer(count).value_or(0) > 0;
+    if (const GgufArchitecture* a = gguf_architecture(file_.architecture(), has_experts)) return a;
+    if (!gguf_architecture(file_.architecture(), !has_experts))
+      fail("{}: unknown architecture {} (its config.json is not known)", name_,
+           quote(file_.architecture()));
+    if (!has_experts) fail("{}: missing integer {} > 0 in the metadata", name_, quote(count));
+    fail("{}: metadata {}: expected 0 for the architecture {}", name_, quote(count),
+         file_.architecture());
   }
 
   void add(const GgufConfigKey& k) {
@@ -84,27 +92,50 @@ class ConfigWriter {
       config_[std::string(k.config)] = *integer;
   }
 
-  std::int64_t size(const char* config) const { return config_[config].get<std::int64_t>(); }
+  std::int64_t size(const char* config) const { return config_.at(config).get<std::int64_t>(); }
+
+  void require(const char* config) const {
+    if (!config_.contains(config))
+      fail("{}: the metadata lack {} of config.json", name_, quote(config));
+    if (size(config) <= 0) fail("{}: metadata: expected {} > 0", name_, config);
+  }
 
   void complete_sizes() {
     if (const GgufTensor* t = file_.tensor("token_embd.weight"); t && t->shape.size() == 2)
       config_["vocab_size"] = t->shape[0];
     for (const char* needed : {"vocab_size", "hidden_size", "num_hidden_layers",
-                               "intermediate_size", "num_attention_heads"}) {
-      if (!config_.contains(needed))
-        fail("{}: the metadata lack {} of config.json", name_, quote(needed));
-      if (size(needed) <= 0) fail("{}: metadata: expected {} > 0", name_, needed);
-    }
+                               "intermediate_size", "num_attention_heads"})
+      require(needed);
     if (!config_.contains("num_key_value_heads") && !is("gptneox"))
       config_["num_key_value_heads"] = size("num_attention_heads");
     if (is("gptneox")) config_.erase("num_key_value_heads");
-    if (is("llama") || is("qwen3")) {  // the same text with and without the key
+    // The same text with and without the key.
+    if (is("llama") || is("qwen2moe") || is("qwen3") || is("qwen3moe")) {
       const std::int64_t given = config_.contains("head_dim")
                                      ? size("head_dim")
                                      : size("hidden_size") / size("num_attention_heads");
       config_.erase("head_dim");
       config_["head_dim"] = given;
     }
+  }
+
+  // The first files of Qwen 2 lack sizes that their tensors have.
+  void add_experts(const GgufArchitecture& known) {
+    config_[std::string(known.experts_key)] = *file_.integer(key("expert_count"));
+    require("num_experts_per_tok");
+    if (is("llama")) return;
+    for (const auto& [config, tensor, axis] :
+         {std::tuple("moe_intermediate_size", "blk.0.ffn_gate_exps.weight", 1U),
+          std::tuple("shared_expert_intermediate_size", "blk.0.ffn_gate_shexp.weight", 0U)}) {
+      const GgufTensor* t = file_.tensor(tensor);
+      if (t && t->shape.size() == axis + 2 && !config_.contains(config))
+        config_[config] = t->shape[axis];
+    }
+    require("moe_intermediate_size");
+    if (is("qwen2moe")) require("shared_expert_intermediate_size");
+    config_["norm_topk_prob"] = known.normalizes;
+    config_["decoder_sparse_step"] = 1;
+    config_["mlp_only_layers"] = Json::array();
   }
 
   bool is(std::string_view architecture) const { return file_.architecture() == architecture; }
@@ -167,17 +198,21 @@ class ConfigWriter {
                                {"original_max_position_embeddings", 8192}};
   }
 
-  void add_special(std::string_view architecture) {
+  void add_special(const GgufArchitecture& known) {
+    const std::string_view architecture = known.name;
     const std::int64_t heads = size("num_attention_heads"), hidden = size("hidden_size"),
                        layers = size("num_hidden_layers");
     const std::int64_t head =
         config_.contains("head_dim") ? size("head_dim") : std::max<std::int64_t>(1, hidden / heads);
     const auto rotary = file_.integer(key("rope.dimension_count"));
     const bool has_bias = file_.tensor("blk.0.attn_q.bias");
-    if (architecture == "llama" || architecture == "qwen3" || architecture == "olmo2")
+    const bool is_llama = architecture == "llama";
+    if (is_llama || architecture.starts_with("qwen3") || architecture == "olmo2")
       config_["attention_bias"] = has_bias;
-    if (architecture == "llama") config_["mlp_bias"] = file_.tensor("blk.0.ffn_up.bias") != nullptr;
-    if (architecture == "llama" || architecture == "qwen2" || architecture == "qwen3")
+    if (architecture == "qwen2moe") config_["qkv_bias"] = has_bias;
+    if (is_llama && !known.has_experts())
+      config_["mlp_bias"] = file_.tensor("blk.0.ffn_up.bias") != nullptr;
+    if (is_llama || architecture.starts_with("qwen"))
       config_.erase("sliding_window");  // transformers applies it to other layers
     // llama.cpp scales by the width of a head, and in the models of 27B by hidden / heads.
     if (architecture == "gemma2")

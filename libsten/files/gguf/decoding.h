@@ -18,10 +18,12 @@ struct GgufStorage {
   Index heads = 1;                              // of a change of rows
   std::string name;                             // in the file
   std::optional<DType> rounded = std::nullopt;  // the elements are rounded to F16 or BF16
+  std::optional<Index> expert = std::nullopt;   // the index of the matrix in a stack of experts
 
   // Whether the bytes are the elements in row-major order.
   bool is_plain() const {
-    return !type->is_quantized() && change == GgufChange::none && dtype() == *type->dtype;
+    return !type->is_quantized() && dtype() == *type->dtype &&
+           (change == GgufChange::none || change == GgufChange::row_as_vector);
   }
   // The dtype of the decoded elements.
   DType dtype() const {

@@ -44,6 +44,11 @@ class ModelReader {
     if (value == 0) fail("{}: missing {}", name_, quote(key));
     return value;
   }
+  // The experts of each layer; transformers 5 writes the key of Mixtral for Qwen, too.
+  std::uint32_t experts() const {
+    const std::uint32_t given = size("num_experts");
+    return given ? given : size("num_local_experts");
+  }
   double number(const Json& object, const char* key, double otherwise) const {
     const Json& value = json_member(object, key);
     if (value.is_null()) return otherwise;
@@ -67,8 +72,8 @@ class ModelReader {
   }
 
   void add_to(GgufMetadata& to) const {
-    if (size("num_local_experts") > 0 || size("num_experts") > 0)
-      fail("{}: models with experts are not supported in GGUF", name_);
+    if (!known_->has_experts() && experts() > 0)
+      fail("{}: experts of a {} are not supported in GGUF", name_, known_->model_type);
     for (const char* key : {"vocab_size", "max_position_embeddings", "hidden_size",
                             "num_hidden_layers", "intermediate_size", "num_attention_heads"})
       needed(key);
@@ -78,6 +83,7 @@ class ModelReader {
       const Json& value = json_member(config_, k.config);
       const std::string_view config = k.config;
       if (value.is_null() || config == "rope_theta" || config == "head_dim") continue;
+      if (k.of_experts && !known_->has_experts()) continue;
       if (k.is_real)
         to.add(key(k.suffix), static_cast<float>(number(config_, k.config, 0)));
       else
@@ -90,6 +96,7 @@ class ModelReader {
     to.add(key("attention.value_length"), head_dim());
     add_rotary_size(to);
     add_scaling(to);
+    if (known_->has_experts()) add_experts(to);
     if (known_->name == "gptneox") {
       const Json& parallel = json_member(config_, "use_parallel_residual");
       to.add(key("use_parallel_residual"), !parallel.is_boolean() || parallel.get<bool>());
@@ -99,6 +106,24 @@ class ModelReader {
  private:
   std::string key(std::string_view suffix) const {
     return fmt::format("{}.{}", known_->name, suffix);
+  }
+
+  // llama.cpp has experts in every layer, and its own use of their weights.
+  void add_experts(GgufMetadata& to) const {
+    if (experts() == 0) fail("{}: missing {}", name_, quote(known_->experts_key));
+    needed("num_experts_per_tok");
+    to.add(key("expert_count"), experts());
+    if (known_->name == "llama") return;  // no other keys in config.json
+    needed("moe_intermediate_size");
+    if (known_->name == "qwen2moe") needed("shared_expert_intermediate_size");
+    const Json& normalizes = json_member(config_, "norm_topk_prob");
+    if ((normalizes.is_boolean() && normalizes.get<bool>()) != known_->normalizes)
+      fail("{}: 'norm_topk_prob': expected {}, as llama.cpp computes {}", name_, known_->normalizes,
+           known_->name);
+    const Json& step = json_member(config_, "decoder_sparse_step");
+    const Json& dense = json_member(config_, "mlp_only_layers");
+    if ((!step.is_null() && step != 1) || (!dense.is_null() && !dense.empty()))
+      fail("{}: expected experts in every layer, as llama.cpp computes {}", name_, known_->name);
   }
 
   void add_rotary_size(GgufMetadata& to) const {
@@ -133,7 +158,8 @@ GgufModel add_model_metadata(const NamedJson& config, GgufMetadata& to) {
   const ModelReader model(config);
   model.add_to(to);
   const Index heads = model.size("num_attention_heads"), keys = model.size("num_key_value_heads");
-  return {model.architecture().name, heads, keys > 0 ? keys : heads};
+  return {model.architecture().name, heads, keys > 0 ? keys : heads,
+          model.architecture().has_experts() ? model.experts() : 0};
 }
 
 std::vector<float> llama3_factors(const NamedJson& config) {

@@ -20,14 +20,16 @@ struct NamedJson {
 struct GgufModel {
   std::string_view architecture;
   Index heads = 1, key_heads = 1;  // of attention
+  Index experts = 0;               // of each layer
 
   Index heads_of(GgufChange change) const {
     return change == GgufChange::rotary_key ? key_heads : heads;
   }
 };
 
-// Adds the sizes and the rotary embedding of config.json, as convert_hf_to_gguf writes them. Error for a model_type without one, for missing sizes and experts, and for an
-// unknown scaling of the rotary embedding.
+// Adds the sizes and the rotary embedding of config.json, as convert_hf_to_gguf writes them. Error
+// for a model_type without one, for missing sizes, for experts that llama.cpp computes otherwise, and
+// for an unknown scaling of the rotary embedding.
 GgufModel add_model_metadata(const NamedJson& config, GgufMetadata& to);
 
 // The factors that the rotary embedding of Llama 3 divides its frequencies by, for the tensor

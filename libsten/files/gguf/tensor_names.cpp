@@ -6,7 +6,8 @@
 namespace sten {
 namespace {
 
-// Names without ".weight" or ".bias"; '#' stands for the number of the layer.
+// Names without ".weight" or ".bias"; '#' stands for the number of the layer, '*' for that of an
+// expert.
 struct Row {
   std::string_view gguf, huggingface;
   GgufChange change = GgufChange::none;
@@ -25,8 +26,16 @@ constexpr Row llama[] = {
     {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj"},
     {"blk.#.ffn_up", "model.layers.#.mlp.up_proj"},
     {"blk.#.ffn_down", "model.layers.#.mlp.down_proj"},
+    // Mixtral; its first files have each expert apart.
+    {"blk.#.ffn_gate_inp", "model.layers.#.block_sparse_moe.gate"},
+    {"blk.#.ffn_gate_exps", "model.layers.#.block_sparse_moe.experts.*.w1"},
+    {"blk.#.ffn_up_exps", "model.layers.#.block_sparse_moe.experts.*.w3"},
+    {"blk.#.ffn_down_exps", "model.layers.#.block_sparse_moe.experts.*.w2"},
+    {"blk.#.ffn_gate.*", "model.layers.#.block_sparse_moe.experts.*.w1"},
+    {"blk.#.ffn_up.*", "model.layers.#.block_sparse_moe.experts.*.w3"},
+    {"blk.#.ffn_down.*", "model.layers.#.block_sparse_moe.experts.*.w2"},
 };
-// Also of Qwen 2, which has no norms of query and key.
+// Also of Qwen 2, which has no norms of query and key, and of both with experts.
 constexpr Row qwen3[] = {
     {"token_embd", "model.embed_tokens"},
     {"output_norm", "model.norm"},
@@ -42,6 +51,15 @@ constexpr Row qwen3[] = {
     {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj"},
     {"blk.#.ffn_up", "model.layers.#.mlp.up_proj"},
     {"blk.#.ffn_down", "model.layers.#.mlp.down_proj"},
+    {"blk.#.ffn_gate_inp", "model.layers.#.mlp.gate"},
+    {"blk.#.ffn_gate_exps", "model.layers.#.mlp.experts.*.gate_proj"},
+    {"blk.#.ffn_up_exps", "model.layers.#.mlp.experts.*.up_proj"},
+    {"blk.#.ffn_down_exps", "model.layers.#.mlp.experts.*.down_proj"},
+    {"blk.#.ffn_gate_inp_shexp", "model.layers.#.mlp.shared_expert_gate",
+     GgufChange::row_as_vector},
+    {"blk.#.ffn_gate_shexp", "model.layers.#.mlp.shared_expert.gate_proj"},
+    {"blk.#.ffn_up_shexp", "model.layers.#.mlp.shared_expert.up_proj"},
+    {"blk.#.ffn_down_shexp", "model.layers.#.mlp.shared_expert.down_proj"},
 };
 // Gemma 2 has no norms of query and key.
 constexpr Row gemma3[] = {
@@ -105,9 +123,10 @@ struct Table {
   std::string_view architecture;
   std::span<const Row> rows;
 };
-constexpr Table tables[] = {{"llama", llama},   {"qwen2", qwen3},    {"qwen3", qwen3},
-                            {"gemma2", gemma3}, {"gemma3", gemma3},  {"phi3", phi3},
-                            {"olmo2", olmo2},   {"gptneox", gptneox}};
+constexpr Table tables[] = {{"llama", llama},    {"qwen2", qwen3},    {"qwen3", qwen3},
+                            {"qwen2moe", qwen3}, {"qwen3moe", qwen3}, {"gemma2", gemma3},
+                            {"gemma3", gemma3},  {"phi3", phi3},      {"olmo2", olmo2},
+                            {"gptneox", gptneox}};
 
 std::span<const Row> rows_of(std::string_view architecture) {
   for (const Table& t : tables)
@@ -115,30 +134,59 @@ std::span<const Row> rows_of(std::string_view architecture) {
   return {};
 }
 
+// Numbers in a name, as digits; empty if the name has none.
+struct Numbers {
+  std::string_view layer, expert;
+};
+
+// The numbers if `name` is the pattern with digits for '#' and '*'.
+std::optional<Numbers> match(std::string_view pattern, std::string_view name) {
+  constexpr std::size_t most_digits = 9;
+  Numbers found;
+  for (const char c : pattern) {
+    if (c != '#' && c != '*') {
+      if (!name.starts_with(c)) return std::nullopt;
+      name.remove_prefix(1);
+      continue;
+    }
+    const std::size_t n = std::min(name.find_first_not_of("0123456789"), name.size());
+    // Two names of one expert would be one matrix of the stack.
+    if (n == 0 || (c == '*' && (n > most_digits || (n > 1 && name.front() == '0'))))
+      return std::nullopt;
+    (c == '#' ? found.layer : found.expert) = name.substr(0, n);
+    name.remove_prefix(n);
+  }
+  return name.empty() ? std::optional(found) : std::nullopt;
+}
+
+bool has_expert(std::string_view pattern) { return pattern.find('*') != pattern.npos; }
+
+// The pattern with the numbers, of which '*' may be missing.
+std::string with_numbers(std::string_view pattern, const Numbers& numbers) {
+  std::string name;
+  for (const char c : pattern) {
+    const std::string_view number = c == '#' ? numbers.layer : c == '*' ? numbers.expert : "";
+    if (number.empty())
+      name += c;
+    else
+      name += number;
+  }
+  return name;
+}
+
 std::optional<GgufName> other_name(std::string_view architecture, std::string_view name,
                                    std::string_view Row::*from, std::string_view Row::*to) {
   const std::size_t dot = name.rfind('.');
   const std::string_view ending = dot == name.npos ? "" : name.substr(dot);
   if (ending != ".weight" && ending != ".bias") return std::nullopt;
-  const std::string_view stem = name.substr(0, dot);
   for (const Row& row : rows_of(architecture)) {
-    const std::string_view pattern = row.*from, other = row.*to;
-    const std::size_t mark = pattern.find('#');
-    std::string_view layer;
-    if (mark == pattern.npos) {
-      if (stem != pattern) continue;
-    } else {
-      const std::string_view before = pattern.substr(0, mark), after = pattern.substr(mark + 1);
-      if (stem.size() <= before.size() + after.size() || !stem.starts_with(before) ||
-          !stem.ends_with(after))
-        continue;
-      layer = stem.substr(before.size(), stem.size() - before.size() - after.size());
-      if (!std::ranges::all_of(layer, [](char c) { return c >= '0' && c <= '9'; })) continue;
-    }
-    std::string renamed(other);
-    if (mark != pattern.npos) renamed.replace(other.find('#'), 1, layer);
-    renamed += ending;
-    return GgufName{std::move(renamed), row.change};
+    const auto numbers = match(row.*from, name.substr(0, dot));
+    if (!numbers) continue;
+    GgufName other{with_numbers(row.*to, *numbers), row.change};
+    other.name += ending;
+    other.is_stack = has_expert(row.huggingface) && !has_expert(row.gguf);
+    for (const char digit : numbers->expert) other.expert = other.expert * 10 + (digit - '0');
+    return other;
   }
   return std::nullopt;
 }
@@ -153,6 +201,21 @@ std::optional<GgufName> huggingface_name(std::string_view architecture, std::str
 
 std::optional<GgufName> gguf_name(std::string_view architecture, std::string_view huggingface) {
   return other_name(architecture, huggingface, &Row::huggingface, &Row::gguf);
+}
+
+std::string expert_name(std::string_view stack, Index expert) {
+  return with_numbers(stack, {"", std::to_string(expert)});
+}
+
+Shape huggingface_shape(GgufChange change, Shape gguf) {
+  if (change == GgufChange::row_as_vector && gguf.size() == 1) gguf.insert(gguf.begin(), 1);
+  return gguf;
+}
+
+Shape gguf_shape(GgufChange change, Shape huggingface) {
+  if (change == GgufChange::row_as_vector && huggingface.size() == 2 && huggingface.front() == 1)
+    huggingface.erase(huggingface.begin());
+  return huggingface;
 }
 
 Index gguf_row_unit(GgufChange change) {

@@ -18,20 +18,32 @@ enum class GgufChange {
   query_key_value,
   // 1 is added to the weight of a norm (Gemma).
   add_one,
+  // A matrix of one row [1, n] is a vector [n]: the gate of Qwen's shared expert.
+  row_as_vector,
 };
 
 struct GgufName {
   std::string name;  // in the other format
   GgufChange change = GgufChange::none;
+  // The GGUF tensor stacks the matrices of all experts, [experts, rows, columns].
+  bool is_stack = false;
+  Index expert = 0;  // by gguf_name(): the index in the stack
 };
 
 // Whether the architecture ("general.architecture") has a table of names: llama, qwen2, qwen3,
-// gemma2, gemma3, phi3, olmo2, gptneox.
+// qwen2moe, qwen3moe, gemma2, gemma3, phi3, olmo2, gptneox.
 bool has_gguf_names(std::string_view architecture);
 // The name in a Hugging Face checkpoint of a tensor in a GGUF file, and the reverse. None for an
-// unknown architecture, and for a name that is not in its table (gguf-py's tensor_mapping.py).
+// unknown architecture, and for a name that is not in its table (gguf-py's tensor_mapping.py). The
+// Hugging Face name of a stack has '*' for the number of the expert.
 std::optional<GgufName> huggingface_name(std::string_view architecture, std::string_view gguf);
 std::optional<GgufName> gguf_name(std::string_view architecture, std::string_view huggingface);
+// The name of one expert by that of a stack.
+std::string expert_name(std::string_view stack, Index expert);
+
+// The shape of a tensor in the other format, without the extent of a stack.
+Shape huggingface_shape(GgufChange change, Shape gguf);
+Shape gguf_shape(GgufChange change, Shape huggingface);
 
 // The row of the GGUF tensor that is row `row` of the Hugging Face tensor. `heads`: of the query, or
 // of the key for rotary_key.

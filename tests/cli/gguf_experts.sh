@@ -1,0 +1,69 @@
+# Mixtures of experts: a GGUF file has the matrices of all experts as one tensor, other checkpoints have them apart.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+saved=$STEN_SOURCE/tests/gguf/files
+npy() { printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<i8', 'fortran_order': False, 'shape': (1, 4), }" && printf '%b' "$1"; }
+npy '\x07\0\0\0\0\0\0\0\x0b\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x14\0\0\0\0\0\0\0' >ids.npy
+
+# The experts of a file are tensors like others: listed, pruned by a pattern, and run.
+cp "$saved/experts.gguf" .
+expect_exit 0 sten-energy --diff experts.gguf "$saved/experts.safetensors"
+expect_exit 0 sten-energy experts.gguf --list --include '*.experts.*'
+expect_out 'model.layers.0.mlp.experts.2.down_proj.weight'
+expect_exit 0 sten-run experts.gguf --input input_ids=ids.npy -o experts.npy
+expect_exit 0 sten-convert experts.gguf -o copy.gguf
+cmp experts.gguf copy.gguf || fail 'the copy has other bytes'
+
+# One pruned expert: its stack keeps a type that stores zeros exactly, else all its experts become Q8_0.
+expect_exit 0 sten-prune experts.gguf -o pruned.gguf --sparsity 0.5 --include '*.experts.1.*'
+expect_err "1 changed tensors, such as 'blk.0.ffn_up_exps.weight' of Q5_1, become Q8_0: their type is only read"
+expect_exit 0 sten-energy pruned.gguf --include '*.experts.1.*' --min-sparsity 0.5
+for same in '*.experts.[02].gate_proj.*' '*.experts.[02].down_proj.*' '*.shared_expert*'; do
+  expect_exit 0 sten-energy --diff pruned.gguf experts.gguf --include "$same"
+done
+expect_exit 0 sten-run pruned.gguf --input input_ids=ids.npy -o pruned.npy
+if cmp -s pruned.npy experts.npy; then fail 'the pruned expert changes nothing'; fi
+
+# A directory has the experts apart, and a GGUF file of it has them in stacks again.
+expect_exit 0 sten-convert experts.gguf -o directory/ --to dense --type f32
+for text in '"model_type": "qwen2_moe"' '"num_experts": 3' '"num_experts_per_tok": 2' '"moe_intermediate_size": 64' \
+  '"shared_expert_intermediate_size": 32' '"norm_topk_prob": false' '"qkv_bias": true'; do
+  grep -qF -e "$text" directory/config.json || fail "config.json lacks $text: $(cat directory/config.json)"
+done
+expect_exit 0 sten-run directory --input input_ids=ids.npy -o directory.npy
+cmp directory.npy experts.npy || fail 'the directory has other logits'
+expect_exit 0 sten-convert directory -o again.gguf
+expect_exit 0 sten-run again.gguf --input input_ids=ids.npy -o again.npy
+cmp again.npy experts.npy || fail 'the file of the directory has other logits'
+expect_exit 0 sten-convert again.gguf -o again/ --to dense --type f32
+cmp again/config.json directory/config.json || fail "another configuration: $(diff again/config.json directory/config.json)"
+
+# Mixtral, as transformers writes it.
+cp -r "$STEN_SOURCE/tests/nn/decoders/mixtral" mixtral
+expect_exit 0 sten-convert mixtral -o mixtral.gguf
+expect_err 'the GGUF file has no tokenizer'
+expect_exit 0 sten-run mixtral --input input_ids=ids.npy -o mixtral.npy
+expect_exit 0 sten-run mixtral.gguf --input input_ids=ids.npy -o mixtral-gguf.npy
+cmp mixtral.npy mixtral-gguf.npy || fail 'Mixtral has other logits as a GGUF file'
+expect_exit 0 sten-convert mixtral.gguf -o mixtral-again/ --to dense --type f32
+expect_exit 0 sten-energy --diff mixtral-again mixtral
+grep -qF '"num_local_experts": 4' mixtral-again/config.json || fail 'no number of experts'
+expect_exit 0 sten-convert mixtral -o mixtral-q8.gguf --type f16
+
+# Models that llama.cpp computes otherwise, and experts that make no stack.
+refused() {
+  sed -i "$2" "$1/config.json"
+  held 157 expect_exit 1 sten-convert "$1" -o refused.gguf
+  expect_err "$3"
+  [ ! -e refused.gguf ] || fail 'a refused model made a file'
+}
+refused directory 's/"norm_topk_prob": false/"norm_topk_prob": true/' \
+  "'norm_topk_prob': expected false, as llama.cpp computes qwen2moe"
+refused directory 's/"decoder_sparse_step": 1/"decoder_sparse_step": 2/; s/"norm_topk_prob": true/"norm_topk_prob": false/' \
+  'expected experts in every layer, as llama.cpp computes qwen2moe'
+refused mixtral 's/"num_local_experts": 4/"num_local_experts": 5/' \
+  "'model.layers.0.block_sparse_moe.experts.0.w2.weight' and the others of its layer: expected 5 experts, got 4"
+refused mixtral 's/"num_local_experts": 5/"num_local_experts": 3/' \
+  "'model.layers.0.block_sparse_moe.experts.3.w1.weight': expected one of 3 experts"
+refused mixtral 's/"num_experts_per_tok": 2/"num_experts_per_tok": null/' "missing 'num_experts_per_tok'"
+refused mixtral 's/"mixtral"/"mistral"/' 'experts of a llama are not supported in GGUF'
