@@ -23,8 +23,9 @@ int main(int argc, char** argv) {
        {"Prune and convert in a pipe:",
         "sten-prune model.safetensors -o - --sparsity 0.9 | sten-convert - -o piped.safetensors "
         "--to csr"}},
-      {"--calibrate-samples", "--statistics", "--damping", "--reorder", "--nan",
-       "--finetune-timeout", "--tolerance", "--rounds", "--patience", "--keep-other-weights"}};
+      {"--calibrate-samples", "--calibrate-window", "--calibration-cache", "--statistics",
+       "--damping", "--reorder", "--nan", "--finetune-timeout", "--tolerance", "--rounds",
+       "--patience", "--keep-other-weights"}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto many = std::make_shared<sten::ManyInputs>();
     auto staged = std::make_shared<sten::StagedOptions>();
@@ -104,6 +105,17 @@ int main(int argc, char** argv) {
     app.add_option("--calibrate-samples", o->calibration.samples,
                    "Rows, windows or images of the calibration data (default 64)")
         ->type_name("N")
+        ->group(criterion);
+    app.add_option("--calibrate-window", o->calibration.window,
+                   "Tokens of each window of a text, at most those of the model (default 128, or "
+                   "as in the recipe)")
+        ->type_name("N")
+        ->group(criterion);
+    app.add_option("--calibration-cache", o->calibration.cache,
+                   "Directory for the state of the calibration; a run that was interrupted "
+                   "continues from there\n"
+                   "It holds activations, too, and is removed when the output is written.")
+        ->type_name("DIR")
         ->group(criterion);
     app.add_option("--statistics", o->calibration.statistics,
                    "Statistics of the layers' inputs, a safetensors file, instead of --calibrate\n"
@@ -214,6 +226,7 @@ int main(int argc, char** argv) {
       }
       o.input = many->inputs.front();
       o.output.path = sten::output_for(o.input, o.output.path, true, o.tensors.to.str());
+      if (o.calibration.is_given()) sten::map_large_blocks();
       if (staged->schedule.empty()) return sten::prune(o);
       if (!staged->trainer.recipe.empty()) {
         sten::enlarge_memory_pool();

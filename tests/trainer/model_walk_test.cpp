@@ -2,7 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
 #include "libsten/compute/calibrate/sums.h"
+#include "libsten/model/nn/causal_model.h"
+#include "libsten/model/nn/gpt.h"
+#include "libsten/model/nn/weights.h"
 #include "tests/support/small_bert.h"
 
 using namespace sten;
@@ -16,19 +23,20 @@ TEST_CASE("each layer sees what the pruned layers before it make, and what the d
   NamedValues<Tensor> pruned = weights;
   std::vector<std::string> order;
   InputStatistics of_last;
+  ActivationsInMemory store(batches.size());
   const WalkResult result = prune_along(
-      g, weights, batches,
-      [](const std::string& name) { return name.starts_with("bert.encoder.layer."); }, true,
-      [&](const std::string& name, const InputStatistics& inputs) {
-        order.push_back(name);
-        // q, k and v share one input.
-        if (name.ends_with("layer.0.attention.self.key.weight")) CHECK_FALSE(inputs.has_cross());
-        if (name.ends_with("layer.1.attention.self.key.weight")) CHECK(inputs.has_cross());
-        if (name == last) of_last = inputs;
-        CalibratedOptions half;
-        half.structure = Spec::parse("magnitude:sparsity=0.5");
-        return pruned.at(name) = prune_layer(weights.at(name).to_dense(), inputs, half).weights;
-      });
+      {g, batches, store, [&](const std::string& name) { return weights.at(name); },
+       [](const std::string& name) { return name.starts_with("bert.encoder.layer."); }, true, true,
+       [&](const std::string& name, const InputStatistics& inputs) {
+         order.push_back(name);
+         // q, k and v share one input.
+         if (name.ends_with("layer.0.attention.self.key.weight")) CHECK_FALSE(inputs.has_cross());
+         if (name.ends_with("layer.1.attention.self.key.weight")) CHECK(inputs.has_cross());
+         if (name == last) of_last = inputs;
+         CalibratedOptions half;
+         half.structure = Spec::parse("magnitude:sparsity=0.5");
+         return pruned.at(name) = prune_layer(weights.at(name).to_dense(), inputs, half).weights;
+       }});
   CHECK(order.size() == 12);
   CHECK(order.back() == last);
   CHECK(result.positions == 2 * 6 + 2 * 9);
@@ -49,4 +57,81 @@ TEST_CASE("each layer sees what the pruned layers before it make, and what the d
     for (std::size_t i = 0; i < a.size(); ++i) REQUIRE(a[i] == doctest::Approx(b[i]).epsilon(1e-4));
   }
   CHECK(of_last.target_squares.value() > 0);
+}
+
+namespace {
+
+// Whether expert e is among the two with the largest logits; of equal ones, the first.
+bool is_routed(std::span<const float> logits, Index e) {
+  Index before = 0;
+  for (Index i = 0; i < std::ssize(logits); ++i)
+    before += logits[i] > logits[e] || (logits[i] == logits[e] && i < e);
+  return before < 2;
+}
+
+double product(std::span<const float> row, const Tensor& w, Index out) {
+  const Dense& dense = w.as<Dense>();
+  double sum = 0;
+  for (std::size_t i = 0; i < row.size(); ++i)
+    sum += static_cast<double>(row[i]) * dense.values.as<float>()[out * row.size() + i];
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("experts are pruned by the tokens that the pruned model routes to them") {
+  const std::string at = STEN_SOURCE_DIR "/tests/nn/decoders/mixtral/";
+  std::stringstream config;
+  config << std::ifstream(at + "config.json").rdbuf();
+  const CausalModel model = causal_model(config.str(), "mixtral", {});
+  const Checkpoint file = Checkpoint::open(at + "model.safetensors");
+  const Checkpoint cases = Checkpoint::open(at + "cases.safetensors");
+  const NamedValues<Tensor> weights = load_weights(model.graph, file, model.unused);
+  const std::vector<NamedValues<Tensor>> batches = {
+      gpt_inputs(cases.load(*cases.find("long.input_ids")))};
+  const std::string experts = "model.layers.1.block_sparse_moe.experts";
+  const std::string of = experts + ".2.";
+  ActivationsInMemory store(batches.size());
+  NamedValues<Tensor> pruned = weights;
+  InputStatistics of_gate, of_down;
+  prune_along(
+      {model.graph, batches, store, [&](const std::string& name) { return weights.at(name); },
+       [](const std::string& name) {
+         return name.starts_with("model.layers.") && name.find("norm") == name.npos;
+       },
+       true, true,
+       [&](const std::string& name, const InputStatistics& inputs) {
+         if (name == of + "w1.weight") of_gate = inputs;
+         if (name == of + "w2.weight") of_down = inputs;
+         CalibratedOptions half;
+         half.structure = Spec::parse("magnitude:sparsity=0.5");
+         return pruned.at(name) = prune_layer(weights.at(name).to_dense(), inputs, half).weights;
+       }});
+  GraphParts parts = model.graph.parts();
+  const Node& node = *model.graph.find_node(experts);
+  parts.outputs = {node.inputs[0], node.inputs[1]};
+  const auto values = Graph(std::move(parts)).run(pruned, batches[0]);
+  const Dense x = values.at(node.inputs[0]).to_dense(),
+              logits = values.at(node.inputs[1]).to_dense();
+  const Index count = logits.extents.back(), width = x.extents.back();
+  Index tokens = 0;
+  double squares = 0, hidden_squares = 0;
+  for (Index t = 0; t < x.size() / width; ++t) {
+    const auto of_token = logits.values.as<float>().subspan(t * count, count);
+    if (!is_routed(of_token, 2)) continue;
+    ++tokens;
+    const auto row = x.values.as<float>().subspan(t * width, width);
+    squares += static_cast<double>(row[3]) * row[3];
+    const double gate = product(row, pruned.at(of + "w1.weight"), 5);
+    const double hidden =
+        gate / (1 + std::exp(-gate)) * product(row, pruned.at(of + "w3.weight"), 5);
+    hidden_squares += hidden * hidden;
+  }
+  REQUIRE(tokens > 0);
+  CHECK(of_gate.samples == tokens);
+  CHECK(of_gate.squares[3] == doctest::Approx(squares).epsilon(1e-4));
+  CHECK(of_gate.has_cross());
+  CHECK(of_down.samples == tokens);
+  CHECK(of_down.squares[5] == doctest::Approx(hidden_squares).epsilon(1e-4));
+  CHECK(of_down.has_cross());
 }

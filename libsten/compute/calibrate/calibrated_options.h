@@ -31,6 +31,8 @@ struct CalibratedOptions {
 void check_method(const std::string& method);
 // Whether the method needs a Gram matrix of the inputs.
 bool needs_gram(const CalibratedOptions& options);
+// Whether kept values are solved for the outputs of the dense model (InputStatistics::cross).
+bool has_targets(const CalibratedOptions& options);
 // Whether the method computes the kept values.
 bool is_solved(const std::string& method);
 

@@ -8,18 +8,19 @@ namespace sten {
 class InputSums {
  public:
   // Without a Gram matrix, only sums of squares. with_targets: inputs in the dense model are given,
-  // too.
-  InputSums(bool with_gram, bool with_targets) : gram_(with_gram), targets_(with_targets) {}
+  // too; with_target_gram: their Gram matrix is wanted.
+  InputSums(bool with_gram, bool with_targets, bool with_target_gram = true)
+      : gram_(with_gram), targets_(with_targets), target_gram_(with_target_gram) {}
 
   // Adds a batch x [..., in] and, with targets, t of the same shape. Sums products in float32,
   // squares in double.
   void add(const Dense& x, const Dense& t = {});
   InputStatistics statistics() { return std::move(sums_); }
-  // The sum of t t^T; empty without targets.
+  // The sum of t t^T; empty unless wanted.
   Dense target_gram() { return std::move(target_); }
 
  private:
-  bool gram_, targets_;
+  bool gram_, targets_, target_gram_;
   InputStatistics sums_;
   Dense target_;
 };

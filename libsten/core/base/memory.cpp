@@ -65,15 +65,16 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
 
 void enlarge_memory_pool() {
   if (!pool().enlarge()) return;
-  // Blocks of 2 MB or more become mappings, which go back to the system when freed. On the heap
-  // they would leave gaps: a third more memory for a BERT. The heap is left to short-lived buffers
-  // of products.
-  mallopt(M_MMAP_THRESHOLD, huge_page);
+  map_large_blocks();
+  // The heap is left to short-lived buffers of products.
   mallopt(M_TRIM_THRESHOLD, 32 * huge_page);
 }
 
+void map_large_blocks() { mallopt(M_MMAP_THRESHOLD, huge_page); }
+
 void empty_memory_pool() {
   for (const FreeBlock& b : pool().all()) give_to_system(b);
+  malloc_trim(0);
 }
 
 }  // namespace sten

@@ -117,4 +117,10 @@ void prune_to_outputs(GraphParts& g, std::vector<std::string> outputs) {
   std::erase_if(g.constants, [&](const Constant& c) { return !needed.contains(c.name); });
 }
 
+Graph without_loss(const Graph& g) {
+  GraphParts parts = g.parts();
+  prune_to_outputs(parts, {g.outputs().front()});
+  return Graph(std::move(parts));
+}
+
 }  // namespace sten

@@ -24,5 +24,7 @@ std::string new_name(std::string name, const Graph& g);
 // depend on.
 // Weights stay, since they are saved in any case.
 void prune_to_outputs(GraphParts& g, std::vector<std::string> outputs);
+// The graph with its first output alone: the logits of a model without the loss.
+Graph without_loss(const Graph& g);
 
 }  // namespace sten

@@ -1,7 +1,6 @@
 #include "libsten/model/nn/weights.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "libsten/core/base/log.h"
@@ -73,33 +72,6 @@ Tensor load_weight(const Checkpoint& file, bool transposed, const Weight& w,
   return transposed && w.in_by_out ? transposed_weight(x, t.name) : x;
 }
 
-// Dense tensors that stack several weights; each is read once.
-class Stacks {
- public:
-  Stacks(const Checkpoint& file, LowWeights low) : file_(file), low_(low) {}
-
-  // Part of a tensor of the file, which shares its memory unless it is widened.
-  Tensor part(const CheckpointTensor& t, Index first, const Shape& shape) {
-    auto at = all_.find(t.name);
-    if (at == all_.end()) {
-      const Tensor x = file_.load(t);
-      if (!x.is<Dense>())
-        warn("{}: dense in the model, which has its parts as weights", printable(t.name));
-      at = all_.emplace(t.name, x.to_dense()).first;
-    }
-    const Values& v = at->second.values;
-    const auto width = static_cast<std::size_t>(v.width());
-    const auto from = static_cast<std::size_t>(first), n = static_cast<std::size_t>(size_of(shape));
-    const Tensor y = Dense{shape, Values(v.dtype(), v.bytes().part(from * width, n * width))};
-    return t.dtype == DType::F16 || low_ == LowWeights::widened ? widened(y) : y;
-  }
-
- private:
-  const Checkpoint& file_;
-  LowWeights low_;
-  std::map<std::string_view, Dense> all_;
-};
-
 bool is_same(const Tensor& a, const Tensor& b) {
   const Dense x = a.to_dense(), y = b.to_dense();
   return x.dtype() == y.dtype() && std::ranges::equal(x.values.bytes(), y.values.bytes());
@@ -121,44 +93,34 @@ const StackedWeight* stacked_entry(const Weight& w, const Checkpoint& file) {
   return at == w.stacked_in.end() ? nullptr : &*at;
 }
 
-NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
-                                 const std::vector<std::string>& unused,
-                                 const std::vector<std::string>& may_lack, LowWeights low) {
+StoredWeights::StoredWeights(const Graph& g, const Checkpoint& file,
+                             const std::vector<std::string>& unused,
+                             const std::vector<std::string>& may_lack, LowWeights low)
+    : file_(file), low_(low), is_transposed_(is_transposed(file)) {
   const auto any_matches = [](const std::vector<std::string>& globs, std::string_view name) {
     return std::ranges::any_of(globs, [&](const std::string& g) { return glob_match(g, name); });
   };
   Misfits misfits;
   std::set<std::string_view> known, refused;
-  NamedValues<Tensor> all;
-  const bool transposed = is_transposed(file);
-  Stacks stacks(file, low);
   // Adds each tensor that does not fit once.
-  const auto fits = [&](const CheckpointTensor& t, const Shape& wanted) {
+  const auto check = [&](const CheckpointTensor& t, const Shape& wanted) {
     const bool is_taken =
         t.dtype == DType::F32 || (low != LowWeights::refused && is_low_float(t.dtype));
-    if (t.shape == wanted && is_taken) return true;
-    if (refused.insert(t.name).second)
-      misfits.add(t.name, t.shape != wanted ? shape_misfit(t.shape, wanted)
-                                            : fmt::format("is {}, expected F32", name_of(t.dtype)));
-    return false;
+    if ((t.shape == wanted && is_taken) || !refused.insert(t.name).second) return;
+    misfits.add(t.name, t.shape != wanted ? shape_misfit(t.shape, wanted)
+                                          : fmt::format("is {}, expected F32", name_of(t.dtype)));
   };
   for (const Weight& w : g.weights()) {
     known.insert(w.name);
     known.insert(w.aliases.begin(), w.aliases.end());
     const std::vector<const CheckpointTensor*> entries = weight_entries(w, file);
-    const StackedWeight* const part = entries.empty() ? stacked_entry(w, file) : nullptr;
-    if (part) {
-      const CheckpointTensor& t = *file.find(part->tensor);
+    for (const CheckpointTensor* t : entries) check(*t, shape_in(is_transposed_, w));
+    if (!entries.empty()) continue;
+    if (const StackedWeight* const part = stacked_entry(w, file)) {
       known.insert(part->tensor);
-      if (fits(t, part->shape)) all.emplace(w.name, stacks.part(t, part->first, w.shape));
-    } else if (entries.empty() && !any_matches(may_lack, w.name)) {
+      check(*file.find(part->tensor), part->shape);
+    } else if (!any_matches(may_lack, w.name)) {
       misfits.add(w.name, "is missing");
-    }
-    for (const CheckpointTensor* t : entries) {
-      if (!fits(*t, shape_in(transposed, w))) continue;
-      if (const auto [at, is_new] = all.emplace(w.name, load_weight(file, transposed, w, *t, low));
-          !is_new && !is_same(at->second, load_weight(file, transposed, w, *t, low)))
-        misfits.add(t->name, "differs from " + printable(w.name) + ", whose values it shares");
     }
   }
   for (const CheckpointTensor& t : file.tensors())
@@ -166,6 +128,56 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
         !any_matches(unused, t.name))
       misfits.add(t.name, "is not in the model");
   if (misfits.any()) fail("{}: {}", file.name(), misfits.text());
+}
+
+std::optional<Tensor> StoredWeights::load(const Weight& w) {
+  const std::vector<const CheckpointTensor*> entries = weight_entries(w, file_);
+  if (entries.empty()) {
+    const StackedWeight* const part = stacked_entry(w, file_);
+    if (!part) return std::nullopt;
+    return load_part(*file_.find(part->tensor), part->first, w.shape);
+  }
+  const auto loaded = [&](const CheckpointTensor& t) {
+    return load_weight(file_, is_transposed_, w, t, low_);
+  };
+  Tensor x = loaded(*entries.front());
+  for (std::size_t i = 1; i < entries.size(); ++i)
+    if (!is_same(x, loaded(*entries[i]))) {
+      Misfits misfits;
+      misfits.add(entries[i]->name,
+                  "differs from " + printable(w.name) + ", whose values it shares");
+      fail("{}: {}", file_.name(), misfits.text());
+    }
+  return x;
+}
+
+Tensor StoredWeights::load_part(const CheckpointTensor& t, Index first, const Shape& shape) {
+  auto at = stacks_.find(t.name);
+  if (at == stacks_.end()) {
+    const Tensor x = file_.load(t);
+    if (!x.is<Dense>())
+      warn("{}: dense in the model, which has its parts as weights", printable(t.name));
+    at = stacks_.emplace(t.name, x.to_dense()).first;
+  }
+  const Values& v = at->second.values;
+  const auto width = static_cast<std::size_t>(v.width());
+  const auto from = static_cast<std::size_t>(first), n = static_cast<std::size_t>(size_of(shape));
+  const Tensor y = Dense{shape, Values(v.dtype(), v.bytes().part(from * width, n * width))};
+  return t.dtype == DType::F16 || low_ == LowWeights::widened ? widened(y) : y;
+}
+
+void StoredWeights::release() {
+  stacks_.clear();
+  for (const CheckpointTensor& t : file_.tensors()) file_.drop(t);
+}
+
+NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
+                                 const std::vector<std::string>& unused,
+                                 const std::vector<std::string>& may_lack, LowWeights low) {
+  StoredWeights stored(g, file, unused, may_lack, low);
+  NamedValues<Tensor> all;
+  for (const Weight& w : g.weights())
+    if (std::optional<Tensor> x = stored.load(w)) all.emplace(w.name, *std::move(x));
   return all;
 }
 

@@ -1,5 +1,7 @@
 // Loading and saving a graph's weights.
 #pragma once
+#include <map>
+
 #include "libsten/files/checkpoint/checkpoint_output.h"
 #include "libsten/model/graph/graph.h"
 
@@ -13,6 +15,30 @@ const StackedWeight* stacked_entry(const Weight& w, const Checkpoint& file);
 
 // Handling of BF16 and F16: Error; BF16 unchanged (for an Executor) and F16 to F32; both to F32.
 enum class LowWeights { refused, unchanged, widened };
+
+// The weights of a graph in a file, loaded one at a time; see load_weights().
+class StoredWeights {
+ public:
+  // Error (input) as load_weights(), but for entries that differ. The graph and the file must
+  // outlive the object.
+  StoredWeights(const Graph& g, const Checkpoint& file, const std::vector<std::string>& unused = {},
+                const std::vector<std::string>& may_lack = {},
+                LowWeights low = LowWeights::refused);
+
+  // nullopt for a weight that is missing and may be. Error (input) if entries of the weight differ.
+  std::optional<Tensor> load(const Weight& w);
+  // Releases the file's memory, which loaded weights may still borrow.
+  void release();
+
+ private:
+  // Part of a tensor that stacks weights, which is read once; shares its memory unless widened.
+  Tensor load_part(const CheckpointTensor& t, Index first, const Shape& shape);
+
+  const Checkpoint& file_;
+  const LowWeights low_;
+  const bool is_transposed_;
+  std::map<std::string_view, Dense> stacks_;
+};
 
 // Loads the graph's weights by name, each in its layout in the file; dense weights borrow the
 // file's memory. Matrices that the file has as [in, out] and the graph as [out, in] are transposed

@@ -1,7 +1,8 @@
 // Stubs of staged pruning, calibration and extensions, for a sten-prune that is built before them.
 #include "libsten/core/base/error.h"
 #include "libsten/core/dispatch/load_extension.h"
-#include "libsten/programs/calibrated/layer_source.h"
+#include "libsten/programs/calibrated/layers_of_file.h"
+#include "libsten/programs/calibrated/layers_of_model.h"
 #include "libsten/programs/staged/staged_prune.h"
 #include "libsten/programs/staged/state.h"
 #include "libsten/training/trainer/run_files.h"
@@ -11,9 +12,11 @@ namespace sten {
 Outcome prune_in_stages(const StagedOptions&) {
   fail_usage("--schedule: this program was built without (build the target sten-prune)");
 }
-std::unique_ptr<LayerSource> layer_source(const CalibrationRequest& request) {
-  fail_usage("{}: this program was built without (build the target sten-prune)",
-             request.options.statistics.empty() ? "--calibrate" : "--statistics");
+std::unique_ptr<LayerSource> layers_of_model(const CalibrationRequest&) {
+  fail_usage("--calibrate: this program was built without (build the target sten-prune)");
+}
+std::unique_ptr<LayerSource> layers_of_file(const CalibrationRequest&) {
+  fail_usage("--statistics: this program was built without (build the target sten-prune)");
 }
 void load_extension(const std::string&) {
   fail_usage("--load: this program was built without (build the target sten-prune)");

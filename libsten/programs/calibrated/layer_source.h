@@ -16,6 +16,8 @@ class LayerSource {
   // Prunes tensor t with values x; once per tensor. The result's weights are empty if kept values
   // do not change. t is a tensor that the source was made for.
   virtual CalibratedLayer prune(const CheckpointTensor& t, const Dense& x) = 0;
+  // The output was written: nothing is needed to continue the calibration.
+  virtual void finish() {}
   // Sentences on the measurements.
   virtual std::vector<std::string> notes() const { return {}; }
 };
@@ -31,9 +33,7 @@ struct CalibrationRequest {
   // Returns the values of a tensor of `in`, ready to be ranked and in the order of `reordering`;
   // the statistics file and the model on data have the original order.
   std::function<Dense(const TensorInfo&)> load;
+  bool show_progress = false;
 };
-
-// Returns the source for --statistics or --calibrate. Error if a weight has no statistics.
-std::unique_ptr<LayerSource> layer_source(const CalibrationRequest& request);
 
 }  // namespace sten

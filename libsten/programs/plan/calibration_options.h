@@ -18,6 +18,8 @@ struct CalibrationOptions {
   std::string statistics;                    // file of statistics
   std::string data;                          // or data to compute them from, as of sten-run
   std::optional<Index> samples;              // rows of data; default 64
+  std::optional<Index> window;               // tokens of a row of text; default: as sten-run
+  std::string cache;                         // directory of a calibration to continue; empty: none
   std::optional<AllocationMethod> allocate;  // default: the same sparsity for all
   std::optional<double> damping;             // of the Gram matrix, as a share of its mean diagonal
 

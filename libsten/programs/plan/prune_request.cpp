@@ -95,6 +95,17 @@ void PruneRequest::check_scores() {
   values_.emplace_back("scores", "file");
 }
 
+namespace {
+
+// Flags that belong to --calibrate, and whether they are given.
+std::vector<std::pair<const char*, bool>> flags_of_data(const CalibrationOptions& c) {
+  return {{"--calibrate-samples", c.samples.has_value()},
+          {"--calibrate-window", c.window.has_value()},
+          {"--calibration-cache", !c.cache.empty()}};
+}
+
+}  // namespace
+
 void PruneRequest::check_calibration() {
   const PruneOptions& o = options_;
   const CalibrationOptions& c = o.calibration;
@@ -102,7 +113,8 @@ void PruneRequest::check_calibration() {
     if (c.is_given())
       fail_usage("{} belongs to --method wanda, ria, sparsegpt and admm, and to --reconstruct",
                  c.statistics.empty() ? "--calibrate" : "--statistics");
-    if (c.samples) fail_usage("--calibrate-samples belongs to --calibrate");
+    for (const auto& [flag, is_given] : flags_of_data(c))
+      if (is_given) fail_usage("{} belongs to --calibrate", flag);
     if (c.allocate)
       fail_usage(
           "--allocate belongs to --method wanda, ria, sparsegpt and admm, and to --reconstruct");
@@ -122,7 +134,9 @@ void PruneRequest::check_calibration() {
   if (!c.is_given()) fail_usage("{} needs --calibrate DATA or --statistics FILE", what);
   if (!c.statistics.empty() && !c.data.empty())
     fail_usage("--calibrate and --statistics exclude each other");
-  if (c.samples && c.data.empty()) fail_usage("--calibrate-samples belongs to --calibrate");
+  for (const auto& [flag, is_given] : flags_of_data(c))
+    if (is_given && c.data.empty()) fail_usage("{} belongs to --calibrate", flag);
+  if (c.window.value_or(1) < 1) fail_usage("--calibrate-window must be >= 1, got {}", *c.window);
   if (c.rows() < 1) fail_usage("--calibrate-samples must be >= 1, got {}", c.rows());
   if (c.damping && !(*c.damping > 0 && *c.damping <= 1))
     fail_usage("--damping must be in (0, 1], got {}", *c.damping);

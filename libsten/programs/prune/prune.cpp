@@ -10,7 +10,8 @@
 #include "libsten/files/checkpoint/output_paths.h"
 #include "libsten/files/system/lack_of_memory.h"
 #include "libsten/files/system/paths.h"
-#include "libsten/programs/calibrated/layer_source.h"
+#include "libsten/programs/calibrated/layers_of_file.h"
+#include "libsten/programs/calibrated/layers_of_model.h"
 #include "libsten/programs/plan/sparse_input.h"
 #include "libsten/programs/prune/choose_mask.h"
 #include "libsten/programs/prune/global_threshold.h"
@@ -138,12 +139,19 @@ class Pruning {
         plan_, in(), request_.options().tensors, request_.options().calibration.damping);
     if (weights.empty()) return;
     if (device_ != Device::cpu) report_on_cpu("calibration", device_);
-    layers_ = layer_source({request_.options().calibration, request_.options().input,
-                            request_.options().tensors.sparsity.value_or(0), std::move(weights),
-                            in(), reordering_, [&](const TensorInfo& t) {
-                              return reader_->load(static_cast<std::size_t>(in().find(t.name) -
-                                                                            in().tensors().data()));
-                            }});
+    const CalibrationOptions& how = request_.options().calibration;
+    const CalibrationRequest request{
+        how,
+        request_.options().input,
+        request_.options().tensors.sparsity.value_or(0),
+        std::move(weights),
+        in(),
+        reordering_,
+        [&](const TensorInfo& t) {
+          return reader_->load(static_cast<std::size_t>(in().find(t.name) - in().tensors().data()));
+        },
+        request_.options().show_progress};
+    layers_ = how.statistics.empty() ? layers_of_model(request) : layers_of_file(request);
   }
 
   // The device that prunes a tensor.
@@ -237,7 +245,10 @@ class Pruning {
       return outcome;
     }
     const auto size = static_cast<Index>(rewrite_.commit(mask_out_ ? mask_file_.get() : nullptr));
-    if (!request_.options().output.dry_run) summary_->add_file(outcome.report, size);
+    if (!request_.options().output.dry_run) {
+      summary_->add_file(outcome.report, size);
+      if (layers_) layers_->finish();
+    }
     return outcome;
   }
 

@@ -101,13 +101,6 @@ void check_memory_of(const Graph& g, const std::string& name) {
   check_memory(4 * parameters, fmt::format("{}: {:.3g} parameters", name, parameters));
 }
 
-// The graph with the logits, its first output, as the only output.
-Graph without_loss(const Graph& g) {
-  GraphParts parts = g.parts();
-  prune_to_outputs(parts, {g.outputs().front()});
-  return Graph(std::move(parts));
-}
-
 // Data without a recipe do not describe the model.
 [[noreturn]] void fail_unknown(const ModelSource& source) {
   fail_usage(
@@ -234,7 +227,7 @@ RunnableModel fused(RunnableModel model, const NamedValues<Tensor>& inputs) {
   return model;
 }
 
-Task task_of(const ModelSource& source, Recipe data) {
+Task task_of(const ModelSource& source, Recipe data, bool streams_weights) {
   if (!source.what.is_known()) fail_unknown(source);
   ModelRecipe model = source.what.model;
   model.weights = source.name;  // only for messages: the task gets the weights
@@ -242,7 +235,8 @@ Task task_of(const ModelSource& source, Recipe data) {
     model.output = data.model.output;
   data.model = std::move(model);
   data.sparsity.clear();
-  return Task(data, {.only_measures = true, .weights = source.weights});
+  return Task(
+      data, {.only_measures = true, .weights = source.weights, .streams_weights = streams_weights});
 }
 
 RunnableModel read_model(const ModelSource& source, const Task& task) {

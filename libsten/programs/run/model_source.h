@@ -66,7 +66,8 @@ struct RunnableModel {
 RunnableModel read_model(const ModelSource& source, bool has_mask, bool last = false);
 
 // Returns the task of a recipe's data with the source's model. The source must outlive the task.
-Task task_of(const ModelSource& source, Recipe data);
+// streams_weights: see TaskUse.
+Task task_of(const ModelSource& source, Recipe data, bool streams_weights = false);
 // Returns the task's graph up to the logits; the task makes the inputs.
 RunnableModel read_model(const ModelSource& source, const Task& task);
 

@@ -66,6 +66,7 @@ bool chooses_from_parts(const FormatRecipe& f) {
 
 // Checked before any large allocation.
 void Task::check_size(double parameters, const std::string& what) const {
+  if (streams_weights_) return;
   const OptimizerRecipe& o = recipe_.optimizer;
   int kept = 1;
   if (!only_measures_) kept += 1 + (o.kind == "adamw" ? 2 : o.momentum > 0 ? 1 : 0);  // gradients
@@ -96,6 +97,7 @@ Task::Task(const Recipe& given, const TaskUse& use)
       ranks_(use.ranks),
       parts_(given.accumulate),
       only_measures_(use.only_measures),
+      streams_weights_(use.streams_weights),
       weights_(use.weights) {
   Recipe recipe = given;
   const bool is_text = recipe.data.kind == "masked-text";
@@ -208,6 +210,12 @@ NamedValues<Tensor> Task::stored_weights(bool may_begin_anew) const {
 }
 
 NamedValues<Tensor> Task::stored_weights() const { return stored_weights(false); }
+
+std::unique_ptr<StoredWeights> Task::weights_by_name() const {
+  if (imported_ || !weights_) return nullptr;
+  return std::make_unique<StoredWeights>(*graph_, *weights_, unused_, std::vector<std::string>(),
+                                         LowWeights::unchanged);
+}
 
 NamedValues<Tensor> Task::teacher_weights() const {
   const std::string &named = recipe_.distillation->teacher, &own = recipe_.model.weights;

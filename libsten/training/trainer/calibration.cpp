@@ -7,20 +7,10 @@
 #include "libsten/training/trainer/model_walk.h"
 
 namespace sten {
-namespace {
-
-// The graph without the loss.
-Graph up_to_logits(const Graph& g) {
-  GraphParts parts = g.parts();
-  prune_to_outputs(parts, {g.outputs().front()});
-  return Graph(std::move(parts));
-}
-
-}  // namespace
 
 NamedValues<Tensor> calibrated_weights(const Task& task, const NamedValues<Tensor>& weights,
                                        const LayerOptions& how, Index rows, Index first) {
-  const Graph graph = up_to_logits(task.evaluation_graph());
+  const Graph graph = without_loss(task.evaluation_graph());
   std::vector<NamedValues<Tensor>> batches;
   // The last batch of an epoch can have fewer rows, and batches without predictions have none.
   const Index most = first + rows + task.steps_per_epoch();
@@ -34,17 +24,19 @@ NamedValues<Tensor> calibrated_weights(const Task& task, const NamedValues<Tenso
   const bool with_gram =
       std::ranges::any_of(how, [](const auto& one) { return needs_gram(one.second); });
   NamedValues<Tensor> pruned;
-  prune_along(
-      graph, weights, batches, [&](const std::string& name) { return how.contains(name); },
-      with_gram,
-      [&](const std::string& name, const InputStatistics& inputs) {
-        try {
-          Tensor w = prune_layer(weights.at(name).as<Dense>(), inputs, how.at(name)).weights;
-          return pruned.emplace(name, std::move(w)).first->second;
-        } catch (const Error& e) {
-          throw Error(e.fault(), fmt::format("{}: {}", quote(name), e.what()));
-        }
-      });
+  ActivationsInMemory store(batches.size());
+  prune_along({graph, batches, store, [&](const std::string& name) { return weights.at(name); },
+               [&](const std::string& name) { return how.contains(name); }, with_gram,
+               std::ranges::any_of(how, [](const auto& one) { return has_targets(one.second); }),
+               [&](const std::string& name, const InputStatistics& inputs) {
+                 try {
+                   Tensor w =
+                       prune_layer(weights.at(name).as<Dense>(), inputs, how.at(name)).weights;
+                   return pruned.emplace(name, std::move(w)).first->second;
+                 } catch (const Error& e) {
+                   throw Error(e.fault(), fmt::format("{}: {}", quote(name), e.what()));
+                 }
+               }});
   return pruned;
 }
 

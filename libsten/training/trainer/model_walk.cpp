@@ -4,129 +4,210 @@
 
 #include "libsten/compute/calibrate/sums.h"
 #include "libsten/core/base/error.h"
+#include "libsten/core/tensor/low_floats.h"
+#include "libsten/training/trainer/batch_runner.h"
 
 namespace sten {
 namespace {
 
-// A value of the graph: of an input or node, a tensor per batch; of a weight or constant, one tensor.
-// `pruned`: in the pruned model, if it differs.
-struct Value {
-  std::vector<Tensor> dense, pruned;
+constexpr Index most_float32_bytes = Index{128} << 20;
+// Activations are stored at any size after so many layers, since too much would be computed again.
+constexpr std::size_t most_unstored_layers = 16;
 
-  bool is_pruned() const { return !pruned.empty(); }
-  const Tensor& of(std::size_t batch, bool in_pruned) const {
-    const std::vector<Tensor>& all = in_pruned && is_pruned() ? pruned : dense;
-    return all[all.size() == 1 ? 0 : batch];
-  }
-};
+Activation widened(const Activation& a) {
+  return {widened(a.dense), a.pruned ? std::optional(widened(*a.pruned)) : std::nullopt};
+}
+Activation rounded(const Activation& a) {
+  const auto one = [](const Tensor& x) {
+    return x.device() == Device::cpu ? rounded_to(DType::BF16, x) : x;
+  };
+  return {one(a.dense), a.pruned ? std::optional(one(*a.pruned)) : std::nullopt};
+}
+
+double sum_of_squares(const Tensor& y) {
+  double sum = 0;
+  const Dense dense = y.to_dense();
+  for (const float v : dense.values.as<float>()) sum += static_cast<double>(v) * v;
+  return sum;
+}
+
+std::size_t end_of(const std::vector<LayerToCalibrate>& layers) {
+  return layers.empty() ? 0 : layers.back().node + 1;
+}
 
 class Walk {
  public:
-  Walk(const Graph& graph, const NamedValues<Tensor>& weights,
-       const std::vector<NamedValues<Tensor>>& batches)
-      : graph_(graph),
-        batches_(batches.size()),
-        values_(graph.value_count()),
-        last_use_(graph.value_count()) {
-    std::size_t at = 0;
-    for (const std::string& name : graph.inputs()) {
-      for (const NamedValues<Tensor>& batch : batches) values_[at].dense.push_back(batch.at(name));
-      ++at;
-    }
-    for (const Weight& w : graph.weights()) values_[at++].dense = {weights.at(w.name)};
-    const Device device = weights.empty() ? Device::cpu : weights.begin()->second.device();
-    for (const Constant& c : graph.constants()) values_[at++].dense = {c.value.to(device)};
-    for (std::size_t i = 0; i < graph.nodes().size(); ++i)
-      for (const std::size_t value : graph.arguments(i)) last_use_[value] = i;
-  }
+  using Layers = std::span<const LayerToCalibrate>;
 
-  WalkResult run(const std::function<bool(const std::string&)>& is_wanted, bool needs_gram,
-                 const PruneWeight& prune) {
-    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
-      const Node& n = graph_.nodes()[i];
-      if (n.op == Name("linear") && !graph_.is_stored(graph_.arguments(i)[0]) &&
-          graph_.find_weight(n.inputs[1]) && is_wanted(n.inputs[1])) {
-        Value& weight = values_[graph_.arguments(i)[1]];
-        if (!weight.is_pruned()) {
-          collect(graph_.arguments(i)[0], needs_gram);
-          statistics_.target_squares.reset();
-          if (target_.size() > 0)
-            statistics_.target_squares = squares_of_outputs(weight.dense.front(), target_);
-          weight.pruned = {prune(n.inputs[1], statistics_)};
-        }
-      }
-      compute(i);
-      count();
-      release(i);
+  explicit Walk(const WalkRequest& request)
+      : request_(request),
+        graph_(request.graph),
+        layers_(layers_to_calibrate(graph_, request.is_wanted)),
+        runner_(graph_, end_of(layers_), request.weight),
+        value_bytes_(end_of(layers_)),
+        point_(request.store.begin()),
+        next_(point_) {}
+
+  WalkResult run() {
+    auto at = std::ranges::find_if(
+        layers_, [&](const LayerToCalibrate& l) { return l.node >= point_.node; });
+    while (at != layers_.end()) {
+      const auto end = std::find_if(at, layers_.end(), [&](const LayerToCalibrate& l) {
+        return !l.has_input_of(*at, graph_);
+      });
+      const Layers group(at, end);
+      next_ = next_point(group.front().node);
+      collect(group);
+      for (const LayerToCalibrate& layer : group) prune(layer);
+      last_pruned_ = group.back().node;
+      unstored_layers_ += group.size();
+      at = end;
     }
+    result_.positions = point_.positions;
     return result_;
   }
 
  private:
-  // Collects statistics of the value, unless present.
-  void collect(std::size_t value, bool needs_gram) {
-    if (value == collected_) return;
-    collected_ = value;
-    const Value& x = values_[value];
-    InputSums sums(needs_gram, x.is_pruned());
-    for (std::size_t b = 0; b < batches_; ++b)
-      sums.add(x.of(b, true).to_dense(), x.is_pruned() ? x.dense[b].to_dense() : Dense());
-    statistics_ = sums.statistics();
-    target_ = sums.target_gram();
-    if (result_.positions == 0) result_.positions = statistics_.samples;
-  }
-
-  void compute(std::size_t node) {
-    const std::vector<std::size_t>& arguments = graph_.arguments(node);
-    const auto run = [&](bool in_pruned) {
-      std::vector<Tensor> out;
-      for (std::size_t b = 0; b < batches_; ++b) {
-        std::vector<Tensor> in;
-        for (const std::size_t value : arguments) in.push_back(values_[value].of(b, in_pruned));
-        out.push_back(graph_.run_node<Tensor>(node, in));
-      }
-      return out;
-    };
-    Value& out = values_[graph_.first_node() + node];
-    out.dense = run(false);
-    if (std::ranges::any_of(arguments, [&](std::size_t x) { return values_[x].is_pruned(); }))
-      out.pruned = run(true);
-  }
-
-  void release(std::size_t node) {
-    for (std::size_t value = 0; value < values_.size(); ++value)
-      if (!graph_.is_stored(value) && last_use_[value] <= node) values_[value] = {};
-  }
-
-  void count() {
-    Index bytes =
-        static_cast<Index>(statistics_.gram.size() + statistics_.cross.size() + target_.size()) *
-        static_cast<Index>(sizeof(float));
-    for (std::size_t value = 0; value < values_.size(); ++value) {
-      if (graph_.is_stored(value)) continue;
-      for (const auto* each : {&values_[value].dense, &values_[value].pruned})
-        for (const Tensor& t : *each) bytes += static_cast<Index>(t.bytes());
+  // Where activations are stored on the way to a layer's node: where they are smallest, unless they
+  // are more than a half larger than at the points before.
+  WalkPoint next_point(std::size_t node) {
+    const std::size_t first = last_pruned_ ? *last_pruned_ + 1 : point_.node + 1;
+    if (first > node) return point_;
+    std::ranges::copy(runner_.measure(point_.node, node, begin(0)),
+                      value_bytes_.begin() + static_cast<Index>(point_.node));
+    WalkPoint best = point_;
+    Index least = 0;
+    for (std::size_t i = first; i <= node; ++i) {
+      Index bytes = 0;
+      for (const std::size_t value : runner_.live_at(i))
+        bytes += value_bytes_[value - graph_.first_node()];
+      if (bytes == 0 || (least > 0 && bytes > least)) continue;
+      least = bytes;
+      best.node = i;
     }
-    result_.most_bytes = std::max(result_.most_bytes, bytes);
+    const bool is_large = point_.most_bytes > 0 && 2 * least > 3 * point_.most_bytes;
+    if (is_large && unstored_layers_ < most_unstored_layers) return point_;
+    best.most_bytes = std::max(best.most_bytes, least);
+    return best;
   }
 
+  // The stored activations and the inputs of a batch.
+  BatchValues begin(std::size_t batch) const {
+    BatchActivations all = request_.store.load(batch);
+    for (auto& [value, a] : all) a = widened(a);
+    for (std::size_t i = 0; i < graph_.inputs().size(); ++i)
+      all.emplace(i, Activation{request_.batches[batch].at(graph_.inputs()[i]), std::nullopt});
+    return BatchValues(std::move(all));
+  }
+
+  // Runs all batches up to the input of the layers, and sums its statistics up; stores the
+  // activations at the next point.
+  void collect(Layers group) {
+    const LayerToCalibrate& layer = group.front();
+    const bool moves = next_.node > point_.node;
+    const std::vector<std::size_t> live = runner_.live_at(next_.node),
+                                   inputs = layer.input_values(graph_);
+    Segment to_point = runner_.segment(point_.node, live),
+            to_layer = runner_.segment(next_.node, inputs);
+    const bool sums_outputs = request_.needs_gram && outputs_are_cheaper(group);
+    std::optional<InputSums> sums;
+    target_squares_.clear();
+    Index stored_bytes = 0;
+    for (std::size_t b = 0; b < request_.batches.size(); ++b) {
+      BatchValues values = begin(b);
+      to_point.run(values);
+      if (moves) stored_bytes += store(b, live, values);
+      to_layer.run(values);
+      const Activation x = runner_.input_of(layer, values);
+      const bool differs = x.pruned.has_value();
+      if (!sums) sums.emplace(request_.needs_gram, differs, !sums_outputs);
+      sums->add(x.in_pruned().to_dense(), differs ? x.dense.to_dense() : Dense());
+      if (!differs || !sums_outputs) continue;
+      for (const LayerToCalibrate& l : group)
+        target_squares_[l.weight] +=
+            sum_of_squares(apply("linear", {x.dense, runner_.stored(l.weight).dense}));
+    }
+    statistics_ = sums->statistics();
+    if (next_.positions == 0) next_.positions = statistics_.samples;
+    if (moves) advance(stored_bytes);
+    point_.positions = next_.positions;
+    target_gram_ = sums->target_gram();
+    const auto elements = static_cast<Index>(statistics_.gram.size() + statistics_.cross.size() +
+                                             target_gram_.size());
+    result_.most_bytes =
+        std::max(result_.most_bytes, stored_bytes_ + elements * static_cast<Index>(sizeof(float)));
+  }
+
+  // Whether the squares of the dense layers' outputs are cheaper to sum up than the Gram matrix of
+  // their inputs.
+  bool outputs_are_cheaper(Layers group) const {
+    Index outputs = 0, inputs = 0;
+    for (const LayerToCalibrate& layer : group) {
+      const Shape& w = graph_.weights()[layer.weight - graph_.first_weight()].shape;
+      outputs += w[0];
+      inputs = w[1];
+    }
+    return 2 * outputs < inputs;
+  }
+
+  Index store(std::size_t batch, const std::vector<std::size_t>& live, BatchValues& values) {
+    BatchActivations all = values.part(live);
+    const auto batches = static_cast<Index>(request_.batches.size());
+    if (2 * next_.most_bytes * batches > most_float32_bytes) {
+      result_.is_rounded = true;
+      for (auto& [value, a] : all) {
+        a = rounded(a);
+        values.set(value, widened(a));  // as a walk that begins at the point
+      }
+    }
+    Index bytes = 0;
+    for (const auto& [value, a] : all)
+      bytes += static_cast<Index>(a.dense.bytes() + (a.pruned ? a.pruned->bytes() : 0));
+    request_.store.store(batch, std::move(all));
+    return bytes;
+  }
+
+  void advance(Index stored_bytes) {
+    point_ = next_;
+    stored_bytes_ = stored_bytes;
+    unstored_layers_ = 0;
+    const bool can_begin = runner_.release_before(point_.node);
+    request_.released();
+    request_.store.advance(point_, can_begin);
+  }
+
+  void prune(const LayerToCalibrate& layer) {
+    statistics_.target_squares.reset();
+    if (const auto at = target_squares_.find(layer.weight); at != target_squares_.end())
+      statistics_.target_squares = at->second;
+    else if (target_gram_.size() > 0)
+      statistics_.target_squares =
+          squares_of_outputs(runner_.stored(layer.weight).dense, target_gram_);
+    const std::string& name = graph_.weights()[layer.weight - graph_.first_weight()].name;
+    Tensor pruned = request_.prune(name, statistics_);
+    if (request_.needs_targets)
+      runner_.set_pruned(layer.weight, std::move(pruned));
+    else
+      runner_.replace(layer.weight, std::move(pruned));
+  }
+
+  const WalkRequest& request_;
   const Graph& graph_;
-  std::size_t batches_;
-  std::vector<Value> values_;             // by number
-  std::vector<std::size_t> last_use_;     // by number: the last node that needs it
-  std::optional<std::size_t> collected_;  // value of the statistics
+  const std::vector<LayerToCalibrate> layers_;
+  BatchRunner runner_;
+  std::vector<Index> value_bytes_;  // by node: of the first batch
+  WalkPoint point_, next_;
+  std::optional<std::size_t> last_pruned_;  // node
+  std::size_t unstored_layers_ = 0;         // pruned since the point
   InputStatistics statistics_;
-  Dense target_;
+  Dense target_gram_;
+  std::map<std::size_t, double> target_squares_;  // by weight
+  Index stored_bytes_ = 0;
   WalkResult result_;
 };
 
 }  // namespace
 
-WalkResult prune_along(const Graph& graph, const NamedValues<Tensor>& weights,
-                       const std::vector<NamedValues<Tensor>>& batches,
-                       const std::function<bool(const std::string& name)>& is_wanted,
-                       bool needs_gram, const PruneWeight& prune) {
-  return Walk(graph, weights, batches).run(is_wanted, needs_gram, prune);
-}
+WalkResult prune_along(const WalkRequest& request) { return Walk(request).run(); }
 
 }  // namespace sten

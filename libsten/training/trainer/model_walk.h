@@ -1,27 +1,45 @@
-// Calibration node by node: prunes each linear layer by its inputs in the pruned model.
+// Calibration along a model: prunes each layer by its inputs in the pruned model, in bounded memory.
 #pragma once
 #include <functional>
 
 #include "libsten/compute/calibrate/layer.h"
 #include "libsten/model/graph/graph.h"
+#include "libsten/training/trainer/activation_store.h"
 
 namespace sten {
 
-struct WalkResult {
-  Index positions = 0;   // samples of the first layer
-  Index most_bytes = 0;  // peak of values and statistics
+struct WalkRequest {
+  const Graph& graph;
+  const std::vector<NamedValues<Tensor>>& batches;  // of the graph's inputs
+  ActivationStore& store;
+  // Returns the dense values of a weight, BF16 or F32. Called again if later nodes have the weight.
+  std::function<Tensor(const std::string& name)> weight;
+  std::function<bool(const std::string& name)> is_wanted;
+  bool needs_gram = false;
+  // Whether layers get statistics of the dense model's inputs, too (InputStatistics::cross), which
+  // takes twice the time. Otherwise the targets of a layer are its outputs on the same inputs.
+  bool needs_targets = false;
+  // Prunes a weight by its statistics; returns the weight to continue with, [out, in]. An expert
+  // without tokens has statistics of 0 samples.
+  std::function<Tensor(const std::string& name, const InputStatistics& inputs)> prune;
+  // Called when weights were released: what they borrowed is no longer needed.
+  std::function<void()> released = [] {};
 };
 
-// Prunes weight `name` by its statistics; returns the weight to continue with, [out, in].
-using PruneWeight = std::function<Tensor(const std::string& name, const InputStatistics& inputs)>;
+struct WalkResult {
+  Index positions = 0;      // samples of the first layer
+  Index most_bytes = 0;     // peak of stored activations and statistics
+  bool is_rounded = false;  // whether stored activations are BF16
+};
 
-// Runs `graph` on `batches` of its inputs, and prunes each weight for which `is_wanted` at its
-// first `linear` node. Values of all batches are kept until their last use: those of the dense
-// model and, after the first pruned layer, those of the pruned model. Layers with the same input
-// share its statistics. Weights without such a node are not pruned.
-WalkResult prune_along(const Graph& graph, const NamedValues<Tensor>& weights,
-                       const std::vector<NamedValues<Tensor>>& batches,
-                       const std::function<bool(const std::string& name)>& is_wanted,
-                       bool needs_gram, const PruneWeight& prune);
+// Runs the graph on the batches, and prunes each wanted weight at its first `linear` node, or as an
+// expert of `mixture-of-experts` by the tokens that the pruned model routes to it. Weights without
+// such a node are not pruned. Layers with the same input share its statistics.
+//
+// Activations are stored at points where few values are needed later, such as the sum after a
+// block, of the pruned model, and with targets of the dense one, too; what lies between is computed
+// again for each layer, batch by batch. Above 128 MiB they are rounded to BF16. Weights are loaded when they
+// are needed, and released at the next point.
+WalkResult prune_along(const WalkRequest& request);
 
 }  // namespace sten

@@ -41,6 +41,38 @@ std::string expert_misfit(Index expert, std::span<const Tensor> weights, Index f
 
 namespace {
 
+// The rows of an expert's tokens.
+template <class T>
+Dense gathered(const std::vector<RoutedToken>& load, const T* from, Index features) {
+  Dense to = unwritten<T>({std::ssize(load), features});
+  gather_tokens(load, features, from, to.values.template mutate<T>().data());
+  return to;
+}
+
+}  // namespace
+
+Tensor rows_of_expert(const Attributes& attributes, const Dense& x, const Dense& logits,
+                      Index expert) {
+  const char* const op = "mixture-of-experts";
+  check_dtypes(op, "x", x.dtype(), "the router logits", logits.dtype());
+  const Index experts = logits.extents.back(), features = x.extents.back();
+  const MixtureAttributes given(op, attributes, experts);
+  return with_real(op, x.dtype(), [&]<class T>(T) -> Tensor {
+    const ExpertRouting<T> routing(logits.values.as<T>().data(), logits.size() / experts, experts,
+                                   given.top_k, given.normalizes);
+    return gathered(routing.load[expert], x.values.as<T>().data(), features);
+  });
+}
+
+Tensor expert_hidden(const Attributes& attributes, const Tensor& rows, const Tensor& gate,
+                     const Tensor& up) {
+  const Name activation(attributes.word("activation", "silu"));
+  return apply("mul",
+               {apply(activation, {apply("linear", {rows, gate})}), apply("linear", {rows, up})});
+}
+
+namespace {
+
 // Operands and attributes; or with first = 1 those of the gradient, whose input 0 is the gradient
 // of the output.
 struct ExpertsCall {
@@ -93,14 +125,6 @@ ExpertRouting<T> routing_of(const ExpertsCall& g) {
 template <class T>
 const T* values_in(const Tensor& x) {
   return x.as<Dense>().values.as<T>().data();
-}
-
-// The rows of an expert's tokens.
-template <class T>
-Dense gathered(const std::vector<RoutedToken>& load, const T* from, Index features) {
-  Dense to = unwritten<T>({std::ssize(load), features});
-  gather_tokens(load, features, from, to.values.template mutate<T>().data());
-  return to;
 }
 
 // Values of the tokens of one expert, from their rows of x.

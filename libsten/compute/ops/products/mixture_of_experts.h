@@ -21,6 +21,14 @@ struct MixtureAttributes {
 // if all fit.
 std::string expert_misfit(Index expert, std::span<const Tensor> weights, Index features);
 
+// The rows of x [..., features] of the tokens that an expert gets by the router's logits, [tokens,
+// features], in order of tokens. `attributes` are those of the call.
+Tensor rows_of_expert(const Attributes& attributes, const Dense& x, const Dense& logits,
+                      Index expert);
+// What an expert's gate and up make of such rows: the input of its down.
+Tensor expert_hidden(const Attributes& attributes, const Tensor& rows, const Tensor& gate,
+                     const Tensor& up);
+
 // Copies the rows of x [tokens, features] of an expert's tokens to `rows`, in the order of `load`.
 template <class T>
 void gather_tokens(const std::vector<RoutedToken>& load, Index features, const T* x, T* rows) {

@@ -1,0 +1,70 @@
+#include "libsten/programs/calibrated/layer_file.h"
+
+#include "libsten/core/base/error.h"
+#include "libsten/core/base/text.h"
+
+namespace sten {
+namespace {
+
+constexpr const char* nameless = "pruned layers";
+
+std::size_t mask_bytes(Index elements) { return static_cast<std::size_t>((elements + 7) / 8); }
+
+// Calls f(element of x, index among the kept elements) for the kept elements.
+template <class F>
+void for_kept(const Mask& mask, F&& f) {
+  Index k = 0;
+  for (Index i = 0; i < mask.size(); ++i)
+    if (mask[i]) f(i, k++);
+}
+
+}  // namespace
+
+LayerFile::LayerFile()
+    : file_(nameless_file(nameless)), name_(printable(temporary_directory()) + ": " + nameless) {}
+
+LayerFile::LayerFile(Fd file, std::string name, std::uint64_t size)
+    : file_(std::move(file)), name_(std::move(name)), size_(size) {}
+
+LayerRecord LayerFile::add(const CalibratedLayer& layer, bool with_values) {
+  const LayerRecord record{size_, with_values, layer.error_before, layer.error};
+  append(std::as_bytes(std::span(layer.mask.bits.data(), mask_bytes(layer.mask.size()))));
+  if (!with_values) return record;
+  Values kept = Values::uninitialized(layer.weights.dtype(), layer.mask.count());
+  with_width(kept.width(), [&]<class U>(U) {
+    const U* const from = layer.weights.values.as<U>().data();
+    U* const to = kept.mutate<U>().data();
+    for_kept(layer.mask, [&](Index i, Index k) { to[k] = from[i]; });
+  });
+  append(std::span(kept.bytes().data(), kept.bytes().size()));
+  return record;
+}
+
+CalibratedLayer LayerFile::read(const LayerRecord& record, const TensorInfo& t) const {
+  CalibratedLayer layer{{}, Mask::none(t.shape), record.error_before, record.error};
+  const std::size_t bytes = mask_bytes(layer.mask.size());
+  read_at(record.offset, std::as_writable_bytes(std::span(layer.mask.bits.mutate(), bytes)));
+  if (!record.has_values) return layer;
+  Values kept = Values::uninitialized(t.dtype, layer.mask.count());
+  read_at(record.offset + bytes, std::span(kept.mutate_bytes(), kept.bytes().size()));
+  layer.weights = Dense::zeros(t.dtype, t.shape);
+  with_width(kept.width(), [&]<class U>(U) {
+    const U* const from = kept.as<U>().data();
+    U* const to = layer.weights.values.mutate<U>().data();
+    for_kept(layer.mask, [&](Index i, Index k) { to[i] = from[k]; });
+  });
+  return layer;
+}
+
+void LayerFile::append(std::span<const std::byte> bytes) {
+  if (const int error = write_all_at(file_.get(), size_, bytes))
+    fail("{}: {}", name_, errno_text(error));
+  size_ += bytes.size();
+}
+
+void LayerFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
+  if (const int error = read_all_at(file_.get(), offset, bytes))
+    fail("{}: {}", name_, errno_text(error));
+}
+
+}  // namespace sten

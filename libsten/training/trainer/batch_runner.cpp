@@ -1,0 +1,101 @@
+#include "libsten/training/trainer/batch_runner.h"
+
+#include <algorithm>
+
+#include "libsten/compute/ops/products/mixture_of_experts.h"
+#include "libsten/core/tensor/low_floats.h"
+
+namespace sten {
+
+BatchRunner::BatchRunner(const Graph& graph, std::size_t end,
+                         std::function<Tensor(const std::string& name)> weight)
+    : graph_(graph), end_(end), weight_(std::move(weight)), last_use_(graph.value_count()) {
+  for (std::size_t i = 0; i < end_; ++i)
+    for (const std::size_t value : graph_.arguments(i)) last_use_[value] = i;
+}
+
+std::vector<std::size_t> BatchRunner::live_at(std::size_t node) const {
+  std::vector<std::size_t> live;
+  for (std::size_t i = 0; i < node; ++i)
+    if (const std::size_t value = graph_.first_node() + i; last_use_[value] >= node)
+      live.push_back(value);
+  return live;
+}
+
+std::vector<Index> BatchRunner::measure(std::size_t begin, std::size_t end, BatchValues values) {
+  std::vector<Index> bytes;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::vector<std::size_t>& arguments = graph_.arguments(i);
+    std::vector<Tensor> in;
+    for (const std::size_t value : arguments)
+      in.push_back(graph_.is_stored(value) ? stored(value).dense : values[value].dense);
+    Tensor y = widened(graph_.run_node<Tensor>(i, in));
+    bytes.push_back(static_cast<Index>(y.bytes()));
+    values.set(graph_.first_node() + i, {std::move(y), std::nullopt});
+    for (const std::size_t value : arguments)
+      if (last_use_[value] <= i) values.release(value);
+  }
+  return bytes;
+}
+
+const Activation& BatchRunner::stored(std::size_t value) {
+  if (const auto at = stored_.find(value); at != stored_.end()) return at->second;
+  const std::size_t i = value - graph_.first_weight();
+  const bool is_weight = i < graph_.weights().size();
+  Tensor x = is_weight ? weight_(graph_.weights()[i].name)
+                       : Tensor(graph_.constants()[i - graph_.weights().size()].value);
+  if (is_weight && !is_table(value)) x = widened(x);
+  return stored_.emplace(value, Activation{std::move(x), std::nullopt}).first->second;
+}
+
+// Whether only embeddings have the weight: they take rows of any dtype.
+bool BatchRunner::is_table(std::size_t value) const {
+  for (std::size_t i = 0; i < end_; ++i)
+    if (std::ranges::count(graph_.arguments(i), value) > 0 &&
+        graph_.nodes()[i].op != Name("embedding"))
+      return false;
+  return true;
+}
+
+void BatchRunner::set_pruned(std::size_t weight, Tensor pruned) {
+  (void)stored(weight);
+  stored_.at(weight).pruned = std::move(pruned);
+  changed_.insert(weight);
+}
+
+void BatchRunner::replace(std::size_t weight, Tensor x) {
+  stored_.insert_or_assign(weight, Activation{std::move(x), std::nullopt});
+  changed_.insert(weight);
+}
+
+bool BatchRunner::release_before(std::size_t node) {
+  bool are_of_file = true;
+  for (auto at = stored_.begin(); at != stored_.end();) {
+    const bool is_needed = last_use_[at->first] >= node;
+    are_of_file &= !is_needed || !changed_.contains(at->first);
+    at = is_needed ? std::next(at) : stored_.erase(at);
+  }
+  return are_of_file;
+}
+
+Activation BatchRunner::input_of(const LayerToCalibrate& layer, const BatchValues& values) {
+  const std::vector<std::size_t>& in = graph_.arguments(layer.node);
+  if (!layer.expert) return values[in[0]];
+  const Attributes& attributes = graph_.nodes()[layer.node].attributes;
+  const Activation &x = values[in[0]], &logits = values[in[1]];
+  const auto input = [&](bool in_pruned) {
+    const auto of = [&](const Activation& a) -> const Tensor& {
+      return in_pruned ? a.in_pruned() : a.dense;
+    };
+    const Tensor rows = rows_of_expert(attributes, of(x).as<Dense>(),
+                                       logits.in_pruned().as<Dense>(), *layer.expert);
+    if (!layer.is_down) return rows;
+    const std::size_t first = first_expert_input + *layer.expert * weights_per_expert;
+    return expert_hidden(attributes, rows, of(stored(in[first])), of(stored(in[first + 1])));
+  };
+  Activation y{input(false), std::nullopt};
+  if (x.pruned || layer.is_down) y.pruned = input(true);
+  return y;
+}
+
+}  // namespace sten

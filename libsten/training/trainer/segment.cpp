@@ -1,0 +1,111 @@
+#include "libsten/training/trainer/segment.h"
+
+#include <algorithm>
+
+#include "libsten/core/tensor/low_floats.h"
+#include "libsten/model/fusion/fused_graph.h"
+
+namespace sten {
+
+BatchActivations BatchValues::part(const std::vector<std::size_t>& wanted) const {
+  BatchActivations all;
+  for (const std::size_t value : wanted) all.emplace(value, values_.at(value));
+  return all;
+}
+
+namespace {
+
+// The nodes from `begin` on that compute the values.
+std::vector<bool> nodes_for(const Graph& g, std::size_t begin,
+                            const std::vector<std::size_t>& values) {
+  std::vector<bool> needed(g.nodes().size());
+  const auto mark = [&](std::size_t value) {
+    if (value >= g.first_node() + begin) needed[value - g.first_node()] = true;
+  };
+  for (const std::size_t value : values) mark(value);
+  for (std::size_t i = needed.size(); i-- > begin;)
+    if (needed[i])
+      for (const std::size_t value : g.arguments(i)) mark(value);
+  return needed;
+}
+
+// Ports of a batch's values: batches may differ in all extents but the last one.
+std::vector<GraphPort> ports_of(const std::vector<std::pair<std::string, std::size_t>>& inputs,
+                                const BatchValues& values) {
+  std::vector<GraphPort> ports;
+  for (const auto& [name, value] : inputs) {
+    const Tensor& x = values[value].dense;
+    GraphPort p{name, x.dtype(), std::vector<GraphPort::Extent>(x.shape().size())};
+    if (x.dtype() == DType::F32 && x.shape().size() > 1) p.shape->back().size = x.shape().back();
+    ports.push_back(std::move(p));
+  }
+  return ports;
+}
+
+}  // namespace
+
+Segment::Segment(const Graph& g, std::size_t begin, const std::vector<std::size_t>& wanted,
+                 const std::function<const Activation&(std::size_t)>& stored) {
+  const std::vector<bool> nodes = nodes_for(g, begin, wanted);
+  GraphParts parts;
+  std::set<std::size_t> seen;
+  bool has_pruned = false;
+  for (std::size_t i = begin; i < nodes.size(); ++i) {
+    if (!nodes[i]) continue;
+    parts.nodes.push_back(g.nodes()[i]);
+    for (const std::size_t value : g.arguments(i)) {
+      const bool is_node = value >= g.first_node();
+      if (!seen.insert(value).second || (is_node && nodes[value - g.first_node()])) continue;
+      if (!g.is_stored(value)) {
+        const std::string& name =
+            is_node ? g.nodes()[value - g.first_node()].name : g.inputs()[value];
+        parts.inputs.push_back(name);
+        inputs_.emplace_back(name, value);
+        continue;
+      }
+      const std::size_t at = value - g.first_weight();
+      if (at >= g.weights().size()) {
+        parts.constants.push_back(g.constants()[at - g.weights().size()]);
+        continue;
+      }
+      const Activation& w = stored(value);
+      parts.weights.push_back(g.weights()[at]);
+      weights_.emplace(g.weights()[at].name, w.dense);
+      pruned_.emplace(g.weights()[at].name, w.in_pruned());
+      has_pruned |= w.pruned.has_value();
+    }
+  }
+  if (!has_pruned) pruned_.clear();
+  for (const std::size_t value : wanted)
+    if (value >= g.first_node() + begin) {
+      const std::string& name = g.nodes()[value - g.first_node()].name;
+      parts.outputs.push_back(name);
+      outputs_.emplace_back(name, value);
+    }
+  if (!parts.nodes.empty()) graph_.emplace(std::move(parts));
+}
+
+void Segment::run(BatchValues& values) {
+  if (!graph_) return;
+  if (!fused_) fused_ = fused_graph(*graph_, ports_of(inputs_, values));
+  const auto run = [&](bool in_pruned) {
+    std::optional<Executor>& executor = in_pruned ? pruned_run_ : dense_run_;
+    if (!executor) executor.emplace(*fused_, in_pruned && !pruned_.empty() ? pruned_ : weights_);
+    NamedValues<Tensor> in;
+    for (const auto& [name, value] : inputs_)
+      in.emplace(name, in_pruned ? values[value].in_pruned() : values[value].dense);
+    return executor->run(in);
+  };
+  const bool differs = !pruned_.empty() || std::ranges::any_of(inputs_, [&](const auto& in) {
+    return values[in.second].pruned.has_value();
+  });
+  const NamedValues<Tensor> dense = run(false);
+  const NamedValues<Tensor> pruned = differs ? run(true) : NamedValues<Tensor>();
+  for (const auto& [name, value] : outputs_) {
+    Activation y{widened(dense.at(name)), std::nullopt};
+    if (differs) y.pruned = widened(pruned.at(name));
+    values.set(value, std::move(y));
+  }
+}
+
+}  // namespace sten

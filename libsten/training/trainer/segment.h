@@ -1,0 +1,43 @@
+// A part of a graph that is run in the dense and in the pruned model.
+#pragma once
+#include <optional>
+#include <set>
+
+#include "libsten/model/execution/executor.h"
+#include "libsten/training/trainer/activation_store.h"
+
+namespace sten {
+
+// Values of one batch, by number.
+class BatchValues {
+ public:
+  explicit BatchValues(BatchActivations values) : values_(std::move(values)) {}
+
+  const Activation& operator[](std::size_t value) const { return values_.at(value); }
+  void set(std::size_t value, Activation x) { values_.insert_or_assign(value, std::move(x)); }
+  void release(std::size_t value) { values_.erase(value); }
+  BatchActivations part(const std::vector<std::size_t>& wanted) const;
+
+ private:
+  BatchActivations values_;
+};
+
+// The nodes from `begin` on that compute the values `wanted`, as a graph of its own, with fused
+// operators.
+class Segment {
+ public:
+  // `stored` returns a weight or constant by its number.
+  Segment(const Graph& g, std::size_t begin, const std::vector<std::size_t>& wanted,
+          const std::function<const Activation&(std::size_t value)>& stored);
+
+  // Computes the wanted values that are values of the nodes.
+  void run(BatchValues& values);
+
+ private:
+  std::vector<std::pair<std::string, std::size_t>> inputs_, outputs_;  // names and numbers
+  std::optional<Graph> graph_, fused_;                                 // none without nodes
+  NamedValues<Tensor> weights_, pruned_;  // pruned_: empty if they are the same
+  std::optional<Executor> dense_run_, pruned_run_;
+};
+
+}  // namespace sten

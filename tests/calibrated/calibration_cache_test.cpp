@@ -1,0 +1,136 @@
+#include "libsten/programs/calibrated/calibration_cache.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "libsten/training/trainer/model_walk.h"
+#include "tests/support/small_bert.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+const CalibrationIdentity identity{"m", "d", "o"};
+
+struct Interrupted {};
+
+// A calibration of a small BERT's encoder by least squares.
+struct Calibration {
+  Graph graph = bert(small_bert(), {.mask = true});
+  NamedValues<Tensor> weights = bert_weights(graph, "dense", 8);
+  std::vector<NamedValues<Tensor>> batches = {bert_values(2, 6, true), bert_values(2, 9, true)};
+
+  // Throws Interrupted before layer `stop`. Returns the number of layers that it pruned.
+  int run(CalibrationCache& cache, int stop, bool targets) const {
+    int pruned = 0;
+    prune_along({graph, batches, cache, [&](const std::string& name) { return weights.at(name); },
+                 [](const std::string& name) { return name.starts_with("bert.encoder.layer."); },
+                 true, targets,
+                 [&](const std::string& name, const InputStatistics& inputs) {
+                   if (pruned == stop) throw Interrupted();
+                   ++pruned;
+                   CalibratedOptions half;
+                   half.method = "sparsegpt";
+                   half.structure = Spec::parse("magnitude:sparsity=0.5");
+                   CalibratedLayer layer = prune_layer(weights.at(name).to_dense(), inputs, half);
+                   cache.add(name, layer, true);
+                   return layer.weights;
+                 }});
+    cache.advance({graph.nodes().size(), 0, 0}, true);
+    return pruned;
+  }
+};
+
+std::vector<std::byte> bytes_of(const CalibrationCache& cache, const Calibration& c,
+                                const std::string& name) {
+  TensorInfo t;
+  t.name = name;
+  t.shape = c.weights.at(name).shape();
+  const CalibratedLayer layer = cache.read(t);
+  const auto& bytes = layer.weights.values.bytes();
+  return {bytes.data(), bytes.data() + bytes.size()};
+}
+
+}  // namespace
+
+TEST_CASE("a calibration that is interrupted anywhere ends with the same bytes") {
+  const Calibration c;
+  const TempDir dir;
+  bool targets = true;
+  SUBCASE("towards the dense model's outputs") {}
+  SUBCASE("towards outputs on the same inputs") { targets = false; }
+  CalibrationCache whole(dir / "whole", identity, c.batches.size());
+  REQUIRE(c.run(whole, -1, targets) == 12);
+  for (int stop = 0; stop < 12; ++stop) {
+    CAPTURE(stop);
+    const std::string path = dir / std::to_string(stop);
+    {
+      CalibrationCache cache(path, identity, c.batches.size());
+      CHECK_THROWS_AS(c.run(cache, stop, targets), Interrupted);
+    }
+    CalibrationCache cache(path, identity, c.batches.size());
+    const int rest = c.run(cache, -1, targets);
+    // The layers before the last point are not pruned again.
+    CHECK(rest <= 12 - stop + 4);
+    REQUIRE(cache.layers().size() == 12);
+    for (const auto& [name, record] : cache.layers())
+      CHECK(bytes_of(cache, c, name) == bytes_of(whole, c, name));
+    cache.clear();
+    CHECK(!std::filesystem::exists(path));
+  }
+}
+
+TEST_CASE("activations in files are those that were stored") {
+  const TempDir dir;
+  const Dense x = Dense::of({2, 2}, {1, -2, 3, 4.5}), y = Dense::of({2, 2}, {0, 1, 0, 2});
+  for (const bool can_resume : {true, false}) {
+    const std::string path = dir / (can_resume ? "a" : "b");
+    {
+      CalibrationCache cache(path, identity, 1);
+      cache.store(0, {{5, {x, std::nullopt}}});
+      cache.advance({1, 16, 2}, true);
+      cache.store(0, {{7, {y, Tensor(x)}}});
+      CHECK(cache.load(0).contains(5));
+      cache.advance({3, 32, 2}, can_resume);
+      const BatchActivations all = cache.load(0);
+      REQUIRE(all.size() == 1);
+      CHECK(same_bits(y, all.at(7).dense.as<Dense>()));
+      CHECK(same_bits(x, all.at(7).pruned->as<Dense>()));
+    }
+    const CalibrationCache cache(path, identity, 1);
+    CHECK(cache.begin().node == (can_resume ? 3 : 1));
+    CHECK(cache.begin().most_bytes == (can_resume ? 32 : 16));
+    CHECK(cache.load(0).contains(can_resume ? 7 : 5));
+  }
+}
+
+TEST_CASE("a cache of another calibration, and a directory with other files, are refused") {
+  const TempDir dir;
+  const std::string path = dir / "cache";
+  { const CalibrationCache cache(path, identity, 1); }
+  const auto refusal_of = [&](const CalibrationIdentity& other) -> std::string {
+    try {
+      const CalibrationCache cache(path, other, 1);
+      return "";
+    } catch (const Error& e) {
+      return e.what();
+    }
+  };
+  CHECK(refusal_of({"x", "d", "o"}) ==
+        path +
+            ": contains the calibration of another model (remove the directory, or name another directory)");
+  CHECK(refusal_of({"m", "x", "o"}) ==
+        path + ": contains the calibration of another data (remove the directory, or name another directory)");
+  std::ofstream(path + "/state.json") << "{}";
+  CHECK(refusal_of(identity) == path +
+                                    "/state.json: expected the state of a calibration (remove the "
+                                    "directory, or name another directory)");
+  std::ofstream(path + "/notes.txt") << "x";
+  CHECK(refusal_of(identity) ==
+        path + ": expected an empty directory or a calibration cache, found 'notes.txt'");
+}
