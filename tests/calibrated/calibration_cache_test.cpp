@@ -121,11 +121,12 @@ TEST_CASE("a cache of another calibration, and a directory with other files, are
       return e.what();
     }
   };
-  CHECK(refusal_of({"x", "d", "o"}) ==
-        path +
-            ": contains the calibration of another model (remove the directory, or name another directory)");
-  CHECK(refusal_of({"m", "x", "o"}) ==
-        path + ": contains the calibration of another data (remove the directory, or name another directory)");
+  CHECK(refusal_of({"x", "d", "o"}) == path +
+                                           ": contains the calibration of another model (remove "
+                                           "the directory, or name another directory)");
+  CHECK(refusal_of({"m", "x", "o"}) == path +
+                                           ": contains the calibration of another data (remove the "
+                                           "directory, or name another directory)");
   std::ofstream(path + "/state.json") << "{}";
   CHECK(refusal_of(identity) == path +
                                     "/state.json: expected the state of a calibration (remove the "

@@ -21,7 +21,7 @@ bert 0 --dry-run --method admm --calibrate "$text" --calibrate-window 32 --calib
 refused() { # EXIT TEXT ARGUMENT...
   bert "$1" --dry-run "${@:3}"
   expect_one_line_err
-  held 159 expect_err "$2"
+  held 161 expect_err "$2"
 }
 refused 2 'cache: contains the calibration of another options' --method sparsegpt --calibrate "$text" --calibrate-window 32 \
   --calibration-cache cache
@@ -69,7 +69,7 @@ if (ulimit -v 250000 && sten-prune --version >/dev/null 2>&1); then
     expect_exit 1 bash -c "ulimit -v $limit; exec sten-prune '$BERT' --dry-run --sparsity 0.5 --method admm --threads 1 \
       --include 'bert.encoder.layer.0.*.weight' --exclude '*LayerNorm*' --calibrate '$text'"
     expect_one_line_err
-    held 159 expect_err 'out of memory'
+    held 161 expect_err 'out of memory'
     break
   done
 fi
