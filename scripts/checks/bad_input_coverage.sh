@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/bad_input.md has every case 1 to 160 once, in order, and the test of each has run and recorded
+# docs/bad_input.md has every case 1 to 161 once, in order, and the test of each has run and recorded
 # that it held; a case without a test says why instead.
 #   scripts/checks/bad_input_coverage.sh RECORDS     the folder in which ctest has tests record it
 set -eu
