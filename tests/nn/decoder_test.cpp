@@ -226,6 +226,8 @@ TEST_CASE("a decoder's config with a value of another model is refused with its 
         "config: /layer_types: expected 3 layers, got 1");
   CHECK(refusal(with("mixtral", "num_experts_per_tok", 5)) ==
         "config: /num_experts_per_tok: expected at most num_local_experts 4, got 5");
+  CHECK(refusal(with("mixtral", "num_local_experts", 2000000000)) ==
+        "config: /num_local_experts: expected at most 16384, got 2000000000");
   CHECK(refusal(with("qwen2_moe", "moe_intermediate_size", nullptr)) ==
         "config: missing 'moe_intermediate_size'");
 }

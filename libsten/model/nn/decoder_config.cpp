@@ -79,6 +79,9 @@ void take_experts(const JsonReader& in, DecoderConfig& c) {
   DecoderConfig::Experts& e = c.experts;
   const char* count_key = has_value(in, "num_experts") ? "num_experts" : "num_local_experts";
   e.count = size_or(in, count_key, usual.usual_count);
+  constexpr Index most_experts = 1 << 14;  // of a layer, each with three weights
+  if (e.count > most_experts)
+    in[count_key].fail(fmt::format("expected at most {}, got {}", most_experts, e.count));
   e.top_k = size_or(in, "num_experts_per_tok", usual.usual_top_k);
   if (e.top_k > e.count)
     in["num_experts_per_tok"].fail(

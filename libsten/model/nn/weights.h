@@ -19,13 +19,12 @@ enum class LowWeights { refused, unchanged, widened };
 // The weights of a graph in a file, loaded one at a time; see load_weights().
 class StoredWeights {
  public:
-  // Error (input) as load_weights(), but for entries that differ. The graph and the file must
-  // outlive the object.
+  // Error (input) as load_weights(), but for entries that differ. The file must outlive the object.
   StoredWeights(const Graph& g, const Checkpoint& file, const std::vector<std::string>& unused = {},
                 const std::vector<std::string>& may_lack = {},
                 LowWeights low = LowWeights::refused);
 
-  // nullopt for a weight that is missing and may be. Error (input) if entries of the weight differ.
+  // A weight of the graph, as load_weights(); nullopt if it is missing and may be. Error (input) if entries of the weight differ.
   std::optional<Tensor> load(const Weight& w);
   // Releases the file's memory, which loaded weights may still borrow.
   void release();
