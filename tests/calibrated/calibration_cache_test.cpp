@@ -38,7 +38,7 @@ struct Calibration {
                    half.method = "sparsegpt";
                    half.structure = Spec::parse("magnitude:sparsity=0.5");
                    CalibratedLayer layer = prune_layer(weights.at(name).to_dense(), inputs, half);
-                   cache.add(name, layer, true);
+                   cache.layers().add(name, layer, true);
                    return layer.weights;
                  }});
     cache.advance({graph.nodes().size(), 0, 0}, true);
@@ -46,12 +46,12 @@ struct Calibration {
   }
 };
 
-std::vector<std::byte> bytes_of(const CalibrationCache& cache, const Calibration& c,
+std::vector<std::byte> bytes_of(CalibrationCache& cache, const Calibration& c,
                                 const std::string& name) {
   TensorInfo t;
   t.name = name;
   t.shape = c.weights.at(name).shape();
-  const CalibratedLayer layer = cache.read(t);
+  const CalibratedLayer layer = cache.layers().read(t);
   const auto& bytes = layer.weights.values.bytes();
   return {bytes.data(), bytes.data() + bytes.size()};
 }
@@ -77,8 +77,8 @@ TEST_CASE("a calibration that is interrupted anywhere ends with the same bytes")
     const int rest = c.run(cache, -1, targets);
     // The layers before the last point are not pruned again.
     CHECK(rest <= 12 - stop + 4);
-    REQUIRE(cache.layers().size() == 12);
-    for (const auto& [name, record] : cache.layers())
+    REQUIRE(cache.layers().records().size() == 12);
+    for (const auto& [name, record] : cache.layers().records())
       CHECK(bytes_of(cache, c, name) == bytes_of(whole, c, name));
     cache.clear();
     CHECK(!std::filesystem::exists(path));
@@ -109,6 +109,30 @@ TEST_CASE("activations in files are those that were stored") {
   }
 }
 
+TEST_CASE("points that a run cannot begin at do not harm the one that it can") {
+  const TempDir dir;
+  const auto at = [](float x) {
+    return BatchActivations{{5, {Dense::of({1}, {x}), std::nullopt}}};
+  };
+  const auto value = [](const CalibrationCache& cache) {
+    return cache.load(0).at(5).dense.as<Dense>().values.as<float>()[0];
+  };
+  {
+    CalibrationCache cache(dir / "cache", identity, 2);
+    for (int point = 0; point < 6; ++point) {
+      cache.store(0, at(static_cast<float>(point)));
+      if (point > 0) CHECK(value(cache) == point - 1);
+      cache.advance({static_cast<std::size_t>(point + 1), 1, 1}, point == 0);
+      CHECK(value(cache) == point);
+    }
+  }
+  CalibrationCache cache(dir / "cache", identity, 2);
+  CHECK(cache.begin().node == 1);
+  CHECK(value(cache) == 0);
+  cache.clear();
+  CHECK(!std::filesystem::exists(dir / "cache"));
+}
+
 TEST_CASE("a cache of another calibration, and a directory with other files, are refused") {
   const TempDir dir;
   const std::string path = dir / "cache";
@@ -121,12 +145,14 @@ TEST_CASE("a cache of another calibration, and a directory with other files, are
       return e.what();
     }
   };
-  CHECK(refusal_of({"x", "d", "o"}) == path +
-                                           ": contains the calibration of another model (remove "
-                                           "the directory, or name another directory)");
-  CHECK(refusal_of({"m", "x", "o"}) == path +
-                                           ": contains the calibration of another data (remove the "
-                                           "directory, or name another directory)");
+  CHECK(refusal_of({"x", "d", "o"}) ==
+        path +
+            ": contains a different calibration: expected the same model (remove "
+            "the directory, or name another directory)");
+  CHECK(refusal_of({"m", "x", "o"}) ==
+        path +
+            ": contains a different calibration: expected the same data (remove the "
+            "directory, or name another directory)");
   std::ofstream(path + "/state.json") << "{}";
   CHECK(refusal_of(identity) == path +
                                     "/state.json: expected the state of a calibration (remove the "

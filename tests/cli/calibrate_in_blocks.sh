@@ -23,9 +23,9 @@ refused() { # EXIT TEXT ARGUMENT...
   expect_one_line_err
   held 161 expect_err "$2"
 }
-refused 2 'cache: contains the calibration of another options' --method sparsegpt --calibrate "$text" --calibrate-window 32 \
+refused 2 'cache: contains a different calibration: expected the same options' --method sparsegpt --calibrate "$text" --calibrate-window 32 \
   --calibration-cache cache
-refused 2 'cache: contains the calibration of another data' --method admm --calibrate "$text" --calibrate-window 16 \
+refused 2 'cache: contains a different calibration: expected the same data' --method admm --calibrate "$text" --calibrate-window 16 \
   --calibration-cache cache
 touch cache/notes.txt
 refused 2 "cache: expected an empty directory or a calibration cache, found 'notes.txt'" --method admm --calibrate "$text" \

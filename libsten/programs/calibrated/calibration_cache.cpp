@@ -44,16 +44,19 @@ CalibrationCache::CalibrationCache(const std::string& directory,
   const std::string path = path_of(state_file);
   const bool is_resumed = fs::exists(path);
   std::uint64_t size = 0;
+  LayerRecords records;
   if (is_resumed) {
     const MappedFile text = open_data(path);
     const Json state = parse_json(text_of(text.bytes()), printable(path), Fault::input);
     try {
       for (const auto& [key, value] : identity_.items())
         if (state.at("of").at(key) != value)
-          fail_usage("{}: contains the calibration of another {} (remove the directory, {})", name_,
-                     key, remedy);
+          fail_usage(
+              "{}: contains a different calibration: expected the same {} (remove the "
+              "directory, {})",
+              name_, key, remedy);
       size = state.at("bytes").get<std::uint64_t>();
-      read_state(state, batches);
+      records = read_state(state, batches);
     } catch (const nlohmann::json::exception&) {
       fail("{}: expected the state of a calibration (remove the directory, {})", printable(path),
            remedy);
@@ -63,7 +66,7 @@ CalibrationCache::CalibrationCache(const std::string& directory,
   Fd fd(open(layers.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd || ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
     fail("{}: {}", printable(layers), errno_text(errno));
-  layers_.emplace(std::move(fd), printable(layers), size);
+  layers_.emplace(std::move(fd), printable(layers), size, std::move(records));
   if (!is_resumed) write_state();
   begin_next();
 }
@@ -103,10 +106,7 @@ void CalibrationCache::begin_next() {
 
 void CalibrationCache::store(std::size_t batch, BatchActivations activations) {
   if (!next_.fd) {
-    // The name does not clash with that of the current activations.
-    next_.file =
-        fmt::format("{}{}.bin", activations_prefix, current_.file.ends_with("0.bin") ? 1 : 0);
-    if (next_.file == saved_file_) next_.file = fmt::format("{}2.bin", activations_prefix);
+    next_.file = unused_file();
     const std::string path = path_of(next_.file);
     next_.fd = Fd(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!next_.fd) fail("{}: {}", printable(path), errno_text(errno));
@@ -138,11 +138,6 @@ void CalibrationCache::advance(const WalkPoint& point, bool can_resume) {
   if (before != saved_file_) remove(before);
 }
 
-void CalibrationCache::add(const std::string& tensor, const CalibratedLayer& layer,
-                           bool with_values) {
-  records_.insert_or_assign(tensor, layers_->add(layer, with_values));
-}
-
 void CalibrationCache::write_state() const {
   Json state;
   state["of"] = identity_;
@@ -151,7 +146,7 @@ void CalibrationCache::write_state() const {
   state["positions"] = point_.positions;
   state["bytes"] = layers_->size();
   state["layers"] = Json::object();
-  for (const auto& [name, r] : records_)
+  for (const auto& [name, r] : layers_->records())
     state["layers"][name] = {{"offset", r.offset},
                              {"has_values", r.has_values},
                              {"error_before", real_json(r.error_before)},
@@ -174,7 +169,8 @@ void CalibrationCache::write_state() const {
   out.commit();
 }
 
-void CalibrationCache::read_state(const Json& state, std::size_t batches) {
+LayerRecords CalibrationCache::read_state(const Json& state, std::size_t batches) {
+  LayerRecords records;
   point_ = {state.at("node").get<std::size_t>(), state.at("most_bytes").get<Index>(),
             state.at("positions").get<Index>()};
   for (const auto& [name, r] : state.at("layers").items()) {
@@ -183,9 +179,9 @@ void CalibrationCache::read_state(const Json& state, std::size_t batches) {
       return r.at(key).is_number() ? r.at(key).get<double>()
                                    : std::numeric_limits<double>::quiet_NaN();
     };
-    records_.emplace(
-        name, LayerRecord{r.at("offset").get<std::uint64_t>(), r.at("has_values").get<bool>(),
-                          real("error_before"), real("error")});
+    records.emplace(name,
+                    LayerRecord{r.at("offset").get<std::uint64_t>(), r.at("has_values").get<bool>(),
+                                real("error_before"), real("error")});
   }
   current_.file = saved_file_ = state.at("file").get<std::string>();
   const Json& all = state.at("batches");
@@ -195,10 +191,19 @@ void CalibrationCache::read_state(const Json& state, std::size_t batches) {
           {t.at("value").get<std::size_t>(), t.at("pruned").get<bool>(),
            dtype_from(t.at("dtype").get<std::string>()).value_or(DType::F32),
            t.at("shape").get<Shape>(), t.at("offset").get<std::uint64_t>()});
-  if (current_.file.empty()) return;
+  if (current_.file.empty()) return records;
   const std::string path = path_of(current_.file);
   current_.fd = Fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!current_.fd) fail("{}: {}", printable(path), errno_text(errno));
+  return records;
+}
+
+// Of three names, one is neither that of the current activations nor of those in the state.
+std::string CalibrationCache::unused_file() const {
+  for (int i = 0;; ++i)
+    if (std::string file = fmt::format("{}{}.bin", activations_prefix, i);
+        file != current_.file && file != saved_file_)
+      return file;
 }
 
 void CalibrationCache::remove(const std::string& file) const {
@@ -206,9 +211,11 @@ void CalibrationCache::remove(const std::string& file) const {
 }
 
 void CalibrationCache::clear() {
-  for (const std::string& file : {current_.file, saved_file_, next_.file}) remove(file);
-  remove(state_file);
-  remove(layers_file);
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(directory_))
+    if (std::string file = entry.path().filename(); is_of_cache(file))
+      files.push_back(std::move(file));
+  for (const std::string& file : files) remove(file);
   rmdir(directory_.c_str());
 }
 

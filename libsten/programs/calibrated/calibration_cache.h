@@ -1,21 +1,16 @@
 // sten-prune --calibration-cache: a directory with the state of a calibration, which a later run
 // continues.
 #pragma once
-#include <map>
 #include <optional>
 #include <string>
 
 #include "libsten/core/base/json.h"
 #include "libsten/files/system/fd.h"
+#include "libsten/programs/calibrated/calibration_identity.h"
 #include "libsten/programs/calibrated/layer_file.h"
 #include "libsten/training/trainer/activation_store.h"
 
 namespace sten {
-
-// Hashes of what decides the results, as text.
-struct CalibrationIdentity {
-  std::string model, data, options;
-};
 
 // Files of the directory: state.json, the pruned layers, and the activations at the last point. A
 // killed run leaves those of its last point, with which the next one ends with the same bytes.
@@ -31,11 +26,9 @@ class CalibrationCache final : public ActivationStore {
   void store(std::size_t batch, BatchActivations activations) override;
   void advance(const WalkPoint& point, bool can_resume) override;
 
-  // Adds a pruned layer; it is part of the state after the next advance().
-  void add(const std::string& tensor, const CalibratedLayer& layer, bool with_values);
-  const std::map<std::string, LayerRecord>& layers() const { return records_; }
-  CalibratedLayer read(const TensorInfo& t) const { return layers_->read(records_.at(t.name), t); }
-  // Removes all files, and the directory if nothing else is in it.
+  // The pruned layers; those that are added are part of the state after the next advance().
+  LayerFile& layers() { return *layers_; }
+  // Removes all files of a cache, and the directory if nothing else is in it.
   void clear();
 
  private:
@@ -55,7 +48,9 @@ class CalibrationCache final : public ActivationStore {
 
   std::string path_of(const std::string& file) const;
   void check_files() const;
-  void read_state(const nlohmann::ordered_json& state, std::size_t batches);
+  // Returns the records of the layers.
+  LayerRecords read_state(const nlohmann::ordered_json& state, std::size_t batches);
+  std::string unused_file() const;
   void write_state() const;
   void begin_next();
   void remove(const std::string& file) const;
@@ -67,7 +62,6 @@ class CalibrationCache final : public ActivationStore {
   Activations current_, next_;
   std::string saved_file_;  // activations that state.json refers to
   std::optional<LayerFile> layers_;
-  std::map<std::string, LayerRecord> records_;
 };
 
 }  // namespace sten

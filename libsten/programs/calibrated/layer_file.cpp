@@ -23,13 +23,14 @@ void for_kept(const Mask& mask, F&& f) {
 LayerFile::LayerFile()
     : file_(nameless_file(nameless)), name_(printable(temporary_directory()) + ": " + nameless) {}
 
-LayerFile::LayerFile(Fd file, std::string name, std::uint64_t size)
-    : file_(std::move(file)), name_(std::move(name)), size_(size) {}
+LayerFile::LayerFile(Fd file, std::string name, std::uint64_t size, LayerRecords records)
+    : file_(std::move(file)), name_(std::move(name)), size_(size), records_(std::move(records)) {}
 
-LayerRecord LayerFile::add(const CalibratedLayer& layer, bool with_values) {
-  const LayerRecord record{size_, with_values, layer.error_before, layer.error};
+void LayerFile::add(const std::string& tensor, const CalibratedLayer& layer, bool with_values) {
+  records_.insert_or_assign(tensor,
+                            LayerRecord{size_, with_values, layer.error_before, layer.error});
   append(std::as_bytes(std::span(layer.mask.bits.data(), mask_bytes(layer.mask.size()))));
-  if (!with_values) return record;
+  if (!with_values) return;
   Values kept = Values::uninitialized(layer.weights.dtype(), layer.mask.count());
   with_width(kept.width(), [&]<class U>(U) {
     const U* const from = layer.weights.values.as<U>().data();
@@ -37,10 +38,10 @@ LayerRecord LayerFile::add(const CalibratedLayer& layer, bool with_values) {
     for_kept(layer.mask, [&](Index i, Index k) { to[k] = from[i]; });
   });
   append(std::span(kept.bytes().data(), kept.bytes().size()));
-  return record;
 }
 
-CalibratedLayer LayerFile::read(const LayerRecord& record, const TensorInfo& t) const {
+CalibratedLayer LayerFile::read(const TensorInfo& t) const {
+  const LayerRecord& record = records_.at(t.name);
   CalibratedLayer layer{{}, Mask::none(t.shape), record.error_before, record.error};
   const std::size_t bytes = mask_bytes(layer.mask.size());
   read_at(record.offset, std::as_writable_bytes(std::span(layer.mask.bits.mutate(), bytes)));

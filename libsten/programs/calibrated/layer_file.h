@@ -1,5 +1,6 @@
 // Pruned layers in a file, between calibration and the writing of the output.
 #pragma once
+#include <map>
 #include <string>
 
 #include "libsten/compute/calibrate/layer.h"
@@ -15,17 +16,23 @@ struct LayerRecord {
   double error_before = 0, error = 0;  // as in CalibratedLayer
 };
 
+// By the name of the tensor.
+using LayerRecords = std::map<std::string, LayerRecord>;
+
 class LayerFile {
  public:
   // A nameless file in the temporary directory.
   LayerFile();
-  // An open file, whose first `size` bytes are layers.
-  LayerFile(Fd file, std::string name, std::uint64_t size);
+  // An open file, whose first `size` bytes are the layers of `records`.
+  LayerFile(Fd file, std::string name, std::uint64_t size, LayerRecords records);
 
-  // Appends a layer; with_values: with its kept values. Error if the file cannot be written.
-  LayerRecord add(const CalibratedLayer& layer, bool with_values);
-  // Reads the layer of t. Without values, its weights are empty.
-  CalibratedLayer read(const LayerRecord& record, const TensorInfo& t) const;
+  // Appends the layer of a tensor, which replaces an earlier one; with_values: with its kept
+  // values. Error if the file cannot be written.
+  void add(const std::string& tensor, const CalibratedLayer& layer, bool with_values);
+  // Reads the layer of t, which was added. Without values, its weights are empty. Error if the file
+  // cannot be read.
+  CalibratedLayer read(const TensorInfo& t) const;
+  const LayerRecords& records() const { return records_; }
   std::uint64_t size() const { return size_; }
 
  private:
@@ -35,6 +42,7 @@ class LayerFile {
   Fd file_;
   std::string name_;  // printable
   std::uint64_t size_ = 0;
+  LayerRecords records_;
 };
 
 }  // namespace sten

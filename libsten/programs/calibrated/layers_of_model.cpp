@@ -8,63 +8,18 @@
 #include "libsten/compute/calibrate/matrix.h"
 #include "libsten/compute/linalg/dense_gemm.h"
 #include "libsten/core/base/error.h"
-#include "libsten/core/base/hash.h"
 #include "libsten/core/base/memory_pool.h"
 #include "libsten/core/base/text.h"
-#include "libsten/data/tokenizer/tokenizer.h"
-#include "libsten/model/graph/graph_json.h"
 #include "libsten/model/graph/node_errors.h"
 #include "libsten/programs/calibrated/calibration_cache.h"
 #include "libsten/programs/calibrated/model_reorder.h"
 #include "libsten/programs/calibrated/weight_allocation.h"
-#include "libsten/programs/run/run_data.h"
 #include "libsten/report/progress.h"
 #include "libsten/training/trainer/calibrated_layers.h"
 #include "libsten/training/trainer/model_walk.h"
 
 namespace sten {
 namespace {
-
-using Batches = std::vector<NamedValues<Tensor>>;
-
-// The most rows and positions of a batch; they bound the scratch memory of operators.
-constexpr Index rows_at_once = 16, positions_at_once = 2048;
-
-// The largest batch that divides the number of samples.
-Index rows_of_batch(const Recipe& recipe, Index samples) {
-  const bool has_windows = recipe.data.kind == "text" || recipe.data.kind == "masked-text";
-  const Index most =
-      has_windows ? positions_at_once / std::max<Index>(1, recipe.data.window) : rows_at_once;
-  Index rows = std::clamp<Index>(most, 1, std::min(samples, rows_at_once));
-  while (samples % rows != 0) --rows;
-  return rows;
-}
-
-// The recipe that names the data describes the model of a weights-only checkpoint.
-void describe_by_data(const std::string& data, ModelSource& source) {
-  if (source.what.is_known()) return;
-  if (data.ends_with(".json")) source.what = describe_model(data);
-  if (!source.what.is_known())
-    fail_usage(
-        "{}: expected a model, got only weights (name the model's directory, or a recipe with "
-        "--calibrate)",
-        source.name);
-}
-
-Recipe recipe_of(const CalibrationOptions& options, const ModelSource& source) {
-  Recipe recipe = data_recipe(source, {.path = options.data});
-  if (options.window) {
-    if (recipe.data.kind != "text" && recipe.data.kind != "masked-text")
-      fail_usage("--calibrate-window: expected a text as --calibrate, got {}", recipe.data.kind);
-    recipe.data.window = *options.window;
-  }
-  recipe.batch = rows_of_batch(recipe, options.rows());
-  recipe.accumulate = 1;
-  recipe.data.crop_padding = 0;
-  recipe.data.mirror = false;
-  recipe.data.has_labels = options.allocate == AllocationMethod::sensitivity;
-  return recipe;
-}
 
 // The weight as the graph has it: [out, in], float32.
 Tensor as_graph_has_it(const Dense& w, bool transposed) {
@@ -87,76 +42,6 @@ double loss_on(const Task& task, const std::vector<BatchPart>& parts,
   return sums.measured().loss;
 }
 
-// The batches of a task that calibration uses.
-struct CalibrationBatches {
-  Batches inputs;
-  std::vector<BatchPart> parts;  // with labels, if losses are measured
-  Index rows = 0;
-
-  CalibrationBatches(const Task& task, const Graph& graph, Index samples, bool with_loss) {
-    // With fewer rows than samples, each row is used once.
-    for (Index step = 0; rows < samples && step < task.steps_per_epoch(); ++step)
-      for (BatchPart& part : task.batch(step)) {
-        NamedValues<Tensor>& batch = inputs.emplace_back();
-        for (const std::string& name : graph.inputs()) batch.emplace(name, part.inputs.at(name));
-        rows += rows_of(part);
-        if (with_loss) parts.push_back(std::move(part));
-      }
-  }
-};
-
-// Error if most tokens of a text are unknown to its tokenizer: their statistics say nothing.
-void check_known(const Recipe& recipe, const Batches& batches) {
-  const std::string& text = recipe.data.text;
-  if (text.empty() || recipe.data.vocabulary.empty()) return;
-  const std::optional<TokenId> unknown = read_tokenizer(recipe.data.vocabulary)->special_ids().unk;
-  if (!unknown) return;
-  Index count = 0, all = 0;
-  for (const NamedValues<Tensor>& batch : batches) {
-    const auto ids = batch.find("input_ids");
-    if (ids == batch.end()) return;
-    const Dense dense = ids->second.to_dense();
-    all += dense.size();
-    count += std::ranges::count(dense.values.as<std::int64_t>(), *unknown);
-  }
-  if (2 * count > all)
-    fail("{}: expected a text of known tokens: {:.0f} % are unknown to {}", printable(text),
-         100.0 * static_cast<double>(count) / static_cast<double>(all),
-         printable(recipe.data.vocabulary));
-}
-
-std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
-
-CalibrationIdentity identity_of(const CalibrationRequest& r, const Graph& graph,
-                                const Batches& batches) {
-  constexpr std::size_t most_bytes = std::size_t{1} << 16;  // of an entry, to be fast
-  std::uint64_t model = hash_of_text(to_json(graph)), data = 0;
-  const auto add_text = [](std::uint64_t& hash, const std::string& text) {
-    hash = hash_bytes(hash, std::as_bytes(std::span(text)));
-  };
-  for (const CheckpointTensor& t : r.in.tensors()) {
-    add_text(model, fmt::format("{} {} {}", t.name, name_of(t.dtype), to_string(t.shape)));
-    for (const SafetensorsEntry& e : t.entries) {
-      const std::span<const std::byte> bytes = r.in.bytes(t, e);
-      model = hash_bytes(model, bytes.first(std::min(most_bytes, bytes.size())));
-    }
-    r.in.drop(t);
-  }
-  for (const NamedValues<Tensor>& batch : batches)
-    for (const auto& [name, x] : batch) {
-      const Dense dense = x.to_dense();
-      add_text(data, fmt::format("{} {}", name, to_string(dense.extents)));
-      data = hash_bytes(data, std::span(dense.values.bytes().data(), dense.values.bytes().size()));
-    }
-  std::string options = fmt::format(
-      "{} {}", r.sparsity, r.options.allocate ? name_of(*r.options.allocate) : std::string("none"));
-  for (const CalibratedWeight& w : r.weights)
-    options +=
-        fmt::format("\n{} {} {} {} {} {} {}", w.tensor->name, w.how.method, w.how.structure.str(),
-                    w.how.by_row, w.how.transposed, w.how.reconstruct, w.how.damping);
-  return {hash_text(model), hash_text(data), hash_text(hash_of_text(options))};
-}
-
 class LayersOfModel final : public LayerSource {
  public:
   explicit LayersOfModel(const CalibrationRequest& r) {
@@ -164,8 +49,7 @@ class LayersOfModel final : public LayerSource {
     std::optional<UseDenseLibrary> products;  // fixed, so that all runs have the same bits
     if (const DenseLibrary* blas = find_dense_library("OpenBLAS")) products.emplace(*blas);
     ModelSource source = find_model(r.input);
-    describe_by_data(r.options.data, source);
-    const Task task = task_of(source, recipe_of(r.options, source), true);
+    const Task task = task_of(source, calibration_recipe(r.options, source), true);
     ModelWeights model(task);
     try {
       with_model_file([&] { return source.name; }, [&] { walk(r, task, model); });
@@ -178,7 +62,7 @@ class LayersOfModel final : public LayerSource {
   }
 
   CalibratedLayer prune(const CheckpointTensor& t, const Dense&) override {
-    return cache_ ? cache_->read(t) : layers_->read(records_.at(t.name), t);
+    return layers().read(t);
   }
   void finish() override {
     if (cache_) cache_->clear();
@@ -199,31 +83,29 @@ class LayersOfModel final : public LayerSource {
     WeightAllocation allocation(r.options.allocate, r.sparsity);
     const CalibrationBatches batches(task, model.graph(), r.options.rows(),
                                      allocation.needs_loss());
-    if (batches.inputs.empty())
-      fail("{}: expected rows to calibrate on, got none", printable(r.options.data));
-    check_known(task.recipe(), batches.inputs);
+    check_calibration_inputs(task.recipe(), batches.inputs, r.options.data);
     reorder_model(model, r.in, r.reordering, batches.inputs.front());
     allocate(r, task, model, batches, allocation);
     std::optional<ActivationsInMemory> in_memory;
     if (r.options.cache.empty()) {
       in_memory.emplace(batches.inputs.size());
-      layers_.emplace();
+      own_layers_.emplace();
     } else {
       cache_.emplace(r.options.cache, identity_of(r, model.graph(), batches.inputs),
                      batches.inputs.size());
-      if (!cache_->layers().empty())
-        notes_.push_back(fmt::format("continued the calibration of {} after {} of {} layers",
-                                     printable(r.options.cache), cache_->layers().size(),
-                                     wanted_.size()));
     }
+    const std::size_t done = layers().records().size();
+    if (done > 0)
+      notes_.push_back(fmt::format("continued the calibration of {} after {} of {} layers",
+                                   printable(r.options.cache), done, wanted_.size()));
     Progress progress("calibrate", wanted_.size(), r.show_progress, "layers");
-    progress.add(cache_ ? cache_->layers().size() : 0);
+    progress.add(done);
     ActivationStore& store = cache_ ? static_cast<ActivationStore&>(*cache_) : *in_memory;
     const WalkResult result = prune_layers(
         r, model, batches.inputs, store, needs_gram(r),
         [&](const CalibratedWeight& w, const Dense& x, const InputStatistics& inputs) {
           CalibratedLayer layer = prune_layer(x, inputs, options_of(allocation.of(w), inputs));
-          add(w, layer);
+          layers().add(w.tensor->name, layer, w.how.reconstruct || is_solved(w.how.method));
           progress.add(1);
           return std::move(layer.weights);
         });
@@ -260,8 +142,9 @@ class LayersOfModel final : public LayerSource {
     allocation.settle();
   }
 
-  WalkResult prune_layers(const CalibrationRequest& r, ModelWeights& model, const Batches& batches,
-                          ActivationStore& store, bool with_gram, const PruneLayer& prune) {
+  WalkResult prune_layers(const CalibrationRequest& r, ModelWeights& model,
+                          const CalibrationInputs& batches, ActivationStore& store, bool with_gram,
+                          const PruneLayer& prune) {
     return prune_along(
         {model.graph(), batches, store, [&](const std::string& name) { return model.load(name); },
          [&](const std::string& name) { return wanted_.contains(name); }, with_gram,
@@ -291,13 +174,7 @@ class LayersOfModel final : public LayerSource {
     return how;
   }
 
-  void add(const CalibratedWeight& w, const CalibratedLayer& layer) {
-    const bool with_values = w.how.reconstruct || is_solved(w.how.method);
-    if (cache_)
-      cache_->add(w.tensor->name, layer, with_values);
-    else
-      records_.emplace(w.tensor->name, layers_->add(layer, with_values));
-  }
+  LayerFile& layers() { return cache_ ? cache_->layers() : *own_layers_; }
 
   void add_notes(const CalibrationRequest& r, Index rows, const WalkResult& result,
                  std::chrono::duration<double> time) {
@@ -332,8 +209,7 @@ class LayersOfModel final : public LayerSource {
 
   std::map<std::string, const CalibratedWeight*, std::less<>> wanted_;  // by name in the graph
   std::optional<CalibrationCache> cache_;                               // or
-  std::optional<LayerFile> layers_;
-  std::map<std::string, LayerRecord> records_;  // by name of the tensor
+  std::optional<LayerFile> own_layers_;
   Index without_tokens_ = 0;
   std::vector<std::string> notes_;
 };

@@ -66,7 +66,7 @@ bool chooses_from_parts(const FormatRecipe& f) {
 
 // Checked before any large allocation.
 void Task::check_size(double parameters, const std::string& what) const {
-  if (streams_weights_) return;
+  if (streams_weights_ && !imported_) return;
   const OptimizerRecipe& o = recipe_.optimizer;
   int kept = 1;
   if (!only_measures_) kept += 1 + (o.kind == "adamw" ? 2 : o.momentum > 0 ? 1 : 0);  // gradients

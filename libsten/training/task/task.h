@@ -13,7 +13,8 @@ struct TaskUse {
   bool only_measures = false;
   // Replaces the file of model.weights, or model.file for ONNX.
   std::shared_ptr<const Checkpoint> weights{};
-  // Weights are loaded one at a time (weights_by_name()), so that memory for all is not needed.
+  // Weights are loaded one at a time (weights_by_name()), so that memory for all is not needed,
+  // unless the model is from a file that has its own.
   bool streams_weights = false;
   // Processes that share the parts of a batch.
   int ranks = 1;
@@ -51,7 +52,7 @@ class Task {
   // a checkpoint.
   NamedValues<Tensor> stored_weights() const;
   // The weights of TaskUse::weights, to be loaded one at a time; nullptr if the model is from a file
-  // that has its own. The task must outlive the object. Error (input) as stored_weights().
+  // that has its own. Error (input) as stored_weights().
   std::unique_ptr<StoredWeights> weights_by_name() const;
   // The dense weights of the recipe's teacher; may borrow from its file. Error as stored_weights();
   // Error (usage) if neither the recipe nor its model names any.

@@ -91,7 +91,10 @@ Activation BatchRunner::input_of(const LayerToCalibrate& layer, const BatchValue
                                        logits.in_pruned().as<Dense>(), *layer.expert);
     if (!layer.is_down) return rows;
     const std::size_t first = first_expert_input + *layer.expert * weights_per_expert;
-    return expert_hidden(attributes, rows, of(stored(in[first])), of(stored(in[first + 1])));
+    const Name activation(
+        MixtureAttributes("mixture-of-experts", attributes, logits.dense.shape().back())
+            .activation->name);
+    return ExpertHidden(activation, rows, of(stored(in[first])), of(stored(in[first + 1]))).product;
   };
   Activation y{input(false), std::nullopt};
   if (x.pruned || layer.is_down) y.pruned = input(true);

@@ -1,4 +1,4 @@
-// Runs parts of a graph on one batch at a time, in the dense and in the pruned model.
+// The weights of a dense and a pruned model, and the parts of their graph that a calibration runs.
 #pragma once
 #include <functional>
 #include <set>

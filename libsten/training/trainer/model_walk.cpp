@@ -18,9 +18,7 @@ Activation widened(const Activation& a) {
   return {widened(a.dense), a.pruned ? std::optional(widened(*a.pruned)) : std::nullopt};
 }
 Activation rounded(const Activation& a) {
-  const auto one = [](const Tensor& x) {
-    return x.device() == Device::cpu ? rounded_to(DType::BF16, x) : x;
-  };
+  const auto one = [](const Tensor& x) { return rounded_to(DType::BF16, x); };
   return {one(a.dense), a.pruned ? std::optional(one(*a.pruned)) : std::nullopt};
 }
 

@@ -1,6 +1,7 @@
 #include "libsten/training/trainer/segment.h"
 
 #include <algorithm>
+#include <set>
 
 #include "libsten/core/tensor/low_floats.h"
 #include "libsten/model/fusion/fused_graph.h"

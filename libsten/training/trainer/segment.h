@@ -1,7 +1,7 @@
 // A part of a graph that is run in the dense and in the pruned model.
 #pragma once
+#include <functional>
 #include <optional>
-#include <set>
 
 #include "libsten/model/execution/executor.h"
 #include "libsten/training/trainer/activation_store.h"

@@ -64,12 +64,12 @@ Tensor rows_of_expert(const Attributes& attributes, const Dense& x, const Dense&
   });
 }
 
-Tensor expert_hidden(const Attributes& attributes, const Tensor& rows, const Tensor& gate,
-                     const Tensor& up) {
-  const Name activation(attributes.word("activation", "silu"));
-  return apply("mul",
-               {apply(activation, {apply("linear", {rows, gate})}), apply("linear", {rows, up})});
-}
+ExpertHidden::ExpertHidden(Name activation, const Tensor& rows, const Tensor& gate_weight,
+                           const Tensor& up_weight)
+    : gate(apply("linear", {rows, gate_weight})),
+      active(apply(activation, {gate})),
+      up(apply("linear", {rows, up_weight})),
+      product(apply("mul", {active, up})) {}
 
 namespace {
 
@@ -128,17 +128,15 @@ const T* values_in(const Tensor& x) {
 }
 
 // Values of the tokens of one expert, from their rows of x.
-struct ExpertRun {
+struct ExpertRun : ExpertHidden {
   std::span<const Tensor> weights;
-  Tensor x, gate, active, up, product, y;  // y: without the weights of the tokens
+  Tensor x, y;  // y: without the weights of the tokens
 
   ExpertRun(const ExpertsCall& call, Index expert, Tensor rows)
-      : weights(call.weights_of(expert)),
+      : ExpertHidden(Name(call.attributes.activation->name), rows, call.weights_of(expert)[0],
+                     call.weights_of(expert)[1]),
+        weights(call.weights_of(expert)),
         x(std::move(rows)),
-        gate(apply("linear", {x, weights[0]})),
-        active(apply(Name(call.attributes.activation->name), {gate})),
-        up(apply("linear", {x, weights[1]})),
-        product(apply("mul", {active, up})),
         y(apply("linear", {product, weights[2]})) {}
 };
 

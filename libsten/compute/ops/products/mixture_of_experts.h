@@ -25,9 +25,14 @@ std::string expert_misfit(Index expert, std::span<const Tensor> weights, Index f
 // features], in order of tokens. `attributes` are those of the call.
 Tensor rows_of_expert(const Attributes& attributes, const Dense& x, const Dense& logits,
                       Index expert);
-// What an expert's gate and up make of such rows: the input of its down.
-Tensor expert_hidden(const Attributes& attributes, const Tensor& rows, const Tensor& gate,
-                     const Tensor& up);
+// What an expert's gate and up [N, features] make of such rows: `product` [tokens, N] is the input
+// of its down.
+struct ExpertHidden {
+  Tensor gate, active, up, product;
+
+  ExpertHidden(Name activation, const Tensor& rows, const Tensor& gate_weight,
+               const Tensor& up_weight);
+};
 
 // Copies the rows of x [tokens, features] of an expert's tokens to `rows`, in the order of `load`.
 template <class T>
