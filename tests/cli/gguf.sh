@@ -1,5 +1,6 @@
 # GGUF files are checkpoints; a directory of Hugging Face and a GGUF file are their outputs.
 . "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
 cd "$T"
 saved=$STEN_SOURCE/tests/gguf/files
 files() { (cd "$1" && find . -type f | sed 's|^./||' | LC_ALL=C sort | tr '\n' ' '); }
@@ -77,6 +78,22 @@ expect_exit 2 sten-convert model -o m.safetensors --to dense --type q8_0
 expect_err '--type: expected f32, f16 or bf16, or -o FILE.gguf as the output, got Q8_0'
 expect_exit 2 sten-convert model -o m.safetensors --to dense --type f16
 expect_err '--type: expected a GGUF file as the input, or -o FILE.gguf as the output'
+
+# A directory with only the tokenizer.model of SentencePiece.
+mkdir pieces
+cp model/config.json pieces
+cp "$STEN_SOURCE/tests/data/sentencepiece/llama.model" pieces/tokenizer.model
+safetensors pieces/model.safetensors "{$(entry model.embed_tokens.weight F32 480,1 0 1920)}" "$(repeat 480 "$F1")"
+expect_exit 0 sten-convert pieces -o pieces.gguf
+if grep -q warning err; then fail 'the tokenizer is not written as it is'; fi
+expect_exit 0 sten-convert pieces.gguf -o back/ --to dense
+grep -qF '"<0x0A>":' back/tokenizer.json || fail 'no bytes as tokens'
+grep -qF '"bos_token": "<s>"' back/tokenizer_config.json || fail 'no first token'
+safetensors pieces/model.safetensors "{$(entry model.embed_tokens.weight F32 3,1 0 12)}" "$F1$F1$F1"
+expect_exit 1 sten-convert pieces -o few.gguf
+expect_err "pieces/tokenizer.model: token '[INST]': expected an id below 3, the rows of the embedding, got 3"
+expect_one_line_err
+
 sed -i 's/"llama"/"mamba"/' model/config.json
 held 155 expect_exit 1 sten-convert model -o m.gguf --type f16
 expect_err "model_type 'mamba' cannot be written as GGUF"

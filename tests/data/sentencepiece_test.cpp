@@ -7,10 +7,13 @@
 #include <sstream>
 
 #include "libsten/data/tokenizer/tokenizer.h"
+#include "libsten/files/gguf/sentencepiece_metadata.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/gguf_bytes.h"
+#include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
+#include "tests/support/warnings.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -65,6 +68,18 @@ std::string t5_gguf(const std::vector<float>& scores) {
                    gguf_entry("tokenizer.ggml.eos_token_id", gguf_kind::u32,
                               gguf_number(std::uint32_t{1}))}};
   return file.str();
+}
+
+// A GGUF file with the tokenizer of a model, as sten-convert writes it.
+std::string gguf_of(const std::string& model, const std::string& settings, std::size_t vocabulary) {
+  const std::string bytes = bytes_of_file(sentencepiece_files + model + ".model");
+  GgufMetadata metadata;
+  metadata.add("general.architecture", model == "gemma" ? "gemma2" : "llama");
+  add_sentencepiece_metadata(parse_sentencepiece(as_bytes(bytes), "m.model"), "m.model",
+                             {"tokenizer_config.json", nlohmann::ordered_json::parse(settings)}, {},
+                             vocabulary, metadata);
+  std::vector<GgufTensor> tensors;
+  return gguf_header(metadata, tensors);
 }
 
 }  // namespace
@@ -169,4 +184,69 @@ TEST_CASE("the tokenizer of a T5 in a GGUF file is a Unigram, whose sequences en
   dir.write("t5.gguf", t5_gguf({0}));
   CHECK(has(error_of([&] { read_tokenizer(file); }),
             "expected a score and a type per token, got 8 tokens, 1 scores and 8 types"));
+}
+
+TEST_CASE("a GGUF file with the tokens of a tokenizer.model gives the same ids") {
+  const auto all = nlohmann::json::parse(bytes_of_file(sentencepiece_files + "expected.json"));
+  const Warnings warnings;
+  const TempDir dir;
+  for (const char* model : {"llama", "gemma"}) {
+    CAPTURE(model);
+    dir.write("m.gguf", gguf_of(model, "{}", 500));
+    const auto t = read_tokenizer(dir / "m.gguf");
+    CHECK(t->size() == 500);
+    const auto& expected = all["models"][model];
+    for (std::size_t i = 0; i < all["texts"].size(); ++i) {
+      const auto text = all["texts"][i].get<std::string>();
+      CAPTURE(text);
+      // Runs of spaces in a GGUF file of Gemma are merged, as in transformers, not the longest token.
+      if (model == std::string("gemma") && text.starts_with("    ")) continue;
+      CHECK(ids_of(*t, text) == expected[i][0].get<Ids>());
+    }
+  }
+  CHECK(warnings.all.empty());
+}
+
+TEST_CASE("special and added tokens of a tokenizer.model are in the GGUF file") {
+  const std::string bytes =
+      gguf_of("llama", R"({"add_eos_token": true, "pad_token": "</s>", "chat_template": "x",
+                           "added_tokens_decoder": {"1": {"content": "<s>", "special": true},
+                                                    "480": {"content": "<new>", "special": false}}})",
+              490);
+  const GgufFile f = parse_gguf(as_bytes(bytes), "m.gguf");
+  CHECK(f.text("tokenizer.ggml.model") == "llama");
+  CHECK(f.integer("tokenizer.ggml.bos_token_id") == 1);
+  CHECK(f.integer("tokenizer.ggml.eos_token_id") == 2);
+  CHECK(f.integer("tokenizer.ggml.unknown_token_id") == 0);
+  CHECK(f.integer("tokenizer.ggml.padding_token_id") == 2);
+  CHECK(f.boolean("tokenizer.ggml.add_bos_token") == true);
+  CHECK(f.boolean("tokenizer.ggml.add_eos_token") == true);
+  CHECK(f.boolean("tokenizer.ggml.add_space_prefix") == true);
+  CHECK(f.text("tokenizer.chat_template") == "x");
+  const auto tokens = f.find("tokenizer.ggml.tokens")->texts();
+  const auto types = f.find("tokenizer.ggml.token_type")->reals();
+  REQUIRE(tokens.size() == 490);
+  REQUIRE(types.size() == 490);
+  CHECK(f.find("tokenizer.ggml.scores")->reals().size() == 490);
+  CHECK(types[0] == 2);  // <unk>
+  CHECK(types[1] == 3);  // <s>: control
+  CHECK(tokens[480] == "<new>");
+  CHECK(types[480] == 4);  // user-defined
+  CHECK(tokens[481] == "[PAD481]");
+  CHECK(types[481] == 5);  // unused
+}
+
+TEST_CASE("a tokenizer.model that llama.cpp cannot have as llama is refused for GGUF") {
+  const auto refusal = [](const char* model, const char* settings, std::size_t vocabulary) {
+    return error_of([&] { gguf_of(model, settings, vocabulary); });
+  };
+  const std::string few = refusal("llama", "{}", 61);
+  CHECK(few.starts_with("m.model: token "));
+  CHECK(few.ends_with(": expected an id below 61, the rows of the embedding, got 61"));
+  const std::string unigram = refusal("unigram", "{}", 500);
+  CHECK(unigram == "m.model: expected BPE as the model, got Unigram");
+  const std::string ids =
+      refusal("llama", R"({"added_tokens_decoder": {"x": {"content": "a"}}})", 500);
+  CHECK(ids ==
+        "tokenizer_config.json: 'added_tokens_decoder': expected ids with texts as 'content'");
 }

@@ -36,7 +36,7 @@ std::shared_ptr<Tokenizer> parse_word_piece(const NamedText& vocabulary,
 std::shared_ptr<Tokenizer> parse_byte_pair_encoding(const NamedText& vocabulary,
                                                     const NamedText& merges,
                                                     const TokenizerConfig& config);
-// Parses a tokenizer.json; see sentencepiece_model.h for a tokenizer.model.
+// Parses a tokenizer.json; see sentencepiece_tokenizer.h for a tokenizer.model.
 std::shared_ptr<Tokenizer> parse_tokenizer(const NamedText& file, const TokenizerConfig& config);
 
 namespace tokenizer_detail {

@@ -2,8 +2,9 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
-#include "libsten/data/tokenizer/sentencepiece_model.h"
+#include "libsten/data/tokenizer/sentencepiece_tokenizer.h"
 #include "libsten/data/tokenizer/vocabulary.h"
+#include "libsten/files/gguf/sentencepiece_metadata.h"
 #include "libsten/files/gguf/tokenizer_json.h"
 #include "libsten/files/system/data_file.h"
 
@@ -77,8 +78,8 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path) {
   std::shared_ptr<Tokenizer> t;
   std::vector<std::pair<std::string, std::string>> files;
   if (file.ends_with(".model")) {
-    t = sentencepiece_tokenizer(parse_sentencepiece(main.text()), config_beside(file), main.name,
-                                all.size());
+    t = sentencepiece_tokenizer(parse_sentencepiece(main.file.bytes(), main.name),
+                                config_beside(file), main.name, all.size());
     files = {{"tokenizer.model", file}};
   } else if (is_json && fs::path(file).filename() == "tokenizer.json") {
     t = parse_tokenizer(main.text(), config_beside(file));

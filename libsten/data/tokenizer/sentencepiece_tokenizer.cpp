@@ -1,3 +1,5 @@
+#include "libsten/data/tokenizer/sentencepiece_tokenizer.h"
+
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
@@ -6,7 +8,6 @@
 #include "libsten/core/base/text.h"
 #include "libsten/data/tokenizer/byte_pair_encoding.h"
 #include "libsten/data/tokenizer/pipeline_tokenizer.h"
-#include "libsten/data/tokenizer/sentencepiece_model.h"
 #include "libsten/data/tokenizer/unigram.h"
 #include "libsten/files/gguf/recovered_merges.h"
 
@@ -146,10 +147,7 @@ std::shared_ptr<Tokenizer> sentencepiece_tokenizer(SentencePieceModel m, Tokeniz
   const auto otherwise = [&](std::optional<std::string>& token, std::optional<TokenId> id) {
     if (!token) token = id ? std::string(subwords.entry(*id)) : "";
   };
-  const auto unknown = std::ranges::find(m.pieces, SentencePiece::unknown, &SentencePiece::type);
-  otherwise(config.unk, unknown == m.pieces.end()
-                            ? std::nullopt
-                            : std::optional(static_cast<TokenId>(unknown - m.pieces.begin())));
+  otherwise(config.unk, m.unknown());
   otherwise(config.bos, m.bos);
   otherwise(config.eos, m.eos);
   otherwise(config.pad, m.pad);

@@ -1,19 +1,15 @@
 #include "libsten/files/checkpoint/gguf_output.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
-#include "libsten/core/base/json.h"
 #include "libsten/core/base/log.h"
 #include "libsten/core/base/text.h"
+#include "libsten/files/checkpoint/gguf_directory.h"
 #include "libsten/files/gguf/blocks.h"
-#include "libsten/files/gguf/model_metadata.h"
 
 namespace sten {
 namespace {
-
-namespace fs = std::filesystem;
 
 const GgufType& type_called(std::string_view name) { return *gguf_type(name); }
 
@@ -30,17 +26,6 @@ std::uint32_t file_type(const GgufType& type) {
 bool is_small(const GgufTensor& t) {
   return t.shape.size() < 2 || t.name.ends_with("_norm.weight") ||
          t.name.ends_with(".ffn_gate_inp.weight");
-}
-
-NamedJson read_json(const std::string& directory, const char* name, bool is_needed) {
-  const fs::path path = fs::path(directory) / name;
-  std::error_code none;
-  if (!is_needed && !fs::exists(path, none)) return {path, nullptr};
-  const MappedFile file = MappedFile::open(path);
-  const auto bytes = file.bytes();
-  return {printable(path.string()),
-          parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.name(),
-                     Fault::input)};
 }
 
 }  // namespace
@@ -129,10 +114,9 @@ void GgufOutput::take_metadata(const GgufType* type) {
 
 // Returns the number of experts of a layer.
 Index GgufOutput::make_metadata(const std::string& directory, const GgufType* type) {
-  const NamedJson config = read_json(directory, "config.json", true);
-  const GgufModel model = add_model_metadata(config, metadata_);
-  rotary_factors_ = llama3_factors(config);
-  name_tensors(model);
+  const GgufDirectory from = add_directory_model(directory, metadata_);
+  rotary_factors_ = from.rotary_factors;
+  name_tensors(from.model);
   const GgufType* most = type;
   for (std::size_t i = 0; !most && i < storage_.size(); ++i)
     if (in_.tensors()[i].shape.size() > 1) most = storage_[i].type;
@@ -140,16 +124,13 @@ Index GgufOutput::make_metadata(const std::string& directory, const GgufType* ty
   metadata_.add("general.quantization_version", 2u);
   const auto table = std::ranges::find(storage_, "token_embd.weight", &GgufStorage::name);
   if (table == storage_.end()) fail("{}: missing the tensor of token embeddings", in_.name());
-  const auto rows = in_.tensors()[static_cast<std::size_t>(table - storage_.begin())].shape.front();
-  const NamedJson tokenizer = read_json(directory, "tokenizer.json", false);
-  if (tokenizer.json.is_null()) {
-    warn("{}: file not found: the GGUF file has no tokenizer", tokenizer.name);
-    metadata_.add("tokenizer.ggml.model", "no_vocab");
-    return model.experts;
-  }
-  add_tokenizer_metadata(tokenizer, read_json(directory, "tokenizer_config.json", false), config,
-                         static_cast<std::size_t>(rows), metadata_);
-  return model.experts;
+  const auto& embeddings = in_.tensors()[static_cast<std::size_t>(table - storage_.begin())];
+  if (embeddings.shape.size() != 2)
+    fail("{}: {}: expected a matrix, got the shape {}", in_.name(), quote(embeddings.name),
+         to_string(embeddings.shape));
+  add_directory_tokenizer(directory, from.config,
+                          static_cast<std::size_t>(embeddings.shape.front()), metadata_);
+  return from.model.experts;
 }
 
 void GgufOutput::name_tensors(const GgufModel& model) {

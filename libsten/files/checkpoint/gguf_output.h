@@ -12,14 +12,13 @@ namespace sten {
 
 class GgufOutput {
  public:
-  // `type`: of the weights, as convert_hf_to_gguf stores them: tensors of rank 1 and norms are F32,
-  // and rows that are not whole blocks F16. nullptr: the types of a GGUF input, else those of the
-  // dtypes. A changed tensor of a type that quantize() cannot write becomes Q8_0, with a
-  // warning. The matrices of experts become stacks, each of one type: F32 if their dtypes
-  // differ. `changed`: per tensor; empty: none. The metadata are those of a GGUF input, or made
-  // of config.json, tokenizer.json and tokenizer_config.json in the input's `directory`. Error for
-  // an input without these, for a tensor without a name in GGUF, and for missing or unequal experts.
-  // `in` outlives the output.
+  // `type`: of the weights, as convert_hf_to_gguf stores them: tensors of rank 1, norms and routers
+  // of experts are F32, and rows that are not whole blocks F16. nullptr: the types of a GGUF input,
+  // else those of the dtypes. A changed tensor of a type that quantize() cannot write becomes Q8_0,
+  // with a warning. The matrices of experts become stacks, each of one type: F32 if their dtypes
+  // differ. `changed`: per tensor; empty: none. The metadata are those of a GGUF input, or made of
+  // the files in the input's `directory` (gguf_directory.h). Error for an input without these, for a
+  // tensor without a name in GGUF, and for missing or unequal experts. `in` outlives the output.
   GgufOutput(const Checkpoint& in, const std::string& directory, const GgufType* type,
              const std::vector<bool>& changed);
 

@@ -7,6 +7,7 @@
 #include "libsten/files/gguf/json_member.h"
 #include "libsten/files/gguf/model_metadata.h"
 #include "libsten/files/gguf/pre_tokenizers.h"
+#include "libsten/files/gguf/special_tokens.h"
 #include "libsten/files/gguf/token_types.h"
 
 namespace sten {
@@ -56,11 +57,7 @@ class TokenizerWriter {
     if (is_bytes_) to.add("tokenizer.ggml.add_space_prefix", adds_space());
   }
 
-  // The id of a token; -1 if the tokenizer lacks it.
-  std::int64_t id_of(const std::string& token) const {
-    const auto at = std::ranges::find(tokens_, token);
-    return at == tokens_.end() ? -1 : at - tokens_.begin();
-  }
+  const std::vector<std::string>& tokens() const { return tokens_; }
 
   // Whether the post-processor adds a token before or after one text.
   bool adds(const std::string& token, bool is_first) const {
@@ -104,7 +101,7 @@ class TokenizerWriter {
         types_[i] = byte_token;
     const Json& none = json_member(model_, "unk_token");
     if (none.is_string())
-      if (const auto id = id_of(none.get<std::string>()); id >= 0)
+      if (const auto id = token_id(tokens_, none.get<std::string>()); id >= 0)
         types_[static_cast<std::size_t>(id)] = unknown_token;
   }
 
@@ -160,43 +157,15 @@ class TokenizerWriter {
   std::vector<std::int32_t> types_;
 };
 
-// The text of a token in tokenizer_config.json; "" if it is missing.
-std::string token_text(const Json& settings, const char* key) {
-  const Json& value = json_member(settings, key);
-  const Json& content = value.is_object() ? json_member(value, "content") : value;
-  return content.is_string() ? content.get<std::string>() : "";
-}
-
 }  // namespace
 
 void add_tokenizer_metadata(const NamedJson& tokenizer, const NamedJson& settings,
                             const NamedJson& config, std::size_t vocabulary, GgufMetadata& to) {
   TokenizerWriter writer(tokenizer, vocabulary);
   writer.add_to(to);
-  struct Special {
-    const char *gguf, *token, *id;
-  };
-  for (const Special& s :
-       {Special{"bos", "bos_token", "bos_token_id"}, Special{"eos", "eos_token", "eos_token_id"},
-        Special{"unknown", "unk_token", "unk_token_id"},
-        Special{"padding", "pad_token", "pad_token_id"}}) {
-    const std::string text = token_text(settings.json, s.token);
-    std::int64_t id = text.empty() ? -1 : writer.id_of(text);
-    const Json& given = json_member(config.json, s.id);
-    const Json& first = given.is_array() && !given.empty() ? given.front() : given;
-    if (id < 0 && first.is_number_unsigned() && first.get<std::uint64_t>() < vocabulary)
-      id = first.get<std::int64_t>();
-    if (id >= 0)
-      to.add(fmt::format("tokenizer.ggml.{}_token_id", s.gguf), static_cast<std::uint32_t>(id));
-    for (const bool is_first : {true, false})
-      if (s.gguf == std::string_view(is_first ? "bos" : "eos")) {
-        const Json& flag = json_member(settings.json, is_first ? "add_bos_token" : "add_eos_token");
-        const bool adds = flag.is_boolean() ? flag.get<bool>() : writer.adds(text, is_first);
-        to.add(fmt::format("tokenizer.ggml.add_{}_token", s.gguf), adds);
-      }
-  }
-  const Json& chat = json_member(settings.json, "chat_template");
-  if (chat.is_string()) to.add("tokenizer.chat_template", chat.get<std::string>());
+  add_special_tokens(
+      writer.tokens(), settings.json, config.json,
+      [&](const std::string& token, bool is_first) { return writer.adds(token, is_first); }, to);
 }
 
 }  // namespace sten
