@@ -89,6 +89,11 @@ if grep -q warning err; then fail 'the tokenizer is not written as it is'; fi
 expect_exit 0 sten-convert pieces.gguf -o back/ --to dense
 grep -qF '"<0x0A>":' back/tokenizer.json || fail 'no bytes as tokens'
 grep -qF '"bos_token": "<s>"' back/tokenizer_config.json || fail 'no first token'
+if grep -q chat_template back/tokenizer_config.json; then fail 'a chat template from nowhere'; fi
+echo '{{ messages[0].content }}' >pieces/chat_template.jinja
+expect_exit 0 sten-convert pieces -o pieces.gguf -f
+expect_exit 0 sten-convert pieces.gguf -o chat/ --to dense
+grep -qF '"chat_template": "{{ messages[0].content }}\n"' chat/tokenizer_config.json || fail 'no chat template'
 safetensors pieces/model.safetensors "{$(entry model.embed_tokens.weight F32 3,1 0 12)}" "$F1$F1$F1"
 expect_exit 1 sten-convert pieces -o few.gguf
 expect_err "pieces/tokenizer.model: token '[INST]': expected an id below 3, the rows of the embedding, got 3"

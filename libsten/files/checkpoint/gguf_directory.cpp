@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "libsten/core/base/error.h"
 #include "libsten/core/base/json.h"
 #include "libsten/core/base/log.h"
 #include "libsten/core/base/text.h"
@@ -18,13 +19,29 @@ bool has_file(const std::string& directory, const char* name) {
   return fs::exists(fs::path(directory) / name, none);
 }
 
-NamedJson read_json(const std::string& directory, const char* name) {
-  const fs::path path = fs::path(directory) / name;
-  const MappedFile file = MappedFile::open(path);
+std::string read_text(const std::string& directory, const char* name) {
+  const MappedFile file = MappedFile::open(fs::path(directory) / name);
   const auto bytes = file.bytes();
-  return {printable(path.string()),
-          parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.name(),
-                     Fault::input)};
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  file.check_unchanged();
+  return text;
+}
+
+NamedJson read_json(const std::string& directory, const char* name) {
+  const std::string shown = printable((fs::path(directory) / name).string());
+  return {shown, parse_json(read_text(directory, name), shown, Fault::input)};
+}
+
+// tokenizer_config.json, or null, with the template in chat_template.jinja, which comes first.
+NamedJson read_settings(const std::string& directory) {
+  constexpr const char *name = "tokenizer_config.json", *chat = "chat_template.jinja";
+  NamedJson settings{printable((fs::path(directory) / name).string()), nullptr};
+  if (has_file(directory, name)) settings = read_json(directory, name);
+  if (!has_file(directory, chat)) return settings;
+  if (settings.json.is_null()) settings.json = nlohmann::ordered_json::object();
+  if (!settings.json.is_object()) fail("{}: expected a JSON object", settings.name);
+  settings.json["chat_template"] = read_text(directory, chat);
+  return settings;
 }
 
 }  // namespace
@@ -38,11 +55,8 @@ GgufDirectory add_directory_model(const std::string& directory, GgufMetadata& to
 
 void add_directory_tokenizer(const std::string& directory, const NamedJson& config,
                              std::size_t vocabulary, GgufMetadata& to) {
-  constexpr const char *json = "tokenizer.json", *model = "tokenizer.model",
-                       *options = "tokenizer_config.json";
-  const NamedJson settings = has_file(directory, options)
-                                 ? read_json(directory, options)
-                                 : NamedJson{fs::path(directory) / options, nullptr};
+  constexpr const char *json = "tokenizer.json", *model = "tokenizer.model";
+  const NamedJson settings = read_settings(directory);
   if (has_file(directory, json)) {
     add_tokenizer_metadata(read_json(directory, json), settings, config, vocabulary, to);
   } else if (has_file(directory, model)) {

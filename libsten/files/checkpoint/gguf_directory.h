@@ -16,8 +16,9 @@ struct GgufDirectory {
 // Adds what config.json says. Error with the file.
 GgufDirectory add_directory_model(const std::string& directory, GgufMetadata& to);
 
-// Adds the tokenizer in tokenizer.json or tokenizer.model, with tokenizer_config.json if there is
-// one; without a tokenizer, warns. `vocabulary`: rows of the embedding. Error with the file.
+// Adds the tokenizer in tokenizer.json or tokenizer.model, with tokenizer_config.json and
+// chat_template.jinja if they exist; without a tokenizer, warns. `vocabulary`: rows of the
+// embedding. Error with the file.
 void add_directory_tokenizer(const std::string& directory, const NamedJson& config,
                              std::size_t vocabulary, GgufMetadata& to);
 

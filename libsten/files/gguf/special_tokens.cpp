@@ -25,6 +25,17 @@ std::string token_text(const Json& settings, const char* key) {
   return content.is_string() ? content.get<std::string>() : "";
 }
 
+// The chat template; of several with names, the default one. "" without one.
+std::string default_template(const Json& chat) {
+  if (chat.is_string()) return chat.get<std::string>();
+  if (chat.is_array())
+    for (const Json& named : chat)
+      if (const Json& text = json_member(named, "template");
+          json_member(named, "name") == "default" && text.is_string())
+        return text.get<std::string>();
+  return "";
+}
+
 }  // namespace
 
 std::int64_t token_id(const std::vector<std::string>& tokens, const std::string& token) {
@@ -51,8 +62,8 @@ void add_special_tokens(const std::vector<std::string>& tokens, const Json& sett
     to.add(fmt::format("tokenizer.ggml.add_{}_token", s.gguf),
            flag.is_boolean() ? flag.get<bool>() : adds(text, is_first));
   }
-  const Json& chat = json_member(settings, "chat_template");
-  if (chat.is_string()) to.add("tokenizer.chat_template", chat.get<std::string>());
+  const std::string chat = default_template(json_member(settings, "chat_template"));
+  if (!chat.empty()) to.add("tokenizer.chat_template", chat);
 }
 
 }  // namespace sten
