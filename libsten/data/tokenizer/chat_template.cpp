@@ -64,35 +64,40 @@ std::optional<ChatTemplateSource> ChatTemplateSource::read(const std::string& to
   return s;
 }
 
-namespace {
-
-// Calls f, and adds a hint to its errors.
-template <class F>
-auto with_hint(F&& f) {
-  try {
-    return f();
-  } catch (const Error& e) {
-    throw Error(e.fault(),
-                fmt::format("{} (--raw sends the messages without a template)", e.what()));
+std::vector<ChatMessage> chat_messages(const JsonReader& list) {
+  std::vector<ChatMessage> all;
+  for (const JsonReader& m : list.elements()) {
+    m.check_keys({"role", "content"});
+    all.push_back({m["role"].text(), m["content"].text()});
+    const std::string& role = all.back().role;
+    if (role != "system" && role != "user" && role != "assistant")
+      m["role"].fail(fmt::format("expected system, user or assistant, got {}", quote(role)));
   }
+  if (all.empty()) list.fail("expected at least one message");
+  return all;
 }
 
-}  // namespace
-
 ChatTemplate::ChatTemplate(const ChatTemplateSource& source)
-    : bos_(source.bos),
-      eos_(source.eos),
-      template_(with_hint([&] { return JinjaTemplate(source.jinja, source.name); })) {}
+    : bos_(source.bos), eos_(source.eos), template_(source.jinja, source.name) {}
 
 std::string ChatTemplate::prompt(std::span<const ChatMessage> messages) const {
+  return rendered(messages, true);
+}
+
+std::string ChatTemplate::conversation(std::span<const ChatMessage> messages) const {
+  return rendered(messages, false);
+}
+
+std::string ChatTemplate::rendered(std::span<const ChatMessage> messages,
+                                   bool add_generation_prompt) const {
   if (messages.empty()) fail_usage("expected at least one message");
-  nlohmann::ordered_json variables{{"add_generation_prompt", true},
+  nlohmann::ordered_json variables{{"add_generation_prompt", add_generation_prompt},
                                    {"messages", nlohmann::ordered_json::array()}};
   for (const ChatMessage& m : messages)
     variables["messages"].push_back({{"role", m.role}, {"content", m.content}});
   if (!bos_.empty()) variables["bos_token"] = bos_;
   if (!eos_.empty()) variables["eos_token"] = eos_;
-  return with_hint([&] { return template_.render(variables); });
+  return template_.render(variables);
 }
 
 }  // namespace sten

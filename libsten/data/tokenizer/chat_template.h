@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libsten/core/base/json_reader.h"
 #include "libsten/data/jinja/jinja_template.h"
 
 namespace sten {
@@ -14,6 +15,10 @@ struct ChatMessage {
   std::string role;  // system, user or assistant
   std::string content;
 };
+
+// The messages of a list of {"role", "content"}. Error with the element for other keys or roles, and
+// for an empty list.
+std::vector<ChatMessage> chat_messages(const JsonReader& list);
 
 // What a template uses of its model.
 struct ChatTemplateSource {
@@ -36,8 +41,12 @@ class ChatTemplate {
   // apply_chat_template(messages, add_generation_prompt=True) of transformers. Error (usage) for
   // messages that the template refuses.
   std::string prompt(std::span<const ChatMessage> messages) const;
+  // The messages alone, as with add_generation_prompt=False; errors as prompt().
+  std::string conversation(std::span<const ChatMessage> messages) const;
 
  private:
+  std::string rendered(std::span<const ChatMessage> messages, bool add_generation_prompt) const;
+
   std::string bos_, eos_;
   JinjaTemplate template_;
 };

@@ -51,28 +51,26 @@ void encode(const Tokenizer& tokenizer, bool is_whole, Prompt& prompt) {
   if (prompt.ids.empty()) fail_usage("{}: expected a prompt of 1 token or more", prompt.name);
 }
 
-std::vector<ChatMessage> messages_of(const JsonReader& list) {
-  std::vector<ChatMessage> all;
-  for (const JsonReader& m : list.elements()) {
-    m.check_keys({"role", "content"});
-    all.push_back({m["role"].text(), m["content"].text()});
-    const std::string& role = all.back().role;
-    if (role != "system" && role != "user" && role != "assistant")
-      m["role"].fail(fmt::format("expected system, user or assistant, got {}", quote(role)));
+// Calls f, and adds a hint to its errors.
+template <class F>
+auto with_template_hint(F&& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    throw Error(e.fault(),
+                fmt::format("{} (--raw sends the messages without a template)", e.what()));
   }
-  if (all.empty()) list.fail("expected at least one message");
-  return all;
 }
 
 // A list of messages, or an object with them.
 Prompt chat_prompt(const Json& json, const std::string& name, const ChatTemplate* chat) {
   const JsonReader reader(json, name, Fault::input);
   const std::vector<ChatMessage> messages =
-      messages_of(json.is_object() ? reader["messages"] : reader);
+      chat_messages(json.is_object() ? reader["messages"] : reader);
   Prompt prompt{"", name, {}, json.is_object() ? json : Json()};
   if (json.is_array()) prompt.line["messages"] = json;
   if (chat) {
-    prompt.text = chat->prompt(messages);
+    prompt.text = with_template_hint([&] { return chat->prompt(messages); });
   } else {
     for (const ChatMessage& m : messages)
       prompt.text += (prompt.text.empty() ? "" : "\n") + m.content;
@@ -88,7 +86,7 @@ std::vector<Prompt> chat_prompts(const PromptOptions& o, const std::string& toke
       fail_usage(
           "--chat: chat template not found beside {} (--raw sends the messages without a template)",
           printable(tokenizer_file));
-    chat.emplace(*source);
+    with_template_hint([&] { chat.emplace(*source); });
   }
   std::vector<Prompt> all;
   const auto take = [&](const std::string& name, const Json& json) {
