@@ -9,6 +9,8 @@
 
 namespace sten {
 
+inline constexpr Index ignored_label = -100;  // as in cross-entropy
+
 struct Examples {
   Dense features;  // [N, ...], in the file's dtype: integers, BOOL, F16, F32 or F64; finite
   Dense labels;    // [N], I64, class indices from 0

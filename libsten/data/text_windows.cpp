@@ -5,18 +5,22 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/random.h"
+#include "libsten/data/examples.h"
 
 namespace sten {
 
 TextWindows::TextWindows(Array<TokenId> text, Index begin, Index end,
-                         const TextWindowsOptions& options)
+                         const TextWindowsOptions& options, std::optional<Array<TokenId>> targets)
     : text_(std::move(text)),
+      targets_(targets ? std::move(*targets) : text_),
       begin_(begin),
       end_(end),
       options_(options),
       start_seed_(seed_for(options.seed, "starts")) {
   if (begin < 0 || end < begin || end > static_cast<Index>(text_.size()))
     fail_usage("text: the range [{}, {}) is not within {} tokens", begin, end, text_.size());
+  if (targets_.size() != text_.size())
+    fail_usage("text: expected {} targets, got {}", text_.size(), targets_.size());
   if (options.window < 1 || options.batch < 1)
     fail_usage("text: expected batch >= 1 and window >= 1, got {} and {}", options.batch,
                options.window);
@@ -45,10 +49,11 @@ TextBatch TextWindows::at(Index i) const {
   std::int64_t* const ids = b.ids.values.mutate<std::int64_t>().data();
   std::int64_t* const next = b.next.values.mutate<std::int64_t>().data();
   for (Index r = 0; r < rows; ++r) {
-    const TokenId* from = text_.data() + start_of(first + r);
-    std::copy_n(from, length, ids + r * length);
-    std::copy_n(from + 1, length, next + r * length);
+    const Index start = start_of(first + r);
+    std::copy_n(text_.data() + start, length, ids + r * length);
+    std::copy_n(targets_.data() + start + 1, length, next + r * length);
   }
+  b.counted = rows * length - std::count(next, next + rows * length, ignored_label);
   return b;
 }
 

@@ -2,6 +2,7 @@
 // previous ones.
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "libsten/core/tensor/dense.h"
 #include "libsten/data/tokenizer/tokenizer.h"
@@ -19,17 +20,20 @@ struct TextWindowsOptions {
 };
 
 struct TextBatch {
-  Dense ids;   // [B, T], I64
-  Dense next;  // [B, T], I64: the next token of each
+  Dense ids;          // [B, T], I64
+  Dense next;         // [B, T], I64: the next token of each; ignored_label where it is not counted
+  Index counted = 0;  // tokens of `next` that are counted
 };
 
 // Window q of a seed is the same in any batch: batch i of size B has the windows i * B to i * B + B
 // - 1. Batches are independent.
 class TextWindows {
  public:
-  // Uses the tokens [begin, end) of `text`, which is shared. Error (usage) for fewer tokens than a
-  // window and the next token, and for invalid options.
-  TextWindows(Array<TokenId> text, Index begin, Index end, const TextWindowsOptions& options = {});
+  // Uses the tokens [begin, end) of `text`, which is shared. `targets`, of the same size: the tokens
+  // of `next`; by default `text`. Error (usage) for fewer tokens than a window and the next token,
+  // and for invalid options.
+  TextWindows(Array<TokenId> text, Index begin, Index end, const TextWindowsOptions& options = {},
+              std::optional<Array<TokenId>> targets = {});
 
   // With `draw`, the number of windows that fill the text once, rounded down, at least 1.
   Index per_epoch() const;
@@ -40,7 +44,7 @@ class TextWindows {
   Index windows() const { return (end_ - begin_ - 1) / options_.window; }
   Index start_of(Index window) const;
 
-  Array<TokenId> text_;
+  Array<TokenId> text_, targets_;
   Index begin_, end_;
   TextWindowsOptions options_;
   std::uint64_t start_seed_;

@@ -55,6 +55,17 @@ TEST_CASE("windows to train on are drawn from all of the part, the same in any b
   CHECK(std::count(seen.begin(), seen.end(), true) == 29);
 }
 
+TEST_CASE("targets that are not counted are labels that the loss ignores") {
+  const Array<TokenId> targets{0, 1, -100, -100, 4, 5, -100};
+  const TextWindows text(counted(7), 0, 7, {.window = 3, .batch = 2, .draw = false}, targets);
+  const TextBatch b = text.at(0);
+  CHECK(integers_of(b.ids) == std::vector<Index>{0, 1, 2, 3, 4, 5});
+  CHECK(integers_of(b.next) == std::vector<Index>{1, -100, -100, 4, 5, -100});
+  CHECK(b.counted == 3);
+  CHECK(error_of([&] { TextWindows(counted(9), 0, 9, {.window = 4}, targets); }) ==
+        "text: expected 9 targets, got 7");
+}
+
 TEST_CASE("a part without a window and a token after it is refused") {
   CHECK(error_of([] { TextWindows(counted(9), 0, 4, {.window = 4}); }) ==
         "text: 4 tokens are too few for a window of 4 and the next token");

@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "libsten/core/tensor/dense.h"
+#include "libsten/data/examples.h"
 
 namespace sten {
-
-inline constexpr Index ignored_label = -100;  // as in cross-entropy
 
 // Counts of a class, or of all entities.
 struct F1Counts {
