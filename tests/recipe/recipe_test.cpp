@@ -123,12 +123,26 @@ TEST_CASE("a directory as the config of a model is the config.json in it") {
   CHECK(r.model.config == dir.path() + "/config.json");
 }
 
+TEST_CASE("a text is one file or a list of files") {
+  const auto texts = [](const std::string& text) {
+    const Recipe r = parse_recipe(
+        R"({"schema": 1, "steps": 1, "model": {"kind": "decoder", "config": "c.json"},
+            "data": {"kind": "text", "vocabulary": "v", "text": )" +
+            text + "}}",
+        "/r/a.json");
+    CHECK(to_json(parse_recipe(to_json(r), "/r/a.json")) == to_json(r));
+    return r.data.text;
+  };
+  CHECK(texts(R"("a.txt")") == std::vector<std::string>{"/r/a.txt"});
+  CHECK(texts(R"(["a.txt", "/b.jsonl"])") == std::vector<std::string>{"/r/a.txt", "/b.jsonl"});
+}
+
 TEST_CASE("everything that a recipe can say is read") {
   const Recipe r = parse(whole);
   CHECK(r.name == "all of it");
   CHECK(r.model.config == "/r/m/config.json");
   CHECK(r.model.weights == "/abs/model.safetensors");
-  CHECK(r.data.text == "/t.txt");
+  CHECK(r.data.text == std::vector<std::string>{"/t.txt"});
   CHECK(r.data.random == 0.2);
   CHECK(r.optimizer.beta2 == 0.98);
   CHECK(r.rate.points == std::vector<std::pair<Index, double>>{{100, 0.5}, {300, 0.05}});

@@ -57,7 +57,7 @@ inline Recipe small_bert(const TempDir& dir) {
       R"({"vocab_size": 11, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
           "intermediate_size": 32, "max_position_embeddings": 24, "initializer_range": 0.1})");
   r.data.kind = "masked-text";
-  r.data.text = dir.write("text.txt", text);
+  r.data.text = {dir.write("text.txt", text)};
   r.data.vocabulary = dir.write("vocab.json", vocabulary + "}");
   r.data.window = 24;
   r.optimizer.rate = 0.01;
@@ -80,7 +80,7 @@ inline Recipe small_gpt(const TempDir& dir) {
       R"({"model_type": "gpt2", "vocab_size": 9, "n_positions": 20, "n_embd": 16, "n_layer": 2,
           "n_head": 2, "initializer_range": 0.1})");
   r.data.kind = "text";
-  r.data.text = dir.write("text.txt", text);
+  r.data.text = {dir.write("text.txt", text)};
   r.data.vocabulary = dir.write("vocab.json", vocabulary + "}");
   r.data.window = 20;
   r.optimizer.rate = 0.01;

@@ -395,7 +395,7 @@ TEST_CASE("a text whose train split has no window is refused by its name") {
     CHECK(error_of([&] { Task{r}; }) ==
           fmt::format("{}: the train split of {} tokens is shorter than a window of {} (see "
                       "data.train, data.window)",
-                      r.data.text, is_gpt ? 14 : 21, r.data.window));
+                      r.data.text.front(), is_gpt ? 14 : 21, r.data.window));
   }
 }
 

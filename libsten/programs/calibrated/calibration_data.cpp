@@ -4,7 +4,7 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
-#include "libsten/data/tokenizer/tokenizer.h"
+#include "libsten/data/text_documents.h"
 #include "libsten/programs/run/run_data.h"
 
 namespace sten {
@@ -67,7 +67,7 @@ CalibrationBatches::CalibrationBatches(const Task& task, const Graph& graph, Ind
 void check_calibration_inputs(const Recipe& recipe, const CalibrationInputs& inputs,
                               const std::string& data) {
   if (inputs.empty()) fail("{}: expected rows to calibrate on, got none", printable(data));
-  const std::string& text = recipe.data.text;
+  const std::vector<std::string>& text = recipe.data.text;
   if (text.empty() || recipe.data.vocabulary.empty()) return;
   const std::optional<TokenId> unknown = read_tokenizer(recipe.data.vocabulary)->special_ids().unk;
   if (!unknown) return;
@@ -79,10 +79,7 @@ void check_calibration_inputs(const Recipe& recipe, const CalibrationInputs& inp
     all += dense.size();
     count += std::ranges::count(dense.values.as<std::int64_t>(), *unknown);
   }
-  if (2 * count > all)
-    fail("{}: expected a text of known tokens: {:.0f} % are unknown to {}", printable(text),
-         100.0 * static_cast<double>(count) / static_cast<double>(all),
-         printable(recipe.data.vocabulary));
+  check_known(count, all, text.front(), recipe.data.vocabulary);
 }
 
 }  // namespace sten

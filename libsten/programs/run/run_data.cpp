@@ -83,7 +83,13 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
     if (!source.recipe) d.window = std::min(usual_window, positions_of(source.what.model));
   }
   const bool is_table = d.kind == "csv" || is_labelled(d);
-  if (d.kind != "arrays") (is_folder ? d.folder : is_table ? d.file : d.text) = absolute;
+  if (is_folder)
+    d.folder = absolute;
+  else if (is_table)
+    d.file = absolute;
+  else if (d.kind != "arrays")
+    d.text = {absolute};
+  d.completion_only_loss = false;
   d.test_folder.clear();
   d.test_file.clear();
 }

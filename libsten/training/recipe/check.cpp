@@ -79,6 +79,8 @@ void check(const JsonReader& at, const DataRecipe& d) {
         .fail(fmt::format("masked {} and random {} must have a sum <= 1", d.masked, d.random));
   if (at.has("shape") && d.shape.size() != 3)
     at["shape"].fail("expected [height, width, channels]");
+  if (d.kind == "masked-text" && d.text.size() > 1)
+    at["text"].fail(fmt::format("expected one file of masked-text, got {}", d.text.size()));
   if (d.scale == 0) at["scale"].fail("scale must not be 0");
   for (const auto& [key, value] : {std::pair("label", &d.label),
                                    {"text_column", &d.text_column},

@@ -17,6 +17,7 @@ struct Rule {
   Words kinds = {};  // kinds that have the key; empty: all
   bool required = false;
   bool path = false;
+  bool or_single = false;       // of a list: one element may stand for the list
   bool or_zero_absent = false;  // 0 is not written: the value is open
   Words choices = {};
   double low = -std::numeric_limits<double>::infinity();
@@ -88,7 +89,7 @@ void fields_of(V& v, DataRecipe& d) {
   v("channels", d.channels, {.kinds = {"images"}, .low = 1, .high = 3});
   v("cache", d.cache, {.kinds = {"images"}, .low = 0, .high = 1 << 30});
   v("noise", d.noise, {.kinds = {"shapes"}, .low = 0, .high = 255});
-  v("text", d.text, {.kinds = text, .required = true, .path = true});
+  v("text", d.text, {.kinds = text, .required = true, .path = true, .or_single = true});
   v("vocabulary", d.vocabulary, {.kinds = all_text, .required = true, .path = true});
   if constexpr (V::reads) {
     if (d.kind == "cifar" || !d.test_folder.empty() || !d.test_file.empty())
@@ -112,6 +113,7 @@ void fields_of(V& v, DataRecipe& d) {
   v("crop_padding", d.crop_padding, {.kinds = numbers, .low = 0, .high = 4096});
   v("mirror", d.mirror, {.kinds = numbers});
   v.optional("random_resized_crop", d.random_resized_crop, {"images"});
+  v("completion_only_loss", d.completion_only_loss, {.kinds = {"text"}});
   v("window", d.window, count_from(1, all_text));
   v("predicted", d.predicted, {.kinds = masked, .low = 0, .high = 1, .above = true});
   v("masked", d.masked, fraction(masked));

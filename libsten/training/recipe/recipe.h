@@ -63,16 +63,18 @@ struct DataRecipe {
   // features, empty for a single input.
   std::map<std::string, std::string> inputs;
   std::string input;
-  std::string folder;            // cifar: folder of .bin files; images: with a folder per class
-  std::string test_folder;       // images: the test split; empty: a share of `folder`
-  Index classes = 10;            // cifar: 10, 20 or 100
-  Index count = 2000;            // shapes
-  Index size = 0;                // images and shapes: pixels per side
-  Index resize = 0;              // images: shorter side before cropping to `size`; 0: size
-  Index channels = 3;            // images: 1 or 3
-  Index cache = 1024;            // images: most MiB of images that are held in memory
-  Index noise = 48;              // shapes: see ShapesOptions
-  std::string text, vocabulary;  // of text: UTF-8 file, and tokenizer (read_tokenizer)
+  std::string folder;             // cifar: folder of .bin files; images: with a folder per class
+  std::string test_folder;        // images: the test split; empty: a share of `folder`
+  Index classes = 10;             // cifar: 10, 20 or 100
+  Index count = 2000;             // shapes
+  Index size = 0;                 // images and shapes: pixels per side
+  Index resize = 0;               // images: shorter side before cropping to `size`; 0: size
+  Index channels = 3;             // images: 1 or 3
+  Index cache = 1024;             // images: most MiB of images that are held in memory
+  Index noise = 48;               // shapes: see ShapesOptions
+  std::vector<std::string> text;  // of text: UTF-8 files, for masked-text one; see read_documents()
+  std::string vocabulary;         // of text: tokenizer (read_tokenizer)
+  bool completion_only_loss = false;  // text: see DocumentOptions
   // labelled-text: text, label; labelled-words: tokens, labels.
   std::string text_column, pair_column, label_column;
   // Shares of rows or tokens; the rest is the test split. With a test file, the rest is not used,

@@ -66,7 +66,7 @@ class SectionReader {
     if constexpr (std::is_same_v<T, double>) return "0.5";
     if constexpr (std::is_integral_v<T>)
       return fmt::format("{}", static_cast<T>(std::max(1.0, rule.low)));
-    return "[...]";
+    return rule.or_single ? "\"PATH\"" : "[...]";
   }
   bool is_for(const Words& kinds) const;
   void check_keys() const;
@@ -82,7 +82,9 @@ class SectionReader {
   template <class T>
   void get(const JsonReader& at, std::vector<T>& v, const Rule& rule) const {
     v.clear();
+    if (rule.or_single && !at.json().is_array()) return get(at, v.emplace_back(), rule);
     for (const JsonReader& e : at.elements()) get(e, v.emplace_back(), rule);
+    if (rule.required && v.empty()) at.fail("expected a non-empty value");
   }
 
   JsonReader at_;

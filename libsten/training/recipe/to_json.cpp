@@ -21,7 +21,9 @@ class Writer {
   template <class T>
   void operator()(const char* key, const T& v, const Rule& rule = {}) {
     if (!kind_.empty() && !rule.kinds.empty() && !std::ranges::count(rule.kinds, kind_)) return;
-    if (!is_open(v, rule)) json[key] = value(v);
+    if (is_open(v, rule)) return;
+    json[key] = value(v);
+    if (rule.or_single && json[key].size() == 1) json[key] = Json(json[key].front());
   }
   template <class T>
   void section(const char* key, T& of, bool = false) {

@@ -25,7 +25,7 @@ struct LabelledData {
 };
 LabelledData read_labelled_data(const Recipe& r, Index vocabulary, Index positions,
                                 const std::vector<std::string>& labels);
-// text for a GPT: the inputs of gpt(), with `loss`. `vocabulary` and `positions` as above.
+// text for a decoder: the inputs of gpt(), with `loss`. `vocabulary` and `positions` as above.
 std::shared_ptr<TaskData> read_next_token_data(const Recipe& r, Index vocabulary, Index positions);
 // masked-text for an ONNX language model: "input_ids" [B, T] and, if the model has them,
 // "attention_mask" of ones, "token_type_ids" of zeros and "position_ids" from 0.

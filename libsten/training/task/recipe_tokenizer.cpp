@@ -13,12 +13,17 @@ std::shared_ptr<const Tokenizer> recipe_tokenizer(const Recipe& r, Index vocabul
   return t;
 }
 
+std::string text_name(const DataRecipe& d) {
+  const std::string first = printable(d.text.front());
+  return d.text.size() == 1 ? first : fmt::format("{} and {} more", first, d.text.size() - 1);
+}
+
 void check_train_split(const DataRecipe& d, Index tokens, Index least) {
   if (tokens < least)
     fail_usage(
         "{}: the train split of {} tokens is shorter than a window of {} (see data.train, "
         "data.window)",
-        printable(d.text), tokens, d.window);
+        text_name(d), tokens, d.window);
 }
 
 }  // namespace sten

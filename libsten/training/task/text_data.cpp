@@ -104,14 +104,15 @@ std::optional<Index> vocabulary_of(const ImportedModel& m) {
 
 std::shared_ptr<TaskData> text_data(const Recipe& r, const Tokenizer& tokenizer,
                                     WindowData<MaskedText>::Make make) {
-  const Array<TokenId> text = read_text(r.data.text, tokenizer);
+  const Array<TokenId> text = read_text(r.data.text.front(), tokenizer);
   const DataRecipe& d = r.data;
   const MaskedTextOptions training{
       d.window, r.batch / r.accumulate, r.seed, true, d.predicted, d.masked, d.random};
   const auto open = [&](Index begin, Index end, const MaskedTextOptions& o) {
     return MaskedText(text, begin, end, tokenizer, o);
   };
-  return std::make_shared<WindowData<MaskedText>>(r, text, d.window - tokenizer.around(), training,
+  return std::make_shared<WindowData<MaskedText>>(r, TextSplits(d, text),
+                                                  d.window - tokenizer.around(), training,
                                                   measured_seed, open, std::move(make));
 }
 

@@ -1,5 +1,6 @@
 // Windows of a text as batches of a task.
 #pragma once
+#include <array>
 #include <functional>
 #include <optional>
 
@@ -10,6 +11,19 @@
 
 namespace sten {
 
+// The split of a text: ends[s] to ends[s + 1] are the tokens of split s.
+struct TextSplits {
+  std::array<Index, 4> ends;
+  std::uint64_t content;  // hash of the text
+
+  TextSplits(const DataRecipe& d, const Array<TokenId>& text)
+      : content(hash_bytes(0, text.bytes())) {
+    const Index n = static_cast<Index>(text.size());
+    const Shares shares = shares_of(n, d.train, d.validation);
+    ends = {0, shares.train, shares.train + shares.validation, n};
+  }
+};
+
 // `Windows` has at(i) and per_epoch() as TextWindows, whose batches `make` turns into parts.
 template <class Windows>
 class WindowData final : public TaskData {
@@ -19,19 +33,17 @@ class WindowData final : public TaskData {
   // `open(begin, end, options)` opens a range of the text. `training`: the options of training;
   // evaluation has the seed `measured_seed`. A split needs `fewest` tokens.
   template <class Options, class Open>
-  WindowData(const Recipe& r, const Array<TokenId>& text, Index fewest, Options training,
+  WindowData(const Recipe& r, const TextSplits& splits, Index fewest, Options training,
              std::uint64_t measured_seed, Open&& open, Make make)
-      : make_(std::move(make)), accumulate_(r.accumulate), content_(hash_bytes(0, text.bytes())) {
-    const Index n = static_cast<Index>(text.size());
-    const Shares shares = shares_of(n, r.data.train, r.data.validation);
-    const Index ends[] = {0, shares.train, shares.train + shares.validation, n};
-    check_train_split(r.data, shares.train, fewest);
+      : make_(std::move(make)), accumulate_(r.accumulate), content_(splits.content) {
+    const auto& ends = splits.ends;
+    check_train_split(r.data, ends[1], fewest);
     train_.emplace(open(ends[0], ends[1], training));
     Options measured = training;
     measured.draw = false;
     measured.seed = measured_seed;
     measured.batch = r.evaluation.batch;
-    for (int s = 0; s < 3; ++s)
+    for (std::size_t s = 0; s < 3; ++s)
       if (ends[s + 1] - ends[s] >= fewest)
         measured_[s].emplace(open(ends[s], ends[s + 1], measured));
   }

@@ -56,12 +56,14 @@ bool is_written_by(const std::string& name, const Recipe& r) {
 
 std::vector<std::pair<std::string, std::string>> inputs_of(const Recipe& r) {
   std::vector<std::pair<std::string, std::string>> all = {
-      {"model.weights", r.model.weights},  {"model.config", r.model.config},
-      {"model.file", r.model.file},        {"data.file", r.data.file},
-      {"data.features", r.data.features},  {"data.labels", r.data.labels},
-      {"data.text", r.data.text},          {"data.vocabulary", r.data.vocabulary},
-      {"data.folder", r.data.folder},      {"data.test_folder", r.data.test_folder},
-      {"data.test_file", r.data.test_file}};
+      {"model.weights", r.model.weights}, {"model.config", r.model.config},
+      {"model.file", r.model.file},       {"data.file", r.data.file},
+      {"data.features", r.data.features}, {"data.labels", r.data.labels}};
+  for (const std::string& file : r.data.text) all.emplace_back("data.text", file);
+  all.insert(all.end(), {{"data.vocabulary", r.data.vocabulary},
+                         {"data.folder", r.data.folder},
+                         {"data.test_folder", r.data.test_folder},
+                         {"data.test_file", r.data.test_file}});
   if (r.distillation) all.emplace_back("distillation.teacher", r.distillation->teacher);
   for (const auto& [input, file] : r.data.inputs) all.emplace_back("data.inputs." + input, file);
   std::erase_if(all, [](const auto& input) { return input.second.empty(); });
