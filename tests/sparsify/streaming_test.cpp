@@ -27,6 +27,9 @@ const bool has_threshold_reference =
     add_reference("threshold", Kind::streaming, [](const Selection& s) {
       return s.keep_if([&](Index i) { return std::abs(s.values[i]) >= s.spec.number("at"); });
     });
+const bool has_nonzero_reference = add_reference(
+    "nonzero", Kind::streaming,
+    [](const Selection& s) { return s.keep_if([&](Index i) { return s.values[i] != 0; }); });
 const bool has_relu_reference = add_reference("relu", Kind::streaming, [](const Selection& s) {
   return s.keep_if([&](Index i) { return s.values[i] > 0; });
 });

@@ -90,6 +90,7 @@ void add_builtin(Registry& r) {
   r.add_sparsifier<KeepAll>();
   r.add_sparsifier<RandomFraction>(Spec::parse("random:fraction=0.5,seed=7"));
   r.add_sparsifier<Threshold>(Spec::parse("threshold:at=0.5"));
+  r.add_sparsifier<NonZero>();
   r.add_sparsifier<NmMagnitude>(Spec::parse("nm:n=2,m=4"));
   r.add_sparsifier<Magnitude>(Spec::parse("magnitude:sparsity=0.9"));
   r.add_sparsifier<NmgFit>(Spec::parse("nmg:n=2,m=4,g=2"));

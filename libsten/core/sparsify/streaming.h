@@ -41,6 +41,13 @@ struct Threshold {
   static Threshold make(const Spec& spec);
 };
 
+// Keeps the positions of a tensor that was pruned before.
+struct NonZero {
+  static constexpr const char* name = "nonzero";
+  static constexpr SpecDoc doc{"nonzero", "all values but 0"};
+  bool keep(auto v, Index) const { return v != 0; }
+};
+
 struct Relu {
   static constexpr const char* name = "relu";
   static constexpr SpecDoc doc{"relu", "values above 0"};
