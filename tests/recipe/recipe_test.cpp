@@ -574,6 +574,16 @@ TEST_CASE("scores that are learned are read, and refused where nothing learns th
         "--set: /ema: ema and learned scores exclude each other");
 }
 
+TEST_CASE("adapters need weights whose positions are fixed") {
+  const std::string one_shot =
+      "lora needs weights that are pruned one-shot before the first step, ";
+  for (const char* changes : {R"("mask": {"refresh": 5})", R"("schedule": {"begin": 5})",
+                              R"("schedule": {"kind": "cubic", "stages": 4})"})
+    CHECK(has(entry_error(std::string(R"("sparsifier": "magnitude:sparsity=0.5", )") + changes,
+                          {R"(lora={"target":"layers.*.weight"})"}),
+              one_shot));
+}
+
 TEST_CASE("formats of values and gradients without a meaning are refused") {
   const auto refused = [](const std::string& entry) {
     return error(with(R"("formats": [{"of": "intermediate", "target": "x")" + entry + "}]"));

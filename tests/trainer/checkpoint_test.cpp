@@ -185,6 +185,23 @@ TEST_CASE("a checkpoint keeps what the run knows, and the best weights where the
   CHECK(std::filesystem::exists(dir / "checkpoint/best.safetensors"));
 }
 
+TEST_CASE("a run with adapters goes on bit for bit, and keeps its best model merged") {
+  const TempDir dir;
+  Recipe r = small_gpt(dir);
+  r.steps = 6;
+  r.lora.emplace();
+  r.lora->target = "transformer.h.*.weight";
+  r.sparsity = {sparse("transformer.h.*.weight", "nm:n=2,m=4")};
+  check_goes_on(dir, r, 3);
+  const auto t = trainer_of(r);
+  t->step();
+  const RunManifest record{"a", "b", {}, {}, 1, 0.75, t->weights()};
+  const NamedValues<Tensor> best = through_files(dir, *t, record).manifest.best_weights;
+  CHECK(best.size() == record.best_weights.size());
+  for (const auto& [name, w] : best)
+    CHECK(floats(w.to_dense()) == floats(record.best_weights.at(name).to_dense()));
+}
+
 TEST_CASE("a state that lacks what it has to have, or has what is none of its own, is refused") {
   const TempDir dir;
   Recipe r = small_mlp(dir);

@@ -160,7 +160,7 @@ const InferRules& rules() {
     add_movement_rules(m);
     add_reduction_rules(m);
     add_image_rules(m);
-    m["trilu"] = m["rotary"] = m["mixture-of-experts"] = infer_same;
+    m["trilu"] = m["rotary"] = m["mixture-of-experts"] = m["lora"] = infer_same;
     m["attention"] = attention;
     m["linear"] = linear;
     m["cross-entropy"] = cross_entropy;

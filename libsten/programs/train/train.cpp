@@ -53,7 +53,7 @@ class Training {
     task_->check_validation();
     task_->warn_of_low_weights();
     task_->warn_of_unmasked_zeros();
-    try_sparsity(trainer_.stages(), task_->graph());
+    try_sparsity(trainer_.stages(), task_->model());
     // Read now, since the files may be gone at the end of the run.
     copies_ = files_beside(*task_);
     products_.emplace(agreed_products(*ranks_, recipe()));
@@ -275,13 +275,13 @@ class Training {
   // Writes the given model with the trained weights.
   void write_onnx(TrainedModel& m) {
     if (!task_->onnx()) return;
-    if (const std::string why = why_not_onnx(task_->graph(), *task_->onnx()); !why.empty()) {
+    if (const std::string why = why_not_onnx(task_->model(), *task_->onnx()); !why.empty()) {
       m.notes.push_back("wrote no model.onnx: " + why);
       return;
     }
     const auto is_dense = [](const auto& w) { return w.second.template is<Dense>(); };
     m.notes.push_back(
-        "wrote " + printable(directory_->write_onnx(task_->graph(), m.weights, *task_->onnx())) +
+        "wrote " + printable(directory_->write_onnx(task_->model(), m.weights, *task_->onnx())) +
         (std::ranges::all_of(m.weights, is_dense) ? "" : ", which stores zeros like all values"));
   }
 
@@ -289,7 +289,7 @@ class Training {
   Report write(TrainedModel& m) {
     // As transformers stores it.
     const bool in_by_out = is_decoder(recipe().model);
-    m.path = directory_->write_model(task_->graph(), m.weights, metadata(), in_by_out,
+    m.path = directory_->write_model(task_->model(), m.weights, metadata(), in_by_out,
                                      buffers_.after(m.step * task_->parts(), m.weights));
     write_onnx(m);
     for (const auto& [name, bytes] : copies_) directory_->write(name, bytes);

@@ -11,6 +11,7 @@
 #include "libsten/model/graph/node_errors.h"
 #include "libsten/programs/train/data_rate.h"
 #include "libsten/training/recipe/targets.h"
+#include "libsten/training/task/lora.h"
 #include "libsten/training/task/step_formats.h"
 #include "libsten/training/trainer/distillation.h"
 #include "libsten/training/trainer/memory.h"
@@ -70,7 +71,7 @@ std::string recovery_text(const ScheduleRecipe& s, Index weights) {
 
 // The stages, with the earliest steps of those that depend on losses.
 std::vector<WeightStages> earliest_stages(const Task& task) {
-  std::vector<WeightStages> all = weight_stages(task.recipe(), task.graph());
+  std::vector<WeightStages> all = weight_stages(task.recipe(), task.model());
   std::map<std::size_t, Index> count, next;  // by entry
   for (const WeightStages& p : all) ++count[p.entry];
   for (WeightStages& p : all) {
@@ -144,7 +145,7 @@ class Preview {
     if (recipe().distillation) task_.teacher_weights();
     products_of(recipe());
     device_products_of(recipe(), device);
-    try_sparsity(stages_, task_.graph(), true);
+    try_sparsity(stages_, task_.model(), true);
     RunDirectory::check(o.out, task_.recipe(), o.force ? RunMode::replace : RunMode::fresh,
                         task_.onnx_data());
   }
@@ -178,7 +179,7 @@ class Preview {
   const Recipe& recipe() const { return task_.recipe(); }
 
   void add_rows() {
-    const auto targets = match_targets(recipe().sparsity, task_.graph().weights());
+    const auto targets = match_targets(recipe().sparsity, task_.model().weights());
     std::size_t next = 0;
     for (std::size_t e = 0; e < targets.size(); ++e) {
       const std::span weights(stages_.data() + next, targets[e].size());
@@ -266,8 +267,8 @@ class Preview {
 
   void add_parameters() {
     Index all = 0;
-    for (const Weight& w : task_.graph().weights())
-      if (!task_.graph().is_statistic(w.name)) all += size_of(w.shape);
+    for (const Weight& w : task_.model().weights())
+      if (!task_.model().is_statistic(w.name)) all += size_of(w.shape);
     r_.facts.emplace_back("parameters/all", all);
     r_.facts.emplace_back("parameters/sparse", elements_);
     if (kept_) r_.facts.emplace_back("parameters/kept", all - elements_ + *kept_);
@@ -275,6 +276,18 @@ class Preview {
         fmt::format("{} parameters, {} of them in weights that become sparse", all, elements_);
     if (kept_ && elements_ > 0) note += fmt::format("; {} stay", all - elements_ + *kept_);
     r_.notes.push_back(note);
+    if (recipe().lora) add_adapters(*recipe().lora);
+  }
+
+  void add_adapters(const LoraRecipe& lora) {
+    Index trained = 0;
+    for (const Weight& w : task_.graph().weights())
+      if (task_.trains(w.name)) trained += size_of(w.shape);
+    const auto adapted = std::ssize(lora_weights(task_.graph()));
+    r_.facts.emplace_back("parameters/trained", trained);
+    r_.notes.push_back(fmt::format(
+        "lora: {} is {} weight{}, rank {}, alpha {}: {} trained parameters", quote(lora.target),
+        adapted, adapted == 1 ? "" : "s", lora.rank, lora.alpha, trained));
   }
 
   // Running statistics of batch norms from the model's file.

@@ -25,6 +25,22 @@ void check_given(const JsonReader& at, const char* key, const std::string& v) {
   if (at.has(key) && v.empty()) at[key].fail("expected a non-empty value");
 }
 
+// Adapters are added to weights whose positions are fixed.
+void check_lora(const JsonReader& at, const Recipe& r) {
+  check_given(at["lora"], "target", r.lora->target);
+  for (std::size_t i = 0; i < r.sparsity.size(); ++i) {
+    const SparsityRecipe& s = r.sparsity[i];
+    if (s.schedule.kind == "one-shot" && s.schedule.begin == 0 && s.mask.kind == "fixed" &&
+        !s.scores)
+      continue;
+    at["sparsity"].elements()[i].fail(
+        "lora needs weights that are pruned one-shot before the first step, with a fixed mask");
+  }
+  for (std::size_t i = 0; i < r.formats.size(); ++i)
+    if (r.formats[i].of == "weight-gradient")
+      at["formats"].elements()[i]["of"].fail("with lora, weights of the model have no gradients");
+}
+
 void check_teacher(const JsonReader& at, const Recipe& r) {
   const DistillationRecipe& d = *r.distillation;
   if (d.logits == 0 && d.hidden == 0) at.fail("logits or hidden must be > 0");
@@ -131,6 +147,7 @@ void check(const JsonReader& at, const Recipe& r) {
     place(at, "accumulate")
         .fail(fmt::format("batch {1} is not divisible by {0} parts", r.accumulate, r.batch));
   if (r.distillation) check_teacher(at["distillation"], r);
+  if (r.lora) check_lora(at, r);
   if (r.ema > 0 &&
       std::ranges::any_of(r.sparsity, [](const auto& s) { return s.scores.has_value(); }))
     at["ema"].fail("ema and learned scores exclude each other");

@@ -211,6 +211,13 @@ void fields_of(V& v, DistillationRecipe& d) {
 }
 
 template <class V>
+void fields_of(V& v, LoraRecipe& l) {
+  v("target", l.target, {.required = true});
+  v("rank", l.rank, count_from(1));
+  v("alpha", l.alpha, {.low = 0, .above = true});
+}
+
+template <class V>
 void fields_of(V& v, SparsityRecipe& s) {
   v("target", s.target, {.required = true});
   v("sparsifier", s.sparsifier);
@@ -284,6 +291,7 @@ void fields_of(V& v, Recipe& r) {
   v("loss", r.loss, {.choices = {"cross-entropy"}});
   v("label_smoothing", r.label_smoothing, {.low = 0, .high = 1, .below = true});
   v.optional("distillation", r.distillation);
+  v.optional("lora", r.lora);
   v.section("optimizer", r.optimizer);
   v.section("rate", r.rate);
   v("steps", r.steps, {.or_zero_absent = true, .low = 1, .high = most});

@@ -207,6 +207,13 @@ struct DistillationRecipe {
                            // bert or gpt
 };
 
+// Low-rank adapters: the only trained values, merged into the weights of the final model.
+struct LoraRecipe {
+  std::string target;  // a name, glob or re: of matrices
+  Index rank = 8;
+  double alpha = 16;  // the factor of the product of both matrices is alpha / rank
+};
+
 // Gradient exchange between ranks (training/comm/communicator.h). One process only compresses.
 struct ExchangeRecipe {
   std::string transport = "float32";  // float32 | bfloat16
@@ -235,6 +242,7 @@ struct Recipe {
   std::string loss = "cross-entropy";
   double label_smoothing = 0;  // in training, as in PyTorch
   std::optional<DistillationRecipe> distillation;
+  std::optional<LoraRecipe> lora;
   OptimizerRecipe optimizer;
   RateRecipe rate;
   Index steps = 0;  // of the optimizer; 0: by `epochs`

@@ -41,21 +41,27 @@ std::vector<std::string> matches(const std::string& list, const std::vector<Weig
 
 }  // namespace
 
+std::vector<std::string> match_weights(const std::string& target,
+                                       const std::vector<Weight>& weights, const std::string& key) {
+  try {
+    std::vector<std::string> found = matches(target, weights);
+    std::ranges::sort(found, natural_less);
+    return found;
+  } catch (const Error& error) {
+    throw Error(error.fault(), fmt::format("{}: {}", key, error.what()));
+  }
+}
+
 std::vector<std::vector<std::string>> match_targets(const std::vector<SparsityRecipe>& entries,
                                                     const std::vector<Weight>& weights) {
   std::vector<std::vector<std::string>> all;
   std::map<std::string, std::size_t> entry_of;
   for (std::size_t e = 0; e < entries.size(); ++e) {
-    try {
-      std::vector<std::string> found = matches(entries[e].target, weights);
-      std::ranges::sort(found, natural_less);
-      for (const std::string& name : found)
-        if (const auto [at, is_new] = entry_of.emplace(name, e); !is_new)
-          fail_usage("weight {} also matches /sparsity/{}", quote(name), at->second);
-      all.push_back(std::move(found));
-    } catch (const Error& error) {
-      throw Error(error.fault(), fmt::format("/sparsity/{}/target: {}", e, error.what()));
-    }
+    const std::string key = fmt::format("/sparsity/{}/target", e);
+    all.push_back(match_weights(entries[e].target, weights, key));
+    for (const std::string& name : all.back())
+      if (const auto [at, is_new] = entry_of.emplace(name, e); !is_new)
+        fail_usage("{}: weight {} also matches /sparsity/{}", key, quote(name), at->second);
   }
   return all;
 }

@@ -10,5 +10,8 @@ namespace sten {
 // no weight (with similar names), and for a weight in two entries.
 std::vector<std::vector<std::string>> match_targets(const std::vector<SparsityRecipe>& entries,
                                                     const std::vector<Weight>& weights);
+// The same for one target, whose key errors start with.
+std::vector<std::string> match_weights(const std::string& target,
+                                       const std::vector<Weight>& weights, const std::string& key);
 
 }  // namespace sten

@@ -24,6 +24,7 @@
 #include "libsten/model/nn/weights.h"
 #include "libsten/training/recipe/targets.h"
 #include "libsten/training/task/data.h"
+#include "libsten/training/task/lora.h"
 #include "libsten/training/task/recipe_model.h"
 #include "libsten/training/task/step_formats.h"
 
@@ -69,7 +70,8 @@ void Task::check_size(double parameters, const std::string& what) const {
   if (streams_weights_ && !imported_) return;
   const OptimizerRecipe& o = recipe_.optimizer;
   int kept = 1;
-  if (!only_measures_) kept += 1 + (o.kind == "adamw" ? 2 : o.momentum > 0 ? 1 : 0);  // gradients
+  if (!only_measures_ && !recipe_.lora)
+    kept += 1 + (o.kind == "adamw" ? 2 : o.momentum > 0 ? 1 : 0);  // gradients
   check_memory(4 * parameters * kept, fmt::format("{}: {:.3g} parameters{}", what, parameters,
                                                   only_measures_ ? "" : " in training"));
 }
@@ -176,7 +178,13 @@ Task::Task(const Recipe& given, const TaskUse& use)
   }
   check_ranks();
   evaluation_ = inference_graph(*graph_);
+  model_ = graph_;
+  if (recipe.lora) graph_ = with_lora(*model_, *recipe.lora);
   recipe_ = in_steps(given, given.steps ? given.steps : given.epochs * data_->steps_per_epoch());
+}
+
+bool Task::trains(const std::string& weight) const {
+  return recipe_.lora ? !model_->find_weight(weight) : !graph_->is_statistic(weight);
 }
 
 std::shared_ptr<const Checkpoint> Task::first_checkpoint() const {
@@ -193,10 +201,10 @@ NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew
   const LowWeights low = only_measures_   ? LowWeights::unchanged
                          : file.is_onnx() ? LowWeights::refused
                                           : LowWeights::widened;
-  if (imported_) return load_imported(*graph_, file, onnx(), imported_->not_weights, low);
-  NamedValues<Tensor> all = load_weights(*graph_, file, unused_, may_lack, low);
+  if (imported_) return load_imported(*model_, file, onnx(), imported_->not_weights, low);
+  NamedValues<Tensor> all = load_weights(*model_, file, unused_, may_lack, low);
   std::string lacked;
-  for (const Weight& w : graph_->weights())
+  for (const Weight& w : model_->weights())
     if (!all.contains(w.name)) lacked += (lacked.empty() ? "" : ", ") + w.name;
   if (!lacked.empty())
     warn("{}: missing {} (initialized randomly from the seed)", file.name(), lacked);
@@ -213,7 +221,7 @@ NamedValues<Tensor> Task::stored_weights() const { return stored_weights(false);
 
 std::unique_ptr<StoredWeights> Task::weights_by_name() const {
   if (imported_ || !weights_) return nullptr;
-  return std::make_unique<StoredWeights>(*graph_, *weights_, unused_, std::vector<std::string>(),
+  return std::make_unique<StoredWeights>(*model_, *weights_, unused_, std::vector<std::string>(),
                                          LowWeights::unchanged);
 }
 
@@ -244,7 +252,7 @@ NamedValues<Tensor> Task::first_weights() const {
 std::vector<std::string> Task::onnx_data() const {
   std::vector<std::string> names;
   // External data in a folder are not supported; see why_not_onnx().
-  if (onnx() && why_not_onnx(*graph_, *onnx()).empty())
+  if (onnx() && why_not_onnx(*model_, *onnx()).empty())
     for (const Shard& s : onnx()->shards())
       if (!s.file_name.empty()) names.push_back(s.file_name);
   return names;
@@ -282,7 +290,7 @@ void Task::warn_of_low_weights() const {
   if (recipe_.model.weights.empty()) return;
   const Checkpoint file = Checkpoint::open(recipe_.model.weights);
   std::map<DType, Index> counts;
-  for (const Weight& w : graph_->weights())
+  for (const Weight& w : model_->weights())
     for (const CheckpointTensor* t : weight_entries(w, file))
       if (is_low_float(t->dtype)) ++counts[t->dtype];
   for (const auto& [dtype, n] : counts)
@@ -291,13 +299,13 @@ void Task::warn_of_low_weights() const {
 }
 
 void Task::warn_of_unmasked_zeros() const {
-  if (!onnx() && recipe_.model.weights.empty()) return;
+  if (recipe_.lora || (!onnx() && recipe_.model.weights.empty())) return;  // lora keeps zeros
   constexpr double least = 0.1;  // rounding and padding make fewer zeros
   NamedValues<Tensor> weights = stored_weights(true);
-  for (const auto& names : match_targets(recipe_.sparsity, graph_->weights()))
+  for (const auto& names : match_targets(recipe_.sparsity, model_->weights()))
     for (const std::string& name : names) weights.erase(name);
   std::vector<std::string> pruned;
-  for (const Weight& w : graph_->weights()) {
+  for (const Weight& w : model_->weights()) {
     const auto at = weights.find(w.name);
     if (at == weights.end() || w.shape.size() < 2 || size_of(w.shape) == 0) continue;
     const double zeros = 1 - share_of_nonzeros(at->second);

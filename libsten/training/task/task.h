@@ -32,6 +32,10 @@ class Task {
   // Outputs: logits [..., classes] and the loss, a scalar. The last input of the evaluation graph
   // is labels [...], -100 where not counted. A BERT computes logits of the predicted tokens only.
   const Graph& graph() const { return *graph_; }
+  // The same without adapters: the weights of the model's files.
+  const Graph& model() const { return *model_; }
+  // Whether a weight of the graph is trained.
+  bool trains(const std::string& weight) const;
   // The graph for evaluation.
   const Graph& evaluation_graph() const { return *evaluation_; }
   // The file of an ONNX model; nullptr for others.
@@ -104,7 +108,7 @@ class Task {
   Index ranks_, parts_;
   bool only_measures_, streams_weights_;
   std::shared_ptr<const Checkpoint> weights_;
-  std::optional<Graph> graph_, evaluation_;
+  std::optional<Graph> graph_, model_, evaluation_;
   std::shared_ptr<const ImportedModel> imported_;
   std::shared_ptr<TaskData> data_;
   std::vector<std::string> unused_;  // tensors of files for other uses

@@ -36,7 +36,7 @@ void BatchGradients::of_part(const BatchPart& part, double share, StatisticsOfSt
   std::vector<std::size_t> trained;  // indices on the tape
   for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i) {
     const Parameter& p = weights_.state.parameters[i];
-    if (weights_.sparsity[i].is_statistic) {
+    if (!weights_.sparsity[i].is_trained) {
       weights.emplace(p.name, p.value);
       continue;
     }

@@ -14,6 +14,7 @@
 #include "libsten/files/checkpoint/weight_names.h"
 #include "libsten/files/system/checksum_manifest.h"
 #include "libsten/model/nn/weights.h"
+#include "libsten/training/task/lora.h"
 #include "libsten/training/trainer/recovery_json.h"
 
 namespace sten {
@@ -252,7 +253,9 @@ TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
           std::string(name.key), rest.load(t));
   }
   if (c.manifest.best_step && fs::exists(at / best_file)) {
-    c.manifest.best_weights = load_weights(g, Checkpoint::open(at / best_file));
+    std::vector<std::string> merged;
+    for (const LoraWeight& w : lora_weights(g)) merged.insert(merged.end(), {w.a, w.b});
+    c.manifest.best_weights = load_weights(g, Checkpoint::open(at / best_file), {}, merged);
   } else if (c.manifest.best_step) {
     if (*c.manifest.best_step != c.state.step)
       fail("{}: missing {}", printable(directory), best_file);

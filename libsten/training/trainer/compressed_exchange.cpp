@@ -77,7 +77,7 @@ void check_compression(const TrainedWeights& weights) {
                name_of(weights.device));
   const Graph& g = weights.task.graph();
   for (const Weight& w : g.weights())
-    if (is_compressible(w.shape) && !g.is_statistic(w.name)) try {
+    if (is_compressible(w.shape) && weights.task.trains(w.name)) try {
         registry().sparsifier(e.sparsifier).select(Dense::zeros(DType::F32, w.shape));
       } catch (const Error& error) {
         throw Error(error.fault(),

@@ -19,7 +19,7 @@ std::string input_for(const std::string& value) { return "teacher." + value; }
 // Outputs of whole layers.
 std::string usual_states(const ModelRecipe& m) {
   return m.kind == "bert" ? R"(re:^bert\.encoder\.layer\.\d+\.output\.LayerNorm$)"
-                          : R"(re:^transformer\.h\.\d+\.mlp\.add$)";
+                          : R"(re:\.(h|layers)\.\d+\.(mlp|block_sparse_moe)\.add$)";
 }
 
 std::vector<std::string> states_of(const Task& task) {
@@ -108,7 +108,7 @@ Teacher::Teacher(const Task& task, Device device)
       }()),
       weights_(task.teacher_weights()) {
   std::uint64_t hash = 0;
-  for (const Weight& weight : task.graph().weights()) {
+  for (const Weight& weight : task.model().weights()) {
     Tensor& w = weights_.at(weight.name);
     hash = hash_bytes(hash, w.values()->bytes());
     w = in_own_memory(w, device);

@@ -84,7 +84,7 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& s
   Index residuals = 0;
   for (const Weight& w : task.graph().weights()) {
     m.weights += 4 * size_of(w.shape);
-    if (task.graph().is_statistic(w.name)) continue;
+    if (!task.trains(w.name)) continue;
     m.gradients += 4 * size_of(w.shape);
     if (e.compresses() && e.error_feedback && is_compressible(w.shape))
       residuals += 4 * size_of(w.shape);

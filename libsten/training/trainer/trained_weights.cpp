@@ -101,8 +101,8 @@ void check_residuals(const TrainState& state, const ExchangeRecipe& e) {
 }  // namespace
 
 TrainedWeights::TrainedWeights(const Task& task, Device device)
-    : task(task), device(device), stages(weight_stages(task.recipe(), task.graph())) {
-  state.is_measured = task.recipe().ema == 0;
+    : task(task), device(device), stages(weight_stages(task.recipe(), task.model())) {
+  state.is_measured = task.recipe().ema == 0 && !task.recipe().lora;
   for (const WeightStages& s : stages) state.is_measured &= !s.is_straight_through() && !s.scores;
   for (std::size_t e = 0; e < task.recipe().sparsity.size(); ++e)
     if (task.recipe().sparsity[e].schedule.prunes_until_recovered())
@@ -142,7 +142,7 @@ void TrainedWeights::read_first() {
     hash = hash_bytes(hash, first.at(w.name).values()->bytes());
     first.erase(w.name);
     WeightSparsity& s = sparsity.emplace_back();
-    s.is_statistic = task.graph().is_statistic(w.name);
+    s.is_trained = task.trains(w.name);
     const auto at = of_weight.find(w.name);
     if (at == of_weight.end()) continue;
     s.stages = at->second;
@@ -212,8 +212,9 @@ void check_state(const TrainState& state, const TrainedWeights& of) {
     // Scores end at the start of their last step.
     const bool has_scores = s.learns_scores(state.step - 1);
     check_remembered(p, task.recipe().optimizer, task.recipe().ema > 0, has_scores);
-    if (!p.state.empty() && task.graph().is_statistic(p.name))
-      fail("state of {}: a running statistic has no optimizer state", quote(p.name));
+    if (!p.state.empty() && !task.trains(p.name))
+      fail("state of {}: a {} has no optimizer state", quote(p.name),
+           task.model().is_statistic(p.name) ? "running statistic" : "frozen weight");
     if (s.is_straight_through() && !p.value.is<Dense>())
       fail("state of {}: a straight-through mask needs a dense weight, got {}", quote(p.name),
            p.value.spec().str());

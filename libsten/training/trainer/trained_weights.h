@@ -12,7 +12,7 @@ namespace sten {
 
 // How a weight becomes sparse.
 struct WeightSparsity {
-  bool is_statistic = false;               // a running statistic, without a gradient
+  bool is_trained = true;                  // false: frozen, or a running statistic
   const WeightStages* stages = nullptr;    // nullptr: stays dense
   std::optional<Sparsifier> accumulating;  // with accumulated scores, as of movement pruning
   bool ranks_by_gradient = false;

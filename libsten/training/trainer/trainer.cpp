@@ -76,7 +76,7 @@ void Trainer::update(const Gradients& gradients, double rate, const GradientScal
 void Trainer::average() {
   std::vector<Parameter*> averaged;
   for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i)
-    if (!weights_.sparsity[i].is_statistic) averaged.push_back(&weights_.state.parameters[i]);
+    if (weights_.sparsity[i].is_trained) averaged.push_back(&weights_.state.parameters[i]);
   average_weights(averaged, task_->recipe().ema, weights_.state.step);
 }
 

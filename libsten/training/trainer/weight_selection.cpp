@@ -12,6 +12,7 @@
 #include "libsten/core/registry/registry.h"
 #include "libsten/core/sparsify/regrow.h"
 #include "libsten/training/optim/select.h"
+#include "libsten/training/task/lora.h"
 #include "libsten/training/trainer/calibration.h"
 
 namespace sten {
@@ -182,7 +183,16 @@ NamedValues<Tensor> WeightSelection::measured() const {
   for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i)
     all.emplace(weights_.state.parameters[i].name, measured_alone(i));
   measure_global(all);
+  merge_adapters(all);
   return all;
+}
+
+void WeightSelection::merge_adapters(NamedValues<Tensor>& all) const {
+  for (const LoraWeight& w : lora_weights(weights_.task.graph())) {
+    Tensor& value = all.find(w.weight)->second;
+    value = merged(value, all.extract(w.a).mapped(), all.extract(w.b).mapped(),
+                   *weights_.task.recipe().lora);
+  }
 }
 
 void WeightSelection::count(std::size_t i) {

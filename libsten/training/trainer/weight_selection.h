@@ -56,6 +56,8 @@ class WeightSelection {
   void select_global(const std::vector<std::size_t>& group, const Spec& by);
   // Replaces dense values by those that the forward pass would use, straight-through.
   void measure_global(NamedValues<Tensor>& all) const;
+  // Merges adapters into their weights.
+  void merge_adapters(NamedValues<Tensor>& all) const;
   const Dense* scores_of(std::size_t i, const Spec& by) const;
   void select(std::size_t i, const Spec& by);
   void select_computing(std::size_t i);

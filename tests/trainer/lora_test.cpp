@@ -1,0 +1,125 @@
+// Low-rank adapters: what is trained, and what the final model is.
+#include <doctest/doctest.h>
+
+#include "libsten/compute/ops/common/operators.h"
+#include "libsten/core/registry/registry.h"
+#include "libsten/model/nn/weights.h"
+#include "libsten/training/task/lora.h"
+#include "tests/trainer/small_runs.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+constexpr const char* weight = "layers.1.weight";
+
+Recipe with_adapters(Recipe r) {
+  r.lora.emplace();
+  r.lora->target = "layers.*.weight";
+  r.lora->rank = 2;
+  r.steps = 40;
+  return r;
+}
+
+Tensor pruned(const Dense& x, const char* layout) {
+  return registry().prune(x, Spec::parse("magnitude:sparsity=0.5"), Spec::parse(layout));
+}
+
+}  // namespace
+
+TEST_CASE("adapters of a pruned weight add nothing where it is 0") {
+  Dice dice(1);
+  const Dense x = normals(dice, {6, 8}), a = normals(dice, {2, 8}), b = normals(dice, {6, 2});
+  const std::vector<float> product = floats(apply("matmul", {b, a}).to_dense());
+  for (const char* layout : {"masked", "csr"}) {
+    const Tensor w = pruned(x, layout);
+    const Mask kept = w.stored();
+    const std::vector<float> before = floats(w.to_dense()),
+                             y = floats(apply("lora", {w, a, b}, Attributes().set("scale", 3.0))
+                                            .to_dense());
+    for (Index i = 0; i < 48; ++i)
+      CHECK(y[i] == doctest::Approx(kept[i] ? before[i] + 3 * product[i] : 0).epsilon(1e-5));
+    LoraRecipe r;
+    r.rank = 2;
+    r.alpha = 6;
+    const Tensor sum = merged(w, a, b, r);
+    CHECK(sum.spec() == w.spec());
+    CHECK(same_mask(sum.stored(), kept));
+    CHECK(floats(sum.to_dense()) == y);
+  }
+}
+
+TEST_CASE("the gradients of adapters do not see pruned elements") {
+  Dice dice(1);
+  const Dense x = normals(dice, {6, 8}), a = normals(dice, {2, 8}), b = normals(dice, {6, 2}),
+              dy = normals(dice, {6, 8});
+  const Tensor w = pruned(x, "masked");
+  Tape tape;
+  const Var va = tape.parameter(a), vb = tape.parameter(b);
+  tape.backward(apply("lora", {Var(w), va, vb}, Attributes().set("scale", 0.5)), dy);
+  const Dense kept = registry().pack(dy, w.stored(), Spec("masked")).to_dense();
+  const auto half = [](const Tensor& t) {
+    return apply("scale", {t}, Attributes().set("by", 0.5));
+  };
+  const auto same = [](const Tensor& p, const Tensor& q) {
+    const std::vector<float> x = floats(p.to_dense()), y = floats(q.to_dense());
+    REQUIRE(x.size() == y.size());
+    for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == doctest::Approx(y[i]).epsilon(1e-5));
+  };
+  same(*va.grad(), half(apply("matmul", {apply("transpose", {b}), kept})));
+  same(*vb.grad(), half(apply("matmul", {kept, apply("transpose", {a})})));
+}
+
+TEST_CASE("only adapters are trained, and pruned weights stay pruned when they are merged") {
+  const TempDir dir;
+  Recipe r = with_adapters(small_mlp(dir));
+  r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.5")};
+  const auto t = trainer_of(r);
+  const NamedValues<Tensor> first = t->task().first_weights();
+  const double before = t->step().loss;
+  const Mask kept = mask_in(*t, weight);
+  double last = 0;
+  while (!t->is_done()) last = t->step().loss;
+  CHECK(last < 0.7 * before);
+  const NamedValues<Tensor> model = t->weights();
+  CHECK(model.size() == t->task().model().weights().size());
+  for (const auto& [name, w] : model) {
+    CAPTURE(name);
+    const bool is_adapted = name.ends_with(".weight");
+    // The base weight is that of the beginning, without pruned elements.
+    const std::vector<float> start = floats(first.at(name).to_dense()),
+                             base = floats(parameter(*t, name).value.to_dense());
+    for (std::size_t i = 0; i < start.size(); ++i) CHECK((base[i] == start[i] || base[i] == 0));
+    CHECK((floats(w.to_dense()) != base) == is_adapted);
+    if (!is_adapted) CHECK(floats(w.to_dense()) == start);
+  }
+  CHECK(same_mask(mask_in(*t, weight), kept));
+  CHECK(same_mask(model.at(weight).stored(), kept));
+  CHECK(kept.count() == 512);
+  // The model that is measured is the model that was trained.
+  const BatchPart part = t->task().data().part(DataSplit::validation, 0);
+  NamedValues<Tensor> weights;
+  for (const Parameter& p : t->state().parameters) weights.emplace(p.name, p.value);
+  const auto loss = [&](const Graph& g, const NamedValues<Tensor>& w) {
+    return floats(g.run<Tensor>(w, part.inputs).at(g.outputs().back()).to_dense())[0];
+  };
+  CHECK(loss(t->task().evaluation_graph(), model) ==
+        doctest::Approx(loss(t->task().graph(), weights)).epsilon(1e-5));
+}
+
+TEST_CASE("adapters keep the zeros of a pruned model without an entry of sparsity") {
+  const TempDir dir;
+  Recipe r = with_adapters(small_mlp(dir));
+  const Task task(r);
+  NamedValues<Tensor> weights = task.first_weights();
+  weights.at(weight) = pruned(weights.at(weight).as<Dense>(), "dense");
+  r.model.weights = dir / "pruned.safetensors";
+  save_weights(task.model(), weights, r.model.weights, true);
+  const auto t = trainer_of(r);
+  for (int i = 0; i < 5; ++i) t->step();
+  const std::vector<float> before = floats(weights.at(weight).to_dense()),
+                           after = floats(t->weights().at(weight).to_dense());
+  CHECK(before != after);
+  for (std::size_t i = 0; i < before.size(); ++i) CHECK((before[i] == 0) == (after[i] == 0));
+}
