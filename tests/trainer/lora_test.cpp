@@ -12,7 +12,7 @@ using namespace sten::testing;
 
 namespace {
 
-constexpr const char* weight = "layers.1.weight";
+constexpr const char* adapted = "layers.1.weight";
 
 Recipe with_adapters(Recipe r) {
   r.lora.emplace();
@@ -22,7 +22,7 @@ Recipe with_adapters(Recipe r) {
   return r;
 }
 
-Tensor pruned(const Dense& x, const char* layout) {
+Tensor half_of(const Dense& x, const char* layout) {
   return registry().prune(x, Spec::parse("magnitude:sparsity=0.5"), Spec::parse(layout));
 }
 
@@ -33,7 +33,7 @@ TEST_CASE("adapters of a pruned weight add nothing where it is 0") {
   const Dense x = normals(dice, {6, 8}), a = normals(dice, {2, 8}), b = normals(dice, {6, 2});
   const std::vector<float> product = floats(apply("matmul", {b, a}).to_dense());
   for (const char* layout : {"masked", "csr"}) {
-    const Tensor w = pruned(x, layout);
+    const Tensor w = half_of(x, layout);
     const Mask kept = w.stored();
     const std::vector<float> before = floats(w.to_dense()),
                              y = floats(apply("lora", {w, a, b}, Attributes().set("scale", 3.0))
@@ -54,7 +54,7 @@ TEST_CASE("the gradients of adapters do not see pruned elements") {
   Dice dice(1);
   const Dense x = normals(dice, {6, 8}), a = normals(dice, {2, 8}), b = normals(dice, {6, 2}),
               dy = normals(dice, {6, 8});
-  const Tensor w = pruned(x, "masked");
+  const Tensor w = half_of(x, "masked");
   Tape tape;
   const Var va = tape.parameter(a), vb = tape.parameter(b);
   tape.backward(apply("lora", {Var(w), va, vb}, Attributes().set("scale", 0.5)), dy);
@@ -78,7 +78,7 @@ TEST_CASE("only adapters are trained, and pruned weights stay pruned when they a
   const auto t = trainer_of(r);
   const NamedValues<Tensor> first = t->task().first_weights();
   const double before = t->step().loss;
-  const Mask kept = mask_in(*t, weight);
+  const Mask kept = mask_in(*t, adapted);
   double last = 0;
   while (!t->is_done()) last = t->step().loss;
   CHECK(last < 0.7 * before);
@@ -94,8 +94,8 @@ TEST_CASE("only adapters are trained, and pruned weights stay pruned when they a
     CHECK((floats(w.to_dense()) != base) == is_adapted);
     if (!is_adapted) CHECK(floats(w.to_dense()) == start);
   }
-  CHECK(same_mask(mask_in(*t, weight), kept));
-  CHECK(same_mask(model.at(weight).stored(), kept));
+  CHECK(same_mask(mask_in(*t, adapted), kept));
+  CHECK(same_mask(model.at(adapted).stored(), kept));
   CHECK(kept.count() == 512);
   // The model that is measured is the model that was trained.
   const BatchPart part = t->task().data().part(DataSplit::validation, 0);
@@ -113,13 +113,13 @@ TEST_CASE("adapters keep the zeros of a pruned model without an entry of sparsit
   Recipe r = with_adapters(small_mlp(dir));
   const Task task(r);
   NamedValues<Tensor> weights = task.first_weights();
-  weights.at(weight) = pruned(weights.at(weight).as<Dense>(), "dense");
+  weights.at(adapted) = half_of(weights.at(adapted).as<Dense>(), "dense");
   r.model.weights = dir / "pruned.safetensors";
   save_weights(task.model(), weights, r.model.weights, true);
   const auto t = trainer_of(r);
   for (int i = 0; i < 5; ++i) t->step();
-  const std::vector<float> before = floats(weights.at(weight).to_dense()),
-                           after = floats(t->weights().at(weight).to_dense());
+  const std::vector<float> before = floats(weights.at(adapted).to_dense()),
+                           after = floats(t->weights().at(adapted).to_dense());
   CHECK(before != after);
   for (std::size_t i = 0; i < before.size(); ++i) CHECK((before[i] == 0) == (after[i] == 0));
 }

@@ -187,15 +187,22 @@ Tape::SlotPtr Tape::new_slot(const Tensor& value, const Formats& formats) {
 }
 
 void Tape::backward(const Var& y, std::optional<Tensor> seed, bool retain_graph) {
-  walk_back(y, std::move(seed), retain_graph, nullptr);
+  const Seed one{&y, seed_of(y, std::move(seed))};
+  walk_back({&one, 1}, retain_graph, nullptr);
 }
 
 void Tape::backward(const Var& y, std::optional<Tensor> seed, const Receiver& to) {
-  walk_back(y, std::move(seed), false, &to);
+  const Seed one{&y, seed_of(y, std::move(seed))};
+  walk_back({&one, 1}, false, &to);
 }
 
-void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool retain_graph,
-                     const Receiver* to) {
+void Tape::backward(std::span<const Seed> seeds, const Receiver& to) {
+  for (const auto& [y, seed] : seeds) (void)seed_of(*y, seed);
+  walk_back(seeds, false, &to);
+}
+
+// The gradient of y, by default 1. Error (usage) unless it fits.
+Tensor Tape::seed_of(const Var& y, std::optional<Tensor> seed) const {
   if (!y.slot_ || y.slot_->tape != this)
     fail_usage("backward: the value does not depend on a parameter of this tape");
   const Shape& shape = y.slot_->shape;
@@ -207,7 +214,11 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool retain_graph
   if (seed->shape() != shape)
     fail_usage("backward: a gradient of shape {} does not fit a value of shape {}",
                to_string(seed->shape()), to_string(shape));
-  // Finds the steps that y depends on, and the number of contributions of each value. Gradients of
+  return *std::move(seed);
+}
+
+void Tape::walk_back(std::span<const Seed> seeds, bool retain_graph, const Receiver* to) {
+  // Finds the steps that the values depend on, and the number of contributions of each value. Gradients of
   // earlier walks are set aside, so that formats apply to this walk only.
   std::vector<char> is_reached(steps_.size());
   std::vector<std::pair<SlotPtr, std::optional<Tensor>>> before;
@@ -222,8 +233,8 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool retain_graph
           s->expected = 0;
           if (!s->is_leaf) s->grad.reset();
         }
-  y.slot_->expected = 0;
-  expect(y.slot_);
+  for (const auto& [y, seed] : seeds) y->slot_->expected = 0;
+  for (const auto& [y, seed] : seeds) expect(y->slot_);
   for (std::size_t i = steps_.size(); i-- > 0;) {
     const Step& step = steps_[i];
     is_reached[i] =
@@ -233,8 +244,10 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool retain_graph
       if (s) expect(s);
   }
   try {
-    receive(*y.slot_, *std::move(seed));
-    pass_on(*y.slot_, to);
+    for (const auto& [y, seed] : seeds) {
+      receive(*y->slot_, seed);
+      pass_on(*y->slot_, to);
+    }
     for (std::size_t i = steps_.size(); i-- > 0;) {
       if (is_reached[i]) walk(steps_[i], to);
       // Releases the tensors that the step saved.

@@ -101,6 +101,9 @@ class Tape {
   // first. Parameters are counted from 0 in the order of parameter().
   using Receiver = std::function<void(std::size_t parameter, Tensor gradient)>;
   void backward(const Var& y, std::optional<Tensor> seed, const Receiver& to);
+  // The same for several values, each with its gradient.
+  using Seed = std::pair<const Var*, Tensor>;
+  void backward(std::span<const Seed> seeds, const Receiver& to);
 
   // An operator that ran on values of this tape.
   struct Applied {
@@ -143,7 +146,8 @@ class Tape {
     SavedTensors saved{};       // by the implementation that ran
   };
 
-  void walk_back(const Var& y, std::optional<Tensor> seed, bool retain_graph, const Receiver* to);
+  Tensor seed_of(const Var& y, std::optional<Tensor> given) const;
+  void walk_back(std::span<const Seed> seeds, bool retain_graph, const Receiver* to);
   void walk(Step& step, const Receiver* to);
   Step step_of(Name op, std::span<const Var> in, const Attributes& attributes) const;
   SlotPtr new_slot(const Tensor& value, const Formats& formats);

@@ -299,6 +299,7 @@ void fields_of(V& v, Recipe& r) {
   v("scale", r.scale, {.or_zero_absent = true, .low = 0, .high = 1000, .above = true});
   v("batch", r.batch, count_from(1));
   v("accumulate", r.accumulate, count_from(1));
+  v("activation_checkpointing", r.activation_checkpointing);
   v("clip", r.clip, {.low = 0});
   v("ema", r.ema, {.low = 0, .high = 1, .below = true});
   v("seed", r.seed);

@@ -249,7 +249,9 @@ struct Recipe {
   Index epochs = 0;
   double scale = 0;  // factor of all numbers of steps, such as those of warm-up and stages; 0: 1
   Index batch = 32;  // rows or windows per step, over all parts
-  Index accumulate = 1;                  // number of parts of a batch; divides it
+  Index accumulate = 1;                   // number of parts of a batch; divides it
+  bool activation_checkpointing = false;  // less memory: values within layers are computed again
+
   double clip = 0;                       // maximum norm of all gradients together; 0: none
   double ema = 0;                        // decay of a moving average of weights, which is
                                          // is measured and saved; 0: none

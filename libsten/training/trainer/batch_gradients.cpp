@@ -30,39 +30,30 @@ void BatchGradients::read_teacher() {
 // place.
 void BatchGradients::of_part(const BatchPart& part, double share, StatisticsOfStep& statistics,
                              const std::function<void(const Tensor&)>& on_loss,
-                             const Tape::Receiver& on_gradient) {
-  Tape tape;
-  NamedValues<Var> weights, inputs;
-  std::vector<std::size_t> trained;  // indices on the tape
+                             const SegmentedRun::Receiver& on_gradient) {
+  NamedValues<StepWeight> weights;
   for (std::size_t i = 0; i < weights_.state.parameters.size(); ++i) {
     const Parameter& p = weights_.state.parameters[i];
-    if (!weights_.sparsity[i].is_trained) {
-      weights.emplace(p.name, p.value);
-      continue;
-    }
-    trained.push_back(i);
-    OutFormat own;
-    const OutFormat& format =
-        graph_.gradient_format(i, p.value, weights_.needs_all_positions(i), own);
     const auto& computing = weights_.sparsity[i].computing;
-    weights.emplace(p.name, tape.parameter(computing ? *computing : p.value, format));
+    StepWeight& w =
+        weights.emplace(p.name, StepWeight{computing ? *computing : p.value, {}, i}).first->second;
+    if (!weights_.sparsity[i].is_trained) continue;
+    OutFormat own;
+    w.gradient = graph_.gradient_format(i, p.value, weights_.needs_all_positions(i), own);
   }
   const BatchPart device_part = on_device(part, weights_.device);
-  for (const auto& [name, x] : device_part.inputs) inputs.emplace(name, x);
-  if (teacher_)
-    for (auto& [name, x] : teacher_->values(device_part)) inputs.emplace(name, std::move(x));
+  NamedValues<Tensor> inputs = device_part.inputs;
+  if (teacher_) inputs.merge(teacher_->values(device_part));
   const RoundedProducts rounded(graph_.factors());  // of the model, not of its teacher
-  const NamedValues<Var> outputs = graph_->run<Var>(weights, inputs);
-  statistics.add(part.number, outputs);
-  const Var y = outputs.at(graph_.loss());
-  on_loss(y.value());
+  const SegmentedGraph& segments = graph_.segments(inputs);
+  SegmentedRun run(segments, std::move(weights), std::move(inputs));
+  statistics.add(part.number, run.outputs());
+  on_loss(run.outputs().at(graph_.loss()));
   if (!seed_ || seed_share_ != share) {
     seed_ = scalar_of(share).to(weights_.device);
     seed_share_ = share;
   }
-  tape.backward(y, *seed_, [&](std::size_t k, Tensor gradient) {
-    on_gradient(trained[k], std::move(gradient));
-  });
+  run.backward(graph_.loss(), *seed_, on_gradient);
 }
 
 BatchGradients::Result BatchGradients::of(const std::vector<BatchPart>& parts, Index predictions,

@@ -4,6 +4,7 @@
 #include "libsten/training/trainer/distillation.h"
 #include "libsten/training/trainer/rank_exchange.h"
 #include "libsten/training/trainer/running_statistics.h"
+#include "libsten/training/trainer/segmented_run.h"
 #include "libsten/training/trainer/step_graph.h"
 
 namespace sten {
@@ -11,7 +12,7 @@ namespace sten {
 class BatchGradients {
  public:
   // All must outlive this object.
-  BatchGradients(const StepGraph& graph, const TrainedWeights& weights, RankExchange& exchange)
+  BatchGradients(StepGraph& graph, const TrainedWeights& weights, RankExchange& exchange)
       : graph_(graph), weights_(weights), exchange_(exchange) {}
 
   // Reads the teacher of the recipe, if it has one.
@@ -32,9 +33,9 @@ class BatchGradients {
  private:
   void of_part(const BatchPart& part, double share, StatisticsOfStep& statistics,
                const std::function<void(const Tensor&)>& on_loss,
-               const Tape::Receiver& on_gradient);
+               const SegmentedRun::Receiver& on_gradient);
 
-  const StepGraph& graph_;
+  StepGraph& graph_;
   const TrainedWeights& weights_;
   RankExchange& exchange_;
   std::optional<Teacher> teacher_;

@@ -6,6 +6,7 @@
 
 #include "libsten/core/registry/registry.h"
 #include "libsten/training/trainer/compressed_exchange.h"
+#include "libsten/training/trainer/segmented_graph.h"
 #include "libsten/training/trainer/value_shapes.h"
 
 namespace sten {
@@ -108,6 +109,10 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& s
   const ValueBytes v = value_bytes(task.graph(), parts.front().inputs);
   // At most two operators have gradients of values at a time.
   m.values = v.all + 2 * v.largest;
+  if (task.recipe().activation_checkpointing) {
+    const SegmentedGraph segments(task.graph(), parts.front().inputs);
+    m.values = segments.stored_bytes() + segments.largest_bytes() + 2 * v.largest;
+  }
   if (m.teacher > 0) m.teacher += v.passing;
   const Recipe& r = task.recipe();
   if (task.has(DataSplit::validation) || (r.evaluation.test && task.has(DataSplit::test)))

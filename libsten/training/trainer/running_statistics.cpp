@@ -26,11 +26,11 @@ void move_towards(Tensor& weight, std::span<const float> to, double momentum,
 
 }  // namespace
 
-void StatisticsOfStep::add(Index part, const NamedValues<Var>& outputs) {
+void StatisticsOfStep::add(Index part, const NamedValues<Tensor>& outputs) {
   if (graph_.statistics().empty()) return;
   NamedValues<Tensor>& moments = parts_[part];
   for (const RunningStatistics& s : graph_.statistics())
-    moments.emplace(s.moments, outputs.at(s.moments).value());
+    moments.emplace(s.moments, outputs.at(s.moments));
 }
 
 // A sum in which one rank has the moments of a part, preceded by 1, and the other ranks have zeros.

@@ -13,7 +13,7 @@ class StatisticsOfStep {
 
   // Adds the moments of a part of the batch from outputs of with_moments()'s graph. Each part
   // counts as a batch, as in PyTorch.
-  void add(Index part, const NamedValues<Var>& outputs);
+  void add(Index part, const NamedValues<Tensor>& outputs);
   // Gathers the moments of all `parts` parts on every rank.
   void exchange(Communicator& ranks, Index parts);
   // Updates the running statistics in the weights, which have the order of the graph.

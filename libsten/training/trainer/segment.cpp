@@ -1,10 +1,10 @@
 #include "libsten/training/trainer/segment.h"
 
 #include <algorithm>
-#include <set>
 
 #include "libsten/core/tensor/low_floats.h"
 #include "libsten/model/fusion/fused_graph.h"
+#include "libsten/model/graph/subgraph.h"
 
 namespace sten {
 
@@ -47,43 +47,25 @@ std::vector<GraphPort> ports_of(const std::vector<std::pair<std::string, std::si
 
 Segment::Segment(const Graph& g, std::size_t begin, const std::vector<std::size_t>& wanted,
                  const std::function<const Activation&(std::size_t)>& stored) {
-  const std::vector<bool> nodes = nodes_for(g, begin, wanted);
-  GraphParts parts;
-  std::set<std::size_t> seen;
+  Subgraph part = subgraph(g, nodes_for(g, begin, wanted));
+  for (std::size_t i = 0; i < part.inputs.size(); ++i)
+    inputs_.emplace_back(part.parts.inputs[i], part.inputs[i]);
   bool has_pruned = false;
-  for (std::size_t i = begin; i < nodes.size(); ++i) {
-    if (!nodes[i]) continue;
-    parts.nodes.push_back(g.nodes()[i]);
-    for (const std::size_t value : g.arguments(i)) {
-      const bool is_node = value >= g.first_node();
-      if (!seen.insert(value).second || (is_node && nodes[value - g.first_node()])) continue;
-      if (!g.is_stored(value)) {
-        const std::string& name =
-            is_node ? g.nodes()[value - g.first_node()].name : g.inputs()[value];
-        parts.inputs.push_back(name);
-        inputs_.emplace_back(name, value);
-        continue;
-      }
-      const std::size_t at = value - g.first_weight();
-      if (at >= g.weights().size()) {
-        parts.constants.push_back(g.constants()[at - g.weights().size()]);
-        continue;
-      }
-      const Activation& w = stored(value);
-      parts.weights.push_back(g.weights()[at]);
-      weights_.emplace(g.weights()[at].name, w.dense);
-      pruned_.emplace(g.weights()[at].name, w.in_pruned());
-      has_pruned |= w.pruned.has_value();
-    }
+  for (std::size_t i = 0; i < part.weights.size(); ++i) {
+    const std::string& name = part.parts.weights[i].name;
+    const Activation& w = stored(part.weights[i]);
+    weights_.emplace(name, w.dense);
+    pruned_.emplace(name, w.in_pruned());
+    has_pruned |= w.pruned.has_value();
   }
   if (!has_pruned) pruned_.clear();
   for (const std::size_t value : wanted)
     if (value >= g.first_node() + begin) {
       const std::string& name = g.nodes()[value - g.first_node()].name;
-      parts.outputs.push_back(name);
+      part.parts.outputs.push_back(name);
       outputs_.emplace_back(name, value);
     }
-  if (!parts.nodes.empty()) graph_.emplace(std::move(parts));
+  if (!part.parts.nodes.empty()) graph_.emplace(std::move(part.parts));
 }
 
 void Segment::run(BatchValues& values) {

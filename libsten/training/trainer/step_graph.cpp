@@ -32,7 +32,15 @@ void StepGraph::begin(Index step) {
   const Recipe& r = task_.recipe();
   if (r.formats.empty() || (has_formats_ && !formats_change(r, step))) return;
   graph_ = with_formats(plain_, r, step);
+  segments_.reset();
   has_formats_ = true;
+}
+
+const SegmentedGraph& StepGraph::segments(const NamedValues<Tensor>& inputs) {
+  if (!segments_)
+    segments_ = task_.recipe().activation_checkpointing ? SegmentedGraph(graph_, inputs)
+                                                        : SegmentedGraph(graph_);
+  return *segments_;
 }
 
 // A sparsifier needs the gradient of the whole batch: the gradients of parts and ranks are summed

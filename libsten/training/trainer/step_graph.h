@@ -4,6 +4,7 @@
 #include "libsten/model/graph/graph.h"
 #include "libsten/training/optim/parameter.h"
 #include "libsten/training/task/task.h"
+#include "libsten/training/trainer/segmented_graph.h"
 #include "libsten/training/trainer/step_exchange.h"
 
 namespace sten {
@@ -19,6 +20,8 @@ class StepGraph {
   void restart() { has_formats_ = false; }
 
   const Graph* operator->() const { return &graph_; }
+  // The graph in segments, as the recipe asks. `inputs`: for the shapes of values.
+  const SegmentedGraph& segments(const NamedValues<Tensor>& inputs);
   const std::string& loss() const { return loss_; }             // the output to minimise
   const kernels::Factors& factors() const { return factors_; }  // of products on the device
 
@@ -36,8 +39,9 @@ class StepGraph {
 
   const Task& task_;
   const kernels::Factors factors_;
-  const Graph plain_;  // with moments
-  Graph graph_;        // plain_ with the formats of this step
+  const Graph plain_;                       // with moments
+  Graph graph_;                             // plain_ with the formats of this step
+  std::optional<SegmentedGraph> segments_;  // of graph_
   bool has_formats_ = false;
   std::string loss_;
 };

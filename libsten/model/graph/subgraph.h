@@ -1,0 +1,17 @@
+// Parts of a graph as graphs of their own.
+#pragma once
+#include "libsten/model/graph/graph.h"
+
+namespace sten {
+
+struct Subgraph {
+  // Without outputs. Inputs are the graph's inputs and values of other nodes that the nodes use.
+  GraphParts parts;
+  // Their numbers in the graph, in the order of `parts`.
+  std::vector<std::size_t> inputs, weights;
+};
+
+// The nodes for which `has` is true, by node.
+Subgraph subgraph(const Graph& g, const std::vector<bool>& has);
+
+}  // namespace sten
