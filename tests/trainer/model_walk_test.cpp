@@ -14,6 +14,22 @@
 
 using namespace sten;
 
+namespace {
+
+std::string decoder_path(const std::string& type) {
+  return STEN_SOURCE_DIR "/tests/nn/decoders/" + type + "/";
+}
+Checkpoint decoder_file(const std::string& type) {
+  return Checkpoint::open(decoder_path(type) + "model.safetensors");
+}
+CausalModel small_decoder(const std::string& type) {
+  std::stringstream config;
+  config << std::ifstream(decoder_path(type) + "config.json").rdbuf();
+  return causal_model(config.str(), type, {});
+}
+
+}  // namespace
+
 TEST_CASE("each layer sees what the pruned layers before it make, and what the dense ones did") {
   const Graph g = bert(testing::small_bert(), {.mask = true});
   const NamedValues<Tensor> weights = testing::bert_weights(g, "dense", 8);
@@ -79,14 +95,64 @@ double product(std::span<const float> row, const Tensor& w, Index out) {
 
 }  // namespace
 
+TEST_CASE("a walk that begins at a stored point takes the steps of the walk that stored it") {
+  struct Store final : ActivationStore {
+    WalkPoint at;
+    std::vector<BatchActivations> now, next;
+    std::vector<std::pair<WalkPoint, std::vector<BatchActivations>>> points;
+
+    WalkPoint begin() const override { return at; }
+    BatchActivations load(std::size_t batch) const override { return now[batch]; }
+    void store(std::size_t batch, BatchActivations a) override { next[batch] = std::move(a); }
+    void advance(const WalkPoint& point, bool can_resume) override {
+      now = next;
+      if (can_resume) points.emplace_back(point, now);
+    }
+  };
+  const CausalModel model = small_decoder("llama");
+  const NamedValues<Tensor> weights =
+      load_weights(model.graph, decoder_file("llama"), model.unused);
+  const Checkpoint cases = Checkpoint::open(decoder_path("llama") + "cases.safetensors");
+  const std::vector<NamedValues<Tensor>> batches = {
+      gpt_inputs(cases.load(*cases.find("long.input_ids")))};
+  NamedValues<Tensor> pruned = weights;
+  std::vector<std::string> order;
+  const auto walk = [&](Store& store) {
+    order.clear();
+    store.now.resize(1), store.next.resize(1);
+    prune_along(
+        {model.graph, batches, store, [&](const std::string& name) { return pruned.at(name); },
+         [](const std::string& name) { return name.ends_with("_proj.weight"); }, true, false,
+         [&](const std::string& name, const InputStatistics& inputs) {
+           order.push_back(name);
+           CalibratedOptions half;
+           half.structure = Spec::parse("magnitude:sparsity=0.5");
+           return pruned.at(name) = prune_layer(weights.at(name).to_dense(), inputs, half).weights;
+         }});
+  };
+  Store whole;
+  walk(whole);
+  const std::vector<std::string> whole_order = order;
+  REQUIRE(whole.points.size() > 3);
+  for (std::size_t i = 0; i < whole.points.size(); ++i) {
+    Store rest;
+    rest.at = whole.points[i].first;
+    rest.now = whole.points[i].second;
+    walk(rest);
+    CHECK(std::ranges::equal(order, std::span(whole_order).last(order.size())));
+    std::vector<std::size_t> nodes, wanted;
+    for (const auto& [point, a] : rest.points) nodes.push_back(point.node);
+    for (std::size_t k = i + 1; k < whole.points.size(); ++k)
+      wanted.push_back(whole.points[k].first.node);
+    CHECK(nodes == wanted);
+  }
+}
+
 TEST_CASE("experts are pruned by the tokens that the pruned model routes to them") {
-  const std::string at = STEN_SOURCE_DIR "/tests/nn/decoders/mixtral/";
-  std::stringstream config;
-  config << std::ifstream(at + "config.json").rdbuf();
-  const CausalModel model = causal_model(config.str(), "mixtral", {});
-  const Checkpoint file = Checkpoint::open(at + "model.safetensors");
-  const Checkpoint cases = Checkpoint::open(at + "cases.safetensors");
-  const NamedValues<Tensor> weights = load_weights(model.graph, file, model.unused);
+  const CausalModel model = small_decoder("mixtral");
+  const Checkpoint cases = Checkpoint::open(decoder_path("mixtral") + "cases.safetensors");
+  const NamedValues<Tensor> weights =
+      load_weights(model.graph, decoder_file("mixtral"), model.unused);
   const std::vector<NamedValues<Tensor>> batches = {
       gpt_inputs(cases.load(*cases.find("long.input_ids")))};
   const std::string experts = "model.layers.1.block_sparse_moe.experts";

@@ -44,7 +44,11 @@ class Walk {
         runner_(graph_, end_of(layers_), request.weight),
         value_bytes_(end_of(layers_)),
         point_(request.store.begin()),
-        next_(point_) {}
+        next_(point_) {
+    if (point_.node == 0) return;
+    for (const auto& [value, a] : request_.store.load(0))
+      value_bytes_[value - graph_.first_node()] = static_cast<Index>(widened(a).dense.bytes());
+  }
 
   WalkResult run() {
     auto at = std::ranges::find_if(
@@ -69,6 +73,8 @@ class Walk {
   // Where activations are stored on the way to a layer's node: where they are smallest, unless they
   // are more than a half larger than at the points before.
   WalkPoint next_point(std::size_t node) {
+    // A stored point is that of the layers after it, as in the walk that stored it.
+    if (!last_pruned_ && point_.node > 0) return point_;
     const std::size_t first = last_pruned_ ? *last_pruned_ + 1 : point_.node + 1;
     if (first > node) return point_;
     std::ranges::copy(runner_.measure(point_.node, node, begin(0)),
