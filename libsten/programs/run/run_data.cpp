@@ -205,7 +205,7 @@ Recipe data_recipe(const ModelSource& source, const DataOptions& o) {
 
 std::unique_ptr<RunData> data_of_recipe(const ModelSource& source, const Recipe& recipe,
                                         const DataOptions& o) {
-  if (is_token_data(source, o)) return token_data(source, o, recipe.evaluation.batch);
+  if (is_token_data(source, o)) return token_data(source, o);
   return std::make_unique<TaskBatches>(source, recipe, o);
 }
 

@@ -38,8 +38,8 @@ std::size_t code_points(std::string_view text) {
 // Shorter rows are filled up on the right, which causal attention does not see.
 class TokenBatches final : public RunData {
  public:
-  TokenBatches(const ModelSource& source, Index batch)
-      : weights_(source.weights), model_(read_model(source, false)), batch_(batch) {
+  explicit TokenBatches(const ModelSource& source)
+      : weights_(source.weights), model_(read_model(source, false)) {
     if (source.what.model.kind == "bert")
       fail_usage("{}: expected a causal language model, got a BERT", source.name);
     if (source.what.vocabulary.empty())
@@ -115,6 +115,12 @@ class TokenBatches final : public RunData {
     row_ = [rows = std::move(rows)](Index r) { return rows[static_cast<std::size_t>(r)]; };
   }
 
+  // 0: as many rows as have `usual_tokens`, whose logits are in memory.
+  void set_batch(Index rows) {
+    constexpr Index usual_tokens = 1024;
+    batch_ = rows > 0 ? rows : std::max<Index>(1, usual_tokens / (length_ + 1));
+  }
+
   Index batches() const override { return ceil_div(rows_, batch_); }
   RunBatch batch(Index i) const override {
     const Index first = i * batch_, n = std::min(rows_ - first, batch_);
@@ -151,7 +157,7 @@ class TokenBatches final : public RunData {
 
   std::shared_ptr<const Checkpoint> weights_;
   RunnableModel model_;
-  Index batch_;
+  Index batch_ = 1;
   std::shared_ptr<const Tokenizer> tokenizer_;
   Index rows_ = 0, length_ = 0;  // of all rows
   std::function<TokenRow(Index)> row_;
@@ -168,8 +174,8 @@ bool is_token_data(const ModelSource& source, const DataOptions& o) {
   return o.window > 0 || o.stride > 0 || is_questions(source, o.path);
 }
 
-std::unique_ptr<RunData> token_data(const ModelSource& source, const DataOptions& o, Index batch) {
-  auto data = std::make_unique<TokenBatches>(source, batch);
+std::unique_ptr<RunData> token_data(const ModelSource& source, const DataOptions& o) {
+  auto data = std::make_unique<TokenBatches>(source);
   if (is_questions(source, o.path)) {
     if (o.window > 0 || o.stride > 0)
       fail_usage("{} needs --data of a text, got questions",
@@ -180,6 +186,7 @@ std::unique_ptr<RunData> token_data(const ModelSource& source, const DataOptions
       fail_usage("{} needs --data of a text", o.window > 0 ? "--window" : "--stride");
     data->read_windows(o);
   }
+  data->set_batch(o.batch);
   return data;
 }
 
