@@ -69,7 +69,7 @@ file(GLOB scripts CONFIGURE_DEPENDS cli/[^_]*.sh)
 foreach(script IN LISTS scripts)
   get_filename_component(name ${script} NAME_WE)
   set(labels cli)
-  if(name MATCHES "^(finetune|finetune_torch|manual|run_docs|recipe_tables|train_docs)$")  # that what documents show is true
+  if(name MATCHES "^(finetune|finetune_torch|llm_scripts|manual|run_docs|recipe_tables|train_docs)$")  # that what documents show is true
     list(APPEND labels once)
   elseif(name MATCHES "_killed$")  # sanitizers have no say in a process that is killed
     list(APPEND labels once)

@@ -17,7 +17,8 @@ from jsonschema import Draft202012Validator
 schema = json.load(open("schema.json"))
 Draft202012Validator.check_schema(schema)
 valid = Draft202012Validator(schema).is_valid
-bad = [f for f in sorted(glob.glob("*-*.json") + glob.glob("paper/*.json")) if not valid(json.load(open(f)))]
+files = sorted(f for pattern in ("*-*.json", "paper/*.json", "llm/*.json") for f in glob.glob(pattern))
+bad = [f for f in files if not valid(json.load(open(f)))]
 for f in bad:
     print(f"{f}: is not what schema.json says")
 

@@ -1,0 +1,9 @@
+# shellcheck shell=bash disable=SC2120
+# What prune.sh and calibrate.sh share: their arguments [MODEL] OUT, and sten-prune with the options of the environment.
+out=${2:-${1:?expected [MODEL] OUT}}
+. "$(dirname "$0")/model.sh" "${2:+$1}"
+structure=(${STRUCTURE:+--structure "$STRUCTURE"} ${SPARSITY:+--sparsity "$SPARSITY"})
+[ ${#structure[@]} -gt 0 ] || structure=(--structure 2:4)
+
+# prune OPTION...: writes the pruned model to the directory OUT.
+prune() { sten-prune "$MODEL" -o "${out%/}/" --include "${INCLUDE:-model.layers.*.weight}" "${structure[@]}" "$@"; }
