@@ -1,5 +1,5 @@
-# The scripts of recipes/llm prune, calibrate, recover and check a small Llama, as a GGUF file and as a
-# directory.
+# The scripts of recipes/llm prune, calibrate, recover and check a small Llama, as a GGUF file and as a directory; so
+# does the job for CI in docs/language_models.md.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 llm=$STEN_SOURCE/recipes/llm
@@ -86,3 +86,14 @@ LORA=2 expect_exit 0 bash "$llm/recover.sh" calibrated adapted
 same_zeros calibrated adapted
 expect_exit 2 bash "$llm/recover.sh" model.gguf other
 expect_err 'model.gguf: expected a directory'
+
+# The steps of the job after its build, as its shell runs them.
+awk '/^## In CI$/ { page = 1 } /^      - name: / { step = $0; body = 0 }
+  page && body && /^          / { print substr($0, 11) } /^        run: [|]$/ { body = step !~ /Build sten$/ }
+  /^```$/ { body = 0 }' "$STEN_SOURCE/docs/language_models.md" >job
+[ "$(grep -c '^sten-' job)" = 3 ] || fail "the job has other commands: $(cat job)"
+head -c 20000 "$STEN_SOURCE/recipes/data/tinyshakespeare.txt" | tee held_out.txt >calibration.txt
+MAX_PERPLEXITY=30 expect_exit 0 sh -eu job
+pruned pruned
+rm -r pruned
+MAX_PERPLEXITY=2 expect_exit 3 sh -eu job
