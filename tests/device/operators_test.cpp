@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "libsten/core/dispatch/operators.h"
+#include "tests/device/row_checks.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
 #include "tests/support/warnings.h"
@@ -63,5 +64,19 @@ TEST_CASE("products on a device are those of the CPU, of 2:4 by the CPU") {
         for (std::size_t i = 0; i < p.size(); ++i) CHECK(std::abs(p[i] - q[i]) <= 1e-4);
       }
     }
+  }
+}
+
+TEST_CASE("low-rank adapters on a device are those of the CPU, without a copy to it") {
+  const SerialDevice device;
+  const Strict strict;  // an operator on the CPU would be an error
+  Dice dice(4);
+  const Dense x = normals(dice, {12, 20}), a = normals(dice, {3, 20}), b = normals(dice, {12, 3}),
+              dy = normals(dice, {12, 20});
+  const Attributes half = Attributes().set("scale", 0.5);
+  for (const char* layout : {"dense", "masked"}) {
+    const Tensor w = registry().prune(x, Spec::parse("nm:n=2,m=4"), Spec(layout));
+    check_row_on_device("lora", {w, a, b}, half);
+    check_row_on_device("lora.grad", {dy, w, a, b}, half, 3);
   }
 }
