@@ -18,6 +18,12 @@ struct Activation {
 // By the number of the value in the graph.
 using BatchActivations = std::map<std::size_t, Activation>;
 
+// Activations of all batches that have more bytes in float32 are stored in bfloat16.
+inline constexpr Index most_float32_bytes = Index{128} << 20;
+Activation rounded(const Activation& a);  // to bfloat16
+Activation widened(const Activation& a);
+Index bytes_of(const BatchActivations& activations);
+
 // A point of a walk: all nodes before `node` are computed, and their layers pruned.
 struct WalkPoint {
   std::size_t node = 0;

@@ -4,23 +4,13 @@
 
 #include "libsten/compute/calibrate/sums.h"
 #include "libsten/core/base/error.h"
-#include "libsten/core/tensor/low_floats.h"
 #include "libsten/training/trainer/batch_runner.h"
 
 namespace sten {
 namespace {
 
-constexpr Index most_float32_bytes = Index{128} << 20;
 // Activations are stored at any size after so many layers, since too much would be computed again.
 constexpr std::size_t most_unstored_layers = 16;
-
-Activation widened(const Activation& a) {
-  return {widened(a.dense), a.pruned ? std::optional(widened(*a.pruned)) : std::nullopt};
-}
-Activation rounded(const Activation& a) {
-  const auto one = [](const Tensor& x) { return rounded_to(DType::BF16, x); };
-  return {one(a.dense), a.pruned ? std::optional(one(*a.pruned)) : std::nullopt};
-}
 
 double sum_of_squares(const Tensor& y) {
   double sum = 0;
@@ -164,9 +154,7 @@ class Walk {
         values.set(value, widened(a));  // as a walk that begins at the point
       }
     }
-    Index bytes = 0;
-    for (const auto& [value, a] : all)
-      bytes += static_cast<Index>(a.dense.bytes() + (a.pruned ? a.pruned->bytes() : 0));
+    const Index bytes = bytes_of(all);
     request_.store.store(batch, std::move(all));
     return bytes;
   }

@@ -64,6 +64,20 @@ Tensor rows_of_expert(const Attributes& attributes, const Dense& x, const Dense&
   });
 }
 
+std::vector<double> router_weight_sums(const Attributes& attributes, const Dense& logits) {
+  const char* const op = "mixture-of-experts";
+  const Index experts = logits.extents.back();
+  const MixtureAttributes given(op, attributes, experts);
+  return with_real(op, logits.dtype(), [&]<class T>(T) {
+    const ExpertRouting<T> routing(logits.values.as<T>().data(), logits.size() / experts, experts,
+                                   given.top_k, given.normalizes);
+    std::vector<double> sums(experts);
+    for (std::size_t i = 0; i < routing.chosen.size(); ++i)
+      sums[routing.chosen[i]] += static_cast<double>(routing.weights[i]);
+    return sums;
+  });
+}
+
 ExpertHidden::ExpertHidden(Name activation, const Tensor& rows, const Tensor& gate_weight,
                            const Tensor& up_weight)
     : gate(apply("linear", {rows, gate_weight})),

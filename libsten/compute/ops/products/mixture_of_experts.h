@@ -25,6 +25,8 @@ std::string expert_misfit(Index expert, std::span<const Tensor> weights, Index f
 // features], in order of tokens. `attributes` are those of the call.
 Tensor rows_of_expert(const Attributes& attributes, const Dense& x, const Dense& logits,
                       Index expert);
+// For each expert, the sum of the weights that the router's logits [..., experts] give to its tokens.
+std::vector<double> router_weight_sums(const Attributes& attributes, const Dense& logits);
 // What an expert's gate and up [N, features] make of such rows: `product` [tokens, N] is the input
 // of its down.
 struct ExpertHidden {
