@@ -290,6 +290,20 @@ void Checkpoint::put_in_order() {
       fail("{}: duplicate tensor name {}", name_, quote(tensors_[by_name_[i]].name));
 }
 
+void Checkpoint::rename(
+    const std::function<std::optional<std::string>(const std::string& name)>& name_of) {
+  std::vector<CheckpointTensor> all;
+  for (CheckpointTensor& t : tensors_) {
+    const std::optional<std::string> name = name_of(t.name);
+    if (!name) continue;
+    for (SafetensorsEntry& e : t.entries) e.name = *name + e.name.substr(t.name.size());
+    t.name = *name;
+    all.push_back(std::move(t));
+  }
+  tensors_ = std::move(all);
+  put_in_order();
+}
+
 std::uint64_t Checkpoint::file_bytes() const {
   std::uint64_t n = 0;
   for (const Shard& s : shards_)

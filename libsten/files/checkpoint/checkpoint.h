@@ -1,5 +1,6 @@
 // Checkpoint: named tensors, dense or sparse, in one file or in shards.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,6 +87,9 @@ class Checkpoint {
   // `type` is given; nullptr: BF16. load() rounds. Returns the number of tensors whose elements are
   // rounded. Call it before any load().
   std::size_t set_gguf_dtype(const GgufType* type);
+  // Renames tensors, and removes those for which `name_of` returns no name. The files stay as they
+  // are; indices in tensors() change. Error if two tensors get the same name.
+  void rename(const std::function<std::optional<std::string>(const std::string& name)>& name_of);
   // Total size of all files.
   std::uint64_t file_bytes() const;
   // In the order of the shards and their headers.

@@ -315,7 +315,10 @@ void CheckpointOutput::copy_others() {
     } else if (c.kind == CompanionFile::file) {
       const MappedFile from = MappedFile::open(fs::path(directory) / c.name);
       const auto to = directory_->new_file(c.name);
-      to->copy_at(0, from, 0, from.bytes().size());
+      if (const auto text = companions_.find(c.name); text != companions_.end())
+        to->write(std::as_bytes(std::span(text->second)));
+      else
+        to->copy_at(0, from, 0, from.bytes().size());
       from.check_unchanged();
       to->commit();
       chmod(directory_->file(c.name).c_str(), static_cast<mode_t>(c.mode));

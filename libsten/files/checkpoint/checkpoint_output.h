@@ -48,6 +48,10 @@ class CheckpointOutput {
   // writes tensors; the memory of waiting tensors is bounded.
   void add(std::size_t i, const Tensor& t);
   void copy(std::size_t i);
+  // A companion file of a directory gets this text instead of that of the input. Before finish().
+  void replace_companion(const std::string& name, std::string text) {
+    companions_.insert_or_assign(name, std::move(text));
+  }
   // Waits for all writes, then adds a directory's other files and the index.
   void finish();
   // Commits the output, together with `beside`. Returns the bytes of the checkpoint's files.
@@ -74,6 +78,7 @@ class CheckpointOutput {
   const Checkpoint* in_ = nullptr;
   std::vector<TensorInfo> contents_;
   std::vector<std::string> left_;
+  std::map<std::string, std::string> companions_;  // new texts, by name
   std::function<Metadata(const Metadata&)> annotate_;
   const GgufType* gguf_type_;
   std::optional<GgufOutput> gguf_;

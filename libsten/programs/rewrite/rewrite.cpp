@@ -119,10 +119,15 @@ void Rewrite::add_metadata(const Checkpoint& of) {
   for (const Shard& shard : of.shards()) add_missing(more_metadata_, shard.metadata);
 }
 
+void Rewrite::replace_companion(const std::string& name, std::string text) {
+  if (out_) out_->replace_companion(name, std::move(text));
+}
+
 std::vector<TensorInfo> Rewrite::contents(const std::vector<std::optional<Spec>>& to) const {
   std::vector<TensorInfo> contents(input_.tensors().begin(), input_.tensors().end());
   for (std::size_t i = 0; i < contents.size(); ++i)
     if (to[i]) contents[i].layout = *to[i];
+  for (const auto& [i, shape] : shapes_) contents[i].shape = shape;
   return contents;
 }
 

@@ -2,6 +2,7 @@
 // changed and the others copied byte by byte.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "libsten/files/checkpoint/checkpoint_output.h"
@@ -54,6 +55,14 @@ class Rewrite {
   const Checkpoint& input() const { return input_; }
   // Adds the metadata of `of` to the output, except for keys that the input has.
   void add_metadata(const Checkpoint& of);
+  // Renames and removes tensors of the input and so of the output; see Checkpoint::rename().
+  void rename(const std::function<std::optional<std::string>(const std::string& name)>& name_of) {
+    input_.rename(name_of);
+  }
+  // The shape that run() gives a tensor, other than that of the input.
+  void set_shape(std::size_t i, Shape shape) { shapes_.insert_or_assign(i, std::move(shape)); }
+  // The text of a companion file of the input, such as config.json, in an output directory.
+  void replace_companion(const std::string& name, std::string text);
   // Error if the output cannot store the tensors in the layouts `to`. run() starts with this check,
   // which callers can do earlier.
   void check(const std::vector<std::optional<Spec>>& to) const;
@@ -78,6 +87,7 @@ class Rewrite {
   Checkpoint input_;
   LeftBehind left_;  // in the input's directory
   Metadata more_metadata_;
+  std::map<std::size_t, Shape> shapes_;
   std::size_t rounded_ = 0;  // tensors of a GGUF file
   std::uint64_t bytes_ = 0;
 };
