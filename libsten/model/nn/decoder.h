@@ -14,6 +14,7 @@ struct DecoderConfig {
     Index window = 0;        // a query sees that many keys; 0: all
     std::size_t rotary = 0;  // index in `rotary`
     bool has_experts = false;
+    friend bool operator==(const Layer&, const Layer&) = default;
   };
   struct Experts {
     Index count = 0, top_k = 0, hidden_size = 0, shared_size = 0;

@@ -64,7 +64,9 @@ std::vector<bool> sliding_layers(const JsonReader& in, const DecoderArchitecture
   const bool is_uniform = a.windows == every_layer || a.windows == every_layer_if_used;
   const bool by_layer = a.windows != none && !is_uniform;
   if (by_layer && has_value(in, "layer_types")) return listed_windows(in["layer_types"], layers);
-  const Index first = size_or(in, "max_window_layers", 28);
+  const Index first = has_value(in, "max_window_layers")
+                          ? static_cast<Index>(in["max_window_layers"].natural())
+                          : 28;
   const Index pattern = size_or(in, "sliding_window_pattern", 6);
   std::vector<bool> slides;
   for (Index i = 0; i < layers; ++i)
