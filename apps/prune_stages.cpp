@@ -31,14 +31,15 @@ void add_stages(CLI::App& app, StagedOptions& o) {
       ->type_name("COMMAND")
       ->group(staged_pruning);
   app.add_option("--recipe", o.trainer.recipe,
-                 "Recipe of sten-train that trains between stages, instead of --finetune\n"
+                 "Recipe of sten-train, instead of --finetune\n"
                  "A recipe with its own sparsity is refused. The recipe sets the steps of one "
                  "stage, and its validation split gives the losses. Stage 0 measures the unpruned "
                  "input.")
       ->type_name("FILE")
       ->group(staged_pruning);
   app.add_option("--set", o.trainer.overrides,
-                 "Override a value of the recipe, as in optimizer.rate=0.01; repeatable")
+                 "Override a value of the recipe; repeatable\n"
+                 "As in optimizer.rate=0.01.")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->group(staged_pruning);
@@ -46,7 +47,7 @@ void add_stages(CLI::App& app, StagedOptions& o) {
                  "Kill the command, and fail, after this many seconds (default 0: never)")
       ->type_name("SECONDS")
       ->group(staged_pruning);
-  app.add_option("--state", o.state, "Directory for the finished stages; not needed for a dry run")
+  app.add_option("--state", o.state, "Directory for the finished stages, except in a dry run")
       ->type_name("DIR")
       ->group(staged_pruning);
   app.add_flag("--resume", o.resume, "Continue after the last finished stage in --state")

@@ -1,5 +1,7 @@
-// sten-prune: flags -> StagedOptions -> prune(), prune_batch() or prune_in_stages().
+// sten-prune: flags -> StagedOptions -> prune(), prune_batch() or prune_in_stages(); or flags ->
+// DropOptions -> drop_modules().
 #include "apps/batch_options.h"
+#include "apps/drop_options.h"
 #include "apps/prune_stages.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/memory_pool.h"
@@ -29,6 +31,7 @@ int main(int argc, char** argv) {
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto many = std::make_shared<sten::ManyInputs>();
     auto staged = std::make_shared<sten::StagedOptions>();
+    auto drop = std::make_shared<sten::DropOptions>();
     auto* o = &staged->prune;
     sten::app::add_inputs(app, *many, "Several inputs need --out-dir.");
     sten::app::add_output(app, o->output);
@@ -86,7 +89,7 @@ int main(int argc, char** argv) {
         ->type_name("METHOD")
         ->group(criterion);
     app.add_option("--scores", o->files.scores,
-                   "Scores of the weights, for --method movement, gradient or l0\n"
+                   "Scores for --method movement, gradient or l0\n"
                    "A safetensors file or Hugging Face directory that has a tensor of the same "
                    "name and shape for each weight.\n"
                    "- movement: the sum of -weight * dLoss/dweight over training.\n"
@@ -141,6 +144,7 @@ int main(int argc, char** argv) {
                    "mean (default 0.01)")
         ->type_name("X")
         ->group(criterion);
+    sten::app::add_drop(app, *drop, criterion);
     app.add_option("--at", o->tensors.at, "Smallest magnitude that --method threshold keeps")
         ->type_name("X")
         ->group(criterion);
@@ -205,8 +209,20 @@ int main(int argc, char** argv) {
         ->type_name("X")
         ->group(groups::checks);
     sten::app::add_stages(app, *staged);
-    return [many, staged, &common] {
+    return [many, staged, drop, &app, &common] {
       auto& o = staged->prune;
+      if (drop->is_given()) {
+        sten::app::refuse_pruning_flags(app, *drop);
+        (void)sten::app::is_batch(*many, o.output);
+        drop->input = many->inputs.front();
+        drop->output = o.output;
+        drop->output.force = common.force;
+        drop->calibration = o.calibration;
+        drop->device = o.device;
+        drop->show_progress = common.show_progress();
+        sten::map_large_blocks();
+        return sten::drop_modules(*drop);
+      }
       if (staged->structures.size() > 1 && staged->schedule.empty())
         sten::fail_usage("--structure: expected one without --schedule iterative");
       if (staged->schedule.empty()) sten::app::refuse_stage_flags(*staged);

@@ -1,8 +1,10 @@
-// Stubs of staged pruning, calibration and extensions, for a sten-prune that is built before them.
+// Stubs of staged pruning, calibration, removal of modules and extensions, for a sten-prune that is
+// built before them.
 #include "libsten/core/base/error.h"
 #include "libsten/core/dispatch/load_extension.h"
 #include "libsten/programs/calibrated/layers_of_file.h"
 #include "libsten/programs/calibrated/layers_of_model.h"
+#include "libsten/programs/drop/drop_modules.h"
 #include "libsten/programs/staged/staged_prune.h"
 #include "libsten/programs/staged/state.h"
 #include "libsten/training/trainer/run_files.h"
@@ -17,6 +19,9 @@ std::unique_ptr<LayerSource> layers_of_model(const CalibrationRequest&) {
 }
 std::unique_ptr<LayerSource> layers_of_file(const CalibrationRequest&) {
   fail_usage("--statistics: this program was built without (build the target sten-prune)");
+}
+Outcome drop_modules(const DropOptions&) {
+  fail_usage("--drop-layers: this program was built without (build the target sten-prune)");
 }
 void load_extension(const std::string&) {
   fail_usage("--load: this program was built without (build the target sten-prune)");

@@ -27,4 +27,7 @@ struct CalibrationOptions {
   Index rows() const { return samples.value_or(64); }
 };
 
+// Error (usage) unless samples and window are positive.
+void check_sizes(const CalibrationOptions& o);
+
 }  // namespace sten

@@ -136,8 +136,7 @@ void PruneRequest::check_calibration() {
     fail_usage("--calibrate and --statistics exclude each other");
   for (const auto& [flag, is_given] : flags_of_data(c))
     if (is_given && c.data.empty()) fail_usage("{} belongs to --calibrate", flag);
-  if (c.window.value_or(1) < 1) fail_usage("--calibrate-window must be >= 1, got {}", *c.window);
-  if (c.rows() < 1) fail_usage("--calibrate-samples must be >= 1, got {}", c.rows());
+  check_sizes(c);
   if (c.damping && !(*c.damping > 0 && *c.damping <= 1))
     fail_usage("--damping must be in (0, 1], got {}", *c.damping);
   if (c.allocate) {
