@@ -94,7 +94,7 @@ same identity two-shards
 refused() { # EXIT TEXT MODEL ARGUMENT...
   drop "$1" "$3" -o none "${@:4}"
   expect_one_line_err
-  held 162 expect_err "$2"
+  held 163 expect_err "$2"
   [ ! -e none ] || fail "'${*:3}' left an output"
 }
 refused 2 '--drop-layers must be >= 1, got 0' identity --drop-layers 0
