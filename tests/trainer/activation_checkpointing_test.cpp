@@ -63,7 +63,9 @@ TEST_CASE("training with activation checkpointing is training") {
     CHECK(whole.losses.size() == segments.losses.size());
     for (std::size_t i = 0; i < whole.losses.size(); ++i)
       CHECK(segments.losses[i] == doctest::Approx(whole.losses[i]).epsilon(1e-5));
-    for (const auto& [name, w] : whole.weights) {
+    for (const auto& entry : whole.weights) {
+      const std::string& name = entry.first;
+      const std::vector<float>& w = entry.second;
       CAPTURE(name);
       const std::vector<float>& other = segments.weights.at(name);
       double furthest = 0;

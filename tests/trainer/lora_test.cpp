@@ -84,7 +84,9 @@ TEST_CASE("only adapters are trained, and pruned weights stay pruned when they a
   CHECK(last < 0.7 * before);
   const NamedValues<Tensor> model = t->weights();
   CHECK(model.size() == t->task().model().weights().size());
-  for (const auto& [name, w] : model) {
+  for (const auto& entry : model) {
+    const std::string& name = entry.first;
+    const Tensor& w = entry.second;
     CAPTURE(name);
     const bool is_adapted = name.ends_with(".weight");
     // The base weight is that of the beginning, without pruned elements.

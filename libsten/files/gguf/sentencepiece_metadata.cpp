@@ -18,11 +18,15 @@ using Json = nlohmann::ordered_json;
 constexpr float unused_score = -10000, added_score = -1000;
 
 // llama.cpp finds user-defined tokens in texts before it replaces spaces.
-std::string with_spaces(std::string text) {
+std::string with_spaces(std::string_view text) {
   constexpr std::string_view block = "\xe2\x96\x81";  // U+2581
-  for (std::size_t at = 0; (at = text.find(block, at)) != text.npos; ++at)
-    text.replace(at, block.size(), " ");
-  return text;
+  std::string spaced;
+  for (std::size_t at; (at = text.find(block)) != text.npos;
+       text.remove_prefix(at + block.size())) {
+    spaced += text.substr(0, at);
+    spaced += ' ';
+  }
+  return spaced += text;
 }
 
 class SentencePieceWriter {
