@@ -92,6 +92,7 @@ printf 'de\nab\n' | cmp - "$T/out" || fail 'the answer is not the output'
 
 # An interrupt ends the texts after a token: what was printed are whole lines.
 for _ in $(seq 2000); do cat prompts.jsonl; done >many.jsonl
+: >"$T/out" # of the command before, which the loop below would read
 set -m # or the shell would let the program ignore SIGINT
 sten-run run --generate 9 --prompts many.jsonl >"$T/out" 2>"$T/err" &
 set +m
