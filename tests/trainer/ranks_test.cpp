@@ -144,6 +144,10 @@ TEST_CASE("ranks that share each batch train the model of one process") {
     s.scores = ScoresRecipe{.penalty = 1e-3, .initial = 1, .end = 9};
     r.sparsity = {s};
   }
+  SUBCASE("adapters of masked weights") {
+    r.sparsity = {sparse("layers.*.weight", "nm:n=2,m=4")};
+    r.lora = LoraRecipe{.target = "layers.[01].weight", .rank = 2};
+  }
   SUBCASE("calibrated") {
     SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.5");
     s.schedule.begin = 3;
