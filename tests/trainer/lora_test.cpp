@@ -125,3 +125,17 @@ TEST_CASE("adapters keep the zeros of a pruned model without an entry of sparsit
   CHECK(before != after);
   for (std::size_t i = 0; i < before.size(); ++i) CHECK((before[i] == 0) == (after[i] == 0));
 }
+
+TEST_CASE("adapters that do not fit the model are refused with the key") {
+  const TempDir dir;
+  const auto error = [&](const char* target, Index rank) {
+    Recipe r = with_adapters(small_mlp(dir));
+    r.lora->target = target;
+    r.lora->rank = rank;
+    return error_of([&] { const Task task(r); });
+  };
+  CHECK(error("layers.*.weight", 4).empty());
+  CHECK(error("layers.*.weight", 5) ==
+        "/lora/rank: expected at most 4, the smaller extent of 'layers.2.weight', got 5");
+  CHECK(error("layer.*.weight", 2).starts_with("/lora/target: 'layer.*.weight' matches none of"));
+}
