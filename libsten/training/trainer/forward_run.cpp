@@ -5,18 +5,6 @@
 #include "libsten/training/trainer/batch_runner.h"
 
 namespace sten {
-namespace {
-
-BatchValues values_of(const BatchActivations& stored, const Graph& graph,
-                      const NamedValues<Tensor>& batch) {
-  BatchActivations all;
-  for (const auto& [value, a] : stored) all.emplace(value, widened(a));
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i)
-    all.emplace(i, Activation{batch.at(graph.inputs()[i]), std::nullopt});
-  return BatchValues(std::move(all));
-}
-
-}  // namespace
 
 ForwardRunResult run_in_segments(const ForwardRun& run) {
   ForwardRunResult result;
@@ -34,7 +22,7 @@ ForwardRunResult run_in_segments(const ForwardRun& run) {
       Segment segment = runner.segment(begin, wanted);
       Index bytes = 0;
       for (std::size_t b = 0; b < run.batches.size(); ++b) {
-        BatchValues values = values_of(stored[b], run.graph, run.batches[b]);
+        BatchValues values(stored[b], run.graph, run.batches[b]);
         segment.run(values);
         run.observe(p, values);
         BatchActivations next = values.part(live);

@@ -87,11 +87,7 @@ class Walk {
 
   // The stored activations and the inputs of a batch.
   BatchValues begin(std::size_t batch) const {
-    BatchActivations all = request_.store.load(batch);
-    for (auto& [value, a] : all) a = widened(a);
-    for (std::size_t i = 0; i < graph_.inputs().size(); ++i)
-      all.emplace(i, Activation{request_.batches[batch].at(graph_.inputs()[i]), std::nullopt});
-    return BatchValues(std::move(all));
+    return {request_.store.load(batch), graph_, request_.batches[batch]};
   }
 
   // Runs all batches up to the input of the layers, and sums its statistics up; stores the

@@ -8,6 +8,13 @@
 
 namespace sten {
 
+BatchValues::BatchValues(BatchActivations stored, const Graph& g, const NamedValues<Tensor>& inputs)
+    : values_(std::move(stored)) {
+  for (auto& [value, a] : values_) a = widened(a);
+  for (std::size_t i = 0; i < g.inputs().size(); ++i)
+    values_.emplace(i, Activation{inputs.at(g.inputs()[i]), std::nullopt});
+}
+
 BatchActivations BatchValues::part(const std::vector<std::size_t>& wanted) const {
   BatchActivations all;
   for (const std::size_t value : wanted) all.emplace(value, values_.at(value));

@@ -11,7 +11,8 @@ namespace sten {
 // Values of one batch, by number.
 class BatchValues {
  public:
-  explicit BatchValues(BatchActivations values) : values_(std::move(values)) {}
+  // The stored values in float32, and the inputs of the graph.
+  BatchValues(BatchActivations stored, const Graph& g, const NamedValues<Tensor>& inputs);
 
   const Activation& operator[](std::size_t value) const { return values_.at(value); }
   void set(std::size_t value, Activation x) { values_.insert_or_assign(value, std::move(x)); }
