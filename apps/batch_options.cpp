@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/batch_options.h"
 
 #include "libsten/core/base/error.h"

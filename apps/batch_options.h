@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of programs that take several inputs.
 #pragma once
 #include "apps/main.h"

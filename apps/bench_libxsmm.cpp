@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rival: libxsmm's product of a sparse matrix with a dense one, if libxsmm was found at build time.
 #include <libxsmm.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shell completion from the options of --help-all.
 #pragma once
 #include <string>

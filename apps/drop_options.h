@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of sten-prune that remove layers and experts.
 #pragma once
 #include <CLI/CLI.hpp>

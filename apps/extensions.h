@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --load: extensions of the command line.
 #pragma once
 #include <CLI/CLI.hpp>

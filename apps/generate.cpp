@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linked with a program's flags instead of main.cpp: writes its manual or completion to FILE.
 //   sten-prune-manual man|bash-completion|zsh-completion|fish-completion FILE
 #include <cstdio>

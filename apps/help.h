@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --help and --help-all in 80 columns.
 #pragma once
 #include <CLI/CLI.hpp>

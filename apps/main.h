@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Common parts of all programs: flags, one-line errors, exit codes.
 #pragma once
 #include <CLI/CLI.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Manual pages from the options of --help-all.
 #pragma once
 #include <string>

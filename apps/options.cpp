@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Command line of a program: the options in --help, the manual and completion.
 #include <unistd.h>
 

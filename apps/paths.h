@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of the paths on a command line.
 #pragma once
 #include <CLI/CLI.hpp>

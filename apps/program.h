@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The description of a program for its help, manual and completion.
 #pragma once
 #include <utility>

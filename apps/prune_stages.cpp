@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "apps/prune_stages.h"
 
 #include "apps/main.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-prune --schedule and its options.
 #pragma once
 #include <CLI/CLI.hpp>

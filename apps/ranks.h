@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program that mpirun may start as several ranks.
 #pragma once
 #include <functional>

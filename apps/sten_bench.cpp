@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-bench: flags -> BenchOptions -> run_bench().
 #include "libsten/programs/bench/bench.h"
 

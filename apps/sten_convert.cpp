@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-convert: flags -> ConvertOptions -> convert_checkpoint() or convert_batch().
 #include "apps/batch_options.h"
 #include "libsten/files/checkpoint/output_paths.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-energy: flags -> EnergyOptions -> measure_energy() or energy_batch(); with --sweep, --list or
 // --diff sweep_energy(), list_tensors() or diff_checkpoints().
 #include "apps/batch_options.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-prune: flags -> StagedOptions -> prune(), prune_batch() or prune_in_stages(); or flags ->
 // DropOptions -> drop_modules().
 #include "apps/batch_options.h"

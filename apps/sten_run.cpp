@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-run: flags -> RunOptions -> run_model().
 #include "libsten/programs/run/run_model.h"
 

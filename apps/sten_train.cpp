@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-train: flags -> TrainOptions -> train().
 #include "libsten/programs/train/train.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Terminal of a program's output.
 #pragma once
 #include <cstddef>

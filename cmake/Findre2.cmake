@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # RE2 as Debian ships it: a header and a library, no CMake package.
 find_path(re2_INCLUDE_DIR re2/re2.h)
 find_library(re2_LIBRARY re2)

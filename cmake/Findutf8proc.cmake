@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # utf8proc, Unicode's data, as Debian ships it: a header and a library, no CMake package.
 find_path(utf8proc_INCLUDE_DIR utf8proc.h)
 find_library(utf8proc_LIBRARY utf8proc)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes OUT, the header build_id.h: VERSION and a hash of all public headers below ROOT, with which an
 # extension must have been compiled (libsten/core/registry/extension.h).
 #   cmake -D ROOT=... -D VERSION=... -D OUT=... -P StenBuildId.cmake

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # STEN_HAS_CUDA: whether the CUDA kernels are built, which is where nvcc is found. Sanitized builds,
 # whose runtimes are clang's, do without.
 option(STEN_CUDA "Build the CUDA kernels where nvcc is found" ON)

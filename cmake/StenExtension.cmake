@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten_add_extension(NAME SOURCE...): the target NAME and the file NAME.so, an extension for --load of
 # sten's programs. Part of the installed package.
 function(sten_add_extension name)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 cmake_policy(VERSION 3.25)  # install scripts have none of their own
 # sten_public_headers(OUT ROOT): libsten/sten.h, what it includes of ours, and what that includes, as
 # paths relative to ROOT. One list says what is public, and nothing else is installed.

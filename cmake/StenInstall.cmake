@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `cmake --install` gives programs, libsten, its public headers, a pkg-config file and the CMake
 # package: sten::sten, and sten::prune-main and the like, which are the programs to link something to.
 include(CMakePackageConfigHelpers)

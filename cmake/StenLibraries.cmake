@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The target sten_dependencies: what the sources of libsten include and link of other libraries.
 # STEN_HAS_onednn and the like say which of the optional ones are used.
 find_package(Threads REQUIRED)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # libsten: the rooms that libsten/CMakeLists.txt declares, linked to one shared library; the plug-in
 # for MPI; and sten-bench's own library.
 set_source_files_properties(core/base/version.cpp PROPERTIES COMPILE_DEFINITIONS STEN_VERSION="${PROJECT_VERSION}")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten_room(FOLDER [USES FOLDER...] [FORMERLY FOLDER] [LIBRARIES NAME...] [EARLY] [THREADS] [COLD])
 # declares a room of libsten: the sources in FOLDER are one object target, whose files may include
 # headers of the room itself and of the rooms that it USES. scripts/checks/includes.py reads these

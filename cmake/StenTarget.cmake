@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten_target(TARGET): what every target of ours is compiled with. Targets, never global flags.
 function(sten_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)

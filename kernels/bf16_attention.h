@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention of one head on interleaved bfloat16 (kernels/interleaved.h), with float32 scores and
 // sums. A panel of queries has `lanes` tokens: panel_width, or narrow_panel_width for a small
 // batch.

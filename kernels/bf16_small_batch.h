@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of bfloat16 weights with a small batch. Their time is that of reading the weight. Sums
 // are float32.
 //

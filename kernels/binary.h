@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The formulas of the binary elementwise operators (binary.def) and of their gradients.
 #pragma once
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch-normalization kernels: sums and affine maps per channel of contiguous float32 rows [rows,
 // n], n channels. An output can be an input; other arguments do not overlap. Sums are accumulated
 // in double, row by row.

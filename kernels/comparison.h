@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The formulas of the comparisons and logical operators (comparison.def), and of tests of one
 // element.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of csr and bcsr rows with a dense slab: C += A * B.
 //
 // A slab is a range of neighbouring rows of B, packed so that it stays in L1 and L2. The part of A

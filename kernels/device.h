@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions and macros that compile for the CPU and for CUDA devices.
 #pragma once
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise kernels for magnitude pruning, masking, packing and statistics, on flat arrays of raw
 // bits of width 1, 2, 4 or 8 bytes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Epilogues of products: bias, residual and activation, applied to sums that are still in L1.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of the kernel families (table.h) by ISA. A kernel of simd/ is found by its name: a
 // function of a table that is in no source file of the build has a null address.
 #pragma once

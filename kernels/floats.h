@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The floating-point types that sparsifiers rank, and their exact conversion to float32 and
 // float64, on devices too.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise functions of float32 arrays. The result of an element depends neither on n nor on its
 // index. An output can be an input; other arguments do not overlap. n can be 0.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversion between float32 and interleaved bfloat16: two features of a token side by side, in
 // rows of tokens, as dot-product (VNNI) and tile instructions read their second operand.
 //

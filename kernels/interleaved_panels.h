@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layer normalization on panels of interleaved bfloat16
 // (kernels/interleaved.h): [(n + 1) / 2, lanes, 2] for n features; the partner of an odd last
 // feature is 0. lanes: panel_width, or narrow_panel_width for a small batch (kernels/csr.h). Each

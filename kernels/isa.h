@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The instruction sets (ISA) that kernels are built for, and the choice for this process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sampled products of n:m and n:m:g: gradients at stored positions.
 //
 // A row block is m rows of A. A strip is a column of a row block, with n values in the rows of the

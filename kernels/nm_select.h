@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // n:m selection: the n elements of largest magnitude in every block of m neighbours, on the raw
 // bits of a float type.
 //

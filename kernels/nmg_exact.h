@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The matching of n:m:g: assigns patterns to the strips of a chunk so that the most magnitude is
 // kept.
 //

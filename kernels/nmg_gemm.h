@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of row blocks of n:m:g with a dense slab: C = A * slab.
 //
 // A slab is a range of neighbouring rows of B, packed so that it stays in L1. A row block is m rows

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of n:m:g with a small batch, as in decoding. Their time is that of reading A. The lanes
 // of a vector are row blocks. The elements of x for the lanes are looked up in registers that hold
 // a chunk's part of a column of x, if the chunk is short enough.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packs a chunk of n:m:g without padding, whose strips have their patterns.
 #pragma once
 #include "kernels/nmg_exact.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention, layer normalization and products on panels of float32 tokens. The lanes of a table are
 // panel_width tokens side by side, or narrow_panel_width for a small batch (kernels/csr.h). Each
 // token is summed separately, in an order that depends on the ISA. Panels are aligned to vectors.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The peak of a core: multiply-adds on registers, enough of them in flight to use all units.
 #pragma once
 #include <cstdint>

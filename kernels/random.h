@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counter-based random numbers: value i of a stream depends only on (seed, i), so that any thread,
 // also on a device, can compute any part of the stream.
 #pragma once

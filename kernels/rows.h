@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax, layer normalization, sums and products along rows of float32; several rows are `stride`
 // elements apart. An output can be an input; other arguments do not overlap. Sums are accumulated in double,
 // in an order that depends on the ISA. kernels/functions.h defines ulp.

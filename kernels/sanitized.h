@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the compiler adds checks of a sanitizer, which makes code at least 10 times slower.
 #pragma once
 

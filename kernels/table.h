@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel tables: which kernels of a family a process runs, by ISA.
 //
 // A family is a struct of function pointers, the slots. families.def lists the families; each has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of bfloat16 tiles of A with interleaved bfloat16 (kernels/interleaved.h), with float32
 // sums.
 //

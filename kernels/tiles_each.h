@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TilesEach for a TilesRun: computes each block of sums in memory and passes it to the taker.
 #pragma once
 #include "kernels/tiles.h"

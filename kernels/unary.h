@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The formulas of the unary elementwise operators (unary.def) and of their gradients.
 #pragma once
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Winograd's minimal filtering F(4x4, 3x3) (Lavin and Gray 2016) for channels-last activations:
 // four times fewer multiplications than a convolution of 3x3 and stride 1. A tile of 6x6 pixels
 // becomes 36 values per channel; products with 36 matrices give the transform of 4x4 output

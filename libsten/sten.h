@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All of sten's public headers. What they include in turn is installed beside them, and may change
 // without notice; everything else is the library's own.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Statistics of what goes into the linear layers of a PyTorch model, for sten-prune --statistics.
 
     statistics = Statistics(model)

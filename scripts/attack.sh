@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Attacks the programs with random and hostile inputs, faults, kills and directory trees, for as
 # long as you like; exit code 1 where a promise did not hold, with the seed that shows it again.
 #   scripts/attack.sh [--seconds N | --rounds N] [--seed S] [--bin DIR] [--keep] [--quiet]

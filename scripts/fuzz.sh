@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fuzzes every target for SECONDS each (default 60), in build-asan/, which it makes with clang++-14.
 #   scripts/fuzz.sh [SECONDS [TARGET...]]     targets: data header index jinja npy onnx payload recipe rule spec
 # A finding ends it; the input is build-asan/fuzz/TARGET-crash-*. Once fixed it belongs into

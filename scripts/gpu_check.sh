@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Everything that takes a GPU: builds, runs the tests of devices on the first CUDA device, alone and under
 # compute-sanitizer, trains, and measures.
 #   scripts/gpu_check.sh [DIR [BIN]]     leaves gpu_check.json, gpu_check.md and logs in DIR (default build-gpu/report);

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds sten and shows it at work: prunes a checkpoint twice, stores both results compressed,
 # takes them back to dense and compares. Then runs the model that ships, fine-tunes it at two
 # sparsities and says what that costs and brings. The files stay in build/quickstart/.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs test cases of a device in several processes, and says how each ended.
 
   run_test_cases.py TESTS FILES JOBS SECONDS [COMMAND...]

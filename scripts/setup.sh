@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that are missing for a build, or for a build and its tests.
 #   scripts/setup.sh [build|test]
 set -euo pipefail

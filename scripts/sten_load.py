@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads what sten writes, in any layout, with numpy alone: load(path) -> {name: dense array}.
 The path may be a directory. Without ml_dtypes bfloat16 becomes float32, and float8 is an error; in an .npz
 both are float32. sten_load_torch.py beside it gives tensors of PyTorch."""

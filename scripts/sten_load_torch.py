@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads what sten writes, in any layout, into PyTorch: state_dict(path) -> {name: tensor}, without ml_dtypes.
 The path may be a directory. state_dict(path, sparse=True) has matrices that are stored in a sparse layout as
 torch.sparse_csr. A HuggingFace model, of a directory that sten-prune wrote:

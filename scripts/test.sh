@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds and runs every test: first with g++ in build/, then under AddressSanitizer and
 # UndefinedBehaviorSanitizer with clang in build-asan/, where fuzzers run for some seconds each too; and what
 # runs on several threads under ThreadSanitizer in build-tsan/. STEN_JOBS limits the parallel jobs.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The tests that are scripts. "once" marks those that say the same in every build.
 
 function(sten_script_test name)
@@ -23,6 +24,9 @@ sten_script_test(check.json.selftest LABELS once
 sten_script_test(check.words LABELS once COMMAND bash ${checks}/words.sh)
 sten_script_test(check.words.selftest LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/checks/words_test.sh)
+sten_script_test(check.license LABELS once COMMAND bash ${checks}/license.sh)
+sten_script_test(check.license.selftest LABELS once
+                 COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/checks/license_test.sh)
 sten_script_test(check.messages LABELS once COMMAND python3 ${checks}/messages.py)
 sten_script_test(check.messages.selftest LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/checks/messages_test.sh)

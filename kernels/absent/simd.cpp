@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replaces kernels/simd/ if the compiler does not target x86-64.
 #include "kernels/simd/target.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block kernels: bodies over a block of threads. CUDA and, phase by phase, the CPU compile the same
 // source.
 //

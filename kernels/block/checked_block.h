@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Block (block.h) that runs its threads in random order and detects races between them.
 #pragma once
 #include <algorithm>

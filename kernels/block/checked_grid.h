@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Grid (grid.h) that runs checked blocks (checked_block.h) in random order.
 #pragma once
 #include <algorithm>

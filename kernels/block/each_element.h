@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of independent elements.
 #pragma once
 #include "kernels/block/block.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions that a device provides for libsten, as tables: kernels/cuda/ has them for CUDA, and
 // a SerialGrid (grid.h) gives their CPU form.
 //

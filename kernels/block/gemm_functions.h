@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dense products, batched and transposed, and products of sparse matrices with rows of tokens and
 // their gradients, as functions of a device. The rules of functions.h for pointers, streams and
 // bits apply. Elements are float32 unless stated.

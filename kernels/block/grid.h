@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grids: launch bodies (block.h) as kernels over many blocks.
 //
 // A Kernel is a struct of plain values and pointers to device memory:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise functions of a device, and functions that move elements: unary and binary operators,
 // sums over axes, strided copies. The rules of functions.h for pointers, streams and bits apply.
 // Elements are float32 unless stated. Sums are accumulated in double, in an order that depends only

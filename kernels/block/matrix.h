@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The matrix view of a tensor for kernels.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NmFunctions (functions.h) over a Grid: a thread handles a few blocks of m of a row.
 #pragma once
 #include "kernels/block/each_element.h"

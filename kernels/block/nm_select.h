@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // n:m selection (kernels/nm_select.h) on a device, as a bit array.
 #pragma once
 #include "kernels/block/each_element.h"

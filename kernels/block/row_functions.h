@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Row-wise functions of a device: softmax, layer normalization, losses, embedding rows, attention,
 // batch normalization, pooling. The rules of functions.h for pointers, streams and bits apply, but
 // results equal the CPU's only to a few ulp: sums are accumulated in double, in an order that

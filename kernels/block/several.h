@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several kernels of one kind in one launch. Their table is a kernel argument, so nothing has to be
 // copied to the device before the launch.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of a training step on a device besides gradients: optimizers, masks and norms. The
 // rules of functions.h for pointers, streams and bits apply. Elements are float32 unless stated.
 #pragma once

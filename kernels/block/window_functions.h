@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // im2col on a device: windows of images for convolutions, and their gradient. The rules of
 // functions.h for pointers, streams and bits apply. Elements are float32. An image has fewer than
 // 2^31 positions; along an axis, a window and its reach have fewer than 2^30 elements.

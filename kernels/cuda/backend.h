@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backend interface of CUDA in plain C++: declared in every build, implemented if nvcc is
 // found.
 #pragma once

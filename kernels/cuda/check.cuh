@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA errors as exceptions.
 #pragma once
 #include <cuda_runtime.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Block (kernels/block/block.h) of CUDA kernels.
 #pragma once
 #include <cuda_pipeline.h>

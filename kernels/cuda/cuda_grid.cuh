@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Grid (kernels/block/grid.h) that launches kernels on a device.
 #pragma once
 #include <cstdint>

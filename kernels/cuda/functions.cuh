@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel families of the backend, one per source file.
 #pragma once
 #include "kernels/cuda/backend.h"

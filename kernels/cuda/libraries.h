@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of NVIDIA's libraries with the interface of functions.h. Each library has a source file,
 // and a replacement in kernels/absent/ for toolkits without its header.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared libraries of the CUDA toolkit, loaded at first use.
 #pragma once
 #include <dlfcn.h>

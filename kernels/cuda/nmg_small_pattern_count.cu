@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Separate from nmg.cu because these kernels take long to compile.
 #include "kernels/block/nmg/nmg_small_pattern_count.h"
 #include "kernels/cuda/cuda_grid.cuh"

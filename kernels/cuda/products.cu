@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/block/product/nmg_products.h"
 #include "kernels/cuda/cuda_grid.cuh"
 #include "kernels/cuda/functions.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/bf16_small_batch.h"
 
 #include <algorithm>

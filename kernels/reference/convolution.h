@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions and their gradients (kernels/convolution.h) as plain loops.
 #pragma once
 #include "kernels/convolution.h"

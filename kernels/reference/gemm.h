@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dense products of row-major matrices: the reference, and the built-in loop of linalg without a
 // dense library.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fit of kernels/nmg_exact.h in 64 bits, which all tables use for chunks whose range of values is
 // too wide for 32 bits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The paper's greedy fit of n:m:g (section 5.2): a readable reference, and a version with the same
 // result in less memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Common parts of the exact fits of all tables: scratch, strips by pattern, prices and integer
 // scales.
 #pragma once

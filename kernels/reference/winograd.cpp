@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The matrices and transforms of kernels/winograd.h in double.
 #include "kernels/winograd.h"
 

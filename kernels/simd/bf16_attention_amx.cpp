@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention on AMX tiles. Scores [keys, queries] are products of tiles of keys with interleaved
 // queries, read in place. Sums [features, queries] are products of tiles of values with the
 // interleaved weights of keys, which replace the scores in memory.

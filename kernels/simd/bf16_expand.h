@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expansion of masked tiles (kernels/bf16_small_batch.h) with VBMI2.
 #pragma once
 #include <immintrin.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors of 16 pairs of bfloat16: even() and odd() are the first and second values of the pairs,
 // as floats. load_pair(p) repeats the pairs of p[0..3].
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 16 lanes for kernels/simd/bf16_small_batch_loops.h, without expand().
 #pragma once
 #include <immintrin.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small batches on AMX tiles. Tiles of the weight are the first operand, read in place or expanded
 // into L1; activations are the second.
 #define STEN_TARGET STEN_AMX

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #define STEN_TARGET STEN_AVX512_VBMI2
 #include "kernels/bf16_small_batch.h"
 #include "kernels/simd/bf16_expand.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of kernels/bf16_small_batch.h without tiles: values are widened in registers, exactly,
 // and multiplied as float32. V extends Bf16Interleaved16 by
 //   sum(v)               of all lanes

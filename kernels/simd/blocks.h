@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops over arrays in blocks of 64 elements, whose bits are one word. Compiled once per ISA, for
 // the includer's STEN_TARGET.
 #pragma once

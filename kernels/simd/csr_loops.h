@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of runs of strips in vectors.
 //
 // L has Vec of `lanes` floats; zero(), load(p), store(p, v), add(a, b), mul(a, b); one(p): *p in

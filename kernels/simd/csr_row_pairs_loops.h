@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of pairs of sparse rows in vectors, with lanes as in kernels/simd/csr_loops.h, and
 // in_register(v): v, loaded once. Each row alternates between `row_pair_sets` sets of sums, as many
 // as fit in registers, because a sum depends on the previous one.

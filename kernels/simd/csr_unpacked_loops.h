@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of unpacked csr in vectors. Lanes are those of csr_loops.h with load_first(p, n) and
 // store_first(p, v, n) for the first n lanes; the other lanes are 0.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops with a compile-time index.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AVX2: masks are vectors. The bits of a block are the sign bits, and are spread again by comparing
 // with powers of two. Compress and expand look up permutations by 8 bits of the mask.
 #define STEN_TARGET STEN_AVX2

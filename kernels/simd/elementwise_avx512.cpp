@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AVX-512: masks are registers, and the bits of a block are concatenated results of comparisons.
 #define STEN_TARGET STEN_AVX512
 #include <immintrin.h>

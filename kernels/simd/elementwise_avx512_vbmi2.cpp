@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compress and expand of 1- and 2-byte elements with AVX-512 VBMI2.
 #define STEN_TARGET STEN_AVX512_VBMI2
 #include <immintrin.h>

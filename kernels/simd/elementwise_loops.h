@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of kernels/elementwise.h. Compiled once per ISA, for the includer's STEN_TARGET.
 //
 // V is a type in the ISA's namespace, U an unsigned integer of 1, 2, 4 or 8 bytes, x 64 elements:

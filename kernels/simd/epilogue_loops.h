@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of kernels/epilogue.h, which the compiler vectorizes.
 #pragma once
 #include <immintrin.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors of 8 floats for the loops over panels and for kernels/simd/math.h: one(p) is *p in all
 // lanes, four(p) repeats p[0..3], pick<i>(v) is element i of four() in all lanes.
 #pragma once

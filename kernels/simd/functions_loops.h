@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of kernels/functions.h. Compiled once per ISA, for the includer's STEN_TARGET.
 #pragma once
 #include "kernels/functions.h"

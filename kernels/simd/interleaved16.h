@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors of 16 pairs of bfloat16 with AVX-512, for kernels/simd/interleaved_loops.h.
 #pragma once
 #include <immintrin.h>

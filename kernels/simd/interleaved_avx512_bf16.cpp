@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AVX-512 BF16: one instruction rounds 32 floats.
 #define STEN_TARGET STEN_AVX512_BF16
 #include "kernels/interleaved.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of kernels/interleaved.h, for vectors of any width. V has
 //   lanes            L, values per vector
 //   Vec              L pairs, or the bits of L floats

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of kernels/interleaved_panels.h. Compiled once per ISA, for the includer's STEN_TARGET.
 //
 // P is InterleavedVectors8 or InterleavedVectors16: Bf16Interleaved8 or Bf16Interleaved16 with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pairs of bfloat16 of 16 tokens, for kernels/simd/interleaved_panels_loops.h.
 #pragma once
 #include "kernels/simd/bf16_interleaved16.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InterleavedVectors16 for processors with AVX-512 BF16.
 #pragma once
 #include "kernels/simd/interleaved_vectors16.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mathematical functions of vectors of floats. Compiled once per ISA, for the includer's
 // STEN_TARGET.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #define STEN_TARGET STEN_AVX2
 #include "kernels/nm_sample.h"
 #include "kernels/simd/floats8.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AVX2: results of comparisons are vectors of all ones or zeros.
 #define STEN_TARGET STEN_AVX2
 #include <immintrin.h>

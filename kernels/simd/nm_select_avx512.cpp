@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AVX-512: results of comparisons are mask registers.
 #define STEN_TARGET STEN_AVX512
 #include <immintrin.h>

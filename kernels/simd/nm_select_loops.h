@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of kernels/nm_select.h. Compiled once per ISA, for the includer's STEN_TARGET.
 //
 // Every element is compared with the m - 1 other elements of its block, whole vectors at a time, at

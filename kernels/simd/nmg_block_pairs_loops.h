@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block products of 1:m:g for block pairs in vectors (kernels/nmg_gemm.h): a row of B that both
 // blocks multiply is loaded once.
 //

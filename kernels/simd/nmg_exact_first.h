@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // First choices of the exact fit (kernels/nmg_exact.h) in vectors: integer magnitudes, scores, and
 // prices that keep patterns from being chosen too often.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of kernels/nmg_exact.h. Compiled once per ISA, for the includer's STEN_TARGET. Steps,
 // their order and their names are those of the reference.
 //

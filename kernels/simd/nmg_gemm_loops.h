@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block products of n:m:g in vectors, for any n and m.
 //
 // L extends the lanes of NmgSums and NmgBlockPairs by the numbers of sums that fit in registers

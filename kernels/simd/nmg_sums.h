@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products of n:m:g in registers, and strips as products read them.
 //
 // L has Vec of `lanes` floats; zero(), load(p), store(p, v), add(a, b); one(p): *p in all lanes;

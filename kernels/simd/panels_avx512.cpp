@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #define STEN_TARGET STEN_AVX512
 #include "kernels/panels.h"
 #include "kernels/simd/floats16.h"

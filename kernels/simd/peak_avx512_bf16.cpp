@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #define STEN_TARGET STEN_AVX512_BF16
 #include <immintrin.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiler targets of the instruction sets, and the check that this CPU supports them.
 #pragma once
 

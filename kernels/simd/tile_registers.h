@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instructions of matrix tiles as inline assembly, because the intrinsics of g++ 12 do not declare
 // all memory that they access.
 #pragma once

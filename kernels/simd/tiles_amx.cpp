@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products on AMX tiles. The sums of two tiles of rows by two tiles of tokens are in tile
 // registers, so each tile of A and of x is loaded for two products. Rows of pairs that are not
 // contiguous are first copied to a ring buffer in L1, two steps ahead, because tiles cannot be

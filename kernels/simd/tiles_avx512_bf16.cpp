@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AVX-512 BF16: one instruction multiplies pairs and adds both products, on some processors at
 // twice the rate of float32, on others at half of it.
 #define STEN_TARGET STEN_AVX512_BF16

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of kernels/tiles.h without tiles. The sums of a few rows by a few vectors of tokens are
 // in registers. Pairs are widened to floats in registers, by a shift and a mask; the values of A
 // are widened before each step, because several vectors use them.

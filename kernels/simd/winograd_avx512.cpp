@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #define STEN_TARGET STEN_AVX512
 #include "kernels/simd/floats16.h"
 #include "kernels/simd/winograd_loops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of one array: .npy or idx.
 #pragma once
 #include <string>

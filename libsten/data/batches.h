@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches of examples, the same for the same seed. Each can be made without the previous ones.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Examples from comma-separated values: a line per example, with its features and label.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Examples and their split into training, validation and test rows.
 #pragma once
 #include <cstdint>

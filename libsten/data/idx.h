@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // idx files, the format of MNIST: 0 0 TYPE RANK, then RANK extents of 4 bytes and the elements, all
 // big-endian (http://yann.lecun.com/exdb/mnist).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading of JSON Lines: a JSON document per line.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Labelled texts of classification data sets: comma- or tab-separated values with a header, or JSON
 // lines.
 #pragma once

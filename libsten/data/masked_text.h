@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches of masked language models (Devlin et al. 2019): text windows, some tokens of which are
 // predicted.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Documents of causal language models, packed into one sequence of tokens.
 #pragma once
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches of causal language models: text windows, each token of which is predicted from the
 // previous ones.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/report/chart_axis.h"
 
 #include <fmt/format.h>

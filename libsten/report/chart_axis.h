@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Axis of a chart: its scale and ticks.
 #pragma once
 #include <optional>

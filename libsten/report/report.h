@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports as text, JSON, CSV, Markdown and HTML.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The result of a program: a table with a total, facts and notes.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/report/report_html.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports as self-contained HTML pages.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shortened names that stay distinct.
 #pragma once
 #include <string>

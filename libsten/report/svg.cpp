@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/report/svg.h"
 
 #include "libsten/report/short_names.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of SVG charts: escaped text, estimated text widths, frame and style.
 #pragma once
 #include <string>

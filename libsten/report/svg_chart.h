@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Charts as self-contained SVG: no scripts, external fonts or files; for light and dark mode; the
 // same bytes for the same data.
 #pragma once

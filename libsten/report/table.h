@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Report tables for people.
 #pragma once
 #include <string>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Continues the masked-language-model training of a BERT on characters, with PyTorch and transformers: a
 trainer for sten-prune --finetune.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Prunes the encoder of shakespeare-bert in one shot, in stages and layer by layer, and prints loss and accuracy
 # on held-out text as a Markdown table. Needs sten-prune in PATH, and python3 with torch, transformers and
 # safetensors ($PYTHON).

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Trains a small MLP on handwritten digits, with numpy alone: a trainer for sten-prune --finetune.
 
     digits_numpy.py dense OUT           trains a model from scratch

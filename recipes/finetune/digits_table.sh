@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Prunes the digits MLP by four procedures at four sparsities, for five seeds, and prints the mean accuracy
 # on held-out rows as a Markdown table. Needs sten-prune in PATH, and python3 with numpy ($PYTHON).
 #

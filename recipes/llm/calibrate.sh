@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Prunes a model by the inputs of its layers on a text, into the directory OUT. Needs sten-prune in PATH.
 #
 #   recipes/llm/calibrate.sh [MODEL] OUT    as prune.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Perplexity of a text, dense and pruned to 2:4. Needs sten-run and sten-prune in PATH.
 #
 #   recipes/llm/evaluate.sh [MODEL]    a directory of transformers or a GGUF file; default: SmolLM2-135M-Instruct

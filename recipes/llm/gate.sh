@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Ends with 3 if the perplexity of a text is above a limit, and with 0 if it is not. Needs sten-run in PATH.
 #
 #   recipes/llm/gate.sh MODEL MAX_PERPLEXITY    MODEL: as for evaluate.sh

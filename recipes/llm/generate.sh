@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Continues a text, and answers a message of a chat if the model is made for chats. Needs sten-run in PATH.
 #
 #   recipes/llm/generate.sh [MODEL]    a directory of transformers or a GGUF file; default: SmolLM2-135M-Instruct

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034
 # The model of the scripts in this folder, read by them: MODEL is $1, a directory or a file, or a model that Python
 # packages bring: smollm2 (default; SmolLM2-135M-Instruct, 98 MB) or gemma3 (Gemma 3 270M, 253 MB). Packages are

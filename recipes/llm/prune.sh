@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Prunes a model by magnitude, in one shot, into the directory OUT. Needs sten-prune in PATH.
 #
 #   recipes/llm/prune.sh [MODEL] OUT    MODEL: a directory of transformers or a GGUF file; default: SmolLM2-135M-Instruct

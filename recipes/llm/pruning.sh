@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2120
 # What prune.sh and calibrate.sh share: their arguments [MODEL] OUT, and sten-prune with the options of the environment.
 out=${2:-${1:?expected [MODEL] OUT}}

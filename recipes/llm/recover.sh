@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Trains a pruned model to agree with the dense one again; its zeros stay. Needs sten-train in PATH. If it is
 # interrupted, the same command continues.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2154
 # The texts of the scripts in this folder, read by them after model.sh: TEXT, to calibrate and train, and HELD_OUT, to
 # evaluate, in windows of WINDOW tokens (512). Default: two parts of recipes/data/tinyshakespeare.txt, of which HELD_OUT

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the results of calibrated_bert.sh as Markdown: calibrated_bert.py DIR"""
 import json
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Prunes shakespeare-bert by several methods, without training, and prints what each keeps of the energy, what its
 # outputs lose on the calibration data, and its loss on held-out text, as Markdown tables. Needs sten-prune and sten-run
 # in PATH, and python3; some minutes on a core.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the results of cifar_wrn.sh as Markdown, and draws curves.svg: cifar_wrn.py DIR STEPS MORE"""
 import json
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Trains wrn-10-1 on CIFAR-10 or a part of it, prunes it in several ways, trains each further, and prints the accuracies
 # on the test images as a Markdown table; curves.svg in DIR shows the losses. Needs sten-train in PATH, and python3.
 #

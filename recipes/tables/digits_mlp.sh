@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Trains the digits MLP dense and by every method, with five seeds each, and prints the mean accuracy on held-out
 # rows as a Markdown table. Needs sten-train in PATH, and python3.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the results of longer_bert.sh as Markdown, and draws curves.svg: longer_bert.py DIR"""
 import json
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Trains shakespeare-bert longer, dense; and for as many steps with that as teacher, pruned in several ways on the way.
 # Prints loss and accuracy on held-out text as a Markdown table, and draws DIR/curves.svg. Needs sten-train in
 # PATH, and python3; each run is half an hour on a core.

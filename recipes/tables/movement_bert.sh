@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Prunes the shipped BERT to 95 % by movement and by magnitude, after 500 steps of training on another text, the pages
 # in docs, and prints losses on held-out text as a Markdown table. Needs sten-train in PATH, and python3; a run takes a
 # minute or two of one core.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Prunes shakespeare-bert's encoder to whole tiles (nmgv), and for comparison to other formats, by what goes into its
 # layers, trains it for 500 steps, and prints loss and accuracy on held-out text as a Markdown table. Needs sten-train
 # in PATH, and python3; each run is four minutes on a core.

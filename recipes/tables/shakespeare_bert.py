@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the results of shakespeare_bert.sh as Markdown: shakespeare_bert.py DIR STEPS"""
 import json
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fine-tunes shakespeare-bert, its encoder pruned in several ways, 500 steps each, and prints loss and accuracy on
 # held-out text as Markdown tables. Needs sten-prune and sten-train in PATH, and python3.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Times sten-prune on a large sharded checkpoint against copying it: `cp -r A B && sync B/*`.
 
     scripts/bench/checkpoint.py [--dir DIR] [--linears 64] [--size 4096] [--dtype F32] [--rounds 5] [--only NAME]

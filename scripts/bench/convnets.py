@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures convolutional models in sten and in other runtimes, in turns on the same processors.
 
   convnets.py step [--model wrn-10-1] [--model resnet-18] [--threads N] [--rounds 3]

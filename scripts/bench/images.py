@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures how fast sten-train prepares batches of images, beside the DataLoader of PyTorch.
 
   images.py make FOLDER [--count 10000] [--side 256]

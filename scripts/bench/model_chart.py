@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prunes the shipped BERT with calibration, stores the results in sparse layouts, and draws size on disk
 and speed of the encoder against accuracy: model_chart.py OUT.svg. The programs have to be on PATH."""
 

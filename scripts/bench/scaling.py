@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables of what scaling.sh measured, and what they make of larger clusters: scaling.py DIR."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Measures training steps and sums of gradients of 1, 2 and 4 processes ("ranks"), each with a batch of its own: over
 # shared memory, and over TCP between network namespaces, made here and removed again, at 10 and 1 Gbit/s. Prints tables
 # in Markdown, and a model that is fitted to the sums. Needs sten-bench in PATH, mpirun and python3; for namespaces ip,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Times the training step of sten-bench step on a BERT in PyTorch, float32, on the first CUDA device.
 
 torch_step.py LAYERSxHIDDENxVOCABULARY BATCH WINDOW [--optimizer fused|foreach] [--repeats N]

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # docs/bad_input.md has every case 1 to 163 once, in order, and the test of each has run and recorded
 # that it held; a case without a test says why instead.
 #   scripts/checks/bad_input_coverage.sh RECORDS     the folder in which ctest has tests record it

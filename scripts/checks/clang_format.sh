@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # All sources are as clang-format 14 would write them: another version would differ in places.
 # Exit 77 (skipped) where there is none.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the ids and decoded texts of tokenizer.json files with Hugging Face's tokenizers, and those of
 tokenizer.model files with SentencePiece.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Documents are at most 120 columns wide but for tables and code, and what they link to and name is
 # there: pages, headings and files.
 #   scripts/checks/documents.sh [ROOT]        prints every fault; exit 1 if there is one

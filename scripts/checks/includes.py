@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Who may include whom: checks the includes against the rooms that libsten/CMakeLists.txt declares.
 
     scripts/checks/includes.py [ROOT]          prints every violation; exit 1 if there is one

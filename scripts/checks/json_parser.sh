@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # JSON is parsed in one place, libsten/core/base/json.cpp, which bounds its depth and throws what programs
 # can say. Headers of safetensors files have a reader of their own, which keeps no document.
 #   scripts/checks/json_parser.sh [ROOT]          prints every other place; exit 1 if there is one

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the texts of errors and warnings: prints FILE:LINE: TEXT (REASON) for each that breaks the
 form; exit 1 if any does.
   scripts/checks/messages.py [--list] [ROOT]

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Every recipe in recipes/ is what schema.json says, which refuses what the parser refuses. Exit 77
 # (skipped) where there is no Python with jsonschema; scripts/test.sh makes one in build/venv.
 set -eu

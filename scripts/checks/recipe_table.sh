@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # recipes/README.md has every recipe, and its table has the lines that each method takes.
 set -eu
 cd "$(dirname "$0")/../../recipes"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # No name of the code is one that docs/glossary.md has in its column "not": prints every such place;
 # exit 1 if there is one. Deprecated aliases of public names are left out.
 #   scripts/checks/words.sh [ROOT]

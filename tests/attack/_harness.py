@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the parts of the attack share: running programs, judging how they ended, counting."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random checkpoints, and what the rules of pruning make of them, in numpy.
 
 Layouts are read and written by tests/interop/_reference.py, which is numpy alone too.

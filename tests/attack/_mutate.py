@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damage to bytes and to JSON."""
 
 import copy

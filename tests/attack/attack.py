@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Attacks the programs: see scripts/attack.sh, which finds them and a Python with numpy."""
 
 import argparse

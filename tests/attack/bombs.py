@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small inputs that describe much: each ends in time and within memory that its size allows.
 
 A module has FORMATS: the bombs of a format by name, each what makes one of about so many bytes, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checkpoints, tables, recipes and what lies beside them that describe much in few bytes."""
 
 import json

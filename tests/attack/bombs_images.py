@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Images that describe much: pixels, scans, chunks and palettes out of proportion to their bytes."""
 
 import json

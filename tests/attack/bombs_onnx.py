@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ONNX models that ask for much in few bytes: see bombs.py. Their input x is FLOAT, [1, 4] mostly."""
 
 import struct

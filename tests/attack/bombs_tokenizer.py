@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tokenizers that describe much: vocabularies, templates, added tokens and pieces out of proportion."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small files of torch.save() that describe much: pickles that share values, archives of many records."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole programs against numpy: random checkpoints are pruned, converted and measured, and every
 bit and number of the results is compared."""
 

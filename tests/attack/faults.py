@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The machine fails: no space, nothing may be written, limits, signals, inputs that change."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damaged files of every kind that a program reads: each ends in time, within its memory, with an
 exit code that is documented and at most one line, and leaves nothing."""
 

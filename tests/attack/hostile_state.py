@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damaged recipes, states of staged runs, runs of training, and what a trainer leaves."""
 
 import json

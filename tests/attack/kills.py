@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SIGKILL at random moments: outputs are the old or the new ones, and the next run removes what was
 left."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random directory trees and random commands in them: nothing but the named outputs ever changes,
 and nothing that is not a program's own work is ever lost."""
 

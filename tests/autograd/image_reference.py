@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes what PyTorch computes of images, for pytorch_images_test.cpp to compare with: output and
 gradients of convolutions, pools, normalisations and the like, in hundreds of small cases that are
 drawn by a fixed seed.

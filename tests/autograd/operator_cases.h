@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases of all operators: attributes and inputs, for tests that run over every operator.
 #pragma once
 #include <cmath>

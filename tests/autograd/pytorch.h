@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the files of pytorch_reference.py and compares tensors with them.
 #pragma once
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Image operators in hundreds of small cases: outputs and gradients equal PyTorch's, with the same
 // bits for any number of threads. As in all tests, the ISA is that of the process.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The output and the gradients of every operator equal PyTorch's.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ten steps of each optimizer equal PyTorch's.
 #include <doctest/doctest.h>
 

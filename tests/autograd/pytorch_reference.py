@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes what PyTorch computes, for the tests beside this script to compare with:
 
     operators.safetensors    each operator's output and gradients, in several cases

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small BERT in user code: its loss and the gradients of its weights equal PyTorch's.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors that implementations save for backward.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tapes: recording, accumulation of gradients, and release of memory.
 #include "libsten/compute/autograd/tape.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/base/floats.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interruptions: deferred and immediate.
 #include "libsten/core/base/interrupt.h"
 

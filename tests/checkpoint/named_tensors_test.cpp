@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/files/checkpoint/named_tensors.h"
 
 #include <doctest/doctest.h>

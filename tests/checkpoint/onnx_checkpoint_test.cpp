@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX models as checkpoints: names, elements inside and outside of the file, and refused models.
 #include <doctest/doctest.h>
 

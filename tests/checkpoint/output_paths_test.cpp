@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs that are refused because of their location.
 #include "libsten/files/checkpoint/output_paths.h"
 

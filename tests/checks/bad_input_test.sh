@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # bad_input.sh accepts a case only if its test has recorded it.
 set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/bad_input_coverage.sh

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # sten_tests loads and tests each library of dense products whose package (scripts/setup.sh) is
 # installed. Without this check, a build that misses a library would pass all tests, slowly.
 set -eu

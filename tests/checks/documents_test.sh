@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # scripts/checks/documents.sh accepts valid documents and names every error.
 set -euo pipefail
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/documents.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # scripts/run_test_cases.py reports the result of each case, even if several share a process, and
 # runs the longest first; gpu_check.sh prints its report.
 set -euo pipefail

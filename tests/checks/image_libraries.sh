@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # sten_tests reads the image formats whose packages (scripts/setup.sh) are installed. Without this
 # check, a build that misses a format would pass all tests.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # scripts/checks/includes.py accepts a tree that follows its declarations, and names violations.
 set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/includes.py

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # scripts/checks/json_parser.sh accepts this tree, and names code that parses JSON by itself.
 set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/json_parser.sh

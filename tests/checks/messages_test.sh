@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # scripts/checks/messages.py finds texts of errors that break the form, and those only.
 set -euo pipefail
 check=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/scripts/checks/messages.py

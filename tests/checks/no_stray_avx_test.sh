@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # no_stray_avx_test.sh BUILD_DIR [LIBRARY]: outside of kernels that are called only on suitable
 # CPUs, libsten has no AVX, AVX-512 or BMI instruction, not even in a copy of a standard function. Loops
 # over the vectors of one source, which are in its unnamed namespace, have no copies elsewhere.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # scripts/checks/words.sh finds exactly the names in the column "not" of the glossary.
 set -euo pipefail
 check=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/scripts/checks/words.sh

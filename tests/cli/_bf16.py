@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A safetensors file of F32 as BF16, cut off: _bf16.py IN OUT
 import json, struct, sys
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs the commands of a page's sh blocks, in a directory of their own with recipes/ in it.
 
 # run_commands PAGE LEAST: each of them works, one after the other, and there are at least so many.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Kills a program with SIGKILL while it works. After _lib.sh:
 #   . "$(dirname "$0")/_kill.sh"
 # The test defines at_work COMMAND..., which is true after the program has written its first output.

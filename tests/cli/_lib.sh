@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Common part of the tests in this folder. A test starts with
 #   . "$(dirname "$0")/_lib.sh"
 # and runs under ctest, or by hand: bash tests/cli/prune_nmg.sh

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes ONNX models from the shell: protobuf messages as hexadecimal text.
 
 hex_of() { printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n'; } # hex_of TEXT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A recipe that trains in a fraction of a second. After _lib.sh:
 #   . "$(dirname "$0")/_recipe.sh"
 # $RECIPE is an MLP on the digits whose weights become sparse in stages, with refreshed masks.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes safetensors files by hand, valid and invalid. After _lib.sh:
 #   . "$(dirname "$0")/_safetensors.sh"
 

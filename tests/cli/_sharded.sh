@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Makes a sharded checkpoint from the shipped model, using only coreutils: its tensors, in order, in
 # three shards. After _safetensors.sh:
 #   make_sharded DIR

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A fine-tuning command as a shell script. After _lib.sh:
 #   . "$(dirname "$0")/_trainer.sh"
 # $TRAIN is for --finetune. It replaces the byte 3e by 3f in the data of the weights: values change,

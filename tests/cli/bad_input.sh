@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Invalid input files give one clear line, without an output or a crash.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Invalid .npy files, and .npy files that claim more than they hold, are refused in one line.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Damaged or inconsistent ONNX models give one clear line in every program that reads checkpoints.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sparse tensors with damaged parts are refused in one line with file, tensor and cause.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

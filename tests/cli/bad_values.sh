@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Weights with values that cannot be ranked are refused, with the name and index of the value.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Batches of inputs: each input is done, skipped or failed, and the summary says which.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

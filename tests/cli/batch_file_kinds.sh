@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Batches of files of several kinds: outputs in layouts are .safetensors, and originals are found by
 # name.
 . "$(dirname "$0")/_lib.sh"

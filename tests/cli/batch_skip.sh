@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --skip-existing compares the input of an output and the options that affect its bytes.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

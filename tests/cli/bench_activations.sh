@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-bench step --activations: training steps of an MLP with dense and sparse hidden activations.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-bench --against checks ratios against an earlier run, and refuses runs of another machine.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

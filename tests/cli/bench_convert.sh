@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-bench convert: one row per shape, layout and number of threads, as text and as files.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

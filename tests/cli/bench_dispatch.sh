@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-bench dispatch: the overhead of a call; a linear layer with and without a tape, compared with
 # the bare product.
 . "$(dirname "$0")/_lib.sh"

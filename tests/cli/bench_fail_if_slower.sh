@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-bench names layouts that are slower than dense; only then does --fail-if-slower exit with 3.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-bench gemm: every dense library and layout in every form; the document of --json.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

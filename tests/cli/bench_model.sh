@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-bench model: latency of a BERT encoder and its operators, dense and with weights in layouts.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-bench step: a dense step, and for each layout a step with its mask, a resparsifying step, and
 # a step in the layout.
 . "$(dirname "$0")/_lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-bench reports an invalid command line in one line, with exit code 2.
 . "$(dirname "$0")/_lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Calibration: from a file of statistics or from a model and data, and the errors of either.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Calibration in bounded memory: its cache, windows of text, and experts.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # BERT models that classify texts and tokens, from CSV and JSON lines.
 . "$(dirname "$0")/_lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Configuration, tokenizer and image processor of a model are copied with its weights.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

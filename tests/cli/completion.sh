@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completion in bash: every option, the values of an option, and suitable files.
 . "$(dirname "$0")/_lib.sh"
 scripts=$STEN_BIN/../share/bash-completion/completions

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --to auto stores each tensor in its smallest lossless layout.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

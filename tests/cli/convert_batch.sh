@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-convert accepts batches of inputs, as sten-prune does.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

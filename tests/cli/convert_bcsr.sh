@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # bcsr: only tensors with pruned positions inside of stored blocks have a mask.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # bitmask: a model with 90 % zeros becomes a small file, without loss.
 . "$(dirname "$0")/_lib.sh"
 

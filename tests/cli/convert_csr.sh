@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # csr: the kept values of every row with their column indices.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

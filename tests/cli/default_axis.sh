@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # n:m and n:m:g run along the inputs of a layer, also if it is stored as [in, out]: GPT-2's Conv1D
 # here, ONNX models in onnx.sh. All programs have the same default axis, and print it.
 . "$(dirname "$0")/_lib.sh"

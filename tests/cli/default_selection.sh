@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Without patterns, programs select the weights of layers by name, shape and ties.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

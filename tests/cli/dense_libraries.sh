@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The library of dense products is the fastest, the recorded or the requested one; the built-in loop
 # is never used silently.
 . "$(dirname "$0")/_lib.sh"

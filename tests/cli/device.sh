@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Case 74: --device cuda without a usable device: one line, exit 1, nothing read or written.
 . "$(dirname "$0")/_lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Directories of diffusers, PEFT and other libraries: the choice of the checkpoint and its companion
 # files.
 . "$(dirname "$0")/_lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Errors of the machine: no space for a file, no writable directory, no memory.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

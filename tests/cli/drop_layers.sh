@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Layers and experts of a small decoder are removed by their influence on a text.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-energy against the original: energy per tensor and in total.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

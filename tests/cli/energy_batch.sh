@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-energy of several files: one line per file.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --diff: tensors that only one of two files has, and differences of values.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

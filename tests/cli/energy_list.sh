@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --list: every tensor of a file, of any dtype.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Requirements that sten-energy checks: pattern and sparsity; and the sweep.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A requested check that fails ends with exit code 3, and nothing is written.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The scripts of recipes/finetune write their tables. A stand-in for Python keeps the weights and
 # reports a lower loss each time. docs/pruning.md, which is tested too, has digits_numpy.py itself.
 . "$(dirname "$0")/_lib.sh"

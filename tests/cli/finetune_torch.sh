@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # recipes/finetune/bert_mlm_torch.py trains one step with masks in PyTorch.
 . "$(dirname "$0")/_lib.sh"
 for python in "${STEN_PYTHON:-}" "$STEN_BIN/../venv/bin/python" python3 skip; do

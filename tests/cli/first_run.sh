@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-prune built without training support prunes like the full program.
 . "$(dirname "$0")/_lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-run --generate: a small GPT continues a text in any layout, greedily or by sampling.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

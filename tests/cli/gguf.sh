@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # GGUF files are checkpoints; a directory of Hugging Face and a GGUF file are their outputs.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Mixtures of experts: a GGUF file has the matrices of all experts as one tensor, other checkpoints have them apart.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

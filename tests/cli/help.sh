@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --help, --help-all and --version print to standard output, with exit code 0.
 . "$(dirname "$0")/_lib.sh"
 

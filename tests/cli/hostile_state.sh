@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Damaged or changed manifests and state: one line that names the file, exit 1 or 2, no crash, and
 # no run that continues with them.
 . "$(dirname "$0")/_lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # An interrupted run leaves no partial output: either no output or the old one, unchanged.
 . "$(dirname "$0")/_lib.sh"
 

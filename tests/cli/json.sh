@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --json prints exactly one JSON document.
 . "$(dirname "$0")/_lib.sh"
 

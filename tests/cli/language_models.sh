@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A small Llama of transformers is run, pruned, evaluated and trained.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The scripts of recipes/llm prune, calibrate, recover and check a small Llama, as a GGUF file and as a directory; so
 # does the job for CI in docs/language_models.md.
 . "$(dirname "$0")/_lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --load: the layouts and sparsifiers of a user's shared library in the programs, and libraries that are
 # refused.
 . "$(dirname "$0")/_lib.sh"

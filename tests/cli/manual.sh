@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The manual pages list every option of --help-all with its values, and their examples work.
 . "$(dirname "$0")/_lib.sh"
 pages=$STEN_BIN/../share/man/man1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Mask files are written and read, NaN has a policy, and a global threshold spans all tensors.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

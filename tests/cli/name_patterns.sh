@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --include and --exclude select exactly the named tensors, or report why not.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Models masked by multiplication have -0.0 at pruned positions, which counts as zero everywhere.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

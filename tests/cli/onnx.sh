@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # ONNX models: read as checkpoints, pruned in place, with external data.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_onnx.sh"

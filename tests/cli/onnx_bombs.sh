@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # ONNX models that request much in few bytes end within the time and memory that their size allows:
 # scripts/attack.sh, once, at 16 kB.
 . "$(dirname "$0")/_lib.sh"

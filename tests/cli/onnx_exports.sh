@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # ONNX models of exporters: TopK with a constant k, extents that are all named "?", and batch norms
 # exported in training mode.
 . "$(dirname "$0")/_lib.sh"

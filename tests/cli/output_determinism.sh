@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The same work gives the same bytes, whatever the threads, verbosity and intermediate files.
 . "$(dirname "$0")/_lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Locations and suffixes of outputs: the suffix has to match the kind of the file.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # An output appears whole or not at all, and nothing is overwritten without --force.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-run: perplexity of a text in windows, and multiple choice by likelihood. The numbers are those of
 # transformers, which tests/interop/make_tiny_gpt.py prints.
 . "$(dirname "$0")/_lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The programs can be piped: "-" is standard input and output, and FIFOs work like files.
 . "$(dirname "$0")/_lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Progress is printed to standard error if it is a terminal, and only then.
 . "$(dirname "$0")/_lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --force replaces only the result of an earlier run. The test runs several levels deep in a
 # directory of its own, because a failure would delete files.
 . "$(dirname "$0")/_lib.sh"

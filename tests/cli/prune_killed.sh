@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A run that is killed at any moment leaves no output, the whole old output, or the whole new one.
 # STEN_CRASHES: number of tries (default 8).
 . "$(dirname "$0")/_lib.sh"

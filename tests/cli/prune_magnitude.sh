@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Magnitude pruning of a trained model to 90 % sparsity.
 . "$(dirname "$0")/_lib.sh"
 

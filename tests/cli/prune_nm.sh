@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # 2:4 pruning along rows, stored as n:m.
 . "$(dirname "$0")/_lib.sh"
 

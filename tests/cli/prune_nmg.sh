@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # 1:10:4 pruning: one of ten weights is kept, in groups of four equal patterns.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

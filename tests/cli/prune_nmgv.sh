@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # nmgv (n:m:g of tiles): pruning, storage, checks and measures; invalid parameters give one line.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A sparse tensor that is pruned to a lower sparsity keeps its pattern: no position is added.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

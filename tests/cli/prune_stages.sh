@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Pruning in stages with a fine-tuning command: the commands that run, the saved state, and the
 # result.
 . "$(dirname "$0")/_lib.sh"

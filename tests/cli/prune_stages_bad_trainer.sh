@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Fine-tuning commands that fail: one line that names the stage and the cause.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Pruning in stages with the built-in trainer: runs, saved state, result, and refused options.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The command of --finetune gets paths verbatim, whatever their characters and wherever the
 # placeholders are. Its output has to be a file, and all its processes end with sten-prune.
 . "$(dirname "$0")/_lib.sh"

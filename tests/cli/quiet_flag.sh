@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # -q prints only errors and the output of --json and --report. Dry runs say that nothing was
 # written.
 . "$(dirname "$0")/_lib.sh"

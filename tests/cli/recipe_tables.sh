@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The scripts of recipes/ write their tables, with short training runs.
 . "$(dirname "$0")/_lib.sh"
 command -v python3 >/dev/null || {

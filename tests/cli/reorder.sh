@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --reorder on the shipped model: rows of a weight that is pruned to nmgv, and columns of the next.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_onnx.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Cells of reports: no energy without values, kept values only, overlaps of masks.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --report writes reports for programs, spreadsheets and people.
 . "$(dirname "$0")/_lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Small files that claim large tensors: time and memory stay proportional to the stored bytes, or
 # the tensor is refused.
 . "$(dirname "$0")/_lib.sh"

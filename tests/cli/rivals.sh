@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # scripts/rivals.sh: rounds of sten-bench, and one table and chart of several runtimes. Parts that
 # need packages from the network are not tested.
 . "$(dirname "$0")/_lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # scripts/rivals.sh --model: the tables and the chart of a model in several runtimes. Parts that
 # need packages from the network are not tested.
 . "$(dirname "$0")/_lib.sh"

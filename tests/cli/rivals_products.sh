@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # scripts/rivals.sh: the tables and the chart of products in several runtimes, in float32 and
 # bfloat16. Parts that need packages from the network are not tested.
 . "$(dirname "$0")/_lib.sh"

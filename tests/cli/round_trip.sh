@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Conversion to every layout and back to dense preserves every byte of the data.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Rules per tensor: the first matching rule decides, and unused rules are reported.
 . "$(dirname "$0")/_lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-run: outputs of a model on data and arrays, as values, checks and files.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-run reports a model or input that it cannot run in one line, with the file or flag, and
 # writes nothing.
 . "$(dirname "$0")/_lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The commands of docs/running.md work in order.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_docs.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-run names operators that ignore zeros, and layouts that are slower than dense by cached
 # times. Only --fail-if-slower measures.
 . "$(dirname "$0")/_lib.sh"

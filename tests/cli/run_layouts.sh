@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-run --layouts auto measures layouts once and caches the times; a damaged cache is ignored.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-run --precision: bfloat16 gives the results of float32 within its precision, for float32 and
 # BF16 files.
 . "$(dirname "$0")/_lib.sh"

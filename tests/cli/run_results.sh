@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The results of a training run beside a model are not copied with changed weights.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Score files: movement, gradient and l0, blocks, and invalid files.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sharded checkpoints are read and written whole, with all files beside the shards.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

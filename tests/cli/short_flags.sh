@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Short forms: 2:4 for nm:n=2,m=4 and similar, aliases, and percentages.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

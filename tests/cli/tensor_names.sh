@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tensor names can have any script, blanks and quotes; they are escaped on a terminal.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

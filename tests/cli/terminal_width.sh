@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tables fit the width of a terminal, and are complete elsewhere.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

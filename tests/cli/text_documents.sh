@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-train on documents in JSON Lines: completions alone count in the loss, or it is refused.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

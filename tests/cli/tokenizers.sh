@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Models of text: WordPiece and byte-pair encoding from Hugging Face files.
 . "$(dirname "$0")/_lib.sh"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Files of torch.save() are checkpoints; their outputs are safetensors.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-train from the recipe to the model: files and messages.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Invalid recipes and data: one line that names file and cause, and nothing written.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"

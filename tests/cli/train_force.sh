@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # --force replaces only files in --out that the output manifest lists, and never an input of the
 # recipe.
 . "$(dirname "$0")/_lib.sh"

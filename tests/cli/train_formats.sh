@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Formats of values and gradients in a recipe: no fallback, the loss of the dense recipe, and a
 # trained model that computes with them.
 . "$(dirname "$0")/_lib.sh"

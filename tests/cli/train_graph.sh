@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Graphs as JSON, such as traces of modules: sten-train trains them, sten-run runs them.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A convolutional model on images in MNIST's format: dense, one-shot pruning and n:m. Inference uses
 # the running statistics. A killed and resumed run gives the bytes of an uninterrupted one.
 . "$(dirname "$0")/_lib.sh"

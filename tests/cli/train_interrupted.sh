@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # SIGINT and SIGTERM: the step is finished, a checkpoint saved, and --resume continues from there.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kill -9 at any moment of a training run, then --resume: the bytes of an uninterrupted run.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # NaN or infinite losses at an evaluation are recorded; the run ends normally and can be resumed.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A recipe with an ONNX model: the trained weights, and the files of the result.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"

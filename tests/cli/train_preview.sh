@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-train --dry-run prints the sparsity schedule and leaves no files.
 . "$(dirname "$0")/_lib.sh"
 recipes=$STEN_SOURCE/recipes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Several processes under mpirun train one model: the values of one process, deterministic bytes,
 # and one line for errors.
 . "$(dirname "$0")/_lib.sh"

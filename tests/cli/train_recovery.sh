@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-train prunes one layer after the other until the loss has recovered: which layers stay dense
 # is in the output, in JSON and in the model, and a resumed run gives the same bytes.
 . "$(dirname "$0")/_lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Recipes that cannot start or finish fail before any work, also with --dry-run.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The result of training, in every layout, has the whole state dict, including the running
 # statistics of batch norms that inference uses.
 . "$(dirname "$0")/_lib.sh"

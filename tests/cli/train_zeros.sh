@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # sten-train warns if training would replace zeros of a pruned checkpoint that no target of the
 # recipe keeps.
 . "$(dirname "$0")/_lib.sh"

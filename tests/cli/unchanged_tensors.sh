@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tensors, metadata and order that were not to be changed are preserved.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Unusual but valid safetensors files are accepted.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"

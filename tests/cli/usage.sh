@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Invalid command lines exit with 2 and one line that says what to do, before any work.
 . "$(dirname "$0")/_lib.sh"
 

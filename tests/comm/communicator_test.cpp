@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Communicators: a single rank, and several ranks as threads.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Communicator calls and sums of the ranks that mpirun started; mpi_ranks.sh runs it.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "libsten/training/comm/mpi/sums.h"

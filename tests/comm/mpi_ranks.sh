@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs sten_mpi_tests with 1, 2, 3 and 4 ranks: mpi_ranks.sh BUILD_DIR
 set -eu
 

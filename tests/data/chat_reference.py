@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes chat_templates.json: chat templates in the documented formats of common models, and the
 prompts that transformers' apply_chat_template makes of messages with them.
 

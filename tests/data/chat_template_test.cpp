@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prompts of chat templates equal those of transformers (chat_reference.py).
 #include "libsten/data/tokenizer/chat_template.h"
 

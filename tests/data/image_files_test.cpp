@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/data/image/image_files.h"
 
 #include <doctest/doctest.h>

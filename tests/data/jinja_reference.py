@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes jinja_cases.json: templates, variables, and the texts that transformers makes of them.
 
     python3 tests/data/jinja_reference.py        needs transformers

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Templates give the texts of jinja2 in the environment of transformers (jinja_reference.py).
 #include "libsten/data/jinja/jinja_template.h"
 

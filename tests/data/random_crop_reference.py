@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes random_crops.json beside this script: crops that torchvision's RandomResizedCrop draws from sten's random
 numbers, and pixels of crops that Pillow resizes. Requires torch, torchvision, numpy and Pillow 13 or later."""
 import json

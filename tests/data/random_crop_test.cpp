@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random crops equal torchvision's RandomResizedCrop, and their pixels Pillow's
 // (random_crop_reference.py).
 #include "libsten/data/image/random_crop.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Image resizing equals Pillow's resize(BILINEAR), and torchvision's Resize and CenterCrop.
 #include "libsten/data/image/resize.h"
 

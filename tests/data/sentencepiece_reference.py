@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tests/data/sentencepiece/: small models of SentencePiece, and texts with its ids and decoded texts.
 Needs the Python packages sentencepiece 0.2 and tokenizers.
 

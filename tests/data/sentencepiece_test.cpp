@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tests/data/sentencepiece_reference.py writes the files.
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tests/data/tokenizer/: small tokenizers of each kind, and texts with the ids and decoded
 texts of Hugging Face's tokenizers 0.23, which this needs.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention on a device, and its gradients.
 #include "tests/device/row_checks.h"
 

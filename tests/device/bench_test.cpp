@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-bench --device cuda.
 #include "libsten/programs/bench/bench.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions on a device: results equal the CPU's, without a fallback.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests on a real CUDA device, small enough for a memory or race checker.
 #include <doctest/doctest.h>
 

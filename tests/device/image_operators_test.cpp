@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Image operators on a device: batch norms, pooling, convolutions.
 #include "tests/device/row_checks.h"
 

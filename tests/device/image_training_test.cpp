@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training of image models on a device: the losses equal the CPU's, without a fallback.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 100 training steps on a device: the losses equal the CPU's in every step.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise operators, and operators that move elements, on a device.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models on a tape on a device: loss and gradients equal the CPU's, without a fallback.
 #include <doctest/doctest.h>
 

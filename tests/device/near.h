@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparison of results on a device with those on the CPU.
 #pragma once
 #include <algorithm>

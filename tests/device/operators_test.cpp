@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dispatch of operators on tensors on a device.
 #include <doctest/doctest.h>
 

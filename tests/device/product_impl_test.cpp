@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choice among implementations of a product on a device.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The programs with --device cuda: files and reports equal the CPU's.
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>

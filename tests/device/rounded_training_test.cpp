@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recipes whose dense products round their factors on a device.
 #include <doctest/doctest.h>
 

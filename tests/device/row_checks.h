@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks that operators give the same results on a device and on the CPU.
 #pragma once
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Row-wise operators on a device: softmax, layer norm, embedding, losses.
 #include "tests/device/row_checks.h"
 #include "tests/support/warnings.h"

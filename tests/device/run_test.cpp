@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-run on a device: outputs equal the CPU's; nothing falls back, and only outputs are copied
 // back.
 #include <doctest/doctest.h>

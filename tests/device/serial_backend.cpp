@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/device/serial_backend.h"
 
 #include <chrono>

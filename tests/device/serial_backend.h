@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The serial backend: a stand-in for a device on the CPU, whose kernels are the CPU forms of the
 // CUDA kernels.
 #pragma once

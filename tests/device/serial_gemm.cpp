@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/block/gemm/gemm.h"
 #include "kernels/block/gemm/plain_gemm.h"
 #include "tests/device/serial_tables.h"

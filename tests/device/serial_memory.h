@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device memory of a SerialDevice (serial_backend.h).
 #pragma once
 #include <cstddef>

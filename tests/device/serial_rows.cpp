@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/block/rows/rows.h"
 #include "tests/device/serial_tables.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel families of a SerialDevice (serial_backend.h), one per source file.
 #pragma once
 #include "kernels/cuda/backend.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-prune --schedule --recipe --device: stages that are trained on a device.
 #include "libsten/model/nn/weights.h"
 #include "libsten/programs/staged/staged_prune.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizer steps on a device: bitwise the CPU's results, without a copy of the weight.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors, layouts and sparsifiers with arrays on a device: results equal the CPU's.
 #include <doctest/doctest.h>
 

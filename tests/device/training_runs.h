@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training runs on a device, compared with the same runs on the CPU.
 //
 // Sums round differently on a device, and a rounding can decide on which side of a ReLU's 0 a value

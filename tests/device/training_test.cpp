@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training on a device: losses equal the CPU's, and runs can be resumed on either.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // External sparsifiers that move inline, with operators of the test's own table.
 #include <doctest/doctest.h>
 

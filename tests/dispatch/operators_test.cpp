@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choice of implementations, with operators of the test's own table.
 #include "libsten/core/dispatch/operators.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the commands that a Markdown page shows with what they print, and compares it.
 
     page.py PAGE BIN        BIN is the folder of the programs

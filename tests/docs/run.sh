@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # run.sh PAGE...: page.py runs the commands of each page; exit 77 (skipped) without Python.
 set -eu
 command -v python3 >/dev/null || {

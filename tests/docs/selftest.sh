@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # page.py finds errors in the output that a page shows, and accepts parts that can vary.
 set -eu
 work=$(mktemp -d)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs in the form of ONNX exporters, in an executor.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chains of the operators of language models.
 #include <doctest/doctest.h>
 

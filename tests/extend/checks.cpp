@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A user-defined layout and sparsifier work like the built-in ones.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that use deprecated names still build, with warnings, and behave the same.
 #include <doctest/doctest.h>
 

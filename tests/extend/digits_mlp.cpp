@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparse training from the first step to the last: weights in n:m:g, gradients only at their
 // positions, in-place updates of values. Nothing becomes dense.
 #include <doctest/doctest.h>

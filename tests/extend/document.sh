@@ -1,12 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
 # The pages show the code that is tested here, and that code is as short as it says.
 set -eu
 cd "$(dirname "$0")/../.."
 
-# same DOC CODE: the C++ of the page, its pieces parted by blank lines, is the whole file.
+# same DOC CODE: the C++ of the page, its pieces parted by blank lines, is the whole file but for its licence.
 same() {
   doc=$1 code=$2
   awk '/^```cpp$/ { if (n++) print ""; inside = 1; next } /^```$/ { inside = 0 } inside' $doc |
-    diff -u $code - || { echo "$doc: differs from $code"; exit 1; }
+    diff -u <(grep -v "^// SPDX-" $code) - || { echo "$doc: differs from $code"; exit 1; }
 }
 
 # at_most LINES FIRST_LINE: that piece of the last page, comments, blank lines and registration included.

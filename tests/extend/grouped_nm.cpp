@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The paper's integration of n:m:g (Ivanov et al. 2023, section 5.3) as a user writes it in sten. Like
 // the paper, the listings call the optimized conversions and products of the library.
 // tests/extend/document.sh compares the lines of each listing with docs/extending.md.

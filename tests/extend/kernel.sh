@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Applies the changes of docs/adding-a-kernel.md to a copy of kernels/, compiles and tests it.
 #   tests/extend/kernel.sh BUILD_DIR
 # Exit 77 (skipped) if the build has no such kernels or is sanitized.

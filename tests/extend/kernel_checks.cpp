@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The results that docs/adding-a-kernel.md states for its ISA; kernel.sh compiles this file with
 // the changes of the page.
 #include <doctest/doctest.h>

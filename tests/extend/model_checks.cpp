@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dispatch plans that docs/model.md quotes.
 #include <doctest/doctest.h>
 

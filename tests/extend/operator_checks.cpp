@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // User-defined operators, called by name, work like the built-in ones.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers of the tests of the paper's examples and claims.
 #pragma once
 #include <doctest/doctest.h>

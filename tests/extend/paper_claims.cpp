@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Claims of the paper on STen (Ivanov et al. 2023) beside its code examples, with the layout and
 // the sparsifier of the examples.
 #include "libsten/core/sparsify/same_pattern.h"

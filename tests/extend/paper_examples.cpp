@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The code examples of the paper on STen (Ivanov et al. 2023) in sten, in strict mode.
 #include "libsten/compute/ops/elementwise/in_place.h"
 #include "libsten/core/layout/compressed.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The programs linked with a user-defined layout and sparsifier.
 #   tests/extend/programs.sh DIRECTORY_OF_THESE_PROGRAMS
 plain=${STEN_BIN-}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An extension with a layout of its own and a sparsifier under the name of a built-in one.
 #include "libsten/core/layout/slots.h"
 #include "libsten/core/registry/extension.h"

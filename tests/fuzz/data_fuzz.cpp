@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: files of training data (CSV, IDX, vocabularies, tokenizers, text).
 #include <algorithm>
 #include <cmath>

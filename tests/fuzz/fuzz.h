@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers of the fuzz targets. Each NAME_fuzz.cpp is a target: libFuzzer runs it in clang builds
 // with sanitizers, and replay_main.cpp runs it on the stored inputs in every build.
 #pragma once

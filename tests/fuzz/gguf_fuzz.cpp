@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: GGUF files: headers, decoded tensors, and the files of their metadata.
 #include "libsten/core/base/json.h"
 #include "libsten/core/tensor/values.h"

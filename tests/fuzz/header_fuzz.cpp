@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: safetensors files (header, offsets of the data, layouts in the metadata, payloads).
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: image files (PNG, JPEG, CIFAR).
 #include <cstdint>
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: the index of a sharded checkpoint.
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: Jinja templates of chat models, which come with their files.
 #include "libsten/data/jinja/jinja_template.h"
 #include "tests/fuzz/fuzz.h"

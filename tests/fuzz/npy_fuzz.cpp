@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: headers of .npy files.
 #include "libsten/files/tensors/npy.h"
 #include "libsten/files/tensors/row_major.h"

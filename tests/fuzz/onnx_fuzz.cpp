@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: ONNX models.
 #include "libsten/files/onnx/weights.h"
 #include "libsten/files/tensors/safetensors.h"

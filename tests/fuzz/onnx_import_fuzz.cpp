@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: graphs of ONNX operators with arbitrary inputs and attributes. A graph that is
 // imported also runs, on small inputs.
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: the parts of every registered layout, forged or valid with changes. A tensor that
 // loads obeys the laws of layouts.
 #include "libsten/core/registry/route.h"

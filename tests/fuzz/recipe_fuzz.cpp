@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: recipes with --set, given as lines "--set KEY=VALUE" before the document.
 #include "libsten/training/recipe/recipe.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target once on every file of the named directories, so that fixed findings stay
 // fixed.
 #include <filesystem>

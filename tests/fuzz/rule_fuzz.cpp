@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: rules, name patterns, placeholders of commands, and the display and order of names.
 #include "libsten/core/base/text.h"
 #include "libsten/programs/rewrite/rules.h"

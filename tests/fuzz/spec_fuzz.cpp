@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: specs, and every layout, sparsifier and schedule made from them.
 #include "libsten/core/layout/nmg_patterns.h"
 #include "libsten/core/registry/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tokenizers made from the bytes of a fuzzer's input.
 #pragma once
 #include <string>

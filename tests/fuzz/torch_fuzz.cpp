@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: files of torch.save().
 #include "libsten/files/pytorch/torch_file.h"
 #include "libsten/files/tensors/row_major.h"

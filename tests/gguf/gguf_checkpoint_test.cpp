@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GGUF files written by the package gguf (make_files.py), as checkpoints.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Headers of GGUF files: what is read, and hostile files.
 #include "libsten/files/gguf/gguf_file.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the GGUF files of the tests, and what they hold as safetensors, with the package gguf:
     python3 make_files.py        (pip install gguf numpy safetensors)
 types.gguf      a tensor of each type that sten reads, with random blocks

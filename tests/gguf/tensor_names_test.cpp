@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of tensors in GGUF and in Hugging Face checkpoints.
 #include "libsten/files/gguf/tensor_names.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tokenizer.json and config.json of the metadata of GGUF files.
 #include "libsten/files/gguf/tokenizer_json.h"
 

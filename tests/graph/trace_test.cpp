@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces: graphs of the operators that ran.
 #include "libsten/model/graph/trace.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs a finished build, moves the prefix, builds the consumer against it and runs both.
 #   tests/install/run.sh BUILD_DIR
 set -euo pipefail

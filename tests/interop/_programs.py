@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the programs for the tests of this folder, which begin with `import _programs`."""
 
 import json

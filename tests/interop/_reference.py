@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What sten's files and rules mean, in numpy alone.
 
 Written from the description of the formats, not from the programs, so that a mistake in one is

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Runs a Python test with STEN_PYTHON or in the build's virtual environment; exit 77 (skipped)
 # without either.
 #   tests/interop/_run.sh BUILD_DIR SCRIPT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensors to test with, always the same for the same generator."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Texts of all kinds, the same for a seed: what tokenizers have to agree on."""
 
 import random

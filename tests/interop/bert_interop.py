@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The logits of sten-run on the model that ships, against transformers' on windows of its text."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """wanda, ria and sparsegpt are those of their papers, written down in plain PyTorch; the hook's sums are right."""
 
 import importlib.util

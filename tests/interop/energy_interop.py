@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Energy, sparsity, counts and bytes that the programs report, against numpy."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a HuggingFace cache to a pruned model in PyTorch, as README.md shows it: with the real libraries, a tiny BERT
 that make_tiny_bert.py wrote, and where they are installed, diffusers and PEFT."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pruning by magnitude against numpy: which elements stay, and that nothing else changes."""
 
 import unittest

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tiny-bert, which huggingface_interop.py prunes: a BERT of two layers with random weights. It takes PyTorch
 and transformers."""
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tiny-gpt beside this script: a random GPT-2 of one layer in Hugging Face's format, a text and questions; and
 prints the perplexities, log-likelihoods and accuracies of transformers, which tests/cli/perplexity.sh has.
 Requires torch and transformers."""

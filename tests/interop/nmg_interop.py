@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Grouped n:m: the order of patterns, the paper's greedy rule, and what a file holds."""
 
 import unittest

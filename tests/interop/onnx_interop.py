@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ONNX models that the onnx library wrote are read as it reads them, and pruned in place."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sten-energy finds 2:4 in what numpy pruned, and what breaks it."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bytes of compressed tensors are what their formulas say, in the file and in the reports."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The same work gives the same bytes: by pipe or by file, in one command or from program to
 program, under any name."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the programs write, the public safetensors library reads; what that library or a pen
 writes, the programs read."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elements are moved, never computed on: through every layout and back each bit is as before."""
 
 import unittest

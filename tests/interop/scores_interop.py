@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pruning by scores and by blocks against numpy: which elements stay."""
 
 import unittest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What comes out of pruning, converting and training is a state dict that PyTorch loads strictly and computes the same with."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/sten_load.py, which users without sten read, agrees with the programs."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/sten_load_torch.py gives PyTorch the tensors that sten_load.py gives numpy."""
 
 import importlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ids and texts of sten's tokenizers, against HuggingFace's on texts of all of Unicode."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What PyTorch saves is read byte for byte as PyTorch reads it, by every program that takes a checkpoint."""
 
 import importlib.util

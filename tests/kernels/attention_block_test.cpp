@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention kernels over a grid, as on a GPU.
 #include <algorithm>
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch norm and pooling kernels over a grid, as on a GPU.
 #include "tests/kernels/row_tables.h"
 

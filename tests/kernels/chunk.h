@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random chunks of n:m:g for tests of fits.
 #pragma once
 #include <cmath>

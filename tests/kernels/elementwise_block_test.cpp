@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ElementwiseFunctions over grids, as on a GPU.
 #include "kernels/block/elementwise/elementwise.h"
 

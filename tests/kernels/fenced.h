@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers of kernel tests: arrays that detect accesses outside of their elements, random inputs,
 // and loops over tables.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products with rows of tokens over grids, as on a GPU.
 #include <doctest/doctest.h>
 

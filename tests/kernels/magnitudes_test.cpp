@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FloatKernels of kernels/elementwise.h.
 #include <doctest/doctest.h>
 

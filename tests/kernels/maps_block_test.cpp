@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MapFunctions over grids, as on a GPU.
 #include "kernels/block/maps/maps.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exact fit by a block of threads, as on a GPU.
 #include <doctest/doctest.h>
 

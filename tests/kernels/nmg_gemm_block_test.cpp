@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of n:m:g over grids, as on a GPU.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // n:m:g fits of whole tensors over grids, as on a GPU, compared with those of libsten.
 #include <doctest/doctest.h>
 

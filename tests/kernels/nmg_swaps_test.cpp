@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fit by swaps by a block of threads, compared with the paper's rule for GPUs.
 #include <doctest/doctest.h>
 

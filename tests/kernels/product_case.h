@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products A B with A in n:m:g, with all strides, and their expected results.
 #pragma once
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProductFunctions: all sparse products of a device.
 #include <doctest/doctest.h>
 

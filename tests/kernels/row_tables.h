@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RowFunctions over grids, and expected results.
 #pragma once
 #include <doctest/doctest.h>

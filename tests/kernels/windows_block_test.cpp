@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WindowFunctions over grids, as on a GPU.
 #include "kernels/block/windows/windows.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of docs/formats.md: layouts and sparsifiers with the texts of their types, and direct
 // conversions. STEN_UPDATE_GOLDEN=1 writes them.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laws of every registered layout.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laws of every operator with its output and all gradients in every registered layout, whatever the
 // dispatch.
 #include <doctest/doctest.h>

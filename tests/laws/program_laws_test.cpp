@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laws of every registered layout in every program; tests/extend applies them to user-defined
 // layouts.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of docs/routes.md equals the plans of the built-in operators. STEN_UPDATE_GOLDEN=1
 // writes it.
 #include "libsten/core/registry/builtin.h"

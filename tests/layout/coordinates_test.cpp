@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // csc, coo and ell: stored parts, and refused ones.
 #include <doctest/doctest.h>
 

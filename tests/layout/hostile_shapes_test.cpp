@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layouts, shapes and dtypes that a file can claim take bounded time and memory.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Invalid parts of a stored tensor are refused, without reads out of bounds.
 #include <doctest/doctest.h>
 

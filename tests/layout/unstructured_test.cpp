@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layouts that hold any mask: masked, bitmask, csr.
 // ThreadSanitizer runs these tests, too.
 #include <doctest/doctest.h>

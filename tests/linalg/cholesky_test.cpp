@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/linalg/cholesky.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/measure/measure.h"
 
 #include <doctest/doctest.h>

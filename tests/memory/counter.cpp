@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // main() and a counting operator new.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "tests/memory/counter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts bytes from operator new, which it replaces.
 #pragma once
 #include <atomic>

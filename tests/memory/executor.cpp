@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocations of a model that runs repeatedly.
 #include "libsten/model/execution/executor.h"
 

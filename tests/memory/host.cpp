@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // State of the host process that the library does not change.
 #include <dlfcn.h>
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocations of an optimizer step.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocations of operators for outputs and gradients.
 #include <doctest/doctest.h>
 

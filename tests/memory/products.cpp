@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocations of repeated products.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory column of the paper's Table 1, by counting allocations.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Modules of images, and attention.
 #include "libsten/model/nn/image_layers.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes tests/nn/decoders: small random decoders as transformers saves them, each with its logits.
 
     python3 tests/nn/make_decoders.py        needs torch and transformers 5; a few seconds

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models as classes (modules).
 #include "libsten/model/nn/layers.h"
 

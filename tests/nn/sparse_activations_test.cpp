@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The built-in models with sparse activations train without a fallback.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparse modules, saved and loaded.
 #include <doctest/doctest.h>
 

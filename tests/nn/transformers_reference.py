@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes bert.safetensors beside this script: what HuggingFace transformers computes with the model
 recipes/models/shakespeare-bert, for the tests to compare with.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models of transformers exported by PyTorch, compared with the outputs of ONNX Runtime, before and
 // after pruning. make_models.py makes them, with two batches of two lengths each.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Masks of exporters in decomposed attention.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models that are inconsistent, unsupported, or request too much: one line says why they are
 // refused.
 #include <doctest/doctest.h>

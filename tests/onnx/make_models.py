@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Exports small models with random weights, and what ONNX Runtime says of them, for exports_test.cpp.
 
   make_models.py [DIR] [--large]     DIR: models/ beside this script

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes cases of onnx 1.23's backend tests for operators newer than Debian's libonnx-testdata, for operators_test.cpp.
 
   make_operators.py [DIR]     DIR: operators/ beside this script

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Content of ONNX files, and damaged protobuf.
 #include "libsten/files/onnx/model.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that are newer than Debian's libonnx-testdata, on cases of onnx's backend tests that make_operators.py
 // writes.
 #include <doctest/doctest.h>

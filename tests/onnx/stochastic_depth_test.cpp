@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stochastic depth of models that were exported in training mode.
 #include <doctest/doctest.h>
 

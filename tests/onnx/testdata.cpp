@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the models of ONNX's backend tests, as packaged in Debian's libonnx-testdata.
 //
 //   sten_onnx_testdata [DIR] [-v]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise operators on single values as ONNX defines them: NaN, infinities, integers, halves.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of elementwise operators in docs/operators.md equals the rows in kernels/.
 // STEN_UPDATE_GOLDEN=1 writes it.
 #include <fmt/format.h>

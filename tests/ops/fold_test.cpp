@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions other than sum and mean, and sorting.
 #include <doctest/doctest.h>
 

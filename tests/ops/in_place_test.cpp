@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that write over their first operand.
 #include "libsten/compute/ops/elementwise/in_place.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators with indices, lengths, conditions or equations, as ONNX defines them.
 #include <doctest/doctest.h>
 

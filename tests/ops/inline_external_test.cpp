@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A built-in operator gives the same bits whether an external sparsifier runs inline or afterwards.
 #include <doctest/doctest.h>
 

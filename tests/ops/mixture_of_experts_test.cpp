@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mixture of experts.
 #include <doctest/doctest.h>
 

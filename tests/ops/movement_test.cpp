@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that move elements, as ONNX defines them.
 #include <doctest/doctest.h>
 

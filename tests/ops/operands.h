@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands and results of operators.
 #pragma once
 #include <algorithm>

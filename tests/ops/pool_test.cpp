@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Edge cases of pooling and other image operators; tests/autograd/pytorch_images_test.cpp compares
 // them with PyTorch.
 #include <doctest/doctest.h>

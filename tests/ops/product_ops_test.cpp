@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // linear and matmul in every layout with products agree with dense, forward and backward.
 #include <doctest/doctest.h>
 

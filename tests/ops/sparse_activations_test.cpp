@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparse activations: as outputs, as inputs, and with sparse gradients.
 #include <doctest/doctest.h>
 

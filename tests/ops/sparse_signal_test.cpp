@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparse gradients of activations, without dense intermediates.
 #include <doctest/doctest.h>
 

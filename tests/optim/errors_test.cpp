@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors of steps, and the optimizer state that a checkpoint has to restore.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values at the positions of a mask.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizer steps on weights in every layout, compared with a loop over dense doubles.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reference optimizers in double on dense weights, and gradients for tests.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps that resparsify a weight.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between steps: new positions, norms of gradients, scaled gradients.
 #include <doctest/doctest.h>
 

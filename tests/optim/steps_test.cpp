@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps with results computed by hand.
 #include <doctest/doctest.h>
 

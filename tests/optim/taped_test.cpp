@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps with gradients from a tape.
 #include <doctest/doctest.h>
 

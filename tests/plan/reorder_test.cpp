@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --reorder: the moved rows, the unchanged function, and the errors.
 #include "libsten/programs/plan/reorder.h"
 

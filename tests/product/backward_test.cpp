@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of backward passes, compared with double within the rounding bound of float32.
 #include <doctest/doctest.h>
 

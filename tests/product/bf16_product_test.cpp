@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/product/bf16_product.h"
 
 #include <doctest/doctest.h>

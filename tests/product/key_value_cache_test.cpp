@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/product/key_value_cache.h"
 
 #include <doctest/doctest.h>

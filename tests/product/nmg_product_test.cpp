@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of n:m:g, compared with double within the rounding bound of float32.
 // ThreadSanitizer runs these tests, too.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products in double, and bounds for the rounding errors of float32.
 #pragma once
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of every layout, compared with double within the rounding bound of float32.
 #include "libsten/compute/product/sparse_product.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors in every layout that has products.
 #pragma once
 #include <string>

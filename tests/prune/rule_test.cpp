@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules with a user-defined sparsifier.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files written by PyTorch (torch/make_files.py), and hostile variants.
 #include "libsten/files/pytorch/torch_file.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // recipes/schema.json and the parser accept the same recipes.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recipes that prune until recovery.
 #include <doctest/doctest.h>
 

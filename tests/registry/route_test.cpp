@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Routes of conversions and their costs.
 #include "libsten/core/registry/route.h"
 

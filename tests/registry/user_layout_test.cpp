@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A user-defined layout is packed, saved, loaded and named like the built-in layouts.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The default selection on the tensors of real models. A line of architectures/*.txt has NAME SHAPE
 // and "selected" or the skip reason; {0-11} and {a,b} expand to several names. STEN_UPDATE_GOLDEN=1
 // writes the table of docs/pruning.md from them.

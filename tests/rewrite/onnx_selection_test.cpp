@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The default selection on ONNX models: the graph decides, not the names.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/run/layout_cache.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures of sten-run on values that can be checked by hand.
 #include <doctest/doctest.h>
 

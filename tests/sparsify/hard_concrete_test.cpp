@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hard-concrete gates: distribution and derivatives.
 #include <doctest/doctest.h>
 

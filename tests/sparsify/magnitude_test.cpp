@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ThreadSanitizer runs these tests, too.
 #include "libsten/core/sparsify/magnitude.h"
 

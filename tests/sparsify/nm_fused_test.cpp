@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // n:m selection fused with packing, compared with the rule per block and with packing the mask.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fit fused with packing, compared with packing the mask.
 // ThreadSanitizer runs these tests, too.
 #include <doctest/doctest.h>

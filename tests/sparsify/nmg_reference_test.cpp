@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // References of the sparsifiers nmg and nmgv, whose exact fits have several valid masks.
 #include <doctest/doctest.h>
 

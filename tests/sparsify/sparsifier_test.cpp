@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // User-defined sparsifiers of the three kinds.
 // ThreadSanitizer runs these tests, too.
 #include "libsten/core/sparsify/sparsifier.h"

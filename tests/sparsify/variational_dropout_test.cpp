@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variational dropout: KL divergence and noise.
 #include <doctest/doctest.h>
 

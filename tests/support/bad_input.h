@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Invalid inputs. Records which cases of docs/bad_input.md the tests covered, for
 // scripts/checks/bad_input_coverage.sh.
 #pragma once

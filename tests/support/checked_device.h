@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Grid for tables of functions whose blocks are checked (kernels/block/checked_grid.h).
 #pragma once
 #include <string>

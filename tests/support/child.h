@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs code that ends its process in a child process.
 #pragma once
 #include <sys/wait.h>

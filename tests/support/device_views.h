@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of device kernels that refer to tensors in host memory.
 #pragma once
 #include "libsten/core/tensor/device_view.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of documentation pages that tests write: the lines between "<!-- NAME, written by TEST -->"
 // and "<!-- end -->".
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GGUF files as raw bytes, valid or not.
 #pragma once
 #include <cstdint>

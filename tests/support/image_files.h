@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Image files for tests: uncompressed PNG, and JPEG as bytes.
 #pragma once
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random shapes, layouts and sparsifiers on which the laws are tested.
 #pragma once
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A graph with the operators of Llama: RMS norms, rotary positions, attention whose heads share
 // keys and values, and gated layers.
 #pragma once

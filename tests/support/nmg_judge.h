@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks, without the library, that an n:m:g fit is valid and optimal.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .npy files as text, and the errors for refused files.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX models as bytes, valid or not. Field numbers are those of onnx.proto.
 #pragma once
 #include <cstdint>

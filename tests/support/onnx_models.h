@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exported models: import, comparison with reference outputs, masked training and pruning.
 #pragma once
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes an output file for tests.
 #pragma once
 #include <string>

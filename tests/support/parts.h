@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of a stored tensor, to read and to forge.
 #pragma once
 #include <cstring>

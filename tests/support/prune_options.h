@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of sten-prune for tests.
 #pragma once
 #include "libsten/programs/plan/prune_options.h"

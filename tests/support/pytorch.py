@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shared by the scripts that write reference results of PyTorch: output path, random numbers, tensors, files.
 
 A script in a folder beside this one finds this module by

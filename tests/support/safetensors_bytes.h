@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Safetensors files as raw bytes, valid or not.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shorter runs in sanitized builds.
 #pragma once
 #include <cstdlib>

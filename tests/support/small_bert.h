@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A BERT of two layers with its inputs and weights.
 #pragma once
 #include "libsten/core/registry/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // References of the built-in sparsifiers: each is written from the sparsifier's rule, without the
 // library's views, kernels or threads, and stands in the sparsifier's own test. For finite values.
 #pragma once

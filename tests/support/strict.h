@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strict mode for tests: a fallback is an Error.
 #pragma once
 #include "libsten/core/base/fallback.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A temporary directory for a test's files.
 #pragma once
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random tensors and masks, and errors, for tests.
 #pragma once
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records the library's warnings for tests.
 #pragma once
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A minimal XML parser that checks whether a text is well-formed and counts its elements.
 #pragma once
 #include <cctype>

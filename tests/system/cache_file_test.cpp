@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/files/system/cache_file.h"
 
 #include <doctest/doctest.h>

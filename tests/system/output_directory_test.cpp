@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replacement of output directories: allowed, refused, and interrupted at any moment.
 #include "libsten/files/system/output_directory.h"
 

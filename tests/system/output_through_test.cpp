@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs that are not files, and outputs that are inputs.
 #include "libsten/files/system/atomic_file.h"
 

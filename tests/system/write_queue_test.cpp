@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ThreadSanitizer runs these tests, too.
 #include "libsten/files/system/write_queue.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/task/f1.h"
 
 #include <doctest/doctest.h>

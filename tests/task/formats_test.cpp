@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats of values and gradients in recipes.
 #include <doctest/doctest.h>
 

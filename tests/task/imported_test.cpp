@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training an ONNX model: equal to the same model from a config, with data by input names, and
 // saved.
 #include "libsten/training/task/imported.h"

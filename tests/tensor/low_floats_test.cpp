@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 16-bit floating-point values.
 #include "libsten/core/tensor/low_floats.h"
 

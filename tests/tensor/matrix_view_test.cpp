@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/tensor/matrix_view.h"
 
 #include <doctest/doctest.h>

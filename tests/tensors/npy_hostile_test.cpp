@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Invalid and damaged .npy files.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints the output of tokenizers, for tests that compare it.
 //   sten_tokenize TOKENIZER TEXTS      TEXTS: JSON list; prints a JSON line per text
 //   sten_tokenize --time TOKENIZER FILE THREADS   prints MB/s on a text file, best of five

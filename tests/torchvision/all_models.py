@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs, trains and prunes every classification model of torchvision, with random weights, and writes the results into
 the table of docs/models.md.
 

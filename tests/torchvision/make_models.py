@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes NAME-EXPORTER.onnx and reference.json beside this script, or into DIR: narrow networks of each family of
 torchvision's classification models, as both exporters of PyTorch write them, with what ONNX Runtime and PyTorch compute.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A narrow network of each family of torchvision's classification models, exported by both exporters of PyTorch
 // (make_models.py), compared with ONNX Runtime and PyTorch.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values within segments of a graph are computed again in the backward pass.
 #include <doctest/doctest.h>
 

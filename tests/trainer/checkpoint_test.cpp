@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run continues from a saved state bit for bit.
 #include <doctest/doctest.h>
 

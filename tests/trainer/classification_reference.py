@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes pytorch_classification.json beside this script: as pytorch_reference.py, for BERTs that classify
 texts, pairs of them, and words, as transformers' classes do; and the scores that scikit-learn and seqeval
 give them at the end.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BERT models that classify texts and tokens, compared step by step with those of transformers
 // (classification_reference.py).
 #include <doctest/doctest.h>

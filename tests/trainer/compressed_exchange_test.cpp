@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compressed gradients are what plain loops select and sum, with error feedback or without.
 #include <doctest/doctest.h>
 

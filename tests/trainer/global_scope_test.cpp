@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // "scope": "global": one threshold over all weights of an entry.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training on images that are decoded for each batch.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training runs of convolutional models, compared step by step with PyTorch (image_reference.py).
 #include <doctest/doctest.h>
 

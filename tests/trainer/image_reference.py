@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes pytorch_images.json beside this script, as pytorch_reference.py writes pytorch.json: recipes of
 convolutional models, and the loss of each of 50 steps in PyTorch. After them the model is evaluated, with its
 running statistics, on the rows that it was not trained on. Also written are images.npy and labels.npy, which are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layer-wise pruning until recovery: which layers are pruned, and which are left dense.
 #include "libsten/training/trainer/layer_recovery.h"
 

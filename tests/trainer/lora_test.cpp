@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Low-rank adapters: what is trained, and what the final model is.
 #include <doctest/doctest.h>
 

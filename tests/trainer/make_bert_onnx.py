@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes bert.onnx, which imported_test.cpp trains: a BERT of two layers with random weights, as torch.onnx exports it.
 It takes PyTorch, transformers and onnx.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choice of the library of dense products for a run.
 #include "libsten/training/trainer/products.h"
 

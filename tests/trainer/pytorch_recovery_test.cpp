@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Methods that recover accuracy, compared step by step with PyTorch (recovery_reference.py).
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes pytorch.json beside this script: recipes, and what becomes of them in PyTorch, for the tests to
 compare with.
 

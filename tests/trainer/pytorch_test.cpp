@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training runs, compared step by step with PyTorch (pytorch_reference.py).
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that train together compute what one process computes.
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes pytorch_recovery.json beside this script: as pytorch_reference.py, for what brings the accuracy of
 sparse models back. A run's teacher has the weights that its recipe begins with at the seed "teacher_seed".
 

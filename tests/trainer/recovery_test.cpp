@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Methods that recover accuracy: distillation, weight averaging, and masks that follow gradients.
 #include <doctest/doctest.h>
 

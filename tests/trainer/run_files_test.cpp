@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forged manifests of a run.
 #include "libsten/training/trainer/run_files.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small recipes with their data, which train in milliseconds.
 #pragma once
 #include <memory>

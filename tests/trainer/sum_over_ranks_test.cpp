@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over ranks of tensors whose positions are equal or differ.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The training loop: effects of a step on weights, masks and optimizer state.
 #include <doctest/doctest.h>
 

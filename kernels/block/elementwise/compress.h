@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compress and expand (kernels/elementwise.h) on a device. A segment is staged in shared memory, so
 // that accesses of device memory are coalesced.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ElementwiseFunctions (functions.h) over a Grid.
 #pragma once
 #include "kernels/block/elementwise/compress.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys (kernels/elementwise.h) of floating-point types.
 #pragma once
 #include "kernels/elementwise.h"

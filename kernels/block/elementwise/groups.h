@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups of 8 elements, which share a byte of a bit array. A thread handles one group at a time.
 #pragma once
 #include <bit>

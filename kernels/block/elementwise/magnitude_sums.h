@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FloatKernels of kernels/elementwise.h on a device: sums of magnitudes, and the first element that
 // is not finite.
 #pragma once

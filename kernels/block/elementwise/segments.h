@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions and prefix sums over the segments of an array, with which kernels write in the
 // elements' order.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Magnitude pruning of a whole array: radix selection of the threshold, digit by digit, without a
 // round trip to the host.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GemmFunctions (gemm_functions.h) over a Grid.
 #pragma once
 #include "kernels/block/gemm/list_product.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // y = x A^T with A in SlabLists; x and y have rows of tokens or rows of features.
 //
 // A block has the sums of 128 tokens by up to 128 lists, a warp up to 16 lists, and a thread 4

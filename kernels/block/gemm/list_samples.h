@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sampled product: the gradient of the values of a matrix in SlabLists of its rows, dy^T x at its
 // entries.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the SlabLists of a matrix (gemm_functions.h). Each position of the matrix is looked up
 // twice: lists are built once per sparsity pattern and cached with it.
 #pragma once

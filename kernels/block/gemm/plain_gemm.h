@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dense products as plain loops: the CPU form of GemmFunctions::dense.
 #pragma once
 #include <bit>

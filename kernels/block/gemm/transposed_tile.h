@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transposed tiles of 128 tokens by up to 128 features in shared memory, one feature per row.
 #pragma once
 #include "kernels/block/product/gemm_columns.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary operators, comparisons and where.
 #pragma once
 #include "kernels/block/elementwise/groups.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MapFunctions (map_functions.h) over a Grid.
 #pragma once
 #include "kernels/block/maps/binary.h"

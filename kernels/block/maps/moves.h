@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strided copies and casts.
 #pragma once
 #include <limits>

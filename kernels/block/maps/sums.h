@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over axes, in double, in an order that depends only on shapes.
 #pragma once
 #include "kernels/block/maps/walk.h"

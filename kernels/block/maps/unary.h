@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unary operators.
 #pragma once
 #include "kernels/block/elementwise/groups.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strided walks over the axes of tensors.
 #pragma once
 #include "kernels/block/each_element.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chunks of n:m:g in a tensor, for kernels.
 #pragma once
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exact fit of kernels/nmg_exact.h for integer magnitudes, by a block of threads. It takes the
 // decisions of kernels/reference/nmg_exact.cpp, which explains them, and gives the same bits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exact fit of one chunk by a block of threads: integer magnitudes and matching.
 #pragma once
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The matching of a ragged chunk by a block of threads, with the decisions of ChunkMatcher
 // (libsten/core/layout/nmg_matching.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the parts of n:m:g of a chunk whose strips have their patterns, by a block of threads.
 #pragma once
 #include "kernels/block/functions.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // n:m:g fits of whole tensors; a block of threads handles one chunk.
 #pragma once
 #include "kernels/block/functions.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // n:m:g fits with a small pattern count, by one warp per chunk. A chunk is read once, fitted
 // (nmg_warp.h), and written (nmg_small_pattern_count_output.h) from shared memory and registers.
 // Chunks that need 64-bit magnitudes are left to a second kernel with more registers per warp, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the parts of n:m:g of a chunk with a small pattern count, by the warp that fitted it
 // (nmg_warp.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fit of n:m:g by swaps (section 5.2 of the paper, the method for GPUs), by a block of threads:
 // strips exchange patterns until no exchange keeps more. It needs no table of patterns by patterns.
 //

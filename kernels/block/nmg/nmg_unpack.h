@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unpacks n:m:g to all elements of a tensor, and gathers its values from them; a block of threads
 // handles one chunk.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exact fit of n:m:g with a small pattern count, by a warp. It takes the decisions of
 // nmg_exact.h for integer magnitudes, so it gives the same bits, and keeps frequently used state in
 // registers.

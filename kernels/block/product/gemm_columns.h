@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Columns of B and C in vectors of four, as sparse products on a device read and write them.
 #pragma once
 #include "kernels/block/functions.h"

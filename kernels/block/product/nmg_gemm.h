@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C = A B with A in n:m:g, n = 1 or 2.
 //
 // A block has the sums of a few row blocks x 128 columns of C, a warp one row block, and a thread 4

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C = A B with A in n:m:g of any format, parts as stored.
 //
 // A block has up to 64 rows of a row block x 128 columns of C, a thread one column, with sums in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A packed weight in n:m:g for products on a device.
 #pragma once
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the kernel and the block size for a product of A in n:m:g with B.
 #pragma once
 #include "kernels/block/product/nmg_gemm.h"

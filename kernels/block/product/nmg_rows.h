@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The patterns of n:m:g as compile-time constants, equal to those of libsten/core/layout/nmg_patterns.h.
 #pragma once
 #include <cstdint>

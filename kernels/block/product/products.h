@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CPU form of a device's products: its n:m:g kernels, and plain loops in place of libraries.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of attention between its products (Vaswani et al. 2017): scaling, masking and softmax
 // of scores, splitting and merging of heads.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch normalization: norms of channels, the columns of a matrix, over its rows (Ioffe and Szegedy
 // 2015).
 #pragma once

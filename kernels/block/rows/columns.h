@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two sums for each column of a matrix over its rows, in an order that depends only on its shape.
 #pragma once
 #include "kernels/block/block.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise kernels over a matrix that need row and column, without a 64-bit division per
 // element.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of a row by the threads of a block. Short rows use one warp and no shared memory.
 #pragma once
 #include <limits>

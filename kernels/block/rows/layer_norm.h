@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layer normalization of rows (Ba, Kiros and Hinton 2016) and its gradients.
 #pragma once
 #include "kernels/block/row_functions.h"

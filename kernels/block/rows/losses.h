@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses of rows: cross entropy with a class, and KL divergence of softened logits. Each row has
 // one loss, and one block sums the losses.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling: maximum or mean of each window of an image, per channel, and the gradients, which each
 // element of the image gathers from its windows.
 #pragma once

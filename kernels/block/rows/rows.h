@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RowFunctions (row_functions.h) over a Grid.
 #pragma once
 #include "kernels/block/rows/attention.h"

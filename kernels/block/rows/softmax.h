@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax of rows and its gradient. Along the last axis, a warp or a block handles a row; along
 // other axes a thread does, next to the threads of neighbouring rows.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mean squared error and its gradients.
 #pragma once
 #include "kernels/block/row_functions.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a table by id (embedding), and the gradient: sums of rows by id. Invalid ids are never
 // used as an index.
 #pragma once

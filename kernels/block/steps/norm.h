@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The norm of gradients in the order of squared_norm() (libsten/training/optim/gradients.cpp). Squares of
 // floats are exact in double, so the result is bitwise that of the CPU.
 #pragma once

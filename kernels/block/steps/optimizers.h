@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizer steps, elementwise, in one pass over a weight, its gradient and its optimizer state.
 #pragma once
 #include <cmath>

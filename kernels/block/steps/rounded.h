@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products that are rounded before an addition, as on the CPU, instead of fused.
 #pragma once
 #include "kernels/device.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StepFunctions (step_functions.h) over a Grid.
 #pragma once
 #include "kernels/block/each_element.h"

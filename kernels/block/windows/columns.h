@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // im2col, and the gradient of the images from the columns (Chellapilla et al. 2006).
 #pragma once
 #include "kernels/block/maps/walk.h"

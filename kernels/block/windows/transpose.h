@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transposition of matrices.
 #pragma once
 #include "kernels/block/each_element.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WindowFunctions (window_functions.h) over a Grid.
 #pragma once
 #include "kernels/block/windows/columns.h"

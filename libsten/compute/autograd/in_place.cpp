@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In-place operators on values of a tape.
 #include <algorithm>
 

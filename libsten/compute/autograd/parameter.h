@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameter: a weight that is trained.
 #pragma once
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reverse-mode automatic differentiation: a tape records the operators that run and walks them
 // backwards.
 //

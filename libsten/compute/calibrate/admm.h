@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ADMM (alternating direction method of multipliers) for the choice of kept weights.
 #pragma once
 #include "libsten/compute/calibrate/chooser.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocation: distributes a total sparsity over layers.
 #pragma once
 #include "libsten/compute/calibrate/layer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block influence (Men et al. 2024, ShortGPT): how much a layer of a model changes its input.
 #pragma once
 #include "libsten/core/tensor/dense.h"

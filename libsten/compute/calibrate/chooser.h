@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooser: selects elements with a given structure by their ranks.
 #pragma once
 #include "libsten/compute/calibrate/calibrated_options.h"

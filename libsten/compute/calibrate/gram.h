@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The damped Gram matrix of a layer's inputs, for normal equations.
 #pragma once
 #include "libsten/compute/calibrate/input_statistics.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics of the inputs of a linear layer.
 #pragma once
 #include <optional>

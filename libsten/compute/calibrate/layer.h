@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calibrated pruning of a linear layer y = W x, W [out, in], by statistics of its inputs x.
 #pragma once
 #include <optional>

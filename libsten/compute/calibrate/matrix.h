@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrices of calibrated pruning: float32, or float64 for F64 weights.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selection by ranks that need only the norms of a layer's inputs, at the speed of reading the
 // weights.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reconstruction: solves the kept values again by least squares.
 #pragma once
 #include "libsten/compute/calibrate/gram.h"

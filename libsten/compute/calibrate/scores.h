@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that need only the norms of a layer's inputs.
 #pragma once
 #include <span>

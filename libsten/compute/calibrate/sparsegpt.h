@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SparseGPT: Frantar, Alistarh, "Massive language models can be accurately pruned in one-shot"
 // (2023).
 #pragma once

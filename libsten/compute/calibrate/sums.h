@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accumulates statistics of a layer's inputs, batch by batch.
 #pragma once
 #include "libsten/compute/calibrate/input_statistics.h"

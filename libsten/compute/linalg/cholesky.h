@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cholesky factors, solutions and inverses of symmetric positive definite matrices, row-major [n,
 // n]. By OpenBLAS's LAPACK on the calling thread, so that results do not depend on threads; by
 // plain loops if OpenBLAS does not load.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of dense channels-last activations and their gradients, float32, on threads()
 // threads. Results do not depend on the number of threads, as long as dense products use the same
 // library.

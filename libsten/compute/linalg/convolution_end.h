@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Epilogue of a convolution, applied while the result is in cache.
 #pragma once
 #include "kernels/epilogue.h"

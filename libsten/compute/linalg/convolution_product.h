@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions as dense products with im2col patches of x, gathered a tile at a time: for all
 // extents and every library of dense products.
 #pragma once

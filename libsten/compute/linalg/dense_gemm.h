@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of dense matrices, row-major float32, by the fastest library on this machine.
 #pragma once
 #include "libsten/compute/linalg/dense_library.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Libraries for products of dense matrices, loaded at first use.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of oneDNN for making and running primitives, and owning handles.
 #pragma once
 #include <initializer_list>

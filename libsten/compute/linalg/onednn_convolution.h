@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions by oneDNN, loaded at first use.
 #pragma once
 #include <memory>

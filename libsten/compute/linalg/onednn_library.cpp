@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/linalg/onednn_library.h"
 
 #include "kernels/isa.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oneDNN library and the thread state that its calls need.
 #pragma once
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of dense matrices in low precision by oneDNN's optimized kernels.
 #pragma once
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of 3x3 and stride 1 by Winograd's minimal filtering (kernels/winograd.h): a quarter
 // of the products, plus transforms of inputs and outputs.
 #pragma once

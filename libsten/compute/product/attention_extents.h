@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extents, mask and bias of scaled dot-product attention.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention on activations of any layout: softmax(cap(scale * q . k) + bias) v per head and
 // sequence.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hidden keys and bias of the scores of one head of q and sequence.
 #pragma once
 #include "libsten/compute/product/attention_extents.h"

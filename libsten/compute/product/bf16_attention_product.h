@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention on interleaved bfloat16 activations.
 #pragma once
 #include "libsten/compute/product/attention_product.h"

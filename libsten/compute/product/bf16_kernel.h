@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choice of the kernels for bfloat16 products.
 #pragma once
 #include "kernels/tiles.h"

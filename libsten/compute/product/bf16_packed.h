@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bfloat16 matrices, packed for products by tiles.
 #pragma once
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of bfloat16 with float32 sums, on threads() threads.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of weights with small batches in bfloat16, with float32 sums, on threads() threads.
 // Their time is that of reading the weight, so all layouts, including dense, have packed forms
 // (kernels/bf16_small_batch.h).

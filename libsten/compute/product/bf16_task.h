@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tasks of a bfloat16 product: its loops over panels, slabs and rows.
 #pragma once
 #include <algorithm>

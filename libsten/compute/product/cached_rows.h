@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a KV cache, in float32 or in bfloat16.
 #pragma once
 #include "kernels/interleaved.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of unpacked csr, float32, on threads() threads: for operands that are multiplied only a
 // few times, such as activations and gradients, where packing would not pay.
 #pragma once

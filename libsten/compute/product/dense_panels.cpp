@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/product/dense_panels.h"
 
 #include <algorithm>

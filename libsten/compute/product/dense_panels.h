@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of dense matrices with activations in panels.
 #pragma once
 #include "libsten/compute/product/panels.h"

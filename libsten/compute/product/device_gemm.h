@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of dense matrices on a device by cuBLAS, and the rounding of their factors.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products with a matrix on a device, float32, on the stream of the process.
 #pragma once
 #include "libsten/compute/product/device_product_impl.h"

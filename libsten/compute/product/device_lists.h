@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of sparse matrices with activations on a device by sorted lists of positions.
 #pragma once
 #include "kernels/block/gemm_functions.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/product/device_product_impl.h"
 
 #include "libsten/compute/product/device_lists.h"

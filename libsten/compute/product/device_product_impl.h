@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementations of products on a device, in lists whose order is the choice.
 #pragma once
 #include "libsten/compute/product/device_gemm.h"

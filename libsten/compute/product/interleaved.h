@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interleaved bfloat16 activations: two features of a token side by side, as dot-product
 // instructions read them.
 #pragma once

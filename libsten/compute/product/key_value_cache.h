@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KV cache: keys and values of the earlier tokens of sequences, for attention.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/product/nm_positions_packed.h"
 
 #include <algorithm>

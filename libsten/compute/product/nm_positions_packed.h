@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Positions of n:m and n:m:g with axis 0, packed for sampled products.
 #pragma once
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sampled products: gradients of n:m and n:m:g with axis 0 at stored positions.
 #pragma once
 #include "libsten/compute/product/product_impl.h"

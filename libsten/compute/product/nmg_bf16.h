@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // n:m:g with n > 1 in bfloat16 for small batches: the packed form of float32 products at half the
 // size, widened into the L1 cache. Strips of a pattern share their rows of x there; lanes
 // (kernels/bf16_small_batch.h) read these for each value.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block pairs of 1:m:g.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // n:m:g with axis 0, packed for products.
 #pragma once
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of n:m:g with small batches: one or a few tokens, as in decoding.
 #pragma once
 #include "kernels/nmg_small_batch.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packed weights, which are cached and renewed when values change.
 #pragma once
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparse matrices in strips, packed for products of all layouts except n:m:g.
 #pragma once
 #include <functional>

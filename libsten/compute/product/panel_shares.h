@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distribution of a product over threads.
 #pragma once
 #include <algorithm>

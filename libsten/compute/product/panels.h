@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations of N tokens with K features, and their layouts in memory.
 #pragma once
 #include <cstdint>

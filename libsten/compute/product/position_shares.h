@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distribution of the sums of a sampled product over threads.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Implementations of a form of product, in lists whose order is the choice.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sampled products: gradients of sparse weights at stored positions.
 #pragma once
 #include "libsten/compute/product/panels.h"

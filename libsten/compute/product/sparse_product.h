@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of a sparse matrix with dense ones, float32, on threads() threads.
 #pragma once
 #include "libsten/compute/product/panels.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transposition between row-major matrices and panels.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Array: shared contiguous elements on the CPU or on a device. Copying is O(1), and writing
 // detaches. On the CPU an array may borrow memory that another owner keeps alive, such as a mapped
 // file.

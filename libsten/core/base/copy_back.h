@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks that run after the next copy from a device to the CPU.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derived values: values that are computed from another value at first use and cached with it.
 #pragma once
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices of a tensor's values: the CPU or a CUDA device.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/base/device_memory.h"
 
 #include <algorithm>

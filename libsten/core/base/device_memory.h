@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of a device and explicit copies from and to it.
 #pragma once
 #include <cstddef>

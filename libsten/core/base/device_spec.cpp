@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/base/device_spec.h"
 
 #include "libsten/core/base/error.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeviceSpec: a device as options name it.
 #pragma once
 #include <optional>

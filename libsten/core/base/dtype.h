@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types of a tensor, named as safetensors names them.
 #pragma once
 #include <concepts>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Error, the only exception that the library throws; its fault says who has to act.
 #pragma once
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports of fallbacks: slower implementations that run where the requested implementation does not
 // exist. Every fallback is reported.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels' types of the dtypes that a sparsifier ranks.
 #pragma once
 #include "kernels/floats.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Free list of a memory pool: freed blocks by size, for reuse.
 #pragma once
 #include <algorithm>

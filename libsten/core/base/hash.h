@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hash of bytes, for comparing contents.
 #pragma once
 #include <cstddef>

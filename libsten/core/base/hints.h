@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts of error messages about rejected values: the accepted values and the nearest one.
 #pragma once
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interrupts that a program handles between units of work.
 #pragma once
 

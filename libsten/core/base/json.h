@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON parsing and printing; all errors are thrown as Error.
 #pragma once
 #include <nlohmann/json.hpp>

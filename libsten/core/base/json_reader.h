@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of JSON documents whose errors contain a JSON pointer: "/nodes/3/op".
 #pragma once
 #include <cstdint>

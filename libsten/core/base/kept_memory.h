@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deprecated names of libsten/core/base/memory_pool.h.
 #pragma once
 #include "libsten/core/base/memory_pool.h"

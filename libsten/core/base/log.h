@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Warnings. They go to standard error unless the program sets another sink.
 #pragma once
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocation of CPU memory for arrays.
 #pragma once
 #include <cstddef>

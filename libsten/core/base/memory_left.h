@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that the process can still allocate.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory pool: large freed blocks that are cached for reuse (memory.h).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interned names of operators, layouts and sparsifiers: copied, compared and hashed like an
 // integer.
 #pragma once

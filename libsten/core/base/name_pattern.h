@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Name patterns: names, globs and regular expressions that select tensors or layers.
 #pragma once
 #include <functional>

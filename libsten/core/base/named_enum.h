@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Enums whose values have names on command lines: an overload names_of(E) lists them in the order
 // of the values.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads of the process and the parallel loop.
 #pragma once
 #include <functional>

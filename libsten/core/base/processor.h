@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The processor that runs this process.
 #pragma once
 #include <string>

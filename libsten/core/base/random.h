@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counter-based random numbers (kernels/random.h).
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an extension registers while load_extension() (core/dispatch/load_extension.h) runs its
 // initializers. They must not throw, since dlopen() cannot pass on an exception.
 #pragma once

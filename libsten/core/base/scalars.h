@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of the dtypes of data sets.
 #pragma once
 #include <bit>

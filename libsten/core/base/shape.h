@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extents of a tensor.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spec: the text that names a layout, sparsifier or schedule with its parameters,
 // "nmg:n=1,m=10,g=4", on command lines, in recipes and in checkpoints.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Long tasks beside the loops of parallel_for().
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text functions: printing of untrusted names, matching, edit distance, numbers in messages.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UTF-8 in texts that may contain any bytes.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes: arguments of an operator that are not tensors, by name.
 #pragma once
 #include <concepts>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The notes of an extension (core/registry/extension.h) in its file.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/dispatch/format_signature.h"
 
 #include "libsten/core/dispatch/names.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signatures of output formats.
 #pragma once
 #include "libsten/core/dispatch/out_format.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fusion of sparsifiers: external sparsifiers that run inline.
 #pragma once
 #include "libsten/core/dispatch/operators.h"

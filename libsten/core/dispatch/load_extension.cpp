@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/dispatch/load_extension.h"
 
 #include <dlfcn.h>

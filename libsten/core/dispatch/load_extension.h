@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extensions: shared libraries with layouts, sparsifiers and operators (docs/extending.md).
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names that the choice of an implementation compares, and wildcards of patterns.
 #pragma once
 #include "libsten/core/base/name.h"

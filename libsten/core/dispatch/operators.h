@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of operators and their implementations, chosen by the layouts of inputs and outputs.
 #pragma once
 #include <exception>

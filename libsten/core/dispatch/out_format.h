@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output format: how an operator's output is sparsified and stored (STen paper, section 3.3).
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans: the choice of an implementation, or of the dense fallback.
 #include <fmt/ranges.h>
 

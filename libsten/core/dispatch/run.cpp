@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the plans of calls.
 #include <algorithm>
 #include <mutex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signature: operator, input layouts, output formats and device of a call.
 #pragma once
 #include <string>

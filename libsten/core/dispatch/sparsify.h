@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Application of a sparsifier to a tensor of any layout.
 #pragma once
 #include <memory>

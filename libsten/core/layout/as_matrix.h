@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of higher rank as matrices.
 #pragma once
 #include "libsten/core/tensor/tensor.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bcsr: compressed sparse rows of dense blocks. Stores the h x w blocks that keep any element.
 #pragma once
 #include <optional>

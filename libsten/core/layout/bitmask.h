@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bitmask: one bit per element and the stored values in order. The smallest file for unstructured
 // sparsity.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // csr and csc: compressed sparse rows and columns of a matrix view.
 #pragma once
 #include "libsten/core/tensor/dense.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lossless conversions between sparse layouts that avoid the dense form, for the registry. Memory
 // is proportional to the stored values. The dims are those of x.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // coo: coordinates, the row, column and value of each entry.
 #pragma once
 #include "libsten/core/layout/compressed.h"

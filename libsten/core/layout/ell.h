@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ell: rows padded to equal length, that of the longest row.
 #pragma once
 #include "libsten/core/layout/compressed.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entries: stored positions and values of a sparse tensor, without its dense form, which may be
 // thousands of times larger.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // masked: dense values beside a mask; pruned values are 0. The layout of training.
 #pragma once
 #include "libsten/core/tensor/tensor.h"

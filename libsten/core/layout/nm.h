@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // n:m: n values in every block of m neighbours, with their positions.
 #pragma once
 #include "libsten/core/layout/nm_write.h"

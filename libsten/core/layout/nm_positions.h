@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Positions of n:m blocks: packed as in core/layout/nm.h, and as bits of a row.
 #pragma once
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writer of the rows of an n:m tensor, some blocks at a time.
 #pragma once
 #include <algorithm>

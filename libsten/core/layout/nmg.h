@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // n:m:g: n values in every strip of m; every pattern belongs to exactly g strips of a chunk (STen
 // paper, section 5).
 #pragma once

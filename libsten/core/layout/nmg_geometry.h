@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Geometry of n:m:g: the chunks of a matrix.
 #pragma once
 #include "libsten/core/tensor/dense.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matching: the exact assignment of the strips of an n:m:g chunk to patterns.
 #pragma once
 #include <algorithm>

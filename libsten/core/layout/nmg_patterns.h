@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The patterns of n:m:g in their fixed order, in which neighbours differ in one position.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Iteration over the slots of n:m:g.
 #pragma once
 #include <algorithm>

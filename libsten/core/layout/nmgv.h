@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // nmgv: n:m:g whose elements are tiles of a matrix.
 #pragma once
 #include "libsten/core/layout/nmg.h"

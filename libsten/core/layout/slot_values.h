@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What layouts compute from their slots. `each` calls its argument with (slot, at) for slots of
 // the values; at: the dense offset, or -1 in padding.
 #pragma once

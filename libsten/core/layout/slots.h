@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Base of layouts whose stored positions follow from the tensor's shape and the layout's
 // parameters, such as a band or the blocks on the diagonal. Stores one value per position.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/registry/builtin.h"
 
 #include "libsten/core/layout/bcsr.h"

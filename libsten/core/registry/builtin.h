@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registration of all built-in layouts, sparsifiers and conversions.
 #pragma once
 namespace sten {

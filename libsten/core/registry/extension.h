@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a shared library an extension, which the programs load by --load. Include this header in
 // each source of the library; libsten/sten.h includes it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The registry: the tables of layouts, sparsifiers and conversions of the process, by name.
 #pragma once
 #include <functional>

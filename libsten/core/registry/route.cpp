@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/registry/route.h"
 
 #include <fmt/ranges.h>

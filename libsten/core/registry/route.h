@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversion between layouts: over direct edges if possible, else through dense.
 #pragma once
 #include "libsten/core/registry/registry.h"

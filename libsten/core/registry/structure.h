@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Structures: layouts whose own sparsifier selects positions that they can hold (own_sparsifier in
 // core/tensor/layout.h). All specs must be of registered names.
 #pragma once

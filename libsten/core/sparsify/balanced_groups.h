@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Balanced groups: assigns rows to groups of equal size so that the sum of their values is large.
 #pragma once
 #include <vector>

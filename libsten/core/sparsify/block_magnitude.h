@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // block-magnitude: keeps whole blocks of a matrix by the sum of their magnitudes.
 #pragma once
 #include "libsten/core/sparsify/sparsifier.h"

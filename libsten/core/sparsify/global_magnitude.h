@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Global threshold: one magnitude threshold over many tensors.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/sparsify/global_selection.h"
 
 #include <algorithm>

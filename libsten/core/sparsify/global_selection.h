@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Global scope: one threshold over several tensors, by values, blocks or scores.
 #pragma once
 #include <optional>

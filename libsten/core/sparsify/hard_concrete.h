@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hard-concrete gates (Louizos, Welling, Kingma 2018): values in [0, 1] that are 0 and 1 with
 // positive probability, so that pruning has a gradient. `a` is the log odds of a gate.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selection by streaming and blocking sparsifiers from a tensor and from the entries of a sparse
 // tensor.
 #pragma once

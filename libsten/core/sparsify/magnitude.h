@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // magnitude: keeps the largest absolute values of a tensor.
 #pragma once
 #include "libsten/core/sparsify/sparsifier.h"

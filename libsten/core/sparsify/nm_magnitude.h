@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // nm: keeps the n largest of every m neighbours.
 #pragma once
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fit of n:m:g chunks, one at a time, with memory that is reused.
 #pragma once
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fit: the sparsifier that chooses a pattern for each strip of n:m:g. Packing (core/layout/nmg.h)
 // never chooses.
 #pragma once

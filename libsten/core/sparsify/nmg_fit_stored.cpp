@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fit of sparse tensors without their dense form.
 #include <algorithm>
 

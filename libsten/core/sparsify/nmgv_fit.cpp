@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/sparsify/nmgv_fit.h"
 
 #include <algorithm>

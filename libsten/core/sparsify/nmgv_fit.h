@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fit of n:m:g of tiles: chooses a pattern for each strip of tiles.
 #pragma once
 #include "libsten/core/layout/nmgv.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deprecated name of NmMagnitude (libsten/core/sparsify/nm_magnitude.h).
 #pragma once
 #include "libsten/core/sparsify/nm_magnitude.h"

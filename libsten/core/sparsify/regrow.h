@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // regrow: drops the smallest weights and grows others by their gradient (RigL).
 #pragma once
 #include "libsten/core/sparsify/sparsifier.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // resparsify: applies a tensor's own sparsifier to its updated values.
 #pragma once
 #include "libsten/core/sparsify/sparsifier.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Row permutation: an order of a matrix's rows in which n:m:g of tiles keeps more magnitude.
 #pragma once
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // same-pattern: keeps the pattern that the tensor has (the STen paper's SameFormatSparsifier).
 #pragma once
 #include "libsten/core/sparsify/sparsifier.h"

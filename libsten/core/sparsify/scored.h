@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparsifiers that rank by scores: one score per element, in the shape of the values.
 //
 // Scores have any prunable dtype and are read as float, or as double if they or the values are F64.

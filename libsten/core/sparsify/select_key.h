@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The element of a given rank by magnitude, by radix selection: a histogram of the keys' top 16
 // bits, then of the next 16 bits within the selected bin, and so on.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparsifiers: choose which elements of a tensor stay. A sparsifier is a plain struct; its members
 // decide its kind:
 //

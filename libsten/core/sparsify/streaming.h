@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streaming sparsifiers, which decide on each value alone.
 #pragma once
 #include <cmath>

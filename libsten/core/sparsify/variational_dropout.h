@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparse variational dropout (Molchanov, Ashukha, Vetrov 2017): weight w has noise of variance
 // sigma^2, and alpha = sigma^2 / w^2. Weights with large alpha are noise and can be pruned.
 #pragma once

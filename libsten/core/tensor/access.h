@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors from C++ containers, and C++ containers from tensors.
 #pragma once
 #include <concepts>

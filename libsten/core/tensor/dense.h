@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dense layout: every element, row-major. Every other layout converts to and from dense.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors in the types of device kernels (kernels/block/functions.h).
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The concept of a layout: a plain struct that names its fields once and converts to and from
 // dense.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversions between float32 and the 16-bit floats BF16 and F16.
 #pragma once
 #include "libsten/core/tensor/tensor.h"

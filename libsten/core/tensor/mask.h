@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mask: one bit per element, set if its position is stored.
 #pragma once
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix view: a tensor of rank 2 or more as a batch of matrices.
 #pragma once
 #include <optional>

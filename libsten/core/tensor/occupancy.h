@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts of a tensor's stored positions, from which layouts compute their sizes.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Positions: a set of elements of a tensor, as a mask or, for few elements, as a list.
 #pragma once
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Row tiles: rows of a matrix view, some columns at a time, as contiguous values. Rows with
 // contiguous columns are used in place; otherwise up to 64 rows at once are copied through a
 // buffer.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor: an immutable value of any layout, including layouts of users.
 #pragma once
 #include <memory>

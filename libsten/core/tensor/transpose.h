@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transposition of small matrices with 16-byte vectors, which every 64-bit processor has.
 #pragma once
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values: elements of one dtype, copied bit for bit but not computed on.
 #pragma once
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Augmentation: random crops and flips of images, with normalization by channel.
 #pragma once
 #include <cstdint>

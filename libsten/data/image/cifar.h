@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CIFAR-10 and CIFAR-100 in their binary format (https://www.cs.toronto.edu/~kriz/cifar.html), and
 // data sets in the same format. A record is a byte for the class (in CIFAR-100 a coarse and a fine
 // one), then 32 x 32 bytes each of red, green and blue.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decoders of PNG and JPEG, by libpng and libjpeg; absent/ has stubs for missing libraries.
 #pragma once
 #include <span>

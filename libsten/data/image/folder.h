@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images in folders, one folder per class.
 #pragma once
 #include <string>

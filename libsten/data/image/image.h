@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images in PNG and JPEG files.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images in files, which are decoded when they are needed.
 #pragma once
 #include <functional>

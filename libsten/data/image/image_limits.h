@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits of decoded images.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // jpeglib.h requires FILE.
 #include <cstdio>
 // clang-format off

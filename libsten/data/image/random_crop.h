@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random crops of images, as torchvision's RandomResizedCrop draws them.
 #pragma once
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resizing of images.
 #pragma once
 #include "libsten/core/tensor/dense.h"

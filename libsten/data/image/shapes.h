@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generated images of shapes, for trying convolutional networks without a download.
 #pragma once
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of filters, functions and methods, and what several of them do.
 #pragma once
 #include "libsten/data/jinja/jinja_scope.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expressions, by recursive descent in the precedence of Jinja.
 #pragma once
 

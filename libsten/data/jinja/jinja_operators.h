@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators of expressions. Errors (usage) have the line.
 #pragma once
 #include "libsten/data/jinja/jinja_scope.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/data/jinja/jinja_parser.h"
 
 #include <fmt/format.h>

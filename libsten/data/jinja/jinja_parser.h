@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiles a template.
 #pragma once
 #include "libsten/data/jinja/jinja_lexer.h"

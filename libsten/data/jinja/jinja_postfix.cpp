@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What follows a value: members, subscripts, filters, tests and arguments.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of a rendering, and compiled parts of a template.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jinja templates (Ronacher 2008), as far as chat templates of Hugging Face models use them, with the
 // environment of transformers: trim_blocks, lstrip_blocks, break and continue, raise_exception(),
 // strftime_now() and tojson with ensure_ascii=False.

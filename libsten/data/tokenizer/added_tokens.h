@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Added tokens: found literally before a text is split into words, as [MASK] and <|endoftext|>.
 #pragma once
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalization and word splitting of BERT (Devlin et al. 2019; BertNormalizer and BertPreTokenizer
 // of Hugging Face's tokenizers).
 #pragma once

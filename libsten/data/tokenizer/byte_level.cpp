@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/data/tokenizer/byte_level.h"
 
 #include <unordered_map>

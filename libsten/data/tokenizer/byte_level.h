@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The characters that stand for bytes in the subwords of byte-level BPE (GPT-2; Radford et al.
 // 2019).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/data/tokenizer/byte_pair_encoding.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Byte-pair encoding (Sennrich et al. 2016): starts with the characters or bytes of a word, and
 // merges neighbours by ascending rank.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The character map of a SentencePiece model, which replaces characters and sequences of them.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chat templates: messages to the prompt of a chat model, by the model's own Jinja template.
 #pragma once
 #include <optional>

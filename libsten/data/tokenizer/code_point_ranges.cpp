@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/data/tokenizer/code_point_ranges.h"
 
 #include <fmt/format.h>

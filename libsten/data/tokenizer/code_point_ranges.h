@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets of code points as ranges, for regular expressions.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hugging Face tokenizer files as text. Error with the file if it is malformed, or needs an
 // unsupported tokenizer.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text of tokens that come one by one, as of text generation.
 #pragma once
 #include "libsten/data/tokenizer/tokenizer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Word splitting of GPT-2 (Radford et al. 2019), by the regular expression
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of a tokenizer.json. Errors have the JSON pointer and name unsupported features.
 #pragma once
 #include <string>

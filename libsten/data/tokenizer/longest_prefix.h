@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Search for the entries that are prefixes of a text.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks of the subword pairs that byte-pair encoding merges.
 #pragma once
 #include <bit>

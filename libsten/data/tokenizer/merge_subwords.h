@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The merges of byte-pair encoding.
 #pragma once
 #include "libsten/data/tokenizer/merge_ranks.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalizers of a tokenizer.json: changes of the text before it is split into words.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tokenizers made of exchangeable steps, as a tokenizer.json describes them: normalizer,
 // pre-tokenizer, model, decoder.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/data/tokenizer/pre_tokenizer.h"
 
 #include "libsten/core/base/utf8.h"

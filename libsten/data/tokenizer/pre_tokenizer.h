@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pre-tokenizers of a tokenizer.json: the split of a normalized text into words.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translation of Oniguruma's regular expressions to RE2's.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of the matches at which a text is split (SplitDelimiterBehavior of Hugging Face's
 // tokenizers).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cache of recent words and their ids, since texts repeat words.
 #pragma once
 #include <algorithm>

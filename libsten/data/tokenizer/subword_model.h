@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models that split a word into subwords: BPE and Unigram.
 #pragma once
 #include <functional>

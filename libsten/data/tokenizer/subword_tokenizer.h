@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Base of subword tokenizers: vocabulary, added tokens, special tokens around a sequence, and
 // threads.
 #pragma once

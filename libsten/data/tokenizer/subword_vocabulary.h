@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unique subwords and their ids.
 #pragma once
 #include <array>

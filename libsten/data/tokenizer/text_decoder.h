@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decoders of a tokenizer.json: subwords to text.
 #pragma once
 #include <string>

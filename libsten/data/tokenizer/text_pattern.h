@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patterns of a tokenizer.json: literal texts, and regular expressions of Oniguruma, which
 // Hugging Face's tokenizers use.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tokenizers: text to token ids and back, by characters, WordPiece (BERT), BPE (GPT-2, Llama) or
 // Unigram.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/data/tokenizer/unicode.h"
 
 #include <utf8proc.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unicode classes of Hugging Face's tokenizers 0.23: those of utf8proc, changed to the Unicode
 // versions of the tokenizers' tables.
 #pragma once

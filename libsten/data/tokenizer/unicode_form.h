@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unicode normalization forms: NFC, NFD, NFKC and NFKD (Unicode 9, as Hugging Face's tokenizers).
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Differences between the Unicode versions of utf8proc (15) and of Hugging Face's tokenizers 0.23.
 #pragma once
 #include <utf8proc.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unigram (Kudo 2018): splits a word into the subwords with the highest sum of scores.
 #pragma once
 #include <array>

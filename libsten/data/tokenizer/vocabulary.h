@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Character vocabulary: a Hugging Face vocab.json with one character per entry.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WordPiece of BERT: splits a word greedily into the longest matching subwords (Devlin et al.
 // 2019).
 #pragma once

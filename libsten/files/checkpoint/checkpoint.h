@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoint: named tensors, dense or sparse, in one file or in shards.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tensors of a GGUF file as a checkpoint.
 #include "libsten/core/base/log.h"
 #include "libsten/core/base/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX models as checkpoints: initializers by name, read in place.
 #include <filesystem>
 #include <map>

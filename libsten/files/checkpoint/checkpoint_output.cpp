@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/files/checkpoint/checkpoint_output.h"
 
 #include <sys/stat.h>

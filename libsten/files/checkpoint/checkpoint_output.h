@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output of a changed checkpoint: one file, or a directory with the shards of the input.
 //
 // The output of an ONNX model can be an ONNX model if the path ends in .onnx: a copy of the input

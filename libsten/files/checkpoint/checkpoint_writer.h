@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writer of a checkpoint, tensor by tensor, each in its layout.
 #pragma once
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Companion files: configuration, tokenizer and other files that are copied with a checkpoint.
 #pragma once
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Companion files of a model in a GGUF file, which has them as metadata.
 #pragma once
 #include <string>

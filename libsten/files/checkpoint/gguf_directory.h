@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metadata of a GGUF output from the files of a Hugging Face directory.
 #pragma once
 #include <string>

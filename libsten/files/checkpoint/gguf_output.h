@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GGUF output of a changed checkpoint: one file, with metadata and tokenizer.
 #pragma once
 #include <string>

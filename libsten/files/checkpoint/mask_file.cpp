@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/files/checkpoint/mask_file.h"
 
 #include "libsten/core/base/parallel.h"

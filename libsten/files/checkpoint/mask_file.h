@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mask files: safetensors with one BOOL tensor of the weight's shape per name.
 #pragma once
 #include <memory>

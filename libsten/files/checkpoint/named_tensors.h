@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A safetensors file as a map of tensors, for programs without a graph or module.
 #pragma once
 #include <map>

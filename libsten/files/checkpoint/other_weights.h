@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files beside a checkpoint that do not belong to a changed copy: the model's weights in other
 // formats, which a loader may prefer, and training results.
 #pragma once

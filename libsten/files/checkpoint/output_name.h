@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // File names that tell the format.
 #pragma once
 #include <string>

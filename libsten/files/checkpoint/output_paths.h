@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of the paths of inputs and outputs: all outputs differ from each other and from the
 // inputs.
 #pragma once

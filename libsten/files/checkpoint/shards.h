@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shards of a checkpoint in a directory, as Hugging Face stores them.
 #pragma once
 #include <cstdint>

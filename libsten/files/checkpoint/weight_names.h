@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of files with weights: the formats that endings tell, and the names of results.
 #pragma once
 #include <string>

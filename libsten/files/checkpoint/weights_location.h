@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights location: the checkpoint in the directory of a model, an adapter or a pipeline.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Architectures of GGUF files: their models in transformers, and keys of config.json.
 #pragma once
 #include <span>

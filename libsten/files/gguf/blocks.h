@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantization and dequantization of ggml's blocks.
 #pragma once
 #include <cstddef>

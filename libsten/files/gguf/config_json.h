@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // config.json of the model in a GGUF file.
 #pragma once
 #include <string>

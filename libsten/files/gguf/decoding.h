@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decoding of a GGUF tensor to the elements of a Hugging Face checkpoint.
 #pragma once
 #include <cstddef>

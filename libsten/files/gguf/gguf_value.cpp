@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/files/gguf/gguf_value.h"
 
 namespace sten {

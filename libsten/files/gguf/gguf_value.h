@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of the metadata of GGUF files.
 #pragma once
 #include <cstddef>

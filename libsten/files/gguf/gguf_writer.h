@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writer of GGUF headers, version 3.
 #pragma once
 #include <cstdint>

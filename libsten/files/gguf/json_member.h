@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Members of JSON objects that files of models may lack.
 #pragma once
 #include <nlohmann/json.hpp>

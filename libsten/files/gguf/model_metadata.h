@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metadata of a GGUF file from the files of a Hugging Face model.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tensors of the Hugging Face checkpoint that is in a GGUF file.
 #pragma once
 #include <cstdint>

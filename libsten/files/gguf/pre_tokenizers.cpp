@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/files/gguf/pre_tokenizers.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splitting of text before byte-level BPE, by llama.cpp's names ("tokenizer.ggml.pre").
 #pragma once
 #include <string>

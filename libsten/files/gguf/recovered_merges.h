@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merges of a SentencePiece vocabulary, which lists tokens only.
 #pragma once
 #include <cstddef>

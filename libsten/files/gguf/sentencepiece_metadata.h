@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models of SentencePiece in the metadata of GGUF files.
 #pragma once
 #include <string>

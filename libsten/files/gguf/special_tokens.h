@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Special tokens of a Hugging Face model in the metadata of a GGUF file.
 #pragma once
 #include <cstdint>

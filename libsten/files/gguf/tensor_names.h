@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names and elements of a model's tensors in GGUF and in Hugging Face checkpoints.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types of tokens in "tokenizer.ggml.token_type": llama.cpp's llama_token_type.
 #pragma once
 #include <cstdint>

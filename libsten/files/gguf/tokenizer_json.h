@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tokenizer of the model in a GGUF file, in the files of Hugging Face.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tokenizer of a Hugging Face model as metadata.
 #include <algorithm>
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types of ggml, as GGUF files number them.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contents of an ONNX file (onnx.proto of ONNX 1.18; other versions by the fields they share
 // with it).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Modules of the program that an ONNX graph was exported from.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Heads of an ONNX graph: the layers that compute its outputs.
 #pragma once
 #include <deque>

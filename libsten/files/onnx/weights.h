@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tensors of an ONNX graph as a checkpoint.
 #pragma once
 #include <optional>

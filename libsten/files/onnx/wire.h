@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Protobuf's wire format (protobuf.dev/programming-guides/encoding), read in place.
 //
 // Does not use libprotobuf, which is limited to 2 GB, copies every weight, and would fix its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Python globals that a pickle of tensors may name.
 #pragma once
 #include <cstdint>

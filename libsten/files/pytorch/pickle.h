@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of Python pickles written by torch.save(), as data: never calls anything.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tensors in a pickle of PyTorch.
 #pragma once
 #include <cstddef>

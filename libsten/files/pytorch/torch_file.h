@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of torch.save() files: .pt, .pth, .bin, .ckpt.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of zip archives written by torch.save(): uncompressed records, read in place.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sentencepiece_model.proto, read with our reader of Protobuf's wire format: libsentencepiece has
 // no interface to the kind of model and to the normalization. Its own encoder needs memory in
 // proportion to the text, and follows a broken character map out of bounds.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models of SentencePiece (tokenizer.model): pieces with scores, and the normalization of texts.
 #pragma once
 #include <cstddef>

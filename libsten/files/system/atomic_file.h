@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Atomic outputs: files that appear whole or not at all.
 #pragma once
 #include <sys/stat.h>

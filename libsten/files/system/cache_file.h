@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cache files that runs share without a flag.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checksum manifest: a JSON document with its own checksum and those of the files beside it.
 #pragma once
 #include <span>

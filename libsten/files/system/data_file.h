@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opening of data files.
 #pragma once
 #include <cstddef>

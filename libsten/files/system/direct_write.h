@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Large writes that bypass the page cache.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // File descriptors: ownership, complete reads and writes, nameless files.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/files/system/file_kind.h"
 
 #include <algorithm>

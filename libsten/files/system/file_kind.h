@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detection of files that are often named like safetensors files.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Message of an interrupted process about its work, as one line on standard error.
 #pragma once
 #include <sys/types.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors that name a file and a tensor.
 #pragma once
 #include <new>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Directories that one process at a time uses.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory-mapped files for reading.
 #pragma once
 #include <sys/types.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interface of atomic outputs: each appears whole or not at all, and several can appear together.
 #pragma once
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Atomic output directories.
 #pragma once
 #include <memory>

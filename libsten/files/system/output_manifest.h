@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output manifest: the list of files that a run wrote to a directory, by which a later run
 // recognizes foreign entries.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The option that replaces existing outputs, as named in messages.
 #pragma once
 #include <string>

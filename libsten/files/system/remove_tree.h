@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Removal of files and directories.
 #pragma once
 namespace sten {

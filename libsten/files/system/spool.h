@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spooling: copies pipes to a temporary file, which is mapped.
 #pragma once
 #include <string>

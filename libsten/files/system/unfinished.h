@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unfinished files: named temporary files and directories, which are removed if the process is
 // interrupted.
 #pragma once

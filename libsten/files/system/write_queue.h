@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that writes in the background.
 #pragma once
 #include <condition_variable>

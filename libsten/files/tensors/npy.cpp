@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/files/tensors/npy.h"
 
 #include <fmt/ranges.h>

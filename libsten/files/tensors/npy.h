@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NumPy's .npy files: an array after a header that is a Python dict.
 #pragma once
 #include <cstddef>

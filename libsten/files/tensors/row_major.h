@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversion of strided elements to row-major order.
 #pragma once
 #include "libsten/core/base/shape.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of safetensors headers, with complete checks.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parser of the JSON text of a safetensors file.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writer of safetensors files, tensor by tensor, with the header last.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Valid names of tensors in files, the same for readers and writers.
 #pragma once
 #include <cstddef>

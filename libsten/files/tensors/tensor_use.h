@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The use of a tensor in a model's graph.
 #pragma once
 #include <cstdint>

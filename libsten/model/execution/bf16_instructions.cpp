@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/model/execution/bf16_instructions.h"
 
 #include "kernels/interleaved_panels.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Token instructions on interleaved bfloat16.
 #pragma once
 #include "libsten/compute/product/bf16_product.h"

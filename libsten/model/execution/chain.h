@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chain: token-wise nodes that run one after the other on a few panels at a time, so that
 // intermediates stay in a cache.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/model/execution/chain_builder_base.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builder of a chain: values and instructions, added node by node.
 #pragma once
 #include "libsten/model/execution/chain.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/model/execution/chain_builder_language.h"
 
 #include "libsten/model/execution/language_instructions.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes of language models in chains: RMS norm, rotary positions, products of two activations,
 // slices of features.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of embeddings at the start of language models.
 #pragma once
 #include "libsten/model/execution/fused_operator.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/model/execution/execution_order.h"
 
 #include <algorithm>

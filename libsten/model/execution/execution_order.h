@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Execution order: the graph's nodes in an order that allows more fusion.
 #pragma once
 #include "libsten/model/graph/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plan of an executor: its steps, their times and memory; and the options of planning.
 #pragma once
 #include <string>

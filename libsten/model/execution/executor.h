@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Executor: runs a graph for inference. The work is planned once for the shapes of the inputs, and
 // the plan can be printed.
 //

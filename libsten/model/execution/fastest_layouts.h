@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fastest layouts of a graph's weights on this machine.
 #pragma once
 #include "libsten/model/execution/executor.h"

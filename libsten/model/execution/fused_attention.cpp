@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention on any activation layout.
 #include "kernels/bf16_attention.h"
 #include "libsten/compute/ops/attention/attention_call.h"

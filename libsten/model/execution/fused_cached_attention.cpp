@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Causal attention with a KV cache.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mixture of experts whose experts run as graphs of their own, on the gathered tokens.
 #include <algorithm>
 

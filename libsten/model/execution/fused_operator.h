@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fused operator: nodes that run as one part of a plan.
 #pragma once
 #include "libsten/model/execution/execution_plan.h"

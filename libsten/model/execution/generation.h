@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text generation: runs a causal language model token by token, with a KV cache, on one sequence or
 // on a batch of sequences of different lengths.
 //

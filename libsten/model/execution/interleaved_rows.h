@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of tokens in interleaved panels.
 #pragma once
 #include "libsten/compute/product/interleaved.h"

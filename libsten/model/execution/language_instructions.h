@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Token instructions of language models, on panels of float32 or of interleaved bfloat16, which are
 // widened a panel at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory planner: offsets in one block for buffers with different lifetimes.
 #pragma once
 #include <vector>

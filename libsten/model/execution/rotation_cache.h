@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cosines and sines of rotary position embeddings in panels, shared by the layers of a model.
 #pragma once
 #include <deque>

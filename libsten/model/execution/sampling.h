@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sampling: the choice of the next token from logits, by the steps of Hugging Face's generate() in
 // its order.
 //

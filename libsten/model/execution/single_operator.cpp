@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Node that runs by the dispatcher.
 #include <chrono>
 

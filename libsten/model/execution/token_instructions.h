@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Token instructions: the steps of a chain. Each processes a few panels, so that its results are in
 // a cache for the next one.
 #pragma once

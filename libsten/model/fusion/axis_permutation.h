@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Axis permutations of the ONNX import: axis i of a value is axis order[i] of the original value.
 // {} is the identity.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits of the work and memory of computed constants: a kilobyte of nodes can describe products of
 // any size.
 #include <algorithm>

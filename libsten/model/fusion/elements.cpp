@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Symbolic evaluation of the integers that shapes and indices are computed from.
 #include <algorithm>
 #include <map>

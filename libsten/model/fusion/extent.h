@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extents of tensors and integers that shapes are computed from, some of them symbolic.
 #pragma once
 #include <map>

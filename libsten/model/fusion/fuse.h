@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fusions. Each finds its pattern in the whole builder, changes the last of the
 // nodes that it replaces, and returns the number of matches. lower() drops unused nodes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps images in channels last between operators that need it.
 //
 // A transpose only permutes the axes of its value's layout. Operators that work in any order take

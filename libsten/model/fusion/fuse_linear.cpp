@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fusion of products with weights and their biases.
 #include <algorithm>
 

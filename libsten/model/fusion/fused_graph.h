@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fusion of graphs of any origin, for inference.
 #pragma once
 #include "libsten/model/fusion/graph_port.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph builder: operators of sten, with inferred properties of their values.
 #pragma once
 #include <deque>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/model/fusion/graph_port.h"
 
 #include "libsten/core/base/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs and outputs of a graph, as far as they are known before it runs.
 #pragma once
 #include <optional>

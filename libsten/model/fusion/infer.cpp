@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shape inference of dtypes and of extents, some of them symbolic.
 #include "libsten/model/fusion/infer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules of shape inference. A rule derives dtype and shape of a node's value from its inputs.
 // Properties that it does not set stay unknown, which only prevents fusions.
 #pragma once

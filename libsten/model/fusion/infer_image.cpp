@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shape inference of image operators, on [N, spatial..., C] with windows over the spatial axes.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shape inference of reductions, and of operators along an axis.
 #include "libsten/model/fusion/infer.h"
 

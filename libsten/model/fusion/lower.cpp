@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lowers a builder to a graph.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dropout nodes of graphs.
 #pragma once
 #include "libsten/model/graph/graph.h"

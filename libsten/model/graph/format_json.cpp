@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/model/graph/format_json.h"
 
 #include "libsten/core/registry/registry.h"

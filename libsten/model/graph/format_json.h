@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats in JSON: {"inline": S, "temporary": L, "external": S, "layout": L}, with sparsifiers and
 // layouts as specs. Parts that are keep-all or dense are omitted.
 #pragma once

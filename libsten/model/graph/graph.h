@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph: a model as named nodes and weights, which recipes and globs can refer to. Runs on tensors,
 // and on the variables of a tape.
 //

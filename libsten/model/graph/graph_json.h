@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs as JSON.
 #pragma once
 #include "libsten/model/graph/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ignored zeros: zeros of sparse weights that operators multiply.
 #pragma once
 #include "libsten/core/dispatch/operators.h"

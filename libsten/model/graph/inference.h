@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs for inference, and subgraphs of some outputs.
 #pragma once
 #include "libsten/model/graph/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors of a model's nodes, with the name of the model's file.
 #pragma once
 #include <new>

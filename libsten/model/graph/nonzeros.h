@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The share of nonzeros by which a dense weight counts as sparse.
 #pragma once
 #include "libsten/core/tensor/tensor.h"

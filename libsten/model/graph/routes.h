@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dispatch of a graph's nodes, without running the graph.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The running average of batch norms.
 #pragma once
 #include <cassert>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparsity builder: makes a sparse model from a dense one by assigning sparsifiers and layouts to
 // weights and intermediates by name (paper, section 3.4).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of a graph as graphs of their own.
 #pragma once
 #include "libsten/model/graph/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trace: the graph of the operators that a piece of code runs, by which the paper finds the
 // intermediates of a model (section 4.1). model/nn/module.h traces modules.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights in the formats of a graph.
 #include "libsten/core/base/text.h"
 #include "libsten/model/graph/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BERT (Devlin et al. 2019) for masked language modelling and for classification of texts and
 // tokens, with the names of Hugging Face transformers.
 #pragma once

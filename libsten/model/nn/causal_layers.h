@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layers of a causal language model, and its config.json without some of them.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A causal language model by its config.json: GPT-2 (gpt.h), or another decoder (decoder.h).
 #pragma once
 #include "libsten/model/graph/graph.h"

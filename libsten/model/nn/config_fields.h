@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accessors of fields of a Hugging Face config.json. Error (usage), which names the key.
 #pragma once
 #include <span>

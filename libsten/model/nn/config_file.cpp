@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/model/nn/config_file.h"
 
 #include "libsten/core/base/text.h"

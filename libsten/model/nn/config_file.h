@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The config.json of a model: a file, or the metadata of a GGUF file.
 #pragma once
 #include <string>

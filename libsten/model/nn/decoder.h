@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decoders with rotary positions or a table of positions: Llama, Mistral, Mixtral, Qwen, Gemma, Phi-3,
 // OLMo 2, GPT-NeoX and OPT, with the names of Hugging Face transformers. decoder_architecture.h has
 // one row for each model_type.

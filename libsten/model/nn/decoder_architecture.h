@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Table of the decoders that sten runs: a row says how a model_type differs from Llama.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GPT-2 (Radford et al. 2019), with the names of Hugging Face transformers.
 #pragma once
 #include "libsten/model/graph/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builder of convolutional graphs: images x[N, H, W, C], channels last; weights with the names and
 // shapes of PyTorch's modules.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/model/nn/image_layers.h"
 
 #include "libsten/compute/ops/images/images.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Modules of images x[N, H, W, C], channels last. Names, shapes and initial values of weights are
 // those of torch.nn. Kernels, strides and padding are the same for both axes.
 #pragma once

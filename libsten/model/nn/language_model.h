@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What graphs of language models share. Functions that add nodes and weights return the name of
 // their value.
 #pragma once

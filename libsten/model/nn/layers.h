@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Common modules (model/nn/module.h); image_layers.h has those of images. Names and initial values of
 // weights are those of torch.nn, except for Attention.
 #pragma once

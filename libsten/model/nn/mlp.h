@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Multi-layer perceptron.
 #pragma once
 #include "libsten/model/graph/graph.h"

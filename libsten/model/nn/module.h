@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Module: a model as a class with named weights and submodules; the user writes its forward().
 //
 //   struct Net : Module {

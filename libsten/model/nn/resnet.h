@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Residual networks for images.
 #pragma once
 #include "libsten/model/nn/image_graph.h"

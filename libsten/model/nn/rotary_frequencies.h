@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frequencies of rotary positions (Su et al. 2021), and of their extensions to longer texts.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Import of ONNX models as graphs that run, train and take sparse formats.
 //
 //   const Checkpoint file = Checkpoint::open("model.onnx");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The use of an imported model.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX's operator schemas, https://onnx.ai/onnx/operators/, of the operators that sten has.
 #include "libsten/model/onnx/schema.h"
 

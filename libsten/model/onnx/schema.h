@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Schemas of ONNX operators: number of inputs, and attributes with their ranges.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translators: build the nodes of ONNX operators.
 #pragma once
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translators of attention and of rotary position embedding.
 #include <limits>
 

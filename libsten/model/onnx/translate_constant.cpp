@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translators of constants and shapes.
 #include <algorithm>
 

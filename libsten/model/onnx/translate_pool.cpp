@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translators of pooling over windows and over whole images.
 
 #include "libsten/core/base/error.h"

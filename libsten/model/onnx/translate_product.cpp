@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translators of matrix products.
 #include "libsten/core/base/error.h"
 #include "libsten/model/onnx/translate.h"

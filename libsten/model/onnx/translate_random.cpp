@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translators of stochastic depth (Huang et al. 2016), the only use of random numbers besides dropout.
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translators of reductions, and of operators along an axis.
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"

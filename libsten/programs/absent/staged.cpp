@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stubs of staged pruning, calibration, removal of modules and extensions, for a sten-prune that is
 // built before them.
 #include "libsten/core/base/error.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs on a batch of inputs, in sequence or in parallel.
 #pragma once
 #include <functional>

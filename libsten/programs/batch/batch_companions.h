@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Companion files of a batch whose inputs are weight files: config.json, tokenizer and other
 // companion_names() are copied to the output directory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/batch/list_tensors.h"
 
 #include "libsten/files/system/lack_of_memory.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-energy --list: the tensors of a checkpoint.
 #pragma once
 #include "libsten/programs/batch/batch.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparison with an earlier run of sten-bench, by ratios.
 #pragma once
 #include <functional>

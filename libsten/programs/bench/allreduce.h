@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Benchmark of all-reduces.
 #pragma once
 #include "libsten/programs/bench/bench_options.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-bench: benchmarks of this machine, as ratios from interleaved timing.
 #pragma once
 #include "libsten/programs/bench/bench_options.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model that sten-bench measures.
 #pragma once
 #include "libsten/model/graph/graph.h"

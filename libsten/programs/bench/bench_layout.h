@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bench layout: the layout of a benchmark's command line, and how its operand is made.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BERTs of sten-bench step and sten-bench model.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Peak of the cores in a precision, for interleaved timing.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Eviction of weights from caches. Products of few tokens read each weight once, and a model has
 // more weights than caches hold.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Benchmarks of conversions and products on a CUDA device, by the device's clock.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Benchmark of the overhead of dispatch and tape.
 #pragma once
 #include "libsten/programs/bench/bench_options.h"

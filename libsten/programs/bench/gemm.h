@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Benchmark of products of a sparse or dense matrix with a dense one.
 #pragma once
 #include "libsten/programs/bench/bench_options.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/bench/image_model.h"
 
 #include "libsten/core/base/text.h"

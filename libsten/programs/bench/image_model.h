@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutional models of sten-bench step and sten-bench model, by name.
 #pragma once
 #include "libsten/model/graph/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX models of sten-bench model.
 #pragma once
 #include "libsten/programs/bench/bench_graph.h"

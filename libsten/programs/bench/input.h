@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Synthetic weights of benchmarks.
 #pragma once
 #include <string_view>

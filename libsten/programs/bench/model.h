@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Benchmark of the forward pass of a BERT or an ONNX model.
 #pragma once
 #include "libsten/programs/bench/bench_graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights of a model of sten-bench model in a layout.
 #pragma once
 #include "libsten/programs/bench/bench_graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The paper's conversion from dense to n:m:g, as a baseline: its greedy fit with std::sort (section
 // 5.2), with values and indices written, on one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Precisions of measured products and their names: float32, bf16, float16, int8.
 #pragma once
 #include <string>

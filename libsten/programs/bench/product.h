@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A product in one form, to be run repeatedly by any dense library or layout.
 #pragma once
 #include "libsten/compute/linalg/dense_library.h"

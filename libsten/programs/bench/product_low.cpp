@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dense products in low precision, and errors of products.
 #include <algorithm>
 #include <cmath>

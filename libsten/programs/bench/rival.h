@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rivals: products of a sparse matrix with a dense one by other libraries.
 #pragma once
 #include <functional>

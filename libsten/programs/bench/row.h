@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Row of sten-bench: one measurement; and the table of rows.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layouts that are slower than dense in sten-bench.
 #pragma once
 #include "libsten/programs/bench/bench_options.h"

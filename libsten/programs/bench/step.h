@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Benchmark of training steps of a masked language model (BERT).
 #pragma once
 #include "libsten/programs/bench/bench_options.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interleaved timing: repeats all variants in turn, so that a slower machine slows all of them.
 #pragma once
 #include <functional>

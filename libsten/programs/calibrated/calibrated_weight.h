@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A weight that is pruned by the statistics of its inputs.
 #pragma once
 #include "libsten/compute/calibrate/layer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-prune --calibration-cache: a directory with the state of a calibration, which a later run
 // continues.
 #pragma once

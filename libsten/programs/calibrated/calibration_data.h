@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data that calibration runs a model on.
 #pragma once
 #include "libsten/programs/plan/calibration_options.h"

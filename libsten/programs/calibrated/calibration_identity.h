@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What decides the results of a calibration, as hashes.
 #pragma once
 #include <string>

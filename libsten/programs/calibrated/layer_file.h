@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pruned layers in a file, between calibration and the writing of the output.
 #pragma once
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pruning of a checkpoint's layers by statistics of their inputs, read from a file or measured by
 // running the model on data.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calibration by a file of statistics (--statistics).
 #pragma once
 #include "libsten/programs/calibrated/layer_source.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calibration by running the model on data (--calibrate).
 #pragma once
 #include "libsten/programs/calibrated/layer_source.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --reorder in the model that --calibrate runs.
 #pragma once
 #include "libsten/programs/calibrated/model_weights.h"

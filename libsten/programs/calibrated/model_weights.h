@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The weights of a model that calibration runs, read from its file when they are needed.
 #pragma once
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics of layer inputs in a safetensors file that any framework can write. A weight NAME has
 // these tensors, in F32 or F64:
 //   NAME.squares  [in]: sum over samples of x_j^2

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocation of the total sparsity over the weights of a checkpoint (--allocate).
 #pragma once
 #include <map>

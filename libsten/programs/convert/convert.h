@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-convert: converts the tensors of a checkpoint to another layout.
 #pragma once
 #include "libsten/core/base/device_spec.h"

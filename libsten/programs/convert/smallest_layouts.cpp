@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/convert/smallest_layouts.h"
 
 #include "libsten/files/system/lack_of_memory.h"

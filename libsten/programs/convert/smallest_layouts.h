@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The smallest layout of each tensor of a checkpoint.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-prune --drop-layers and --drop-experts: removes layers and experts of a causal language model.
 #pragma once
 #include "libsten/core/base/device_spec.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report on removed layers and experts.
 #pragma once
 #include "libsten/programs/drop/module_scores.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the modules in a list: "model.layers.3.mlp" is module 3 of "model.layers".
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The changes of a checkpoint's tensors when layers and experts of a causal language model are
 // removed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scores of the layers and experts of a causal language model, measured on calibration data.
 #pragma once
 #include "libsten/model/nn/causal_layers.h"

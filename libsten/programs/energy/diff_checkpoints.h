@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-energy --diff: the differences of two checkpoints.
 #pragma once
 #include "libsten/programs/rewrite/rewrite.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-energy: measures sparsity, energy and sizes of a checkpoint.
 #pragma once
 #include "libsten/core/base/device_spec.h"

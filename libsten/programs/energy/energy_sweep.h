@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Energy sweep: kept magnitude of each structure by sparsity (the paper's figure of energy).
 #pragma once
 #include "libsten/core/base/device_spec.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparison of the outputs of two models.
 #pragma once
 #include <vector>

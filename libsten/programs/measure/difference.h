@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The difference of two tensors.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of sten-energy over the elements of a tensor.
 #pragma once
 #include "libsten/core/layout/entries.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of a tensor in each layout, computed without converting.
 #pragma once
 #include <optional>

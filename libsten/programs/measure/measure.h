@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over the elements of a tensor, in double or, beyond its range, in a wider type. The same for
 // every number of threads and on every device.
 #pragma once

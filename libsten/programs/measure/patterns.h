@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detection of n:m and n:m:g patterns in a tensor.
 #pragma once
 #include <optional>

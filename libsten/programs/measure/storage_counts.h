@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Storage counts of a tensor, computed without its dense form if that would be far larger.
 #pragma once
 #include "libsten/core/tensor/tensor.h"

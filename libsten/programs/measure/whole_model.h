@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Totals over a checkpoint with pruned tensors.
 #pragma once
 #include <functional>

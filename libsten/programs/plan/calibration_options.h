@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of calibration: pruning by statistics of the layers' inputs.
 #pragma once
 #include <optional>

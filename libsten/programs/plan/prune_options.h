@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of sten-prune.
 #pragma once
 #include "libsten/core/base/device_spec.h"

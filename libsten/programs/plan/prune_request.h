@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Request: the checked options of sten-prune.
 #pragma once
 #include "libsten/programs/plan/prune_options.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-prune --reorder: permutes the rows of a weight so that tiles keep more, and undoes the
 // permutation in the next layer.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/plan/score_file.h"
 
 #include "libsten/core/sparsify/scored.h"

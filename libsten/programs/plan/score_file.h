@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores of weights in a file: one tensor of the weight's shape per name.
 #pragma once
 #include "libsten/files/checkpoint/checkpoint.h"

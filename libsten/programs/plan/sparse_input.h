@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pruning of sparse tensors: only stored positions can be kept.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options of sten-prune that decide how a tensor is pruned, unless a rule does.
 #pragma once
 #include <optional>

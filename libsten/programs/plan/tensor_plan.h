@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor plan: how sten-prune prunes a tensor, by its options and rules.
 #pragma once
 #include <optional>

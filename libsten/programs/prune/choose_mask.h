@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choice of the elements of one tensor that stay.
 #pragma once
 #include "libsten/files/checkpoint/checkpoint.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threshold of --scope global: one for all tensors of a checkpoint.
 #pragma once
 #include "libsten/core/sparsify/global_selection.h"

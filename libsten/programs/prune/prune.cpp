@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/prune/prune.h"
 
 #include "libsten/core/base/cuda.h"

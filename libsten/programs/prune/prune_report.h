@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Report of sten-prune: rows, a total, notes and facts.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/prune/weight_reader.h"
 
 #include "libsten/files/system/lack_of_memory.h"

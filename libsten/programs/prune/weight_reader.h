@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights of a checkpoint and their scores, ready to be ranked.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The axis of n:m and n:m:g in the weights of a model.
 #pragma once
 #include "libsten/core/registry/structure.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/rewrite/batch_manifest.h"
 
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The manifest of a batch: how each output was made, in a file of the output directory:
 //   {"sten_batch": 1, "outputs": {NAME: {program, version, input, options, output}}, "checksum"}
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops over the elements of a tensor, deterministic for every number of threads.
 #pragma once
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/rewrite/default_selection.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Default selection: the weights of a model by name, shape and ties.
 #pragma once
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Heads by name, for models without a graph.
 #pragma once
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The modules in a tensor's name.
 #pragma once
 #include <initializer_list>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rewriting a checkpoint: reads it once from front to back, and writes it with the chosen tensors
 // changed and the others copied byte by byte.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules per tensor: PATTERN=SPEC.
 #pragma once
 #include <string>

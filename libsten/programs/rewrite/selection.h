@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selection: the tensors of a checkpoint that a program works on.
 #pragma once
 #include <functional>

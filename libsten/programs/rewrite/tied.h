@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tied weights: tensors that are stored twice.
 #pragma once
 #include <vector>

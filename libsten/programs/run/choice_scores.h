@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Multiple choice by likelihood, as in lm-evaluation-harness.
 #pragma once
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tokens that end a generated text.
 #pragma once
 #include <cstdint>

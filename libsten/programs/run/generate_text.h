@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-run --generate: text generation with a causal language model.
 #pragma once
 #include "libsten/programs/rewrite/rewrite.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs of a model from files.
 #pragma once
 #include "libsten/programs/run/model_source.h"

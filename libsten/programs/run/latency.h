@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run times of a model.
 #pragma once
 #include <functional>

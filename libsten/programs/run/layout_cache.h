@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layout cache: measured speeds of layouts on this machine, shared by runs.
 #pragma once
 #include <string>

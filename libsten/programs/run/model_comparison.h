@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparison of a model's outputs with those of another model on the same data.
 #pragma once
 #include "libsten/model/execution/executor.h"

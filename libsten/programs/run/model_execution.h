@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Execution of a model with the precision and layouts of its options, and its times.
 #pragma once
 #include "libsten/programs/run/latency.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layouts of a model's weights during a run.
 #pragma once
 #include "libsten/model/execution/fastest_layouts.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Precision of the nodes of a model.
 #pragma once
 #include "libsten/model/execution/executor.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The source of a model to run: its graph and its weights.
 #pragma once
 #include <memory>

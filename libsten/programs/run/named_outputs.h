@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs of a model, and their files.
 #pragma once
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Report on the execution plan of a run.
 #pragma once
 #include "libsten/model/execution/executor.h"

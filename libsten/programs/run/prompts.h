@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prompts of text generation.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interface of data that a model is run on, in batches.
 #pragma once
 #include "libsten/programs/run/choice_scores.h"

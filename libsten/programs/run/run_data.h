@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data that a model is run on.
 #pragma once
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-run: runs, checks and times a model.
 #pragma once
 #include "libsten/programs/run/generate_text.h"

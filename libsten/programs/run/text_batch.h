@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generation of the texts of some prompts at once.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts whose next tokens a causal language model predicts: windows of a text, for its perplexity,
 // and multiple-choice questions, for the likelihoods of their choices.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // User command that runs between stages.
 #pragma once
 #include <string>

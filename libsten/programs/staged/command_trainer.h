@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-prune --finetune: a user command that trains between stages.
 #pragma once
 #include "libsten/programs/staged/stage_trainer.h"

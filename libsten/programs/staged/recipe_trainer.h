@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-prune --recipe: the built-in trainer between stages.
 #pragma once
 #include "libsten/compute/linalg/dense_gemm.h"

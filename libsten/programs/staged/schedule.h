@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Schedules of pruning in stages.
 #pragma once
 #include <optional>

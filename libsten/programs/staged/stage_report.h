@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Report on the stages of a run.
 #pragma once
 #include "libsten/programs/staged/state.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stages of sten-prune --schedule: each prunes, trains, and masks the trained weights.
 #pragma once
 #include "libsten/programs/staged/stage_trainer.h"

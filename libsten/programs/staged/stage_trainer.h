@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interface of trainers between the stages of sten-prune: a user command or the built-in trainer.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan of a run in stages, before the first stage.
 #pragma once
 #include "libsten/files/checkpoint/other_weights.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-prune --schedule: pruning in stages, with fine-tuning by a user command or the built-in
 // trainer between stages. Iterative and layer-wise magnitude pruning: paper, section
 // "Sparsification for training".

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Report of a staged run: its plan and its results.
 #pragma once
 #include "libsten/programs/staged/stage_report.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The directory of a staged run. Each finished stage is whole or absent.
 //
 //   run.json                the options that decide the result

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Check of the model that a fine-tuning command wrote.
 #pragma once
 #include "libsten/files/checkpoint/checkpoint.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The speed at which images are read, for the report of a dry run.
 #pragma once
 #include "libsten/report/report.h"

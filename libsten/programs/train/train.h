@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-train: runs a recipe and writes an output directory.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sten-train --dry-run: the report of what training would do.
 #pragma once
 #include "libsten/programs/rewrite/rewrite.h"

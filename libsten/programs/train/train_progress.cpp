@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/train/train_progress.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress of training for people.
 #pragma once
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Report of a training run.
 #pragma once
 #include "libsten/report/report.h"

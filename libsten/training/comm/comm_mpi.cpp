@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/comm/comm_mpi.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The communicator of processes started by mpirun or srun. MPI is linked only by a library of its
 // own, libsten_mpi.so, which processes of a distributed run load.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The communicator of a single process.
 #pragma once
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Communicator: the ranks that compute together, and the collective calls between them.
 #pragma once
 #include <atomic>

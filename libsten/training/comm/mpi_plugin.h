@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Symbols that libsten_mpi.so exports.
 #pragma once
 #include "libsten/training/comm/communicator.h"

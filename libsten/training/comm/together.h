@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Agreement of ranks: checks and values that are the same on all ranks.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AdamW: Adam with decoupled weight decay (Loshchilov, Hutter 2019).
 #pragma once
 #include "libsten/training/optim/parameter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations on gradients before an optimizer step: norms, clipping, sums.
 #pragma once
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/optim/kept_values.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements at the kept positions of a masked weight, for steps along a dense gradient.
 #pragma once
 #include "libsten/core/layout/masked.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Updates: handling of a weight's positions and gradient in an optimizer step.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selection of new positions of a weight in training.
 #pragma once
 #include "libsten/core/layout/masked.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stochastic gradient descent.
 #pragma once
 #include "libsten/training/optim/parameter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slots: dense offsets of the values of a layout.
 #pragma once
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The optimizer step on a weight; optimizers differ in the rule for an element.
 #pragma once
 #include <functional>

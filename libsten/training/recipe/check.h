@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of a section whose single values are valid: the relations between them.
 #pragma once
 #include "libsten/core/base/json_reader.h"

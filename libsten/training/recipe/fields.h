@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys of a recipe's JSON. Reader, writer and lister visit the same fields. A visitor has
 // kind() for the key that decides which other keys exist, operator() for other values, section(),
 // optional(), list() and mask().

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lister of the keys of a section and its subsections.
 #pragma once
 #include "libsten/training/recipe/fields.h"

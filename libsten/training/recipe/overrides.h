@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Overrides of a JSON document (--set).
 #pragma once
 #include "libsten/core/base/json_reader.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/base/text.h"
 #include "libsten/files/system/data_file.h"
 #include "libsten/training/recipe/overrides.h"

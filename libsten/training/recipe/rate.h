@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Schedules of the learning rate.
 #pragma once
 #include <span>

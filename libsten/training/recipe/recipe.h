@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recipe: a training run as a JSON document, with every default filled in. The schema is
 // recipes/schema.json. Paths in the document are relative to its file, and absolute in this struct.
 #pragma once

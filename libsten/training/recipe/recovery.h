@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layer-wise pruning until recovery: what follows a round of training of a pruned layer.
 #pragma once
 #include <optional>

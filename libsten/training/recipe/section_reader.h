@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader of a section of a recipe's JSON.
 #pragma once
 #include <filesystem>

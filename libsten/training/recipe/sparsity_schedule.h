@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparsity schedules: the sparsity of each stage.
 #pragma once
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The weights that the sparsity entries of a recipe name.
 #pragma once
 #include "libsten/model/graph/graph.h"

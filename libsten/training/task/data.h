@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data of a recipe as batches of a task.
 #pragma once
 #include "libsten/training/task/imported.h"

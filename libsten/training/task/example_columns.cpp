@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/task/example_columns.h"
 
 #include <algorithm>

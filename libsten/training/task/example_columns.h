@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays of examples, one row each, for the inputs of a model.
 #pragma once
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
 #include "libsten/data/arrays.h"

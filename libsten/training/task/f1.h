@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // F1 of classes or entities.
 #pragma once
 #include <optional>

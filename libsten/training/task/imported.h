@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model from an ONNX or graph file, with the loss of a recipe.
 #pragma once
 #include <memory>

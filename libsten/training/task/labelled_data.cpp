@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Labelled texts as batches of a BERT.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Low-rank adapters (LoRA, Hu et al. 2021) of the weights of a training run.
 #pragma once
 #include "libsten/model/graph/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loss and accuracy of logits.
 #pragma once
 #include "libsten/training/task/f1.h"

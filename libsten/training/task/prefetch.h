@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefetch: makes the next batch or part while one is computed.
 #pragma once
 #include "libsten/training/task/task.h"

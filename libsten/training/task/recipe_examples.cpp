@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/task/recipe_examples.h"
 
 #include "libsten/core/base/error.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The examples of a recipe's data, from files of any format.
 #pragma once
 #include "libsten/data/examples.h"

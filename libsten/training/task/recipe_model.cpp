@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/task/recipe_model.h"
 
 #include "libsten/model/nn/mlp.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models that a recipe describes without a file.
 #pragma once
 #include "libsten/model/graph/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tokenizer of a recipe's text.
 #pragma once
 #include "libsten/data/tokenizer/tokenizer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a table as batches of a task.
 #pragma once
 #include <numeric>

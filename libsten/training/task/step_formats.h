@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats of values and gradients in each step of a recipe.
 #pragma once
 #include "libsten/model/graph/graph.h"

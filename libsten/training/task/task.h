@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Task: the model of a recipe with its loss, and the data.
 #pragma once
 #include <memory>

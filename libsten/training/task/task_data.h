@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The examples of a training task, in batches and parts.
 #pragma once
 #include <cstdint>

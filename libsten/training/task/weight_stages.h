@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weight stages: when the weights of a model become sparse.
 #pragma once
 #include "libsten/model/graph/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows of a text as batches of a task.
 #pragma once
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/trainer/activation_store.h"
 
 #include "libsten/core/tensor/low_floats.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The activations of all batches at one point of a model.
 #pragma once
 #include <map>

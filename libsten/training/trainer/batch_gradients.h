@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of the loss by the weights of a training run.
 #pragma once
 #include "libsten/training/trainer/deferred_metrics.h"

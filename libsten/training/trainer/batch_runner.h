@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The weights of a dense and a pruned model, and the parts of their graph that a calibration runs.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Buffers: tensors of a state dict that are not weights of the graph.
 #pragma once
 #include "libsten/training/task/task.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layers of a model that calibration can prune.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calibration of weights during training.
 #pragma once
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoint of a training run:
 //
 //   model.safetensors   weights by name, masked ones as dense; model.sten.safetensors if some have

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compressed exchange: each rank sends selected values of its gradients with their positions.
 #pragma once
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deferred metrics: losses and norms of steps on a device, which are read back later.
 #pragma once
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Route of gradients on a device to other ranks: directly or through host memory.
 #pragma once
 #include "libsten/training/comm/communicator.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distillation: training on the logits of a dense teacher (Hinton, Vinyals, Dean 2015) and on its
 // hidden states (TinyBERT, Jiao et al. 2020), besides the labels.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run of a model on batches, segment by segment, in bounded memory.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/trainer/global_masks.h"
 
 #include "libsten/core/base/fallback.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selection of the weights of an entry with "scope": "global" in training.
 #pragma once
 #include <vector>

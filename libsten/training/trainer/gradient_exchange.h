@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradient exchange: all-reduces of gradients in buckets, during the backward pass.
 #pragma once
 #include <deque>

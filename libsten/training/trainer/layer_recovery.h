@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layer-wise pruning until recovery in training: prunes the next layer when the validation loss has
 // recovered, and undoes the pruning of a layer that does not recover.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Learned scores: parameters, one per element of a weight, that decide how the element is used.
 // Weights and scores get exact gradients; masks get straight-through gradients.
 #pragma once

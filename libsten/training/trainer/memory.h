@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimate of the memory of training.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calibration along a model: prunes each layer by its inputs in the pruned model, in bounded memory.
 #pragma once
 #include <functional>

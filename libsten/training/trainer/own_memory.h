@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies of values that do not depend on their file.
 #pragma once
 #include "libsten/core/tensor/tensor.h"

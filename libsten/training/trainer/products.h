@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Library and precision of the dense products of a run.
 #pragma once
 #include "libsten/compute/linalg/dense_gemm.h"

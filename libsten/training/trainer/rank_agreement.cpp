@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/trainer/rank_agreement.h"
 
 #include "libsten/core/base/text.h"

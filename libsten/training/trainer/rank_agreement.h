@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank agreement: checks that all ranks train the same model.
 #pragma once
 #include "libsten/compute/linalg/dense_library.h"

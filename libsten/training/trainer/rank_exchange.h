@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exchange between the ranks of a training run.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Difference of two recipes.
 #pragma once
 #include <optional>

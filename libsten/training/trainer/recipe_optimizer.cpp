@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/trainer/recipe_optimizer.h"
 
 #include "libsten/core/base/error.h"

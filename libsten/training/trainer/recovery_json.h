@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of pruning until recovery as JSON.
 #pragma once
 #include "libsten/core/base/json_reader.h"

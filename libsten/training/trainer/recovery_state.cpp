@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/trainer/recovery_state.h"
 
 #include "libsten/core/base/text.h"

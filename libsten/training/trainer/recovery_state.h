@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // State of pruning until recovery in a training run.
 #pragma once
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output directory of a training run.
 //
 //   run.json                    output manifest: files of the run, with checksums

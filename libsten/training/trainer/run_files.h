@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of a training run by its manifest. A run never replaces or removes other files, nor
 // files that the recipe reads.
 #pragma once

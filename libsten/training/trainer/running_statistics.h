@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running statistics of batch norms during training.
 #pragma once
 #include "libsten/model/graph/graph.h"

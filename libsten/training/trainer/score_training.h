@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training of learned scores.
 #pragma once
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A part of a graph that is run in the dense and in the pruned model.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activation checkpointing (Chen et al. 2016, "Training deep nets with sublinear memory cost"): a
 // graph as segments, between which the values of a training step are stored. A backward pass
 // computes the values within each segment again.

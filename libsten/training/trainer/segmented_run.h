@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A training step along the segments of a graph.
 #pragma once
 #include <functional>

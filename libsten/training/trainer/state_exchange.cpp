@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/trainer/state_exchange.h"
 
 #include "libsten/core/registry/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training state between rank 0, which alone reads and writes the files of a run, and other ranks.
 #pragma once
 #include "libsten/training/comm/communicator.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/trainer/step_exchange.h"
 
 #include "libsten/core/layout/masked.h"

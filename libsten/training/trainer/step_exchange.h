@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradient exchange of one training step, with its traffic.
 #pragma once
 #include <optional>

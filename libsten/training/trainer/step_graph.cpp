@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/trainer/step_graph.h"
 
 #include "libsten/core/dispatch/out_format.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The training graph of a step, with the recipe's formats of values and gradients.
 #pragma once
 #include "libsten/compute/product/device_gemm.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dispatch of the operators of a training step.
 #pragma once
 #include "libsten/model/graph/routes.h"

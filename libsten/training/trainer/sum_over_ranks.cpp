@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/trainer/sum_over_ranks.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All-reduce of tensors in any layout.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dry run of training by shapes.
 #pragma once
 #include "libsten/training/task/task.h"

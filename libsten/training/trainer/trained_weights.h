@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The weights of a training run with their stages, for the parts of the trainer.
 #pragma once
 #include <span>

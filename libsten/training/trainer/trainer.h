@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trainer: the training loop, with the optimizer's steps and the sparsity stages of weights. Does
 // not depend on time: the same recipe gives the same bytes for the same number of threads,
 // instruction set and library of dense products (compute/linalg/dense_gemm.h, chosen by the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dtypes and shapes of a graph's values before it runs.
 #pragma once
 #include "libsten/model/fusion/graph_builder.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Averages of the values of weights over the steps of training.
 #pragma once
 #include <span>

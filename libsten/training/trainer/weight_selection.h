@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selection of the kept elements of weights in training: at stages, after calibration, and at mask
 // updates.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WeightSelection of weights under one threshold.
 #include "libsten/core/layout/masked.h"
 #include "libsten/core/registry/registry.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures sten beside other runtimes: products, or with --model whole models. See docs/bench.md."""
 
 import sys

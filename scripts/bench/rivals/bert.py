@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The encoder of a BERT with random weights, from ids to the last layer's output:
 
     bert.py LAYERS HIDDEN FILE.onnx

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lines of a measure against sparsity, in panels side by side: SVG. Of products the speed-up over the
 fastest dense one, a panel for each form."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What products.py and models.py share: sten's programs, options, and files of results."""
 
 import argparse

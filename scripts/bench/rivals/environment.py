@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The virtual environments of the rivals, outside the repository."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures in rounds: sten-bench and every worker in turn, each round beginning with another."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures a model in rounds: sten-run and every worker in turn, with the same numbers as weights."""
 
 import array

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What --model measures: change it here."""
 
 from collections import namedtuple

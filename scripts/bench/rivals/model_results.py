@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From what was measured of models to tables and a chart."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One rival with one model in a process of its own, which stays warm. Reads a request in JSON from
 each line of stdin and answers with one line on what was stdout; what the runtime prints goes to
 stderr.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures whole models in sten and in other runtimes, in turns on the same processors."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is measured: change it here."""
 
 # Pinned, from PyPI, into an environment of their own. DeepSparse has no build for later Pythons.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures sten beside PyTorch, ONNX Runtime, DeepSparse and TVM on the same products."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From what was measured to one table: text, Markdown, CSV and JSON."""
 
 import csv

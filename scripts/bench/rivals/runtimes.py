@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rivals. Each has variants(form, weights, x, sparse): candidates of the same product, of which the
 fastest counts. A way is (note, run); run() returns the result, or for a note "transposed" one that is
 its transpose. Weights are [M, K], of a chain [M, K] and [K, M], as W in Y = X W^T. Those that have

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses a spec and prints its parts, to test the installed headers, library and package.
 #include <iostream>
 

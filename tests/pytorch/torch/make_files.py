@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the files that torch_file_test.cpp reads: needs PyTorch, which the tests do not.
 
     python make_files.py     writes beside itself

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replacement without OpenBLAS, if it was not found at build time.
 #include "libsten/compute/linalg/dense_library.h"
 

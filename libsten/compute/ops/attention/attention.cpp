@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // softmax(q k^T / sqrt(d)) v for each head (Vaswani et al. 2017), where several heads of q can
 // share a head of k and v (Ainslie et al. 2023). The gradient computes the weights again, so that
 // no tensor of size tokens x tokens is saved. Only the gradient of a bias is as large.

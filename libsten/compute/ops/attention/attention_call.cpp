@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/ops/attention/attention_call.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checked calls of attention, for all its implementations.
 #pragma once
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of attention. With weights P: dV = P^T dY, dP = dY V^T, dS = P * (dP - sum(P * dP))
 // by rows, which is the gradient of a bias; then, after the slopes of a soft cap, dQ = scale dS K
 // and dK = scale dS^T Q. Heads of q that share a head of k and v add to its gradients in order.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention one head at a time, in F32 and F64: what the operator and its gradient share.
 #pragma once
 #include <algorithm>

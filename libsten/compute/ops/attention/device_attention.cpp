@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention on a device, by batched products of all heads. As on the CPU, the gradient computes the
 // weights again, so that no tensor of size tokens x tokens is saved.
 #include "libsten/compute/ops/attention/attention_call.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Embedding and gather on a device.
 #include "libsten/compute/ops/attention/embedding.h"
 #include "libsten/compute/ops/common/device.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checked calls of embedding and gather, for all implementations.
 #pragma once
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rotary position embedding: turns pairs (a, b) of a head's features by the angle position *
 // frequency, to (a cos - b sin, b cos + a sin).
 #include "libsten/compute/ops/attention/rotary.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rotary position embedding (Su et al. 2021): checked calls, and cosines and sines.
 #pragma once
 #include <vector>

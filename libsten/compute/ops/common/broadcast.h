@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Broadcasting of two operands, as in NumPy.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/ops/common/register.h"
 #include "libsten/core/dispatch/operators.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of operators' inputs.
 #pragma once
 #include <string_view>

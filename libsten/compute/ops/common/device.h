@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers of device operators. They support F32; for other dtypes they throw Unsupported, and the
 // CPU runs the operator.
 #pragma once

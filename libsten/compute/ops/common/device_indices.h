@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index check on a device. Kernels never follow an index that is out of range: they count it, and
 // write NaN to the result. No thread waits for the count: it is read after the next copy to the
 // CPU, and that copy throws the error that the operator on the CPU would have thrown.

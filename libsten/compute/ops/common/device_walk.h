@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Iteration over strided tensors on a device (kernels/block/map_functions.h).
 #pragma once
 #include <initializer_list>

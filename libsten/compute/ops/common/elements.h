@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversion of elements between dtypes, and the dtype of computation.
 #pragma once
 #include <string_view>

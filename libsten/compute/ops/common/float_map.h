@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise functions outside of an operator call, for elements in another order.
 #pragma once
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dense products in the dtypes of computation.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/ops/common/indices.h"
 
 #include "libsten/core/base/error.h"

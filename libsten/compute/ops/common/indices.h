@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Indices of rows and classes.
 #pragma once
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators, as templates on values (inference) and variables of a tape (training).
 //
 // All compute in float32; dense F64 is for checking gradients. Axes may be negative. Formats give

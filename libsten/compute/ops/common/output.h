@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs of operators, written in their format as they are computed, without a dense tensor.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators on dense tensors only: the dispatcher converts other layouts, and reports that.
 // Arguments besides the first input are attributes, or integers in further inputs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registration functions of the operator families: add_dropout() and the others of families.def.
 #pragma once
 namespace sten {

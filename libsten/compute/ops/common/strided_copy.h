@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strided copy: moves elements of any dtype between two strided views. Every operator that only
 // moves elements uses it.
 #pragma once

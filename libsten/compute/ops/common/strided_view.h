@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of a row-major tensor by first element and strides.
 #pragma once
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over axes.
 #pragma once
 #include <algorithm>

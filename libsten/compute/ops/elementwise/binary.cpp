@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/ops/elementwise/binary.h"
 
 #include "libsten/compute/ops/common/broadcast.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The binary elementwise operators, of which kernels/binary.def has a row each.
 #pragma once
 #include <span>

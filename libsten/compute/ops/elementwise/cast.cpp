@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Casts to another dtype, and the identity.
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/elements.h"

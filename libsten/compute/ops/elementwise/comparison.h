@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparisons and logical operators, of which kernels/comparison.def has a row each. Results are
 // BOOL, without a gradient.
 #pragma once

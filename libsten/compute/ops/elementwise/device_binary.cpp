@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary operators, comparisons and where on a device.
 #include "libsten/compute/ops/common/broadcast.h"
 #include "libsten/compute/ops/common/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/ops/elementwise/dropout.h"
 
 #include "libsten/compute/ops/common/check.h"

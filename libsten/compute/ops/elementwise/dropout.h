@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checked calls of dropout and of its gradient.
 #pragma once
 #include "libsten/core/dispatch/operators.h"

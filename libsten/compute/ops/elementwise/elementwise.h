@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise operators of ONNX (opset 21) besides those of operators.h. Operands are broadcast as
 // in NumPy. Gradients are supported for F32 and F64, and are 0 at steps.
 //

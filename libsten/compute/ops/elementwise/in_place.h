@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In-place operators, with PyTorch's names. A value that is not shared is overwritten; otherwise x
 // gets a new value, and copies of x keep the old one.
 //

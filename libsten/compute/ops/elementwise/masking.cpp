@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selection of elements by conditions, and tensors of 0 and 1.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registration of elementwise operators of one input.
 #pragma once
 #include <utility>

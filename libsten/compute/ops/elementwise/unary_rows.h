@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The unary elementwise operators, of which kernels/unary.def has a row each.
 #pragma once
 #include <span>

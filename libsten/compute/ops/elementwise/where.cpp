@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choice between two tensors of any dtype; all three operands are broadcast.
 #include "libsten/compute/ops/elementwise/where.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions and transposed convolutions of channels-last activations, with gradients.
 #include "libsten/compute/ops/images/conv.h"
 #include "kernels/reference/convolution.h"

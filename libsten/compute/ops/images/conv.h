@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checked calls of convolutions, for all weight layouts.
 #pragma once
 #include "libsten/compute/linalg/convolution.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution, residual and relu in one pass, for inference, without a gradient.
 #include "kernels/reference/convolution.h"
 #include "libsten/compute/ops/common/register.h"

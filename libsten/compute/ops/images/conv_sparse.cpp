@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions with a sparse weight: products of the matrix [out, in * taps] with patches of x. For
 // 1x1 kernels of stride 1, x is its patches.
 #include "libsten/compute/linalg/convolution_product.h"

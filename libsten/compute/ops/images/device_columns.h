@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // im2col on a device, for some output positions at a time.
 #pragma once
 #include "libsten/compute/ops/images/conv.h"

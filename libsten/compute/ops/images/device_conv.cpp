@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions on a device, by im2col for some output positions at a time.
 #include "libsten/compute/ops/common/register.h"
 #include "libsten/compute/ops/images/device_columns.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps from images x [N, spatial..., C] to images of other spatial extents, and their gradients.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Image operators besides conv() and batch_norm() of operators.h. x is [N, spatial..., C] with 1 to
 // 3 spatial axes S; attributes are lists of a number per spatial axis.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling: maximum or mean of each window, per channel.
 #include <limits>
 #include <type_traits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checked calls of pooling, for all implementations.
 #pragma once
 #include "libsten/compute/ops/common/check.h"

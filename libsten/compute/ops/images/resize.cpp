@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resizing of images by nearest elements, linear or cubic interpolation, as ONNX's Resize with
 // `nearest`, `linear` and `cubic` (Keys 1981).
 #include "libsten/compute/ops/images/resize.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes of resize, for all its implementations.
 #pragma once
 #include <string_view>

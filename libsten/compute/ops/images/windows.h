@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows over the spatial axes of x [N, spatial..., C], one per output position.
 #pragma once
 #include "libsten/compute/ops/images/image_map.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses on a device.
 #include "libsten/compute/ops/common/device.h"
 #include "libsten/compute/ops/common/device_indices.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers of losses: scalars, and logits with a class per row.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Negative log likelihood of classes: x[N, C, ...] from log-softmax, targets[N, ...], and optional
 // weights [C].
 #include "libsten/compute/ops/common/check.h"

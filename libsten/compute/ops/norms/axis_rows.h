@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that compute rows along an axis.
 #pragma once
 #include "libsten/compute/ops/common/check.h"

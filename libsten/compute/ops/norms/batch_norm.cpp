@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalization of each channel (the last axis of x[..., C]) over all other axes (Ioffe and Szegedy
 // 2015).
 #include "libsten/compute/ops/norms/batch_norm.h"

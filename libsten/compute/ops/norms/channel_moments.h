@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums per channel for batch norm and group norm: F32 by kernels, F64 by the formula.
 #pragma once
 #include "kernels/channels.h"

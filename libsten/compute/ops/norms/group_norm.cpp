@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalization of each image of x [N, spatial..., C] in groups of channels (Wu and He 2018) or per
 // channel (Ulyanov et al. 2016).
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layer normalization (Ba, Kiros, Hinton 2016), over the last axis.
 #include "libsten/compute/ops/norms/layer_norm.h"
 

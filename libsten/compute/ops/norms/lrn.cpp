@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Local response normalization over neighbouring channels (Krizhevsky et al. 2012).
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RMS norm (Zhang and Sennrich 2019), over runs of the last axis: x / sqrt(mean(x^2) + eps) times
 // the weight, or 1 + weight.
 #include "libsten/compute/ops/norms/rms_norm.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over the rows of a matrix.
 #pragma once
 #include <algorithm>

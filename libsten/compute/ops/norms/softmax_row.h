@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax of a row, for softmax, attention and losses: F32 by kernels, F64 by the formula.
 #pragma once
 #include <algorithm>

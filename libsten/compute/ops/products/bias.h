@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bias of products and convolutions: y[..., out] + b[out].
 #pragma once
 #include "libsten/core/dispatch/operators.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linear layers on a device: x dense or masked, w dense, masked, csr or nmg.
 #include "libsten/compute/product/device_linear.h"
 #include "libsten/compute/ops/common/register.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // c[..., m, n] = a[..., m, k] * b[..., k, n] of F32 on a device: batched dense products; or one
 // factor in csr or nmg, a single matrix for all matrices of the other.
 #include "libsten/compute/ops/common/register.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs and gradients of products on a device, in their formats.
 #pragma once
 #include "libsten/compute/ops/common/check.h"

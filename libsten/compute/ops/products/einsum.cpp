@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products over named axes: "bij,bjk->bik". Operands are combined from the left, two at a
 // time, by matrix products.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Routing of a mixture of experts (Shazeer et al. 2017): the top_k experts of each token.
 #pragma once
 #include <vector>

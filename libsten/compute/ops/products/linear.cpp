@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linear layers with dense or masked x, and w in any layout that has products.
 #include "libsten/compute/ops/products/linear.h"
 #include "libsten/compute/ops/common/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linear layers with sparse activations, and with sparse gradients. If w is also sparse, the
 // activations are unpacked, some tokens at a time.
 #include "libsten/compute/ops/common/check.h"

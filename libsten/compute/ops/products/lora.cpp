@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Low-rank adapters (LoRA, Hu et al. 2021) of a weight, whose zeros stay 0.
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/device.h"

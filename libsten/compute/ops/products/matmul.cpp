@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // c[..., m, n] = a[..., m, k] * b[..., k, n] of dense and masked tensors.
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/register.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mixture of experts with gated layers, as in Mixtral (Jiang et al. 2024): gathers the tokens of
 // each expert, and calls linear for its weights, in any layout.
 #include "libsten/compute/ops/products/mixture_of_experts.h"

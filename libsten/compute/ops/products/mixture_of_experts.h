@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What calls of mixture-of-experts have in common.
 #pragma once
 #include "libsten/compute/ops/elementwise/unary_rows.h"

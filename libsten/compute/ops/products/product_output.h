@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs and gradients of products, in their formats.
 #pragma once
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of operators for a sparse dy or sparse saved tensors.
 
 #include "libsten/compute/ops/common/check.h"

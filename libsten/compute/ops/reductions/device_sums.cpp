@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums and means over axes on a device.
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/device.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions other than sum and mean. Reduced axes are gathered to lines, each of which gives one
 // value, computed in double.
 #include <algorithm>

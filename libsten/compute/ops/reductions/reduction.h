@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Axes and result shape of a reduction.
 #pragma once
 #include "libsten/core/dispatch/operators.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows along axes, gathered to be contiguous, for reductions and other row-wise operators.
 #pragma once
 #include "libsten/compute/ops/shapes/permute.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cumulative sums along an axis, and triangles of matrices.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Largest elements of rows: arg-max, arg-min, hardmax, top-k.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distinct elements, or slices along an axis: values, index of the first occurrence, inverse
 // indices, and counts.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Concat: joins tensors of any dtype along an axis.
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/register.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constants from scalars and shapes.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gathers of elements of any dtype by indices along an axis, and of slices by tuples of indices.
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/register.h"

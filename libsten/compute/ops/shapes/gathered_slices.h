@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gathered slices: the slices of a tensor that indices name, for gathers and scatters.
 #pragma once
 #include <string_view>

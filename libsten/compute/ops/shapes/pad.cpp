@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Padding and cropping of tensors of any dtype.
 #include <algorithm>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/ops/shapes/permute.h"
 
 #include "libsten/compute/ops/common/strided_copy.h"

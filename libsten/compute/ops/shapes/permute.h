@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Permutation of axes.
 #pragma once
 #include "libsten/core/tensor/dense.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Repetition of tensors of any dtype along axes.
 #include "libsten/compute/ops/common/broadcast.h"
 #include "libsten/compute/ops/common/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reversal of the first elements of sequences, of any dtype.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scatters: a tensor with elements replaced, or reduced with updates, at indices.
 #include <algorithm>
 #include <type_traits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Changes of shape and axes, for any dtype.
 
 #include "libsten/compute/ops/common/check.h"

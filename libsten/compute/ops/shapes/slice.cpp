@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slices of tensors of any dtype by ranges of indices.
 #include <algorithm>
 

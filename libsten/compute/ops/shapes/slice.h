@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slices that are written in place.
 #pragma once
 #include "libsten/core/dispatch/attributes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stub for builds without libpng.
 #include "libsten/core/base/error.h"
 #include "libsten/data/image/codecs.h"

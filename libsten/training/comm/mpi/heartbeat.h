@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank timeouts: end a run whose ranks do not join in time or stop responding. Each rank sends
 // heartbeats to the next one in a ring, from a thread of its own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libsten_mpi.so: the transport of Open MPI. No other library is linked with MPI.
 #include "libsten/training/comm/mpi_plugin.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Background all-reduces of arrays, several at once.
 #pragma once
 #include <mpi.h>
