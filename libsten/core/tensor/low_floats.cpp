@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/tensor/low_floats.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "kernels/floats.h"
 #include "kernels/interleaved.h"
+#include "libsten/core/base/parallel.h"
 
 namespace sten {
 
@@ -24,22 +24,37 @@ std::uint16_t round_to_f16(float x) {
   return with_sign((size + 0xfffu + (size >> 13 & 1u) - (std::uint32_t{112} << 23)) >> 13);
 }
 
+namespace {
+
+// Converts all values of x, in parallel.
+template <class From, class To, class F>
+Tensor converted(const Tensor& x, DType dtype, F&& convert) {
+  const auto from = x.values()->as<From>();
+  Values values = Values::uninitialized(dtype, x.values()->size());
+  To* const to = values.mutate<To>().data();
+  parallel_for(std::ssize(from), Index{1} << 16, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) to[i] = convert(from[i]);
+  });
+  return x.with_values(std::move(values));
+}
+
+}  // namespace
+
 Tensor widened(const Tensor& x) {
+  using Bits = std::uint16_t;
   if (!is_low_float(x.dtype()) || !x.values()) return x;
-  const auto from = x.values()->as<std::uint16_t>();
-  Values to = Values::uninitialized(DType::F32, x.values()->size());
-  std::ranges::transform(from, to.mutate<float>().begin(),
-                         x.dtype() == DType::F16 ? kernels::decode_f16_bits : kernels::widen_bf16);
-  return x.with_values(std::move(to));
+  if (x.dtype() == DType::F16)
+    return converted<Bits, float>(x, DType::F32,
+                                  [](Bits b) { return kernels::decode_f16_bits(b); });
+  return converted<Bits, float>(x, DType::F32, [](Bits b) { return kernels::widen_bf16(b); });
 }
 
 Tensor rounded_to(DType to, const Tensor& x) {
+  using Bits = std::uint16_t;
   if (!is_low_float(to) || x.dtype() != DType::F32 || !x.values()) return x;
-  const auto from = x.values()->as<float>();
-  Values low = Values::uninitialized(to, x.values()->size());
-  std::ranges::transform(from, low.mutate<std::uint16_t>().begin(),
-                         to == DType::F16 ? round_to_f16 : kernels::round_to_bf16);
-  return x.with_values(std::move(low));
+  if (to == DType::F16)
+    return converted<float, Bits>(x, to, [](float v) { return round_to_f16(v); });
+  return converted<float, Bits>(x, to, [](float v) { return kernels::round_to_bf16(v); });
 }
 
 }  // namespace sten
