@@ -13,19 +13,13 @@
 #include "kernels/peak.h"
 #include "kernels/reference/gemm.h"
 #include "libsten/core/base/fallback.h"
-#include "libsten/core/base/random.h"
+#include "tests/linalg/random_values.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;
+using testing::random_values;
 
 namespace {
-
-std::vector<float> random_values(std::uint64_t seed, Index n) {
-  std::vector<float> x(n);
-  for (Index i = 0; i < n; ++i)
-    x[i] = static_cast<float>(2 * random_uniform(seed, static_cast<std::uint64_t>(i)) - 1);
-  return x;
-}
 
 // Every element of c is that of the formula in double; rounding grows with the inner extent.
 void check_product(const DenseProduct& multiply, Transpose transposed, Index m, Index n, Index k,

@@ -16,9 +16,9 @@ class InputSums {
   // Adds a batch x [..., in] and, with targets, t of the same shape. Sums products in float32,
   // squares in double.
   void add(const Dense& x, const Dense& t = {});
-  InputStatistics statistics() { return std::move(sums_); }
+  InputStatistics statistics();
   // The sum of t t^T; empty unless wanted.
-  Dense target_gram() { return std::move(target_); }
+  Dense target_gram();
 
  private:
   bool gram_, targets_, target_gram_;

@@ -24,6 +24,11 @@ using DenseProduct = std::function<void(Transpose transposed, Index m, Index n, 
 using DenseRows = std::function<void(Transpose transposed, Index m, Index n, Index k,
                                      const float* a, Index lda, const float* b, float* c)>;
 
+// Adds A^T B to C [m,n] on one thread, for blocks of columns A [k,m] and B [k,n] of matrices with `ld`
+// floats per row; rows of C are ldc floats apart.
+using DenseColumns = std::function<void(Index m, Index n, Index k, const float* a, const float* b,
+                                        Index ld, float* c, Index ldc)>;
+
 struct DenseLibrary {
   std::string name;  // "oneDNN 2.6.3", "OpenBLAS 0.3.21 SkylakeX", "own loop"
   DenseProduct multiply;
@@ -36,6 +41,7 @@ struct DenseLibrary {
   // With `in_stripes` they do not, and each call must have exactly row_step rows.
   Index row_step = 1;
   bool in_stripes = false;
+  DenseColumns add_columns = nullptr;  // optional: without copies of the blocks
 };
 
 // A multiple of the row_step of all libraries.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsten/compute/linalg/gram_product.h"
+
+#include <algorithm>
+
+#include "libsten/compute/linalg/dense_gemm.h"
+
+namespace sten {
+namespace {
+
+constexpr Index block =
+    product_rows;  // rows of C, and the columns of a library without add_columns
+
+std::vector<float> columns(const float* m, Index rows, Index cols, Index begin, Index end) {
+  std::vector<float> part(rows * (end - begin));
+  for (Index r = 0; r < rows; ++r)
+    std::copy(m + r * cols + begin, m + r * cols + end, part.data() + r * (end - begin));
+  return part;
+}
+
+// Adds rows [i, i + m) of A^T B from column `begin` on.
+void add_rows(const DenseLibrary& library, Index i, Index m, Index begin, Index rows, Index n,
+              const float* a, const float* b, float* c) {
+  if (library.add_columns)
+    return library.add_columns(m, n - begin, rows, a + i, b + begin, n, c + i * n + begin, n);
+  const std::vector<float> left = columns(a, rows, n, i, i + m);
+  std::vector<float> product;
+  for (Index j = begin; j < n; j += block) {
+    const Index width = std::min(block, n - j);
+    const std::vector<float> right = columns(b, rows, n, j, j + width);
+    product.resize(m * width);
+    library.multiply(Transpose::a, m, width, rows, left.data(), right.data(), product.data(), 1);
+    for (Index r = 0; r < m; ++r)
+      for (Index k = 0; k < width; ++k) c[(i + r) * n + j + k] += product[r * width + k];
+  }
+}
+
+void add_blocks(bool is_gram, Index rows, Index n, const float* a, const float* b, float* c) {
+  if (rows == 0) return;
+  const DenseLibrary& library = dense_library();
+  parallel_for(ceil_div(n, block), 1, [&](Index first, Index last) {
+    for (Index at = first; at < last; ++at) {
+      const Index i = at * block;
+      add_rows(library, i, std::min(block, n - i), is_gram ? i : 0, rows, n, a, b, c);
+    }
+  });
+}
+
+}  // namespace
+
+void add_cross_product(Index rows, Index n, const float* a, const float* b, float* c) {
+  add_blocks(false, rows, n, a, b, c);
+}
+
+void add_gram(Index rows, Index n, const float* a, float* c) { add_blocks(true, rows, n, a, a, c); }
+
+void mirror_gram(Index n, float* c) {
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < i; ++j) c[i * n + j] = c[j * n + i];
+}
+
+}  // namespace sten
