@@ -80,13 +80,27 @@ Matrix<T> masked(const Matrix<T>& w, const Kept& kept) {
   return out;
 }
 
+// Sets the bits of kept elements, eight at a time.
+void set_bits_of(const Kept& kept, std::uint8_t* bits) {
+  for (std::size_t i = 0; i < kept.size(); i += 8) {
+    unsigned byte = 0;
+    for (std::size_t j = 0; j < std::min<std::size_t>(8, kept.size() - i); ++j)
+      byte |= static_cast<unsigned>(kept[i + j]) << j;
+    bits[i / 8] = static_cast<std::uint8_t>(byte);
+  }
+}
+
 template <class T>
 Mask to_mask(const Kept& kept, const Matrix<T>& w, const CalibratedOptions& o, const Shape& shape) {
   Mask mask = Mask::none(shape);
   std::uint8_t* bits = mask.bits.mutate();
+  if (!o.transposed) {
+    set_bits_of(kept, bits);
+    return mask;
+  }
   for (Index r = 0; r < w.rows; ++r)
     for (Index c = 0; c < w.cols; ++c)
-      if (kept[r * w.cols + c]) set_bit(bits, o.transposed ? c * w.rows + r : r * w.cols + c);
+      if (kept[r * w.cols + c]) set_bit(bits, c * w.rows + r);
   return mask;
 }
 
@@ -94,7 +108,7 @@ Mask to_mask(const Kept& kept, const Matrix<T>& w, const CalibratedOptions& o, c
 void check_finite(const Dense& w) {
   with_float(w.dtype(), [&]<class E>(E) {
     const auto bits = w.values.as<typename E::Bits>();
-    for (Index i = 0; i < w.size(); ++i)
+    for (std::size_t i = 0; i < bits.size(); ++i)
       if (!std::isfinite(E::decode(bits[i])))
         fail("element {} of the reconstructed weights is not finite in {}", i, name_of(w.dtype()));
   });

@@ -3,6 +3,7 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
+#include "libsten/core/layout/bitmask.h"
 
 namespace sten {
 namespace {
@@ -10,14 +11,6 @@ namespace {
 constexpr const char* nameless = "pruned layers";
 
 std::size_t mask_bytes(Index elements) { return static_cast<std::size_t>((elements + 7) / 8); }
-
-// Calls f(element of x, index among the kept elements) for the kept elements.
-template <class F>
-void for_kept(const Mask& mask, F&& f) {
-  Index k = 0;
-  for (Index i = 0; i < mask.size(); ++i)
-    if (mask[i]) f(i, k++);
-}
 
 }  // namespace
 
@@ -32,12 +25,7 @@ void LayerFile::add(const std::string& tensor, const CalibratedLayer& layer, boo
                             LayerRecord{size_, with_values, layer.error_before, layer.error});
   append(std::as_bytes(std::span(layer.mask.bits.data(), mask_bytes(layer.mask.size()))));
   if (!with_values) return;
-  Values kept = Values::uninitialized(layer.weights.dtype(), layer.mask.count());
-  with_width(kept.width(), [&]<class U>(U) {
-    const U* const from = layer.weights.values.as<U>().data();
-    U* const to = kept.mutate<U>().data();
-    for_kept(layer.mask, [&](Index i, Index k) { to[k] = from[i]; });
-  });
+  const Values kept = Bitmask::pack(layer.weights, layer.mask, {}).values;
   append(std::span(kept.bytes().data(), kept.bytes().size()));
 }
 
@@ -49,12 +37,7 @@ CalibratedLayer LayerFile::read(const TensorInfo& t) const {
   if (!record.has_values) return layer;
   Values kept = Values::uninitialized(t.dtype, layer.mask.count());
   read_at(record.offset + bytes, std::span(kept.mutate_bytes(), kept.bytes().size()));
-  layer.weights = Dense::zeros(t.dtype, t.shape);
-  with_width(kept.width(), [&]<class U>(U) {
-    const U* const from = kept.as<U>().data();
-    U* const to = layer.weights.values.mutate<U>().data();
-    for_kept(layer.mask, [&](Index i, Index k) { to[i] = from[k]; });
-  });
+  layer.weights = Bitmask{t.shape, layer.mask.bits, std::move(kept)}.to_dense();
   return layer;
 }
 
