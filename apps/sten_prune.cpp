@@ -238,12 +238,15 @@ int main(int argc, char** argv) {
       if (staged->structures.size() == 1)
         o.tensors.structure = sten::Spec::parse(staged->structures.front());
       if (sten::app::is_batch(*many, o.output)) {
+        if (many->inputs.size() > 1 && !o.calibration.cache.empty())
+          sten::fail_usage("--calibration-cache is for one model: expected one input, got {}",
+                           many->inputs.size());
         sten::app::print_errors(*many, "sten-prune");
         return sten::prune_batch(*many, o);
       }
       o.input = many->inputs.front();
       o.output.path = sten::output_for(o.input, o.output.path, true, o.tensors.to.str());
-      if (o.calibration.is_given()) sten::map_large_blocks();
+      if (o.calibration.is_given()) sten::enlarge_memory_pool();
       if (staged->schedule.empty()) return sten::prune(o);
       if (!staged->trainer.recipe.empty()) {
         sten::enlarge_memory_pool();

@@ -36,6 +36,9 @@ bert 0 -o continued --method admm --calibrate "$text" --calibrate-window 32 --ca
 expect_out 'continued the calibration of cache after 6 of 6 layers'
 cmp plain/model.safetensors continued/model.safetensors
 
+expect_exit 2 sten-prune "$BERT" mixture --out-dir both --sparsity 0.5 --method wanda --calibrate "$text" --calibration-cache cache
+held 161 expect_err '--calibration-cache is for one model: expected one input, got 2'
+
 # Text that says nothing about the model.
 printf 'short' >short.txt
 refused 2 'short.txt: the train split of 4 tokens is shorter than a window of 128' --method wanda --calibrate short.txt

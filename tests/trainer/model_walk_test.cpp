@@ -32,6 +32,10 @@ CausalModel small_decoder(const std::string& type) {
 }  // namespace
 
 TEST_CASE("each layer sees what the pruned layers before it make, and what the dense ones did") {
+  bool is_stored = false;
+  SUBCASE("stored before each layer") { is_stored = true; }
+  SUBCASE("computed again for each layer") {}
+  const Index most_stored_bytes = is_stored ? Index{1} << 20 : 0;
   const Graph g = bert(testing::small_bert(), {.mask = true});
   const NamedValues<Tensor> weights = testing::bert_weights(g, "dense", 8);
   const std::vector<NamedValues<Tensor>> batches = {testing::bert_values(2, 6, true),
@@ -53,7 +57,8 @@ TEST_CASE("each layer sees what the pruned layers before it make, and what the d
          CalibratedOptions half;
          half.structure = Spec::parse("magnitude:sparsity=0.5");
          return pruned.at(name) = prune_layer(weights.at(name).to_dense(), inputs, half).weights;
-       }});
+       },
+       [] {}, most_stored_bytes});
   CHECK(order.size() == 12);
   CHECK(order.back() == last);
   CHECK(result.positions == 2 * 6 + 2 * 9);

@@ -23,22 +23,6 @@ std::vector<std::size_t> BatchRunner::live_at(std::size_t node) const {
   return live;
 }
 
-std::vector<Index> BatchRunner::measure(std::size_t begin, std::size_t end, BatchValues values) {
-  std::vector<Index> bytes;
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::vector<std::size_t>& arguments = graph_.arguments(i);
-    std::vector<Tensor> in;
-    for (const std::size_t value : arguments)
-      in.push_back(graph_.is_stored(value) ? stored(value).dense : values[value].dense);
-    Tensor y = widened(graph_.run_node<Tensor>(i, in));
-    bytes.push_back(static_cast<Index>(y.bytes()));
-    values.set(graph_.first_node() + i, {std::move(y), std::nullopt});
-    for (const std::size_t value : arguments)
-      if (last_use_[value] <= i) values.release(value);
-  }
-  return bytes;
-}
-
 const Activation& BatchRunner::stored(std::size_t value) {
   if (const auto at = stored_.find(value); at != stored_.end()) return at->second;
   const std::size_t i = value - graph_.first_weight();

@@ -23,8 +23,6 @@ class BatchRunner {
     return {graph_, begin, values,
             [&](std::size_t value) -> const Activation& { return stored(value); }};
   }
-  // The bytes of the values of nodes in [begin, end), by node, in the dense model.
-  std::vector<Index> measure(std::size_t begin, std::size_t end, BatchValues values);
   // The input of a layer. Of an expert: the rows of the tokens that the pruned model routes to it,
   // and of its last weight what its other weights make of them.
   Activation input_of(const LayerToCalibrate& layer, const BatchValues& values);

@@ -6,6 +6,7 @@
 #include "libsten/compute/calibrate/sums.h"
 #include "libsten/core/base/error.h"
 #include "libsten/training/trainer/batch_runner.h"
+#include "libsten/training/trainer/value_shapes.h"
 
 namespace sten {
 namespace {
@@ -33,13 +34,9 @@ class Walk {
         graph_(request.graph),
         layers_(layers_to_calibrate(graph_, request.is_wanted)),
         runner_(graph_, end_of(layers_), request.weight),
-        value_bytes_(end_of(layers_)),
+        shapes_(graph_, request.batches.front(), true),
         point_(request.store.begin()),
-        next_(point_) {
-    if (point_.node == 0) return;
-    for (const auto& [value, a] : request_.store.load(0))
-      value_bytes_[value - graph_.first_node()] = static_cast<Index>(widened(a).dense.bytes());
-  }
+        next_(point_) {}
 
   WalkResult run() {
     auto at = std::ranges::find_if(
@@ -62,28 +59,35 @@ class Walk {
 
  private:
   // Where activations are stored on the way to a layer's node: where they are smallest, unless they
-  // are more than a half larger than at the points before.
+  // are many, and more than a half larger than at the points before.
   WalkPoint next_point(std::size_t node) {
     // A stored point is that of the layers after it, as in the walk that stored it.
     if (!last_pruned_ && point_.node > 0) return point_;
     const std::size_t first = last_pruned_ ? *last_pruned_ + 1 : point_.node + 1;
     if (first > node) return point_;
-    std::ranges::copy(runner_.measure(point_.node, node, begin(0)),
-                      value_bytes_.begin() + static_cast<Index>(point_.node));
     WalkPoint best = point_;
     Index least = 0;
     for (std::size_t i = first; i <= node; ++i) {
       Index bytes = 0;
-      for (const std::size_t value : runner_.live_at(i))
-        bytes += value_bytes_[value - graph_.first_node()];
+      for (const std::size_t value : runner_.live_at(i)) bytes += shapes_.bytes(value);
       if (bytes == 0 || (least > 0 && bytes > least)) continue;
       least = bytes;
       best.node = i;
     }
-    const bool is_large = point_.most_bytes > 0 && 2 * least > 3 * point_.most_bytes;
+    const bool is_large = stored_bytes_of(least) > request_.most_stored_bytes &&
+                          point_.most_bytes > 0 && 2 * least > 3 * point_.most_bytes;
     if (is_large && unstored_layers_ < most_unstored_layers) return point_;
     best.most_bytes = std::max(best.most_bytes, least);
     return best;
+  }
+
+  // Whether values of so many bytes per batch, in the dense and in the pruned model, are rounded.
+  bool is_rounded(Index bytes) const {
+    return 2 * bytes * std::ssize(request_.batches) > most_float32_bytes;
+  }
+  Index stored_bytes_of(Index bytes) const {
+    return bytes * std::ssize(request_.batches) * (request_.needs_targets ? 2 : 1) /
+           (is_rounded(bytes) ? 2 : 1);
   }
 
   // The stored activations and the inputs of a batch.
@@ -143,8 +147,7 @@ class Walk {
 
   Index store(std::size_t batch, const std::vector<std::size_t>& live, BatchValues& values) {
     BatchActivations all = values.part(live);
-    const auto batches = static_cast<Index>(request_.batches.size());
-    if (2 * next_.most_bytes * batches > most_float32_bytes) {
+    if (is_rounded(next_.most_bytes)) {
       result_.is_rounded = true;
       for (auto& [value, a] : all) {
         a = rounded(a);
@@ -184,7 +187,7 @@ class Walk {
   const Graph& graph_;
   const std::vector<LayerToCalibrate> layers_;
   BatchRunner runner_;
-  std::vector<Index> value_bytes_;  // by node: of the first batch
+  const ValueShapes shapes_;  // of the first batch
   WalkPoint point_, next_;
   std::optional<std::size_t> last_pruned_;  // node
   std::size_t unstored_layers_ = 0;         // pruned since the point

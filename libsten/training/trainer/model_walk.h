@@ -25,6 +25,9 @@ struct WalkRequest {
   std::function<Tensor(const std::string& name, const InputStatistics& inputs)> prune;
   // Called when weights were released: what they borrowed is no longer needed.
   std::function<void()> released = [] {};
+  // Activations of at most so many bytes are stored before each layer, so that nothing is computed
+  // again.
+  Index most_stored_bytes = Index{192} << 20;
 };
 
 struct WalkResult {
@@ -37,10 +40,11 @@ struct WalkResult {
 // expert of `mixture-of-experts` by the tokens that the pruned model routes to it. Weights without
 // such a node are not pruned. Layers with the same input share its statistics.
 //
-// Activations are stored at points where few values are needed later, such as the sum after a
-// block, of the pruned model, and with targets of the dense one, too; what lies between is computed
-// again for each layer, batch by batch. Above 128 MiB they are rounded to BF16. Weights are loaded when they
-// are needed, and released at the next point.
+// Activations are stored before each layer or, where they have more than most_stored_bytes, at points
+// where few values are needed later, such as the sum after a block; what lies between is computed
+// again for each layer, batch by batch. They are those of the pruned model, and with targets of the
+// dense one, too. Above 128 MiB in float32 they are rounded to BF16. Weights are loaded when they are
+// needed, and released at the next point.
 WalkResult prune_along(const WalkRequest& request);
 
 }  // namespace sten
