@@ -6,7 +6,7 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev libre2-dev libutf8proc-dev libxxhash-dev libdnnl-dev libopenblas-dev
        libpng-dev libjpeg62-turbo-dev time)
-test=(doctest-dev libonnx-testdata libxsmm-dev libopenmpi-dev openmpi-bin clang-14 libclang-rt-14-dev clang-format-14 pkg-config python3 python3-venv git)
+test=(doctest-dev libonnx-testdata libxsmm-dev libopenmpi-dev openmpi-bin clang-14 libclang-rt-14-dev clang-format-14 pkg-config make python3 python3-venv python3-yaml git)
 case ${1-build} in
   build) wanted=("${build[@]}") ;;
   test) wanted=("${build[@]}" "${test[@]}") ;;

@@ -41,6 +41,8 @@ sten_script_test(check.format LABELS once COMMAND bash ${checks}/clang_format.sh
 sten_script_test(install.consumer LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/install/run.sh ${CMAKE_BINARY_DIR})
 
+sten_script_test(examples.ci LABELS once COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/examples/ci.sh)
+
 sten_script_test(extend.programs
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/extend/programs.sh
                          ${CMAKE_CURRENT_BINARY_DIR}/extend/bin)

@@ -16,12 +16,12 @@ anchors() {
 named() {
   text=$(grep -vE '#include <|^`[^`]+`:$' "$1")
   grep -oE '([a-z_0-9]+/)+[A-Za-z_0-9*-]+\.(h|cpp|cu|cuh|py|sh)\b' <<<"$text"
-  grep -oE '`(apps|docs|kernels|libsten|recipes|scripts|tests)/[^` ]*`' <<<"$text" | tr -d '`'
+  grep -oE '`(apps|docs|examples|kernels|libsten|recipes|scripts|tests)/[^` ]*`' <<<"$text" | tr -d '`'
 }
 exists() { compgen -G "$(sed 's/NAME/*/g; s/FAMILY/*/g; s/ISA/*/g; s/[.][.][.]/*/g' <<<"$1")" >/dev/null; }
 
 faults=$(
-  find README.md docs recipes -name '*.md' | LC_ALL=C sort | while read -r page; do
+  find README.md docs examples recipes -name '*.md' | LC_ALL=C sort | while read -r page; do
     folder=$(dirname "$page")
     awk -v page="$page" '/^```/ { code = !code } code || /^\|/ { next }
       length > 120 { print page ":" FNR ": " length " columns" }' "$page"

@@ -5,7 +5,7 @@ set -euo pipefail
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/documents.sh
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
-mkdir -p "$T/docs" "$T/recipes" "$T/libsten/core/base" "$T/tests/cli"
+mkdir -p "$T/docs" "$T/examples" "$T/recipes" "$T/libsten/core/base" "$T/tests/cli"
 touch "$T/libsten/core/base/json.h" "$T/tests/cli/help.sh"
 long=$(printf '%121s' '' | tr ' ' x)
 cat >"$T/docs/page.md" <<END
