@@ -32,4 +32,11 @@ Subgraph subgraph(const Graph& g, const std::vector<bool>& has) {
   return s;
 }
 
+std::vector<std::size_t> last_uses_before(const Graph& g, std::size_t end) {
+  std::vector<std::size_t> last(g.value_count());
+  for (std::size_t i = 0; i < end; ++i)
+    for (const std::size_t value : g.arguments(i)) last[value] = i;
+  return last;
+}
+
 }  // namespace sten

@@ -15,4 +15,8 @@ struct Subgraph {
 // The nodes for which `has` is true, by node.
 Subgraph subgraph(const Graph& g, const std::vector<bool>& has);
 
+// By the number of a value: the last node before `end` that uses it; 0 without one. Outputs of the
+// graph do not count.
+std::vector<std::size_t> last_uses_before(const Graph& g, std::size_t end);
+
 }  // namespace sten

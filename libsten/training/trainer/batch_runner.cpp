@@ -5,15 +5,16 @@
 
 #include "libsten/compute/ops/products/mixture_of_experts.h"
 #include "libsten/core/tensor/low_floats.h"
+#include "libsten/model/graph/subgraph.h"
 
 namespace sten {
 
 BatchRunner::BatchRunner(const Graph& graph, std::size_t end,
                          std::function<Tensor(const std::string& name)> weight)
-    : graph_(graph), end_(end), weight_(std::move(weight)), last_use_(graph.value_count()) {
-  for (std::size_t i = 0; i < end_; ++i)
-    for (const std::size_t value : graph_.arguments(i)) last_use_[value] = i;
-}
+    : graph_(graph),
+      end_(end),
+      weight_(std::move(weight)),
+      last_use_(last_uses_before(graph, end)) {}
 
 std::vector<std::size_t> BatchRunner::live_at(std::size_t node) const {
   std::vector<std::size_t> live;

@@ -11,14 +11,6 @@ namespace {
 
 constexpr Index least_saving = 4;  // bytes of a segment's values, by those stored after it
 
-// By value: the last node that uses it; 0 without a use.
-std::vector<std::size_t> last_uses_of(const Graph& g) {
-  std::vector<std::size_t> last(g.value_count());
-  for (std::size_t i = 0; i < g.nodes().size(); ++i)
-    for (const std::size_t value : g.arguments(i)) last[value] = i;
-  return last;
-}
-
 // By node: bytes of the values of nodes up to it that later nodes use.
 std::vector<Index> live_bytes(const Graph& g, const std::vector<std::size_t>& last,
                               const ValueShapes& shapes) {
@@ -41,7 +33,7 @@ SegmentedGraph::SegmentedGraph(const Graph& g) : segments_{{g, {}}} {}
 SegmentedGraph::SegmentedGraph(const Graph& g, const NamedValues<Tensor>& inputs) {
   const std::size_t n = g.nodes().size();
   const ValueShapes shapes(g, inputs, true);
-  const std::vector<Index> live = live_bytes(g, last_uses_of(g), shapes);
+  const std::vector<Index> live = live_bytes(g, last_uses_before(g, n), shapes);
   std::size_t begin = 0;
   Index bytes = 0;
   for (std::size_t i = 0; i + 1 < n; ++i) {
@@ -63,7 +55,7 @@ void SegmentedGraph::add(const Graph& g, std::size_t begin, std::size_t end) {
   std::vector<bool> has(g.nodes().size());
   for (std::size_t i = begin; i < end; ++i) has[i] = true;
   GraphParts parts = subgraph(g, has).parts;
-  const std::vector<std::size_t> last = last_uses_of(g);
+  const std::vector<std::size_t> last = last_uses_before(g, g.nodes().size());
   std::vector<std::string> later;
   for (std::size_t i = begin; i < end; ++i) {
     const std::string& name = g.nodes()[i].name;
