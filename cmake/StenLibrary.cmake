@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # libsten: the rooms that libsten/CMakeLists.txt declares, linked to one shared library; the plug-in
-# for MPI; and sten-bench's own library.
+# for MPI (kernels/CMakeLists.txt has that for CUDA); and sten-bench's own library.
 set_source_files_properties(core/base/version.cpp PROPERTIES COMPILE_DEFINITIONS STEN_VERSION="${PROJECT_VERSION}")
 sten_target(sten)
 set_target_properties(sten PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
@@ -35,8 +35,7 @@ elseif(STEN_SANITIZE)
   target_link_options(sten PRIVATE -Wl,-Bsymbolic-functions)
 endif()
 if(STEN_HAS_CUDA)
-  target_sources(sten PRIVATE $<TARGET_OBJECTS:sten_cuda>)
-  target_link_libraries(sten PRIVATE ${cudart_static_LIBRARY} rt)
+  add_dependencies(sten sten_cuda)
 endif()
 
 # Processes that compute together, by MPI: loaded by a process that mpirun started, from the folder

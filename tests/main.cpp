@@ -13,8 +13,7 @@
 int main(int argc, char** argv) {
   using namespace sten;
   if (testing::SerialDevice::is_replaced() && !kernels::cuda::true_backend()) {
-    std::puts(kernels::cuda::is_built() ? "skipped: no CUDA device found"
-                                        : "skipped: CUDA is not built");
+    std::printf("skipped: %s\n", kernels::cuda::absence().c_str());
     return 77;
   }
   if (const char* record = std::getenv("STEN_RECORD")) std::remove(record);  // of an earlier run

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend interface of CUDA in plain C++: declared in every build, implemented if nvcc is
-// found.
+// The backend interface of CUDA in plain C++. libsten_cuda.so implements it, which is built if nvcc
+// is found, and loaded at the first use of a device.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -77,13 +77,14 @@ struct Backend {
   WindowFunctions windows;
 };
 
-// nullptr in a build without CUDA, or without a usable device.
+// nullptr without libsten_cuda.so, or without a usable device.
 const Backend* backend();
-bool is_built();
+// Why there is no true_backend(): "no CUDA device found", or what is wrong with the library.
+const std::string& absence();
 // For tests: replaces the backend; nullptr restores the true one.
 void set_backend(const Backend*);
 
-// The backend of the build, regardless of set_backend().
+// The backend of libsten_cuda.so, regardless of set_backend().
 const Backend* true_backend();
 
 }  // namespace sten::kernels::cuda

@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/check.cuh"
 #include "kernels/cuda/functions.cuh"
+#include "kernels/cuda/plugin.h"
 
 namespace sten::kernels::cuda {
 namespace {
@@ -14,7 +15,11 @@ int devices() {
 
 }  // namespace
 
-const Backend* true_backend() {
+}  // namespace sten::kernels::cuda
+
+extern "C" const char* sten_cuda_version() { return STEN_VERSION; }
+extern "C" const sten::kernels::cuda::Backend* sten_cuda_backend() {
+  using namespace sten::kernels::cuda;
   static const int found = devices();
   if (found == 0) return nullptr;
   static const Backend all{found,       make_memory(),   make_elementwise(), make_nm(),
@@ -22,6 +27,3 @@ const Backend* true_backend() {
                            make_rows(), make_steps(),    make_windows()};
   return &all;
 }
-bool is_built() { return true; }
-
-}  // namespace sten::kernels::cuda

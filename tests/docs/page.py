@@ -108,7 +108,7 @@ def plain(lines, kind):
     for line in lines:
         line = re.sub(r"--+", "--", re.sub(r"\s+", " ", line).strip())
         line = re.sub(r"\b[\d.]+ m?s, peak memory [\d.]+ [kMG]?B", "TIME, peak memory SIZE", line)
-        line = re.sub("no CUDA device found|built without CUDA support \\(rebuild with nvcc on the PATH\\)", "no CUDA", line)
+        line = re.sub("no CUDA device found|CUDA support is not installed \\(libsten_cuda.so\\)", "no CUDA", line)
         out.append(kind(line) if kind else line)
     out = [line for line in out if line]
     return sorted(out) if kind is measured else out  # which are in the order of speed

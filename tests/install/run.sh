@@ -80,3 +80,13 @@ expect '.*"banded:k=160".*' "$T/consumer/my-energy" "$T/banded" -q --json
 expect '.*"banded:k=160".*' "$T/prefix/bin/sten-energy" "$T/banded" -q --json --load "$T/consumer/extension.so"
 "$compiler" -std=c++20 -fPIC -shared "$here/../extend/extension.cpp" -o "$T/by-flags.so" $(pkg-config --cflags sten)
 expect '.*"banded:k=160".*' "$T/prefix/bin/sten-energy" "$T/banded" -q --json --load "$T/by-flags.so"
+
+# A plug-in for CUDA that is of another release, or no library, is named.
+plugin=$(pkg-config --variable=libdir sten)/libsten_cuda.so
+on_device() { CUDA_VISIBLE_DEVICES= "$T/prefix/bin/sten-energy" "$model" --device cuda 2>&1 || [[ $? = 1 ]]; }
+echo 'extern "C" const char* sten_cuda_version() { return "0.0.1"; }' | "$compiler" -x c++ -fPIC -shared -o "$plugin" -
+expect 'sten-energy: .*libsten_cuda.so: expected the CUDA kernels of sten [0-9.]+, got 0.0.1; use --device cpu' on_device
+echo text >"$plugin"
+expect 'sten-energy: .*libsten_cuda.so: file too short; use --device cpu' on_device
+rm "$plugin"
+expect 'sten-energy: .*CUDA support is not installed .*; use --device cpu' on_device

@@ -169,8 +169,7 @@ Sessions& sessions() {
 Session& session() {
   thread_local Session* mine = nullptr;
   const Backend* backend = kernels::cuda::backend();
-  if (!backend)
-    fail("{}", kernels::cuda::is_built() ? "no CUDA device found" : "built without CUDA support");
+  if (!backend) fail("{}", kernels::cuda::absence());
   const int device = chosen;
   if (mine && mine->backend == backend && mine->device == device) return *mine;
   backend->memory.use(device);
@@ -238,10 +237,7 @@ void after_next_copy_back(std::function<void()> f) { CopyBack::hooks().add(std::
 Device use_device(const DeviceSpec& device) {
   if (device.is_cpu()) return Device::cpu;
   const Backend* backend = kernels::cuda::backend();
-  if (!backend)
-    fail("--device {}: {}; use --device cpu", device.str(),
-         kernels::cuda::is_built() ? "no CUDA device found"
-                                   : "built without CUDA support (rebuild with nvcc on the PATH)");
+  if (!backend) fail("--device {}: {}; use --device cpu", device.str(), kernels::cuda::absence());
   const std::int64_t index = device.index.value_or(0);
   if (index >= backend->devices)
     fail("--device {}: expected a device from 0 to {}", device.str(), backend->devices - 1);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/comm/comm_mpi.h"
 
-#include <dlfcn.h>
-
 #include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "kernels/plugin.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
 #include "libsten/core/base/version.h"
@@ -29,19 +28,6 @@ std::optional<int> scalar_in(const char* variable) {
   return error == std::errc() && end == all.end() ? std::optional(n) : std::nullopt;
 }
 
-// In the directory of libsten, or of the program that is linked with it.
-std::string plugin_path() {
-  Dl_info here;
-  if (!dladdr(reinterpret_cast<void*>(&mpi_launch), &here) || !here.dli_fname) return plugin_name;
-  const std::string library = here.dli_fname;
-  return library.substr(0, library.rfind('/') + 1) + plugin_name;
-}
-
-template <class F>
-F* symbol(void* library, const char* name) {
-  return reinterpret_cast<F*>(dlsym(library, name));
-}
-
 }  // namespace
 
 MpiLaunch mpi_launch() {
@@ -56,15 +42,13 @@ MpiLaunch mpi_launch() {
 }
 
 std::shared_ptr<Communicator> comm_mpi() {
-  const std::string path = plugin_path();
-  // Never closed: MPI has threads and handlers of its own.
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const std::string why = dlerror();
-    fail("MPI cannot be loaded for a run of several ranks: {}", printable(why));
-  }
-  const auto version = symbol<mpi_plugin::Version>(library, mpi_plugin::version_name);
-  const auto make = symbol<mpi_plugin::Make>(library, mpi_plugin::make_name);
+  const kernels::Plugin plugin = kernels::load_plugin(plugin_name);
+  const std::string& path = plugin.path;
+  if (!plugin.library)
+    fail("MPI cannot be loaded for a run of several ranks: {}",
+         printable(plugin.error.empty() ? path + ": no such file" : plugin.error));
+  const auto version = plugin.symbol<mpi_plugin::Version>(mpi_plugin::version_name);
+  const auto make = plugin.symbol<mpi_plugin::Make>(mpi_plugin::make_name);
   if (!version || !make)
     fail("{}: not the MPI library of sten: expected the symbols {} and {}", printable(path),
          mpi_plugin::version_name, mpi_plugin::make_name);
