@@ -246,7 +246,7 @@ int main(int argc, char** argv) {
       }
       o.input = many->inputs.front();
       o.output.path = sten::output_for(o.input, o.output.path, true, o.tensors.to.str());
-      if (o.calibration.is_given()) sten::enlarge_memory_pool();
+      if (o.calibration.is_given()) sten::map_large_blocks();
       if (staged->schedule.empty()) return sten::prune(o);
       if (!staged->trainer.recipe.empty()) {
         sten::enlarge_memory_pool();

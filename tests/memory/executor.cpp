@@ -4,8 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 
+#include "libsten/core/dispatch/operators.h"
+#include "libsten/core/tensor/low_floats.h"
 #include "tests/memory/counter.h"
 #include "tests/support/small_bert.h"
 
@@ -81,4 +84,24 @@ TEST_CASE("outputs that a caller keeps are not written over") {
   run.run({{"x", ones(4)}});
   CHECK(kept.as<Dense>().values.as<float>()[0] == 16);
   CHECK(values.values.as<float>()[0] == 24);
+}
+
+TEST_CASE("a lookup widens the rows of a bfloat16 table, not the table") {
+  const Graph g({{"ids"},
+                 {{"table", {8192, 64}, Spec("uniform").set("bound", "1")}},
+                 {{"y", "embedding", {"table", "ids"}}},
+                 {"y"}});
+  const NamedValues<Tensor> wide = initial_weights(g, 1);
+  NamedValues<Tensor> low;
+  low.emplace("table", rounded_to(DType::BF16, wide.at("table")));
+  Dense ids = Dense::zeros(DType::I64, {2});
+  ids.values.mutate<std::int64_t>()[1] = 8191;
+  std::optional<Tensor> y;
+  CHECK(bytes_of([&] {
+          Executor run(g, low);
+          y = run.run({{"ids", ids}}).at("y");
+        }) < static_cast<std::int64_t>(low.at("table").bytes()) / 2);
+  const Tensor rows = widened(apply("embedding", {low.at("table"), ids}));
+  REQUIRE(y->dtype() == DType::F32);
+  CHECK(std::ranges::equal(y->values()->as<float>(), rows.values()->as<float>()));
 }

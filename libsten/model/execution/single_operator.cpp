@@ -40,10 +40,8 @@ class SingleOperator final : public FusedOperator {
         arguments_(plan.graph.arguments(node)),
         value_(plan.value_of(node)),
         wide_(arguments_.size()) {
-    const std::string_view op = node_.op.text();
     for (std::size_t i = 0; i < arguments_.size(); ++i)
-      is_weight_.push_back(plan.is_weight(arguments_[i]) &&
-                           (op == "linear" || op == "embedding" || op == "gather"));
+      is_weight_.push_back(plan.is_weight(arguments_[i]) && node_.op.text() == "linear");
     steps.push_back({{node_.name}, std::string(node_.op.text()), "", "", 0, 0, 0});
   }
 
@@ -54,7 +52,9 @@ class SingleOperator final : public FusedOperator {
     for (std::size_t i = 0; i < arguments_.size(); ++i) in.push_back(argument(slots, i));
     std::vector<std::string> log;
     if (s.why.empty()) Operators::log_plans(&log);
-    slots[value_].tensor = call(in).to(plan_.device);  // without inputs, the result is on the CPU
+    Tensor y = call(in).to(plan_.device);  // without inputs, the result is on the CPU
+    if (is_lookup() && plan_.is_weight(arguments_[0])) y = widened(y);
+    slots[value_].tensor = std::move(y);
     Operators::log_plans(nullptr);
     s.seconds = plan_.times_steps ? time_on(plan_.device) - start : 0;
     if (!s.why.empty()) return;
@@ -64,15 +64,16 @@ class SingleOperator final : public FusedOperator {
     s.flops = flops_of(node_, in, out);
     s.bytes = static_cast<double>(out.bytes());
     // A lookup reads only the indexed rows of a table.
-    const bool looks_up = node_.op.text() == "embedding" || node_.op.text() == "gather";
     for (const Tensor& x : in) {
-      s.bytes += static_cast<double>((looks_up && &x == in.data() ? out : x).bytes());
+      s.bytes += static_cast<double>((is_lookup() && &x == in.data() ? out : x).bytes());
       if (x.layout() != Dense::name) s.layout = x.spec().str();
     }
     slots.note_tensor(value_);
   }
 
  private:
+  // Of a bfloat16 table, the rows are widened.
+  bool is_lookup() const { return node_.op.text() == "embedding" || node_.op.text() == "gather"; }
   // bfloat16 weights, meant for other fused operators, are widened once.
   const Tensor& argument(Slots& slots, std::size_t i) {
     const Tensor& x = slots.tensor(arguments_[i]);
