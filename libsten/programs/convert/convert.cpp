@@ -5,11 +5,11 @@
 
 #include "libsten/core/base/cuda.h"
 #include "libsten/core/base/fallback.h"
-#include "libsten/core/registry/route.h"
 #include "libsten/core/registry/structure.h"
 #include "libsten/files/checkpoint/output_name.h"
 #include "libsten/files/checkpoint/weight_names.h"
 #include "libsten/files/system/lack_of_memory.h"
+#include "libsten/programs/convert/convert_tensor.h"
 #include "libsten/programs/convert/smallest_layouts.h"
 #include "libsten/programs/measure/storage_counts.h"
 #include "libsten/programs/rewrite/axis.h"
@@ -17,59 +17,14 @@
 namespace sten {
 namespace {
 
-struct Converted {
-  Tensor tensor;
-  std::optional<Mask> kept;  // none: all stored positions
-  std::string fit;           // how positions were chosen; empty: lossless
-  Route route;
-  // The layouts between two sparse layouts of a route.
-  std::string via() const {
-    const bool sparse = route.layouts.size() > 1 && route.layouts.front() != "dense" &&
-                        route.layouts.back() != "dense";
-    return sparse ? route.str() : "";
-  }
-};
-
-// Converts with all stored positions, along lossless edges if possible.
-std::optional<Converted> try_convert(const Tensor& from, const Spec& to) {
-  try {
-    Route route;
-    Tensor t = convert(from, to, &route);
-    return Converted{std::move(t), std::nullopt, "", std::move(route)};
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
-std::optional<Tensor> try_pack(const Dense& x, const Mask& keep, const Spec& to) {
-  try {
-    return registry().pack(x, keep, to);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
-// "[5, 8]" of a row-major offset.
-std::string position(const Shape& shape, Index i) {
-  Shape at(shape.size());
-  for (std::size_t d = shape.size(); d-- > 0; i /= shape[d]) at[d] = i % shape[d];
-  return to_string(at);
-}
-
 constexpr const char* automatic = "auto";
 
-struct Request {
-  Spec to;                         // a layout or auto
-  std::optional<Spec> sparsifier;  // for positions that a structured layout cannot hold
-  bool lossless;
-};
-
-std::optional<Spec> sparsifier_for(const Request& request, bool is_in_by_out) {
+std::optional<Spec> sparsifier_for(const Conversion& request, bool is_in_by_out) {
   if (!request.sparsifier) return std::nullopt;
   return for_matrix(*request.sparsifier, is_in_by_out);
 }
 
-Request resolve(const ConvertOptions& o) {
+Conversion resolve(const ConvertOptions& o) {
   const bool is_gguf = is_gguf_name(o.output.path);
   if (o.to == Spec() && !is_gguf) fail_usage("missing --to LAYOUT, such as --to bitmask");
   const Spec given = o.to == Spec() ? Spec(Dense::name) : as_structure(o.to);
@@ -77,69 +32,7 @@ Request resolve(const ConvertOptions& o) {
     given.check_keys({});
     return {given, std::nullopt, o.lossless};
   }
-  if (!is_structure(given)) return {registry().canonical(given), std::nullopt, o.lossless};
-  return {registry().canonical(layout_alone(given)), own_sparsifier(given), o.lossless};
-}
-
-std::string fit_of(const Request& request) {
-  const std::string_view fit = registry().sparsifier(*request.sparsifier).fit_name();
-  return fit.empty() ? request.sparsifier->name() : std::string(fit);
-}
-
-Converted convert_tensor(const Tensor& from, const Request& request);
-
-// Converts to a structured layout on a device. The device chooses positions and cannot pack given
-// ones, so the CPU packs if that is lossless.
-Converted convert_on_device(const Tensor& from, const Dense& x, const Request& request) {
-  const Device here = x.device();
-  const bool ranked = is_prunable(x.dtype()) && !first_not_finite(x);
-  Mask keep;
-  std::optional<Tensor> t;
-  if (ranked) t = registry().prune(x, *request.sparsifier, request.to, {}, &keep);
-  if (!t || zeros(Dense::pack(x, keep)) == zeros(x)) {
-    if (t)
-      report_fallback(fmt::format("{} on {}, of tensors that it holds: not implemented; on the CPU",
-                                  request.to.str(), name_of(here)));
-    Converted c = convert_tensor(from.to(Device::cpu), request);
-    c.tensor = c.tensor.to(here);
-    if (c.kept) c.kept = c.kept->to(here);
-    return c;
-  }
-  if (request.lossless) convert_tensor(from.to(Device::cpu), request);  // the error names the loss
-  Route route{{std::string(from.layout()), request.to.name()},
-              "pruned, as it does not hold all of it"};
-  return {*std::move(t), std::move(keep), fit_of(request), std::move(route)};
-}
-
-Converted convert_tensor(const Tensor& from, const Request& request) {
-  // Stored zeros are kept if they fit the layout, and dropped otherwise.
-  const bool tries =
-      from.device() == Device::cpu || !request.sparsifier || from.spec() == request.to;
-  if (auto c = tries ? try_convert(from, request.to) : std::nullopt) return *std::move(c);
-  const Dense x = from.to_dense();
-  if (x.device() != Device::cpu && request.sparsifier) return convert_on_device(from, x, request);
-  Mask nonzero = value_mask(x);
-  Route route{{std::string(from.layout())}, ""};
-  if (!from.is<Dense>()) route.layouts.push_back("dense");
-  route.layouts.push_back(request.to.name());
-  if (auto t = try_pack(x, nonzero, request.to)) {
-    route.reason = "nonzeros are kept, stored zeros are not";
-    return {*t, std::move(nonzero), "", std::move(route)};
-  }
-  if (!request.sparsifier) {
-    registry().pack(x, nonzero, request.to);  // the error says why
-    fail("{} holds the tensor only in a second conversion", request.to.str());
-  }
-  if (const auto bad = first_not_finite(x))
-    fail("element {} is not finite and cannot be ranked", position(x.extents, *bad));
-  Mask keep;
-  Tensor t = registry().prune(x, *request.sparsifier, request.to, {}, &keep);
-  if (request.lossless)
-    for (Index i = 0; i < x.size(); ++i)
-      if (nonzero[i] && !keep[i])
-        fail_check("{} would drop the nonzero at {}", request.to.str(), position(x.extents, i));
-  route.reason = "pruned, as it does not hold all of it";
-  return {std::move(t), std::move(keep), fit_of(request), std::move(route)};
+  return conversion_to(given, o.lossless);
 }
 
 // ": 2 bitmask, 1 dense"; "" if empty.
@@ -161,7 +54,7 @@ Magnitudes kept_of(const Tensor& from, const std::optional<Mask>& kept) {
 void check_options(const ConvertOptions& o) { (void)resolve(o); }
 
 Options deciding_options(const ConvertOptions& o) {
-  const Request request = resolve(o);
+  const Conversion request = resolve(o);
   Options values = {{"to", request.to.str()}};
   if (request.sparsifier && request.sparsifier->has("fit"))
     values.emplace_back("fit", std::string(request.sparsifier->word("fit", "")));
@@ -185,7 +78,7 @@ Report convert_report() {
 
 Outcome convert_checkpoint(const ConvertOptions& o) {
   const Device device = use_device(o.device);
-  const Request request = resolve(o);
+  const Conversion request = resolve(o);
   if (is_onnx_name(o.output.path) && !is_sharded(o.input))  // an ONNX model has no sparse layouts
     check_output_name(o.output.path, Written::checkpoint);
   Rewrite rewrite(o.input, o.output, "sten-convert", deciding_options(o));
