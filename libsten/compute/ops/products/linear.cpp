@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear layers with dense or masked x, and w in any layout that has products.
+// Linear layers with dense or masked x, and w in any layout that has products, in float32 or
+// bfloat16 (without gradients of w); also in float64 if w is dense.
 #include "libsten/compute/ops/products/linear.h"
 #include "libsten/compute/ops/common/check.h"
 #include "libsten/compute/ops/common/register.h"
 #include "libsten/compute/ops/products/bias.h"
 #include "libsten/compute/ops/products/product_output.h"
+#include "libsten/compute/product/bf16_linear.h"
 #include "libsten/compute/product/sampled_product.h"
 #include "libsten/compute/product/sparse_product.h"
+#include "libsten/core/tensor/low_floats.h"
 
 namespace sten {
 namespace {
@@ -20,8 +23,38 @@ void multiply_tokens(const LinearCall& l, Index token, Index count, const T* x, 
   gemm(Transpose::b, count, l.out, l.in, x + token * l.in, w, y);
 }
 
+// A dense BF16 result of that shape, which f(std::uint16_t*) computes.
+template <class F>
+Tensor bf16_result(const OutFormat& format, Shape shape, F&& f) {
+  if (!format.is_dense())
+    fail_unsupported("linear: a BF16 result is written dense, expected {}", format.str());
+  Values v = Values::uninitialized(DType::BF16, size_of(shape));
+  f(v.mutate<std::uint16_t>().data());
+  return Dense{std::move(shape), std::move(v)};
+}
+
+Tensor bf16_forward(const LinearCall& l, const OutFormat& format) {
+  const Tensor bias = l.bias ? widened(*l.bias) : Tensor(Dense{});
+  const float* b = l.bias ? values_of<float>(bias) : nullptr;
+  return bf16_result(format, l.y, [&](std::uint16_t* y) {
+    bf16_linear(l.w, l.tokens, values_of<std::uint16_t>(l.x), b, y);
+  });
+}
+
+Outputs bf16_grad(const LinearCall& l, const Call& call) {
+  Outputs grads(call.formats.size());
+  for (std::size_t i = 1; i < grads.size(); ++i)
+    if (call.wants(i)) fail_usage("linear.grad: weights must be F32 or F64, got BF16");
+  if (call.wants(0))
+    grads[0] = bf16_result(call.out(0), l.x.shape(), [&](std::uint16_t* dx) {
+      bf16_transposed_linear(l.w, l.tokens, values_of<std::uint16_t>(call.in[0]), dx);
+    });
+  return grads;
+}
+
 Outputs linear_forward(const Call& call) {
   const LinearCall l(call);
+  if (l.x.dtype() == DType::BF16) return {bf16_forward(l, call.out())};
   return with_real("linear", l.x.dtype(), [&]<class T>(T) -> Outputs {
     const T* from = values_of<T>(l.x);
     const T* b = l.bias ? l.bias->as<Dense>().values.as<T>().data() : nullptr;
@@ -42,6 +75,7 @@ Outputs linear_forward(const Call& call) {
 
 Outputs linear_grad(const Call& call) {
   const LinearCall l(call, 1);
+  if (l.x.dtype() == DType::BF16) return bf16_grad(l, call);
   return with_real("linear.grad", l.x.dtype(), [&]<class T>(T) -> Outputs {
     const T* g = values_of<T>(call.in[0]);
     const T* from = values_of<T>(l.x);
