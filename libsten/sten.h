@@ -109,3 +109,6 @@
 #include "libsten/files/checkpoint/named_tensors.h"
 #include "libsten/files/tensors/npy.h"
 #include "libsten/files/tensors/safetensors.h"
+
+// Programs, for tensors in memory.
+#include "libsten/programs/tensors/tensor_programs.h"

@@ -36,4 +36,15 @@ PrunedTensor choose_mask(const Checkpoint& in, const TensorInfo& t, const Tensor
   return p;
 }
 
+PrunedTensor choose_mask(const Checkpoint& in, const PrunePlan& plan, std::size_t i,
+                         const GlobalThreshold& threshold, const TensorOptions& options,
+                         const Dense& x, const Dense* scores) {
+  const CheckpointTensor& t = in.tensors()[i];
+  const TensorPlan& how = *plan.tensors[i];
+  if (!how.global) return choose_mask(in, t, how, options, x, scores);
+  const std::optional<Mask> stored_mask = where_stored(in, t, x, how.sparsifier);
+  Mask keep = threshold.select(i, x, scores);
+  return {stored_mask ? both(std::move(keep), *stored_mask) : std::move(keep)};
+}
+
 }  // namespace sten

@@ -181,19 +181,12 @@ class Pruning {
           // Errors of mask files do not name this tensor.
           if (const Checkpoint* masks = masks_.of(how))
             return PrunedTensor{read_mask(*masks, t).to(x.device())};
-          return with_tensor_name(in().name(), t.name, [&] { return choose(i, x, scores); });
+          return with_tensor_name(in().name(), t.name, [&] {
+            return choose_mask(in(), plan_, i, *threshold_, request_.options().tensors, x, scores);
+          });
         });
     if (mask_out_) mask_out_->add(t.name, pruned.keep.to(Device::cpu));
     return with_tensor_name(in().name(), t.name, [&] { return change_by_mask(i, x, pruned); });
-  }
-
-  PrunedTensor choose(std::size_t i, const Dense& x, const Dense* scores) const {
-    const CheckpointTensor& t = in().tensors()[i];
-    const TensorPlan& how = *plan_.tensors[i];
-    if (!how.global) return choose_mask(in(), t, how, request_.options().tensors, x, scores);
-    const std::optional<Mask> stored_mask = where_stored(in(), t, x, how.sparsifier);
-    Mask keep = threshold_->select(i, x, scores);
-    return {stored_mask ? both(std::move(keep), *stored_mask) : std::move(keep)};
   }
 
   Tensor change_calibrated(std::size_t i) {
