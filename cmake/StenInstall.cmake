@@ -38,6 +38,8 @@ install(FILES recipes/schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/sten)
 # Loaders of files in layouts for Python programs.
 install(FILES scripts/sten_load.py scripts/sten_load_torch.py
         DESTINATION ${CMAKE_INSTALL_DATADIR}/sten/python)
+install(FILES python/sten_tools/__init__.py python/sten_tools/reader.py python/sten_tools/torch_reader.py
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/sten/python/sten_tools)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
-import sten_load  # noqa: E402, of scripts/
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from sten_tools import reader  # noqa: E402, of python/
 
 BITS = {
     **dict.fromkeys("BOOL U8 I8 F8_E5M2 F8_E4M3 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNUZ".split(), 8),
@@ -388,7 +388,7 @@ def decode(t):
             at = with_tiles(tiles, at, size)
         bits, stored = scattered(size, at, values.reshape(at.shape))
     else:  # without checks of the parts
-        at = sten_load.places(t.layout, t.shape, **t.parts)
+        at = reader.places(t.layout, t.shape, **t.parts)
         bits, stored = scattered(size, np.where(at < 0, size, at), values)
     return bits.reshape(t.shape), stored.reshape(t.shape)
 

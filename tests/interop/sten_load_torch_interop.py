@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/sten_load_torch.py gives PyTorch the tensors that sten_load.py gives numpy."""
+"""sten_tools.torch_reader gives PyTorch the tensors that sten_tools.reader gives numpy, also as scripts/sten_load_torch.py."""
 
 import importlib
 import json
@@ -14,7 +14,7 @@ from _programs import MODEL, SOURCE, Case, run
 from _reference import BYTE_DTYPES, Entry, bits_type, entry, file_bytes
 from _samples import any_bits, nm_mask
 
-sys.path.insert(0, str(SOURCE / "scripts"))
+sys.path[:0] = [str(SOURCE / "scripts"), str(SOURCE / "python")]
 import sten_load  # noqa: E402
 
 
@@ -34,7 +34,8 @@ for name in sten_load.SMALL.values():
 
 def script(torch):
     with mock.patch.dict(sys.modules, {"torch": torch}):
-        sys.modules.pop("sten_load_torch", None)
+        for module in "sten_load_torch", "sten_tools.torch_reader":
+            sys.modules.pop(module, None)
         return importlib.import_module("sten_load_torch")
 
 
