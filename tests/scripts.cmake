@@ -91,6 +91,11 @@ foreach(script IN LISTS scripts)
                    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/interop/_run.sh ${CMAKE_BINARY_DIR} ${script})
 endforeach()
 
+# The package sten_tools: its extension module is built against this build.
+sten_script_test(python.package LABELS interop
+                 COMMAND bash ${PROJECT_SOURCE_DIR}/python/tests/run.sh ${CMAKE_BINARY_DIR})
+set_tests_properties(python.package PROPERTIES TIMEOUT 900)  # compiles
+
 # Of each case of docs/bad_input.md, the test that it names has to have run and recorded it, so
 # check.bad_input comes after them.
 set(records ${CMAKE_CURRENT_BINARY_DIR}/records)
