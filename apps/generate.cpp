@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linked with a program's flags instead of main.cpp: writes its manual or completion to FILE.
-//   sten-prune-manual man|bash-completion|zsh-completion|fish-completion FILE
+// Linked with a program's flags instead of main.cpp: writes its manual, its completion or its entry of
+// commands.inc (apps/commands.cpp) to FILE.
+//   sten-prune-manual man|bash-completion|zsh-completion|fish-completion|command FILE
+#include <fmt/format.h>
+
 #include <cstdio>
-#include <fstream>
-#include <map>
 
 #include "apps/completion.h"
 #include "apps/main.h"
 #include "apps/manual.h"
+#include "apps/write_page.h"
 
 namespace sten::app {
 
@@ -17,25 +19,26 @@ void print_line(const char* program, const std::string& text) {
   std::fprintf(stderr, "%s: %s\n", program, text.c_str());
 }
 
+namespace {
+
+std::string command_entry(const Program& program, const CLI::App&) {
+  return fmt::format("{{\"{}\", R\"({})\"}},\n", std::string_view(program.name).substr(5),
+                     program.purpose);
+}
+
+}  // namespace
+
 int run(const Program& program, int argc, char** argv, const Define& define) {
-  using Page = std::string (*)(const Program&, const CLI::App&);
-  static const std::map<std::string, Page> pages = {{"man", man_page},
-                                                    {"bash-completion", bash_completion},
-                                                    {"zsh-completion", zsh_completion},
-                                                    {"fish-completion", fish_completion}};
-  const auto page = argc == 3 ? pages.find(argv[1]) : pages.end();
-  if (page == pages.end()) {
-    print_line(program.name, "arguments: man|bash-completion|zsh-completion|fish-completion FILE");
-    return 2;
-  }
   Common common;
   CLI::App app;
   define_app(program, define, app, common);
-  std::ofstream out(argv[2], std::ios::binary);
-  out << page->second(program, app) << std::flush;
-  if (out) return 0;
-  print_line(program.name, std::string(argv[2]) + ": cannot be written");
-  return 1;
+  const auto page = [&](auto& write) { return [&] { return write(program, app); }; };
+  return write_page(program.name, argc, argv,
+                    {{"man", page(man_page)},
+                     {"bash-completion", page(bash_completion)},
+                     {"zsh-completion", page(zsh_completion)},
+                     {"fish-completion", page(fish_completion)},
+                     {"command", page(command_entry)}});
 }
 
 }  // namespace sten::app

@@ -4,7 +4,7 @@
 include(CMakePackageConfigHelpers)
 
 # Whoever built a program or two, as the quickstart does, gets the rest built when it is installed.
-add_custom_target(sten-installed ALL DEPENDS sten sten_bench ${STEN_MAINS} ${STEN_PROGRAMS} ${STEN_PAGES})
+add_custom_target(sten-installed ALL DEPENDS sten sten_bench ${STEN_MAINS} sten-command ${STEN_PROGRAMS} ${STEN_PAGES})
 install(CODE "
   execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\"
                           --config \"\${CMAKE_INSTALL_CONFIG_NAME}\" --target sten-installed
@@ -13,7 +13,7 @@ install(TARGETS sten sten_bench ${STEN_MAINS} EXPORT stenTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS ${STEN_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS sten-command ${STEN_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 get_property(STEN_FORMER_FOLDERS GLOBAL PROPERTY STEN_FORMER_FOLDERS)
 # Which they are is looked up when they are installed: they may have changed since the configuration.
 install(CODE "

@@ -75,6 +75,27 @@ for program in $PROGRAMS; do
   expect 'nm|nmg|nmgv' $program --to nm
 done
 
+# sten completes its commands, and their arguments as those of the programs.
+unset -f _sten_prune # sten's completion loads it
+. "$scripts/sten"
+shellcheck_of_sten=$(if command -v shellcheck >/dev/null; then shellcheck "$scripts/sten" 2>&1; fi) ||
+  fail "shellcheck warns of sten's completion: $shellcheck_of_sten"
+for shell in zsh fish; do
+  command -v $shell >/dev/null || continue
+  [ $shell = zsh ] && script=$STEN_BIN/../share/zsh/site-functions/_sten
+  [ $shell = fish ] && script=$STEN_BIN/../share/fish/vendor_completions.d/sten.fish
+  $shell -n "$script" || fail "sten's completion is no $shell"
+done
+expect 'prune' sten pr
+expect '--help|--version' sten -
+expect 'convert' sten help con
+expect '' sten help convert ''
+expect '--progress' sten prune --prog
+expect 'auto' sten prune --to = au
+expect 'all|test|train|validation' sten run models --split ''
+expect '' sten unknown ''
+. "$scripts/sten-prune"
+
 # What zsh makes of a line when Tab is pressed behind it, on a terminal of its own.
 tab_in_zsh() {
   cat >"$T/tab.zsh" <<'END'
@@ -97,11 +118,16 @@ if command -v zsh >/dev/null; then
   tab_in_zsh 'sten-prune --out-dir mo' 'sten-prune --out-dir models/'
   tab_in_zsh 'sten-bench con' 'sten-bench convert '
   tab_in_zsh 'sten-train r.json --set ema' 'sten-train r.json --set ema='
+  tab_in_zsh 'sten conv' 'sten convert '
+  tab_in_zsh 'sten help conv' 'sten help convert '
+  tab_in_zsh 'sten prune --spars' 'sten prune --sparsity='
+  tab_in_zsh 'sten bench con' 'sten bench convert '
 fi
 # What fish proposes for a line.
 in_fish() {
   local got
-  got=$(HOME=$T fish -c "source '$STEN_BIN/../share/fish/vendor_completions.d/${1%% *}.fish'; complete -C '$1'" |
+  got=$(HOME=$T fish -c "for file in '$STEN_BIN'/../share/fish/vendor_completions.d/*.fish; source \$file; end
+    complete -C '$1'" |
     cut -f 1 | LC_ALL=C sort | tr '\n' '|' | sed 's/|$//')
   [ "$got" = "$2" ] || fail "fish proposes '$got' for '$1', not '$2'"
 }
@@ -112,6 +138,10 @@ if command -v fish >/dev/null; then
   in_fish 'sten-prune --out-dir ' 'models/|state/'
   in_fish 'sten-bench con' 'convert'
   in_fish 'sten-train r.json --set ema' 'ema='
+  in_fish 'sten conv' 'convert'
+  in_fish 'sten help conv' 'convert'
+  in_fish 'sten prune --spars' '--sparsity'
+  in_fish 'sten prune --scope ' 'global|local|row'
 fi
 
 expect 'auto' sten-prune --to = au

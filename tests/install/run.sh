@@ -52,7 +52,7 @@ expect() { # expect REGEX COMMAND...
 }
 expect "nmg:n=1,m=10,g=4 keeps 1 of 10" "$T/consumer/consumer"
 expect "nmg:n=1,m=10,g=4 keeps 1 of 10" env LD_LIBRARY_PATH="$(pkg-config --variable=libdir sten)" "$T/by-pkg-config"
-for program in sten-prune sten-convert sten-energy; do
+for program in sten sten-prune sten-convert sten-energy; do
   expect "$program [0-9]+(\.[0-9]+)+" "$T/prefix/bin/$program" --version
   for file in "man/man1/$program.1" "bash-completion/completions/$program" \
     "zsh/site-functions/_$program" "fish/vendor_completions.d/$program.fish"; do
@@ -69,6 +69,7 @@ cd "$T"
 expect "$(printf '%s\n' "${lines[@]}")" "$T/consumer/library" "$model" "$weight"
 expect '.*"nmg:n=1,m=10,g=4".*' "$T/prefix/bin/sten-energy" small.safetensors -q --json
 
+expect "sten-prune [0-9.]+" "$T/prefix/bin/sten" prune --version
 for file in share/doc/sten/README.md share/doc/sten/docs/pruning.md share/sten/python/sten_load.py \
   share/sten/python/sten_load_torch.py share/sten/python/sten_tools/reader.py share/sten/schema.json; do
   [[ -s $T/prefix/$file ]] || { echo "$file is not installed"; exit 1; }
