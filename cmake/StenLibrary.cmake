@@ -58,7 +58,7 @@ if(use_mpi AND MPI_CXX_FOUND)
   set_target_properties(MPI::MPI_CXX PROPERTIES IMPORTED_GLOBAL TRUE)  # for tests
   target_link_libraries(sten_mpi PRIVATE MPI::MPI_CXX Threads::Threads)
   add_dependencies(sten sten_mpi)
-  install(TARGETS sten_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS sten_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mpi)
 else()
   message(STATUS "Without MPI: sten-train trains in one process")
 endif()

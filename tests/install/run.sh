@@ -70,8 +70,9 @@ expect "$(printf '%s\n' "${lines[@]}")" "$T/consumer/library" "$model" "$weight"
 expect '.*"nmg:n=1,m=10,g=4".*' "$T/prefix/bin/sten-energy" small.safetensors -q --json
 
 expect "sten-prune [0-9.]+" "$T/prefix/bin/sten" prune --version
-for file in share/doc/sten/README.md share/doc/sten/docs/pruning.md share/sten/python/sten_load.py \
-  share/sten/python/sten_load_torch.py share/sten/python/sten_tools/reader.py share/sten/schema.json; do
+for file in share/doc/sten/README.md share/doc/sten/LICENSE share/doc/sten/CHANGELOG.md share/doc/sten/SECURITY.md \
+  share/doc/sten/docs/pruning.md share/sten/python/sten_load.py share/sten/python/sten_load_torch.py \
+  share/sten/python/sten_tools/reader.py share/sten/schema.json; do
   [[ -s $T/prefix/$file ]] || { echo "$file is not installed"; exit 1; }
 done
 
