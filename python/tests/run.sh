@@ -28,7 +28,7 @@ cmake -S "$source/python" -B "$out" -DSTEN_BUILD_DIR="$build" -DPython_EXECUTABL
 # The package with the module beside its files.
 mkdir -p "$out/package/sten_tools"
 ln -sf "$source"/python/sten_tools/* "$out"/_native*.so "$out/package/sten_tools/"
-export PYTHONPATH=$out/package STEN_SOURCE=$source
+export PYTHONPATH=$out/package STEN_SOURCE=$source STEN_BIN=$build/bin
 for test in "$source"/python/tests/test_*.py; do
   echo "== ${test##*/}"
   "$python" -B "$test"

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A BERT of transformers with SparseLinear gives the outputs of sten-run. Skipped without transformers."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+try:
+    import torch
+    from transformers import BertConfig, BertForMaskedLM
+except ImportError:
+    raise SystemExit("skipped: PyTorch and transformers not found") from None
+
+import sten_tools
+
+
+def run(program, *args):
+    subprocess.run([f"{os.environ['STEN_BIN']}/sten-{program}", *map(str, args)], check=True, capture_output=True)
+
+
+class Bert(unittest.TestCase):
+    def test_outputs_are_those_of_sten_run(self):
+        torch.manual_seed(0)
+        config = BertConfig(vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+                            intermediate_size=64, max_position_embeddings=32)  # fmt: skip
+        model, ids = BertForMaskedLM(config).eval(), torch.randint(0, 100, (3, 16))
+        with tempfile.TemporaryDirectory() as name, torch.no_grad():
+            folder = Path(name)
+            model.save_pretrained(folder / "dense")
+            np.save(folder / "ids.npy", ids.numpy())
+            run("prune", folder / "dense", "-o", folder / "pruned", "--structure", "1:4:2", "--to", "nmg",
+                "--include", "bert.encoder.*.weight", "--exclude", "*LayerNorm*")  # fmt: skip
+            run("run", folder / "pruned", "--input", f"input_ids={folder}/ids.npy", "-o", folder / "y.npy")
+            sten_tools.sparsify(model, {"bert.encoder.*": "1:4:2"})
+            expected = np.load(folder / "y.npy")
+            self.assertLess(np.abs(model(ids).logits.numpy() - expected).max(), 1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()
