@@ -11,8 +11,6 @@ Arrays are those of numpy, scipy.sparse or PyTorch (CPU). docs/python.md is the 
 
 import importlib
 
-__version__ = "0.1.0"
-
 # Names of this package and the modules that have them. Modules are imported at first use, so that
 # the programs start without numpy, and the reader works without libsten.
 _MODULES = {
@@ -34,6 +32,8 @@ __all__ = sorted(_MODULES)
 
 
 def __getattr__(name):
+    if name == "__version__":
+        return importlib.import_module(f"{__name__}.native").version()
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -14,6 +14,11 @@ except ImportError as e:
 Error: type[ValueError] = _native.Error
 
 
+def version() -> str:
+    """Returns the version of libsten."""
+    return _native.version()
+
+
 def threads() -> int:
     """Returns the number of threads that libsten uses (default: one per processor)."""
     return _native.threads()
@@ -31,7 +36,7 @@ def set_threads(n: int) -> None:
 
 
 def dense_libraries() -> list[str]:
-    """Returns the libraries of dense products that were found: "onednn", "openblas", or neither.
+    """Returns the libraries of dense products that were found, such as "oneDNN 2.6.3".
 
     libsten looks for libdnnl.so and libopenblas.so.0 beside itself and where the system has them.
     Without both, dense products run on kernels of libsten, which are slower; sparse products do not
