@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install` gives programs, libsten, its public headers, a pkg-config file and the CMake
 # package: sten::sten, and sten::prune-main and the like, which are the programs to link something to.
-# Its components are programs, library, devel (to compile with libsten) and mpi.
+# Its components are programs, library, devel (to compile with libsten), mpi and cuda.
 include(CMakePackageConfigHelpers)
 
 # Whoever built a program or two, as the quickstart does, gets the rest built when it is installed.

@@ -54,6 +54,7 @@ if(use_mpi AND MPI_CXX_FOUND)
   add_library(sten_mpi MODULE ${mpi_sources})
   sten_target(sten_mpi)
   target_include_directories(sten_mpi PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_options(sten_mpi PRIVATE -Wl,-soname,libsten_mpi.so)  # Debian asks for one in this folder
   target_compile_definitions(sten_mpi PRIVATE STEN_VERSION="${PROJECT_VERSION}")
   set_target_properties(MPI::MPI_CXX PROPERTIES IMPORTED_GLOBAL TRUE)  # for tests
   target_link_libraries(sten_mpi PRIVATE MPI::MPI_CXX Threads::Threads)

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes the files of a release from a commit without changes, in DIST (default dist/): source archive,
+# Debian packages, relocatable archive of programs, SBOM, notices and SHA-256 sums. The same commit gives
+# the same bytes on the same Debian release, in any folder.
+#   scripts/release.sh [DIST]
+# STEN_CONTACT is the mail address for the packages and SECURITY.md, STEN_JOBS limits the parallel jobs,
+# and STEN_LAUNCHER names a compiler cache, such as ccache.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+dist=$(realpath -m "${1:-$root/dist}")
+build=$root/build-release log=$root/build-release/release.log
+
+die() {
+  echo "release: $1" >&2
+  exit 1
+}
+heading() { printf '== %s\n' "$1"; }
+
+cd "$root"
+changes=$(git status --porcelain)
+[[ -z $changes ]] || die "expected a commit without changes, got: $(head -n 1 <<<"$changes")"
+[[ ! -e $dist || -z $(ls -A "$dist") ]] || die "$dist: expected an empty folder"
+version=$(sed -n 's/^project(sten VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
+grep -q "^## \[$version\]" CHANGELOG.md || die "CHANGELOG.md: has no section [$version]"
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH LC_ALL=C.UTF-8 TZ=UTC
+umask 022
+mkdir -p "$dist" "$build"
+
+archive() { # archive NAME FOLDER: FOLDER/NAME as dist/NAME.tar.xz
+  tar -C "$2" --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c "$1" |
+    xz -6 -T1 >"$dist/$1.tar.xz"
+}
+
+heading "source archive"
+git archive --format=tar --prefix="sten-$version/" HEAD | xz -6 -T1 >"$dist/sten-$version.tar.xz"
+
+# Search paths of libraries are relative and, as DT_RPATH, also hold for what the libraries of the
+# archive need and load. Paths of the build and random names of symbols stay out.
+configure() { # configure OPTION...
+  CXX=${CXX:-g++} CMAKE_GENERATOR=Ninja cmake -B "$build" -DCMAKE_BUILD_TYPE=Release -DSTEN_TESTS=OFF -DSTEN_UNITY=ON \
+    -DSTEN_PCH=OFF -DSTEN_CUDA=OFF -DSTEN_LIBXSMM=OFF -DSTEN_CONTACT="${STEN_CONTACT-}" \
+    -DCMAKE_CXX_COMPILER_LAUNCHER="${STEN_LAUNCHER-}" -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON \
+    -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$root=. -frandom-seed=sten" \
+    -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags \
+    -DCMAKE_MODULE_LINKER_FLAGS=-Wl,--disable-new-dtags "$@" >"$log" || { cat "$log"; die "cannot be configured"; }
+  # A package without them would be slower, or could not read images or use MPI.
+  ! grep '^-- Without ' "$log" | grep -v libxsmm || die "a library is not found (scripts/setup.sh test installs all)"
+  cmake --build "$build" -j "${STEN_JOBS:-$(nproc)}" --target sten-installed
+}
+
+heading "Debian packages"
+configure -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LIBDIR="lib/$(gcc -print-multiarch)"
+rm -rf "$build/packages"
+(cd "$build" && cpack -G DEB -B packages) >"$log" 2>&1 || { cat "$log"; die "cpack failed"; }
+mv "$build"/packages/*.deb "$dist"
+
+heading "SBOM and notices"
+python3 scripts/third_party.py sbom "$build" >"$dist/sten-$version.spdx.json"
+python3 scripts/third_party.py notices "$build" >"$dist/sten-$version-notices.txt"
+
+heading "relocatable archive"
+name=sten-$version-linux-$(uname -m)
+configure -DCMAKE_INSTALL_PREFIX=/opt/sten -DCMAKE_INSTALL_LIBDIR=lib
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+for component in programs library mpi; do
+  cmake --install "$build" --strip --component $component --prefix "$stage/$name" >"$log"
+done
+python3 scripts/third_party.py files "$build" | while read -r soname file; do
+  install -m 644 "$file" "$stage/$name/lib/$soname"
+done
+cp "$dist/sten-$version-notices.txt" "$stage/$name/share/doc/sten/NOTICES.txt"
+archive "$name" "$stage"
+
+heading "sums"
+(cd "$dist" && sha256sum -- * >"$stage/SHA256SUMS" && mv "$stage/SHA256SUMS" . && cat SHA256SUMS)
