@@ -95,9 +95,7 @@ ValueKind value_kind(const Program& program, const CLI::Option& o) {
   const auto files = [](std::vector<std::string> globs) {
     return ValueKind{ValueKind::files, std::move(globs)};
   };
-  if (name == "--report")
-    return program.has_chart ? files({"*.json", "*.csv", "*.md", "*.html", "*.svg"})
-                             : files({"*.json", "*.csv", "*.md", "*.html"});
+  if (name == "--report") return files({"*.json", "*.csv", "*.md", "*.html", "*.svg"});
   if (name == "--against" && program.name == std::string_view("sten-bench"))
     return files({"*.json"});
   if (name == "--load") return files({"*.so"});

@@ -172,8 +172,8 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
 }
 
 // Opened before the work, so that a path that cannot be written fails early.
-std::deque<OutputFile> open_reports(const Program& program, const Common& c) {
-  for (const std::string& path : c.reports) check_report_path(path, program.has_chart);
+std::deque<OutputFile> open_reports(const Common& c) {
+  for (const std::string& path : c.reports) check_report_path(path);
   std::deque<OutputFile> out;
   for (const std::string& path : c.reports) out.emplace_back(path, c.force);
   return out;
@@ -317,7 +317,7 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     if (!is_heard) silence(common);
     check_paths(app, common.json);
     if (is_heard) watch_outputs(program.name, output_files(app));
-    std::deque<OutputFile> reports = open_reports(program, common);
+    std::deque<OutputFile> reports = open_reports(common);
     Outcome outcome = outcome_of(program, action);
     Report& report = outcome.report;
     report.options = deciding_options(app);
@@ -326,9 +326,7 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     print_outcome(program, common, outcome, stdout_taken || outcome.is_printed,
                   dry_run && dry_run->count() > 0);
     for (std::size_t i = 0; i < reports.size(); ++i)
-      if (!common.reports[i].ends_with(".svg") ||
-          !report.chart.empty())  // a failed run may have no chart
-        write_report(report, common.reports[i], reports[i]);
+      write_report(report, common.reports[i], reports[i]);
     if (outcome.failure) throw *outcome.failure;
     if (!common.quiet) print_cost(program, start);
     return 0;

@@ -21,13 +21,9 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
                "Replace the result of an earlier run\n"
                "Other files and directories are never replaced.")
       ->group(groups::common);
-  // -o is the older name in sten-bench.
-  app.add_option(
-         program.has_chart ? "-o,--report" : "--report", c.reports,
-         program.has_chart
-             ? "Also write the report to FILE.json, .csv, .md or .html, or a chart to FILE.svg; "
-               "repeatable"
-             : "Also write the report to FILE.json, .csv, .md or .html; repeatable")
+  app.add_option(program.is_o_report ? "-o,--report" : "--report", c.reports,
+                 "Also write the report to FILE.json, .csv, .md or .html, or its main chart to "
+                 "FILE.svg; repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->group(groups::outputs);

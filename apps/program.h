@@ -19,8 +19,8 @@ struct Program {
                                        // files that earlier ones wrote
   std::vector<const char*> rare = {};  // options that only --help-all prints
   const char* verbose_adds = "the selected and the skipped tensors";
-  bool has_total = true;   // has --summary
-  bool has_chart = false;  // has --report FILE.svg, also as -o
+  bool has_total = true;     // has --summary
+  bool is_o_report = false;  // -o is the older name of --report
   // The rank of this process, for programs that mpirun may start; only rank 0 prints.
   int (*rank)() = nullptr;
   // Environment variables besides those of all programs, and their meaning; for the manual.

@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
       .rare = {"--weights", "--refresh", "--activations", "--transport", "--input"},
       .verbose_adds = "the selected dense library",
       .has_total = false,
-      .has_chart = true};
+      .is_o_report = true};
   program.rank = [] { return sten::mpi_launch().rank; };
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::BenchOptions>();

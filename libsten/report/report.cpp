@@ -123,20 +123,19 @@ std::string to_markdown(const Report& r) {
   return out;
 }
 
-void check_report_path(const std::string& path, bool has_chart) {
-  for (const char* ending : {".json", ".csv", ".md", ".html"})
+void check_report_path(const std::string& path) {
+  for (const char* ending : {".json", ".csv", ".md", ".html", ".svg"})
     if (path.ends_with(ending)) return;
-  if (has_chart && path.ends_with(".svg")) return;
-  fail_usage("--report {}: expected a name that ends in .json, .csv, .md{}", quote(path),
-             has_chart ? ", .html or .svg" : " or .html");
+  fail_usage("--report {}: expected a name that ends in .json, .csv, .md, .html or .svg",
+             quote(path));
 }
 
 void write_report(const Report& r, const std::string& path, OutputFile& out) {
-  check_report_path(path, !r.chart.empty());
+  check_report_path(path);
   const std::string text = path.ends_with(".json")   ? to_json(r)
                            : path.ends_with(".csv")  ? to_csv(r)
                            : path.ends_with(".html") ? to_html(r)
-                           : path.ends_with(".svg")  ? r.chart
+                           : path.ends_with(".svg")  ? to_svg(main_chart(r))
                                                      : to_markdown(r);
   out.write(std::as_bytes(std::span(text)));
   out.commit();

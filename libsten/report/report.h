@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports as text, JSON, CSV, Markdown and HTML.
+// Reports as JSON, CSV, Markdown, HTML and SVG files.
 #pragma once
 #include <string>
 
 #include "libsten/files/system/atomic_file.h"
+#include "libsten/report/report_charts.h"
 #include "libsten/report/report_data.h"
+#include "libsten/report/svg_chart.h"
 #include "libsten/report/table.h"
 
 namespace sten {
@@ -17,10 +19,9 @@ std::string to_csv(const Report& r);
 // Markdown, in which names and notes are escaped.
 std::string to_markdown(const Report& r);
 
-// Error (usage) unless the path ends in .json, .csv, .md or .html, or, for a report with a chart,
-// .svg.
-void check_report_path(const std::string& path, bool has_chart);
-// Writes the format of the path's ending.
+// Error (usage) unless the path ends in .json, .csv, .md, .html or .svg.
+void check_report_path(const std::string& path);
+// Writes the format of the path's ending; .svg is the main chart.
 void write_report(const Report& r, const std::string& path, OutputFile& out);
 
 }  // namespace sten

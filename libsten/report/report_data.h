@@ -3,11 +3,13 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "libsten/core/base/shape.h"
+#include "libsten/report/chart.h"
 
 namespace sten {
 
@@ -20,6 +22,7 @@ enum class Unit {
   fraction,  // "90.00 %"
   ratio,     // "0.2363"
   measured,  // three significant digits, or all before the point: "12.3"; "1.23e-07"
+  seconds,   // "1.23 ms"
 };
 
 // part / whole; 0 if the whole is 0.
@@ -34,6 +37,19 @@ struct Column {
   std::string title;  // in text and Markdown
   Unit unit;
   bool detail = false;  // only in JSON and CSV
+};
+
+enum class Better { neither, lower, higher };
+
+// A value that the program was run for, such as the loss, which a page shows first. Keys are paths
+// in the JSON document: "validation/loss", "total/sparsity", "results/0/ratio". Without a value at
+// `key`, or at `before`, the figure, or its change, is omitted.
+struct KeyFigure {
+  std::string title;
+  Unit unit;
+  std::string key;
+  std::string before = {};  // the value to compare with, such as that of the input
+  Better better = Better::neither;
 };
 
 struct Report {
@@ -54,7 +70,9 @@ struct Report {
   std::vector<std::string> notes;
   std::vector<std::pair<std::string, std::string>> legends = {};  // notes on columns, by key
   std::string failure;  // the reason of a failed check; empty: none failed
-  std::string chart;    // an SVG document; empty: none
+  std::vector<KeyFigure> figures = {};
+  // Charts besides those of the table (report_charts.h); the first one is the main chart.
+  std::vector<AnyChart> charts = {};
 
   Cell& at(std::vector<Cell>& row, std::string_view key) const;
   // Adds a note, unless it is empty.
@@ -62,6 +80,18 @@ struct Report {
     if (!text.empty()) notes.push_back(std::move(text));
   }
 };
+
+// "1,254,400"
+std::string grouped(Index n);
+
+// Three significant digits, or all before the point.
+std::string three_digits(double v);
+
+// The value at a path in the JSON document; no value if there is none.
+Cell value_at(const Report& r, std::string_view path);
+
+// The cell's number; NaN if it has none.
+double number_of(const Cell& cell);
 
 // The text of a cell for people, printable.
 std::string shown_cell(const Cell& cell, Unit unit);

@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-constexpr std::string_view dots = "…", separators = "./_";
+constexpr std::string_view dots = "…", separators = "./_ ";
 
 bool continues(char c) { return (c & 0xc0) == 0x80; }
 
@@ -48,6 +48,26 @@ std::string cut(const std::string& s, std::size_t head, std::size_t width) {
 
 std::size_t columns_of(std::string_view s) {
   return s.size() - static_cast<std::size_t>(std::count_if(s.begin(), s.end(), continues));
+}
+
+SharedEnds shared_ends(const std::vector<std::string>& names) {
+  SharedEnds ends;
+  if (std::set(names.begin(), names.end()).size() < 2) return ends;
+  const std::size_t prefix = shared_beginning(names);
+  ends.prefix = names.front().substr(0, prefix);
+  std::vector<std::string> rest = names;
+  for (std::string& s : rest) s.erase(0, prefix);
+  const std::size_t suffix = shared_beginning(reversed(rest));
+  ends.suffix = rest.front().substr(rest.front().size() - suffix);
+  return ends;
+}
+
+std::string without(const SharedEnds& ends, const std::string& name) {
+  std::string out =
+      name.substr(ends.prefix.size(), name.size() - ends.prefix.size() - ends.suffix.size());
+  if (!ends.prefix.empty()) out.insert(0, dots);
+  if (!ends.suffix.empty()) out += dots;
+  return out;
 }
 
 std::vector<std::string> short_names(const std::vector<std::string>& names, std::size_t width) {

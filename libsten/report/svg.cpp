@@ -15,14 +15,6 @@ namespace {
 
 constexpr const char* ellipsis = "\xe2\x80\xa6";
 
-// Colours of Okabe and Ito, "Color Universal Design" (2008), distinct for any kind of colour
-// vision: those with contrast to the background.
-constexpr const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                   "#e69f00", "#56b4e9", "#000000"};
-constexpr const char* dark_colours[] = {"#56b4e9", "#e8722a", "#1fb58a", "#cc79a7",
-                                        "#e69f00", "#f0e442", "#f0f3f6"};
-constexpr std::size_t colour_count = std::size(colours);
-
 std::vector<std::string_view> code_points(std::string_view text) {
   std::vector<std::string_view> out;
   for (std::size_t i = 0, start = 0; i < text.size(); start = i) {
@@ -40,33 +32,6 @@ double relative_width(std::string_view c) {
   if (std::string_view("frt-/\"").find(c) != std::string_view::npos) return 0.43;
   if (std::string_view("mMW@%w").find(c) != std::string_view::npos) return 0.98;
   return c[0] >= 'A' && c[0] <= 'Z' ? 0.74 : 0.64;
-}
-
-std::string style() {
-  std::string light, dark;
-  for (std::size_t i = 0; i < colour_count; ++i) {
-    light += fmt::format(".sten-chart .c{}{{color:{}}}\n", i, colours[i]);
-    dark += fmt::format(".sten-chart .c{}{{color:{}}}\n", i, dark_colours[i]);
-  }
-  return ".sten-chart{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',"
-         "Arial,sans-serif}\n"
-         ".sten-chart text{fill:#1f2328;stroke:none}\n"
-         ".sten-chart .title{font-size:17px;font-weight:600}\n"
-         ".sten-chart .head{font-size:13px}\n"
-         ".sten-chart .soft{fill:#59636e}\n"
-         ".sten-chart .back{fill:#fff}\n"
-         ".sten-chart .grid{stroke:#e6e9ed;fill:none}\n"
-         ".sten-chart .minor{stroke:#f3f4f6;fill:none}\n"
-         ".sten-chart .axis{stroke:#818b98;fill:none}\n" +
-         light +
-         "@media (prefers-color-scheme:dark){\n"
-         ".sten-chart text{fill:#f0f3f6}\n"
-         ".sten-chart .soft{fill:#a8b1bb}\n"
-         ".sten-chart .back{fill:#14181f}\n"
-         ".sten-chart .grid{stroke:#2b323b}\n"
-         ".sten-chart .minor{stroke:#1e242c}\n"
-         ".sten-chart .axis{stroke:#7d8590}\n" +
-         dark + "}\n";
 }
 
 }  // namespace
@@ -131,6 +96,13 @@ std::vector<std::string> shortened(const std::vector<std::string>& names, double
     return std::ranges::all_of(all, [&](const auto& n) { return text_width(n, size) <= width; });
   };
   if (fit(visible)) return visible;
+  if (const SharedEnds ends = shared_ends(visible); !ends.prefix.empty() || !ends.suffix.empty()) {
+    std::vector<std::string> rest;
+    for (const std::string& n : visible) rest.push_back(without({ends.prefix, ""}, n));
+    if (!fit(rest))
+      for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = without(ends, visible[i]);
+    if (fit(rest)) return rest;
+  }
   // The mean width of letters is about half of their height.
   for (auto n = static_cast<std::size_t>(2.4 * width / size); n > 4; --n)
     if (std::vector<std::string> out = short_names(visible, n); fit(out)) return out;
@@ -164,38 +136,6 @@ std::string px(double v) {
   return fmt::format("{}", tenths == 0 ? 0 : tenths);
 }
 
-std::string marker(std::size_t index, double x, double y) {
-  const auto shape = [&](const char* path, bool filled) {
-    return fmt::format("<path d=\"M{} {}{}\"{}/>", px(x), px(y), path,
-                       filled ? " fill=\"currentColor\""
-                              : " fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\"");
-  };
-  switch (index % 8) {
-    case 0:
-      return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"4\" fill=\"currentColor\"/>", px(x),
-                         px(y));
-    case 1:
-      return shape("m-3.6-3.6h7.2v7.2h-7.2z", true);
-    case 2:
-      return shape("m0-5l4.8 8.4h-9.6z", true);
-    case 3:
-      return shape("m0-5.2l5.2 5.2l-5.2 5.2l-5.2-5.2z", true);
-    case 4:
-      return shape("m0 5l4.8-8.4h-9.6z", true);
-    case 5:
-      return shape("m-4.5 0h9m-4.5-4.5v9", false);
-    case 6:
-      return shape("m-3.6-3.6l7.2 7.2m0-7.2l-7.2 7.2", false);
-    default:
-      return fmt::format(
-          "<circle cx=\"{}\" cy=\"{}\" r=\"3.6\" fill=\"none\" stroke=\"currentColor\" "
-          "stroke-width=\"2\"/>",
-          px(x), px(y));
-  }
-}
-
-std::string colour_class(std::size_t index) { return fmt::format("c{}", index % colour_count); }
-
 std::string text_element(double x, double y, std::string_view shown, const TextAt& how,
                          std::string_view full) {
   std::string out = fmt::format("<text x=\"{}\" y=\"{}\"", px(x), px(y));
@@ -222,14 +162,28 @@ double add_heading(std::string& out, std::string_view title, std::string_view su
   return y + 8;
 }
 
-std::string svg_document(double width, double height, std::string_view label,
-                         std::string_view body) {
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sten-chart\" role=\"img\" "
-      "aria-label=\"{0}\" width=\"{1}\" height=\"{2}\" viewBox=\"0 0 {1} {2}\">\n"
-      "<title>{0}</title>\n<style>\n{3}</style>\n"
-      "<rect class=\"back\" width=\"{1}\" height=\"{2}\"/>\n{4}</svg>\n",
-      xml_text(label), px(width), px(height), style(), body);
+double add_legend(std::string& out, const std::vector<LegendEntry>& entries, double y,
+                  double width) {
+  constexpr double left = 20, row = 20, gap = 18;
+  std::vector<std::string> names;
+  for (const LegendEntry& e : entries) names.push_back(e.name);
+  names = shortened(names, 12, width - 2 * left - legend_swatch);
+  double x = left;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const double wide = legend_swatch + text_width(names[i], 12);
+    if (x > left && x + wide > width - left) {
+      x = left;
+      y += row;
+    }
+    out += entries[i].swatch(x, y + 6);
+    out += text_element(x + legend_swatch, y + 10, names[i], {}, entries[i].name);
+    x += wide + gap;
+  }
+  return entries.empty() ? y : y + 24;
+}
+
+std::string axis_title(const ChartAxis& axis) {
+  return axis.unit.empty() ? axis.label : axis.label + " (" + axis.unit + ")";
 }
 
 }  // namespace sten

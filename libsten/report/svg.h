@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements of SVG charts: escaped text, estimated text widths, frame and style.
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "libsten/report/chart_axis.h"
 
 namespace sten {
 
@@ -30,7 +33,7 @@ std::string colour_class(std::size_t index);
 
 struct TextAt {
   const char* anchor = "start";  // "middle", "end"
-  const char* style = "";        // "soft", "title", "head"
+  const char* style = "";        // "soft", "title", "head", "small"
   bool upright = true;           // false: turned by 90 degrees, read from the right
 };
 // A <text> element. A shortened text has the full one as its tooltip.
@@ -40,8 +43,27 @@ std::string text_element(double x, double y, std::string_view shown, const TextA
 // Adds title and subtitle, wrapped, to `out`; returns the y below them.
 double add_heading(std::string& out, std::string_view title, std::string_view subtitle,
                    double width);
-// An <svg> element with its style and `body`.
-std::string svg_document(double width, double height, std::string_view label,
-                         std::string_view body);
+
+// An entry of a legend: the name, and its swatch at (x, y) as SVG, legend_swatch pixels wide.
+inline constexpr double legend_swatch = 26;
+struct LegendEntry {
+  std::string name;
+  std::function<std::string(double x, double y)> swatch;
+};
+// Adds a legend in rows within `width`; returns the y below it.
+double add_legend(std::string& out, const std::vector<LegendEntry>& entries, double y,
+                  double width);
+
+// The title of an axis with its unit.
+std::string axis_title(const ChartAxis& axis);
+// The CSS of charts, for light and dark mode.
+std::string chart_style();
+// An <svg> element with `body`.
+struct SvgDocument {
+  double width = 0, height = 0;
+  std::string_view title, description;
+  bool has_style = true;
+};
+std::string svg_document(const SvgDocument& document, std::string_view body);
 
 }  // namespace sten

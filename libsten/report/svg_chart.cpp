@@ -5,85 +5,126 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "libsten/report/chart_axis.h"
+#include "libsten/report/chart_points.h"
 #include "libsten/report/svg.h"
 
 namespace sten {
 namespace {
 
-constexpr double plot_width = 580, plot_height = 380;  // pixels
-constexpr double legend_row = 21, legend_swatch = 30, longest_name = 330;
-
-std::string axis_title(const ChartAxis& axis) {
-  return axis.unit.empty() ? axis.label : axis.label + " (" + axis.unit + ")";
-}
+constexpr double most_plot_height = 380;  // pixels
+// Beyond these numbers of points, a line has no markers, and a marker hides others within
+// `marker_cell` pixels.
+constexpr std::size_t most_line_markers = 60, most_distinct_markers = 500;
+constexpr double marker_cell = 6;
 
 class LineChart {
  public:
-  explicit LineChart(const Chart& chart) : chart_(chart) {
-    std::vector<double> xs, ys;
+  LineChart(const Chart& chart, const ChartFormat& format) : chart_(chart), format_(format) {
+    std::vector<double> xs, ys, rights;
     for (const ChartSeries& s : chart.series)
       for (const ChartPoint& p : s.points)
-        if (drawable(p)) {
+        if (drawable(s, p)) {
           xs.push_back(p.x);
-          ys.push_back(p.y);
+          (on_right(s) ? rights : ys).push_back(p.y);
         }
-    x_ = chart_scale(chart.x, xs, 8);
+    x_ = chart_scale(chart.x, xs, static_cast<int>(std::clamp(format.width / 100, 3.0, 8.0)));
     y_ = chart_scale(chart.y, ys, 7);
-    for (std::size_t i = 0; i < chart.series.size(); ++i)
-      if (std::any_of(chart.series[i].points.begin(), chart.series[i].points.end(),
-                      [&](const ChartPoint& p) { return shown(p); }))
+    if (chart.right) right_y_ = chart_scale(*chart.right, rights, 7);
+    for (std::size_t i = 0; i < chart.series.size(); ++i) {
+      const ChartSeries& s = chart.series[i];
+      if (std::ranges::any_of(s.points, [&](const ChartPoint& p) { return shown(s, p); }))
         visible_.push_back(i);
-    legend_ = visible_.size() > 1 || (visible_.size() == 1 && !name(visible_[0]).empty());
+    }
   }
 
   std::string svg() {
-    double widest = 0;
-    for (const ChartTick& t : y_.ticks) widest = std::max(widest, text_width(t.label, 12));
-    left_ = 20 + (chart_.y.label.empty() ? 0 : 24) + std::ceil(widest) + 8;
-    right_ = left_ + plot_width;
-    double width = right_ + 28;
-    if (legend_) {
-      double names = 0;
-      for (const std::size_t i : visible_) labels_.push_back(name(i));
-      labels_ = shortened(labels_, 12, longest_name);
-      for (const std::string& l : labels_) names = std::max(names, text_width(l, 12));
-      width = right_ + 24 + legend_swatch + std::ceil(std::min(names, longest_name)) + 16;
-    }
-    top_ = add_heading(out_, chart_.title, chart_.subtitle, width) + 6;
-    bottom_ = top_ + plot_height;
+    const auto widest = [](const ChartScale& scale) {
+      double width = 0;
+      for (const ChartTick& t : scale.ticks) width = std::max(width, text_width(t.label, 12));
+      return std::ceil(width);
+    };
+    left_ = 20 + widest(y_) + 8;
+    right_ = format_.width - (chart_.right ? widest(right_y_) + 28 : 28);
+    top_ = add_heading(out_, chart_.title, chart_.subtitle, format_.width);
+    if (visible_.size() > 1 || (visible_.size() == 1 && !series(visible_[0]).name.empty()))
+      add_series_legend();
+    if (!chart_.y.label.empty() || chart_.right) top_ += 22;
+    bottom_ = top_ + std::min(most_plot_height, std::round(0.75 * (right_ - left_)));
     add_grid();
     if (visible_.empty())
       out_ += text_element((left_ + right_) / 2, (top_ + bottom_) / 2, "no data",
                            {.anchor = "middle", .style = "head soft"});
     for (const std::size_t i : visible_) add_series(i);
-    if (legend_) add_legend();
-    double height = bottom_ + 26 + (chart_.x.label.empty() ? 0 : 24) + 10;
-    if (legend_) height = std::max(height, top_ + legend_row * visible_.size() + 16);
-    return svg_document(width, height, chart_.title.empty() ? "chart" : chart_.title, out_);
+    return svg_document({.width = format_.width,
+                         .height = bottom_ + 36 + (chart_.x.label.empty() ? 0 : 24),
+                         .title = chart_.title.empty() ? "chart" : chart_.title,
+                         .description = description_of(chart_),
+                         .has_style = format_.has_style},
+                        out_);
   }
 
  private:
-  const std::string& name(std::size_t i) const { return chart_.series[i].name; }
-  bool drawable(const ChartPoint& p) const {
-    return sten::drawable(p.x, chart_.x) && sten::drawable(p.y, chart_.y);
+  const ChartSeries& series(std::size_t i) const { return chart_.series[i]; }
+  bool on_right(const ChartSeries& s) const { return s.on_right && chart_.right; }
+  const ChartAxis& axis(const ChartSeries& s) const {
+    return on_right(s) ? *chart_.right : chart_.y;
   }
-  bool shown(const ChartPoint& p) const { return drawable(p) && x_.has(p.x) && y_.has(p.y); }
-  double x(double v) const { return left_ + plot_width * x_.place(v); }
-  double y(double v) const { return bottom_ - plot_height * y_.place(v); }
+  const ChartScale& scale(const ChartSeries& s) const { return on_right(s) ? right_y_ : y_; }
+  bool drawable(const ChartSeries& s, const ChartPoint& p) const {
+    return sten::drawable(p.x, chart_.x) && sten::drawable(p.y, axis(s));
+  }
+  bool shown(const ChartSeries& s, const ChartPoint& p) const {
+    return drawable(s, p) && x_.has(p.x) && scale(s).has(p.y);
+  }
+  double x(double v) const { return left_ + (right_ - left_) * x_.place(v); }
+  double y(double v, const ChartScale& scale) const {
+    return bottom_ - (bottom_ - top_) * scale.place(v);
+  }
+
+  void add_series_legend() {
+    std::vector<LegendEntry> entries;
+    for (const std::size_t i : visible_) {
+      const ChartSeries& s = series(i);
+      entries.push_back({s.name, [&s, i](double x, double y) {
+                           std::string out = fmt::format("<g class=\"{}\">", colour_class(i));
+                           if (s.line != ChartLine::none)
+                             out +=
+                                 fmt::format("<path d=\"M{} {}h20\" {}/>", px(x), px(y), stroke(s));
+                           if (has_markers(s)) out += marker(i, x + 10, y);
+                           return out + "</g>\n";
+                         }});
+    }
+    top_ = add_legend(out_, entries, top_, format_.width);
+  }
+
+  static bool has_markers(const ChartSeries& s) {
+    return s.points.size() == 1 ||
+           (s.markers && (s.line == ChartLine::none || s.points.size() <= most_line_markers));
+  }
+  static std::string stroke(const ChartSeries& s) {
+    return fmt::format(
+        "fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\" "
+        "stroke-linejoin=\"round\"{}",
+        s.dashed ? " stroke-dasharray=\"6 4\"" : "");
+  }
+
+  void add_line_between(const char* style, double x1, double y1, double x2, double y2) {
+    out_ += fmt::format("<path class=\"{}\" d=\"M{} {}L{} {}\"/>\n", style, px(x1), px(y1), px(x2),
+                        px(y2));
+  }
 
   void add_grid() {
-    const auto line = [&](const char* style, double x1, double y1, double x2, double y2) {
-      out_ += fmt::format("<path class=\"{}\" d=\"M{} {}L{} {}\"/>\n", style, px(x1), px(y1),
-                          px(x2), px(y2));
-    };
     for (const bool minor : {true, false}) {  // major ticks are drawn over minor ones
       const char* style = minor ? "minor" : "grid";
       for (const ChartTick& t : x_.ticks)
-        if (t.label.empty() == minor) line(style, x(t.value), top_, x(t.value), bottom_);
+        if (t.label.empty() == minor)
+          add_line_between(style, x(t.value), top_, x(t.value), bottom_);
       for (const ChartTick& t : y_.ticks)
-        if (t.label.empty() == minor) line(style, left_, y(t.value), right_, y(t.value));
+        if (t.label.empty() == minor)
+          add_line_between(style, left_, y(t.value, y_), right_, y(t.value, y_));
     }
     double free_from = 0;  // labels that would touch the previous one are omitted
     for (const ChartTick& t : x_.ticks) {
@@ -94,33 +135,46 @@ class LineChart {
     }
     for (const ChartTick& t : y_.ticks)
       if (!t.label.empty())
-        out_ += text_element(left_ - 8, y(t.value) + 4, t.label, {.anchor = "end"});
-    line("axis", left_, bottom_, right_, bottom_);
-    line("axis", left_, top_, left_, bottom_);
-    const TextAt middle = {.anchor = "middle", .style = "head"};
-    const std::string x_title = axis_title(chart_.x), y_title = axis_title(chart_.y);
-    if (!chart_.x.label.empty())
-      out_ += text_element((left_ + right_) / 2, bottom_ + 45, shortened(x_title, 13, plot_width),
-                           middle, x_title);
-    if (!chart_.y.label.empty())
-      out_ += text_element(30, (top_ + bottom_) / 2, shortened(y_title, 13, plot_height),
-                           {.anchor = "middle", .style = "head", .upright = false}, y_title);
+        out_ += text_element(left_ - 8, y(t.value, y_) + 4, t.label, {.anchor = "end"});
+    for (const ChartTick& t : right_y_.ticks)
+      if (!t.label.empty()) out_ += text_element(right_ + 8, y(t.value, right_y_) + 4, t.label, {});
+    add_line_between("axis", left_, bottom_, right_, bottom_);
+    add_line_between("axis", left_, top_, left_, bottom_);
+    if (chart_.right) add_line_between("axis", right_, top_, right_, bottom_);
+    add_axis_titles();
+  }
+
+  void add_axis_titles() {
+    const double most = chart_.right ? format_.width / 2 - 24 : format_.width - 40;
+    const auto add = [&](const ChartAxis& axis, double x, double y, const char* anchor,
+                         double width) {
+      if (axis.label.empty()) return;
+      const std::string title = axis_title(axis);
+      out_ += text_element(x, y, shortened(title, 13, width), {.anchor = anchor, .style = "head"},
+                           title);
+    };
+    add(chart_.x, (left_ + right_) / 2, bottom_ + 45, "middle", right_ - left_);
+    add(chart_.y, 20, top_ - 12, "start", most);
+    if (chart_.right) add(*chart_.right, format_.width - 20, top_ - 12, "end", most);
   }
 
   void add_series(std::size_t i) {
-    const ChartSeries& s = chart_.series[i];
+    const ChartSeries& s = series(i);
     out_ += fmt::format("<g class=\"{}\">\n", colour_class(i));
-    if (s.line) add_line(s);
-    if (s.markers || s.points.size() == 1)
-      for (const ChartPoint& p : s.points)
-        if (shown(p)) {
-          std::string tip = s.name;
-          if (!p.label.empty()) tip += (tip.empty() ? "" : ": ") + p.label;
-          if (!tip.empty()) tip += "; ";
-          tip += value_text(p.x, chart_.x) + ", " + value_text(p.y, chart_.y);
-          out_ +=
-              fmt::format("<g><title>{}</title>{}</g>\n", xml_text(tip), marker(i, x(p.x), y(p.y)));
-        }
+    if (s.line != ChartLine::none) add_line(s);
+    std::set<std::pair<double, double>> drawn;
+    for (const ChartPoint& p : s.points) {
+      if (!has_markers(s) || !shown(s, p)) continue;
+      const double px = x(p.x), py = y(p.y, scale(s));
+      if (s.points.size() > most_distinct_markers &&
+          !drawn.emplace(std::round(px / marker_cell), std::round(py / marker_cell)).second)
+        continue;
+      std::string tip = s.name;
+      if (!p.label.empty()) tip += (tip.empty() ? "" : ": ") + p.label;
+      if (!tip.empty()) tip += "; ";
+      tip += value_text(p.x, chart_.x) + ", " + value_text(p.y, axis(s));
+      out_ += fmt::format("<g><title>{}</title>{}</g>\n", xml_text(tip), marker(i, px, py));
+    }
     out_ += "</g>\n";
   }
 
@@ -128,52 +182,39 @@ class LineChart {
   void add_line(const ChartSeries& s) {
     std::string path;
     bool joined = false;
-    for (const ChartPoint& p : s.points) {
-      if (drawable(p)) {
+    for (const ChartPoint& p : thinned(s.points, [&](double v) { return x(v); })) {
+      if (drawable(s, p)) {
         // Far outside, only the direction matters.
         const auto near = [](double v) { return px(std::clamp(v, -1e5, 1e5)); };
-        path +=
-            fmt::format("{}{} {}", joined ? "L" : "M", near(x(p.x) - left_), near(y(p.y) - top_));
+        const std::string at_x = near(x(p.x) - left_), at_y = near(y(p.y, scale(s)) - top_);
+        path += joined && s.line == ChartLine::steps
+                    ? fmt::format("H{}V{}", at_x, at_y)
+                    : fmt::format("{}{} {}", joined ? "L" : "M", at_x, at_y);
       }
-      joined = drawable(p);
+      joined = drawable(s, p);
     }
     out_ += fmt::format(
-        "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" overflow=\"hidden\"><path d=\"{}\" "
-        "fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\" stroke-linejoin=\"round\"{}/>"
+        "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" overflow=\"hidden\"><path d=\"{}\" {}/>"
         "</svg>\n",
-        px(left_), px(top_), px(plot_width), px(plot_height), path,
-        s.dashed ? " stroke-dasharray=\"6 4\"" : "");
-  }
-
-  void add_legend() {
-    double y = top_ + 10;
-    for (std::size_t k = 0; k < visible_.size(); ++k) {
-      const std::size_t i = visible_[k];
-      const ChartSeries& s = chart_.series[i];
-      const double x = right_ + 24;
-      out_ += fmt::format("<g class=\"{}\">", colour_class(i));
-      if (s.line)
-        out_ += fmt::format(
-            "<path d=\"M{} {}h22\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\"{}/>",
-            px(x), px(y), s.dashed ? " stroke-dasharray=\"6 4\"" : "");
-      if (s.markers) out_ += marker(i, x + 11, y);
-      out_ += "</g>\n";
-      out_ += text_element(x + legend_swatch, y + 4, labels_[k], {}, s.name);
-      y += legend_row;
-    }
+        px(left_), px(top_), px(right_ - left_), px(bottom_ - top_), path, stroke(s));
   }
 
   const Chart& chart_;
-  ChartScale x_, y_;
+  const ChartFormat& format_;
+  ChartScale x_, y_, right_y_;
   std::vector<std::size_t> visible_;  // series with a point in the ranges
-  std::vector<std::string> labels_;   // of visible series, for the legend
-  bool legend_ = false;
   double left_ = 0, right_ = 0, top_ = 0, bottom_ = 0;
   std::string out_;
 };
 
 }  // namespace
 
-std::string to_svg(const Chart& chart) { return LineChart(chart).svg(); }
+std::string to_svg(const Chart& chart, const ChartFormat& format) {
+  return LineChart(chart, format).svg();
+}
+
+std::string to_svg(const AnyChart& chart, const ChartFormat& format) {
+  return std::visit([&](const auto& c) { return to_svg(c, format); }, chart);
+}
 
 }  // namespace sten

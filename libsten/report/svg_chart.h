@@ -3,46 +3,26 @@
 // same bytes for the same data.
 #pragma once
 #include <string>
-#include <vector>
 
-#include "libsten/report/chart_axis.h"
+#include "libsten/report/chart.h"
 
 namespace sten {
 
-struct ChartPoint {
-  double x = 0, y = 0;     // not finite: a gap in the line
-  std::string label = {};  // for the point's tooltip
+// The size and style of a drawn chart.
+struct ChartFormat {
+  double width = 900;     // pixels; below 480, names are above their bars
+  bool has_style = true;  // false: the document around it has chart_style()
 };
 
-struct ChartSeries {
-  std::string name = {};
-  std::vector<ChartPoint> points = {};
-  bool line = true, markers = true, dashed = false;
-};
+// An <svg> element with a final newline, for a file or HTML. Its title and description say in words
+// what it shows. Text is escaped; long names are shortened in the middle and have a tooltip. Long
+// lines are drawn with the extremes of each pixel column. Without data, the chart says "no data".
+std::string to_svg(const Chart& chart, const ChartFormat& format = {});
+std::string to_svg(const BarChart& chart, const ChartFormat& format = {});
+std::string to_svg(const AnyChart& chart, const ChartFormat& format = {});
 
-// A legend at the right of the plot lists series with points, except for a single series without a
-// name. After seven series, colours repeat with other markers.
-struct Chart {
-  std::string title = {}, subtitle = {};
-  ChartAxis x = {}, y = {};
-  std::vector<ChartSeries> series = {};
-};
-
-// Horizontal bars from 0: a group per name, with a bar per series.
-struct BarChart {
-  struct Group {
-    std::string name = {};
-    std::vector<double> values = {};  // not finite or absent: no bar
-  };
-  std::string title = {}, subtitle = {};
-  ChartAxis axis = {};                   // must be linear
-  std::vector<std::string> series = {};  // names for the legend; empty for a single series
-  std::vector<Group> groups = {};
-};
-
-// An <svg> element with a final newline, for a file or HTML. Text is escaped; long names are
-// shortened in the middle and have a tooltip. Without data, the chart says "no data".
-std::string to_svg(const Chart& chart);
-std::string to_svg(const BarChart& chart);
+// A sentence per series: ends and extremes of lines, the extremes of bars.
+std::string description_of(const Chart& chart);
+std::string description_of(const BarChart& chart);
 
 }  // namespace sten

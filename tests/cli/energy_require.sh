@@ -59,7 +59,7 @@ grep -q '1:4:16:32' sweep.csv || fail "the table lacks n:m:g over tiles"
 # Its rows are not tensors, which is all that --summary leaves out; a page has the same chart.
 expect_exit 0 sten-energy "$MODEL" --sweep $few --summary --report sweep.html
 expect_out '1:10:4'
-[ "$(grep -c 'class="chart"' sweep.html)" = 1 ] || fail "the page has another chart than the sweep's"
+[ "$(grep -c '<figure' sweep.html)" = 1 ] || fail "the page has another chart than the sweep's"
 grep -q 'Energy kept by pruning' sweep.html || fail "the page lacks the sweep's chart"
 expect_exit 2 sten-energy "$MODEL" --sweep $few --plot sweep.svg
 expect_err "sweep.svg: exists (use --force to overwrite)"

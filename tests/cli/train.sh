@@ -17,8 +17,9 @@ grep -qF '"accuracy"' run/summary.json || fail 'the summary has no accuracy'
 grep -qF '<svg' run/curve.svg || fail 'the curve is not SVG'
 # The HTML report has it too, beside the charts of the weights.
 expect_exit 0 train page --report page.html
-[ "$(grep -c 'class="sten-chart"' page.html)" = 3 ] || fail 'the page has other charts than the curve and two of bars'
-grep -qF "$(grep -m1 '<path d="M' page/curve.svg)" page.html || fail 'the page lacks the curve of the loss'
+[ "$(grep -c '<figure' page.html)" = 3 ] || fail 'the page has other charts than the curve and two of bars'
+grep -q 'Loss by step' page.html || fail 'the page lacks the curve of the loss'
+grep -qE '<path d="M[^"L]*H[0-9.]+V' page/curve.svg || fail 'the stages of sparsity are not drawn as steps'
 # 32 logged steps and 4 evaluations; the last one when all is as sparse as it shall be.
 [ "$(wc -l <run/metrics.jsonl)" = 36 ] || fail "$(wc -l <run/metrics.jsonl) lines of metrics"
 tail -1 run/metrics.jsonl | grep -qF '"split":"validation"' || fail 'the last line is not an evaluation'

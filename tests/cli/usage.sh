@@ -126,9 +126,9 @@ wrong '--json and -o - both want standard output' sten-prune in.safetensors -o -
   --json
 wrong '--json and -o - both want standard output' sten-convert in.safetensors -o - --to csr --json
 wrong 'both want standard output' sten-convert in.safetensors -o /dev/stdout --to csr --json
-prune "expected a name that ends in .json, .csv, .md or .html" --sparsity 0.9 --report report.txt
-prune "expected a name that ends in .json, .csv, .md or .html" --sparsity 0.9 --report json
-energy "expected a name that ends in .json, .csv, .md or .html" --report report.htm
+prune "expected a name that ends in .json, .csv, .md, .html or .svg" --sparsity 0.9 --report report.txt
+prune "expected a name that ends in .json, .csv, .md, .html or .svg" --sparsity 0.9 --report json
+energy "expected a name that ends in .json, .csv, .md, .html or .svg" --report report.htm
 for report in report.txt json report.html; do
   [ ! -e $report ] || fail "$report was written"
 done

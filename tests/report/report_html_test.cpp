@@ -57,12 +57,13 @@ TEST_CASE("names, notes, options and facts from hostile files are text in a page
   r.options = hostile;
   r.notes = {hostile};
   r.facts = {{"input", hostile}, {hostile, Cell(hostile)}};
+  r.figures = {{hostile, Unit::text, "input"}};
+  r.failure = hostile;
   const std::string html = to_html(r);
   const testing::Xml xml = parse(html);
   CHECK(xml.error == "");
   CHECK(xml.elements.at("script") == 1);
   CHECK(xml.elements.count("img") == 0);
-  CHECK(xml.elements.count("b") == xml.elements.at("span"));  // the totals
   CHECK(has_text(xml, "a&b"));
   CHECK(has_text(xml, "<img src=x onerror=\"x\" '&amp;\\x1b]0;\\xff"));
 }
@@ -76,33 +77,80 @@ TEST_CASE("a page loads nothing from anywhere") {
     CHECK(html.find(word) == html.npos);
 }
 
-TEST_CASE("a page has every row in its table and the largest ones in its charts") {
+TEST_CASE("a page has the largest rows in its charts, for screens of three widths") {
   std::vector<std::string> names;
-  for (int i = 0; i < 10000; ++i) names.push_back("layer." + std::to_string(i));
+  for (int i = 0; i < 100; ++i) names.push_back("layer." + std::to_string(i));
   const std::string html = to_html(pruned(names));
   const testing::Xml xml = parse(html);
   CHECK(xml.error == "");
-  CHECK(xml.elements.at("tr") == 10000 + 2);
-  CHECK(xml.elements.at("svg") == 2);
-  CHECK(has_text(xml, "the 20 largest of 10000 tensors"));
+  CHECK(xml.elements.at("tr") == 100 + 2);
+  CHECK(xml.elements.at("svg") == 3 * 3);  // sizes, sparsity, and its distribution
+  CHECK(has_text(xml, "the 12 largest of 100 tensors"));
   const std::size_t chart = html.find("<svg");
-  CHECK(html.find(">layer.9980<", chart) != html.npos);
-  CHECK(html.find(">layer.9979<", chart) == html.npos);  // in the table its dot is a break
+  CHECK(html.find(">layer.88<", chart) != html.npos);
+  CHECK(html.find(">layer.87<", chart) == html.npos);  // in the table its dot is a break
+}
+
+TEST_CASE("a page of 100,000 tensors stays below 2 MB and says how many it leaves out") {
+  for (const std::size_t length : {1, 1000}) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 100'000; ++i)
+      names.push_back(std::string(length, 'w') + "." + std::to_string(i) + ".weight");
+    const std::string html = to_html(pruned(names));
+    CHECK(html.size() < 2'000'000);
+    CHECK(parse(html).error == "");
+    if (length > 1) continue;
+    CHECK(html.find("The 1,000 largest of 100,000 tensors; 99,000 are left out here.") !=
+          html.npos);
+    CHECK(html.find("Distribution of sparsity over 100,000 tensors") != html.npos);
+  }
 }
 
 TEST_CASE(
     "a page has the report's own chart before the bars of its rows, and alone without a total") {
   Report r = pruned({"n:m", "n:m", "n:m"});
-  r.chart = "<svg xmlns=\"http://www.w3.org/2000/svg\"><text>energy at a sparsity</text></svg>\n";
-  const testing::Xml both = parse(to_html(r));
+  r.charts = {Chart{.title = "energy at a sparsity"}};
+  const std::string html = to_html(r);
+  const testing::Xml both = parse(html);
   CHECK(both.error == "");
-  CHECK(both.elements.at("svg") == 3);
-  CHECK(has_text(both, "energy at a sparsity"));
+  CHECK(both.elements.at("figure") == 3);
+  CHECK(html.find("energy at a sparsity") < html.find("Size"));
   r.total.clear();
   const testing::Xml alone = parse(to_html(r));
   CHECK(alone.error == "");
-  CHECK(alone.elements.at("svg") == 1);
+  CHECK(alone.elements.at("figure") == 1);
   CHECK(has_text(alone, "energy at a sparsity"));
+}
+
+TEST_CASE(
+    "the key figures come first, with their change, and without those that were not measured") {
+  Report r = pruned({"w"});
+  r.facts = {{"loss", 0.5}, {"loss_before", 2.0}, {"accuracy", 0.9}, {"accuracy_before", 0.91}};
+  r.at(r.total, "elements") = Index{1254400};
+  r.figures = {{"test loss", Unit::ratio, "loss", "loss_before", Better::lower},
+               {"test accuracy", Unit::fraction, "accuracy", "accuracy_before", Better::higher},
+               {"all elements", Unit::count, "total/elements"},
+               {"perplexity", Unit::measured, "perplexity"}};
+  const std::string html = to_html(r);
+  CHECK(html.find("test loss") < html.find("<svg"));
+  CHECK(html.find("before 2.0000 <span class=\"good\">\xe2\x88\x92"
+                  "75.0 %</span>") != html.npos);
+  CHECK(html.find("before 91.00 % <span class=\"bad\">\xe2\x88\x92"
+                  "1.00 points</span>") != html.npos);
+  CHECK(html.find("<dd class=\"value\">1,254,400</dd>") != html.npos);
+  CHECK(html.find("perplexity") == html.npos);
+}
+
+TEST_CASE("long names are shown without what they share, and in full for readers") {
+  const std::string name = "bert.encoder.layer.0.attention.self.query.weight";
+  const std::string html =
+      to_html(pruned({name, "bert.encoder.layer.1.attention.self.key.weight"}));
+  CHECK(html.find("<th scope=\"row\" class=\"name\" title=\"" + name + "\" aria-label=\"" + name +
+                  "\" data-v=\"" + name +
+                  "\">\xe2\x80\xa6"
+                  "0.<wbr/>attention.<wbr/>self.<wbr/>query\xe2\x80\xa6</th>") != html.npos);
+  CHECK(html.find("stands for <code>bert.encoder.layer.</code>") != html.npos);
+  CHECK(html.find("stands for <code>.weight</code>") != html.npos);
 }
 
 TEST_CASE("a page without rows, columns or numbers is a page") {
@@ -118,7 +166,9 @@ TEST_CASE("a page without rows, columns or numbers is a page") {
 TEST_CASE("numbers are aligned to the right and sort by their exact value") {
   const std::string html = to_html(pruned({"w"}));
   CHECK(html.find("<td class=\"num\" data-v=\"6\">2x3</td>") != html.npos);
-  CHECK(html.find("<td class=\"num\" data-v=\"0.5\">50.00 %</td>") != html.npos);
-  CHECK(html.find("<td class=\"num\" data-v=\"1000\">1.00 kB</td>") != html.npos);
+  CHECK(html.find("<td class=\"num\" data-v=\"0.5\">50.00</td>") != html.npos);
+  CHECK(html.find("<td class=\"num\" data-v=\"1000\">1.00</td>") != html.npos);
+  CHECK(html.find(">before (kB)</th>") != html.npos);
+  CHECK(html.find(">sparsity (%)</th>") != html.npos);
   CHECK(count(html, "<th scope=\"col\" class=\"num\">") == 3);
 }

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "libsten/programs/prune/prune_report.h"
+#include "libsten/report/short_names.h"
 #include "tests/support/bad_input.h"
 
 using namespace sten;
@@ -92,4 +93,41 @@ TEST_CASE("nothing in a text report drives a terminal") {
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.find('\x07') == std::string::npos);
   CHECK(text.find("\u202e") == std::string::npos);
+}
+
+TEST_CASE("a path finds the value that the JSON document has there") {
+  Report r = named({"a", "b"});
+  r.facts = {{"validation/loss", 0.5}};
+  r.at(r.total, "energy") = 0.25;
+  CHECK(value_at(r, "validation/loss") == Cell(0.5));
+  CHECK(value_at(r, "total/energy") == Cell(0.25));
+  CHECK(value_at(r, "tensors/1/name") == Cell("b"));
+  for (const char* none : {"", "loss", "total/", "total/none", "tensors/2/name", "tensors/x/name",
+                           "tensors/1", "tensors/1name", "total/bytes_after"})
+    CHECK(value_at(r, none) == Cell());
+}
+
+TEST_CASE("what all names share is found up to separators") {
+  const auto ends = [](const std::vector<std::string>& names) {
+    const SharedEnds e = shared_ends(names);
+    return e.prefix + "|" + e.suffix;
+  };
+  CHECK(ends({"layer.10.key.weight", "layer.11.query.weight"}) == "layer.|.weight");
+  CHECK(ends({"a.weight", "ab.weight"}) == "|.weight");
+  CHECK(ends({"a", "b"}) == "|");
+  CHECK(ends({"layer.0", "layer.0"}) == "|");  // one name
+  CHECK(ends({}) == "|");
+  CHECK(ends({"a.b", "a.b.b"}) == "a.|");  // the ends of a name do not overlap
+  CHECK(without({"a.", ".c"}, "a.b.c") == "…b…");
+}
+
+TEST_CASE("a report without numbers still has a chart that says so") {
+  const std::string svg = to_svg(main_chart(Report{.program = "sten-run"}));
+  CHECK(svg.find("no data") != svg.npos);
+  Report r;
+  r.facts = {{"accuracy", 0.75}, {"loss", 2.0}};
+  r.figures = {{"accuracy", Unit::fraction, "accuracy"}, {"loss", Unit::ratio, "loss"}};
+  const auto chart = std::get<BarChart>(main_chart(r));
+  REQUIRE(chart.groups.size() == 1);  // only the share
+  CHECK(chart.groups[0].values == std::vector{0.75});
 }

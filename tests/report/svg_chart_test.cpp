@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "libsten/report/chart_axis.h"
+#include "libsten/report/chart_points.h"
 #include "libsten/report/svg.h"
 #include "tests/support/xml.h"
 
@@ -195,4 +196,76 @@ TEST_CASE("long texts are wrapped between words, and a word that is too long wit
 TEST_CASE("the same chart gives the same bytes") {
   const Chart chart = {.title = "t", .series = {{.name = "a", .points = {{1, 2}, {0.1, 1.0 / 3}}}}};
   CHECK(to_svg(chart) == to_svg(chart));
+}
+
+TEST_CASE("a schedule is drawn in steps, and measurements with straight lines") {
+  const std::vector<ChartPoint> points = {{0, 0}, {1, 1}};
+  const std::string steps =
+      to_svg(Chart{.series = {{.points = points, .line = ChartLine::steps, .markers = false}}});
+  const std::string straight = to_svg(Chart{.series = {{.points = points, .markers = false}}});
+  const auto line = [](const std::string& svg) {
+    const std::size_t at = svg.find("<path d=\"M0 ");
+    return svg.substr(at, svg.find("\" fill", at) - at);
+  };
+  CHECK(line(steps).find('L') == std::string::npos);
+  CHECK(line(steps).find('H') < line(steps).find('V'));
+  CHECK(line(straight).find('L') != std::string::npos);
+}
+
+TEST_CASE("a series on the right axis has a scale of its own") {
+  const testing::Xml xml(to_svg(Chart{
+      .y = {.label = "loss"},
+      .right =
+          ChartAxis{.label = "sparsity", .range = {{0, 1}}, .numbers = ChartNumberFormat::percent},
+      .series = {{.name = "a", .points = {{0, 1000}, {1, 2000}}},
+                 {.name = "b", .points = {{0, 0}, {1, 0.5}}, .on_right = true}}}));
+  CHECK(xml.error == "");
+  CHECK(has_exact_text(xml, "100 %"));
+  CHECK(has_exact_text(xml, "2000"));
+  CHECK(has_exact_text(xml, "b; 1, 50.00 %"));
+}
+
+TEST_CASE("a million points become a small drawing that keeps the extremes") {
+  ChartSeries series{.name = "a", .markers = false};
+  for (int i = 0; i < 1'000'000; ++i)
+    series.points.push_back({static_cast<double>(i), i == 123'456 ? 1000.0 : i % 7});
+  const Chart chart = {.series = {series}};
+  const std::string svg = to_svg(chart);
+  CHECK(svg.size() < 100'000);
+  const auto few = thinned(series.points, [](double x) { return x / 1000; });
+  CHECK(few.size() <= 4 * 1000);
+  CHECK(std::ranges::count(few, 1000.0, &ChartPoint::y) == 1);
+  CHECK(thinned({{0, 1}, {0, not_a_number}, {0, 2}}, [](double x) { return x; }).size() == 3);
+}
+
+TEST_CASE("the Pareto front has the points that no cheaper one reaches") {
+  using Front = std::vector<std::size_t>;
+  CHECK(pareto_front({}).empty());
+  CHECK(pareto_front({{2, 5}, {1, 3}, {3, 4}, {3, 6}, {not_a_number, 9}}) == Front{1, 0, 3});
+  CHECK(pareto_front({{1, 1}, {1, 1}}) == Front{0});  // of equal ones the first
+}
+
+TEST_CASE("narrow charts have the names above their bars, and fit their width") {
+  const BarChart chart = {.groups = {{.name = "layers.0.weight", .values = {1}}}};
+  const auto y = [](const std::string& svg, std::string_view of) {
+    const std::size_t at = svg.rfind(" y=\"", svg.find(of)) + 4;
+    return std::stod(svg.substr(at));
+  };
+  const std::string svg = to_svg(chart, {.width = 350});
+  CHECK(svg.find("viewBox=\"0 0 350 ") != svg.npos);
+  CHECK(svg.find("text-anchor=\"end\"") == svg.npos);
+  CHECK(y(svg, ">layers.0.weight<") < y(svg, " width=\"2"));
+  CHECK(to_svg(chart).find("text-anchor=\"end\"") != svg.npos);
+}
+
+TEST_CASE("a chart says in words what it shows") {
+  CHECK(description_of(Chart{.x = {.label = "step"},
+                             .series = {{.name = "loss", .points = {{0, 2}, {5, 0.5}, {9, 1}}}}}) ==
+        "loss: from 2 at step 0 to 1 at step 9; lowest 0.5 at step 5, highest 2 at step 0.");
+  CHECK(description_of(BarChart{.axis = {.numbers = ChartNumberFormat::percent},
+                                .series = {"energy"},
+                                .groups = {{"a", {0.5}}, {"b", {0.25}}}}) ==
+        "energy, bars of 2: lowest 25.00 % (b), highest 50.00 % (a).");
+  const testing::Xml xml(to_svg(Chart{.series = {{.name = "a", .points = {{1, 2}}}}}));
+  CHECK(xml.elements.at("desc") == 1);
 }

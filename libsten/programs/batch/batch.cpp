@@ -16,6 +16,7 @@
 #include "libsten/files/system/locked_directory.h"
 #include "libsten/files/system/paths.h"
 #include "libsten/programs/batch/batch_companions.h"
+#include "libsten/programs/batch/pareto_chart.h"
 #include "libsten/programs/prune/prune_report.h"
 #include "libsten/programs/rewrite/batch_manifest.h"
 #include "libsten/programs/rewrite/selection.h"
@@ -242,6 +243,7 @@ Outcome outcome_of(const std::vector<Job>& jobs, const ManyInputs& many, const W
     r.notes.push_back(fmt::format("{} named .safetensors: an .onnx or .npy file cannot hold {}",
                                   n == 1 ? "1 output is" : fmt::format("{} outputs are", n),
                                   work.to));
+  if (Chart chart = pareto_chart(r); !chart.series.empty()) r.charts = {std::move(chart)};
   // Each failure was reported as it happened.
   if (count["failed"])
     outcome.failure = Error(Fault::input, "");

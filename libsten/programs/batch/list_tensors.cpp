@@ -89,6 +89,9 @@ Outcome list_tensors(const ManyInputs& many, const Patterns& patterns, bool show
                                 several ? "s have" : " has", human_bytes(all.file_bytes)));
   if (!several) r.facts = {{"input", many.inputs.front()}};
   r.facts.emplace_back("file_bytes", static_cast<Index>(all.file_bytes));
+  r.figures = {{"tensors", Unit::bytes, "total/bytes"},
+               {"sparsity", Unit::fraction, "total/sparsity"},
+               {"file", Unit::bytes, "file_bytes"}};
   if (failed) {
     r.failure = fmt::format("{} of {} inputs failed", failed, many.inputs.size());
     outcome.failure = Error(Fault::input, "");  // each failure was reported as it happened

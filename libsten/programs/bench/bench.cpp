@@ -294,7 +294,8 @@ Outcome run_bench(const BenchOptions& options) {
                                   isa, best.library, best.gflops, best.peak_gflops));
   if (!is_on_device)
     outcome.details.push_back("this process multiplies dense matrices by " + dense_library().name);
-  r.chart = bench_chart(rows);
+  r.charts = {ratio_chart(rows)};
+  r.figures = bench_figures(rows);
   const std::string slower = add_slower(o, rows, r);
   if (o.fail_if_slower && !slower.empty() && !outcome.failure)
     outcome.failure = Error(Fault::check, slower);

@@ -2,10 +2,11 @@
 #include "libsten/programs/bench/row.h"
 
 #include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "kernels/isa.h"
-#include "libsten/report/svg_chart.h"
+#include "libsten/report/short_names.h"
 
 namespace sten {
 
@@ -123,14 +124,36 @@ std::string name_fastest(const std::string& of, const std::vector<BenchRow>& row
                      in_words(*std::ranges::min_element(dense, {}, &BenchRow::seconds)).substr(6));
 }
 
-std::string bench_chart(const std::vector<BenchRow>& rows) {
-  BarChart chart{.title = "Speed-up measured by sten-bench"};
-  chart.axis.label = "times as fast as the baseline";
-  for (const BenchRow& b : rows) {
-    if (!b.ratio) continue;
-    chart.groups.push_back({describe(b), {b.ratio->median}});
+BarChart ratio_chart(const std::vector<BenchRow>& rows) {
+  std::vector<std::string> names;
+  for (const BenchRow& b : rows) names.push_back(describe(b));
+  const SharedEnds ends = shared_ends(names);
+  BarChart chart{.title = "Speed relative to the baseline",
+                 .subtitle = fmt::format("{}{}{}median and range of the repetitions", ends.prefix,
+                                         ends.suffix.substr(ends.suffix.starts_with(' ')),
+                                         (ends.prefix + ends.suffix).empty() ? "" : "; "),
+                 .axis = {.label = "times as fast as the baseline"},
+                 .reference = 1};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].ratio) continue;
+    const std::string& name = names[i];
+    const Spread& ratio = *rows[i].ratio;
+    chart.groups.push_back(
+        {name.substr(ends.prefix.size(), name.size() - ends.prefix.size() - ends.suffix.size()),
+         {ratio.median},
+         {{ratio.low, ratio.high}}});
   }
-  return to_svg(chart);
+  return chart;
+}
+
+std::vector<KeyFigure> bench_figures(const std::vector<BenchRow>& rows) {
+  const auto ratio = [](const BenchRow& row) { return row.ratio ? row.ratio->median : 0; };
+  const auto best = std::ranges::max_element(rows, {}, ratio);
+  if (best == rows.end() || !best->ratio) return {};
+  const std::string at = fmt::format("results/{}/", best - rows.begin());
+  return {{"largest ratio: " + best->layout, Unit::measured, at + "ratio"},
+          {"its time (ms)", Unit::measured, at + "ms"},
+          {"its rate (GFLOP/s)", Unit::measured, at + "gflops"}};
 }
 
 }  // namespace sten

@@ -57,7 +57,9 @@ std::string name_fastest(const std::string& of, const std::vector<BenchRow>& row
 // The table; JSON has all keys in each row.
 Report bench_report(const std::vector<BenchRow>& rows);
 
-// Chart of ratios.
-std::string bench_chart(const std::vector<BenchRow>& rows);
+// Bars of the ratios, with their ranges.
+BarChart ratio_chart(const std::vector<BenchRow>& rows);
+// The row with the largest ratio, with its time and its baseline's.
+std::vector<KeyFigure> bench_figures(const std::vector<BenchRow>& rows);
 
 }  // namespace sten

@@ -185,6 +185,11 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
              {"selected", selection.count},
              {"skipped", selection.skipped},
              {"file_bytes_before", static_cast<Index>(in.file_bytes())}};
+  r.figures = {
+      {"file", Unit::bytes, "file_bytes_after", "file_bytes_before", Better::lower},
+      {"converted tensors", Unit::bytes, "total/bytes_after", "total/bytes_before", Better::lower},
+      {"sparsity", Unit::fraction, "total/sparsity"},
+      {"energy", Unit::ratio, "total/energy"}};
   const auto size = static_cast<Index>(rewrite.commit());
   if (!o.output.dry_run) r.facts.emplace_back("file_bytes_after", size);
   return outcome;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "libsten/core/base/text.h"
+#include "libsten/report/report_charts.h"
 
 namespace sten {
 namespace {
@@ -67,6 +68,11 @@ Report drop_report(const CausalLayers& layers, const ModuleScores& scores,
     r.facts.emplace_back("experts_before", layers.mixture->count);
     r.facts.emplace_back("experts_after", kept.expert_count.value_or(layers.mixture->count));
   }
+  r.figures = {{"parameters", Unit::count, "parameters_after", "parameters_before"},
+               {"layers", Unit::count, "layers_after", "layers_before"},
+               {"experts", Unit::count, "experts_after", "experts_before"},
+               {"file", Unit::bytes, "file_bytes_after", "file_bytes_before", Better::lower}};
+  r.charts = {largest_values_chart(r, "influence", "Influence of the layers")};
   return r;
 }
 

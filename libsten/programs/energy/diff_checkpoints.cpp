@@ -161,6 +161,11 @@ Outcome diff_checkpoints(const std::string& first, const std::string& second,
     r.notes.push_back(fmt::format("{} equal tensors have another layout in B", diff.other_layouts));
   r.notes.push_back(fmt::format("A is {}, B is {}", a.name(), b.name()));
   r.facts = {{"a", a.name()}, {"b", b.name()}, {"compared", compared}, {"different", differ}};
+  r.figures = {{"different tensors", Unit::count, "different"},
+               {"compared tensors", Unit::count, "compared"},
+               {"changed values", Unit::count, "total/changed"},
+               {"largest difference", Unit::measured, "total/max_difference"}};
+  r.charts = {largest_values_chart(r, "changed", "Changed values")};
   if (differ)
     outcome.failure =
         Error(Fault::check, fmt::format("{}; the first is {}", text,

@@ -298,6 +298,10 @@ Outcome measure_energy(const EnergyOptions& o) {
              {"skipped", selection.skipped},
              {"file_bytes", static_cast<Index>(in.file_bytes())}};
   if (against) r.facts.insert(r.facts.begin() + 1, {"against", against->name()});
+  r.figures = {{"energy", Unit::ratio, "total/energy"},
+               {"sparsity", Unit::fraction, "total/sparsity"},
+               {"these tensors", Unit::bytes, "total/bytes", "total/bytes_dense", Better::lower},
+               {"file", Unit::bytes, "file_bytes"}};
   // One threshold for all tensors rounds only once.
   if (o.min_sparsity)
     zeros_wanted = std::min(zeros_wanted, zeros_of(*o.min_sparsity, total.elements));

@@ -76,8 +76,8 @@ std::vector<Point> points_of(std::optional<Index> axis) {
   return points;
 }
 
-std::string chart_of(const std::vector<Point>& points, Index elements, const std::string& input,
-                     std::optional<Index> axis) {
+Chart chart_of(const std::vector<Point>& points, Index elements, const std::string& input,
+               std::optional<Index> axis) {
   Chart chart{.title = "Energy kept by pruning",
               .subtitle = fmt::format("{}; {}", input, axes_text(axis))};
   chart.x = {
@@ -85,16 +85,17 @@ std::string chart_of(const std::vector<Point>& points, Index elements, const std
   chart.y = {.label = "energy: kept magnitude / all magnitude", .range = std::pair(0.0, 1.0)};
   for (const Point& p : points) {
     if (chart.series.empty() || chart.series.back().name != p.family)
-      chart.series.push_back({.name = p.family,
-                              .line = !p.family.starts_with("n:m"),
-                              .dashed = p.family.starts_with("blocks")});
+      chart.series.push_back(
+          {.name = p.family,
+           .line = p.family.starts_with("n:m") ? ChartLine::none : ChartLine::straight,
+           .dashed = p.family.starts_with("blocks")});
     chart.series.back().points.push_back(
         {share(p.zeros, elements), energy(p.magnitudes), p.structure});
   }
   for (ChartSeries& s : chart.series)
     std::stable_sort(s.points.begin(), s.points.end(),
                      [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
-  return to_svg(chart);
+  return chart;
 }
 
 Index count_both(const std::vector<bool>& a, const std::vector<bool>& b) {
@@ -184,11 +185,12 @@ Outcome sweep_energy(const SweepOptions& o) {
     r.notes.push_back(
         fmt::format("the other axis for {} matri{} [in, out]", n, n == 1 ? "x" : "ces"));
   r.add_note(in.part_taken());
-  r.chart = chart_of(points, std::max<Index>(1, elements), in.name(), o.axis);
+  r.charts = {chart_of(points, std::max<Index>(1, elements), in.name(), o.axis)};
   r.add_note(left_alone(selection.why));
   outcome.details = skipped_rows(in, selection.why);
   if (plot) {
-    plot->write(std::as_bytes(std::span(r.chart)));
+    const std::string svg = to_svg(r.charts.front());
+    plot->write(std::as_bytes(std::span(svg)));
     plot->commit();
   }
   return outcome;

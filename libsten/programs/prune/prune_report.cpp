@@ -95,6 +95,12 @@ Report PruneSummary::finish(const std::optional<GlobalThreshold::Counts>& thresh
              {"model_bytes_before", whole.bytes_before},
              {"model_bytes_after", whole.bytes_after},
              {"file_bytes_before", static_cast<Index>(in.file_bytes())}};
+  r.figures = {
+      {"energy", Unit::ratio, "total/energy"},
+      {"sparsity", Unit::fraction, "total/sparsity"},
+      {"sparsity of the model", Unit::fraction, "model_sparsity"},
+      {"pruned tensors", Unit::bytes, "total/bytes_after", "total/bytes_before", Better::lower},
+      {"file", Unit::bytes, "file_bytes_after", "file_bytes_before", Better::lower}};
   const TensorOptions& o = request_.options().tensors;
   if (o.method == PruneMethod::gradient && !o.structure.is("unstructured"))
     r.facts.emplace_back("method", name_of(o.method));

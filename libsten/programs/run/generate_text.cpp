@@ -204,7 +204,12 @@ Report TextGeneration::report() const {
   r.facts.emplace_back("positions", model_->most());
   r.facts.emplace_back("memory/cache", model_->cache_bytes());
   add_options(r);
+  r.figures = {{"prompt tokens per second", Unit::measured, "prefill/tokens_per_second"},
+               {"generated tokens per second", Unit::measured, "decode/tokens_per_second"},
+               {"generated tokens", Unit::count, "decode/tokens"}};
   for (const TextPhase& p : {texts_->prefill(), texts_->decode()}) add_phase(p, r);
+  if (r.item == "phases")
+    r.charts = {largest_values_chart(r, "tokens_per_second", "Tokens per second")};
   add_layouts(layouts_, r);
   add_precision_facts(of_.precision, r);
   if (!of_.explain) return r;

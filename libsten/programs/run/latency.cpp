@@ -41,6 +41,13 @@ void Latency::add_to(Report& r) const {
   r.facts.emplace_back("latency/p90", p90);
   r.facts.emplace_back("latency/p99", p99);
   r.facts.emplace_back("throughput", throughput);
+  r.charts.push_back(BarChart{.title = "Time of a batch",
+                              .subtitle = fmt::format("{} runs", sorted.size()),
+                              .axis = {.label = "time", .unit = "ms"},
+                              .groups = {{"fastest", {1e3 * sorted.front()}},
+                                         {"median", {1e3 * p50}},
+                                         {"90 % at most", {1e3 * p90}},
+                                         {"99 % at most", {1e3 * p99}}}});
   r.notes.push_back(fmt::format(
       "a batch took {:.3g} ms (median of {} runs; 90 % took at most {:.3g} ms, 99 % "
       "{:.3g} ms, the fastest {:.3g} ms): {:.4g} rows a second",

@@ -80,6 +80,7 @@ void PlanSums::explain(const std::vector<LayoutChoice>& choices, Report& r) cons
         r.at(row, "candidates") = candidates_of(*at->second);
     r.at(row, "nodes") = std::ssize(s.nodes);
   }
+  r.charts.push_back(largest_values_chart(r, "ms", "Time of the steps"));
   r.facts.emplace_back("explained/batches", batches_);
   r.facts.emplace_back("memory/weights", weight_bytes_);
   const bool knows_values = peak_bytes_ > 0;

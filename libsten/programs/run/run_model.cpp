@@ -266,6 +266,15 @@ Report ModelRun::report() const {
     r.at(row, "mean_difference") = comparison_->difference(k).mean();
   }
   r.facts = {{"model", model_->name}, {"batches", data_->batches()}, {"rows", rows_}};
+  r.figures = {{"accuracy", Unit::fraction, "accuracy"},
+               {"accuracy by length", Unit::fraction, "accuracy_norm"},
+               {"F1", Unit::fraction, "f1"},
+               {"loss", Unit::ratio, "loss"},
+               {"perplexity", Unit::measured, "perplexity"},
+               {"median time of a batch", Unit::seconds, "latency/p50"},
+               {"rows per second", Unit::measured, "throughput"},
+               {"same top class", Unit::fraction, "against/agreement"},
+               {"largest difference", Unit::measured, "against/max_difference"}};
   const std::string split = data_->split();
   if (!split.empty()) r.facts.emplace_back("split", split);
   for (const std::string& line : data_->notes()) r.notes.push_back(line);

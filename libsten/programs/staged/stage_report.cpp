@@ -3,7 +3,6 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
-#include "libsten/report/svg_chart.h"
 
 namespace sten {
 
@@ -43,7 +42,7 @@ std::string stage_line(std::size_t k, std::size_t stages, const StageManifest& s
   return text + fmt::format(", {:.1f} s", s.seconds);
 }
 
-std::string stage_curve(const std::vector<StageManifest>& stages, std::optional<double> first) {
+Chart stage_curve(const std::vector<StageManifest>& stages, std::optional<double> first) {
   Chart chart{.title = "Pruning in stages"};
   chart.x = {.label = "sparsity", .numbers = ChartNumberFormat::percent};
   ChartSeries before{.name = "before fine-tuning", .dashed = true}, after{.name = "after"},
@@ -63,7 +62,7 @@ std::string stage_curve(const std::vector<StageManifest>& stages, std::optional<
     chart.series = {std::move(before), std::move(after)};
   else
     chart.series = {std::move(energies)};
-  return to_svg(chart);
+  return chart;
 }
 
 double cell_number(const Report& r, std::vector<Cell> row, const char* key) {

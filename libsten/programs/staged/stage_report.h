@@ -14,7 +14,7 @@ void fill_row(const Report& r, std::vector<Cell>& row, const StageManifest& stag
 std::string stage_line(std::size_t k, std::size_t stages, const StageManifest& stage);
 
 // Chart of the loss (of the energy, without losses) by sparsity. `first`: the loss of the input.
-std::string stage_curve(const std::vector<StageManifest>& stages, std::optional<double> first);
+Chart stage_curve(const std::vector<StageManifest>& stages, std::optional<double> first);
 
 // The number in a row's cell; 0 if there is none.
 double cell_number(const Report& r, std::vector<Cell> row, const char* key);

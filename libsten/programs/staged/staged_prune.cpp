@@ -118,7 +118,7 @@ Outcome prune_in_stages(const StagedOptions& o) {
   end.stage.provenance = provenance;
   end.show_progress = o.prune.show_progress;
   const Outcome last = prune(end);
-  state.write_curve(stage_curve(manifests, first_loss));
+  state.write_curve(to_svg(stage_curve(manifests, first_loss)));
   return staged_outcome(
       plan, {manifests, first_loss, stages.sparsity_of(last.report), last, trainer->name()});
 }

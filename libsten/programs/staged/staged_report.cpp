@@ -61,6 +61,13 @@ Outcome staged_outcome(const StagedPlan& p, const StagedResult& result) {
   std::vector<Cell> total = last.total;
   for (const char* key : {"bytes_before", "bytes_after"})
     r.facts.emplace_back(key, last.at(total, key));
+  r.charts = {stage_curve(result.records, result.first_loss)};
+  r.figures = {
+      {"sparsity", Unit::fraction, "sparsity"},
+      {"loss", Unit::ratio, fmt::format("stages/{}/loss", std::max<std::size_t>(done, 1) - 1),
+       "loss_initial", Better::lower},
+      {"energy", Unit::ratio, fmt::format("stages/{}/energy", std::max<std::size_t>(done, 1) - 1)},
+      {"size", Unit::bytes, "bytes_after", "bytes_before", Better::lower}};
   r.notes.push_back(fmt::format("sparsity {:.2f} % over {} tensors after {} of {} stages",
                                 100 * result.sparsity, p.names.size(), done, p.stages));
   add_left_alone(p, out);

@@ -296,7 +296,7 @@ class Training {
     for (const auto& [name, bytes] : copies_) directory_->write(name, bytes);
     m.metrics = directory_->metrics();
     Report report = train_report(m);
-    directory_->write(run_curve_name, report.chart);
+    directory_->write(run_curve_name, to_svg(main_chart(report)));
     Report summary = report;
     summary.facts.emplace_back("seconds", seconds());
     directory_->write(run_summary_name, to_json(summary));

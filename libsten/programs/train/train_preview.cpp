@@ -24,6 +24,16 @@
 namespace sten {
 namespace {
 
+// Bars of the parts of the memory.
+BarChart memory_chart(const Report& r) {
+  constexpr std::string_view prefix = "memory/", all = "memory/all";
+  BarChart chart = {.title = "Estimated memory", .axis = {.numbers = ChartNumberFormat::bytes}};
+  for (const auto& [key, cell] : r.facts)
+    if (key.starts_with(prefix) && key != all)
+      chart.groups.push_back({key.substr(prefix.size()), {number_of(cell)}});
+  return chart;
+}
+
 std::string stage_text(const SparsityStage& s) {
   return fmt::format("{} from step {}", s.by.str(), s.step);
 }
@@ -319,6 +329,11 @@ class Preview {
     r_.facts.emplace_back("memory/calibration", m.calibration);
     r_.facts.emplace_back("memory/kept", m.pooled());
     r_.facts.emplace_back("memory/all", m.total());
+    r_.charts = {memory_chart(r_)};
+    r_.figures = {{"steps", Unit::count, "steps"},
+                  {"parameters", Unit::count, "parameters/all"},
+                  {"trained parameters", Unit::count, "parameters/trained"},
+                  {"estimated memory", Unit::bytes, "memory/all"}};
     r_.notes.push_back(fmt::format(
         "memory: about {} beside the data and the program: weights {}, gradients {}, optimizer {}, "
         "masks {}, {}values of {} {}, evaluation {}, {}freed blocks for the next values {}",

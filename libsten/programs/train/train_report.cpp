@@ -7,7 +7,6 @@
 #include "libsten/core/base/name_list.h"
 #include "libsten/core/base/text.h"
 #include "libsten/programs/measure/measure.h"
-#include "libsten/report/svg_chart.h"
 
 namespace sten {
 namespace {
@@ -94,6 +93,17 @@ void add_recovery(Report& r, const TrainedModel& m, const RecoveryState& of,
                         name_list(dense, dense.size())));
 }
 
+std::vector<KeyFigure> figures_of(const std::string& split) {
+  const auto key = [&](const char* name) { return split + "/" + name; };
+  return {
+      {split + " accuracy", Unit::fraction, key("accuracy"), key("accuracy_before"),
+       Better::higher},
+      {split + " F1", Unit::fraction, key("f1"), key("f1_before"), Better::higher},
+      {split + " loss", Unit::ratio, key("loss"), key("loss_before"), Better::lower},
+      {"sparsity", Unit::fraction, "total/sparsity"},
+      {"sparse weights", Unit::bytes, "total/bytes_after", "total/bytes_before", Better::lower}};
+}
+
 }  // namespace
 
 Report train_report(const TrainedModel& m) {
@@ -158,17 +168,21 @@ Report train_report(const TrainedModel& m) {
   if (m.traffic.sent > 0) add_traffic(r, m.record.ranks, m.traffic);
   r.notes.push_back("wrote " + printable(m.path));
   r.notes.insert(r.notes.end(), m.notes.begin(), m.notes.end());
-  r.chart = train_curve(recipe.name, m.metrics);
+  r.charts = {train_curve(recipe.name, m.metrics)};
+  r.figures = figures_of(recipe.evaluation.test ? "test" : "validation");
   return r;
 }
 
-std::string train_curve(const std::string& title, const std::vector<MetricsLine>& metrics) {
-  Chart chart{.title = title};
-  chart.x = {.label = "step"};
-  chart.y = {.label = "loss; sparsity"};
+Chart train_curve(const std::string& recipe, const std::vector<MetricsLine>& metrics) {
+  Chart chart{
+      .title = "Loss by step", .subtitle = recipe, .x = {.label = "step"}, .y = {.label = "loss"}};
   ChartSeries batches{.name = "loss of batches", .markers = false},
       validation{.name = "validation loss"},
-      sparsity{.name = "sparsity", .markers = false, .dashed = true};
+      sparsity{.name = "sparsity",
+               .line = ChartLine::steps,
+               .markers = false,
+               .dashed = true,
+               .on_right = true};
   for (const MetricsLine& m : metrics) {
     const auto x = static_cast<double>(m.step);
     if (m.split.empty()) batches.points.push_back({x, m.loss});
@@ -178,8 +192,11 @@ std::string train_curve(const std::string& title, const std::vector<MetricsLine>
   const bool is_sparse =
       std::ranges::any_of(sparsity.points, [](const ChartPoint& p) { return p.y > 0; });
   chart.series = {std::move(batches), std::move(validation)};
-  if (is_sparse) chart.series.push_back(std::move(sparsity));
-  return to_svg(chart);
+  if (!is_sparse) return chart;
+  chart.right =
+      ChartAxis{.label = "sparsity", .range = {{0, 1}}, .numbers = ChartNumberFormat::percent};
+  chart.series.push_back(std::move(sparsity));
+  return chart;
 }
 
 }  // namespace sten

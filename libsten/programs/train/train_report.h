@@ -23,9 +23,9 @@ struct TrainedModel {
   std::vector<RecoveryState> recoveries{};  // after the last step
 };
 
-// The report, with train_curve() of the metrics as its chart.
+// The report, with train_curve() of the metrics as its main chart.
 Report train_report(const TrainedModel& m);
-// Chart of loss and sparsity by step, as SVG.
-std::string train_curve(const std::string& title, const std::vector<MetricsLine>& metrics);
+// Chart of loss and sparsity by step.
+Chart train_curve(const std::string& recipe, const std::vector<MetricsLine>& metrics);
 
 }  // namespace sten
