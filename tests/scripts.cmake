@@ -85,6 +85,9 @@ foreach(script IN LISTS scripts)
   sten_script_test(cli.${name} LABELS ${labels} COMMAND bash ${script})
 endforeach()
 
+# Needs Chromium, which scripts/setup.sh does not install.
+sten_script_test(report.pages LABELS once COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/report/pages.sh)
+
 file(GLOB scripts CONFIGURE_DEPENDS interop/[^_]*_interop.py)
 foreach(script IN LISTS scripts)
   get_filename_component(name ${script} NAME_WE)
