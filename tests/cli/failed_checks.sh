@@ -72,7 +72,7 @@ expect_out '"ok": false'
 expect_out '"reason": "sparsity 0.5'
 expect_out '"total": {'
 for report in md html; do
-  grep -q 'failed:.*is below --min-sparsity 0.9' report.$report || fail "report.$report does not say why"
+  grep -qi 'failed:.*is below --min-sparsity 0.9' report.$report || fail "report.$report does not say why"
 done
 grep -q '^a.weight' report.csv || fail 'report.csv has no rows'
 rm report.*

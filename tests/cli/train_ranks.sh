@@ -7,7 +7,7 @@ cd "$T"
 
 # A process that is one of several does not train alone where there is no MPI for it.
 mkdir lib
-cp -L "$STEN_BIN"/../lib/libsten.so.0 lib/
+cp -L "$STEN_BIN"/../lib/libsten.so.[0-9] lib/
 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 LD_LIBRARY_PATH=$T/lib expect_exit 1 train alone
 expect_one_line_err
 expect_err 'MPI cannot be loaded for a run of several ranks'
