@@ -34,7 +34,8 @@ std::string change_html(const Report& r, const KeyFigure& f, double now) {
   const double old = number_of(before);
   if (!std::isfinite(old) || !std::isfinite(now)) return "";
   const std::string change = change_of(old, now, f.unit);
-  const char* style = f.better == Better::neither || old == now    ? "soft"
+  const bool is_same = change.empty() || (change.front() >= '0' && change.front() <= '9');
+  const char* style = f.better == Better::neither || is_same       ? "soft"
                       : (now < old) == (f.better == Better::lower) ? "good"
                                                                    : "bad";
   return fmt::format(
