@@ -6,7 +6,7 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev libre2-dev libutf8proc-dev libxxhash-dev libdnnl-dev libopenblas-dev
        libpng-dev libjpeg62-turbo-dev time)
-test=(doctest-dev libonnx-testdata libxsmm-dev libopenmpi-dev openmpi-bin clang-14 libclang-rt-14-dev clang-format-14 pkg-config make python3 python3-venv python3-yaml git)
+test=(doctest-dev libonnx-testdata libxsmm-dev libopenmpi-dev openmpi-bin clang-14 libclang-rt-14-dev clang-format-14 pkg-config make python3 python3-dev python3-venv python3-yaml git)
 case ${1-build} in
   build) wanted=("${build[@]}") ;;
   test) wanted=("${build[@]}" "${test[@]}") ;;
@@ -21,8 +21,9 @@ installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2
 missing=()
 for package in "${wanted[@]}"; do
   grep -qxF "installed $package" <<<"$installed" && continue
-  case $package in # a Python from elsewhere is as good; without ensurepip, venv cannot make one
+  case $package in # a Python from elsewhere is as good, with its headers; without ensurepip, venv cannot make one
     python3) command -v python3 >/dev/null && continue ;;
+    python3-dev) python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null && continue ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null && continue ;;
   esac
   missing+=("$package")
