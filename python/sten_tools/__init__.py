@@ -20,6 +20,7 @@ _MODULES = {
     "prune": "pruning",
     "convert": "pruning",
     "energy": "pruning",
+    "Energies": "pruning",
     "Energy": "pruning",
     "SparseLinear": "nn",
     "sparsify": "nn",

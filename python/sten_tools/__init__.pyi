@@ -8,6 +8,7 @@ from .native import set_threads as set_threads
 from .native import threads as threads
 from .nn import SparseLinear as SparseLinear
 from .nn import sparsify as sparsify
+from .pruning import Energies as Energies
 from .pruning import Energy as Energy
 from .pruning import convert as convert
 from .pruning import energy as energy

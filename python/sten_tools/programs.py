@@ -13,6 +13,10 @@ def _run(name: str) -> None:
         sys.exit(f"{name}: {path}: cannot be started: {e.strerror}")
 
 
+def sten() -> None:
+    _run("sten")
+
+
 def prune() -> None:
     _run("sten-prune")
 

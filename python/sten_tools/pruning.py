@@ -109,6 +109,14 @@ class Energy:
         return self.zeros / self.elements if self.elements else 0.0
 
 
+class Energies(dict[str, Energy]):
+    """Measures by tensor name; total: of all of them together."""
+
+    def __init__(self, by_name: Mapping[str, Energy], total: Energy):
+        super().__init__(by_name)
+        self.total = total
+
+
 def energy(
     x: ArrayLike | Mapping[str, ArrayLike],
     original: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -120,7 +128,7 @@ def energy(
 
     original: the array or state dict before pruning.
 
-    Returns an Energy; for a mapping, a dict of one per selected tensor, in which "" is the total.
+    Returns an Energy; for a mapping, Energies with one per selected tensor.
 
     >>> import numpy as np, sten_tools
     >>> w = np.array([[1, -2, 3, -4]], dtype="f4")
@@ -130,7 +138,8 @@ def energy(
     if isinstance(x, Mapping):
         before = None if original is None else _list(original)
         rows = _native.tensor_energies(_list(x), before, _texts(include), _texts(exclude))
-        return {row.name: _energy(row) for row in rows}
+        by_name = {row.name: _energy(row) for row in rows}
+        return Energies(by_name, total=by_name.pop(""))
     _check_no_patterns("energy", include=include, exclude=exclude)
     before = None if original is None else native_of(original)
     return _energy(_native.tensor_energy(native_of(x), before))

@@ -13,7 +13,8 @@ try:
     import torch
     from transformers import BertConfig, BertForMaskedLM
 except ImportError:
-    raise SystemExit("skipped: PyTorch and transformers not found") from None
+    print("skipped: PyTorch and transformers not found")
+    raise SystemExit(77) from None
 
 import sten_tools
 
