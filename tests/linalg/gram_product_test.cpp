@@ -33,8 +33,9 @@ TEST_CASE("sums of products of columns are those of the formula, by every librar
   libraries.push_back(own_loop());
   for (const DenseLibrary& library : libraries) {
     const UseDenseLibrary use(library);
-    for (const auto& [rows, n] :
+    for (const auto& size :
          {std::pair<Index, Index>{0, 3}, {1, 1}, {40, 191}, {7, 192}, {33, 193}, {20, 400}}) {
+      const Index rows = size.first, n = size.second;
       CAPTURE(library.name);
       CAPTURE(n);
       const std::vector<float> a = random_values(1, 2 * rows * n),
