@@ -32,9 +32,9 @@ NamedTensors pruned_by_program(PruneOptions o) {
 }
 
 void check_equal(const TensorList& got, const NamedTensors& expected) {
-  for (const auto& [name, x] : got) {
-    CAPTURE(name);
-    CHECK(to_vector<float>(x) == to_vector<float>(expected.at(name)));
+  for (const auto& tensor : got) {
+    CAPTURE(tensor.first);
+    CHECK(to_vector<float>(tensor.second) == to_vector<float>(expected.at(tensor.first)));
   }
 }
 
