@@ -17,7 +17,6 @@ class BatchValues {
 
   const Activation& operator[](std::size_t value) const { return values_.at(value); }
   void set(std::size_t value, Activation x) { values_.insert_or_assign(value, std::move(x)); }
-  void release(std::size_t value) { values_.erase(value); }
   BatchActivations part(const std::vector<std::size_t>& wanted) const;
 
  private:
