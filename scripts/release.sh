@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the files of a release from a commit without changes, in DIST (default dist/): source archive,
-# Debian packages, relocatable archive of programs, SBOM, notices and SHA-256 sums. The same commit gives
-# the same bytes on the same Debian release, in any folder.
+# Debian packages, relocatable archive of programs, SBOM, notices and SHA-256 sums. Times are the commit's,
+# and paths of the build stay out, so that the sums of two runs should be equal on one Debian release.
 #   scripts/release.sh [DIST]
 # STEN_CONTACT is the mail address for the packages and SECURITY.md, STEN_JOBS limits the parallel jobs,
 # and STEN_LAUNCHER names a compiler cache, such as ccache.
