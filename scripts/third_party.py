@@ -7,8 +7,8 @@
   scripts/third_party.py files BUILD       the shared libraries, except those of glibc: SONAME PATH
 Linked libraries are those that ldd lists for the programs and libraries of BUILD; loaded ones are
 those whose sonames are texts of libsten and that the linker's cache has; compiled-in code has headers
-in the dependencies that Ninja recorded. The CUDA toolkit is not of Debian, and is not listed: packages
-of a release are built without CUDA. SOURCE_DATE_EPOCH is the time of the SPDX document.
+in the dependencies that Ninja recorded. The CUDA runtime, which is compiled into the CUDA plug-in, is not
+of Debian: it is named with its version alone. SOURCE_DATE_EPOCH is the time of the SPDX document.
 """
 import datetime
 import functools
@@ -122,10 +122,23 @@ def parts(build):
     return [(p, 'linked') for p in libraries] + [(p, 'compiled in') for p in headers]
 
 
+def cuda_runtime(build):
+    """Version of the CUDA runtime in the CUDA plug-in of a build; None without a plug-in."""
+    if not (build / 'lib' / 'libsten_cuda.so').exists():
+        return None
+    return re.search(r'by nvcc (\S+)', (build / 'cuda.txt').read_text())[1]
+
+
+def cuda_notice(build):
+    version = cuda_runtime(build)
+    return [f'cudart {version} (compiled into the CUDA plug-in): EULA of the NVIDIA CUDA Toolkit'] if version else []
+
+
 def notices(build):
     rows = [(about(p), relation) for p, relation in parts(build)]
     out = ['Libraries of others that the programs of sten use, with the texts of their licences.', '']
     out += [f"{a['package']} {a['version']} ({relation}): {', '.join(a['licences'])}" for a, relation in rows]
+    out += cuda_notice(build)
     texts = {a['source']: a for a, _ in rows}
     for source, a in sorted(texts.items()):
         out += ['', '=' * 100, f'{source} {a["version"]}', '=' * 100, '', a['text'].rstrip()]
@@ -135,6 +148,8 @@ def notices(build):
 def copyright_file(build):
     root = pathlib.Path(__file__).resolve().parents[1]
     out = [(root / 'LICENSE').read_text().rstrip()]
+    if notice := cuda_notice(build):
+        out += ['', '', *notice]
     # Templates and inline functions of all headers are in the binaries, also those of linked libraries.
     for a in {about(p)['source']: about(p) for p in compiled_in(build)}.values():
         out += ['', '', f'Code of {a["source"]} {a["version"]} is compiled into the programs:', '', a['text'].rstrip()]
@@ -164,6 +179,13 @@ def sbom(build):
                                                   f'?arch={a["arch"]}'}]})
         relations.append({'spdxElementId': 'SPDXRef-sten', 'relatedSpdxElement': identifier,
                           'relationshipType': 'DYNAMIC_LINK' if relation == 'linked' else 'STATIC_LINK'})
+    if version_of_cuda := cuda_runtime(build):
+        packages.append({'name': 'cudart', 'SPDXID': 'SPDXRef-cudart', 'versionInfo': version_of_cuda,
+                         'filesAnalyzed': False, 'downloadLocation': 'NOASSERTION', 'licenseConcluded': 'NOASSERTION',
+                         'licenseDeclared': 'NOASSERTION', 'licenseComments': 'EULA of the NVIDIA CUDA Toolkit',
+                         'copyrightText': 'NOASSERTION'})
+        relations.append({'spdxElementId': 'SPDXRef-sten', 'relatedSpdxElement': 'SPDXRef-cudart',
+                          'relationshipType': 'STATIC_LINK'})
     digest = hashlib.sha256(json.dumps([packages, relations]).encode()).hexdigest()[:32]
     return json.dumps({
         'spdxVersion': 'SPDX-2.3', 'dataLicense': 'CC0-1.0', 'SPDXID': 'SPDXRef-DOCUMENT', 'name': f'sten-{version}',

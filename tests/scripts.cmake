@@ -44,6 +44,8 @@ sten_script_test(install.consumer LABELS once
 sten_script_test(examples.ci LABELS once COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/examples/ci.sh)
 sten_script_test(packages.third_party LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/packages/third_party.sh ${CMAKE_BINARY_DIR})
+sten_script_test(packages.smoke LABELS once
+                 COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/packages/smoke.sh ${CMAKE_BINARY_DIR})
 
 sten_script_test(extend.programs
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/extend/programs.sh

@@ -33,6 +33,14 @@ in_root() {
     sh -euc 'cd /root; exec "$@"' _ "$@"
 }
 
+# use_package_index: pip in $root asks the index of this machine.
+use_package_index() {
+  local file
+  for file in /etc/pip.conf "${PIP_CERT:-/etc/ssl/certs/ca-certificates.crt}"; do
+    [[ ! -e $file ]] || install -D -m 644 "$file" "$root$file"
+  done
+}
+
 fail() { echo "$(basename "$0"): $1" >&2; exit 1; }
 expect() { # expect REGEX COMMAND...: its output, in $root
   local wanted=$1 got
@@ -44,6 +52,7 @@ expect() { # expect REGEX COMMAND...: its output, in $root
 # The first commands of README, with the programs of the root.
 first_commands() {
   local version=$1 line
+  in_root rm -rf pruned small
   expect "sten $version" sten --version
   for line in prune convert energy bench train run; do expect "sten-$line $version" sten $line --version; done
   expect '.*total +1254400 +125440 +90.00 % .*' sten-prune model -o pruned --sparsity 0.9 --summary

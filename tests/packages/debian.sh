@@ -12,18 +12,28 @@ else
   echo "lintian is missing: the packages are not checked by it"
 fi
 
-new_root bookworm
-mkdir "$root/root/packages"
-cp "$dist"/*.deb "$root/root/packages"
+new_debian() {
+  new_root bookworm
+  mkdir "$root/root/packages"
+  cp "$dist"/*.deb "$root/root/packages"
+  in_root apt-get update -qq
+}
 version=$(dpkg-deb -f "$dist"/sten_*.deb Version)
 version=${version%-*}
 install() { in_root apt-get install -qq -y --no-install-recommends "$@" >"$work/log" 2>&1 || { tail "$work/log"; fail "apt-get install $*"; }; }
-in_root apt-get update -qq
 deb() { echo "./packages/$(basename "$dist/$1"_*.deb)"; } # deb NAME: its file in $root
+plugins=()
 list() { (cd "$root" && find etc opt usr -not -type d | LC_ALL=C sort); }
+
+new_debian
+start=$SECONDS
+install "$(deb libsten1)" "$(deb sten)"
+expect '.*90.00 %.*' sten-prune model -o first --sparsity 0.9 --summary
+echo "from nothing to the first pruned checkpoint in $((SECONDS - start)) s"
 
 # The tools of the consumer and all that the packages depend on come first, so that what is left behind
 # is seen.
+new_debian
 depends=$(for deb in "$dist"/*.deb; do dpkg-deb -f "$deb" Depends; done | tr ',' '\n' | sed 's/|.*//; s/(.*//; s/ //g' | grep -v sten | sort -u)
 install $depends g++ cmake make pkg-config man-db python3
 list >"$work/before"
@@ -44,12 +54,15 @@ expect '.*banded.*' sten-prune --load consumer/extension.so --help
 in_root sh -c 'g++ -std=c++20 tests/consumer/main.cpp -o by-pkg-config $(pkg-config --cflags --libs sten)'
 expect "nmg:n=1,m=10,g=4 keeps 1 of 10" ./by-pkg-config
 
-if compgen -G "$dist/sten-mpi_*.deb" >/dev/null; then
-  install "$(deb sten-mpi)"
-  in_root test -f /usr/lib/x86_64-linux-gnu/libsten_mpi.so
-fi
+for plugin in mpi cuda; do
+  [[ $(compgen -G "$dist/sten-${plugin}_*.deb") ]] || continue
+  install "$(deb sten-$plugin)"
+  in_root test -f "/usr/lib/$(gcc -print-multiarch)/libsten_$plugin.so"
+  plugins+=("sten-$plugin")
+  first_commands "$version"
+done
 
-in_root apt-get purge -qq -y sten libsten1 libsten-dev sten-mpi >"$work/log" 2>&1 || { tail "$work/log"; fail "apt-get purge"; }
+in_root apt-get purge -qq -y sten libsten1 libsten-dev "${plugins[@]}" >"$work/log" 2>&1 || { tail "$work/log"; fail "apt-get purge"; }
 list >"$work/after"
 left=$(comm -13 "$work/before" "$work/after" | grep -i sten || true)
 [[ -z $left ]] || fail "left behind: $left"
