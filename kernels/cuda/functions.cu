@@ -6,14 +6,15 @@
 #include "kernels/cuda/plugin.h"
 
 namespace sten::kernels::cuda {
-namespace {
+// The compiler would put the folder of the build into the name of an unnamed namespace.
+inline namespace functions_file {
 
 int devices() {
   int n = 0;
   return cudaGetDeviceCount(&n) == cudaSuccess ? n : 0;
 }
 
-}  // namespace
+}  // namespace functions_file
 
 }  // namespace sten::kernels::cuda
 

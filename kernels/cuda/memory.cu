@@ -6,7 +6,8 @@
 #include "kernels/cuda/functions.cuh"
 
 namespace sten::kernels::cuda {
-namespace {
+// The compiler would put the folder of the build into the name of an unnamed namespace.
+inline namespace memory_file {
 
 cudaStream_t of(Stream stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
@@ -89,7 +90,7 @@ double milliseconds(void* event, void* later) {
 std::atomic<const ScratchFunctions*> scratch = nullptr;
 void use_scratch(const ScratchFunctions* f) { scratch = f; }
 
-}  // namespace
+}  // namespace memory_file
 
 const ScratchFunctions* scratch_functions() { return scratch; }
 

@@ -5,7 +5,8 @@
 #include "kernels/cuda/libraries.h"
 
 namespace sten::kernels::cuda {
-namespace {
+// The compiler would put the folder of the build into the name of an unnamed namespace.
+inline namespace products_file {
 
 template <class From, class To>
 struct Convert {
@@ -14,7 +15,7 @@ struct Convert {
   STEN_DEVICE void operator()(std::int64_t i) const { to[i] = static_cast<To>(from[i]); }
 };
 
-}  // namespace
+}  // namespace products_file
 
 void convert(const std::int64_t* from, std::int64_t n, std::int32_t* to, Stream stream) {
   launch_threads<256>(CudaGrid(stream), n, Convert<std::int64_t, std::int32_t>{from, to});
