@@ -72,10 +72,8 @@ trap 'rm -rf "$stage"' EXIT
 scripts/stage.sh "$build" "$stage/$name"
 archive "$name" "$stage"
 
-# They have the files of the archive, and the extension module. auditwheel checks that they need nothing
-# newer than the tag says, and leaves the libraries of the archive as they are.
-inside=()
-for file in "$stage/$name"/lib/*.so.*; do inside+=(--exclude "${file##*/}"); done
+# They have the programs and libsten of the archive, and the extension module. auditwheel adds the linked
+# libraries of others with names of their own, and checks that nothing newer is needed than the tag says.
 tag=manylinux_2_36_$(uname -m)
 for interpreter in ${STEN_PYTHON:-python3}; do
   of=${interpreter##*/}
@@ -89,7 +87,7 @@ for interpreter in ${STEN_PYTHON:-python3}; do
         -C build-dir="$build/python-$of" -C cmake.define.STEN_BUILD_DIR="$build" -C cmake.define.STEN_BUNDLE=ON \
         -C cmake.define.CMAKE_CXX_FLAGS="$flags" -C cmake.define.CMAKE_MODULE_LINKER_FLAGS=-Wl,--disable-new-dtags \
         -C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="${STEN_LAUNCHER-}" &&
-      PATH=$python/bin:$PATH auditwheel repair --plat "$tag" "${inside[@]}" -w "$stage/wheels" "$stage/wheel-$of"/*.whl
+      PATH=$python/bin:$PATH auditwheel repair --only-plat --plat "$tag" -w "$stage/wheels" "$stage/wheel-$of"/*.whl
   } >"$log" 2>&1 || { cat "$log"; die "no wheel of $interpreter"; }
 done
 mv "$stage"/wheels/*.whl "$dist"

@@ -5,6 +5,7 @@
   scripts/third_party.py copyright BUILD   copyright file of a Debian package: compiled-in code alone
   scripts/third_party.py sbom BUILD        SPDX 2.3 document (JSON)
   scripts/third_party.py files BUILD       the shared libraries, except those of glibc: SONAME PATH
+  scripts/third_party.py loaded BUILD      those that libsten loads by name: SONAME PATH
 Linked libraries are those that ldd lists for the programs and libraries of BUILD; loaded ones are
 those whose sonames are texts of libsten and that the linker's cache has; compiled-in code has headers
 in the dependencies that Ninja recorded. The CUDA runtime, which is compiled into the CUDA plug-in, is not
@@ -56,15 +57,14 @@ def linked(path):
 
 
 def loaded(build):
-    """{SONAME: file} of what libsten loads by name, with what that needs."""
-    texts = set(re.findall(rb'(?<![ -~])(lib[a-z0-9_]+\.so\.\d+)(?=\0)', (build / 'lib' / 'libsten.so').read_bytes()))
+    """{SONAME: file} of what libsten loads by name."""
+    libsten = build / 'lib' / 'libsten.so'
+    texts = set(re.findall(rb'(?<![ -~])(lib[a-z0-9_]+\.so\.\d+)(?=\0)', libsten.read_bytes()))
     cache = dict(re.findall(r'\t(\S+) \(libc6,x86-64[^)]*\) => (\S+)', output('/sbin/ldconfig', '-p')))
-    found = {}
-    for soname in sorted(t.decode() for t in texts if not t.startswith(b'libsten')):
-        if soname not in cache:
-            fail(f'{soname}, which libsten loads, is not installed')
-        found |= {soname: cache[soname]} | linked(cache[soname])
-    return found
+    names = sorted({t.decode() for t in texts if not t.startswith(b'libsten')} - linked(libsten).keys())
+    if missing := [name for name in names if name not in cache]:
+        fail(f'{missing[0]}, which libsten loads, is not installed')
+    return {name: cache[name] for name in names}
 
 
 def shared_libraries(build, plugins=True):
@@ -72,7 +72,8 @@ def shared_libraries(build, plugins=True):
     for path in binaries(build):
         if plugins or not path.name.startswith('libsten_'):
             all_of |= linked(path)
-    all_of |= loaded(build)
+    for name, path in loaded(build).items():
+        all_of |= {name: path} | linked(path)
     return {name: path for name, path in sorted(all_of.items()) if not name.startswith('libsten')}
 
 
@@ -194,16 +195,20 @@ def sbom(build):
         'packages': packages, 'relationships': relations}, indent=1) + '\n'
 
 
-def files(build):
-    libraries = shared_libraries(build, plugins=False)
+def listing(libraries):
     return ''.join(f'{name} {os.path.realpath(path)}\n' for name, path in libraries.items()
                    if not RUNTIME.search('/' + name))
 
 
+def files(build):
+    return listing(shared_libraries(build, plugins=False))
+
+
 def main(arguments):
-    actions = {'notices': notices, 'copyright': copyright_file, 'sbom': sbom, 'files': files}
+    actions = {'notices': notices, 'copyright': copyright_file, 'sbom': sbom, 'files': files,
+               'loaded': lambda build: listing(loaded(build))}
     if len(arguments) != 2 or arguments[0] not in actions:
-        sys.exit('usage: scripts/third_party.py notices|copyright|sbom|files BUILD')
+        sys.exit('usage: scripts/third_party.py notices|copyright|sbom|files|loaded BUILD')
     build = pathlib.Path(arguments[1]).resolve()
     for file in ('CMakeCache.txt', 'build.ninja', 'lib/libsten.so'):
         if not (build / file).exists():

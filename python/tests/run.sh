@@ -29,8 +29,8 @@ rm -rf "$out/wheel" "$out/package"
     "$python" -m pip install --no-deps --no-index --target "$out/package" "$out"/wheel/*.whl
 } >"$build/python.log" 2>&1 || { tail -n 40 "$build/python.log"; exit 1; }
 
-# The wheel has all that libsten loads, and its programs start.
-for name in $(python3 "$source/scripts/third_party.py" files "$build" | cut -d ' ' -f 1); do
+# The wheel has what libsten loads, and its programs start.
+for name in $(python3 "$source/scripts/third_party.py" loaded "$build" | cut -d ' ' -f 1); do
   compgen -G "$out/package/sten_tools/lib*/$name" >/dev/null || { echo "the wheel lacks $name"; exit 1; }
 done
 version=$(env -i PYTHONPATH="$out/package" "$out/package/bin/sten-prune" --version)

@@ -33,7 +33,8 @@ in_root() {
     sh -euc 'cd /root; exec "$@"' _ "$@"
 }
 
-# use_package_index: pip in $root asks the index of this machine.
+# use_package_index: pip in $root asks the index of this machine. After the installation of ca-certificates,
+# which writes the file of certificates.
 use_package_index() {
   local file
   for file in /etc/pip.conf "${PIP_CERT:-/etc/ssl/certs/ca-certificates.crt}"; do

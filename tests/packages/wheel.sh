@@ -10,10 +10,10 @@ for pair in bookworm:cp311-cp311 trixie:cp312-abi3; do
   wheel=$(compgen -G "$dist/sten_tools-*-${pair#*:}-*.whl") || { echo "no wheel of ${pair#*:}"; continue; }
   version=${wheel#*sten_tools-} version=${version%%-*}
   new_root "${pair%:*}"
-  use_package_index
   cp "$wheel" "$root/root/"
   in_root sh -c 'apt-get update -qq && apt-get install -qq -y --no-install-recommends python3-venv' >"$work/log" 2>&1 ||
     { tail "$work/log"; fail "apt-get install python3-venv"; }
+  use_package_index
   start=$SECONDS
   in_root sh -c 'python3 -m venv venv && venv/bin/pip install -q ./*.whl' >"$work/log" 2>&1 || { tail "$work/log"; fail "pip install"; }
   root_path=/root/venv/bin:/usr/bin:/bin
