@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,6 +12,9 @@ import torch
 from .arrays import Tensor
 from .native import _native
 from .pruning import prune
+
+# PyTorch's threads spin between its loops; threads of libsten would wait for their processors.
+_native.use_threads_of(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
 
 
 class _Linear(torch.autograd.Function):

@@ -26,6 +26,20 @@ def layer(inputs=32, outputs=16, bias=True, dtype=torch.float32):
     return torch.nn.Linear(inputs, outputs, bias=bias, dtype=dtype)
 
 
+class Threads(unittest.TestCase):
+    def test_products_run_on_threads_of_pytorch(self):
+        before = sten_tools.threads()
+        x, sparse = torch.randn(256, 512), SparseLinear.from_linear(layer(512, 512), "1:4:4")
+        try:
+            sten_tools.set_threads(torch.get_num_threads())
+            x @ x.T  # starts the threads of PyTorch
+            count = len(list(Path("/proc/self/task").iterdir()))
+            sparse(x)
+            self.assertEqual(len(list(Path("/proc/self/task").iterdir())), count)
+        finally:
+            sten_tools.set_threads(before)
+
+
 class Tensors(unittest.TestCase):
     def test_every_dtype_comes_back(self):
         for dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,

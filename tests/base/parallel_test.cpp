@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "libsten/core/base/parallel_region.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;
@@ -152,4 +153,26 @@ TEST_CASE("loops run while the cores are lent to a library") {
   std::atomic<Index> sum = 0;
   parallel_for(100, 1, [&](Index begin, Index) { sum += begin; });
   CHECK(sum == 4950);
+}
+
+TEST_CASE("loops run on the threads of another library") {
+  const Threads scope(3);
+  static std::atomic<unsigned> asked = 0;
+  set_parallel_region([](void (*body)(void*), void* data, unsigned threads, unsigned) {
+    asked = threads;
+    std::thread other(body, data);  // fewer than wanted, as OpenMP may give
+    body(data);
+    other.join();
+  });
+  std::atomic<Index> sum = 0;
+  parallel_for(100, 1, [&](Index begin, Index) { sum += begin; });
+  CHECK(sum == 4950);
+  CHECK(asked == 3);
+  CHECK_THROWS_WITH(parallel_for(9, 1, [](Index, Index) { throw std::runtime_error("stop"); }),
+                    "stop");
+  set_parallel_region(nullptr);
+  asked = 0;
+  parallel_for(100, 1, [&](Index, Index) { ++sum; });
+  CHECK(sum == 5050);
+  CHECK(asked == 0);
 }

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "libsten/core/base/parallel_region.h"
+
 namespace sten {
 namespace {
 
@@ -144,6 +146,19 @@ class Pool {
 std::mutex settings;
 int wanted_threads = 0;  // 0: not set yet
 std::shared_ptr<Pool> workers;
+std::atomic<ParallelRegion> other_threads{nullptr};
+
+void run_on(ParallelRegion region, Loop& loop, int team) {
+  struct Entry {
+    Loop& loop;
+    std::atomic<Index> next{0};
+  } entry{loop};
+  const auto body = [](void* data) {
+    Entry& e = *static_cast<Entry*>(data);
+    e.loop.run(e.next.fetch_add(1));
+  };
+  region(body, &entry, static_cast<unsigned>(team), 0);
+}
 
 }  // namespace
 
@@ -166,6 +181,8 @@ int threads() {
   return wanted_threads;
 }
 
+void set_parallel_region(ParallelRegion region) { other_threads = region; }
+
 LentCores::LentCores(int threads) : lends_(threads > 1) {
   if (lends_) ++lent_cores;
 }
@@ -180,14 +197,18 @@ void parallel_for(Index n, Index grain, const std::function<void(Index, Index)>&
     for (Index begin = 0; begin < n; begin += grain) f(begin, std::min(begin + grain, n));
     return;
   }
-  std::shared_ptr<Pool> mine;
-  {
-    const std::lock_guard hold(settings);
-    if (!workers) workers = std::make_shared<Pool>(team - 1);
-    mine = workers;
-  }
   Loop loop(f, n, grain, team);
-  mine->run(loop);
+  if (const ParallelRegion region = other_threads) {
+    run_on(region, loop, team);
+  } else {
+    std::shared_ptr<Pool> mine;
+    {
+      const std::lock_guard hold(settings);
+      if (!workers) workers = std::make_shared<Pool>(team - 1);
+      mine = workers;
+    }
+    mine->run(loop);
+  }
   if (loop.error) std::rethrow_exception(loop.error);
 }
 
