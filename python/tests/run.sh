@@ -23,9 +23,10 @@ out=$build/python
 rm -rf "$out/wheel" "$out/package"
 {
   "$python" -m pip wheel --no-deps --no-build-isolation --no-index -w "$out/wheel" "$source/python" \
-    -C build-dir="$out/build" -C cmake.build-type= -C cmake.define.STEN_BUILD_DIR="$build" -C cmake.define.STEN_BUNDLE=ON \
-    -C cmake.define.CMAKE_CXX_COMPILER="$(cache CMAKE_CXX_COMPILER)" \
-    -C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="$(cache CMAKE_CXX_COMPILER_LAUNCHER)" &&
+    --config-settings=build-dir="$out/build" --config-settings=cmake.build-type= \
+    --config-settings=cmake.define.STEN_BUILD_DIR="$build" --config-settings=cmake.define.STEN_BUNDLE=ON \
+    --config-settings=cmake.define.CMAKE_CXX_COMPILER="$(cache CMAKE_CXX_COMPILER)" \
+    --config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="$(cache CMAKE_CXX_COMPILER_LAUNCHER)" &&
     "$python" -m pip install --no-deps --no-index --target "$out/package" "$out"/wheel/*.whl
 } >"$build/python.log" 2>&1 || { tail -n 40 "$build/python.log"; exit 1; }
 
