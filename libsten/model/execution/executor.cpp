@@ -2,6 +2,7 @@
 #include "libsten/model/execution/executor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "libsten/compute/ops/products/mixture_of_experts.h"
 #include "libsten/core/base/name_pattern.h"
@@ -241,6 +242,7 @@ Executor::~Executor() = default;
 void Executor::time_steps(bool on) {
   state_->context.times_steps = on || state_->options.device == Device::cpu;
 }
+NamedValues<Tensor> Executor::take_outputs() { return std::exchange(state_->outputs, {}); }
 const ExecutionPlan& Executor::plan() const { return state_->plan; }
 const Graph& Executor::graph() const { return state_->given; }
 

@@ -27,6 +27,8 @@ class Executor {
   // reuses the memory of outputs that are not shared. Not thread-safe. Errors start with the name
   // of the node.
   const NamedValues<Tensor>& run(const NamedValues<Tensor>& inputs);
+  // Returns the outputs of the last run, and forgets them: their memory is the caller's.
+  NamedValues<Tensor> take_outputs();
 
   // On a device: whether runs wait after each step and measure its time. By default steps have no
   // times, and a run returns before the device finishes. On the CPU, steps are always timed.

@@ -15,6 +15,9 @@ class ModelExecution {
                  const NamedValues<Tensor>& inputs);
 
   NamedValues<Tensor> run(const NamedValues<Tensor>& inputs) { return executor_->run(inputs); }
+  // As Executor's.
+  NamedValues<Tensor> take_outputs() { return executor_->take_outputs(); }
+  const ExecutionPlan& plan() const { return executor_->plan(); }
   // check_layouts() after a run with these inputs; no-op on a device.
   void check_speed(const NamedValues<Tensor>& inputs, bool measures);
   // Times further runs with the inputs of the last one, as the options ask.

@@ -19,7 +19,7 @@ struct ModelOptions {
   std::vector<std::string> layouts{};    // PATTERN=SPEC, or "auto"
   std::vector<std::string> precision{};  // see read_precision()
   // CUDA: moves weights and inputs to the device, where operators are not fused.
-  DeviceSpec device;
+  DeviceSpec device{};
   int repeats = 0;       // timed runs of each batch
   bool explain = false;  // rows are the steps of the plan, not the outputs
 };
