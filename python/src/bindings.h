@@ -15,6 +15,7 @@ void bind_tensor(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_programs(nb::module_& m);
 void bind_linear(nb::module_& m);
+void bind_model(nb::module_& m);
 
 // The bytes of a contiguous array, of any dtype.
 using ByteArray = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

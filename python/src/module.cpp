@@ -29,6 +29,7 @@ NB_MODULE(_native, m) {
   python::bind_files(m);
   python::bind_programs(m);
   python::bind_linear(m);
+  python::bind_model(m);
   m.def("version", [] { return std::string(version()); });
   m.def("threads", &threads);
   m.def("set_threads", [](int n) {

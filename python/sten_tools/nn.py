@@ -31,8 +31,8 @@ class _Linear(torch.autograd.Function):
 class SparseLinear(torch.nn.Module):
     """A torch.nn.Linear with a fixed sparse weight, computed by libsten on the CPU.
 
-    weight: a matrix [out, in] in a layout with products: csr, csc, coo, ell, bitmask, bcsr, nm, nmg
-        or nmgv; float32 or bfloat16, which is also the dtype of inputs and outputs.
+    weight: a matrix [out, in] in a layout with products: csr, csc, coo, ell, bitmask, bcsr, nm, nmg,
+        nmgv or dense; float32 or bfloat16, which is also the dtype of inputs and outputs.
     bias: a vector [out] or None, in the same dtype.
 
     Gradients reach the input, but not the weight and the bias. A layer can be saved with torch.save
@@ -54,13 +54,29 @@ class SparseLinear(torch.nn.Module):
 
     @classmethod
     def from_linear(cls, linear: torch.nn.Linear, spec: str | float) -> SparseLinear:
-        """Prunes a layer: to a structure such as "1:4:4" or "2:4", or to a sparsity in csr."""
+        """Prunes a layer: to a structure such as "1:4:4" or "2:4", or to a sparsity in csr.
+
+        "dense" keeps all of its values, and computes their product by libsten.
+        """
         weight = Tensor(linear.weight.detach().clone())
-        if isinstance(spec, (int, float)):
+        if spec == "dense":
+            pruned = weight
+        elif isinstance(spec, (int, float)):
             pruned = prune(weight, sparsity=float(spec), to="csr")
         else:
             pruned = prune(weight, structure=spec, to="auto")
         return cls(pruned, linear.bias)
+
+    def to_linear(self) -> torch.nn.Linear:
+        """The layer with a dense weight."""
+        weight, bias = self.weight, self.bias
+        linear = torch.nn.utils.skip_init(
+            torch.nn.Linear, self.in_features, self.out_features, bias is not None, dtype=weight.dtype
+        )
+        linear.weight = torch.nn.Parameter(weight)
+        if bias is not None:
+            linear.bias = torch.nn.Parameter(bias)
+        return linear
 
     @property
     def weight(self) -> torch.Tensor:
@@ -100,9 +116,9 @@ class SparseLinear(torch.nn.Module):
 def sparsify(model: torch.nn.Module, rules: Mapping[str, str | float]) -> torch.nn.Module:
     """Replaces torch.nn.Linear layers of a model by SparseLinear, in place, and returns the model.
 
-    rules: name pattern of layers -> structure ("1:4:4", "2:4") or sparsity (0.9, stored as csr);
-        the first rule that matches a layer wins. A rule that matches no layer is an error that
-        names it, before any layer is replaced.
+    rules: name pattern of layers -> structure ("1:4:4", "2:4"), sparsity (0.9, stored as csr) or
+        "dense" (not pruned); the first rule that matches a layer wins. A rule that matches no layer
+        is an error that names it, before any layer is replaced.
 
     >>> import torch, sten_tools
     >>> model = torch.nn.Sequential(torch.nn.Linear(16, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
@@ -115,12 +131,38 @@ def sparsify(model: torch.nn.Module, rules: Mapping[str, str | float]) -> torch.
     for pattern, spec in rules.items():
         for i in _native.matching_names(names, pattern, "rule", "linear layers", "the model"):
             chosen.setdefault(names[i], spec)
-    made: dict[int, SparseLinear] = {}  # by layer, since a model may use one twice
-    for name, spec in chosen.items():
-        if id(layers[name]) not in made:
-            made[id(layers[name])] = SparseLinear.from_linear(layers[name], spec)
-    for name in chosen:
+    return _replace(
+        model,
+        {name: layers[name] for name in chosen},
+        lambda name, layer: SparseLinear.from_linear(layer, chosen[name]),
+    )
+
+
+def to_dense(model: torch.nn.Module) -> torch.nn.Module:
+    """Replaces the SparseLinear layers of a model by torch.nn.Linear with the same values, in place.
+
+    The model can then be saved by save_pretrained() and exported to ONNX; sten_tools.Model runs both
+    with layouts="auto". Returns the model.
+
+    >>> import torch, sten_tools
+    >>> model = torch.nn.Sequential(torch.nn.Linear(16, 8))
+    >>> sten_tools.to_dense(sten_tools.sparsify(model, {"0": "2:4"}))
+    Sequential(
+      (0): Linear(in_features=16, out_features=8, bias=True)
+    )
+    """
+    modules = model.named_modules(remove_duplicate=False)
+    layers = {name: m for name, m in modules if isinstance(m, SparseLinear) and name}
+    return _replace(model, layers, lambda _, layer: layer.to_linear())
+
+
+def _replace(model, layers, make):
+    """Replaces layers by make(name, layer). A layer with several names stays one layer."""
+    made: dict[int, torch.nn.Module] = {}
+    for name, layer in layers.items():
+        if id(layer) not in made:
+            made[id(layer)] = make(name, layer).train(layer.training)
+    for name, layer in layers.items():
         parent, _, child = name.rpartition(".")
-        layer = made[id(layers[name])].train(layers[name].training)
-        setattr(model.get_submodule(parent), child, layer)
+        setattr(model.get_submodule(parent), child, made[id(layer)])
     return model

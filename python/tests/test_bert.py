@@ -40,6 +40,16 @@ class Bert(unittest.TestCase):
             expected = np.load(folder / "y.npy")
             self.assertLess(np.abs(model(ids).logits.numpy() - expected).max(), 1e-5)
 
+            mask = torch.tensor([[1] * 16, [1] * 10 + [0] * 6, [1] * 3 + [0] * 13])
+            masked = model(ids, attention_mask=mask).logits[mask == 1]
+            sten_tools.to_dense(model).save_pretrained(folder / "again")
+            for path, options in (folder / "pruned", {}), (folder / "again", {"layouts": "bert.encoder.*=nmg:n=1,m=4,g=2"}):
+                fast = sten_tools.Model(path, **options)
+                self.assertLess(np.abs(fast(ids)["cls.predictions.decoder"].numpy() - expected).max(), 1e-6)
+                y = fast(input_ids=ids, attention_mask=mask)["cls.predictions.decoder"][mask == 1]
+                torch.testing.assert_close(y, masked, rtol=0, atol=1e-5)
+                self.assertIn("nmg:n=1,m=4,g=2", {step.layout for step in fast.plan()})
+
 
 if __name__ == "__main__":
     unittest.main()

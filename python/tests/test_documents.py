@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-MODULES = ["arrays", "files", "native", "pruning"]
+MODULES = ["arrays", "files", "model", "native", "pruning"]
 PAGE = Path(os.environ["STEN_SOURCE"]) / "docs/python.md"
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

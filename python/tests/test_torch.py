@@ -145,6 +145,26 @@ class Models(unittest.TestCase):
         self.assertEqual(model["out"][0].sparse_weight.layout, "csr")
         self.assertFalse(model["query"].training)
 
+    def test_dense_layers_keep_their_values(self):
+        model, x = self.model(), torch.randn(3, 32)
+        y = model["query"](x)
+        sten_tools.sparsify(model, {"query": "dense"})
+        self.assertEqual(model["query"].sparse_weight.layout, "dense")
+        torch.testing.assert_close(model["query"](x), y.detach())
+
+    def test_to_dense_gives_linear_layers_with_the_same_values(self):
+        model = sten_tools.sparsify(self.model().eval(), {"*": "2:4"})
+        model["again"] = model["query"]
+        x, weight = torch.randn(3, 32), model["query"].weight
+        y = model["query"](x)
+        sten_tools.to_dense(model)
+        self.assertEqual(type(model["out"][0]), torch.nn.Linear)
+        self.assertIs(model["again"], model["query"])
+        self.assertFalse(model["query"].training)
+        self.assertTrue(torch.equal(model["query"].weight, weight))
+        torch.testing.assert_close(model["query"](x).detach(), y)
+        self.assertIn("query.weight", model.state_dict())
+
     def test_a_rule_without_a_match_is_named_and_changes_nothing(self):
         model = self.model()
         with self.assertRaisesRegex(sten_tools.Error, r"rule '\*.value' matches none of the 2 linear layers of the model"):
