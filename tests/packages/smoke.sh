@@ -15,6 +15,7 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:[^=]*=//p' "$build/CMakeCache.txt")
+library=libsten${version%%.*}
 
 first_commands() { # first_commands PREFIX: with the programs in PREFIX/bin, and none of this shell's variables
   local out=$work/out
@@ -29,18 +30,18 @@ first_commands() { # first_commands PREFIX: with the programs in PREFIX/bin, and
 }
 
 (cd "$build" && cpack -G DEB -B "$work/packages" >"$work/log" 2>&1) || { cat "$work/log"; fail "cpack failed"; }
-for package in sten libsten1 libsten-dev; do
+for package in sten "$library" libsten-dev; do
   files=("$work"/packages/"$package"_"$version"-1_*.deb)
   [[ -f ${files[0]} ]] || fail "no package $package: $(ls "$work/packages")"
   dpkg-deb -x "${files[0]}" "$work/debian"
 done
 for pair in openblas:libopenblas0 onednn:libdnnl; do
   grep -q "^${pair%:*}_INCLUDE_DIR:[^=]*=/" "$build/CMakeCache.txt" || continue
-  dpkg-deb -f "$work"/packages/libsten1_*.deb Depends | grep -q "${pair#*:}" || fail "libsten1 does not depend on ${pair#*:}*"
+  dpkg-deb -f "$work"/packages/"$library"_*.deb Depends | grep -q "${pair#*:}" || fail "$library does not depend on ${pair#*:}*"
 done
 [[ -f $work/debian/usr/share/bash-completion/completions/sten && -f $work/debian/usr/include/libsten/sten.h ]] ||
   fail "files are missing"
-first_commands "$work/debian/usr" "$(dirname "$(find "$work/debian/usr" -name libsten.so.1)")"
+first_commands "$work/debian/usr" "$(dirname "$(find "$work/debian/usr" -name "libsten.so.${version%%.*}")")"
 
 "$source/scripts/stage.sh" "$build" "$work/archive"
 mv "$work/archive" "$work/other folder"
