@@ -11,7 +11,7 @@ import numpy as np
 
 try:
     import torch
-    from transformers import BertConfig, BertForMaskedLM
+    from transformers import BertConfig, BertForMaskedLM, BertModel
 except ImportError:
     print("skipped: PyTorch and transformers not found")
     raise SystemExit(77) from None
@@ -49,6 +49,22 @@ class Bert(unittest.TestCase):
                 y = fast(input_ids=ids, attention_mask=mask)["cls.predictions.decoder"][mask == 1]
                 torch.testing.assert_close(y, masked, rtol=0, atol=1e-5)
                 self.assertIn("nmg:n=1,m=4,g=2", {step.layout for step in fast.plan()})
+
+    def test_hidden_states_without_a_head(self):
+        config = BertConfig(vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+                            intermediate_size=64, max_position_embeddings=32)  # fmt: skip
+        ids, mask = torch.randint(0, 100, (2, 8)), torch.tensor([[1] * 8, [1] * 5 + [0] * 3])
+        for has_pooler in True, False:
+            model = BertModel(config, add_pooling_layer=has_pooler).eval()
+            with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+                model.save_pretrained(folder)
+                expected = model(ids, attention_mask=mask)
+                y = sten_tools.Model(folder)(input_ids=ids, attention_mask=mask)
+            self.assertEqual(set(y), {"last_hidden_state"} | ({"pooler_output"} if has_pooler else set()))
+            torch.testing.assert_close(
+                y["last_hidden_state"][mask == 1], expected.last_hidden_state[mask == 1], rtol=0, atol=1e-5)
+            if has_pooler:
+                torch.testing.assert_close(y["pooler_output"], expected.pooler_output, rtol=0, atol=1e-5)
 
 
 if __name__ == "__main__":

@@ -27,4 +27,4 @@ expect_out ' 1x24x3x16 '
 expect_exit 2 sten-bench step --config config.json --window 17
 expect_err "--window 17 is above max_position_embeddings 16 of the model"
 expect_exit 1 sten-bench step --config missing.json
-expect_err 'missing.json: cannot read the file'
+expect_err 'missing.json: No such file or directory'

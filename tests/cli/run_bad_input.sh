@@ -86,6 +86,11 @@ refused 121 1 'empty.csv: ' run --data empty.csv
 refused 121 2 'the validation split is empty: data.validation is 0; --split test has rows' run --split validation
 refused 121 2 'images, got masked-text' run --data "$STEN_SOURCE/recipes/shakespeare-bert-dense.json"
 refused 121 2 'missing inputs: name arrays with --input' "$bert"
+mkdir states && cp "$bert"/*.json "$bert/model.safetensors" states
+sed -i 's/BertForMaskedLM/BertModel/' states/config.json
+refused 121 2 'states/config.json is a BertModel, which has no loss (use --input)' states --data rows.csv
+expect_exit 0 sten-run states --input ids.npy --threads 1
+expect_out last_hidden_state
 refused 121 2 '--input and --data exclude each other' run --input x.npy --data rows.csv
 
 expect_exit 2 sten-run run -o nothing=y2.npy
@@ -120,6 +125,7 @@ of_text() { # of_text TEXT ARGUMENT...
 }
 of_text '--fill excludes --batch, --repeats and --explain' "$bert" --fill 'a[MASK]' --explain
 of_text '--fill excludes --min-accuracy' "$bert" --fill 'a[MASK]' --min-accuracy 0.9
+of_text '--fill: expected a BertForMaskedLM, got states/config.json' states --fill 'a[MASK]'
 of_text '--config: expected a weights-only model' "$bert" --fill 'a[MASK]' --config recipe.json
 of_text "'nowhere' matches none" "$bert" --fill 'a[MASK]' --layouts 'nowhere=csr'
 

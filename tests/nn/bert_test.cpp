@@ -7,10 +7,12 @@
 #include <fstream>
 #include <iterator>
 
+#include "libsten/files/checkpoint/named_tensors.h"
 #include "libsten/model/graph/graph_json.h"
 #include "libsten/model/nn/config_fields.h"
 #include "libsten/model/nn/weights.h"
 #include "tests/autograd/pytorch.h"
+#include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;
@@ -156,6 +158,7 @@ TEST_CASE("a config says what the logits are of, and what classes are called") {
   const std::string named = with_labels(text, BertHead::sequence, {"no", "yes", "so"});
   const BertConfig c = BertConfig::parse(named);
   CHECK(c.head == BertHead::sequence);
+  CHECK(BertConfig::parse(with_labels(text, BertHead::none, {})).head == BertHead::none);
   CHECK(c.labels == std::vector<std::string>{"no", "yes", "so"});
   CHECK(Json::parse(named)["label2id"]["so"] == 2);
   CHECK(c.hidden_size == config().hidden_size);
@@ -173,6 +176,41 @@ TEST_CASE("a config says what the logits are of, and what classes are called") {
     for (const auto& [name, x] : w) all.insert_or_assign(name, x);
     const NamedValues<Tensor> y = g.run<Tensor>(all, bert_inputs(Dense::zeros(DType::I64, {2, 5})));
     CHECK(y.at("classifier").shape() == shape);
+  }
+}
+
+TEST_CASE("without a head, a BERT has the hidden states that the heads use") {
+  Dense ids = Dense::zeros(DType::I64, {2, 3});
+  for (Index i = 0; i < 6; ++i) ids.values.mutate<std::int64_t>()[i] = 10 * i;
+  const NamedValues<Tensor> in = bert_inputs(ids);
+  const Graph g = bert(config(), {.head = BertHead::none, .pooler = true});
+  CHECK(g.outputs() == std::vector<std::string>{"last_hidden_state", "pooler_output"});
+  for (const auto& [head, state] :
+       {std::pair(BertHead::sequence, "pooler_output"), {BertHead::tokens, "last_hidden_state"}}) {
+    const Graph classifier = bert(config(), {.head = head, .classes = 3});
+    const NamedValues<Tensor> all = initial_weights(classifier, 4);
+    NamedValues<Tensor> w = initial_weights(g, 3);
+    for (auto& [name, x] : w)
+      if (all.contains(name)) x = all.at(name);
+    const Tensor y = g.run<Tensor>(w, in).at(state);
+    const Tensor logits =
+        apply("linear", {y, all.at("classifier.weight"), all.at("classifier.bias")});
+    CHECK(far_from(classifier.run<Tensor>(all, in).at("classifier"), logits, 1e-6) == "");
+  }
+}
+
+TEST_CASE("names in files of a BERT without a head lack their first part") {
+  const TempDir dir;
+  for (const bool has_pooler : {false, true}) {
+    const Graph g = bert(config(), {.head = BertHead::none, .pooler = has_pooler});
+    const NamedValues<Tensor> w = initial_weights(g, 3);
+    NamedTensors stored{{"embeddings.position_ids", Dense::zeros(DType::I64, {1, 4})}};
+    for (const auto& [name, x] : w) stored.emplace(name.substr(5), x);
+    save_tensors(dir / "w.safetensors", stored, true);
+    const NamedValues<Tensor> back =
+        load_weights(g, Checkpoint::open(dir / "w.safetensors"), bert_unused(BertHead::none));
+    CHECK(back.size() == w.size());
+    CHECK(back.contains("bert.embeddings.word_embeddings.weight"));
   }
 }
 

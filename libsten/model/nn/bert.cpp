@@ -22,10 +22,13 @@ class Builder {
     if (layers == 0) x = needed(x, "bert.embeddings");
     for (Index i = 0; i < layers; ++i)
       x = layer(x, "bert.encoder.layer." + std::to_string(i), i == layers - 1);
-    if (with_.head == BertHead::words)
+    if (with_.head == BertHead::none)
+      add_states(x);
+    else if (with_.head == BertHead::words)
       add_logits(g_, words(x, "cls.predictions"), config_.vocab_size, with_.loss);
     else
       add_logits(g_, classes(x), with_.classes, with_.loss);
+    add_aliases();
     return Graph(std::move(g_));
   }
 
@@ -72,14 +75,16 @@ class Builder {
   std::string dropped(const std::string& name, const std::string& x) {
     return with_.dropout > 0 ? add_dropout(g_, name + ".dropout", x, with_.dropout) : x;
   }
+  // The first position of x [B, T, hidden], [B, hidden].
+  std::string first_position(const std::string& x, const std::string& name) {
+    const std::string first =
+        add_node(g_, name + ".first", "slice", {x}, Attributes().set("axis", 1).set("end", 1));
+    return add_node(g_, name + ".first.rows", "reshape", {first},
+                    Attributes().set("shape", Attributes::List{-1, config_.hidden_size}));
+  }
   // The positions of x [B, T, hidden] that need logits, [N, hidden]; x if all do.
   std::string needed(const std::string& x, const std::string& name) {
-    if (with_.head == BertHead::sequence) {
-      const std::string first =
-          add_node(g_, name + ".first", "slice", {x}, Attributes().set("axis", 1).set("end", 1));
-      return add_node(g_, name + ".first.rows", "reshape", {first},
-                      Attributes().set("shape", Attributes::List{-1, config_.hidden_size}));
-    }
+    if (with_.head == BertHead::sequence) return first_position(x, name);
     if (!with_.selected) return x;
     const std::string rows =
         add_node(g_, name + ".rows", "reshape", {x},
@@ -99,11 +104,27 @@ class Builder {
   }
   std::string classes(std::string x) {
     const Index n = config_.hidden_size;
-    if (with_.head == BertHead::sequence) {
-      x = linear("bert.pooler.dense", n, n, x);
-      x = add_node(g_, "bert.pooler.activation", "tanh", {x});
-    }
+    if (with_.head == BertHead::sequence) x = pooled(x, "bert.pooler.activation");
     return linear("classifier", n, with_.classes, dropped("classifier", x));
+  }
+
+  // The pooler's output of x [B, hidden], under this name.
+  std::string pooled(const std::string& x, const std::string& name) {
+    const Index n = config_.hidden_size;
+    return add_node(g_, name, "tanh", {linear("bert.pooler.dense", n, n, x)});
+  }
+  // The outputs without a head: the last value, x, and the pooler's.
+  void add_states(const std::string& x) {
+    g_.nodes.back().name = "last_hidden_state";
+    g_.outputs = {g_.nodes.back().name};
+    if (with_.pooler)
+      g_.outputs.push_back(pooled(first_position(g_.outputs.front(), x), "pooler_output"));
+  }
+  // Files of a BertModel lack the first part of names.
+  void add_aliases() {
+    constexpr std::string_view begin = "bert.";
+    for (Weight& w : g_.weights)
+      if (w.name.starts_with(begin)) w.aliases.push_back(w.name.substr(begin.size()));
   }
 
   std::string linear(const std::string& name, Index inputs, Index outputs, const std::string& x) {
@@ -135,14 +156,14 @@ NamedValues<Tensor> bert_inputs(const Tensor& ids) {
 }
 
 std::vector<std::string> bert_unused(BertHead head) {
-  std::vector<std::string> globs{"bert.embeddings.position_ids"};
+  std::vector<std::string> globs{"bert.embeddings.position_ids", "embeddings.position_ids"};
   globs.emplace_back(head == BertHead::words ? "cls.seq_relationship.*" : "cls.*");
-  if (head != BertHead::sequence) globs.emplace_back("bert.pooler.*");
+  if (head != BertHead::sequence) globs.insert(globs.end(), {"bert.pooler.*", "pooler.*"});
   return globs;
 }
 
 std::vector<std::string> bert_new(BertHead head) {
-  if (head == BertHead::words) return {};
+  if (head == BertHead::words || head == BertHead::none) return {};
   if (head == BertHead::tokens) return {"classifier.*"};
   return {"classifier.*", "bert.pooler.*"};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BERT (Devlin et al. 2019) for masked language modelling and for classification of texts and
-// tokens, with the names of Hugging Face transformers.
+// BERT (Devlin et al. 2019) for masked language modelling, for classification of texts and tokens,
+// and without a head, with the names of Hugging Face transformers.
 #pragma once
 #include "libsten/model/graph/graph.h"
 
@@ -10,7 +10,8 @@ namespace sten {
 enum class BertHead : std::uint8_t {
   words,     // BertForMaskedLM: the vocabulary, at each position
   sequence,  // BertForSequenceClassification: classes of the text, from its first position
-  tokens     // BertForTokenClassification: classes at each position
+  tokens,    // BertForTokenClassification: classes at each position
+  none       // BertModel: the hidden states
 };
 
 // The fields of a config.json, with its names. Dropout is ignored; see BertParts.
@@ -30,6 +31,8 @@ struct BertConfig {
   // values that describe another model, such as another activation or type of position embedding.
   // Ignores unknown keys.
   static BertConfig parse(std::string_view json, const std::string& what = "config");
+  // Parses the file; see read_config().
+  static BertConfig read(const std::string& path);
   // The number of parameters of the graph. A double, since a config may describe more than an
   // integer can hold.
   double parameters() const;
@@ -40,6 +43,7 @@ struct BertConfig {
 struct BertParts {
   BertHead head = BertHead::words;
   Index classes = 0;      // of a classification head
+  bool pooler = false;    // of `none`: adds output "pooler_output" [B, hidden]
   bool mask = false;      // adds input "attention_mask" [B, T], 0 for ignored padding
   bool selected = false;  // adds input "selected" [N], indices of B * T positions: logits are
                           // [N, vocabulary] instead of [B, T, vocabulary]; only these positions are
@@ -54,8 +58,9 @@ struct BertParts {
 // Makes the graph of a BERT. Inputs are integers: "input_ids" [B, T], "position_ids" [T], and
 // "token_type_ids" [B, T] or a shape that broadcasts to it; bert_inputs() makes them. The output
 // "cls.predictions.decoder" or "classifier" is the logits: [B, classes] for sequences, [B, T,
-// classes] for tokens. The decoder shares the word embeddings, so "cls.predictions.decoder.weight"
-// of a file must equal them. Intermediate values have the names of their modules, such as
+// classes] for tokens; without a head, the output is "last_hidden_state" [B, T, hidden]. The decoder
+// shares the word embeddings, so "cls.predictions.decoder.weight" of a file must equal them. Names
+// in a file may lack "bert.". Intermediate values have the names of their modules, such as
 // "bert.encoder.layer.0.attention.self.query"; attention is "...attention.self", activations are
 // "...intermediate.intermediate_act_fn", and sums before a LayerNorm "....add".
 Graph bert(const BertConfig& config, const BertParts& parts = {});

@@ -5,6 +5,7 @@
 #include "libsten/core/base/text.h"
 #include "libsten/model/nn/bert.h"
 #include "libsten/model/nn/config_fields.h"
+#include "libsten/model/nn/config_file.h"
 
 namespace sten {
 namespace {
@@ -21,7 +22,8 @@ void check_kind(const JsonReader& in) {
 constexpr std::pair<BertHead, const char*> architectures[] = {
     {BertHead::words, "BertForMaskedLM"},
     {BertHead::sequence, "BertForSequenceClassification"},
-    {BertHead::tokens, "BertForTokenClassification"}};
+    {BertHead::tokens, "BertForTokenClassification"},
+    {BertHead::none, "BertModel"}};
 
 // Parses {"0": "NEGATIVE", "1": "POSITIVE"}.
 std::vector<std::string> labels_by_id(const JsonReader& in) {
@@ -68,6 +70,10 @@ BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
         if (given == name) c.head = head;
   if (in.has("id2label")) c.labels = labels_by_id(in["id2label"]);
   return c;
+}
+
+BertConfig BertConfig::read(const std::string& path) {
+  return parse(read_config(path), printable(path));
 }
 
 std::string with_labels(std::string_view config, BertHead head,

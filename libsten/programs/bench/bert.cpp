@@ -2,8 +2,6 @@
 #include "libsten/programs/bench/bert.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "libsten/compute/product/sparse_product.h"
 #include "libsten/core/base/memory_left.h"
@@ -46,17 +44,10 @@ BertConfig parse_shape(const std::string& text) {
   return c;
 }
 
-BertConfig read_config(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail("{}: cannot read the file", printable(path));
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  return BertConfig::parse(text, printable(path));
-}
-
 // The BERTs of --config, then of --shape.
 std::vector<BenchBert> berts(const BenchOptions& o) {
   std::vector<BertConfig> configs;
-  for (const std::string& path : o.configs) configs.push_back(read_config(path));
+  for (const std::string& path : o.configs) configs.push_back(BertConfig::read(path));
   for (const std::string& text : o.shapes) configs.push_back(parse_shape(text));
   std::vector<BenchBert> all;
   for (const BertConfig& c : configs) {

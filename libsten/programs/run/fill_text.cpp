@@ -7,6 +7,7 @@
 #include "libsten/core/base/cuda.h"
 #include "libsten/core/base/text.h"
 #include "libsten/data/tokenizer/tokenizer.h"
+#include "libsten/model/nn/bert.h"
 #include "libsten/programs/run/given_inputs.h"
 #include "libsten/programs/run/model_execution.h"
 
@@ -78,6 +79,9 @@ Outcome fill_text(const ModelOptions& o, const std::string& masked) {
   if (is_decoder(source.what.model))
     fail_usage("--fill: expected a masked language model, got the decoder {} (use --generate)",
                source.name);
+  if (const ModelRecipe& m = source.what.model;
+      m.kind == "bert" && BertConfig::read(m.config).head != BertHead::words)
+    fail_usage("--fill: expected a BertForMaskedLM, got {}", printable(m.config));
   if (source.what.vocabulary.empty())
     fail_usage("--fill: tokenizer not found beside {}", source.name);
   const auto tokenizer = read_tokenizer(source.what.vocabulary);

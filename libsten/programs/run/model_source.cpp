@@ -189,8 +189,11 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
             positions};
   }
   if (m.kind == "bert") {
-    const BertConfig config = BertConfig::parse(read_config(m.config), printable(m.config));
-    const BertParts parts{.head = config.head, .classes = config.classes(), .mask = has_mask};
+    const BertConfig config = BertConfig::read(m.config);
+    const bool has_pooler =
+        file.find("pooler.dense.weight") || file.find("bert.pooler.dense.weight");
+    const BertParts parts{
+        .head = config.head, .classes = config.classes(), .pooler = has_pooler, .mask = has_mask};
     return with(bert(config, parts), text_ports(true, has_mask), bert_unused(config.head));
   }
   if (is_decoder(m)) {

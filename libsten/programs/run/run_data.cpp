@@ -27,16 +27,18 @@ constexpr std::pair<const char*, DataSplit> splits[] = {
 // The positions of the model; usual_window if the config does not say.
 Index positions_of(const ModelRecipe& m) {
   if (!has_config(m)) return usual_window;
-  const std::string json = read_config(m.config);
-  return m.kind == "bert" ? BertConfig::parse(json, printable(m.config)).max_position_embeddings
-                          : positions_of_config(json, printable(m.config));
+  return m.kind == "bert" ? BertConfig::read(m.config).max_position_embeddings
+                          : positions_of_config(read_config(m.config), printable(m.config));
 }
 
 // Labelled rows for a BERT classifier, otherwise text.
 std::string kind_of_text(const ModelRecipe& m, const std::string& path, DataRecipe& d) {
   if (is_decoder(m)) return "text";
   if (m.kind != "bert") return "masked-text";
-  const BertHead head = BertConfig::parse(read_config(m.config), printable(m.config)).head;
+  const BertHead head = BertConfig::read(m.config).head;
+  if (head == BertHead::none)
+    fail_usage("--data {}: {} is a BertModel, which has no loss (use --input)", printable(path),
+               printable(m.config));
   if (head == BertHead::words || path.ends_with(".txt")) return "masked-text";
   const bool words = head == BertHead::tokens;
   if (d.text_column.empty()) d.text_column = words ? "tokens" : "text";

@@ -134,8 +134,7 @@ Task::Task(const Recipe& given, const TaskUse& use)
     if (!is_text && !is_labelled(recipe.data))
       fail_usage("model bert needs masked-text, labelled-text or labelled-words, got {}",
                  recipe.data.kind);
-    const BertConfig config =
-        BertConfig::parse(read_config(recipe.model.config), printable(recipe.model.config));
+    const BertConfig config = BertConfig::read(recipe.model.config);
     check_size(config.parameters(), printable(recipe.model.config));
     BertParts parts{.loss = true, .dropout = recipe.model.dropout};
     if (is_text) {
