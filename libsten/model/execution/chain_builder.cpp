@@ -45,7 +45,7 @@ class TokenChainBuilder : public LanguageChainBuilder {
     step->extents = chain_->tokens_shape = {sum->shape.begin(), sum->shape.end() - 1};
     step->features = sum->shape.back();
     step->y = add_value(sum->value, sum->shape.back(), false);
-    ExecutionStep about{{}, "", "panels", "rows are added up and become panels", 0, 0, 0};
+    ExecutionStep about{{}, "", "panels", "sum of rows, written in panels", 0, 0, 0};
     for (std::size_t i = 0; i < sum->nodes; ++i) {
       const Node& n = plan_.graph.nodes()[node + i];
       about.nodes.push_back(n.name);
@@ -108,7 +108,7 @@ class TokenChainBuilder : public LanguageChainBuilder {
     if (in.size() > 2 && !bias) return false;
     const std::size_t x = value(in[0], *from, interleaved);
     std::unique_ptr<ProductInstruction> step;
-    std::string why = "dense, by the kernel of panels: what comes before and after lies so";
+    std::string why = "dense weight times panels of tokens";
     const bool to_floats = !low || plan_.wants_tensor(plan_.value_of(node_), node_ + 1);
     if (low) {
       auto pairs = std::make_unique<Bf16ProductInstruction>(*w, *low);
@@ -117,9 +117,9 @@ class TokenChainBuilder : public LanguageChainBuilder {
       why = low->reason;
     } else {
       auto floats = std::make_unique<Float32ProductInstruction>(*w);
-      if (floats->sparse) why = "sums in panels, finished in the first cache";
+      if (floats->sparse) why = "sparse weight times panels of tokens";
       if (is_low())
-        why = fmt::format("in float32, since tiles are lacking for {}: {}", w->layout(), why);
+        why = fmt::format("in float32, no product in bfloat16 for {}: {}", w->layout(), why);
       step = std::move(floats);
     }
     if (bias) step->bias = *bias;
@@ -201,7 +201,7 @@ class TokenChainBuilder : public LanguageChainBuilder {
                 : is_rounded    ? with(std::make_unique<RoundedNormalizeInstruction>(*gamma, *beta))
                                 : with(std::make_unique<NormalizeInstruction>(*gamma, *beta));
     write(std::move(step), y,
-          about(n, "down the features of a panel of tokens at once", 2 * features, is_rounded));
+          about(n, "over the features of each panel", 2 * features, is_rounded));
     return true;
   }
 

@@ -28,8 +28,7 @@ bool LanguageChainBuilder::take_rms_norm(const Node& n) {
   step->interleaved = is_norm_rounded(x);
   read(x);
   const std::size_t y = step->y = result_of(x, features, step->interleaved);
-  write(std::move(step), y,
-        about(n, "down the features of a panel of tokens at once", 2 * features, is_low()));
+  write(std::move(step), y, about(n, "over the features of each panel", 2 * features, is_low()));
   return true;
 }
 

@@ -141,15 +141,15 @@ std::unique_ptr<FusedOperator> fused_attention(const PlanContext& plan, std::siz
   in_place = in_place && lanes_of(k[1]) == panel_width &&
              (q[0] == 1 || (q[1] % panel_width == 0 && k[1] % panel_width == 0));
   ExecutionStep step{{n.name}, "attention", "panels", "", 0, a.flops(), 0};
-  step.why = in_place
-                 ? "heads are read where they lie in panels, 64 keys at a time"
-                 : "heads are copied to panels: sequences do not begin with one, or have few keys";
+  step.why =
+      in_place ? "heads are read from panels, 64 keys at a time"
+               : "heads are copied to panels: sequences do not begin at a panel, or have few keys";
   if (low) {
     step.layout = "pairs";
     step.precision = Precision::bf16;
     step.why = kernels::has_tile_attention() && a.window == 0 && a.soft_cap == 0
-                   ? "on matrix tiles: a head's keys and values become tiles once"
-                   : "without matrix tiles: a head at a time is computed in float32";
+                   ? "on matrix tiles: keys and values of a head are packed once"
+                   : "without matrix tiles: in float32, one head at a time";
   }
   step.shape = result;
   step.bytes = (low ? 2.0 : 4.0) *
