@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from .arrays import Tensor
+from .arrays import ArrayLike, Tensor, _tensor_of_parts
 from .native import _native
 from .pruning import prune
 
@@ -39,8 +40,9 @@ class SparseLinear(torch.nn.Module):
     and in state dicts.
     """
 
-    def __init__(self, weight: Tensor, bias: torch.Tensor | None = None):
+    def __init__(self, weight: ArrayLike, bias: torch.Tensor | None = None):
         super().__init__()
+        weight = weight if isinstance(weight, Tensor) else Tensor(weight)
         if len(weight.shape) != 2:
             raise ValueError(f"weight must be a matrix, got shape {list(weight.shape)}")
         if weight.dtype not in ("F32", "BF16"):
@@ -61,7 +63,7 @@ class SparseLinear(torch.nn.Module):
         weight = Tensor(linear.weight.detach().clone())
         if spec == "dense":
             pruned = weight
-        elif isinstance(spec, (int, float)):
+        elif isinstance(spec, Real) and not isinstance(spec, bool):
             pruned = prune(weight, sparsity=float(spec), to="csr")
         else:
             pruned = prune(weight, structure=spec, to="auto")
@@ -101,11 +103,14 @@ class SparseLinear(torch.nn.Module):
             f"bias={self._bias is not None}, weight={weight.layout} {weight.dtype}"
         )
 
-    def get_extra_state(self) -> Any:
-        return {"weight": self.sparse_weight, "bias": self.bias}
+    def get_extra_state(self) -> dict[str, Any]:
+        _, (layout, dtype, shape, parts) = self.sparse_weight.__reduce__()
+        parts = [(n, kind, list(s), torch.from_numpy(data)) for n, kind, s, data in parts]
+        return {"layout": layout, "dtype": dtype, "shape": list(shape), "parts": parts, "bias": self.bias}
 
-    def set_extra_state(self, state: Any) -> None:
-        weight = state["weight"]
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        parts = [(n, kind, s, data.numpy()) for n, kind, s, data in state["parts"]]
+        weight = _tensor_of_parts(state["layout"], state["dtype"], state["shape"], parts)
         if weight.shape != self.sparse_weight.shape:
             raise ValueError(
                 f"weight must be {list(self.sparse_weight.shape)}, got {list(weight.shape)}"
@@ -115,6 +120,8 @@ class SparseLinear(torch.nn.Module):
 
 def sparsify(model: torch.nn.Module, rules: Mapping[str, str | float]) -> torch.nn.Module:
     """Replaces torch.nn.Linear layers of a model by SparseLinear, in place, and returns the model.
+
+    Subclasses with a forward() of their own are not replaced; hooks of replaced layers are lost.
 
     rules: name pattern of layers -> structure ("1:4:4", "2:4"), sparsity (0.9, stored as csr) or
         "dense" (not pruned); the first rule that matches a layer wins. A rule that matches no layer
@@ -126,7 +133,7 @@ def sparsify(model: torch.nn.Module, rules: Mapping[str, str | float]) -> torch.
     SparseLinear(in_features=16, out_features=8, bias=True, weight=nm:n=2,m=4 F32)
     """
     modules = model.named_modules(remove_duplicate=False)
-    layers = {name: m for name, m in modules if isinstance(m, torch.nn.Linear) and name}
+    layers = {name: m for name, m in modules if _is_linear(m) and name}
     names, chosen = list(layers), {}
     for pattern, spec in rules.items():
         for i in _native.matching_names(names, pattern, "rule", "linear layers", "the model"):
@@ -154,6 +161,10 @@ def to_dense(model: torch.nn.Module) -> torch.nn.Module:
     modules = model.named_modules(remove_duplicate=False)
     layers = {name: m for name, m in modules if isinstance(m, SparseLinear) and name}
     return _replace(model, layers, lambda _, layer: layer.to_linear())
+
+
+def _is_linear(module):
+    return isinstance(module, torch.nn.Linear) and type(module).forward is torch.nn.Linear.forward
 
 
 def _replace(model, layers, make):

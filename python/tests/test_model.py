@@ -77,7 +77,7 @@ class Models(unittest.TestCase):
         exact = Model(BERT)(ids(1, 8))[LOGITS]
         self.assertTrue(0 < np.abs(bf16 - exact).max() < 0.2)
 
-    def test_threads_take_turns(self):
+    def test_calls_from_threads(self):
         model, x = Model(BERT), [ids(rows, 8) for rows in (1, 2, 3, 4)]
         expected = [model(part)[LOGITS] for part in x]
         got = [None] * 4
@@ -92,6 +92,27 @@ class Models(unittest.TestCase):
             t.join()
         for y, e in zip(got, expected):
             np.testing.assert_array_equal(y, e)
+
+    def test_plans_of_a_running_model_can_be_read(self):
+        model = Model(BERT)
+
+        def run():
+            for i in range(20):
+                mask = {"attention_mask": np.ones((1, 4 + i % 3), int)} if i % 2 else {}
+                model(input_ids=ids(1, 4 + i % 3), **mask)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        while thread.is_alive():
+            model.plan()
+        thread.join()
+        self.assertGreater(len(model.plan()), 0)
+
+    def test_inputs_as_a_mapping_and_without_a_mask(self):
+        model, x = Model(BERT), ids(2, 8)
+        expected = model(x)[LOGITS]
+        np.testing.assert_array_equal(model({"input_ids": x, "attention_mask": None})[LOGITS], expected)
+        np.testing.assert_array_equal(model({"input_ids": x}, token_type_ids=None)[LOGITS], expected)
 
     def test_errors_name_what_is_wrong(self):
         with self.assertRaisesRegex(sten_tools.Error, "nothing"):

@@ -117,7 +117,7 @@ class Layers(unittest.TestCase):
         memory = io.BytesIO()
         torch.save(sparse.state_dict(), memory)
         memory.seek(0)
-        other.load_state_dict(torch.load(memory, weights_only=False))
+        other.load_state_dict(torch.load(memory))
         self.assertEqual(other.sparse_weight.layout, "nmg:n=1,m=4,g=4")
         self.assertTrue(torch.equal(other(x), sparse(x)))
         self.assertTrue(torch.equal(copy.deepcopy(sparse)(x), sparse(x)))
@@ -125,6 +125,7 @@ class Layers(unittest.TestCase):
     def test_wrong_arguments(self):
         with self.assertRaisesRegex(ValueError, r"weight must be a matrix, got shape \[4\]"):
             SparseLinear(Tensor(torch.ones(4)))
+        self.assertEqual(SparseLinear(torch.eye(4))(torch.ones(4)).sum(), 4)
         with self.assertRaisesRegex(ValueError, "weight must be F32 or BF16, got F64"):
             SparseLinear(Tensor(torch.ones(4, 4, dtype=torch.float64)))
         sparse = SparseLinear.from_linear(layer(), "2:4")
@@ -164,6 +165,15 @@ class Models(unittest.TestCase):
         self.assertTrue(torch.equal(model["query"].weight, weight))
         torch.testing.assert_close(model["query"](x).detach(), y)
         self.assertIn("query.weight", model.state_dict())
+
+    def test_layers_with_a_forward_of_their_own_stay(self):
+        class Doubled(torch.nn.Linear):
+            def forward(self, x):
+                return 2 * super().forward(x)
+
+        model = torch.nn.ModuleDict({"a": Doubled(8, 8), "b": torch.nn.Linear(8, 8)})
+        sten_tools.sparsify(model, {"*": np.float32(0.5)})
+        self.assertEqual([type(m) for m in model.values()], [Doubled, SparseLinear])
 
     def test_a_rule_without_a_match_is_named_and_changes_nothing(self):
         model = self.model()

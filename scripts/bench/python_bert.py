@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times a BERT-base of transformers with random weights, its encoder pruned, in turns: the module itself, with
-SparseLinear in the encoder, with dense products by libsten, too, and with sten_tools.Model.
+"""Times a BERT-base of transformers with random weights and a pruned encoder, alternating: the dense module, SparseLinear
+in the encoder, dense products by libsten, too, and sten_tools.Model; and then sten-run.
 
-    python scripts/bench/python_bert.py [SPEC] [TOKENS] [THREADS]      # 1:4:4 128 2
+    python scripts/bench/python_bert.py [SPEC] [TOKENS] [THREADS]      # 1:4:4 128 2; SPEC: n:m, n:m:g or a sparsity
 """
 
+import json
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 
+import numpy as np
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
 import sten_tools
 
-LAYOUTS = {"1:4:4": "nmg:n=1,m=4,g=4", "2:4": "nm:n=2,m=4"}
+REPEATS = 21
 
 
 def sparse_model(rules):
@@ -24,39 +27,56 @@ def sparse_model(rules):
     return sten_tools.sparsify(model, rules) if rules else model
 
 
-def seconds(calls, repeats=21):
-    """The times of each call; the calls take turns."""
+def layout_of(spec):
+    if isinstance(spec, float):
+        return "csr"
+    names = [f"{name}={n}" for name, n in zip("nmg", spec.split(":"))]
+    return f"{'nm' if len(names) == 2 else 'nmg'}:{','.join(names)}"
+
+
+def milliseconds(calls):
+    """The median time of each call; the calls alternate."""
     times = [[] for _ in calls]
-    for _ in range(repeats):
+    for _ in range(REPEATS):
         for call, taken in zip(calls, times):
             begin = time.perf_counter()
             call()
-            taken.append(time.perf_counter() - begin)
-    return [taken[3:] for taken in times]
+            taken.append(1e3 * (time.perf_counter() - begin))
+    return [statistics.median(taken[3:]) for taken in times]
+
+
+def sten_run(folder, layouts, ids, threads):
+    """The median time of sten-run in milliseconds."""
+    np.save(f"{folder}/ids.npy", ids.numpy())
+    command = ["sten-run", folder, "--input", f"{folder}/ids.npy", "--layouts", layouts, "--repeats", str(REPEATS),
+               "--threads", str(threads), "--json"]  # fmt: skip
+    report = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return 1e3 * report["latency"]["p50"]
 
 
 def main():
     spec = sys.argv[1] if len(sys.argv) > 1 else "1:4:4"
-    tokens, threads = (int(n) for n in (sys.argv[2:4] + ["128", "2"][len(sys.argv[2:4]) :]))
+    spec = spec if ":" in spec else float(spec)
+    tokens, threads = (int(sys.argv[i]) if len(sys.argv) > i else n for i, n in ((2, 128), (3, 2)))
     torch.set_num_threads(threads)
     sten_tools.set_threads(threads)
     ids = torch.randint(0, 30000, (1, tokens))
     encoder = {"bert.encoder.*": spec}
-    dense, sparse = sparse_model({}), sparse_model(encoder)
-    all_by_sten = sparse_model({**encoder, "*": "dense"})
-    with tempfile.TemporaryDirectory() as folder:
+    dense, sparse, both = sparse_model({}), sparse_model(encoder), sparse_model({**encoder, "*": "dense"})
+    layouts = f"bert.encoder.*={layout_of(spec)}"
+    with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         sten_tools.to_dense(sparse_model(encoder)).save_pretrained(folder)
-        model = sten_tools.Model(folder, layouts=f"bert.encoder.*={LAYOUTS.get(spec, 'csr')}")
-        with torch.inference_mode():
-            expected = sparse(ids).logits
-            for name, y in ("dense", all_by_sten(ids).logits), ("Model", model(ids)["cls.predictions.decoder"]):
-                print(f"largest difference of outputs, {name}: {(y - expected).abs().max():.2g}")
-            times = seconds(
-                [lambda: dense(ids), lambda: sparse(ids), lambda: sparse.bert(ids), lambda: all_by_sten(ids),
-                 lambda: model(ids)])  # fmt: skip
-    names = ["transformers", "SparseLinear in the encoder", "its encoder alone", '"*": "dense", too', "sten_tools.Model"]
-    for name, taken in zip(names, times):
-        print(f"{name}\t{1e3 * statistics.median(taken):.1f} ms\t(least {1e3 * min(taken):.1f} ms)")
+        model = sten_tools.Model(folder, layouts=layouts)
+        expected = sparse(ids).logits
+        for name, y in ('"*": "dense"', both(ids).logits), ("Model", model(ids)["cls.predictions.decoder"]):
+            print(f"largest difference from SparseLinear, {name}: {(y - expected).abs().max():.2g}")
+        times = milliseconds(
+            [lambda: dense(ids), lambda: sparse(ids), lambda: sparse.bert(ids), lambda: both(ids), lambda: model(ids)])
+        times.append(sten_run(folder, layouts, ids, threads))
+    names = ["transformers, dense", "SparseLinear in the encoder", "its encoder alone", '"*": "dense", too',
+             "sten_tools.Model", "sten-run"]  # fmt: skip
+    for name, ms in zip(names, times):
+        print(f"{name}\t{ms:.1f} ms")
 
 
 if __name__ == "__main__":
