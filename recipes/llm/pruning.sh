@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2120
-# What prune.sh and calibrate.sh share: their arguments [MODEL] OUT, and sten-prune with the options of the environment.
+# The arguments [MODEL] OUT of prune.sh and calibrate.sh, and sten-prune with the options of the environment.
 out=${2:-${1:?expected [MODEL] OUT}}
 . "$(dirname "$0")/model.sh" "${2:+$1}"
 structure=(${STRUCTURE:+--structure "$STRUCTURE"} ${SPARSITY:+--sparsity "$SPARSITY"})
