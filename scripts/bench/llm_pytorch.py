@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prunes the layers of a Llama-like model by wanda or sparsegpt in PyTorch, block by block, for comparison with
+sten-prune --calibrate.
+
+    python scripts/bench/llm_pytorch.py DENSE OUT TEXT METHOD SPARSITY|N:M [SAMPLES] [WINDOW]     # 32 windows of 512
+
+DENSE is a directory of transformers in float32. The algorithms are those of Sun et al. 2023 (wanda, per output) and of
+Frantar and Alistarh 2023 (sparsegpt, blocks of 128 columns, 1 % damping).
+"""
+
+import random
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+BLOCK = 128
+
+
+def lowest(scores, spec):
+    """A mask of the elements to prune in each row: the lowest share, or the lowest of each group."""
+    if isinstance(spec, float):
+        pruned = scores.argsort(1)[:, : int(scores.shape[1] * spec)]
+        return torch.zeros_like(scores, dtype=torch.bool).scatter_(1, pruned, True)
+    n, m = spec
+    groups = scores.view(scores.shape[0], -1, m)
+    pruned = groups.argsort(2)[:, :, : m - n]
+    return torch.zeros_like(groups, dtype=torch.bool).scatter_(2, pruned, True).view_as(scores)
+
+
+def wanda(weight, gram, spec):
+    scores = weight.abs() * gram.diag().sqrt()
+    weight[lowest(scores, spec)] = 0
+
+
+def sparsegpt(weight, gram, spec):
+    dead = gram.diag() == 0
+    gram[dead, dead] = 1
+    weight[:, dead] = 0
+    gram += 0.01 * gram.diag().mean() * torch.eye(len(gram))
+    inverse = torch.linalg.cholesky(torch.cholesky_inverse(torch.linalg.cholesky(gram)), upper=True)
+    for begin in range(0, weight.shape[1], BLOCK):
+        end = min(begin + BLOCK, weight.shape[1])
+        w, h = weight[:, begin:end].clone(), inverse[begin:end, begin:end]
+        errors = torch.zeros_like(w)
+        if isinstance(spec, float):
+            scores = w**2 / h.diag() ** 2
+            pruned = scores <= scores.flatten().kthvalue(int(scores.numel() * spec)).values
+        else:
+            pruned = torch.zeros_like(w, dtype=torch.bool)
+        for i in range(end - begin):
+            if not isinstance(spec, float) and i % spec[1] == 0:
+                group = slice(i, i + spec[1])
+                pruned[:, group] = lowest(w[:, group] ** 2 / h.diag()[group] ** 2, spec)
+            kept = torch.where(pruned[:, i], 0.0, w[:, i])
+            errors[:, i] = (w[:, i] - kept) / h[i, i]
+            w[:, i:] -= errors[:, i, None] * h[i, i:]
+            w[:, i] = kept
+        weight[:, begin:end] = w
+        weight[:, end:] -= errors @ inverse[begin:end, end:]
+
+
+def linear_layers(block):
+    return {name: m for name, m in block.named_modules() if isinstance(m, torch.nn.Linear)}
+
+
+class Stop(Exception):
+    pass
+
+
+def inputs_of_blocks(model, windows):
+    """The hidden states before the first block, and its other arguments."""
+    states, others = [], {}
+
+    def keep(_, args, kwargs):
+        states.append(args[0])
+        others.update(kwargs)
+        raise Stop
+
+    hook = model.model.layers[0].register_forward_pre_hook(keep, with_kwargs=True)
+    for ids in windows:
+        try:
+            model(ids, use_cache=False)
+        except Stop:
+            pass
+    hook.remove()
+    return states, others
+
+
+def prune(model, windows, method, spec):
+    states, others = inputs_of_blocks(model, windows)
+    for number, block in enumerate(model.model.layers):
+        grams = {}
+
+        def add(name):
+            def hook(_, args):
+                x = args[0].reshape(-1, args[0].shape[-1])
+                grams[name] = grams.get(name, 0) + x.T @ x
+
+            return hook
+
+        layers = linear_layers(block)
+        hooks = [layer.register_forward_pre_hook(add(name)) for name, layer in layers.items()]
+        for x in states:
+            block(x, **others)
+        for hook in hooks:
+            hook.remove()
+        for name, layer in layers.items():
+            method(layer.weight.data, grams[name], spec)
+        states = [block(x, **others) for x in states]
+        states = [x[0] if isinstance(x, tuple) else x for x in states]
+        print(f"block {number + 1} of {len(model.model.layers)}", file=sys.stderr, flush=True)
+
+
+def main():
+    dense, out, text, method, spec = sys.argv[1:6]
+    samples, window = (int(sys.argv[i]) if len(sys.argv) > i else n for i, n in ((6, 32), (7, 512)))
+    spec = tuple(map(int, spec.split(":"))) if ":" in spec else float(spec)
+    model = AutoModelForCausalLM.from_pretrained(dense, dtype=torch.float32).eval()
+    ids = AutoTokenizer.from_pretrained(dense)(Path(text).read_text(), add_special_tokens=False, return_tensors="pt")
+    ids, draw = ids.input_ids[0], random.Random(0)
+    begins = [draw.randrange(len(ids) - window) for _ in range(samples)]
+    begin = time.perf_counter()
+    with torch.no_grad():
+        prune(model, [ids[i : i + window][None] for i in begins], {"wanda": wanda, "sparsegpt": sparsegpt}[method], spec)
+    print(f"{time.perf_counter() - begin:.1f} s", file=sys.stderr)
+    model.save_pretrained(out)
+    for file in Path(dense).glob("tokenizer*"):
+        shutil.copy(file, out)
+
+
+if __name__ == "__main__":
+    main()
