@@ -91,6 +91,11 @@ sed -i 's/BertForMaskedLM/BertModel/' states/config.json
 refused 121 2 'states/config.json is a BertModel, which has no loss (use --input)' states --data rows.csv
 expect_exit 0 sten-run states --input ids.npy --threads 1
 expect_out last_hidden_state
+# Training gives it a head.
+head -c 4000 "$STEN_SOURCE/recipes/data/tinyshakespeare.txt" >short.txt
+expect_exit 0 sten-train "$STEN_SOURCE/recipes/shakespeare-bert-dense.json" --out words -q --threads 1 --set steps=1 --set rate.warmup=0 \
+  --set batch=2 --set data.text="$PWD/short.txt" --set model.config="$PWD/states/config.json" --set model.weights="$bert/model.safetensors"
+grep -q BertForMaskedLM words/config.json || fail "a trained BertForMaskedLM is not called so"
 refused 121 2 '--input and --data exclude each other' run --input x.npy --data rows.csv
 
 expect_exit 2 sten-run run -o nothing=y2.npy

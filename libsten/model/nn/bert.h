@@ -73,7 +73,7 @@ std::vector<std::string> bert_unused(BertHead head = BertHead::words);
 // Globs of weights that files for other uses lack: those of a classification head.
 std::vector<std::string> bert_new(BertHead head);
 
-// The config with the architecture of `head` and these labels.
+// The config with the architecture of `head`, and with these labels if there are any.
 std::string with_labels(std::string_view config, BertHead head,
                         const std::vector<std::string>& labels);
 

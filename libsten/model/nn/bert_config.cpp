@@ -81,6 +81,7 @@ std::string with_labels(std::string_view config, BertHead head,
   nlohmann::ordered_json json = parse_json(config, "config");
   for (const auto& [one, name] : architectures)
     if (one == head) json["architectures"] = {name};
+  if (labels.empty()) return dump_json(json, 2) + "\n";
   std::unordered_map<std::string_view, std::size_t> last;  // for labels that two classes share
   for (std::size_t i = 0; i < labels.size(); ++i) last[labels[i]] = i;
   // operator[] would search all keys for each new key.

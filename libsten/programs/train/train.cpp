@@ -329,7 +329,11 @@ std::vector<std::pair<std::string, std::string>> files_beside(const Task& task) 
   if (r.model.kind == "graph") return {{RunFiles::graph_file, bytes_of(r.model.file)}};
   if (!has_config(r.model)) return {};
   std::string config = bytes_of(r.model.config);
-  if (is_labelled(r.data)) config = with_labels(config, head_of(r.data), task.labels());
+  if (r.model.kind == "bert") {
+    const BertHead head = head_of(r.data);
+    if (is_labelled(r.data) || BertConfig::parse(config).head != head)
+      config = with_labels(config, head, task.labels());
+  }
   std::vector<std::pair<std::string, std::string>> all{{"config.json", std::move(config)}};
   // Copies the first file of each name.
   const auto copy = [&](const std::string& name, const std::string& path) {
