@@ -197,6 +197,10 @@ Dense exactly_as(DType dtype, const Dense& x, const std::string& what) {
   }
 }
 
+bool has_mask(const std::vector<GivenArray>& given) {
+  return std::ranges::count(given, "attention_mask", &GivenArray::name) > 0;
+}
+
 std::vector<GivenArray> read_arrays(const std::vector<std::string>& given) {
   std::vector<GivenArray> all;
   for (const std::string& text : given) {

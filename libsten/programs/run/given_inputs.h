@@ -24,6 +24,9 @@ struct GivenArray {
   std::string text;  // the option's value
 };
 
+// Whether an attention_mask is among the arrays.
+bool has_mask(const std::vector<GivenArray>& given);
+
 // Reads NAME=FILE and FILE: a .npy file, or a safetensors file whose tensors are named after
 // inputs. Reads each file once, since it may be a pipe. Error (input) with the file.
 std::vector<GivenArray> read_arrays(const std::vector<std::string>& given);

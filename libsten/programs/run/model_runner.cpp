@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/run/model_runner.h"
 
-#include <algorithm>
-
 namespace sten {
 namespace {
 
@@ -56,7 +54,7 @@ std::vector<std::string> ModelRunner::outputs() const {
 }
 
 NamedValues<Tensor> ModelRunner::run(const std::vector<GivenArray>& arrays) {
-  Plan& plan = plan_for(std::ranges::count(arrays, "attention_mask", &GivenArray::name) > 0);
+  Plan& plan = plan_for(has_mask(arrays));
   const NamedValues<Tensor> inputs = inputs_of(arrays, plan.model).values;
   std::vector<Shape> shapes = dynamic_shapes(plan.model, inputs);
   if (!plan.execution || shapes != plan.shapes) {

@@ -154,7 +154,7 @@ class InputBatches final : public RunData {
       : InputBatches(source, o, read_arrays(o.inputs)) {}
   InputBatches(const ModelSource& source, const DataOptions& o,
                const std::vector<GivenArray>& given)
-      : has_mask_(std::ranges::count(given, "attention_mask", &GivenArray::name) > 0),
+      : has_mask_(has_mask(given)),
         weights_(source.weights),
         model_(read_model(source, has_mask_)),
         given_(inputs_of(given, model_)),
