@@ -94,11 +94,16 @@ class Tensor:
         return f"Tensor({self.layout}, {list(self.shape)} {self.dtype}, {self.nbytes} bytes)"
 
     def __reduce__(self):
-        parts = [(n, t, s, np.array(b)) for n, t, s, b in self._native.parts()]
-        return _tensor_of_parts, (self.layout, self.dtype, self.shape, parts)
+        return tensor_of_parts, parts_of(self)
 
 
-def _tensor_of_parts(layout, dtype, shape, parts):
+def parts_of(x: Tensor):
+    """The arguments of tensor_of_parts() for x; each part is (name, dtype, shape, bytes)."""
+    parts = [(name, dtype, list(shape), np.array(data)) for name, dtype, shape, data in x._native.parts()]
+    return x.layout, x.dtype, list(x.shape), parts
+
+
+def tensor_of_parts(layout: str, dtype: str, shape, parts) -> Tensor:
     if layout.partition(":")[0] == "dense":
         return Tensor(_native.dense_tensor(dtype, list(shape), parts[0][3]))
     parts = [(name, kind, list(extents), data) for name, kind, extents, data in parts]

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .arrays import ArrayLike, Tensor, _tensor_of_parts
+from .arrays import ArrayLike, Tensor, parts_of, tensor_of_parts
 from .native import _native
 from .pruning import prune
 
@@ -104,13 +104,13 @@ class SparseLinear(torch.nn.Module):
         )
 
     def get_extra_state(self) -> dict[str, Any]:
-        _, (layout, dtype, shape, parts) = self.sparse_weight.__reduce__()
-        parts = [(n, kind, list(s), torch.from_numpy(data)) for n, kind, s, data in parts]
-        return {"layout": layout, "dtype": dtype, "shape": list(shape), "parts": parts, "bias": self.bias}
+        layout, dtype, shape, parts = parts_of(self.sparse_weight)
+        parts = [(*part, torch.from_numpy(data)) for *part, data in parts]
+        return {"layout": layout, "dtype": dtype, "shape": shape, "parts": parts, "bias": self.bias}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        parts = [(n, kind, s, data.numpy()) for n, kind, s, data in state["parts"]]
-        weight = _tensor_of_parts(state["layout"], state["dtype"], state["shape"], parts)
+        parts = [(*part, data.numpy()) for *part, data in state["parts"]]
+        weight = tensor_of_parts(state["layout"], state["dtype"], state["shape"], parts)
         if weight.shape != self.sparse_weight.shape:
             raise ValueError(
                 f"weight must be {list(self.sparse_weight.shape)}, got {list(weight.shape)}"
