@@ -156,7 +156,7 @@ expect_exit 0 sten-train cnn.json --out net -q
 expect_exit 0 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate cnn.json --calibrate-samples 4
 expect_out 'left alone: 1 convolution, not calibrated'
 expect_exit 2 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate cnn.json --exclude '*hidden*,*out*'
-expect_err 'net: expected linear layers to calibrate, got 1 convolution'
+expect_err 'net: expected linear layers to calibrate (left alone: 1 convolution, not calibrated, '
 # Data without labels: the same rows as a csv file, an array and a recipe of it; images in no folder of a class.
 python3 - <<'END'
 import os, struct, zlib

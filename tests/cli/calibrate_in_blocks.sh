@@ -49,12 +49,14 @@ refused 2 '--calibrate-window: expected a text as --calibrate' --method wanda \
   --calibrate "$MODELS/digits-mlp-one-shot.json" --calibrate-window 9
 
 # Experts, by what is routed to them.
-mkdir mixture
+mkdir mixture stacked
 cp "$STEN_SOURCE/tests/nn/decoders/mixtral/"{config.json,model.safetensors} mixture
+cp "$STEN_SOURCE/tests/nn/decoders/qwen3_moe-stacked/"{config.json,model.safetensors} stacked
 python3 - <<'END'
 import json, string
 letters = (string.ascii_letters + string.digits)[:61]
-json.dump({c: i for i, c in enumerate(letters)}, open("mixture/vocab.json", "w"))
+for model in ("mixture", "stacked"):
+    json.dump({c: i for i, c in enumerate(letters)}, open(model + "/vocab.json", "w"))
 open("letters.txt", "w").write("".join(letters[(7 * i + i * i // 5) % 61] for i in range(2000)))
 END
 expect_exit 0 sten-prune mixture -o pruned --method sparsegpt --structure 2:4 --calibrate letters.txt --calibrate-samples 4 \
@@ -65,6 +67,10 @@ expect_out '"error": 0.0'
 expect_exit 0 sten-prune mixture --dry-run --method wanda --sparsity 0.5 --calibrate letters.txt --calibrate-samples 1 \
   --calibrate-window 1 --exclude '*gate.weight'
 expect_out 'weights of experts got no tokens: pruned by magnitude'
+# One tensor for all experts.
+expect_exit 0 sten-prune stacked --dry-run --method wanda --sparsity 0.5 --calibrate letters.txt --calibrate-samples 4 \
+  --calibrate-window 32
+expect_out '4 stacks of experts, not calibrated'
 
 # Less memory than the calibration takes, but enough for the libraries; sanitizers reserve more than that for themselves.
 if (ulimit -v 600000 && sten-prune --version >/dev/null 2>&1); then

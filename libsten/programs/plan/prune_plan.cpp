@@ -111,11 +111,11 @@ PrunePlan plan_of(const PruneRequest& request, const Checkpoint& in, const Check
     out.skipped = s.skipped;
     out.why = std::move(s.why);
     for (std::size_t i = 0; i < s.chosen.size(); ++i) {
-      // Files can have statistics of a convolution's columns; calibration by a model's run does not
-      // compute them.
-      const bool is_convolution = in.tensors()[i].shape.size() > 2;
-      if (s.chosen[i] && is_convolution && !out.why.empty() && is_measured)
-        out.why[i] = SkipReason::convolution;
+      // Files can have statistics of a tensor's columns; calibration by a model's run does not
+      // compute them for convolutions and stacks of experts.
+      const CheckpointTensor& t = in.tensors()[i];
+      if (s.chosen[i] && t.shape.size() > 2 && !out.why.empty() && is_measured)
+        out.why[i] = is_expert_stack(t) ? SkipReason::experts : SkipReason::convolution;
       else if (s.chosen[i])
         out.tensors[i] = request.default_plan();
     }
@@ -127,10 +127,11 @@ PrunePlan plan_of(const PruneRequest& request, const Checkpoint& in, const Check
   const auto is_mask = [](const CheckpointTensor& t) { return t.dtype == DType::BOOL; };
   if (out.order.empty() && !in.tensors().empty() && std::ranges::all_of(in.tensors(), is_mask))
     fail_usage("{}: expected weights, got masks of BOOL (--mask takes masks)", in.name());
-  const auto convolutions = std::ranges::count(out.why, SkipReason::convolution);
-  if (out.order.empty() && convolutions > 0)
-    fail_usage("{}: expected linear layers to calibrate, got {} convolution{}", in.name(),
-               convolutions, convolutions == 1 ? "" : "s");
+  const auto not_calibrated = std::ranges::count_if(out.why, [](SkipReason why) {
+    return why == SkipReason::convolution || why == SkipReason::experts;
+  });
+  if (out.order.empty() && not_calibrated > 0)
+    fail_usage("{}: expected linear layers to calibrate ({})", in.name(), left_alone(out.why));
   if (out.order.empty() && !masks)
     fail_usage("{}: none of the {} tensors is chosen: {}", in.name(), in.tensors().size(),
                patterns.exclude.empty() && request.rules().empty()

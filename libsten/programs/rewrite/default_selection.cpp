@@ -31,18 +31,20 @@ bool is_router(const TensorInfo& t, const ModuleName& name) {
   return 4 * t.shape[t.in_by_out ? 1 : 0] <= t.shape[t.in_by_out ? 0 : 1];
 }
 
+bool is_expert_stack(const TensorInfo& t, const ModuleName& name) {
+  return t.use == TensorUse::unknown && t.shape.size() == 3 && !t.name.ends_with("weight") &&
+         name.path.size() > 1 && name.path[name.path.size() - 2] == "experts" &&
+         !name.has_word({"bias"});
+}
+
 SkipReason judge(const TensorInfo& t, const ModuleName& name) {
   const std::size_t rank = t.shape.size();
   if (!is_prunable(t.dtype)) return SkipReason::dtype;
   if (rank < 2) return SkipReason::rank;
   if (t.use == TensorUse::table) return SkipReason::embedding;
   if (t.use == TensorUse::other) return SkipReason::use;
-  if (t.use == TensorUse::unknown && !t.name.ends_with("weight")) {
-    // A fused tensor of the linear layers of all experts.
-    const bool fused = rank == 3 && name.path.size() > 1 &&
-                       name.path[name.path.size() - 2] == "experts" && !name.has_word({"bias"});
-    return fused ? SkipReason::no : SkipReason::name;
-  }
+  if (t.use == TensorUse::unknown && !t.name.ends_with("weight"))
+    return is_expert_stack(t, name) ? SkipReason::no : SkipReason::name;
   if (is_fixed_basis(t.name) || is_fixed_basis(name.text)) return SkipReason::basis;
   if (is_router(t, name)) return SkipReason::router;
   // The graph is more reliable than a name.
@@ -59,7 +61,11 @@ SkipReason judge(const TensorInfo& t, const ModuleName& name) {
   return SkipReason::no;
 }
 
+std::string_view name_of(const TensorInfo& t) { return t.module.empty() ? t.name : t.module; }
+
 }  // namespace
+
+bool is_expert_stack(const TensorInfo& t) { return is_expert_stack(t, ModuleName(name_of(t))); }
 
 std::string_view reason(SkipReason why) {
   switch (why) {
@@ -85,6 +91,8 @@ std::string_view reason(SkipReason why) {
       return "nothing is multiplied with it";
     case SkipReason::convolution:
       return "convolution, not calibrated";
+    case SkipReason::experts:
+      return "stack of experts, not calibrated";
     case SkipReason::rank:
       return "rank below 2";
     case SkipReason::dtype:
@@ -117,6 +125,8 @@ std::string_view reasons(SkipReason why) {
       return "that nothing is multiplied with";
     case SkipReason::convolution:
       return "convolutions, not calibrated";
+    case SkipReason::experts:
+      return "stacks of experts, not calibrated";
     case SkipReason::rank:
       return "of rank below 2";
     default:
@@ -128,7 +138,7 @@ std::vector<SkipReason> skip_reasons(const std::vector<const TensorInfo*>& model
   std::vector<std::unique_ptr<ModuleName>> names;
   std::vector<SkipReason> why;
   for (const TensorInfo* t : model) {
-    names.push_back(std::make_unique<ModuleName>(t->module.empty() ? t->name : t->module));
+    names.push_back(std::make_unique<ModuleName>(name_of(*t)));
     why.push_back(judge(*t, *names.back()));
   }
   std::vector<std::size_t> named;

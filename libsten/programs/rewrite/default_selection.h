@@ -21,6 +21,7 @@ enum class SkipReason {
   name,
   use,          // by the model's graph
   convolution,  // not supported by --calibrate
+  experts,      // a stack of them, not supported by --calibrate
   rank,
   dtype,
   excluded,  // by a pattern
@@ -30,6 +31,9 @@ enum class SkipReason {
 // Singular and plural, for messages: "embedding", "embeddings".
 std::string_view reason(SkipReason why);
 std::string_view reasons(SkipReason why);
+
+// Whether t is one tensor for the linear layers of all experts of a mixture.
+bool is_expert_stack(const TensorInfo& t);
 
 // Applies the rule (a table in docs/pruning.md) without ties, which need the bytes.
 std::vector<SkipReason> skip_reasons(const std::vector<const TensorInfo*>& model);
