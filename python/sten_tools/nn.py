@@ -149,7 +149,8 @@ def to_dense(model: torch.nn.Module) -> torch.nn.Module:
     """Replaces the SparseLinear layers of a model by torch.nn.Linear with the same values, in place.
 
     The model can then be saved by save_pretrained() and exported to ONNX; sten_tools.Model runs both
-    with layouts="auto". Returns the model.
+    with layouts="auto". If the head of a transformers model was pruned apart from the embeddings, sets
+    tie_word_embeddings of its config to False. Returns the model.
 
     >>> import torch, sten_tools
     >>> model = torch.nn.Sequential(torch.nn.Linear(16, 8))
@@ -160,7 +161,23 @@ def to_dense(model: torch.nn.Module) -> torch.nn.Module:
     """
     modules = model.named_modules(remove_duplicate=False)
     layers = {name: m for name, m in modules if isinstance(m, SparseLinear) and name}
-    return _replace(model, layers, lambda _, layer: layer.to_linear())
+    _replace(model, layers, lambda _, layer: layer.to_linear())
+    _tie_embeddings(model)
+    return model
+
+
+def _tie_embeddings(model):
+    """Makes a head share its weight with the embeddings again, or says in config that it does not."""
+    config = getattr(model, "config", None)
+    if not getattr(config, "tie_word_embeddings", False):
+        return
+    head, embeddings = model.get_output_embeddings(), model.get_input_embeddings()
+    if head is None or head.weight is embeddings.weight:
+        return
+    if torch.equal(head.weight, embeddings.weight):
+        head.weight = embeddings.weight
+    else:
+        config.tie_word_embeddings = False
 
 
 def _is_linear(module):

@@ -11,7 +11,7 @@ import numpy as np
 
 try:
     import torch
-    from transformers import BertConfig, BertForMaskedLM, BertModel
+    from transformers import BertConfig, BertForMaskedLM, BertModel, GPT2Config, GPT2LMHeadModel
 except ImportError:
     print("skipped: PyTorch and transformers not found")
     raise SystemExit(77) from None
@@ -49,6 +49,24 @@ class Bert(unittest.TestCase):
                 y = fast(input_ids=ids, attention_mask=mask)["cls.predictions.decoder"][mask == 1]
                 torch.testing.assert_close(y, masked, rtol=0, atol=1e-5)
                 self.assertIn("nmg:n=1,m=4,g=2", {step.layout for step in fast.plan()})
+
+    def test_heads_pruned_apart_from_the_embeddings(self):
+        bert = BertConfig(vocab_size=96, hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
+                          intermediate_size=64, max_position_embeddings=32)  # fmt: skip
+        gpt = GPT2Config(vocab_size=96, n_embd=32, n_layer=1, n_head=2, n_positions=32)
+        ids = torch.randint(0, 96, (2, 8))
+        for made, head in (BertForMaskedLM(bert), "cls.predictions.decoder"), (GPT2LMHeadModel(gpt), "lm_head"):
+            for spec, is_tied in ("dense", True), ("2:4", False):
+                model = made.eval()
+                sten_tools.to_dense(sten_tools.sparsify(model, {head: spec}))
+                self.assertEqual(model.config.tie_word_embeddings, is_tied)
+                self.assertEqual(model.get_output_embeddings().weight is model.get_input_embeddings().weight, is_tied)
+                with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+                    model.save_pretrained(folder)
+                    expected = model(ids).logits
+                    torch.testing.assert_close(type(model).from_pretrained(folder)(ids).logits, expected)
+                    y = sten_tools.Model(folder)(ids)[head]
+                torch.testing.assert_close(y, expected, rtol=0, atol=1e-5)
 
     def test_hidden_states_without_a_head(self):
         config = BertConfig(vocab_size=100, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,

@@ -53,6 +53,10 @@ refused 115 1 'cut.json: ' $weights --input x.npy --config cut.json
 mkdir graph && cp $weights graph/model.safetensors && printf '{"nodes": 3}' >graph/graph.json
 refused 115 1 'graph/graph.json: ' graph --input x.npy
 
+mkdir spans && cp "$bert"/*.json "$bert/model.safetensors" spans
+sed -i 's/BertForMaskedLM/BertForQuestionAnswering/' spans/config.json
+refused 115 2 'spans/config.json: /architectures: expected one of BertForMaskedLM, BertForPreTraining, ' spans --input ids.npy
+
 refused 116 1 'not fit the model: ' $weights --input ids.npy --config "$bert/config.json"
 sed 's/\[3, 4, 2\]/[3, 5, 2]/' recipe.json >other.json
 refused 116 1 "layers.0.weight is [4, 3], expected [5, 3]" $weights --data other.json

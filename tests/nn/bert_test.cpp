@@ -124,6 +124,25 @@ TEST_CASE("logits at selected places alone are those of all places there, and so
   CHECK(far_from(wanted.at("loss"), got.at("loss"), 1e-6) == "");
 }
 
+TEST_CASE("a head that does not share the word embeddings has a weight of its own") {
+  BertConfig c = config();
+  c.ties_embeddings = false;
+  const Graph tied = bert(config()), g = bert(c);
+  NamedValues<Tensor> w = weights_for(tied);
+  const Tensor words = w.at("bert.embeddings.word_embeddings.weight");
+  const NamedValues<Tensor> in = bert_inputs(Reference()["input_ids"]);
+  const Tensor logits = tied.run<Tensor>(w, in).at("cls.predictions.decoder");
+  CHECK(has(error_of([&] { weights_for(g); }), "cls.predictions.decoder.weight is missing"));
+  w.emplace("cls.predictions.decoder.weight", words);
+  CHECK(
+      same_bits(g.run<Tensor>(w, in).at("cls.predictions.decoder").to_dense(), logits.to_dense()));
+  const auto twice = [](const Tensor& x) { return apply("scale", {x}, Attributes().set("by", 2)); };
+  w.insert_or_assign("cls.predictions.decoder.weight", twice(words));
+  w.insert_or_assign("cls.predictions.bias", twice(w.at("cls.predictions.bias")));
+  CHECK(far_from(twice(logits), g.run<Tensor>(w, in).at("cls.predictions.decoder"), 1e-5) == "");
+  CHECK(c.parameters() == config().parameters() + static_cast<double>(size_of(words.shape())));
+}
+
 TEST_CASE("its nodes have the names of the modules, and the graph survives its text") {
   const Graph g = bert(config());
   for (const char* name :
@@ -163,6 +182,13 @@ TEST_CASE("a config says what the logits are of, and what classes are called") {
   CHECK(Json::parse(named)["label2id"]["so"] == 2);
   CHECK(c.hidden_size == config().hidden_size);
   CHECK(config().classes() == 2);
+  const auto of = [&](const char* name) {
+    Json json = Json::parse(text);
+    json["architectures"] = {name};
+    return BertConfig::parse(json.dump());
+  };
+  CHECK(of("BertForPreTraining").unknown_class.empty());
+  CHECK(of("BertForQuestionAnswering").unknown_class == "BertForQuestionAnswering");
   CHECK(error_with("id2label", Json{{"0", "a"}, {"2", "b"}}) ==
         "config: /id2label: has 2 labels but no label for the id 1");
   // The logits of each head; weights of other models that a head does not use are ignored.
@@ -238,8 +264,8 @@ TEST_CASE("a config that says too little, or another model, is refused by the ke
           .c_str());
   CHECK(error_with("position_embedding_type", "relative_key") ==
         "config: /position_embedding_type: expected \"absolute\", got \"relative_key\"");
-  CHECK(error_with("tie_word_embeddings", false) ==
-        "config: /tie_word_embeddings: expected true, got false");
+  CHECK(error_with("tie_word_embeddings", 1) ==
+        "config: /tie_word_embeddings: expected true or false, got 1");
   CHECK(error_with("layer_norm_eps", -1) ==
         "config: /layer_norm_eps: expected a number > 0, got -1");
 }

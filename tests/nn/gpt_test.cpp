@@ -157,6 +157,27 @@ TEST_CASE("fused by an executor, a GPT is within rounding of its operators") {
   }
 }
 
+TEST_CASE("a head that does not share the token embeddings has a weight of its own") {
+  const TempDir dir;
+  GptConfig c = GptConfig::parse(usual);
+  CHECK(c.ties_embeddings);
+  Json json = Json::parse(usual);
+  json["tie_word_embeddings"] = false;
+  c = GptConfig::parse(json.dump());
+  const Graph tied = gpt(GptConfig::parse(usual)), g = gpt(c);
+  NamedValues<Tensor> w = initial_weights(tied, 6);
+  const NamedValues<Tensor> in = some_ids(1, 8);
+  const Tensor logits = tied.run<Tensor>(w, in).at("lm_head");
+  const auto twice = [](const Tensor& x) { return apply("scale", {x}, Attributes().set("by", 2)); };
+  w.emplace("lm_head.weight", twice(w.at("transformer.wte.weight")));
+  save_weights(g, w, dir / "w.safetensors", true);
+  const NamedValues<Tensor> back = load_weights(g, Checkpoint::open(dir / "w.safetensors"));
+  CHECK(far_from(twice(logits), g.run<Tensor>(back, in).at("lm_head"), 1e-5) == "");
+  double all = 0;
+  for (const Weight& one : g.weights()) all += static_cast<double>(size_of(one.shape));
+  CHECK(c.parameters() == all);
+}
+
 TEST_CASE("the logits of the last token alone are those among all") {
   const NamedValues<Tensor> w = initial_weights(gpt(small_config()), 5), in = some_ids(2, 9);
   const Tensor all = gpt(small_config()).run<Tensor>(w, in).at("lm_head");

@@ -35,7 +35,7 @@ class Builder {
  private:
   std::string embeddings(const std::string& name) {
     const std::string words = embedding(name + ".word_embeddings", config_.vocab_size, "input_ids");
-    if (with_.head == BertHead::words)
+    if (with_.head == BertHead::words && config_.ties_embeddings)
       g_.weights.back().aliases = {"cls.predictions.decoder.weight"};
     const std::string types =
         embedding(name + ".token_type_embeddings", config_.type_vocab_size, "token_type_ids");
@@ -99,8 +99,11 @@ class Builder {
     x = norm(transform + ".LayerNorm", x);
     const std::string bias = add_weight(g_, name + ".bias", {config_.vocab_size}, Spec("zeros"));
     g_.weights.back().aliases = {name + ".decoder.bias"};
-    return add_node(g_, name + ".decoder", "linear",
-                    {x, "bert.embeddings.word_embeddings.weight", bias});
+    const std::string weight =
+        config_.ties_embeddings ? "bert.embeddings.word_embeddings.weight"
+                                : add_weight(g_, name + ".decoder.weight", {config_.vocab_size, n},
+                                             normal_init(config_.initializer_range));
+    return add_node(g_, name + ".decoder", "linear", {x, weight, bias});
   }
   std::string classes(std::string x) {
     const Index n = config_.hidden_size;

@@ -8,7 +8,7 @@ namespace sten {
 
 // The head of a BERT, as in the classes of transformers.
 enum class BertHead : std::uint8_t {
-  words,     // BertForMaskedLM: the vocabulary, at each position
+  words,     // BertForMaskedLM, BertForPreTraining: the vocabulary, at each position
   sequence,  // BertForSequenceClassification: classes of the text, from its first position
   tokens,    // BertForTokenClassification: classes at each position
   none       // BertModel: the hidden states
@@ -20,7 +20,9 @@ struct BertConfig {
   Index intermediate_size = 0, max_position_embeddings = 0, type_vocab_size = 2;
   double layer_norm_eps = 1e-12, initializer_range = 0.02;
   std::string hidden_act = "gelu";  // or relu
+  bool ties_embeddings = true;      // tie_word_embeddings: the head for words shares its weight
   BertHead head = BertHead::words;  // from `architectures`
+  std::string unknown_class;        // the first of `architectures`, if none has a BertHead
   std::vector<std::string> labels;  // names of the classes by id (id2label), may be empty
 
   // The number of classes of a classification head: 2 without labels, as in transformers.
@@ -55,12 +57,15 @@ struct BertParts {
                           // (dropout.h)
 };
 
+// The classes of transformers that a BertHead stands for, "BertForMaskedLM, ...", for messages.
+std::string known_bert_classes();
+
 // Makes the graph of a BERT. Inputs are integers: "input_ids" [B, T], "position_ids" [T], and
 // "token_type_ids" [B, T] or a shape that broadcasts to it; bert_inputs() makes them. The output
 // "cls.predictions.decoder" or "classifier" is the logits: [B, classes] for sequences, [B, T,
-// classes] for tokens; without a head, the output is "last_hidden_state" [B, T, hidden]. The decoder
-// shares the word embeddings, so "cls.predictions.decoder.weight" of a file must equal them. Names
-// in a file may lack "bert.". Intermediate values have the names of their modules, such as
+// classes] for tokens; without a head, the output is "last_hidden_state" [B, T, hidden]. A decoder
+// that shares the word embeddings is no weight of its own; "cls.predictions.decoder.weight" of a
+// file must then equal them. Names in a file may lack "bert.". Intermediate values have the names of their modules, such as
 // "bert.encoder.layer.0.attention.self.query"; attention is "...attention.self", activations are
 // "...intermediate.intermediate_act_fn", and sums before a LayerNorm "....add".
 Graph bert(const BertConfig& config, const BertParts& parts = {});

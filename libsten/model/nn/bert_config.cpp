@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
@@ -13,14 +14,17 @@ namespace {
 // Error for values that describe another model.
 void check_kind(const JsonReader& in) {
   const std::pair<const char*, nlohmann::ordered_json> only[] = {
-      {"model_type", "bert"},        {"position_embedding_type", "absolute"},
-      {"is_decoder", false},         {"add_cross_attention", false},
-      {"tie_word_embeddings", true}, {"chunk_size_feed_forward", 0}};
+      {"model_type", "bert"},
+      {"position_embedding_type", "absolute"},
+      {"is_decoder", false},
+      {"add_cross_attention", false},
+      {"chunk_size_feed_forward", 0}};
   check_only(in, only);
 }
 
 constexpr std::pair<BertHead, const char*> architectures[] = {
     {BertHead::words, "BertForMaskedLM"},
+    {BertHead::words, "BertForPreTraining"},
     {BertHead::sequence, "BertForSequenceClassification"},
     {BertHead::tokens, "BertForTokenClassification"},
     {BertHead::none, "BertModel"}};
@@ -64,10 +68,17 @@ BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
   if (c.hidden_size % c.num_attention_heads != 0)
     in["num_attention_heads"].fail(fmt::format("expected a divisor of hidden_size {1}, got {0}",
                                                c.num_attention_heads, c.hidden_size));
-  if (in.has("architectures") && in["architectures"].json().is_array())
-    for (const auto& [head, name] : architectures)
-      for (const std::string& given : in["architectures"].texts())
-        if (given == name) c.head = head;
+  c.ties_embeddings = flag_at(in, "tie_word_embeddings", c.ties_embeddings);
+  if (in.has("architectures") && in["architectures"].json().is_array()) {
+    const std::vector<std::string> given = in["architectures"].texts();
+    const auto known = std::ranges::find_if(architectures, [&](const auto& a) {
+      return std::ranges::find(given, a.second) != given.end();
+    });
+    if (known != std::end(architectures))
+      c.head = known->first;
+    else if (!given.empty())
+      c.unknown_class = given.front();
+  }
   if (in.has("id2label")) c.labels = labels_by_id(in["id2label"]);
   return c;
 }
@@ -76,11 +87,18 @@ BertConfig BertConfig::read(const std::string& path) {
   return parse(read_config(path), printable(path));
 }
 
+std::string known_bert_classes() {
+  std::string all;
+  for (const auto& [head, name] : architectures)
+    all += (all.empty() ? "" : ", ") + std::string(name);
+  return all;
+}
+
 std::string with_labels(std::string_view config, BertHead head,
                         const std::vector<std::string>& labels) {
   nlohmann::ordered_json json = parse_json(config, "config");
-  for (const auto& [one, name] : architectures)
-    if (one == head) json["architectures"] = {name};
+  json["architectures"] = {
+      std::ranges::find(architectures, head, &std::pair<BertHead, const char*>::first)->second};
   if (labels.empty()) return dump_json(json, 2) + "\n";
   std::unordered_map<std::string_view, std::size_t> last;  // for labels that two classes share
   for (std::size_t i = 0; i < labels.size(); ++i) last[labels[i]] = i;
@@ -101,7 +119,9 @@ double BertConfig::parameters() const {
   const double rows = vocabulary + static_cast<double>(max_position_embeddings) +
                       static_cast<double>(type_vocab_size);
   const double layer = 4 * h * h + 9 * h + 2 * h * inner + inner;
-  return rows * h + static_cast<double>(num_hidden_layers) * layer + h * h + 5 * h + vocabulary;
+  const double decoder = ties_embeddings ? 0 : vocabulary * h;
+  return rows * h + static_cast<double>(num_hidden_layers) * layer + h * h + 5 * h + vocabulary +
+         decoder;
 }
 
 }  // namespace sten

@@ -24,6 +24,10 @@ double positive_at(const JsonReader& in, const char* key, double fallback) {
   return x;
 }
 
+bool flag_at(const JsonReader& in, std::string_view key, bool fallback) {
+  return has_value(in, key) ? in[key].truth() : fallback;
+}
+
 std::string known_model_types() {
   std::string all = "bert, gpt2";
   for (const DecoderArchitecture& a : decoder_architectures())

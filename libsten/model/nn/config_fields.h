@@ -18,6 +18,8 @@ bool has_value(const JsonReader& in, std::string_view key);
 Index size_at(const JsonReader& in, const char* key);
 // A number > 0; `fallback` if the key is missing or null.
 double positive_at(const JsonReader& in, const char* key, double fallback);
+// true or false; `fallback` if the key is missing or null.
+bool flag_at(const JsonReader& in, std::string_view key, bool fallback);
 // The supported values of model_type, for messages.
 std::string known_model_types();
 // Error if a key of `only` has another value, which means another model, or if the file

@@ -9,9 +9,6 @@
 namespace sten {
 namespace {
 
-bool flag_at(const JsonReader& in, std::string_view key, bool fallback) {
-  return has_value(in, key) ? in[key].truth() : fallback;
-}
 bool flag_at(const JsonReader& in, const BiasRule& rule) {
   return rule.key.empty() ? rule.usual : flag_at(in, rule.key, rule.usual);
 }

@@ -21,7 +21,7 @@ class GptBuilder {
 
   Graph build() {
     const std::string tokens = embedding("transformer.wte", config_.vocab_size, "input_ids");
-    g_.weights.back().aliases.emplace_back("lm_head.weight");
+    if (config_.ties_embeddings) g_.weights.back().aliases.emplace_back("lm_head.weight");
     const std::string position_embeddings =
         embedding("transformer.wpe", config_.n_positions, "position_ids");
     std::string x = dropped("transformer.drop", add_node(g_, "transformer.embeddings", "add",
@@ -36,7 +36,8 @@ class GptBuilder {
     }
     head(norm("transformer.ln_f", x));
     for (Weight& w : g_.weights)
-      w.aliases.insert(w.aliases.begin(), w.name.substr(std::string_view(files_prefix).size()));
+      if (w.name.starts_with(files_prefix))
+        w.aliases.insert(w.aliases.begin(), w.name.substr(std::string_view(files_prefix).size()));
     return Graph(std::move(g_));
   }
 
@@ -75,7 +76,12 @@ class GptBuilder {
     return with_.dropout > 0 ? add_dropout(g_, name, x, with_.dropout) : x;
   }
   void head(const std::string& x) {
-    const std::string logits = add_node(g_, "lm_head", "linear", {x, "transformer.wte.weight"});
+    const std::string weight =
+        config_.ties_embeddings
+            ? "transformer.wte.weight"
+            : add_weight(g_, "lm_head.weight", {config_.vocab_size, config_.n_embd},
+                         normal_init(config_.initializer_range));
+    const std::string logits = add_node(g_, "lm_head", "linear", {x, weight});
     add_logits(g_, logits, config_.vocab_size, with_.loss);
   }
   std::string activation() const {

@@ -12,6 +12,7 @@ struct GptConfig {
   double layer_norm_epsilon = 1e-5, initializer_range = 0.02;
   // gelu_new, gelu_pytorch_tanh and gelu_fast are the same; or gelu, relu, silu, tanh.
   std::string activation_function = "gelu_new";
+  bool ties_embeddings = true;  // tie_word_embeddings: the head shares its weight
 
   // Parses a config.json; messages start with `what`. Error (usage), which names the key, for
   // missing or non-positive sizes, a number of heads that does not divide n_embd, and values that
@@ -38,9 +39,9 @@ struct GptParts {
 };
 
 // Makes the graph of a GPT-2. Inputs are integers: "input_ids" [B, T] and "position_ids" [T];
-// gpt_inputs() makes them. The output "lm_head" is the logits of the next token. The head shares
-// the token embeddings, so "lm_head.weight" of a file must equal them. Intermediate values have the
-// names of their modules, such as "transformer.h.0.attn.c_attn", with the parts "....query",
+// gpt_inputs() makes them. The output "lm_head" is the logits of the next token. A head
+// that shares the token embeddings is no weight of its own; "lm_head.weight" of a file must then
+// equal them. Intermediate values have the names of their modules, such as "transformer.h.0.attn.c_attn", with the parts "....query",
 // "....key" and "....value"; attention is "transformer.h.0.attn", the activation
 // "transformer.h.0.mlp.act", and sums are "transformer.h.0.attn.add" and "transformer.h.0.mlp.add".
 //

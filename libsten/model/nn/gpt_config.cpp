@@ -14,8 +14,7 @@ void check_gpt_kind(const JsonReader& in) {
       {"model_type", "gpt2"},
       {"scale_attn_weights", true},
       {"scale_attn_by_inverse_layer_idx", false},
-      {"add_cross_attention", false},
-      {"tie_word_embeddings", true}};
+      {"add_cross_attention", false}};
   check_only(in, only);
 }
 
@@ -37,6 +36,7 @@ GptConfig GptConfig::parse(std::string_view json, const std::string& what) {
   c.n_inner = has_inner ? size_at(in, "n_inner") : 4 * c.n_embd;
   c.layer_norm_epsilon = positive_at(in, "layer_norm_epsilon", c.layer_norm_epsilon);
   c.initializer_range = positive_at(in, "initializer_range", c.initializer_range);
+  c.ties_embeddings = flag_at(in, "tie_word_embeddings", c.ties_embeddings);
   const std::vector<std::string> known{
       "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu", "relu", "silu", "tanh"};
   if (in.has("activation_function")) c.activation_function = in["activation_function"].text();
@@ -55,7 +55,8 @@ double GptConfig::parameters() const {
   const auto h = static_cast<double>(n_embd), inner = static_cast<double>(n_inner);
   const double rows = static_cast<double>(vocab_size) + static_cast<double>(n_positions);
   const double block = 4 * h * h + 9 * h + 2 * h * inner + inner;
-  return rows * h + static_cast<double>(n_layer) * block + 2 * h;
+  const double head = ties_embeddings ? 0 : static_cast<double>(vocab_size) * h;
+  return rows * h + static_cast<double>(n_layer) * block + 2 * h + head;
 }
 
 bool is_gpt_config(std::string_view json, const std::string& what) {

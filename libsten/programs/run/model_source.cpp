@@ -190,6 +190,9 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
   }
   if (m.kind == "bert") {
     const BertConfig config = BertConfig::read(m.config);
+    if (!config.unknown_class.empty())
+      fail_usage("{}: /architectures: expected one of {}, got {}", printable(m.config),
+                 known_bert_classes(), quote(config.unknown_class));
     const bool has_pooler =
         file.find("pooler.dense.weight") || file.find("bert.pooler.dense.weight");
     const BertParts parts{

@@ -331,7 +331,8 @@ std::vector<std::pair<std::string, std::string>> files_beside(const Task& task) 
   std::string config = bytes_of(r.model.config);
   if (r.model.kind == "bert") {
     const BertHead head = head_of(r.data);
-    if (is_labelled(r.data) || BertConfig::parse(config).head != head)
+    const BertConfig before = BertConfig::parse(config);
+    if (is_labelled(r.data) || before.head != head || !before.unknown_class.empty())
       config = with_labels(config, head, task.labels());
   }
   std::vector<std::pair<std::string, std::string>> all{{"config.json", std::move(config)}};
