@@ -155,13 +155,11 @@ CLI::Option* allow_percent(CLI::Option* option) {
 
 void add_type(CLI::App& app, OutputOptions& output) {
   add_parsed(app, "--type", output.type, gguf_output_type,
-             "Type of the weights of GGUF files, such as f32 or bf16\n"
-             "- In OUT.gguf: f32, f16, bf16, q8_0 or q4_0. Norms and biases are f32. Without "
-             "--type, weights "
+             "Type of the weights: f32, f16 or bf16; in a GGUF file also q8_0 or q4_0\n"
+             "- In OUT.gguf, norms and biases are f32. In other outputs, vectors, such as norms, "
              "keep their type.\n"
-             "- In other outputs of a GGUF file: f32, f16 or bf16. Without --type, quantized "
-             "weights become "
-             "bf16, and others keep their type. Vectors, such as norms, keep theirs.")
+             "- Without --type, weights keep their type. Quantized weights of a GGUF file become "
+             "bf16 in other outputs.")
       ->type_name("TYPE")
       ->group(groups::common);
 }

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
         "sten-convert pruned.safetensors -o smallest.safetensors --to auto"},
        {"Fail with exit code 3 if the layout would drop a nonzero:",
         "sten-convert pruned.safetensors -o exact.safetensors --to nm:n=2,m=4 --lossless"},
+       {"Halve a float32 model:", "sten-convert model -o small --type bf16"},
        {"Write a Hugging Face directory as GGUF:",
         "sten-convert model -o model.gguf --type q8_0"}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {

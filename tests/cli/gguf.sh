@@ -77,8 +77,6 @@ expect_exit 2 sten-convert model -o m.gguf --type q2_k
 expect_one_line_err
 expect_exit 2 sten-convert model -o m.safetensors --to dense --type q8_0
 expect_err '--type: expected f32, f16 or bf16, or -o FILE.gguf as the output, got Q8_0'
-expect_exit 2 sten-convert model -o m.safetensors --to dense --type f16
-expect_err '--type: expected a GGUF file as the input, or -o FILE.gguf as the output'
 
 # A directory with only the tokenizer.model of SentencePiece.
 mkdir pieces

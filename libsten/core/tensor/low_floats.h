@@ -14,5 +14,8 @@ std::uint16_t round_to_f16(float x);
 Tensor widened(const Tensor& x);
 // Rounds F32 to BF16 or F16, in the same layout, on the CPU; returns x if `to` is another dtype.
 Tensor rounded_to(DType to, const Tensor& x);
+// Converts between F32, BF16 and F16, in the same layout, on the CPU; returns x if it has the dtype,
+// or is of another one. Error for a finite value that is beyond the range of the dtype.
+Tensor converted_to(DType to, const Tensor& x);
 
 }  // namespace sten

@@ -8,6 +8,7 @@
 #include "libsten/core/base/json.h"
 #include "libsten/core/base/log.h"
 #include "libsten/core/registry/registry.h"
+#include "libsten/core/tensor/low_floats.h"
 #include "libsten/files/checkpoint/output_paths.h"
 #include "libsten/files/pytorch/torch_file.h"
 #include "libsten/files/system/file_kind.h"
@@ -56,7 +57,8 @@ void check_known(const Spec& layout) {
 }  // namespace
 
 std::uint64_t CheckpointTensor::bytes() const {
-  if (!is_plain()) return byte_size(dtype, shape);
+  if (!strides.empty() || (gguf && !gguf->is_plain()))
+    return byte_size(stored_dtype.value_or(dtype), shape);
   std::uint64_t n = 0;
   for (const SafetensorsEntry& e : entries) n += e.end - e.begin;
   return n;
@@ -342,19 +344,21 @@ Tensor Checkpoint::load(const CheckpointTensor& t) const {
     }
     return Array<std::byte>::borrow(file.owner(), data.data(), data.size());
   };
+  const DType dtype = t.stored_dtype.value_or(t.dtype);
   return blame(file.name(), t.name, [&]() -> Tensor {
     if (!t.is_sparse()) {
       if (width_of(t.dtype) == 0) fail("{} elements are smaller than one byte", name_of(t.dtype));
       if (!t.is_plain() && t.gguf)
         return Dense{t.shape, decode_gguf(bytes(t, t.entries.front()), t.shape, *t.gguf)};
-      const Values values(t.dtype, borrowed(t.entries.front()));
-      return Dense{t.shape, t.strides.empty() ? values : row_major(values, t.shape, t.strides)};
+      const Values values(dtype, borrowed(t.entries.front()));
+      const Dense x{t.shape, t.strides.empty() ? values : row_major(values, t.shape, t.strides)};
+      return converted_to(t.dtype, x);
     }
-    Stored stored{.layout = t.layout, .shape = t.shape, .dtype = t.dtype, .parts = {}};
+    Stored stored{.layout = t.layout, .shape = t.shape, .dtype = dtype, .parts = {}};
     for (const SafetensorsEntry& e : t.entries)
       stored.parts.push_back(
           {e.name.substr(t.name.size() + part_separator.size()), e.dtype, e.shape, borrowed(e)});
-    return registry().load(stored);
+    return converted_to(t.dtype, registry().load(stored));
   });
 }
 

@@ -40,14 +40,16 @@ struct TensorInfo {
 };
 
 struct CheckpointTensor : TensorInfo {
-  std::size_t shard = 0;                  // index of the file
-  Shape strides;                          // in elements; empty for row-major bytes
-  std::string layout_text;                // of a sparse tensor, as in the metadata
-  std::vector<SafetensorsEntry> entries;  // one for a dense tensor, otherwise one per part
-  std::optional<GgufStorage> gguf = {};   // of a tensor in a GGUF file
-  // Whether the entries are the bytes of the tensor in safetensors: row-major, not quantized.
-  bool is_plain() const { return strides.empty() && (!gguf || gguf->is_plain()); }
-  // Bytes in safetensors.
+  std::size_t shard = 0;                   // index of the file
+  Shape strides;                           // in elements; empty for row-major bytes
+  std::string layout_text;                 // of a sparse tensor, as in the metadata
+  std::vector<SafetensorsEntry> entries;   // one for a dense tensor, otherwise one per part
+  std::optional<GgufStorage> gguf = {};    // of a tensor in a GGUF file
+  std::optional<DType> stored_dtype = {};  // that of the elements in the file, if load() converts
+  // Whether the entries are the bytes of the tensor in safetensors: row-major, not quantized, of its
+  // dtype.
+  bool is_plain() const { return strides.empty() && !stored_dtype && (!gguf || gguf->is_plain()); }
+  // Bytes in safetensors, with elements of stored_dtype.
   std::uint64_t bytes() const;
 };
 
@@ -84,10 +86,11 @@ class Checkpoint {
   bool is_onnx() const { return is_onnx_; }
   // The header of a GGUF file, which points into its map; nullptr for other formats.
   const GgufFile* gguf() const { return gguf_.get(); }
-  // Sets the dtype of the weights of a GGUF file: of quantized tensors, and of other matrices if
-  // `type` is given; nullptr: BF16. load() rounds. Returns the number of tensors whose elements are
+  // Sets the dtype of matrices of F32, F16 and BF16, in all layouts, to that of `type`, and that of
+  // quantized tensors of a GGUF file, which is BF16 with nullptr. load() converts; Error for a finite
+  // element that is beyond the range of the dtype. Returns the number of tensors whose elements are
   // rounded. Call it before any load().
-  std::size_t set_gguf_dtype(const GgufType* type);
+  std::size_t set_matrix_dtype(const GgufType* type);
   // Renames tensors, and removes those for which `name_of` returns no name. The files stay as they
   // are; indices in tensors() change. Error if two tensors get the same name.
   void rename(const std::function<std::optional<std::string>(const std::string& name)>& name_of);

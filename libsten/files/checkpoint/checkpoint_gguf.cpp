@@ -34,17 +34,4 @@ void Checkpoint::add_gguf(MappedFile file, std::string file_name) {
   shards_.push_back({std::move(file), std::move(file_name), 0, {{"format", "pt"}}});
 }
 
-std::size_t Checkpoint::set_gguf_dtype(const GgufType* type) {
-  std::size_t rounded = 0;
-  for (CheckpointTensor& t : tensors_) {
-    const bool is_matrix = t.shape.size() > 1 && is_prunable(t.dtype) && width_of(t.dtype) <= 4;
-    if (!t.gguf->type->is_quantized() && !(type && is_matrix)) continue;
-    const DType from = t.gguf->dtype(), to = type ? *type->dtype : DType::BF16;
-    t.gguf->rounded = to;
-    t.dtype = t.entries.front().dtype = to;
-    rounded += to != from && to != DType::F32;
-  }
-  return rounded;
-}
-
 }  // namespace sten

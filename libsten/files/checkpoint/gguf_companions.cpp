@@ -8,6 +8,7 @@
 #include "libsten/files/checkpoint/weight_names.h"
 #include "libsten/files/gguf/config_json.h"
 #include "libsten/files/gguf/tokenizer_json.h"
+#include "libsten/files/pytorch/globals.h"
 
 namespace sten {
 
@@ -22,7 +23,7 @@ std::vector<GgufCompanion> gguf_companions(const GgufFile& file, const std::stri
     }
   };
   add("config.json", [dtype](const GgufFile& f, const std::string& name) {
-    return gguf_config_json(f, name, dtype);
+    return gguf_config_json(f, name, torch_name(dtype));
   });
   if (!has_gguf_tokenizer(file)) {
     warn("{}: the metadata have no tokenizer (no tokenizer.json is written)", file_name);

@@ -43,7 +43,7 @@ class ConfigWriter {
  public:
   ConfigWriter(const GgufFile& file, const std::string& name) : file_(file), name_(name) {}
 
-  std::string text(DType dtype) {
+  std::string text(std::string_view dtype) {
     const GgufArchitecture* known = architecture();
     config_["architectures"] = Json::array({std::string(known->model_class)});
     config_["model_type"] = std::string(known->model_type);
@@ -56,9 +56,7 @@ class ConfigWriter {
     add_tokens();
     add_rotary();
     add_special(*known);
-    config_["dtype"] = dtype == DType::F16    ? "float16"
-                       : dtype == DType::BF16 ? "bfloat16"
-                                              : "float32";
+    config_["dtype"] = std::string(dtype);
     return dump_json(config_, 2) + "\n";
   }
 
@@ -238,7 +236,8 @@ class ConfigWriter {
 
 }  // namespace
 
-std::string gguf_config_json(const GgufFile& file, const std::string& file_name, DType dtype) {
+std::string gguf_config_json(const GgufFile& file, const std::string& file_name,
+                             std::string_view dtype) {
   const std::string name = printable(file_name);
   return ConfigWriter(file, name).text(dtype);
 }

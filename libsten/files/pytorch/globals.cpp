@@ -92,4 +92,10 @@ std::optional<KnownGlobal> known_global(std::string_view module, std::string_vie
   return {};
 }
 
+std::string_view torch_name(DType dtype) {
+  for (const Row& r : rows)
+    if (r.what == TorchGlobal::dtype && r.dtype == dtype) return r.name;
+  return "";
+}
+
 }  // namespace sten

@@ -30,4 +30,7 @@ struct KnownGlobal {
 // None for an unknown global.
 std::optional<KnownGlobal> known_global(std::string_view module, std::string_view name);
 
+// The name of a dtype in torch, such as "bfloat16"; "" if it has none.
+std::string_view torch_name(DType dtype);
+
 }  // namespace sten

@@ -24,9 +24,18 @@ std::optional<Spec> sparsifier_for(const Conversion& request, bool is_in_by_out)
   return for_matrix(*request.sparsifier, is_in_by_out);
 }
 
+// Without --to, only the type of the values changes.
+bool changes_layouts(const ConvertOptions& o) {
+  return o.to != Spec() || is_gguf_name(o.output.path);
+}
+
 Conversion resolve(const ConvertOptions& o) {
-  const bool is_gguf = is_gguf_name(o.output.path);
-  if (o.to == Spec() && !is_gguf) fail_usage("missing --to LAYOUT, such as --to bitmask");
+  if (!changes_layouts(o) && !o.output.type)
+    fail_usage("missing --to LAYOUT, such as --to bitmask");
+  const Patterns& p = o.patterns;
+  if (!changes_layouts(o) && !(p.include.empty() && p.exclude.empty()))
+    fail_usage("{} needs --to LAYOUT: --type is for all matrices",
+               p.include.empty() ? "--exclude" : "--include");
   const Spec given = o.to == Spec() ? Spec(Dense::name) : as_structure(o.to);
   if (given.is(automatic)) {
     given.check_keys({});
@@ -55,7 +64,8 @@ void check_options(const ConvertOptions& o) { (void)resolve(o); }
 
 Options deciding_options(const ConvertOptions& o) {
   const Conversion request = resolve(o);
-  Options values = {{"to", request.to.str()}};
+  Options values;
+  if (changes_layouts(o)) values.emplace_back("to", request.to.str());
   if (request.sparsifier && request.sparsifier->has("fit"))
     values.emplace_back("fit", std::string(request.sparsifier->word("fit", "")));
   if (o.output.type) values.emplace_back("type", std::string(o.output.type->name));
@@ -89,6 +99,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   const bool is_auto = request.to.is(automatic);
   if (is_auto && device != Device::cpu) report_on_cpu("which layout takes least", device);
   if (is_auto) r.columns.insert(r.columns.begin() + 4, {"to", "to", Unit::text});
+  if (!changes_layouts(o)) selection = {std::vector<bool>(selection.chosen.size()), 0, 0, {}};
   // Conversions to dense skip dense tensors.
   for (std::size_t i = 0; request.to.is(Dense::name) && i < selection.chosen.size(); ++i)
     if (selection.chosen[i] && !in.tensors()[i].is_sparse()) {
@@ -96,7 +107,9 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       --selection.count;
     }
   if (request.to.is(Dense::name)) selection.why.clear();
-  if (selection.count == 0 && request.to.is(Dense::name))
+  if (!changes_layouts(o))
+    r.notes.push_back("every tensor keeps its layout");
+  else if (selection.count == 0 && request.to.is(Dense::name))
     r.notes.push_back("every tensor is dense already");
   else if (selection.count == 0)
     fail_usage(
@@ -181,7 +194,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
                                   selection.skipped));
   rewrite.add_notes(r);
   r.facts = {{"input", in.name()},
-             {"to", request.to.str()},
+             {"to", changes_layouts(o) ? request.to.str() : "unchanged"},
              {"selected", selection.count},
              {"skipped", selection.skipped},
              {"file_bytes_before", static_cast<Index>(in.file_bytes())}};

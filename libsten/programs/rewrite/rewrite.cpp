@@ -12,6 +12,8 @@
 #include "libsten/files/checkpoint/output_name.h"
 #include "libsten/files/checkpoint/output_paths.h"
 #include "libsten/files/checkpoint/weight_names.h"
+#include "libsten/files/pytorch/globals.h"
+#include "libsten/files/system/data_file.h"
 #include "libsten/files/system/paths.h"
 #include "libsten/report/progress.h"
 
@@ -82,6 +84,23 @@ void add_missing(Metadata& to, const Metadata& from) {
       to.emplace_back(key, value);
 }
 
+constexpr const char* config_name = "config.json";
+
+// Sets the members of a config.json with the dtype of the weights, also of the parts of a model.
+void set_dtypes(nlohmann::ordered_json& config, std::string_view dtype) {
+  for (auto& [key, value] : config.items())
+    if (value.is_object())
+      set_dtypes(value, dtype);
+    else if (value.is_string() && (key == "dtype" || key == "torch_dtype"))
+      value = dtype;
+}
+
+std::string with_dtype(const std::string& config, DType dtype, const std::string& name) {
+  nlohmann::ordered_json json = parse_json(config, name);
+  set_dtypes(json, torch_name(dtype));
+  return dump_json(json, 2) + "\n";
+}
+
 }  // namespace
 
 std::vector<std::string> option_texts(const Options& options) {
@@ -104,10 +123,7 @@ Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string pro
   if (!input_.index() && is_onnx_name(options_.path) && !input_.is_onnx())
     check_output_name(options_.path, Written::checkpoint);
   const bool is_gguf = is_gguf_name(options_.path);
-  if (input_.gguf() && !is_gguf)
-    rounded_ = input_.set_gguf_dtype(options_.type);
-  else if (options_.type && !is_gguf)
-    fail_usage("--type: expected a GGUF file as the input, or -o FILE.gguf as the output");
+  if (!is_gguf && (input_.gguf() || options_.type)) set_dtype();
   // A directory may have the name of the input.
   if (input_.index() && !options_.path.empty() && !is_gguf &&
       resolved(input).extension() != resolved(options_.path).extension())
@@ -120,7 +136,25 @@ void Rewrite::add_metadata(const Checkpoint& of) {
   for (const Shard& shard : of.shards()) add_missing(more_metadata_, shard.metadata);
 }
 
+void Rewrite::set_dtype() {
+  if (writes_onnx()) fail_usage("--type: the weights of an ONNX model keep their type");
+  rounded_ = input_.set_matrix_dtype(options_.type);
+  const auto& index = input_.index();
+  if (!options_.type || !index) return;
+  const fs::path config = fs::path(index->directory) / config_name;
+  if (std::error_code error; !fs::is_regular_file(config, error)) return;
+  const MappedFile text = open_data(config);
+  replace_companion(config_name, std::string(text_of(text.bytes())));
+}
+
+bool Rewrite::writes_onnx() const {
+  return input_.is_onnx() &&
+         (is_onnx_name(options_.path) || (input_.index() && options_.writes_graph));
+}
+
 void Rewrite::replace_companion(const std::string& name, std::string text) {
+  if (name == config_name && options_.type && !options_.type->is_quantized())
+    text = with_dtype(text, *options_.type->dtype, printable(name));
   if (out_) out_->replace_companion(name, std::move(text));
 }
 
@@ -164,7 +198,7 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
         (void)input_.load(t);
         input_.drop(t);
       }
-      bytes_ += t.bytes();
+      bytes_ += t.stored_dtype && !t.is_sparse() ? byte_size(t.dtype, t.shape) : t.bytes();
       if (out_) out_->copy(i);
     }
     progress.add(t.bytes());

@@ -21,8 +21,8 @@ struct OutputOptions {
   bool in_new_folder = false;       // create the folder, except in a dry run
   bool keep_other_weights = false;  // copy a directory's weights in other files, too
   bool writes_graph = true;         // the output of an ONNX model is ONNX, if layouts allow it
-  // Of the weights in a .gguf file, and of those of a GGUF file in other outputs. nullptr: unchanged,
-  // but BF16 instead of quantized types in other outputs.
+  // Of the weights in a .gguf file, and of matrices in other outputs. nullptr: unchanged, but BF16
+  // instead of quantized types in other outputs.
   const GgufType* type = nullptr;
 };
 
@@ -80,6 +80,9 @@ class Rewrite {
 
  private:
   std::vector<TensorInfo> contents(const std::vector<std::optional<Spec>>& to) const;
+  // --type, and the dtype of a GGUF file's weights, in an output of another format.
+  void set_dtype();
+  bool writes_onnx() const;
 
   OutputOptions options_;
   std::string program_;
@@ -89,7 +92,7 @@ class Rewrite {
   LeftBehind left_;  // in the input's directory
   Metadata more_metadata_;
   std::map<std::size_t, Shape> shapes_;
-  std::size_t rounded_ = 0;  // tensors of a GGUF file
+  std::size_t rounded_ = 0;  // tensors
   std::uint64_t bytes_ = 0;
 };
 
