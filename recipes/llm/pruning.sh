@@ -7,4 +7,4 @@ structure=(${STRUCTURE:+--structure "$STRUCTURE"} ${SPARSITY:+--sparsity "$SPARS
 [ ${#structure[@]} -gt 0 ] || structure=(--structure 2:4)
 
 # prune OPTION...: writes the pruned model to the directory OUT.
-prune() { sten-prune "$MODEL" -o "${out%/}/" --include "${INCLUDE:-model.layers.*.weight}" "${structure[@]}" "$@"; }
+prune() { sten-prune "$MODEL" -o "${out%/}/" ${INCLUDE:+--include "$INCLUDE"} "${structure[@]}" "$@"; }
