@@ -190,6 +190,40 @@ TEST_CASE("configurations of transformers 4 mean those of transformers 5") {
   CHECK(frequencies(json.dump()) != frequencies(config_of("llama")));
 }
 
+TEST_CASE("the original length of LongRoPE can lie outside of its object") {
+  auto json = nlohmann::ordered_json::parse(config_of("phi3"));
+  json["rope_scaling"] = json["rope_parameters"];
+  json.erase("rope_parameters");
+  json["rope_scaling"].erase("original_max_position_embeddings");
+  const RotaryParameters outside = DecoderConfig::parse(json.dump()).rotary.at(0);
+  const RotaryParameters inside = DecoderConfig::parse(config_of("phi3")).rotary.at(0);
+  CHECK(outside.original_positions == 136);
+  CHECK(rotary_frequencies(outside, 6, 160, 150).values ==
+        rotary_frequencies(inside, 6, 160, 150).values);
+  CHECK(rotary_frequencies(outside, 6, 160).scale == rotary_frequencies(inside, 6, 160).scale);
+  CHECK(rotary_frequencies(outside, 6, 160).scale > 1);
+}
+
+TEST_CASE("missing keys of a config have the defaults of its model_type") {
+  struct Case {
+    std::string name, key, activation;
+  };
+  for (const Case& c : {Case{"llama", "hidden_act", "silu"},
+                        {"gemma2", "hidden_activation", "gelu-tanh"},
+                        {"opt", "activation_function", "relu"},
+                        {"gpt_neox", "hidden_act", "gelu"}}) {
+    CAPTURE(c.name);
+    auto json = nlohmann::ordered_json::parse(config_of(c.name));
+    json.erase(c.key);
+    json.erase("hidden_act");
+    CHECK(DecoderConfig::parse(json.dump()).activation == c.activation);
+  }
+  auto json = nlohmann::ordered_json::parse(config_of("gpt_neox"));
+  json["head_dim"] = 16;
+  json["rope_parameters"].erase("partial_rotary_factor");
+  CHECK(DecoderConfig::parse(json.dump()).rotary.at(0).part == 0.25);
+}
+
 TEST_CASE("a multimodal model's text_config describes the language model") {
   nlohmann::ordered_json json;
   json["model_type"] = "gemma3";

@@ -64,12 +64,13 @@ struct DecoderArchitecture {
   std::optional<DecoderExperts> experts = {};
 
   // Keys of config.json, and what a missing key means.
-  std::string_view activation_key = "hidden_act", inner_key = "intermediate_size";
+  std::string_view activation_key = "hidden_act", usual_activation = "silu";
+  std::string_view inner_key = "intermediate_size";
   std::string_view eps_key = "rms_norm_eps";
   double eps = 1e-6;
   BiasRule qkv_bias{"attention_bias"}, output_bias{"attention_bias"}, mlp_bias{"mlp_bias"};
   bool ties_embeddings = false;
-  double rope_theta = 10000;
+  double rope_theta = 10000, rotary_part = 1;
   DecoderWindows windows = DecoderWindows::none;
   int usual_window = 0;            // if sliding_window is missing; 0: none
   bool scales_embeddings = false;  // by the square root of the hidden size

@@ -30,7 +30,7 @@ constexpr std::pair<std::string_view, std::string_view> activations[] = {
 std::string activation_at(const JsonReader& in, const DecoderArchitecture& a) {
   // Gemma 2's first files have another key.
   const std::string_view key = has_value(in, a.activation_key) ? a.activation_key : "hidden_act";
-  if (!has_value(in, key)) return a.norm == DecoderNorm::rms ? "silu" : "gelu-tanh";
+  if (!has_value(in, key)) return std::string(a.usual_activation);
   const std::string given = in[key].text();
   const auto at =
       std::ranges::find(activations, given, &std::pair<std::string_view, std::string_view>::first);
@@ -127,13 +127,16 @@ void take_rotary(const JsonReader& in, DecoderConfig& c) {
   const auto part = [&](const char* layers) {
     return is_by_layer ? (has_value(of, layers) ? of[layers] : no_object) : of;
   };
-  c.rotary.push_back(RotaryParameters::parse(part("full_attention"), theta, positions));
+  // Phi-3's own key.
+  const double original = positive_at(in, "original_max_position_embeddings", 0);
+  c.rotary.push_back(RotaryParameters::parse(part("full_attention"), theta, positions, original));
+  if (!of.has("partial_rotary_factor")) c.rotary[0].part = a.rotary_part;
   for (const char* fraction : {"partial_rotary_factor", "rotary_pct"})
     if (has_value(in, fraction) && !of.has("partial_rotary_factor"))
       c.rotary[0].part = positive_at(in, fraction, 1);
   if (has_two)
     c.rotary.push_back(RotaryParameters::parse(is_by_layer ? part("sliding_attention") : no_object,
-                                               local_theta, positions));
+                                               local_theta, positions, original));
   for (const RotaryParameters& r : c.rotary) {
     const auto rotated = static_cast<Index>(static_cast<double>(c.head_width) * r.part);
     if (rotated < 2 || rotated > c.head_width || rotated % 2 != 0)

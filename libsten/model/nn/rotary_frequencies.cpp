@@ -87,7 +87,8 @@ double longrope_scale(const RotaryParameters& p) {
 
 }  // namespace
 
-RotaryParameters RotaryParameters::parse(const JsonReader& in, double theta, double positions) {
+RotaryParameters RotaryParameters::parse(const JsonReader& in, double theta, double positions,
+                                         double original_positions) {
   RotaryParameters p;
   p.theta = theta;
   take(in, "rope_theta", p.theta);
@@ -101,6 +102,7 @@ RotaryParameters RotaryParameters::parse(const JsonReader& in, double theta, dou
   if (p.type == "default") return p;
   p.original_positions = positions;
   take(in, "original_max_position_embeddings", p.original_positions);
+  if (original_positions > 0) p.original_positions = original_positions;
   if (p.type == "yarn" || p.type == "longrope") p.factor = positions / p.original_positions;
   if (p.type == "linear" || p.type == "llama3") in["factor"];
   take(in, "factor", p.factor);

@@ -21,8 +21,10 @@ struct RotaryParameters {
   std::optional<double> attention_factor, mscale, mscale_all;  // yarn, longrope
   std::vector<double> short_factor, long_factor;               // longrope
 
-  // Parses an object. `theta`: if the object has none; `positions`: of the model.
-  static RotaryParameters parse(const JsonReader& in, double theta, double positions);
+  // Parses an object. `theta`: if the object has none; `positions`: of the model;
+  // `original_positions`: instead of the object's, if > 0.
+  static RotaryParameters parse(const JsonReader& in, double theta, double positions,
+                                double original_positions);
 };
 
 struct RotaryFrequencies {
