@@ -16,7 +16,7 @@ expect_out '"precision": "bf16"'
 expect_exit 0 sten-run "$models/shakespeare-bert" --data "$data" --explain --json \
   --precision '*.query=float32' --precision bf16
 expect_out '"precision": "float32"'
-expect_out '"layout": "pairs"'
+expect_out '"layout": "interleaved"'
 expect_exit 0 sten-run "$models/shakespeare-bert" --fill 'To be, or n[MASK]t to be' --precision bf16
 expect_out '  11  o'
 

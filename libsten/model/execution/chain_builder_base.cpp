@@ -11,7 +11,7 @@ namespace {
 // Results larger than the L2 cache bypass the caches, since other values are needed first.
 constexpr double least_streamed = double{1 << 20};
 
-const char* layout_of(bool interleaved) { return interleaved ? "pairs" : "panels"; }
+const char* layout_of(bool interleaved) { return interleaved ? "interleaved" : "panels"; }
 Precision precision_of(bool interleaved) {
   return interleaved ? Precision::bf16 : Precision::float32;
 }
@@ -99,7 +99,7 @@ std::size_t ChainBuilder::input(std::size_t number, const Shape& shape, bool int
   step->interleaved = interleaved;
   chain_->rows.push_back({number, step.get(), nullptr, shape});
   ExecutionStep s{{}, "load", layout_of(interleaved), "", 0, 0, bytes(features, false)};
-  s.why = interleaved ? "tokens to panels of pairs" : "tokens to panels";
+  s.why = interleaved ? "tokens to interleaved panels" : "tokens to panels";
   s.bytes += bytes(features, interleaved);
   s.precision = precision_of(interleaved);
   write(std::move(step), at, std::move(s));
@@ -120,7 +120,7 @@ std::size_t ChainBuilder::copy(std::size_t from) {
   };
   ExecutionStep s{{}, "", layout_of(interleaved), "", 0, 0, bytes(features, true)};
   s.runs = interleaved ? "round" : "widen";
-  s.why = interleaved ? "float32 to pairs of bfloat16" : "pairs of bfloat16 to float32";
+  s.why = interleaved ? "float32 to interleaved bfloat16" : "interleaved bfloat16 to float32";
   s.bytes += bytes(features, false);
   s.precision = precision_of(interleaved);
   read(from);
@@ -218,7 +218,7 @@ void ChainBuilder::store(std::size_t i, const Shape& shape) {
   step->interleaved = interleaved;
   chain_->rows.push_back({chain_->values[i].number, nullptr, step.get(), shape});
   ExecutionStep s{{}, "store", layout_of(interleaved), "", 0, 0, bytes(features, false)};
-  s.why = interleaved ? "pairs to tokens" : "panels to tokens";
+  s.why = interleaved ? "interleaved to tokens" : "panels to tokens";
   s.bytes += bytes(features, interleaved);
   s.precision = precision_of(interleaved);
   write(std::move(step), i, std::move(s));

@@ -145,7 +145,7 @@ std::unique_ptr<FusedOperator> fused_attention(const PlanContext& plan, std::siz
       in_place ? "heads are read from panels, 64 keys at a time"
                : "heads are copied to panels: sequences do not begin at a panel, or have few keys";
   if (low) {
-    step.layout = "pairs";
+    step.layout = "interleaved";
     step.precision = Precision::bf16;
     step.why = kernels::has_tile_attention() && a.window == 0 && a.soft_cap == 0
                    ? "on matrix tiles: keys and values of a head are packed once"
