@@ -5,10 +5,10 @@ sten-prune --calibrate.
     python scripts/bench/llm_pytorch.py DENSE OUT TEXT METHOD SPARSITY|N:M [SAMPLES] [WINDOW]     # 32 windows of 512
 
 DENSE is a directory of transformers in float32. The algorithms are those of Sun et al. 2023 (wanda, per output) and of
-Frantar and Alistarh 2023 (sparsegpt, blocks of 128 columns, 1 % damping).
+Frantar and Alistarh 2023 (sparsegpt, blocks of 128 columns, 1 % damping). The windows of the text are those of sten-prune
+with seed 0.
 """
 
-import random
 import shutil
 import sys
 import time
@@ -115,14 +115,33 @@ def prune(model, windows, method, spec):
         print(f"block {number + 1} of {len(model.model.layers)}", file=sys.stderr, flush=True)
 
 
+def mixed(x):
+    """The finalizer of SplitMix64."""
+    x = (x + 0x9E3779B97F4A7C15) % 2**64
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+    return x ^ x >> 31
+
+
+def begins_of_windows(tokens, window, samples):
+    """Where sten-prune begins its windows (libsten/data/text_windows.cpp): in the first 80 % of the text."""
+    seed = 0xCBF29CE484222325
+    for c in b"starts":
+        seed = (seed ^ c) * 0x100000001B3 % 2**64
+    seed = mixed(mixed(seed))
+    room = int(tokens * 0.8) - window
+    uniform = ((mixed(mixed(seed) ^ mixed(~i % 2**64)) >> 11) * 2.0**-53 for i in range(samples))
+    return [int(u * room) for u in uniform]
+
+
 def main():
     dense, out, text, method, spec = sys.argv[1:6]
     samples, window = (int(sys.argv[i]) if len(sys.argv) > i else n for i, n in ((6, 32), (7, 512)))
     spec = tuple(map(int, spec.split(":"))) if ":" in spec else float(spec)
     model = AutoModelForCausalLM.from_pretrained(dense, dtype=torch.float32).eval()
     ids = AutoTokenizer.from_pretrained(dense)(Path(text).read_text(), add_special_tokens=False, return_tensors="pt")
-    ids, draw = ids.input_ids[0], random.Random(0)
-    begins = [draw.randrange(len(ids) - window) for _ in range(samples)]
+    ids = ids.input_ids[0]
+    begins = begins_of_windows(len(ids), window, samples)
     begin = time.perf_counter()
     with torch.no_grad():
         prune(model, [ids[i : i + window][None] for i in begins], {"wanda": wanda, "sparsegpt": sparsegpt}[method], spec)
