@@ -81,13 +81,13 @@ class Walk {
     return best;
   }
 
-  // Whether values of so many bytes per batch, in the dense and in the pruned model, are rounded.
-  bool is_rounded(Index bytes) const {
-    return 2 * bytes * std::ssize(request_.batches) > most_float32_bytes;
+  // The bytes of all batches in float32, if a batch has `bytes` in one model.
+  Index float32_bytes_of(Index bytes) const {
+    return bytes * std::ssize(request_.batches) * (request_.needs_targets ? 2 : 1);
   }
+  bool is_rounded(Index bytes) const { return float32_bytes_of(bytes) > most_float32_bytes; }
   Index stored_bytes_of(Index bytes) const {
-    return bytes * std::ssize(request_.batches) * (request_.needs_targets ? 2 : 1) /
-           (is_rounded(bytes) ? 2 : 1);
+    return float32_bytes_of(bytes) / (is_rounded(bytes) ? 2 : 1);
   }
 
   // The stored activations and the inputs of a batch.

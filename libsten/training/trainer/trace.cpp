@@ -18,8 +18,9 @@ namespace {
 bool is_measured_in(const Recipe& r, const FormatRecipe& f) {
   if (f.of != "intermediate") return false;
   if (f.holds(0) || f.holds(r.steps - 1)) return true;
+  // After k * every steps, the model is measured with the formats of the step before.
   const Index every = r.evaluation.every;
-  return every > 0 && (f.end - 1) / every > (f.begin + every - 1) / every - 1;
+  return every > 0 && f.end / every > f.begin / every;
 }
 
 // Error, after `what`, if the layouts cannot hold a tensor of that shape.
