@@ -169,10 +169,11 @@ def to_dense(model: torch.nn.Module) -> torch.nn.Module:
 def _tie_embeddings(model):
     """Makes a head share its weight with the embeddings again, or says in config that it does not."""
     config = getattr(model, "config", None)
-    if not getattr(config, "tie_word_embeddings", False):
+    head = model.get_output_embeddings() if getattr(config, "tie_word_embeddings", False) else None
+    if head is None:
         return
-    head, embeddings = model.get_output_embeddings(), model.get_input_embeddings()
-    if head is None or head.weight is embeddings.weight:
+    embeddings = model.get_input_embeddings()
+    if head.weight is embeddings.weight:
         return
     if torch.equal(head.weight, embeddings.weight):
         head.weight = embeddings.weight
