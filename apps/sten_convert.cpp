@@ -53,8 +53,8 @@ int main(int argc, char** argv) {
         return sten::convert_batch(*many, *o);
       }
       o->input = many->inputs.front();
-      o->output.path =
-          sten::output_for(o->input, o->output.path, o->output.writes_graph, o->to.str());
+      o->output.path = sten::output_for(o->input, o->output.path, o->output.writes_graph,
+                                        sten::layout_in_names(*o));
       return sten::convert_checkpoint(*o);
     };
   });

@@ -48,6 +48,8 @@ expect_out "3 inputs: 3 skipped"
 expect_exit 0 sten-prune in/m1.safetensors -o x.safetensors --sparsity 0.5 --mask-out mask
 expect_exit 0 sten-prune in/m1.safetensors --out-dir masked --mask mask
 expect_exit 0 sten-prune in/m1.safetensors --out-dir masked --mask mask --skip-existing
+expect_exit 2 sten-prune in/m1.safetensors --out-dir masked --mask mask --skip-existing --type bf16
+expect_err 'type=BF16'
 expect_exit 0 sten-prune in/m1.safetensors -o x.safetensors --sparsity 0.25 --mask-out mask --force
 expect_exit 2 sten-prune in/m1.safetensors --out-dir masked --mask mask --skip-existing
 expect_err "options: expected mask_checksum="

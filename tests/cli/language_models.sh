@@ -39,6 +39,12 @@ expect_exit 0 sten-run trained --data text.txt --window 27 --max-perplexity 1.5
 expect_exit 0 sten-run trained --prompt abcdef --generate 6 -q
 [ "$(head -1 out)" = abcdefghijkl ] || fail "it continues differently: $(cat out)"
 
+# Training widens bfloat16 weights, and config.json says so.
+expect_exit 0 sten-convert model -o low --type bf16 -q
+grep -q '"dtype": "bfloat16"' low/config.json || fail 'config.json does not say bfloat16'
+expect_exit 0 sten-train recipe.json --out trained-low -q --set model.config=low --set model.weights=low --set steps=1
+grep -q '"dtype": "float32"' trained-low/config.json || fail 'config.json does not say float32'
+
 # A mixture of experts: its experts are pruned, computed and trained as other weights.
 cp -r "$STEN_SOURCE/tests/nn/decoders/qwen2_moe" experts
 cp model/vocab.json experts

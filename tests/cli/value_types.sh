@@ -44,8 +44,18 @@ got = struct.unpack("<8f", data[-48:-16])
 assert got == (1, 1 + 2**-7, 0, -(2.0**-24), -3, 0.10009765625, 0, 65536), got
 END
 
+# A GGUF file without --to gives a dense directory for transformers.
+expect_exit 0 sten-convert "$STEN_SOURCE/tests/gguf/files/llama.gguf" -o gguf/ --type bf16 -q
+[ -e gguf/model.safetensors ] || fail "another name: $(ls gguf)"
+
 # F16 has a smaller range.
 expect_exit 0 sten-convert model -o half --type f16 -q
+python3 - <<'END'
+import struct
+data = open("half/model.safetensors", "rb").read()
+got = struct.unpack("<8e", data[-32:-16])
+assert got == (1 + 2**-8, 1 + 2**-8, 0, -(2.0**-24), -3, 0.0999755859375, 0, 65504), got
+END
 expect_exit 1 sten-convert large.safetensors -o never.safetensors --type f16
 expect_one_line_err
 held 164 expect_err "large.safetensors: 'up.weight': the value 65520 is beyond the range of F16"
@@ -62,6 +72,17 @@ cmp <(tail -c 40 both.safetensors) <(tail -c 40 low_csr.safetensors) || fail 'ot
 expect_exit 0 sten-prune model -o pruned --sparsity 0.5 --type bf16
 [ "$(type_of pruned/model.safetensors up.weight)" = BF16 ] || fail 'not BF16'
 grep -q '"torch_dtype": "bfloat16"' pruned/config.json || fail 'config.json says another type'
+expect_out 'tensors 48 B before, 32 B after'
+# Two values that are equal in bfloat16: the first one is kept, though it is the smaller one.
+python3 - <<'END'
+import json, struct
+text = json.dumps({"up.weight": {"dtype": "F32", "shape": [1, 2], "data_offsets": [0, 8]}}).encode()
+open("near.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + struct.pack("<2f", 1, 1 + 2**-12))
+END
+expect_exit 0 sten-prune near.safetensors -o near32.safetensors --sparsity 0.5 -q
+[ "$(tail -c 8 near32.safetensors | od -An -tx4 | tr -d ' ')" = 000000003f800800 ] || fail 'the larger value is not kept'
+expect_exit 0 sten-prune near.safetensors -o near16.safetensors --sparsity 0.5 --type bf16 -q
+[ "$(tail -c 4 near16.safetensors | od -An -tx2 | tr -d ' ')" = 3f800000 ] || fail 'unrounded values are ranked'
 
 refused() { # TEXT ARGUMENT...
   expect_exit 2 "${@:2}"
@@ -69,6 +90,7 @@ refused() { # TEXT ARGUMENT...
   held 164 expect_err "$1"
 }
 refused '--include needs --to LAYOUT: --type is for all matrices' sten-convert model -o x --type bf16 --include up.weight
+refused '--lossless excludes --type F16, which rounds values' sten-convert model -o x --type f16 --lossless
 refused '--type: expected f32, f16 or bf16, or -o FILE.gguf as the output, got Q8_0' sten-convert model -o x --type q8_0
 refused '--type: the weights of an ONNX model keep their type' sten-prune "$STEN_SOURCE/tests/onnx/models/gpt2-opset14.onnx" \
   -o x.onnx --sparsity 0.5 --type bf16

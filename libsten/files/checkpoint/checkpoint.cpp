@@ -64,6 +64,15 @@ std::uint64_t CheckpointTensor::bytes() const {
   return n;
 }
 
+std::uint64_t CheckpointTensor::loaded_bytes() const {
+  if (!stored_dtype) return bytes();
+  if (!is_sparse()) return byte_size(dtype, shape);
+  std::uint64_t n = 0;
+  for (const SafetensorsEntry& e : entries)
+    n += byte_size(e.dtype == *stored_dtype ? dtype : e.dtype, e.shape);
+  return n;
+}
+
 std::string layout_text(const TensorInfo& t) {
   nlohmann::ordered_json j;
   j["layout"] = t.layout.str();

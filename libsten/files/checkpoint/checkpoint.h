@@ -51,6 +51,8 @@ struct CheckpointTensor : TensorInfo {
   bool is_plain() const { return strides.empty() && !stored_dtype && (!gguf || gguf->is_plain()); }
   // Bytes in safetensors, with elements of stored_dtype.
   std::uint64_t bytes() const;
+  // Bytes of what load() returns.
+  std::uint64_t loaded_bytes() const;
 };
 
 // A file of a checkpoint.

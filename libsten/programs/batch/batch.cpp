@@ -355,7 +355,7 @@ Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each) {
                           deciding_options(each),
                           {},
                           one_input(each, convert_checkpoint),
-                          each.to.str()});
+                          layout_in_names(each)});
 }
 
 Outcome energy_batch(const ManyInputs& many, const EnergyOptions& each) {

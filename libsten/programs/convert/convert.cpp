@@ -36,6 +36,8 @@ Conversion resolve(const ConvertOptions& o) {
   if (!changes_layouts(o) && !(p.include.empty() && p.exclude.empty()))
     fail_usage("{} needs --to LAYOUT: --type is for all matrices",
                p.include.empty() ? "--exclude" : "--include");
+  if (o.lossless && o.output.type && o.output.type->dtype != DType::F32)
+    fail_usage("--lossless excludes --type {}, which rounds values", o.output.type->name);
   const Spec given = o.to == Spec() ? Spec(Dense::name) : as_structure(o.to);
   if (given.is(automatic)) {
     given.check_keys({});
@@ -61,6 +63,10 @@ Magnitudes kept_of(const Tensor& from, const std::optional<Mask>& kept) {
 }  // namespace
 
 void check_options(const ConvertOptions& o) { (void)resolve(o); }
+
+std::string layout_in_names(const ConvertOptions& o) {
+  return o.to == Spec() ? std::string(Dense::name) : o.to.str();
+}
 
 Options deciding_options(const ConvertOptions& o) {
   const Conversion request = resolve(o);
@@ -93,13 +99,16 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
     check_output_name(o.output.path, Written::checkpoint);
   Rewrite rewrite(o.input, o.output, "sten-convert", deciding_options(o));
   const Checkpoint& in = rewrite.input();
-  Selection selection = select_tensors(in, o.patterns, Purpose::convert);
+  Selection selection;
+  if (changes_layouts(o))
+    selection = select_tensors(in, o.patterns, Purpose::convert);
+  else
+    selection.chosen.resize(in.tensors().size());
   Outcome outcome{convert_report(), std::nullopt};
   Report& r = outcome.report;
   const bool is_auto = request.to.is(automatic);
   if (is_auto && device != Device::cpu) report_on_cpu("which layout takes least", device);
   if (is_auto) r.columns.insert(r.columns.begin() + 4, {"to", "to", Unit::text});
-  if (!changes_layouts(o)) selection = {std::vector<bool>(selection.chosen.size()), 0, 0, {}};
   // Conversions to dense skip dense tensors.
   for (std::size_t i = 0; request.to.is(Dense::name) && i < selection.chosen.size(); ++i)
     if (selection.chosen[i] && !in.tensors()[i].is_sparse()) {

@@ -24,7 +24,7 @@ std::vector<std::optional<Spec>> smallest_layouts(const Checkpoint& in,
     }
     layouts[i] = or_lack_of_memory(in.name(), t.name, [&] {
       const Weights w(in.load(t));
-      return smallest_layout({t.layout, static_cast<Index>(t.bytes())},
+      return smallest_layout({t.layout, static_cast<Index>(t.loaded_bytes())},
                              Occupancy(width_of(t.dtype), w.stored), held_patterns(w.nonzero));
     });
     in.drop(t);

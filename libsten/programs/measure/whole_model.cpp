@@ -21,11 +21,11 @@ WholeModel left_alone(const Checkpoint& in, const std::function<bool(std::size_t
     if (is_pruned(i)) continue;
     add_to(w.elements, size_of(t.shape));
     w.bytes_before += static_cast<Index>(t.bytes());
+    w.bytes_after += static_cast<Index>(t.loaded_bytes());
     if (!t.is_sparse()) continue;
     add_to(w.zeros, storage_counts(in.load(t)).zeros);
     in.drop(t);
   }
-  w.bytes_after = w.bytes_before;
   return w;
 }
 

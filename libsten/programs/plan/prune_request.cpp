@@ -56,7 +56,6 @@ void PruneRequest::plan() {
   }
   if (default_) values_.emplace_back("sparsifier", default_->sparsifier.str());
   values_.emplace_back("to", to().str());
-  if (o.output.type) values_.emplace_back("type", std::string(o.output.type->name));
   if (default_ && default_->global) values_.emplace_back("scope", "global");
   for (const auto& [rule, plan] : rules_)
     values_.emplace_back("rule", rule.pattern + "=" + rule.spec.str());
@@ -64,6 +63,7 @@ void PruneRequest::plan() {
 
 void PruneRequest::add_values() {
   const PruneOptions& o = options_;
+  if (o.output.type) values_.emplace_back("type", std::string(o.output.type->name));
   for (const std::string& r : o.reorder) {
     reorder_.push_back(ReorderRule::parse(r));
     values_.emplace_back("reorder", r);

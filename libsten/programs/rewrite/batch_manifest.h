@@ -26,7 +26,7 @@ struct SideInput {
   std::string flag, path;
   enum Kind { rules, checkpoint, data } kind = checkpoint;
 };
-// Returns the entry with the checksums of `files`; its input and output are empty. Error if a file
+// Returns the entry with the checksums of `reads`; its input and output are empty. Error if a file
 // cannot be read.
 BatchEntry entry_of(const std::string& program, const Options& options,
                     const std::vector<SideInput>& reads, bool keep_other_weights);
@@ -37,7 +37,7 @@ BatchEntry entry_of(const std::string& program, const Options& options,
 std::string difference(const BatchEntry& now, const BatchEntry& then);
 
 // Checksum of all bytes that an unchanged copy would have: the checkpoint's files and, for a
-// directory, companion_files() without `left`. Reads the input once. Error if a file cannot be
+// directory, the companions that an output would get. Reads the input once. Error if a file cannot be
 // read.
 std::string checkpoint_checksum(const std::string& path, bool keep_other_weights);
 // Checksum of a file, or of all files of a directory. Error if a file cannot be read.

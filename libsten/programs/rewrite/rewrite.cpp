@@ -8,11 +8,11 @@
 #include "libsten/core/base/json.h"
 #include "libsten/core/base/log.h"
 #include "libsten/core/base/version.h"
+#include "libsten/files/checkpoint/config_dtype.h"
 #include "libsten/files/checkpoint/gguf_companions.h"
 #include "libsten/files/checkpoint/output_name.h"
 #include "libsten/files/checkpoint/output_paths.h"
 #include "libsten/files/checkpoint/weight_names.h"
-#include "libsten/files/pytorch/globals.h"
 #include "libsten/files/system/data_file.h"
 #include "libsten/files/system/paths.h"
 #include "libsten/report/progress.h"
@@ -86,21 +86,6 @@ void add_missing(Metadata& to, const Metadata& from) {
 
 constexpr const char* config_name = "config.json";
 
-// Sets the members of a config.json with the dtype of the weights, also of the parts of a model.
-void set_dtypes(nlohmann::ordered_json& config, std::string_view dtype) {
-  for (auto& [key, value] : config.items())
-    if (value.is_object())
-      set_dtypes(value, dtype);
-    else if (value.is_string() && (key == "dtype" || key == "torch_dtype"))
-      value = dtype;
-}
-
-std::string with_dtype(const std::string& config, DType dtype, const std::string& name) {
-  nlohmann::ordered_json json = parse_json(config, name);
-  set_dtypes(json, torch_name(dtype));
-  return dump_json(json, 2) + "\n";
-}
-
 }  // namespace
 
 std::vector<std::string> option_texts(const Options& options) {
@@ -144,7 +129,8 @@ void Rewrite::set_dtype() {
   const fs::path config = fs::path(index->directory) / config_name;
   if (std::error_code error; !fs::is_regular_file(config, error)) return;
   const MappedFile text = open_data(config);
-  replace_companion(config_name, std::string(text_of(text.bytes())));
+  replace_companion(config_name, with_dtype(std::string(text_of(text.bytes())),
+                                            *options_.type->dtype, text.name()));
 }
 
 bool Rewrite::writes_onnx() const {
@@ -153,8 +139,6 @@ bool Rewrite::writes_onnx() const {
 }
 
 void Rewrite::replace_companion(const std::string& name, std::string text) {
-  if (name == config_name && options_.type && !options_.type->is_quantized())
-    text = with_dtype(text, *options_.type->dtype, printable(name));
   if (out_) out_->replace_companion(name, std::move(text));
 }
 
@@ -191,14 +175,12 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
     if (to[i]) {
       const Tensor changed = change(i);
       input_.drop(t);
-      bytes_ += changed.bytes();
       if (out_) out_->add(i, changed);
     } else {
       if (t.is_sparse()) {  // refuses damaged tensors instead of copying them
         (void)input_.load(t);
         input_.drop(t);
       }
-      bytes_ += t.stored_dtype && !t.is_sparse() ? byte_size(t.dtype, t.shape) : t.bytes();
       if (out_) out_->copy(i);
     }
     progress.add(t.bytes());
@@ -215,7 +197,7 @@ void Rewrite::add_notes(Report& r) const {
   for (std::string& line : left_.notes()) r.notes.push_back(std::move(line));
 }
 
-std::uint64_t Rewrite::commit(Output* beside) { return out_ ? out_->commit(beside) : bytes_; }
+std::uint64_t Rewrite::commit(Output* beside) { return out_ ? out_->commit(beside) : 0; }
 
 std::vector<std::optional<Spec>> layouts_for(const Selection& s, const Spec& to) {
   std::vector<std::optional<Spec>> layouts(s.chosen.size());

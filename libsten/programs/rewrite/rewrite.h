@@ -74,8 +74,7 @@ class Rewrite {
   // Adds notes to r: the part of a pipeline that was read, and weights in other files of a
   // directory that the output lacks.
   void add_notes(Report& r) const;
-  // Commits the output, and `beside` with it. Returns the size of the files; in a dry run, of the
-  // tensors.
+  // Commits the output, and `beside` with it. Returns the size of the files; 0 in a dry run.
   std::uint64_t commit(Output* beside = nullptr);
 
  private:
@@ -93,7 +92,6 @@ class Rewrite {
   Metadata more_metadata_;
   std::map<std::size_t, Shape> shapes_;
   std::size_t rounded_ = 0;  // tensors
-  std::uint64_t bytes_ = 0;
 };
 
 // The layout `to` for each chosen tensor.

@@ -54,8 +54,8 @@ Options identity_of(const StagedPlan& plan, Options provenance, const StageTrain
   const Checkpoint in = Checkpoint::open(plan.options.prune.input);
   provenance.emplace_back("input", content_hash(in));
   std::ranges::copy(trainer.files(), std::back_inserter(provenance));
-  // The final layout may change on resume: the stages are the same.
-  std::erase_if(provenance, [](const auto& v) { return v.first == "to"; });
+  // The final layout and type may change on resume: the stages are the same.
+  std::erase_if(provenance, [](const auto& v) { return v.first == "to" || v.first == "type"; });
   return provenance;
 }
 

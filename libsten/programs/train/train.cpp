@@ -12,9 +12,11 @@
 #include "libsten/core/registry/route.h"
 #include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/files/checkpoint/companion_files.h"
+#include "libsten/files/checkpoint/config_dtype.h"
 #include "libsten/files/system/data_file.h"
 #include "libsten/model/graph/node_errors.h"
 #include "libsten/model/nn/bert.h"
+#include "libsten/model/nn/config_file.h"
 #include "libsten/model/nn/weights.h"
 #include "libsten/programs/measure/measure.h"
 #include "libsten/programs/train/train_progress.h"
@@ -328,13 +330,14 @@ std::vector<std::pair<std::string, std::string>> files_beside(const Task& task) 
   const Recipe& r = task.recipe();
   if (r.model.kind == "graph") return {{RunFiles::graph_file, bytes_of(r.model.file)}};
   if (!has_config(r.model)) return {};
-  std::string config = bytes_of(r.model.config);
+  std::string config = read_config(r.model.config);
   if (r.model.kind == "bert") {
     const BertHead head = head_of(r.data);
     const BertConfig before = BertConfig::parse(config);
     if (is_labelled(r.data) || before.head != head || !before.unknown_class.empty())
       config = with_labels(config, head, task.labels());
   }
+  config = with_dtype(config, DType::F32, printable(r.model.config));
   std::vector<std::pair<std::string, std::string>> all{{"config.json", std::move(config)}};
   // Copies the first file of each name.
   const auto copy = [&](const std::string& name, const std::string& path) {

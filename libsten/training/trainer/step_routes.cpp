@@ -9,7 +9,8 @@
 namespace sten {
 namespace {
 
-// Must match Trainer::gradient_format().
+// The format of gradients as StepGraph::gradient_format() chooses it, except that a preview takes
+// the gradient of accumulated scores for one of the pattern.
 WeightRoute route_of(const WeightStages& s, Index step) {
   WeightRoute route;
   const bool has_scores = s.has_scores(step) && s.stages.front().step <= step;
