@@ -5,6 +5,8 @@ import json
 import pathlib
 import sys
 
+from loss_chart import panel, write_chart
+
 root, steps, more = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 runs = {}  # (method, format): summaries
 for path in sorted(root.glob("*,*,*/summary.json")):
@@ -27,11 +29,8 @@ for form in formats:
     name = form if ":" in form else form + " %"
     print("| " + " | ".join([name] + [cell(m, form) for m in METHODS]) + " |")
 
+
 # The mean training loss of the seeds, smoothed over a twentieth of the steps.
-COLOURS = {"dense": "#555555", "one-shot": "#c0392b", "iterative": "#2471a3", "layer-wise": "#1e8449"}
-WIDTH, HEIGHT, EDGE = 480, 300, 40
-
-
 def curve(method, form):
     all_runs = []
     for path in sorted(root.glob(f"{method},{form},*/metrics.jsonl")):
@@ -47,23 +46,8 @@ def curve(method, form):
 
 
 panels = []
-for number, form in enumerate(formats):
-    curves = {m: curve(m, "more" if m == "dense" else form) for m in COLOURS}
-    curves = {m: c for m, c in curves.items() if c}
-    if not curves:
-        continue
-    top = max(y for c in curves.values() for _, y in c[len(c) // 20 :])
-    last = max(c[-1][0] for c in curves.values())
-    body = [f'<text x="{EDGE}" y="20">training loss, {form if ":" in form else form + " %"}</text>']
-    for i, (method, points) in enumerate(curves.items()):
-        line = " ".join(f"{EDGE + x / last * (WIDTH - 2 * EDGE):.1f},"
-                        f"{HEIGHT - EDGE - min(y, top) / top * (HEIGHT - 2 * EDGE):.1f}" for x, y in points)
-        body.append(f'<polyline fill="none" stroke="{COLOURS[method]}" points="{line}"/>')
-        body.append(f'<text x="{EDGE + 8}" y="{HEIGHT - EDGE - 60 + 16 * i}" fill="{COLOURS[method]}">{method}</text>')
-    body.append(f'<path fill="none" stroke="black" d="M{EDGE} {EDGE}V{HEIGHT - EDGE}H{WIDTH - EDGE}"/>')
-    body.append(f'<text x="{EDGE - 36}" y="{EDGE}">{top:.2f}</text><text x="{EDGE - 14}" y="{HEIGHT - EDGE}">0</text>')
-    body.append(f'<text x="{WIDTH - EDGE - 40}" y="{HEIGHT - EDGE + 18}">{last} steps</text>')
-    panels.append(f'<g transform="translate(0 {HEIGHT * number})">{"".join(body)}</g>')
-(root / "curves.svg").write_text(
-    f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT * len(formats)}" font-family="sans-serif" '
-    f'font-size="12"><rect width="100%" height="100%" fill="white"/>{"".join(panels)}</svg>\n')
+for form in formats:
+    curves = {m: c for m in ["dense", *METHODS] if (c := curve(m, "more" if m == "dense" else form))}
+    if curves:
+        panels.append(panel(f'training loss, {form if ":" in form else form + " %"}', curves, from_zero=True))
+write_chart(root / "curves.svg", panels)

@@ -5,6 +5,8 @@ import json
 import pathlib
 import sys
 
+from loss_chart import panel, validation_losses, write_chart
+
 root = pathlib.Path(sys.argv[1])
 runs = {}  # format: summaries
 for path in sorted(root.glob("*,*/summary.json")):
@@ -37,37 +39,11 @@ for form in formats:
 
 # The validation loss, a mean of seeds, by step.
 def curve(form):
-    found = []
-    for path in sorted(root.glob(f"{form},*/metrics.jsonl")):
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
-        found.append({r["step"]: r["loss"] for r in lines if r.get("split") == "validation"})
+    found = [dict(validation_losses(path.parent)) for path in sorted(root.glob(f"{form},*/metrics.jsonl"))]
     steps = sorted(set.intersection(*(set(f) for f in found)))
     return [(s, sum(f[s] for f in found) / len(found)) for s in steps]
 
 
-COLOURS = {"dense": "#555555", "75": "#2471a3", "90": "#c0392b", "2-4-2": "#1e8449", "1-4-4": "#8e44ad",
-           "1-10-4": "#d68910"}  # fmt: skip
-WIDTH, HEIGHT, EDGE = 560, 340, 48
-curves = {f: c for f in ["dense", *formats] if f in COLOURS and (c := curve(f))}
+curves = {names.get(f, f): c for f in ["dense", "75", "90", "2-4-2", "1-4-4", "1-10-4"] if f in runs and (c := curve(f))}
 if curves:
-    last = max(c[-1][0] for c in curves.values())
-    low = min(y for c in curves.values() for _, y in c)
-    top = max(y for c in curves.values() for _, y in c[len(c) // 20 :])
-    low, top = 0.05 * int(low / 0.05), 0.05 * (int(top / 0.05) + 1)
-
-    def place(x, y):
-        height = (min(y, top) - low) / (top - low) * (HEIGHT - 2 * EDGE)
-        return f"{EDGE + x / last * (WIDTH - 2 * EDGE):.1f},{HEIGHT - EDGE - height:.1f}"
-
-    body = [f'<text x="{EDGE}" y="24">validation loss by step</text>']
-    for i, (form, points) in enumerate(curves.items()):
-        line = " ".join(place(x, y) for x, y in points)
-        body.append(f'<polyline fill="none" stroke="{COLOURS[form]}" stroke-width="1.5" points="{line}"/>')
-        body.append(f'<text x="{WIDTH - EDGE - 60}" y="{EDGE + 16 * i}" fill="{COLOURS[form]}">{names.get(form, form)}</text>')
-    body.append(f'<path fill="none" stroke="black" d="M{EDGE} {EDGE}V{HEIGHT - EDGE}H{WIDTH - EDGE}"/>')
-    body.append(f'<text x="{EDGE - 36}" y="{EDGE + 4}">{top:.2f}</text>')
-    body.append(f'<text x="{EDGE - 36}" y="{HEIGHT - EDGE + 4}">{low:.2f}</text>')
-    body.append(f'<text x="{WIDTH - EDGE - 30}" y="{HEIGHT - EDGE + 18}">{last}</text>')
-    (root / "curves.svg").write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" '
-        f'font-size="12"><rect width="100%" height="100%" fill="white"/>{"".join(body)}</svg>\n')
+    write_chart(root / "curves.svg", [panel("validation loss by step", curves)])
