@@ -37,9 +37,12 @@ items.get('a') | items.get('z', 5) | items.keys() | list | items.values() | list
 messages[2].content.split('</think>')[-1].lstrip('\\n') | 'x' if n == 7 else 'y' | 'x' if n == 8 | ('x' if false) is defined
 items.a[1] | items['b'] | items.missing is defined | "a\\tb" | "line\\nline" | indent(2) | none ~ "" | [none, "a"] | 1 == 1 and 'w' or 'v'
 "%s" is string | 10 | abs_missing is defined | dict(a=1) | namespace(a=2).a | not (n == 7) | - n | (n) | "\\u00e9" | "q" "r"
+undefined_name != "x" | undefined_name == other_name | undefined_name != none | 1 == true | strftime_now is defined
+range is defined | raise_exception is undefined | undefined_name is eq(none) | true in [1] | n is ne(other_name)
 """
 
 TEMPLATES = [
+    "{% set x %}\r\na\rb\r\n{% endset %}[{{ x }}]\r\n",
     "{% for m in messages %}{{ loop.index }}/{{ loop.length }} {{ m.role }}{% if not loop.last %}, {% endif %}{% endfor %}",
     "{%- for m in messages if m.role != 'system' -%}\n  {{ m['role'] }}{{ loop.first }}\n{% else %}none{% endfor %}!\n\n",
     "{% for x in [] %}x{% else %}none{% endfor %}",

@@ -163,8 +163,10 @@ Expression ExpressionParser::primary() {
       if (token.text == "none" || token.text == "None") return constant(nullptr);
       if (takes_symbol("(")) return function_call(token.text);
       return [name = token.text, line = token.line](Scope& s) {
-        const Value* v = s.find(name);
-        return v ? s.counted(line, *v) : undefined();
+        if (const Value* v = s.find(name)) return s.counted(line, *v);
+        // A function is defined, and true.
+        return s.macros.contains(name) || is_function(name) ? Value("function " + name)
+                                                            : undefined();
       };
     case TokenKind::symbol:
       if (token.text == "[") return list("]");

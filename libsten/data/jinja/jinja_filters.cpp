@@ -159,21 +159,21 @@ bool passes(Scope& s, int line, const std::string& test, const Value& x, const A
   if (test == "integer") return x.is_number_integer();
   if (test == "float") return x.is_number_float();
   if (test == "boolean") return x.is_boolean();
-  if (test == "true") return x == Value(true);
-  if (test == "false") return x == Value(false);
+  if (test == "true" || test == "false") return x.is_boolean() && x.get<bool>() == (test == "true");
   if (test == "odd" || test == "even") {
     if (!x.is_number_integer()) s.fail(line, fmt::format("test {}: expected an integer", test));
     return (x.get<std::int64_t>() % 2 != 0) == (test == "odd");
   }
-  if (test == "equalto" || test == "eq" || test == "==") return x == other();
-  if (test == "ne" || test == "!=") return x != other();
+  if (test == "equalto" || test == "eq" || test == "==") return are_equal(x, other());
+  if (test == "ne" || test == "!=") return !are_equal(x, other());
   if (test == "in") {
     const Value& in = other();
     if (in.is_string())
       return x.is_string() && in.get_ref<const std::string&>().find(
                                   x.get_ref<const std::string&>()) != std::string::npos;
     if (in.is_object()) return x.is_string() && in.contains(x.get_ref<const std::string&>());
-    return in.is_array() && std::ranges::find(in, x) != in.end();
+    return in.is_array() &&
+           std::ranges::any_of(in, [&](const Value& one) { return are_equal(one, x); });
   }
   s.fail(line, fmt::format("unsupported test {}", test));
 }

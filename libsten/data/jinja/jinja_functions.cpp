@@ -129,6 +129,8 @@ Value called(Scope& s, int line, const std::string& function, const Arguments& a
   return s.counted(line, at->second({s, line, function, Value(), all, named}));
 }
 
+bool is_function(std::string_view name) { return functions().contains(name); }
+
 Value called_method(Scope& s, int line, const Value& x, const std::string& method,
                     const Arguments& all) {
   const Builtin run = builtin_in(methods(), method);

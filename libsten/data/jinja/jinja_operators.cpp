@@ -95,8 +95,8 @@ Value arithmetic(Scope& s, int line, const std::string& op, const Value& a, cons
 }
 
 bool compares(Scope& s, int line, const std::string& op, const Value& a, const Value& b) {
-  if (op == "==") return a == b;
-  if (op == "!=") return a != b;
+  if (op == "==") return are_equal(a, b);
+  if (op == "!=") return !are_equal(a, b);
   const bool fits = (a.is_number() && b.is_number()) || (a.is_string() && b.is_string());
   if (!fits)
     s.fail(line, fmt::format("operator {} does not take {} and {}", op, kind_of(a), kind_of(b)));

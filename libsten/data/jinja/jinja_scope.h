@@ -66,6 +66,7 @@ Value filtered(Scope& s, int line, const std::string& filter, const Value& x, co
 bool passes(Scope& s, int line, const std::string& test, const Value& x, const Arguments& more);
 Value called(Scope& s, int line, const std::string& function, const Arguments& all,
              const Value& named);
+bool is_function(std::string_view name);  // of Jinja's, or of chat templates
 Value called_method(Scope& s, int line, const Value& x, const std::string& method,
                     const Arguments& all);
 

@@ -115,6 +115,14 @@ std::vector<std::string> characters(std::string_view text) {
   return all;
 }
 
+bool are_equal(const Value& a, const Value& b) {
+  if (is_undefined(a) || is_undefined(b)) return is_undefined(a) && is_undefined(b);
+  const auto number = [](const Value& v) {
+    return v.is_boolean() ? Value(static_cast<std::int64_t>(v.get<bool>())) : v;
+  };
+  return number(a) == number(b);
+}
+
 bool is_white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 std::string stripped(std::string_view text, bool left, bool right, const Value& which) {

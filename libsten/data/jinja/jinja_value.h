@@ -18,6 +18,8 @@ std::string text_of(const Value& v);
 std::string repr_of(const Value& v);
 // As Python's json.dumps(ensure_ascii=False); one member per line if indent >= 0.
 std::string json_of(const Value& v, int indent = -1);
+// As Python's ==: undefined equals undefined alone, and true and false are 1 and 0.
+bool are_equal(const Value& a, const Value& b);
 // "string", "number", ..., for messages.
 std::string_view kind_of(const Value& v);
 

@@ -93,7 +93,9 @@ std::string ChatTemplate::rendered(std::span<const ChatMessage> messages,
                                    bool add_generation_prompt) const {
   if (messages.empty()) fail_usage("expected at least one message");
   nlohmann::ordered_json variables{{"add_generation_prompt", add_generation_prompt},
-                                   {"messages", nlohmann::ordered_json::array()}};
+                                   {"messages", nlohmann::ordered_json::array()},
+                                   {"tools", nullptr},
+                                   {"documents", nullptr}};
   for (const ChatMessage& m : messages)
     variables["messages"].push_back({{"role", m.role}, {"content", m.content}});
   if (!bos_.empty()) variables["bos_token"] = bos_;
