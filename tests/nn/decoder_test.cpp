@@ -168,7 +168,8 @@ TEST_CASE("every decoder's parameters are those of its file") {
     for (const CheckpointTensor& t : m.file.tensors()) stored += size_of(t.shape);
     for (const Weight& w : m.model.graph.weights()) used += size_of(w.shape);
     CHECK(used == stored);
-    CHECK(m.model.positions == 160);
+    // The original length of LongRoPE.
+    CHECK(m.model.positions == (name == "phi3" ? 136 : 160));
   }
 }
 
@@ -220,8 +221,22 @@ TEST_CASE("missing keys of a config have the defaults of its model_type") {
   }
   auto json = nlohmann::ordered_json::parse(config_of("gpt_neox"));
   json["head_dim"] = 16;
+  json["rope_theta"] = 5;  // not a key of this model
   json["rope_parameters"].erase("partial_rotary_factor");
   CHECK(DecoderConfig::parse(json.dump()).rotary.at(0).part == 0.25);
+  CHECK(DecoderConfig::parse(json.dump()).rotary.at(0).theta == 10000);
+}
+
+TEST_CASE("keys that transformers ignores for a model_type have no effect") {
+  const auto parsed = [](const char* name, const char* key, const nlohmann::ordered_json& value) {
+    return DecoderConfig::parse(with(name, key, value));
+  };
+  CHECK(parsed("llama", "partial_rotary_factor", 0.5).rotary.at(0).part == 1);
+  CHECK(parsed("llama", "final_logit_softcapping", 5).logit_cap == 0);
+  CHECK(parsed("gemma3", "attn_logit_softcapping", 5).score_cap == 0);
+  CHECK(parsed("gemma2", "attn_logit_softcapping", 5).score_cap == 5);
+  CHECK(parsed("mixtral", "norm_topk_prob", false).experts.normalizes);
+  CHECK(parsed("opt", "layer_norm_eps", 0.1).norm_eps == 1e-5);
 }
 
 TEST_CASE("a multimodal model's text_config describes the language model") {
@@ -257,6 +272,8 @@ TEST_CASE("a decoder's config with a value of another model is refused with its 
   CHECK(refusal(with("phi3", "rope_parameters",
                      {{"rope_type", "longrope"}, {"short_factor", {1}}, {"long_factor", {1}}}))
             .starts_with("config: /rope_parameters: expected 3 factors of frequencies, got 1"));
+  CHECK(refusal(with("llama", "rope_scaling", {{"rope_type", "yarn"}, {"factor", 2}})) ==
+        "config: /rope_scaling: expected one of rope_scaling and rope_parameters, got both");
   CHECK(refusal(with("gemma3", "layer_types", {"full_attention"})) ==
         "config: /layer_types: expected 3 layers, got 1");
   CHECK(refusal(with("mixtral", "num_experts_per_tok", 5)) ==

@@ -213,6 +213,10 @@ class ConfigWriter {
       config_["mlp_bias"] = file_.tensor("blk.0.ffn_up.bias") != nullptr;
     if (is_llama || architecture.starts_with("qwen"))
       config_.erase("sliding_window");  // transformers applies it to other layers
+    if (config_.contains("sliding_window") && config_["sliding_window"] == 0)
+      config_["sliding_window"] = nullptr;  // as in transformers, which takes 0 for a window
+    if (architecture == "olmo2" && file_.find(key("attention.sliding_window")))
+      fail("{}: OLMo 3, an olmo2 with sliding_window, is not supported", name_);
     // llama.cpp scales by the width of a head, and in the models of 27B by hidden / heads.
     if (architecture == "gemma2")
       config_["query_pre_attn_scalar"] = layers == 46 ? hidden / heads : head;
@@ -226,6 +230,8 @@ class ConfigWriter {
       if (rotary) config_["rotary_pct"] = static_cast<double>(*rotary) / static_cast<double>(head);
       config_["use_parallel_residual"] = file_.boolean(key("use_parallel_residual")).value_or(true);
       config_["tie_word_embeddings"] = false;
+      config_["rotary_emb_base"] = config_["rope_theta"];
+      config_.erase("rope_theta");
     }
   }
 

@@ -57,7 +57,8 @@ class ModelReader {
     return value.get<double>();
   }
   double rope_theta() const {
-    return number(rotary_, "rope_theta", number(config_, "rope_theta", 10000));
+    return number(rotary_, "rope_theta",
+                  number(config_, "rope_theta", number(config_, "rotary_emb_base", 10000)));
   }
   std::uint32_t head_dim() const {
     const std::uint32_t given = size("head_dim");

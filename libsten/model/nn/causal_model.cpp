@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/model/nn/causal_model.h"
 
+#include <algorithm>
+
 #include "libsten/model/nn/decoder.h"
 #include "libsten/model/nn/gpt.h"
 
@@ -9,6 +11,20 @@ namespace sten {
 bool is_causal_config(std::string_view json, const std::string& what) {
   return is_gpt_config(json, what) || is_decoder_config(json, what);
 }
+
+namespace {
+
+// The longest text of a model for texts of up to `tokens` (0: unknown). LongRoPE has other
+// frequencies for all tokens of a text that is longer than the original length.
+Index positions_of(const DecoderConfig& c, Index tokens) {
+  Index positions = c.positions;
+  for (const RotaryParameters& r : c.rotary)
+    if (r.type == "longrope" && static_cast<double>(tokens) <= r.original_positions)
+      positions = std::min(positions, static_cast<Index>(r.original_positions));
+  return positions;
+}
+
+}  // namespace
 
 CausalModel causal_model(std::string_view json, const std::string& what,
                          const CausalModelParts& parts) {
@@ -26,12 +42,12 @@ CausalModel causal_model(std::string_view json, const std::string& what,
   return {
       decoder(c,
               {.mask = parts.mask, .last = parts.last, .loss = parts.loss, .tokens = parts.tokens}),
-      c.vocab_size, c.positions, decoder_unused()};
+      c.vocab_size, positions_of(c, parts.tokens), decoder_unused()};
 }
 
 Index positions_of_config(std::string_view json, const std::string& what) {
   return is_gpt_config(json, what) ? GptConfig::parse(json, what).n_positions
-                                   : DecoderConfig::parse(json, what).positions;
+                                   : positions_of(DecoderConfig::parse(json, what), 0);
 }
 
 }  // namespace sten

@@ -41,7 +41,7 @@ constexpr DecoderArchitecture qwen2_moe{
     .experts = DecoderExperts{.usual_count = 60, .usual_top_k = 4, .shared = "shared_expert"},
     .qkv_bias = {"qkv_bias", true},
     .output_bias = {""},
-    .windows = DecoderWindows::from_max_window_layers,
+    .windows = DecoderWindows::alternate_below_max_window_layers,
     .usual_window = 4096};
 
 constexpr DecoderArchitecture qwen3_moe{
@@ -87,6 +87,8 @@ constexpr DecoderArchitecture phi3{.model_type = "phi3",
                                    .up = "gate_up_proj",
                                    .packs_gate_up = true,
                                    .eps = 1e-5,
+                                   .part_key = "partial_rotary_factor",
+                                   .original_positions = 4096,
                                    .windows = DecoderWindows::every_layer};
 
 constexpr DecoderArchitecture olmo2{.model_type = "olmo2",
@@ -120,6 +122,8 @@ constexpr DecoderArchitecture gpt_neox{.model_type = "gpt_neox",
                                        .qkv_bias = {"attention_bias", true},
                                        .output_bias = {"attention_bias", true},
                                        .mlp_bias = {"", true},
+                                       .theta_key = "rotary_emb_base",
+                                       .part_key = "rotary_pct",
                                        .rotary_part = 0.25};
 
 constexpr DecoderArchitecture opt{.model_type = "opt",
@@ -139,7 +143,7 @@ constexpr DecoderArchitecture opt{.model_type = "opt",
                                   .activation_key = "activation_function",
                                   .usual_activation = "relu",
                                   .inner_key = "ffn_dim",
-                                  .eps_key = "layer_norm_eps",
+                                  .eps_key = "",
                                   .eps = 1e-5,
                                   .qkv_bias = {"enable_bias", true},
                                   .output_bias = {"enable_bias", true},

@@ -13,10 +13,11 @@ enum class DecoderNorm { rms, rms_unit_offset, layer };
 enum class DecoderWindows {
   none,
   every_layer,
-  from_max_window_layers,  // if use_sliding_window
-  alternate,               // layers 0, 2, 4, ...
-  five_of_six,             // or others by sliding_window_pattern
-  every_layer_if_used,     // if use_sliding_window
+  from_max_window_layers,             // if use_sliding_window
+  alternate,                          // layers 0, 2, 4, ...
+  five_of_six,                        // or others by sliding_window_pattern
+  every_layer_if_used,                // if use_sliding_window
+  alternate_below_max_window_layers,  // if use_sliding_window
 };
 // The order of rows of one matrix for queries, keys and values.
 enum class PackedQkv { none, by_part, by_head };
@@ -32,7 +33,7 @@ struct BiasRule {
 struct DecoderExperts {
   int usual_count, usual_top_k;
   std::string_view inner_key = "moe_intermediate_size";
-  bool normalizes = false;  // the weights of chosen experts, if norm_topk_prob is missing
+  bool normalizes = false;  // the weights of chosen experts, whatever norm_topk_prob says
   std::string_view router = "gate", module = "experts";
   std::string_view gate = "gate_proj", up = "up_proj", down = "down_proj";
   // Another layer of all tokens, times the sigmoid of a gate.
@@ -70,7 +71,9 @@ struct DecoderArchitecture {
   double eps = 1e-6;
   BiasRule qkv_bias{"attention_bias"}, output_bias{"attention_bias"}, mlp_bias{"mlp_bias"};
   bool ties_embeddings = false;
+  std::string_view theta_key = "rope_theta", part_key = "";  // "": transformers ignores it
   double rope_theta = 10000, rotary_part = 1;
+  double original_positions = 0;  // of LongRoPE
   DecoderWindows windows = DecoderWindows::none;
   int usual_window = 0;            // if sliding_window is missing; 0: none
   bool scales_embeddings = false;  // by the square root of the hidden size

@@ -28,8 +28,7 @@ constexpr std::pair<std::string_view, std::string_view> activations[] = {
     {"tanh", "tanh"}, {"gelu_fast", "gelu-tanh"}};
 
 std::string activation_at(const JsonReader& in, const DecoderArchitecture& a) {
-  // Gemma 2's first files have another key.
-  const std::string_view key = has_value(in, a.activation_key) ? a.activation_key : "hidden_act";
+  const std::string_view key = a.activation_key;
   if (!has_value(in, key)) return std::string(a.usual_activation);
   const std::string given = in[key].text();
   const auto at =
@@ -56,7 +55,8 @@ std::vector<bool> listed_windows(const JsonReader& in, Index layers) {
 
 std::vector<bool> sliding_layers(const JsonReader& in, const DecoderArchitecture& a, Index layers) {
   using enum DecoderWindows;
-  const bool may_lack = a.windows == from_max_window_layers || a.windows == every_layer_if_used;
+  const bool may_lack = a.windows == from_max_window_layers || a.windows == every_layer_if_used ||
+                        a.windows == alternate_below_max_window_layers;
   if (may_lack && !flag_at(in, "use_sliding_window", false))
     return std::vector<bool>(layers, false);
   const bool is_uniform = a.windows == every_layer || a.windows == every_layer_if_used;
@@ -70,6 +70,7 @@ std::vector<bool> sliding_layers(const JsonReader& in, const DecoderArchitecture
   for (Index i = 0; i < layers; ++i)
     slides.push_back(is_uniform || (a.windows == from_max_window_layers && i >= first) ||
                      (a.windows == alternate && i % 2 == 0) ||
+                     (a.windows == alternate_below_max_window_layers && i % 2 == 0 && i < first) ||
                      (a.windows == five_of_six && (i + 1) % pattern != 0));
   return slides;
 }
@@ -87,7 +88,7 @@ void take_experts(const JsonReader& in, DecoderConfig& c) {
     in["num_experts_per_tok"].fail(
         fmt::format("expected at most {} {}, got {}", count_key, e.count, e.top_k));
   e.hidden_size = size_at(in, std::string(usual.inner_key).c_str());
-  e.normalizes = flag_at(in, "norm_topk_prob", usual.normalizes);
+  e.normalizes = usual.normalizes || flag_at(in, "norm_topk_prob", false);
   if (!usual.shared.empty()) e.shared_size = size_at(in, "shared_expert_intermediate_size");
   const Index step = size_or(in, "decoder_sparse_step", 1);
   std::vector<Index> dense;
@@ -115,25 +116,25 @@ void take_rotary(const JsonReader& in, DecoderConfig& c) {
   const DecoderArchitecture& a = *c.architecture;
   if (!a.position_table.empty()) return;
   const auto positions = static_cast<double>(c.positions);
-  // GPT-NeoX's own key is rotary_emb_base.
-  double theta = positive_at(in, "rope_theta", positive_at(in, "rotary_emb_base", a.rope_theta));
-  double local_theta = positive_at(in, "rope_local_base_freq", 10000);
+  const double theta = positive_at(in, std::string(a.theta_key).c_str(), a.rope_theta);
+  const double local_theta = positive_at(in, "rope_local_base_freq", 10000);
   const nlohmann::ordered_json nothing = nlohmann::ordered_json::object();
   const JsonReader no_object(nothing, in.origin());
   const char* key = has_value(in, "rope_parameters") ? "rope_parameters" : "rope_scaling";
   const JsonReader of = has_value(in, key) ? in[key] : no_object;
+  if (key == std::string_view("rope_parameters") && has_value(in, "rope_scaling") &&
+      !in["rope_scaling"].json().empty())
+    in["rope_scaling"].fail("expected one of rope_scaling and rope_parameters, got both");
   const bool has_two = a.windows == DecoderWindows::five_of_six;
   const bool is_by_layer = of.has("full_attention") || of.has("sliding_attention");
   const auto part = [&](const char* layers) {
     return is_by_layer ? (has_value(of, layers) ? of[layers] : no_object) : of;
   };
   // Phi-3's own key.
-  const double original = positive_at(in, "original_max_position_embeddings", 0);
+  const double original = positive_at(in, "original_max_position_embeddings", a.original_positions);
   c.rotary.push_back(RotaryParameters::parse(part("full_attention"), theta, positions, original));
-  if (!of.has("partial_rotary_factor")) c.rotary[0].part = a.rotary_part;
-  for (const char* fraction : {"partial_rotary_factor", "rotary_pct"})
-    if (has_value(in, fraction) && !of.has("partial_rotary_factor"))
-      c.rotary[0].part = positive_at(in, fraction, 1);
+  if (!of.has("partial_rotary_factor"))
+    c.rotary[0].part = positive_at(in, std::string(a.part_key).c_str(), a.rotary_part);
   if (has_two)
     c.rotary.push_back(RotaryParameters::parse(is_by_layer ? part("sliding_attention") : no_object,
                                                local_theta, positions, original));
@@ -197,8 +198,8 @@ DecoderConfig parse_language_model(const JsonReader& in) {
   c.ties_embeddings = flag_at(in, "tie_word_embeddings", a.ties_embeddings);
   c.is_parallel = a.packed == PackedQkv::by_head && flag_at(in, "use_parallel_residual", true);
   c.norms_first = flag_at(in, "do_layer_norm_before", true);
-  c.score_cap = cap_at(in, "attn_logit_softcapping", a.score_cap);
-  c.logit_cap = cap_at(in, "final_logit_softcapping", a.logit_cap);
+  if (a.score_cap > 0) c.score_cap = cap_at(in, "attn_logit_softcapping", a.score_cap);
+  if (a.scales_embeddings) c.logit_cap = cap_at(in, "final_logit_softcapping", a.logit_cap);
   take_heads(in, c);
   take_rotary(in, c);
   take_layers(in, c);

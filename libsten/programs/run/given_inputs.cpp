@@ -235,6 +235,10 @@ GivenInputs inputs_of(const std::vector<GivenArray>& given, const RunnableModel&
     in.values.emplace(to.name, to.dtype ? exactly_as(*to.dtype, x.values, x.what) : x.values);
   }
   fill_text_inputs(m, in);
+  if (const auto ids = in.values.find("input_ids"); m.positions && ids != in.values.end())
+    if (const Shape shape = ids->second.shape(); !shape.empty() && shape.back() > *m.positions)
+      fail_usage("--input: {} tokens exceed the {} positions of {}", shape.back(), *m.positions,
+                 m.name);
   std::vector<std::string> missing;
   for (const ModelInput& p : m.inputs)
     if (!in.values.contains(p.name)) missing.push_back(p.name);
