@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symbolic evaluation of the integers that shapes and indices are computed from.
 #include <algorithm>
+#include <cstdint>
 #include <map>
 
 #include "libsten/model/fusion/graph_builder.h"
@@ -218,6 +219,11 @@ std::optional<ExtentList> infer_elements(GraphBuilder& builder, const BuilderNod
   // Rejects elements that do not match the shape, as of inputs of higher rank.
   Shape n;
   if (out && all_known(*result.shape, n) && size_of(n) != std::ssize(*out)) return {};
+  // Integers beyond 32 bits wrap, which is left to the operator.
+  const auto wraps = [](const Extent& e) {
+    return e.is_known() && e.number != static_cast<std::int32_t>(e.number);
+  };
+  if (out && result.dtype == DType::I32 && std::ranges::any_of(*out, wraps)) return {};
   return out;
 }
 

@@ -171,7 +171,7 @@ void resized(Inference& i) {
     } else if (!n.is_known()) {
       if (scales[d] != 1) n = i.builder.extents.natural(fmt::format("resized by {}", scales[d]), n);
     } else {
-      const double to = std::floor(static_cast<double>(n.number) * scales[d]);
+      const double to = scaled_extent(n.number, scales[d]);
       if (!(to >= 1 && to <= 0x1p31)) fail("extent {} would become {}", n.number, to);
       n = known(static_cast<Index>(to));
     }

@@ -98,7 +98,8 @@ void clip(OnnxCall& c) {
     if (bound) a.set(name, *bound);
   }
   const auto& dtype = c.value(0).dtype;
-  const bool is_float = !dtype || dtype == DType::F32 || dtype == DType::F64;
+  const bool is_float = !dtype || dtype == DType::F32 || dtype == DType::F64 ||
+                        dtype == DType::F16 || dtype == DType::BF16;
   if (is_number && is_float) return c.set(0, c.add("clip", {c.in(0)}, std::move(a)));
   ValueRef x = c.in(0);
   if (c.has(1)) x = c.add("max", {x, c.in(1)});

@@ -103,16 +103,17 @@ class Resize : public ImageMap {
       constexpr double most = 0x1p31;
       const std::size_t d = first() + i;
       const auto n = static_cast<double>(size[d]);
-      const double scale = to.scales.empty() ? 1 : to.scales[i];
+      by_scales_ = !to.scales.empty();
+      const double scale = by_scales_ ? to.scales[i] : 1;
       const double wanted =
-          to.size.empty() ? std::floor(n * scale) : static_cast<double>(to.size[i]);
+          to.size.empty() ? scaled_extent(size[d], scale) : static_cast<double>(to.size[i]);
       if (!(wanted >= 1 && wanted <= most && scale > 0))
         fail_usage("{}: the extent {} of x cannot become {}", op, size[d], wanted);
       result[d] = static_cast<Index>(wanted);
       // The same quotient without rounding error if sizes are given.
-      step_[d] = to.scales.empty() ? n : 1;
-      per_[d] = to.scales.empty() ? wanted : scale;
-      resized_[d] = to.scales.empty() ? wanted : scale * n;
+      step_[d] = by_scales_ ? 1 : n;
+      per_[d] = by_scales_ ? scale : wanted;
+      resized_[d] = by_scales_ ? scale * n : wanted;
     }
   }
 
@@ -172,7 +173,10 @@ class Resize : public ImageMap {
  private:
   double place(std::size_t d, double o) const {
     const auto n = static_cast<double>(size[d]);
-    const double half = (o + 0.5) * step_[d] / per_[d] - 0.5;
+    // By scales in float32, as ONNX Runtime and PyTorch: 1 / float{1 / 3.0} is 3.
+    const auto f = static_cast<float>(o), scale = static_cast<float>(per_[d]);
+    const double half =
+        by_scales_ ? (f + 0.5F) / scale - 0.5F : (o + 0.5) * step_[d] / per_[d] - 0.5;
     switch (coordinates_) {
       case Coordinates::half_pixel:
         return half;
@@ -183,7 +187,7 @@ class Resize : public ImageMap {
       case Coordinates::tf_half_pixel:
         return half + 0.5;
       case Coordinates::asymmetric:
-        return o * step_[d] / per_[d];
+        return by_scales_ ? f / scale : o * step_[d] / per_[d];
       case Coordinates::align_corners:
         return resized_[d] == 1 ? 0 : o * (n - 1) / (resized_[d] - 1);
     }
@@ -211,7 +215,7 @@ class Resize : public ImageMap {
 
   Mode mode_ = Mode::nearest;
   double cubic_ = -0.75;
-  bool excludes_outside_ = false;
+  bool excludes_outside_ = false, by_scales_ = false;
   Coordinates coordinates_ = Coordinates::half_pixel;
   Nearest nearest_ = Nearest::round_prefer_floor;
   std::array<double, 3> step_{1, 1, 1}, per_{1, 1, 1}, resized_{1, 1, 1};
