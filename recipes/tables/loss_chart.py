@@ -25,9 +25,10 @@ def panel(title, curves, from_zero=False):
 
     body = [f'<text x="{EDGE}" y="24">{title}</text>']
     for i, (label, points) in enumerate(curves.items()):
+        colour = COLOURS[i % len(COLOURS)]
         line = " ".join(place(x, y) for x, y in points)
-        body.append(f'<polyline fill="none" stroke="{COLOURS[i]}" stroke-width="1.5" points="{line}"/>')
-        body.append(f'<text x="{WIDTH - EDGE - 60}" y="{EDGE + 16 * i}" fill="{COLOURS[i]}">{label}</text>')
+        body.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{line}"/>')
+        body.append(f'<text x="{WIDTH - EDGE - 60}" y="{EDGE + 16 * i}" fill="{colour}">{label}</text>')
     body.append(f'<path fill="none" stroke="black" d="M{EDGE} {EDGE}V{HEIGHT - EDGE}H{WIDTH - EDGE}"/>')
     body.append(f'<text x="{EDGE - 36}" y="{EDGE + 4}">{top:.2f}</text>')
     body.append(f'<text x="{EDGE - 36}" y="{HEIGHT - EDGE + 4}">{low:.2f}</text>')

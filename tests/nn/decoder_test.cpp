@@ -227,6 +227,21 @@ TEST_CASE("missing keys of a config have the defaults of its model_type") {
   CHECK(DecoderConfig::parse(json.dump()).rotary.at(0).theta == 10000);
 }
 
+TEST_CASE("Qwen 2's mixtures have windows in every other layer below max_window_layers") {
+  auto json = nlohmann::ordered_json::parse(config_of("qwen2_moe"));
+  json.erase("layer_types");
+  json["num_hidden_layers"] = 4;
+  json["sliding_window"] = 8;
+  json["max_window_layers"] = 3;
+  json["use_sliding_window"] = true;
+  std::vector<Index> windows;
+  for (const auto& layer : DecoderConfig::parse(json.dump()).layers)
+    windows.push_back(layer.window);
+  CHECK(windows == std::vector<Index>{8, 0, 8, 0});
+  json["use_sliding_window"] = false;
+  CHECK(DecoderConfig::parse(json.dump()).layers.at(0).window == 0);
+}
+
 TEST_CASE("keys that transformers ignores for a model_type have no effect") {
   const auto parsed = [](const char* name, const char* key, const nlohmann::ordered_json& value) {
     return DecoderConfig::parse(with(name, key, value));

@@ -7,7 +7,7 @@
 namespace sten {
 
 // The graph whose last output is minimised: the task's graph with the recipe's label smoothing and,
-// with a teacher, the sum of their losses as another output. Teacher::values() gives the inputs that the
+// with a teacher, its losses added in another output. Teacher::values() gives the inputs that the
 // task's graph lacks. Error (usage) with the recipe's key for hidden states that name no value of
 // the graph.
 Graph training_graph(const Task& task);

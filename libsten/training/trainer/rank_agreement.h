@@ -8,8 +8,8 @@
 namespace sten {
 
 // Called on all ranks at the start. Error (usage), the same on all ranks, with the difference in
-// version, instruction set, threads, recipe, data, or initial weights of the
-// model and of its teacher.
+// version, instruction set, threads, recipe, data, or initial weights of the model and of its
+// teacher.
 void check_agreement(Communicator& ranks, const Trainer& trainer);
 
 // products_of(recipe, before) of rank 0, on all ranks. Error on a rank without this library.
