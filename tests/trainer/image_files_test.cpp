@@ -146,11 +146,15 @@ TEST_CASE("an image that is damaged or missing stops the run with its path") {
     const ImageRun run;
     const auto trainer = trainer_of(run.recipe);
     trainer->step();
+    // One batch may already be decoded, and another thread may decode now: each file changes at once.
     for (int i = 0; i < 24; ++i) {
-      std::filesystem::remove(run.dir / run.path_of(i));
-      if (!missing) run.dir.write(run.path_of(i), PngFile{14, 12, 8, 2, "few"}.bytes());
+      if (missing) {
+        std::filesystem::remove(run.dir / run.path_of(i));
+      } else {
+        run.dir.write("damaged.png", PngFile{14, 12, 8, 2, "few"}.bytes());
+        std::filesystem::rename(run.dir / "damaged.png", run.dir / run.path_of(i));
+      }
     }
-    // One batch may already be decoded.
     const std::string error = error_of([&] {
       trainer->step();
       trainer->step();
