@@ -2,6 +2,7 @@
 // Recipe: a training run as a JSON document, with every default filled in. The schema is
 // recipes/schema.json. Paths in the document are relative to its file, and absolute in this struct.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -105,6 +106,19 @@ struct OptimizerRecipe {
   double momentum = 0;                            // sgd
   bool nesterov = false;                          // sgd
   double weight_decay = 0.01;                     // default for sgd: 0
+
+  // The keys of a parameter's state after its first step, sorted: "step" is a scalar, any other has
+  // a value for each of the parameter.
+  std::vector<std::string_view> state_keys() const {
+    if (kind == "adamw") return {"m", "step", "v"};
+    if (momentum > 0) return {"momentum"};
+    return {};
+  }
+  // The number of those values for each of the parameter.
+  Index state_values() const {
+    const auto keys = state_keys();
+    return std::ranges::ssize(keys) - std::ranges::count(keys, "step");
+  }
 };
 
 // Schedule of the learning rate; see rate_factor().

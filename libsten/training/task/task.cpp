@@ -69,12 +69,11 @@ bool chooses_from_parts(const FormatRecipe& f) {
 // Checked before any large allocation.
 void Task::check_size(double parameters, const std::string& what) const {
   if (streams_weights_ && !imported_) return;
-  const OptimizerRecipe& o = recipe_.optimizer;
-  int kept = 1;
-  if (!only_measures_ && !recipe_.lora)
-    kept += 1 + (o.kind == "adamw" ? 2 : o.momentum > 0 ? 1 : 0);  // gradients
-  check_memory(4 * parameters * kept, fmt::format("{}: {:.3g} parameters{}", what, parameters,
-                                                  only_measures_ ? "" : " in training"));
+  Index kept = 1;
+  if (!only_measures_ && !recipe_.lora) kept += 1 + recipe_.optimizer.state_values();  // gradients
+  check_memory(4 * parameters * static_cast<double>(kept),
+               fmt::format("{}: {:.3g} parameters{}", what, parameters,
+                           only_measures_ ? "" : " in training"));
 }
 
 bool Task::has_dropouts() const { return std::ranges::count(graph_->inputs(), draw_input) > 0; }

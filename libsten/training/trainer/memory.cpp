@@ -36,8 +36,7 @@ Index calibration_bytes(const Task& task, const std::vector<WeightStages>& stage
 // Bytes of RecoveryState::before, of the largest weight of each entry.
 Index bytes_before(const Task& task, const std::vector<WeightStages>& stages) {
   const Recipe& r = task.recipe();
-  const OptimizerRecipe& o = r.optimizer;
-  const Index copies = 1 + (o.kind == "adamw" ? 2 : o.momentum > 0 ? 1 : 0) + (r.ema > 0 ? 1 : 0);
+  const Index copies = 1 + r.optimizer.state_values() + (r.ema > 0 ? 1 : 0);
   std::map<std::size_t, Index> largest;
   for (const WeightStages& p : stages)
     if (r.sparsity[p.entry].schedule.prunes_until_recovered())
@@ -91,8 +90,8 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& s
     if (e.compresses() && e.error_feedback && is_compressible(w.shape))
       residuals += 4 * size_of(w.shape);
   }
-  const OptimizerRecipe& o = task.recipe().optimizer;
-  m.optimizer = o.kind == "adamw" ? 2 * m.gradients : o.momentum > 0 ? m.gradients : 0;
+  const Index per_value = task.recipe().optimizer.state_values();
+  m.optimizer = per_value * m.gradients;
   if (task.recipe().ema > 0) m.optimizer += m.gradients;
   m.gradients += residuals;
   if (task.recipe().distillation) m.teacher = m.weights;
@@ -101,7 +100,7 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& s
     m.sparsity += ceil_div(n, 8);
     if (p.is_straight_through() || p.scores) m.sparsity += 4 * n;
     // Gradients of scores, and their optimizer state.
-    if (p.scores) m.sparsity += 4 * n * (o.kind == "adamw" ? 3 : o.momentum > 0 ? 2 : 1);
+    if (p.scores) m.sparsity += 4 * n * (1 + per_value);
     if (registry().sparsifier(p.stages.back().by).needs_scores()) m.sparsity += 4 * n;
   }
   m.sparsity += bytes_before(task, stages);

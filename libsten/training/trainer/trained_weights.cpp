@@ -13,13 +13,6 @@
 namespace sten {
 namespace {
 
-// The keys of the optimizer state of a weight, sorted.
-std::vector<std::string_view> remembered(const OptimizerRecipe& o) {
-  if (o.kind == "adamw") return {"m", "step", "v"};
-  return o.momentum > 0 ? std::vector<std::string_view>{"momentum"}
-                        : std::vector<std::string_view>{};
-}
-
 bool is_dense(const Tensor& t, DType dtype, const Shape& shape) {
   return t.is<Dense>() && t.dtype() == dtype && t.shape() == shape;
 }
@@ -34,10 +27,10 @@ Dense filled(const Shape& shape, double v) {
 
 // Error unless the weight has all optimizer state, or, before its first gradient, none; likewise
 // for scores.
-void check_remembered(const Parameter& p, const OptimizerRecipe& o, bool is_averaged,
-                      bool has_scores) {
+void check_optimizer_state(const Parameter& p, const OptimizerRecipe& o, bool is_averaged,
+                           bool has_scores) {
   if (p.state.empty()) return;
-  const auto of_optimizer = remembered(o);
+  const auto of_optimizer = o.state_keys();
   std::vector<std::string> wanted(of_optimizer.begin(), of_optimizer.end());
   if (is_averaged) wanted.emplace_back(average_key);
   if (has_scores &&
@@ -83,7 +76,7 @@ void check_recoveries(const TrainState& state, const TrainedWeights& of) {
     if (r.before->name != name ||
         !is_dense(r.before->value, DType::F32, of.task.graph().find_weight(name)->shape))
       fail("state of /sparsity/{}: expected the values of {} before pruning", r.entry, quote(name));
-    check_remembered(*r.before, recipe.optimizer, recipe.ema > 0, false);
+    check_optimizer_state(*r.before, recipe.optimizer, recipe.ema > 0, false);
   }
 }
 
@@ -212,7 +205,7 @@ void check_state(const TrainState& state, const TrainedWeights& of) {
     const WeightSparsity& s = of.sparsity[i];
     // Scores end at the start of their last step.
     const bool has_scores = s.learns_scores(state.step - 1);
-    check_remembered(p, task.recipe().optimizer, task.recipe().ema > 0, has_scores);
+    check_optimizer_state(p, task.recipe().optimizer, task.recipe().ema > 0, has_scores);
     if (!p.state.empty() && !task.trains(p.name))
       fail("state of {}: a {} has no optimizer state", quote(p.name),
            task.model().is_statistic(p.name) ? "running statistic" : "frozen weight");
