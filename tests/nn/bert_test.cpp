@@ -160,7 +160,7 @@ TEST_CASE("its nodes have the names of the modules, and the graph survives its t
 TEST_CASE("without training, a BERT of a config knows nothing") {
   BertConfig c = config();
   c.num_hidden_layers = 1;
-  c.hidden_act = "relu";
+  c.activation = "relu";
   const Graph g = bert(c, {.loss = true});
   Dense ids = Dense::zeros(DType::I64, {2, 9}), labels = Dense::zeros(DType::I64, {2, 9});
   for (Index i = 0; i < 18; ++i) labels.values.mutate<std::int64_t>()[i] = i;
@@ -253,8 +253,10 @@ TEST_CASE("a config that says too little, or another model, is refused by the ke
         "config: /num_hidden_layers: expected at most 10000, got 1000000");
   CHECK(error_with("num_attention_heads", 7) ==
         "config: /num_attention_heads: expected a divisor of hidden_size 160, got 7");
-  CHECK(error_with("hidden_act", "gelu_new") ==
-        "config: /hidden_act: unknown activation 'gelu_new' (expected gelu or relu)");
+  CHECK(error_with("hidden_act", "laplace") ==
+        "config: /hidden_act: unknown activation 'laplace' (expected one of gelu, gelu_python, "
+        "gelu_pytorch_tanh, gelu_new, gelu_fast, gelu_accurate, relu, silu, swish, tanh)");
+  CHECK(error_with("hidden_act", "gelu_new") == "");
   CHECK(error_with("model_type", "roberta") ==
         "config: /model_type: expected one of " + known_model_types() + ", got \"roberta\"");
   // The error is about the model type, not about missing keys.

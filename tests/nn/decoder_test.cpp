@@ -276,8 +276,8 @@ TEST_CASE("LongRoPE has other frequencies beyond the original length") {
 TEST_CASE("a decoder's config with a value of another model is refused with its key") {
   REQUIRE(held(158, refusal(with("llama", "model_type", "mamba"))
                         .starts_with("config: /model_type: expected one of bert, gpt2, llama, ")));
-  CHECK(refusal(with("llama", "hidden_act", "xielu")) ==
-        "config: /hidden_act: unknown activation 'xielu'");
+  CHECK(refusal(with("llama", "hidden_act", "xielu"))
+            .starts_with("config: /hidden_act: unknown activation 'xielu'"));
   CHECK(refusal(with("llama", "num_key_value_heads", 3)) ==
         "config: /num_key_value_heads: expected a divisor of num_attention_heads 4, got 3");
   CHECK(refusal(with("llama", "hidden_size", nullptr)) == "config: missing 'hidden_size'");

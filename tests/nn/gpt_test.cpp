@@ -241,9 +241,9 @@ TEST_CASE("a GPT's config that says too little, or another model, is refused by 
   CHECK(error("n_embd", 13) == "config: /n_head: expected a divisor of n_embd 13, got 3");
   CHECK(error("n_layer", 0) == "config: /n_layer: expected an integer >= 1, got 0");
   CHECK(error("n_inner", -1) == "config: /n_inner: expected an integer >= 1, got -1");
-  CHECK(error("activation_function", "swish") ==
-        "config: /activation_function: unknown activation 'swish' (expected one of gelu_new, "
-        "gelu_pytorch_tanh, gelu_fast, gelu, relu, silu, tanh)");
+  CHECK(error("activation_function", "laplace")
+            .starts_with("config: /activation_function: unknown activation 'laplace' (expected one "
+                         "of gelu, "));
   CHECK(error("scale_attn_by_inverse_layer_idx", true) ==
         "config: /scale_attn_by_inverse_layer_idx: expected false, got true");
   CHECK(error("model_type", "bert") ==

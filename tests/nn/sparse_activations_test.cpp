@@ -97,7 +97,7 @@ TEST_CASE("so does a BERT whose feed-forward layers have a relu") {
   const StrictMode strict;
   Dice dice(2);
   BertConfig config = small_bert();
-  config.hidden_act = "relu";
+  config.activation = "relu";
   const std::string inner = "bert.encoder.layer.*.intermediate.",
                     one = "bert.encoder.layer.1.intermediate.intermediate_act_fn";
   GraphParts parts = bert(config, {.mask = true}).parts();

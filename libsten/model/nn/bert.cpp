@@ -63,7 +63,7 @@ class Builder {
     const std::string up =
         linear(name + ".intermediate.dense", n, config_.intermediate_size, attended);
     const std::string active =
-        add_node(g_, name + ".intermediate.intermediate_act_fn", config_.hidden_act, {up});
+        add_node(g_, name + ".intermediate.intermediate_act_fn", config_.activation, {up});
     return output(name + ".output", config_.intermediate_size, active, attended);
   }
   // Computes LayerNorm(x + dense(from)).
@@ -95,7 +95,7 @@ class Builder {
     const Index n = config_.hidden_size;
     const std::string transform = name + ".transform";
     x = linear(transform + ".dense", n, n, x);
-    x = add_node(g_, transform + ".transform_act_fn", config_.hidden_act, {x});
+    x = add_node(g_, transform + ".transform_act_fn", config_.activation, {x});
     x = norm(transform + ".LayerNorm", x);
     const std::string bias = add_weight(g_, name + ".bias", {config_.vocab_size}, Spec("zeros"));
     g_.weights.back().aliases = {name + ".decoder.bias"};

@@ -19,7 +19,7 @@ struct BertConfig {
   Index vocab_size = 0, hidden_size = 0, num_hidden_layers = 0, num_attention_heads = 0;
   Index intermediate_size = 0, max_position_embeddings = 0, type_vocab_size = 2;
   double layer_norm_eps = 1e-12, initializer_range = 0.02;
-  std::string hidden_act = "gelu";  // or relu
+  std::string activation = "gelu";  // the operator of hidden_act
   bool ties_embeddings = true;      // tie_word_embeddings: the head for words shares its weight
   BertHead head = BertHead::words;  // from `architectures`
   std::string unknown_class;        // the first of `architectures`, if none has a BertHead

@@ -61,10 +61,7 @@ BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
   if (in.has("type_vocab_size")) c.type_vocab_size = size_at(in, "type_vocab_size");
   c.layer_norm_eps = positive_at(in, "layer_norm_eps", c.layer_norm_eps);
   c.initializer_range = positive_at(in, "initializer_range", c.initializer_range);
-  if (in.has("hidden_act")) c.hidden_act = in["hidden_act"].text();
-  if (c.hidden_act != "gelu" && c.hidden_act != "relu")
-    in["hidden_act"].fail(
-        fmt::format("unknown activation {} (expected gelu or relu)", quote(c.hidden_act)));
+  c.activation = activation_at(in, "hidden_act", c.activation);
   if (c.hidden_size % c.num_attention_heads != 0)
     in["num_attention_heads"].fail(fmt::format("expected a divisor of hidden_size {1}, got {0}",
                                                c.num_attention_heads, c.hidden_size));

@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/model/nn/config_fields.h"
 
+#include <algorithm>
+
+#include "libsten/core/base/hints.h"
 #include "libsten/core/base/text.h"
 #include "libsten/model/nn/decoder_architecture.h"
 
 namespace sten {
+namespace {
+
+struct Activation {
+  std::string_view name, op;
+};
+constexpr Activation activations[] = {
+    {"gelu", "gelu"},          {"gelu_python", "gelu"},    {"gelu_pytorch_tanh", "gelu-tanh"},
+    {"gelu_new", "gelu-tanh"}, {"gelu_fast", "gelu-tanh"}, {"gelu_accurate", "gelu-tanh"},
+    {"relu", "relu"},          {"silu", "silu"},           {"swish", "silu"},
+    {"tanh", "tanh"}};
+
+}  // namespace
 
 bool has_value(const JsonReader& in, std::string_view key) {
   return in.has(key) && !in[key].json().is_null();
@@ -26,6 +41,16 @@ double positive_at(const JsonReader& in, const char* key, double fallback) {
 
 bool flag_at(const JsonReader& in, std::string_view key, bool fallback) {
   return has_value(in, key) ? in[key].truth() : fallback;
+}
+
+std::string activation_at(const JsonReader& in, std::string_view key, std::string_view usual) {
+  if (!has_value(in, key)) return std::string(usual);
+  const std::string given = in[key].text();
+  const auto at = std::ranges::find(activations, given, &Activation::name);
+  if (at != std::end(activations)) return std::string(at->op);
+  std::vector<std::string> names;
+  for (const Activation& a : activations) names.emplace_back(a.name);
+  in[key].fail(unknown_name("activation", given, names));
 }
 
 std::string known_model_types() {

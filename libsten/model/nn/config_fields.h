@@ -20,6 +20,9 @@ Index size_at(const JsonReader& in, const char* key);
 double positive_at(const JsonReader& in, const char* key, double fallback);
 // true or false; `fallback` if the key is missing or null.
 bool flag_at(const JsonReader& in, std::string_view key, bool fallback);
+// The operator of an activation, which files name as transformers does; `usual` if the key is missing
+// or null.
+std::string activation_at(const JsonReader& in, std::string_view key, std::string_view usual);
 // The supported values of model_type, for messages.
 std::string known_model_types();
 // Error if a key of `only` has another value, which means another model, or if the file

@@ -31,13 +31,7 @@ class DecoderBuilder {
     std::string x = embeddings();
     for (std::size_t i = 0; i < c_.layers.size(); ++i)
       x = layer(x, fmt::format("{}.{}.{}", a_.base, a_.layers, i), c_.layers[i]);
-    if (with_.last) {
-      using List = Attributes::List;
-      constexpr Index all = std::numeric_limits<Index>::max();
-      x = add_node(
-          g_, module("last"), "slice", {x},
-          Attributes().set("begins", List{-1}).set("ends", List{all}).set("axes", List{1}));
-    }
+    if (with_.last) x = add_last_token(g_, module("last"), x);
     head(x);
     add_aliases();
     return Graph(std::move(g_));
@@ -139,13 +133,9 @@ class DecoderBuilder {
     const std::string name = joined(self, a_.query);
     const std::string all = linear(name, c_.hidden_size, query_size() + 2 * key_size(), x, bias);
     if (a_.packed == PackedQkv::by_head) return parts_of_heads(name, all);
-    return {range(name + ".query", all, 0, query_size()),
-            range(name + ".key", all, query_size(), key_size()),
-            range(name + ".value", all, query_size() + key_size(), key_size())};
-  }
-  std::string range(const std::string& name, const std::string& x, Index begin, Index size) {
-    return add_node(g_, name, "slice", {x},
-                    Attributes().set("axis", -1).set("begin", begin).set("end", begin + size));
+    return {add_slice(g_, name + ".query", all, 0, query_size()),
+            add_slice(g_, name + ".key", all, query_size(), key_size()),
+            add_slice(g_, name + ".value", all, query_size() + key_size(), key_size())};
   }
   // Each head has its query, key and value one after the other.
   std::vector<std::string> parts_of_heads(const std::string& name, const std::string& x) {
@@ -154,7 +144,7 @@ class DecoderBuilder {
     for (const char* part : {".query", ".key", ".value"}) {
       const Index begin = std::ssize(all) * c_.head_width;
       all.push_back(reshaped(name + part,
-                             range(name + part + ".heads", heads, begin, c_.head_width),
+                             add_slice(g_, name + part + ".heads", heads, begin, c_.head_width),
                              {0, 0, query_size()}));
     }
     return all;
@@ -179,8 +169,8 @@ class DecoderBuilder {
     std::string hidden;
     if (a_.packs_gate_up) {
       const std::string both = linear(up_name, c_.hidden_size, 2 * inner, x, c_.has_mlp_bias);
-      const std::string gate = range(up_name + ".gate", both, 0, inner);
-      const std::string up = range(up_name + ".up", both, inner, inner);
+      const std::string gate = add_slice(g_, up_name + ".gate", both, 0, inner);
+      const std::string up = add_slice(g_, up_name + ".up", both, inner, inner);
       hidden = add_node(g_, product, "mul", {add_node(g_, act, c_.activation, {gate}), up});
     } else {
       if (!a_.gate.empty())

@@ -20,23 +20,6 @@ double cap_at(const JsonReader& in, const char* key, double fallback) {
   return has_value(in, key) ? positive_at(in, key, fallback) : 0;
 }
 
-// Names of transformers and those of operators.
-constexpr std::pair<std::string_view, std::string_view> activations[] = {
-    {"silu", "silu"}, {"swish", "silu"},
-    {"gelu", "gelu"}, {"gelu_pytorch_tanh", "gelu-tanh"},
-    {"relu", "relu"}, {"gelu_new", "gelu-tanh"},
-    {"tanh", "tanh"}, {"gelu_fast", "gelu-tanh"}};
-
-std::string activation_at(const JsonReader& in, const DecoderArchitecture& a) {
-  const std::string_view key = a.activation_key;
-  if (!has_value(in, key)) return std::string(a.usual_activation);
-  const std::string given = in[key].text();
-  const auto at =
-      std::ranges::find(activations, given, &std::pair<std::string_view, std::string_view>::first);
-  if (at == std::end(activations)) in[key].fail(fmt::format("unknown activation {}", quote(given)));
-  return std::string(at->second);
-}
-
 // The kinds of layers, "sliding_attention" or "full_attention", where the file lists them.
 std::vector<bool> listed_windows(const JsonReader& in, Index layers) {
   const std::vector<JsonReader> all = in.elements();
@@ -191,7 +174,7 @@ DecoderConfig parse_language_model(const JsonReader& in) {
   c.embedding_size = size_or(in, "word_embed_proj_dim", c.hidden_size);
   c.norm_eps = positive_at(in, std::string(a.eps_key).c_str(), a.eps);
   c.initializer_range = positive_at(in, "initializer_range", c.initializer_range);
-  c.activation = activation_at(in, a);
+  c.activation = activation_at(in, a.activation_key, a.usual_activation);
   c.has_qkv_bias = flag_at(in, a.qkv_bias);
   c.has_output_bias = flag_at(in, a.output_bias);
   c.has_mlp_bias = flag_at(in, a.mlp_bias);

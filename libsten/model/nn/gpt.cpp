@@ -27,13 +27,7 @@ class GptBuilder {
     std::string x = dropped("transformer.drop", add_node(g_, "transformer.embeddings", "add",
                                                          {tokens, position_embeddings}));
     for (Index i = 0; i < config_.n_layer; ++i) x = block(x, fmt::format("transformer.h.{}", i));
-    if (with_.last) {
-      using List = Attributes::List;
-      constexpr Index all = std::numeric_limits<Index>::max();
-      x = add_node(
-          g_, "transformer.last", "slice", {x},
-          Attributes().set("begins", List{-1}).set("ends", List{all}).set("axes", List{1}));
-    }
+    if (with_.last) x = add_last_token(g_, "transformer.last", x);
     head(norm("transformer.ln_f", x));
     for (Weight& w : g_.weights)
       if (w.name.starts_with(files_prefix))
@@ -50,12 +44,8 @@ class GptBuilder {
     const std::string all =
         linear(self + ".c_attn", n, 3 * n, norm(name + ".ln_1", x), config_.initializer_range);
     std::vector<std::string> qkv;
-    for (const char* part : {".query", ".key", ".value"}) {
-      const Index begin = std::ssize(qkv) * n;
-      qkv.push_back(
-          add_node(g_, self + ".c_attn" + part, "slice", {all},
-                   Attributes().set("axis", -1).set("begin", begin).set("end", begin + n)));
-    }
+    for (const char* part : {".query", ".key", ".value"})
+      qkv.push_back(add_slice(g_, self + ".c_attn" + part, all, std::ssize(qkv) * n, n));
     if (with_.mask) qkv.emplace_back("attention_mask");
     const std::string context =
         add_node(g_, self, "attention", std::move(qkv),
@@ -66,7 +56,7 @@ class GptBuilder {
     const std::string mlp = name + ".mlp";
     const std::string up = linear(mlp + ".c_fc", n, config_.n_inner, norm(name + ".ln_2", attended),
                                   config_.initializer_range);
-    const std::string active = add_node(g_, mlp + ".act", activation(), {up});
+    const std::string active = add_node(g_, mlp + ".act", config_.activation, {up});
     return add_node(
         g_, mlp + ".add", "add",
         {dropped(mlp + ".dropout", linear(mlp + ".c_proj", config_.n_inner, n, active, residual)),
@@ -83,10 +73,6 @@ class GptBuilder {
                          normal_init(config_.initializer_range));
     const std::string logits = add_node(g_, "lm_head", "linear", {x, weight});
     add_logits(g_, logits, config_.vocab_size, with_.loss);
-  }
-  std::string activation() const {
-    const std::string& f = config_.activation_function;
-    return f.starts_with("gelu_") ? "gelu-tanh" : f;
   }
 
   std::string linear(const std::string& name, Index inputs, Index outputs, const std::string& x,

@@ -10,9 +10,8 @@ struct GptConfig {
   Index vocab_size = 0, n_positions = 0, n_embd = 0, n_layer = 0, n_head = 0;
   Index n_inner = 0;  // size of the hidden layer; default, also for null: 4 n_embd
   double layer_norm_epsilon = 1e-5, initializer_range = 0.02;
-  // gelu_new, gelu_pytorch_tanh and gelu_fast are the same; or gelu, relu, silu, tanh.
-  std::string activation_function = "gelu_new";
-  bool ties_embeddings = true;  // tie_word_embeddings: the head shares its weight
+  std::string activation = "gelu-tanh";  // the operator of activation_function
+  bool ties_embeddings = true;           // tie_word_embeddings: the head shares its weight
 
   // Parses a config.json; messages start with `what`. Error (usage), which names the key, for
   // missing or non-positive sizes, a number of heads that does not divide n_embd, and values that

@@ -37,15 +37,7 @@ GptConfig GptConfig::parse(std::string_view json, const std::string& what) {
   c.layer_norm_epsilon = positive_at(in, "layer_norm_epsilon", c.layer_norm_epsilon);
   c.initializer_range = positive_at(in, "initializer_range", c.initializer_range);
   c.ties_embeddings = flag_at(in, "tie_word_embeddings", c.ties_embeddings);
-  const std::vector<std::string> known{
-      "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu", "relu", "silu", "tanh"};
-  if (in.has("activation_function")) c.activation_function = in["activation_function"].text();
-  if (std::ranges::find(known, c.activation_function) == known.end())
-    in["activation_function"].fail(
-        fmt::format("unknown activation {} (expected one of gelu_new, gelu_pytorch_tanh, "
-                    "gelu_fast, gelu, relu, "
-                    "silu, tanh)",
-                    quote(c.activation_function)));
+  c.activation = activation_at(in, "activation_function", c.activation);
   if (c.n_embd % c.n_head != 0)
     in["n_head"].fail(fmt::format("expected a divisor of n_embd {1}, got {0}", c.n_head, c.n_embd));
   return c;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/model/nn/language_model.h"
 
+#include <limits>
 #include <numeric>
 
 namespace sten {
@@ -39,6 +40,19 @@ std::string add_layer_norm(GraphParts& g, const std::string& name, const std::st
   const std::string gamma = add_weight(g, name + ".weight", {width}, Spec("ones"));
   const std::string beta = add_weight(g, name + ".bias", {width}, Spec("zeros"));
   return add_node(g, name, "layer-norm", {x, gamma, beta}, Attributes().set("eps", eps));
+}
+
+std::string add_slice(GraphParts& g, const std::string& name, const std::string& x, Index begin,
+                      Index size) {
+  return add_node(g, name, "slice", {x},
+                  Attributes().set("axis", -1).set("begin", begin).set("end", begin + size));
+}
+
+std::string add_last_token(GraphParts& g, const std::string& name, const std::string& x) {
+  using List = Attributes::List;
+  constexpr Index all = std::numeric_limits<Index>::max();
+  return add_node(g, name, "slice", {x},
+                  Attributes().set("begins", List{-1}).set("ends", List{all}).set("axes", List{1}));
 }
 
 void add_logits(GraphParts& g, const std::string& logits, Index classes, bool with_loss) {

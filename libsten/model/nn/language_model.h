@@ -20,6 +20,11 @@ std::string add_embedding(GraphParts& g, const std::string& name, const Shape& s
 // With NAME.weight and NAME.bias of `width` elements.
 std::string add_layer_norm(GraphParts& g, const std::string& name, const std::string& x,
                            Index width, double eps);
+// Elements [begin, begin + size) of the last axis.
+std::string add_slice(GraphParts& g, const std::string& name, const std::string& x, Index begin,
+                      Index size);
+// The last token of x[sequences, tokens, width].
+std::string add_last_token(GraphParts& g, const std::string& name, const std::string& x);
 // The outputs of the graph: the logits [..., classes] and, if requested, their loss for the input
 // "labels".
 void add_logits(GraphParts& g, const std::string& logits, Index classes, bool with_loss);
