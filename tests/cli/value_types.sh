@@ -35,6 +35,8 @@ expect_out 'every tensor keeps its layout'
 [ "$(type_of low/model.safetensors up.weight) $(type_of low/model.safetensors norm.weight)" = 'BF16 F32' ] || fail 'other types'
 grep -q '"torch_dtype": "bfloat16"' low/config.json || fail "$(cat low/config.json)"
 grep -q '"dtype": "bfloat16"' low/config.json || fail "$(cat low/config.json)"
+expect_exit 0 sten-convert model/model.safetensors --out-dir folder --type bf16 -q
+cmp low/config.json folder/config.json || fail 'another config.json in a batch'
 # To the nearest, ties to even; back to float32 without a change.
 expect_exit 0 sten-convert low -o high --type f32
 python3 - <<'END'

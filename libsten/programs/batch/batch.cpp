@@ -260,7 +260,9 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
   BatchEntry made;
   if (!many.out_dir.empty()) {
     prepare_outputs(many, work, jobs);
-    companions.emplace(many.inputs, many.out_dir, work.output.force);
+    const auto& type = work.output.type;
+    const std::optional<DType> new_dtype = type ? type->dtype : std::nullopt;
+    companions.emplace(many.inputs, many.out_dir, work.output.force, new_dtype);
     manifest.emplace(many.out_dir);
     made = entry_of(work.one.program, work.options, work.reads, work.output.keep_other_weights);
     if (many.skip_existing != SkipExisting::no) skip_existing(many, work, made, *manifest, jobs);

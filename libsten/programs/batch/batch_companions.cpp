@@ -7,9 +7,11 @@
 
 #include "libsten/core/base/name_list.h"
 #include "libsten/files/checkpoint/companion_files.h"
+#include "libsten/files/checkpoint/config_dtype.h"
 #include "libsten/files/checkpoint/output_paths.h"
 #include "libsten/files/checkpoint/shards.h"
 #include "libsten/files/system/atomic_file.h"
+#include "libsten/files/system/data_file.h"
 #include "libsten/files/system/paths.h"
 
 namespace sten {
@@ -17,30 +19,41 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool same_bytes(const std::string& a, const std::string& b) {
-  return std::ranges::equal(MappedFile::open(a).bytes(), MappedFile::open(b).bytes());
+bool same_bytes(std::span<const std::byte> a, const std::string& path) {
+  return std::ranges::equal(a, MappedFile::open(path).bytes());
 }
 
 }  // namespace
 
+std::span<const std::byte> BatchCompanions::Source::bytes(const MappedFile& file) const {
+  return text.empty() ? file.bytes() : std::as_bytes(std::span(text));
+}
+
 BatchCompanions::BatchCompanions(const std::vector<std::string>& inputs,
-                                 const std::string& directory, bool force)
+                                 const std::string& directory, bool force,
+                                 std::optional<DType> dtype)
     : directory_(directory) {
   std::set<std::string> folders, left;
   for (const std::string& input : inputs)
     if (!is_stream(input) && !is_sharded(input)) folders.insert(fs::path(input).parent_path());
   for (const std::string& folder : folders)
     for (const NamedCompanion& c : named_companions(folder)) {
-      const auto [at, fresh] = sources_.emplace(c.name, c.path);
-      if (!fresh && !same_bytes(at->second, c.path)) left.insert(c.name);
+      const auto [at, is_new] = sources_.emplace(c.name, Source{c.path});
+      if (!is_new && !same_bytes(MappedFile::open(at->second.path).bytes(), c.path))
+        left.insert(c.name);
     }
-  std::erase_if(sources_, [&](const auto& source) {
-    const auto& [name, path] = source;
+  if (const auto config = sources_.find("config.json"); dtype && config != sources_.end()) {
+    const MappedFile file = open_data(config->second.path);
+    config->second.text = with_dtype(std::string(text_of(file.bytes())), *dtype, file.name());
+  }
+  std::erase_if(sources_, [&](const auto& entry) {
+    const auto& [name, source] = entry;
     if (left.contains(name)) return true;
     const fs::path to = fs::path(directory_) / name;
     std::error_code none;
     if (!fs::exists(to, none)) return false;
-    const bool is_equal = fs::is_regular_file(to, none) && same_bytes(path, to);
+    const MappedFile file = MappedFile::open(source.path);
+    const bool is_equal = fs::is_regular_file(to, none) && same_bytes(source.bytes(file), to);
     if (!is_equal && !force) left.insert(name);
     return is_equal || !force;
   });
@@ -48,10 +61,10 @@ BatchCompanions::BatchCompanions(const std::vector<std::string>& inputs,
 }
 
 void BatchCompanions::copy() const {
-  for (const auto& [name, path] : sources_) {
-    const MappedFile from = MappedFile::open(path);
+  for (const auto& [name, source] : sources_) {
+    const MappedFile from = MappedFile::open(source.path);
     OutputFile out(fs::path(directory_) / name, true);
-    out.copy_at(0, from, 0, from.bytes().size());
+    out.write(source.bytes(from));
     from.check_unchanged();
     out.commit();
   }
