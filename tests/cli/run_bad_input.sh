@@ -74,6 +74,7 @@ refused 118 1 "batch is 3, but in 'input_ids' 2" "$bert" --input input_ids=ids.n
 refused 118 1 "tokens is 5" "$bert" --input input_ids=ids.npy --input position_ids=places5.npy
 refused 118 1 "x4.npy: shape is [2, 4], but the model's input 'x' takes [batch, 3]" run --input x4.npy
 refused 118 2 'position' "$bert" --input wide.npy
+refused 118 2 '--input: 600 tokens exceed the 128 positions of' "$STEN_SOURCE/tests/gguf/files/llama.gguf" --input wide.npy
 
 refused 119 1 'floats.npy: elements are F32, but the model takes I64' "$bert" --input floats.npy
 refused 119 1 'x64.npy: element [0, 0] is 0.1, not exact in F32' run --input x64.npy

@@ -44,6 +44,12 @@ TEST_CASE("a conversation is rendered without the start of a further message") {
   CHECK(chat.conversation(question) == "<Who?>");
 }
 
+TEST_CASE("a template for tools and documents has none of them") {
+  const ChatTemplate chat(
+      {"{{ tools is none }} {{ documents is none }} {{ tools is defined }}", "t"});
+  CHECK(chat.prompt(question) == "True True True");
+}
+
 TEST_CASE("a template is read from its own file, or from the tokenizer's configuration") {
   const TempDir dir;
   CHECK(!ChatTemplateSource::read(dir.path()));

@@ -91,6 +91,25 @@ TEST_CASE("a tokenizer that tokenizer.json cannot express is refused") {
   CHECK(tokenizer_error(file) == "m.gguf: expected 'tokenizer.ggml.merges', or a score per token");
 }
 
+TEST_CASE("a sliding window of 0 is none, and an OLMo 3 is refused") {
+  const auto config = [](const std::string& architecture, std::uint32_t window) {
+    std::vector<std::string> metadata{entry("general.architecture", architecture)};
+    const auto add = [&](const char* key, std::uint32_t value) {
+      metadata.push_back(entry(architecture + "." + key, value));
+    };
+    for (const char* key : {"block_count", "embedding_length", "attention.head_count",
+                            "feed_forward_length", "context_length", "vocab_size"})
+      add(key, 4);
+    add("attention.sliding_window", window);
+    const std::string bytes = GgufBytes{.metadata = metadata}.str();
+    return gguf_config_json(parse_gguf(as_bytes(bytes), "m.gguf"), "m.gguf");
+  };
+  CHECK(config("phi3", 0).find("\"sliding_window\": null") != std::string::npos);
+  CHECK(config("phi3", 2).find("\"sliding_window\": 2") != std::string::npos);
+  CHECK(error_of([&] { config("olmo2", 2); }) ==
+        "m.gguf: OLMo 3, an olmo2 with sliding_window, is not supported");
+}
+
 TEST_CASE("a model that config.json cannot express is refused") {
   const auto config_error = [](const std::vector<std::string>& metadata) {
     const std::string bytes = GgufBytes{.metadata = metadata}.str();

@@ -15,7 +15,7 @@ namespace pb = sten::testing::onnx;
 
 namespace {
 
-constexpr int F32 = 1, I64 = 7;
+constexpr int F32 = 1, I32 = 6, I64 = 7, F16 = 10;
 
 struct Imported {
   TempDir dir;
@@ -218,6 +218,29 @@ TEST_CASE("import: the scales that images are resized by are not weights") {
   const Dense y = m.run(Dense::of({1, 1, 1, 3}, {1, 2, 3}));
   CHECK(y.extents == Shape{1, 1, 1, 6});
   CHECK(floats(y) == std::vector<float>{1, 1, 2, 2, 3, 3});
+}
+
+TEST_CASE("import: sums of constants of 32 bits wrap") {
+  const auto most = pb::tensor("most", I32, {1}, pb::bytes(9, pb::raw<std::int32_t>({2147483647})));
+  const auto two = pb::tensor("two", I32, {1}, pb::bytes(9, pb::raw<std::int32_t>({2})));
+  const Imported m(
+      pb::graph({pb::node("Add", "", {"most", "two"}, {"sum"}),
+                 pb::node("Cast", "", {"sum"}, {"float"}, pb::integer_attribute("to", F32)),
+                 pb::node("Add", "", {"x", "float"}, {"y"})},
+                {most, two}) +
+      pb::inputs({pb::value("x", F32, {"1"})}) + pb::outputs({pb::value("y", F32, {})}));
+  CHECK(floats(m.run(Dense::of({1}, {0}))) == std::vector<float>{-2147483647.F});
+}
+
+TEST_CASE("import: values of 16 bits are clipped") {
+  const Imported m(
+      pb::graph({pb::node("Cast", "", {"x"}, {"half"}, pb::integer_attribute("to", F16)),
+                 pb::node("Clip", "", {"half", "low", "high"}, {"clipped"}),
+                 pb::node("Cast", "", {"clipped"}, {"y"}, pb::integer_attribute("to", F32))},
+                {pb::tensor("low", F16, {}, pb::bytes(9, pb::raw<std::uint16_t>({0}))),
+                 pb::tensor("high", F16, {}, pb::bytes(9, pb::raw<std::uint16_t>({0x4600})))}) +
+      pb::inputs({pb::value("x", F32, {"3"})}) + pb::outputs({pb::value("y", F32, {})}));
+  CHECK(floats(m.run(Dense::of({3}, {-1, 5, 7}))) == std::vector<float>{0, 5, 6});
 }
 
 TEST_CASE("import: all missing operators are named at once") {
