@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzes every target for SECONDS each (default 60), in build-asan/, which it makes with clang++-14.
-#   scripts/fuzz.sh [SECONDS [TARGET...]]     targets: data header index jinja npy onnx payload recipe rule spec
+#   scripts/fuzz.sh [SECONDS [TARGET...]]     targets: the NAME of each tests/fuzz/NAME_fuzz.cpp, by default all
 # A finding ends it; the input is build-asan/fuzz/TARGET-crash-*. Once fixed it belongs into
 # tests/fuzz/corpus/TARGET/ under a name that says the fault, so that every build replays it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:-60}
 shift || true
-[ $# -gt 0 ] || set -- data header index jinja npy payload recipe rule spec
+[ $# -gt 0 ] || set -- $(basename -as _fuzz.cpp tests/fuzz/*_fuzz.cpp)
 dir=${STEN_FUZZ_BUILD:-build-asan}
 CXX=clang++-14 CMAKE_GENERATOR=Ninja cmake -B "$dir" -DSTEN_TESTS=ON -DSTEN_SANITIZE=ON \
   -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -gline-tables-only" >/dev/null
