@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prunes the layers of a Llama-like model by wanda or sparsegpt in PyTorch, block by block, for comparison with
+"""Prunes the layers of a Llama-like model by wanda, sparsegpt or admm in PyTorch, block by block, for comparison with
 sten-prune --calibrate.
 
-    python scripts/bench/llm_pytorch.py DENSE OUT TEXT METHOD SPARSITY|N:M [SAMPLES] [WINDOW]     # 32 windows of 512
+    python scripts/bench/llm_pytorch.py DENSE OUT TEXT METHOD SPARSITY|N:M[:G] [SAMPLES] [WINDOW]     # 32 windows of 512
 
-DENSE is a directory of transformers in float32. The algorithms are those of Sun et al. 2023 (wanda, per output) and of
-Frantar and Alistarh 2023 (sparsegpt, blocks of 128 columns, 1 % damping). The windows of the text are those of sten-prune
-with seed 0.
+DENSE is a directory of transformers in float32. The algorithms are those of Sun et al. 2023 (wanda, per output), of
+Frantar and Alistarh 2023 (sparsegpt, blocks of 128 columns, 1 % damping) and of Boza 2024 (admm, 20 rounds, sparsity
+rising by a cubic in the first 15, 10 % damping). Only the choice of the kept elements of N:M:G is that of sten_tools.
+The windows of the text are those of sten-prune with seed 0.
 """
 
 import shutil
 import sys
 import time
+from math import comb
 from pathlib import Path
 
 import torch
@@ -21,10 +23,16 @@ BLOCK = 128
 
 
 def lowest(scores, spec):
-    """A mask of the elements to prune in each row: the lowest share, or the lowest of each group."""
+    """A mask of the elements to prune: the lowest share of each row, or the lowest of each group."""
     if isinstance(spec, float):
         pruned = scores.argsort(1)[:, : int(scores.shape[1] * spec)]
         return torch.zeros_like(scores, dtype=torch.bool).scatter_(1, pruned, True)
+    if len(spec) == 3:
+        import sten_tools
+
+        # Scores of 0 are kept elements, too.
+        positive = scores.float().clamp(min=1e-30).contiguous()
+        return sten_tools.prune(positive, structure=":".join(map(str, spec))) == 0
     n, m = spec
     groups = scores.view(scores.shape[0], -1, m)
     pruned = groups.argsort(2)[:, :, : m - n]
@@ -42,17 +50,19 @@ def sparsegpt(weight, gram, spec):
     weight[:, dead] = 0
     gram += 0.01 * gram.diag().mean() * torch.eye(len(gram))
     inverse = torch.linalg.cholesky(torch.cholesky_inverse(torch.linalg.cholesky(gram)), upper=True)
-    for begin in range(0, weight.shape[1], BLOCK):
-        end = min(begin + BLOCK, weight.shape[1])
+    # Columns whose elements are chosen together: those of an n:m:g chunk, or a block.
+    block = comb(spec[1], spec[0]) * spec[2] if isinstance(spec, tuple) and len(spec) == 3 else BLOCK
+    for begin in range(0, weight.shape[1], block):
+        end = min(begin + block, weight.shape[1])
         w, h = weight[:, begin:end].clone(), inverse[begin:end, begin:end]
         errors = torch.zeros_like(w)
+        scores = w**2 / h.diag() ** 2
         if isinstance(spec, float):
-            scores = w**2 / h.diag() ** 2
             pruned = scores <= scores.flatten().kthvalue(int(scores.numel() * spec)).values
         else:
-            pruned = torch.zeros_like(w, dtype=torch.bool)
+            pruned = lowest(scores, spec) if len(spec) == 3 else torch.zeros_like(w, dtype=torch.bool)
         for i in range(end - begin):
-            if not isinstance(spec, float) and i % spec[1] == 0:
+            if isinstance(spec, tuple) and len(spec) == 2 and i % spec[1] == 0:
                 group = slice(i, i + spec[1])
                 pruned[:, group] = lowest(w[:, group] ** 2 / h.diag()[group] ** 2, spec)
             kept = torch.where(pruned[:, i], 0.0, w[:, i])
@@ -61,6 +71,31 @@ def sparsegpt(weight, gram, spec):
             w[:, i] = kept
         weight[:, begin:end] = w
         weight[:, end:] -= errors @ inverse[begin:end, end:]
+
+
+def admm(weight, gram, spec):
+    rounds, rising = 20, 15
+    norm = gram.diag().sqrt() + 1e-8
+    gram = gram / norm / norm[:, None]
+    gram += 0.1 * gram.diag().mean() * torch.eye(len(gram))
+    w = weight * norm
+    target = w @ gram
+    inverse = torch.linalg.inv(gram + torch.eye(len(gram)))
+    dual = torch.zeros_like(w)
+    for i in range(rounds):
+        at = w + dual
+        if i < rising:
+            if isinstance(spec, float):
+                share = spec - spec * (1 - (i + 1) / rising) ** 3
+                pruned = at.abs() <= at.abs().flatten().kthvalue(int(at.numel() * share)).values
+            else:
+                pruned = lowest(at.abs(), spec)
+        dual = torch.where(pruned, at, 0.0)
+        w = (target + at - 2 * dual) @ inverse
+    weight[:] = torch.where(pruned, 0.0, w + dual) / norm
+
+
+METHODS = {"wanda": wanda, "sparsegpt": sparsegpt, "admm": admm}
 
 
 def linear_layers(block):
@@ -144,7 +179,7 @@ def main():
     begins = begins_of_windows(len(ids), window, samples)
     begin = time.perf_counter()
     with torch.no_grad():
-        prune(model, [ids[i : i + window][None] for i in begins], {"wanda": wanda, "sparsegpt": sparsegpt}[method], spec)
+        prune(model, [ids[i : i + window][None] for i in begins], METHODS[method], spec)
     print(f"{time.perf_counter() - begin:.1f} s", file=sys.stderr)
     model.save_pretrained(out)
     for file in Path(dense).glob("tokenizer*"):
