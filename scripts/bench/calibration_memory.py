@@ -3,11 +3,12 @@
 """Peak memory of a calibration beside its bound, on a random Llama in bfloat16.
 
     scripts/bench/calibration_memory.py [--dir DIR] [--shape 8b|1b|small] [--methods wanda,sparsegpt]
-        [--samples 4] [--window 128] [--threads 2]
+        [--samples 4] [--window 128] [--threads 2] [-- OPTION...]
 
 Makes the model in DIR (16 GB for 8b; needs numpy) unless it is there, and calibrates it with --dry-run: pruned layers go
-to a nameless file in TMPDIR. The bound is 3 blocks in float32, two matrices of the widest layer's inputs, the
-activations of all samples at the width of the model in float32, and 300 MB. sten-prune is taken from build/bin, or STEN_BIN.
+to a nameless file in TMPDIR. OPTION is another option of sten-prune, such as --allocate=error. The bound is 3 blocks in
+float32, two matrices of the widest layer's inputs, the activations of all samples at the width of the model in float32,
+and 300 MB. sten-prune is taken from build/bin, or STEN_BIN.
 """
 import argparse, json, os, string, struct, subprocess, sys, time
 
@@ -81,6 +82,7 @@ def main():
     p.add_argument("--samples", type=int, default=4)
     p.add_argument("--window", type=int, default=128)
     p.add_argument("--threads", default="2")
+    p.add_argument("options", nargs="*")
     a = p.parse_args()
     prune = os.path.join(os.environ.get("STEN_BIN", os.path.join(root, "build", "bin")), "sten-prune")
     model = os.path.join(a.dir, "llama-" + a.shape)
@@ -97,7 +99,8 @@ def main():
         start = time.monotonic()
         child = subprocess.Popen([prune, model, "--dry-run", "-q", "--sparsity", "0.5", "--method", method, "--include",
                                   "model.layers.*", "--exclude", "*norm*", "--calibrate", os.path.join(model, "text.txt"),
-                                  "--calibrate-samples", str(a.samples), "--calibrate-window", str(a.window), "--threads", a.threads],
+                                  "--calibrate-samples", str(a.samples), "--calibrate-window", str(a.window),
+                                  "--threads", a.threads, *a.options],
                                  stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
