@@ -16,7 +16,8 @@ using namespace sten::testing;
 namespace {
 
 ChatTemplate template_of(const nlohmann::json& c) {
-  return ChatTemplate({c.at("jinja"), "t", c.at("bos"), c.at("eos")});
+  return ChatTemplate(
+      {c.at("jinja"), "t", {{"bos_token", c.at("bos")}, {"eos_token", c.at("eos")}}});
 }
 
 const std::vector<ChatMessage> question{{"user", "Who?"}};
@@ -59,11 +60,14 @@ TEST_CASE("a template is read from its own file, or from the tokenizer's configu
                 "bos_token": {"content": "<s>"}, "eos_token": "</s>"})");
   const auto listed = ChatTemplateSource::read(dir.path());
   REQUIRE(listed);
-  CHECK(listed->bos == "<s>");
-  CHECK(listed->eos == "</s>");
+  CHECK(listed->tokens.at("bos_token") == "<s>");
+  CHECK(listed->tokens.at("eos_token") == "</s>");
   CHECK(ChatTemplate(*listed).prompt(question) == "user");
   dir.write("chat_template.jinja", "{{ bos_token + messages[0].content + eos_token }}");
   CHECK(ChatTemplate(*ChatTemplateSource::read(dir.path())).prompt(question) == "<s>Who?</s>");
+  dir.write("special_tokens_map.json", R"({"eos_token": "other", "pad_token": "<pad>"})");
+  dir.write("chat_template.jinja", "{{ eos_token ~ pad_token }}");
+  CHECK(ChatTemplate(*ChatTemplateSource::read(dir.path())).prompt(question) == "</s><pad>");
 }
 
 TEST_CASE("templates that cannot run and messages that they refuse are errors of one line") {

@@ -13,11 +13,14 @@ namespace {
 
 using Source = ChatTemplateSource;
 
-// A text, or an added token {"content": text}.
-std::string token_text(const JsonReader& config, const char* key) {
-  if (!config.has(key) || config[key].json().is_null()) return "";
-  const JsonReader token = config[key];
-  return token.json().is_object() ? token["content"].text() : token.text();
+// Adds special tokens that `to` lacks: a text each, or an added token {"content": text}.
+void add_tokens(const JsonReader& config, std::map<std::string, std::string>& to) {
+  for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
+                          "cls_token", "mask_token"}) {
+    if (!config.has(key) || config[key].json().is_null()) continue;
+    const JsonReader token = config[key];
+    to.emplace(key, token.json().is_object() ? token["content"].text() : token.text());
+  }
 }
 
 // A text, or a list of named templates.
@@ -37,8 +40,9 @@ std::optional<ChatTemplateSource> ChatTemplateSource::read(const std::string& to
   const auto of_config = [](std::string_view text, const std::string& name) -> Source {
     const auto json = parse_json(text, name, Fault::input);
     const JsonReader reader(json, name, Fault::input);
-    return {jinja_of(reader), name, token_text(reader, "bos_token"),
-            token_text(reader, "eos_token")};
+    Source s{jinja_of(reader), name};
+    add_tokens(reader, s.tokens);
+    return s;
   };
   const bool is_directory = fs::is_directory(tokenizer);
   if (!is_directory && fs::is_regular_file(tokenizer)) {
@@ -51,11 +55,18 @@ std::optional<ChatTemplateSource> ChatTemplateSource::read(const std::string& to
   }
   const fs::path directory = is_directory ? fs::path(tokenizer) : fs::path(tokenizer).parent_path();
   const std::string config = (directory / "tokenizer_config.json").string(),
+                    tokens = (directory / "special_tokens_map.json").string(),
                     own = (directory / "chat_template.jinja").string();
   Source s;
   if (fs::is_regular_file(config)) {
     const MappedFile file = open_data(config);
     s = of_config(text_of(file.bytes()), printable(config));
+  }
+  if (fs::is_regular_file(tokens)) {
+    const MappedFile file = open_data(tokens);
+    const std::string name = printable(tokens);
+    const auto json = parse_json(text_of(file.bytes()), name, Fault::input);
+    add_tokens(JsonReader(json, name, Fault::input), s.tokens);
   }
   if (fs::is_regular_file(own)) {
     s.jinja = std::string(text_of(open_data(own).bytes()));
@@ -79,7 +90,7 @@ std::vector<ChatMessage> chat_messages(const JsonReader& list) {
 }
 
 ChatTemplate::ChatTemplate(const ChatTemplateSource& source)
-    : bos_(source.bos), eos_(source.eos), template_(source.jinja, source.name) {}
+    : tokens_(source.tokens), template_(source.jinja, source.name) {}
 
 std::string ChatTemplate::prompt(std::span<const ChatMessage> messages) const {
   return rendered(messages, true);
@@ -98,8 +109,8 @@ std::string ChatTemplate::rendered(std::span<const ChatMessage> messages,
                                    {"documents", nullptr}};
   for (const ChatMessage& m : messages)
     variables["messages"].push_back({{"role", m.role}, {"content", m.content}});
-  if (!bos_.empty()) variables["bos_token"] = bos_;
-  if (!eos_.empty()) variables["eos_token"] = eos_;
+  for (const auto& [variable, text] : tokens_)
+    if (!text.empty()) variables[variable] = text;
   return template_.render(variables);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chat templates: messages to the prompt of a chat model, by the model's own Jinja template.
 #pragma once
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,13 +24,13 @@ std::vector<ChatMessage> chat_messages(const JsonReader& list);
 
 // What a template uses of its model.
 struct ChatTemplateSource {
-  std::string jinja{};       // the text of the template
-  std::string name{};        // printable, for messages
-  std::string bos{}, eos{};  // the texts of the special tokens; empty: none
+  std::string jinja{};                          // the text of the template
+  std::string name{};                           // printable, for messages
+  std::map<std::string, std::string> tokens{};  // special tokens by variable, such as bos_token
 
   // Reads chat_template.jinja, or else chat_template of tokenizer_config.json, in the directory of a
-  // tokenizer or of its file, and the special tokens of the latter; or those in the metadata of a
-  // GGUF file. None without a template. Error (input) with the file.
+  // tokenizer or of its file, and the special tokens of the latter and of special_tokens_map.json;
+  // or those in the metadata of a GGUF file. None without a template. Error (input) with the file.
   static std::optional<ChatTemplateSource> read(const std::string& tokenizer);
 };
 
@@ -48,7 +49,7 @@ class ChatTemplate {
  private:
   std::string rendered(std::span<const ChatMessage> messages, bool add_generation_prompt) const;
 
-  std::string bos_, eos_;
+  std::map<std::string, std::string> tokens_;
   JinjaTemplate template_;
 };
 
