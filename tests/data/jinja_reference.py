@@ -39,6 +39,7 @@ items.a[1] | items['b'] | items.missing is defined | "a\\tb" | "line\\nline" | i
 "%s" is string | 10 | abs_missing is defined | dict(a=1) | namespace(a=2).a | not (n == 7) | - n | (n) | "\\u00e9" | "q" "r"
 undefined_name != "x" | undefined_name == other_name | undefined_name != none | 1 == true | strftime_now is defined
 range is defined | raise_exception is undefined | undefined_name is eq(none) | true in [1] | n is ne(other_name)
+"\\u00a0\\u3000 x\\u2003\\u001f" | trim | "äüxüä".strip('ü') | "äüxüä".strip('äü') | "\\u00c3\\u00a4".lstrip('ä')
 """
 
 TEMPLATES = [

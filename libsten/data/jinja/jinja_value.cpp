@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libsten/core/base/utf8.h"
+
 namespace sten::jinja {
 namespace {
 
@@ -126,12 +128,24 @@ bool are_equal(const Value& a, const Value& b) {
 bool is_white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 std::string stripped(std::string_view text, bool left, bool right, const Value& which) {
-  const auto is_cut = [&](char c) {
-    return which.is_string() ? which.get_ref<const std::string&>().find(c) != std::string::npos
-                             : is_white(c);
+  const auto is_cut = [&](std::string_view character) {
+    if (which.is_string())
+      return which.get_ref<const std::string&>().find(character) != std::string::npos;
+    std::size_t end = 0;
+    const std::int32_t c = next_code_point(character, end);
+    return is_space(c) || (c >= 0x1c && c <= 0x1f);  // as in Python
   };
-  while (left && !text.empty() && is_cut(text.front())) text.remove_prefix(1);
-  while (right && !text.empty() && is_cut(text.back())) text.remove_suffix(1);
+  while (left && !text.empty()) {
+    std::size_t end = 0;
+    next_code_point(text, end);
+    if (!is_cut(text.substr(0, end))) break;
+    text.remove_prefix(end);
+  }
+  while (right && !text.empty()) {
+    const std::size_t begin = last_character(text);
+    if (!is_cut(text.substr(begin))) break;
+    text.remove_suffix(text.size() - begin);
+  }
   return std::string(text);
 }
 

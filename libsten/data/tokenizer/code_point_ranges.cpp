@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 
+#include "libsten/core/base/utf8.h"
 #include "libsten/data/tokenizer/unicode.h"
 
 namespace sten {

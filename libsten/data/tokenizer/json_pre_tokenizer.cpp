@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
+#include "libsten/core/base/utf8.h"
 #include "libsten/data/tokenizer/json_steps.h"
 #include "libsten/data/tokenizer/unicode.h"
 

@@ -9,7 +9,6 @@
 #include "libsten/core/base/text.h"
 #include "libsten/core/base/utf8.h"
 #include "libsten/data/tokenizer/regex_syntax.h"
-#include "libsten/data/tokenizer/unicode.h"
 
 namespace sten {
 namespace {

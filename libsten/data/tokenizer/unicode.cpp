@@ -77,36 +77,6 @@ bool is_nonspacing_mark(std::int32_t c) {
 
 bool is_ideograph(std::int32_t c) { return find_in(ideographs, c) != nullptr; }
 
-bool is_space(std::int32_t c) {
-  return (c >= 9 && c <= 13) || c == 32 || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
-         c == 0x3000;
-}
-
-std::size_t spaces_at_begin(std::string_view text) {
-  std::size_t end = 0;
-  for (std::size_t i = 0; i < text.size() && is_space(next_code_point(text, i));) end = i;
-  return end;
-}
-
-std::size_t spaces_at_end(std::string_view text) {
-  std::size_t end = text.size();
-  while (end > 0) {
-    std::size_t begin = last_character(text.substr(0, end)), i = begin;
-    if (!is_space(next_code_point(text, i)) || i != end) break;
-    end = begin;
-  }
-  return text.size() - end;
-}
-
-std::size_t last_character(std::string_view text) {
-  std::size_t begin = text.size();
-  if (begin == 0) return 0;
-  do --begin;
-  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xc0) == 0x80);
-  return begin;
-}
-
 CharacterClass class_of(std::int32_t c) {
   static const auto ascii = [] {
     std::array<CharacterClass, 128> all;

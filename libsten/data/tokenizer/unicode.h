@@ -14,12 +14,6 @@ bool is_control(std::int32_t c);
 bool is_punctuation(std::int32_t c);  // including all ASCII symbols
 bool is_nonspacing_mark(std::int32_t c);
 bool is_ideograph(std::int32_t c);  // blocks that BERT splits into single characters
-bool is_space(std::int32_t c);      // White_Space
-// Bytes of white space at the start or end of UTF-8.
-std::size_t spaces_at_begin(std::string_view text);
-std::size_t spaces_at_end(std::string_view text);
-// The position of the last character; 0 for an empty text.
-std::size_t last_character(std::string_view text);
 
 // For GPT-2 (Unicode 16): \p{L}, \p{N}, \s and others.
 enum class CharacterClass : std::uint8_t { letter, number, space, other };
