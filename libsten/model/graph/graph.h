@@ -111,6 +111,7 @@ class Graph {
 
   // Values have numbers, which all plans of the graph use: inputs first, then weights, constants
   // and nodes.
+  std::size_t number_of(std::string_view name) const;  // of a value that there is
   std::size_t value_count() const { return uses_.size(); }
   std::size_t first_weight() const { return parts_.inputs.size(); }
   std::size_t first_node() const { return uses_.size() - parts_.nodes.size(); }
@@ -141,7 +142,6 @@ class Graph {
   void check_inputs(const NamedValues<Tensor>& inputs) const;
 
  private:
-  std::size_t number_of(std::string_view name) const;
   // Moves values with the names first...last to their slots; false if the names differ.
   template <Operand T>
   bool take(const NamedValues<T>& given, std::size_t first, std::size_t last,

@@ -9,7 +9,6 @@
 #include "libsten/compute/calibrate/matrix.h"
 #include "libsten/compute/linalg/dense_gemm.h"
 #include "libsten/core/base/error.h"
-#include "libsten/core/base/memory_pool.h"
 #include "libsten/core/base/text.h"
 #include "libsten/model/graph/node_errors.h"
 #include "libsten/programs/calibrated/calibration_cache.h"
@@ -17,6 +16,7 @@
 #include "libsten/programs/calibrated/weight_allocation.h"
 #include "libsten/report/progress.h"
 #include "libsten/training/trainer/calibrated_layers.h"
+#include "libsten/training/trainer/loss_of_changes.h"
 #include "libsten/training/trainer/model_walk.h"
 
 namespace sten {
@@ -27,20 +27,6 @@ Tensor as_graph_has_it(const Dense& w, bool transposed) {
   auto a = calibrate::matrix_of<float>(w);
   if (transposed) a = calibrate::transposed(a);
   return calibrate::to_dense(a, DType::F32, {a.rows, a.cols});
-}
-
-// Mean loss over the predictions of all batches.
-double loss_on(const Task& task, const std::vector<BatchPart>& parts,
-               const NamedValues<Tensor>& weights) {
-  const Graph& g = task.evaluation_graph();
-  PredictionSums sums;
-  for (const BatchPart& part : parts) {
-    NamedValues<Tensor> inputs;
-    for (const std::string& name : g.inputs()) inputs.emplace(name, part.inputs.at(name));
-    const Tensor logits = g.run<Tensor>(weights, inputs).at(g.outputs().front());
-    sums += predictions_of(logits.as<Dense>(), part.inputs.at(g.inputs().back()).as<Dense>());
-  }
-  return sums.measured().loss;
 }
 
 class LayersOfModel final : public LayerSource {
@@ -71,8 +57,9 @@ class LayersOfModel final : public LayerSource {
   std::vector<std::string> notes() const override { return notes_; }
 
  private:
-  using PruneLayer =
-      std::function<Dense(const CalibratedWeight&, const Dense&, const InputStatistics&)>;
+  // Gets the name in the graph.
+  using PruneLayer = std::function<Dense(const std::string& name, const CalibratedWeight&,
+                                         const Dense&, const InputStatistics&)>;
 
   void walk(const CalibrationRequest& r, const Task& task, ModelWeights& model) {
     const auto start = std::chrono::steady_clock::now();
@@ -104,7 +91,8 @@ class LayersOfModel final : public LayerSource {
     ActivationStore& store = cache_ ? static_cast<ActivationStore&>(*cache_) : *in_memory;
     const WalkResult result = prune_layers(
         r, model, batches.inputs, store, needs_gram(r),
-        [&](const CalibratedWeight& w, const Dense& x, const InputStatistics& inputs) {
+        [&](const std::string&, const CalibratedWeight& w, const Dense& x,
+            const InputStatistics& inputs) {
           CalibratedLayer layer = prune_layer(x, inputs, options_of(allocation.of(w), inputs));
           layers().add(w.tensor->name, layer, w.how.reconstruct || is_solved(w.how.method));
           progress.add(1);
@@ -123,47 +111,46 @@ class LayersOfModel final : public LayerSource {
   void allocate(const CalibrationRequest& r, const Task& task, ModelWeights& model,
                 const CalibrationBatches& batches, WeightAllocation& allocation) {
     if (!allocation.is_wanted()) return;
-    const NamedValues<Tensor> dense = allocation.needs_loss() ? model.all() : NamedValues<Tensor>();
-    const double dense_loss = allocation.needs_loss() ? loss_on(task, batches.parts, dense) : 0;
+    std::optional<LossOfChanges> losses;
+    if (allocation.needs_loss())
+      losses.emplace(model.source(), batches.parts, task.evaluation_graph().inputs().back());
+    const double dense_loss = losses ? losses->unchanged() : 0;
     ActivationsInMemory store(batches.inputs.size());
-    prune_layers(
-        r, model, batches.inputs, store, needs_gram(r) || allocation.needs_gram(),
-        [&](const CalibratedWeight& w, const Dense& x, const InputStatistics& inputs) {
-          double more = 0;
-          if (allocation.needs_loss()) {
-            NamedValues<Tensor> pruned = dense;
-            for (auto& [name, value] : pruned)
-              if (const auto at = wanted_.find(name); at != wanted_.end() && at->second == &w)
-                value = as_graph_has_it(prune_layer(x, inputs, w.how).weights, w.how.transposed);
-            more = loss_on(task, batches.parts, pruned) - dense_loss;
-          }
-          allocation.add(w, x, inputs, more);
-          return x;
-        });
+    prune_layers(r, model, batches.inputs, store, needs_gram(r) || allocation.needs_gram(),
+                 [&](const std::string& name, const CalibratedWeight& w, const Dense& x,
+                     const InputStatistics& inputs) {
+                   double more = 0;
+                   if (losses) {
+                     const Dense pruned = prune_layer(x, inputs, w.how).weights;
+                     more =
+                         losses->with(name, as_graph_has_it(pruned, w.how.transposed)) - dense_loss;
+                   }
+                   allocation.add(w, x, inputs, more);
+                   return x;
+                 });
     allocation.settle();
   }
 
   WalkResult prune_layers(const CalibrationRequest& r, ModelWeights& model,
                           const CalibrationInputs& batches, ActivationStore& store, bool with_gram,
                           const PruneLayer& prune) {
+    const StreamedModel::Source source = model.source();
     return prune_along(
-        {model.graph(), batches, store, [&](const std::string& name) { return model.load(name); },
+        {source.graph, batches, store, source.weight,
          [&](const std::string& name) { return wanted_.contains(name); }, with_gram,
          std::ranges::any_of(r.weights, [](const auto& w) { return has_targets(w.how); }),
          [&](const std::string& name, const InputStatistics& inputs) {
            const CalibratedWeight& w = *wanted_.find(name)->second;
            try {
-             Tensor next = as_graph_has_it(prune(w, r.load(*w.tensor), inputs), w.how.transposed);
+             Tensor next =
+                 as_graph_has_it(prune(name, w, r.load(*w.tensor), inputs), w.how.transposed);
              r.in.drop(*w.tensor);
              return next;
            } catch (const Error& e) {
              throw Error(e.fault(), fmt::format("{}: {}", quote(w.tensor->name), e.what()));
            }
          },
-         [&] {
-           model.release();
-           empty_memory_pool();
-         }});
+         source.released});
   }
 
   // Without tokens, an expert's inputs say nothing.

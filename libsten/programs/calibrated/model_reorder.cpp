@@ -12,8 +12,14 @@ namespace sten {
 namespace {
 
 Dense first_output(ModelWeights& model, const NamedValues<Tensor>& batch) {
-  const Graph& g = model.graph();
-  return g.run<Tensor>(model.all(), batch).at(g.outputs().front()).to_dense();
+  const StreamedModel streamed(model.source(), {batch});
+  const std::size_t output = model.graph().output_values().front();
+  Dense y;
+  streamed.run(streamed.weights(), streamed.first(),
+               [&](std::size_t, std::size_t, const BatchValues& values) {
+                 y = values[output].dense.to_dense();
+               });
+  return y;
 }
 
 void reorder(ModelWeights& model, const Checkpoint& in, const Reordering& reordering) {
@@ -29,7 +35,7 @@ void reorder(ModelWeights& model, const Checkpoint& in, const Reordering& reorde
       fail_usage("--reorder: unknown weight {} of the model that --calibrate runs", quote(name));
     if (!moved.insert(w->name).second)
       fail_usage("--reorder: {} is a tied weight of another --reorder", quote(name));
-    model.replace(w->name, reordering.moved(i, model.load(w->name).to_dense()));
+    model.change(w->name, [&, i](const Dense& x) { return reordering.moved(i, x); });
   }
 }
 

@@ -7,8 +7,8 @@
 namespace sten {
 
 // Permutes the weights of the model; its outputs stay the same. Error (usage) if they change on the
-// batch: an operator between two weights depends on the order of features. Needs the memory of all
-// weights.
+// batch: an operator between two weights depends on the order of features. The reordering must
+// outlive the model.
 void reorder_model(ModelWeights& model, const Checkpoint& in, const Reordering& reordering,
                    const NamedValues<Tensor>& batch);
 

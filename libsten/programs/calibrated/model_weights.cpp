@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/programs/calibrated/model_weights.h"
 
-#include "libsten/core/tensor/low_floats.h"
+#include "libsten/core/base/memory_pool.h"
 #include "libsten/model/graph/inference.h"
 
 namespace sten {
@@ -12,18 +12,17 @@ ModelWeights::ModelWeights(const Task& task)
 }
 
 Tensor ModelWeights::load(const std::string& name) {
-  if (const auto at = replaced_.find(name); at != replaced_.end()) return at->second;
-  return file_ ? *file_->load(*graph_.find_weight(name)) : in_memory_.at(name);
+  Tensor x = file_ ? *file_->load(*graph_.find_weight(name)) : in_memory_.at(name);
+  const auto at = changes_.find(name);
+  return at == changes_.end() ? x : Tensor(at->second(x.to_dense()));
 }
 
-NamedValues<Tensor> ModelWeights::all() {
-  NamedValues<Tensor> all;
-  for (const Weight& w : graph_.weights()) all.emplace(w.name, widened(load(w.name)));
-  return all;
-}
-
-void ModelWeights::release() {
-  if (file_) file_->release();
+StreamedModel::Source ModelWeights::source() {
+  return {graph_, [this](const std::string& name) { return load(name); },
+          [this] {
+            if (file_) file_->release();
+            empty_memory_pool();
+          }};
 }
 
 }  // namespace sten

@@ -6,10 +6,9 @@
 #include "libsten/compute/calibrate/block_influence.h"
 #include "libsten/compute/ops/products/mixture_of_experts.h"
 #include "libsten/core/base/error.h"
-#include "libsten/core/base/memory_pool.h"
 #include "libsten/programs/drop/indexed_name.h"
 #include "libsten/report/progress.h"
-#include "libsten/training/trainer/forward_run.h"
+#include "libsten/training/trainer/streamed_model.h"
 
 namespace sten {
 namespace {
@@ -42,7 +41,7 @@ ModuleScores score_modules(ModelWeights& model, const CausalLayers& layers,
   const std::vector<LayerNodes> nodes = layer_nodes(g, layers);
   const auto value = [&](std::size_t node) { return g.first_node() + node; };
   const auto logits = [&](const LayerNodes& l) { return g.arguments(*l.mixture)[1]; };
-  std::vector<ForwardRun::Part> parts{{nodes.front().begin, {}}};
+  std::vector<StreamedModel::Segment> parts{{nodes.front().begin, {}}};
   for (const LayerNodes& l : nodes) {
     parts.push_back({l.end, {value(l.end - 1)}});
     if (l.mixture) parts.back().observed.push_back(logits(l));
@@ -52,25 +51,25 @@ ModuleScores score_modules(ModelWeights& model, const CausalLayers& layers,
   scores.router_weights.resize(nodes.size());
   Progress progress("calibrate", nodes.size(), show_progress, "layers");
   std::size_t finished = 0;
-  const ForwardRunResult result =
-      run_in_segments({g, batches, [&](const std::string& name) { return model.load(name); }, parts,
-                       [&](std::size_t part, const BatchValues& values) {
-                         if (part == 0) return;
-                         const LayerNodes& l = nodes[part - 1];
-                         influence[part - 1].add(values[value(l.begin - 1)].dense.to_dense(),
-                                                 values[value(l.end - 1)].dense.to_dense());
-                         if (!l.mixture) return;
-                         const std::vector<double> sums = router_weight_sums(
-                             g.nodes()[*l.mixture].attributes, values[logits(l)].dense.to_dense());
-                         std::vector<double>& to = scores.router_weights[part - 1];
-                         to.resize(sums.size());
-                         for (std::size_t e = 0; e < sums.size(); ++e) to[e] += sums[e];
-                       },
-                       [&] {
-                         model.release();
-                         empty_memory_pool();
-                         if (finished++ > 0) progress.add(1);
-                       }});
+  StreamedModel::Source source = model.source();
+  source.released = [&, released = source.released] {
+    released();
+    if (finished++ > 0) progress.add(1);
+  };
+  const StreamedModel streamed(source, batches, parts);
+  const auto observe = [&](std::size_t part, std::size_t, const BatchValues& values) {
+    if (part == 0) return;
+    const LayerNodes& l = nodes[part - 1];
+    influence[part - 1].add(values[value(l.begin - 1)].dense.to_dense(),
+                            values[value(l.end - 1)].dense.to_dense());
+    if (!l.mixture) return;
+    const std::vector<double> sums =
+        router_weight_sums(g.nodes()[*l.mixture].attributes, values[logits(l)].dense.to_dense());
+    std::vector<double>& to = scores.router_weights[part - 1];
+    to.resize(sums.size());
+    for (std::size_t e = 0; e < sums.size(); ++e) to[e] += sums[e];
+  };
+  const StreamedModel::State result = streamed.run(streamed.weights(), streamed.first(), observe);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     scores.influence.push_back(influence[i].value());
     if (!std::isfinite(scores.influence.back()))

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libsten/training/trainer/loss_of_changes.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/training/task/predictions.h"
+#include "tests/support/small_bert.h"
+
+using namespace sten;
+
+TEST_CASE("the loss with a changed weight is that of the whole model with it") {
+  const Graph g = bert(testing::small_bert(), {.mask = true});
+  const NamedValues<Tensor> weights = testing::bert_weights(g, "dense", 8);
+  std::vector<BatchPart> parts;
+  for (const Index tokens : {6, 9}) {
+    BatchPart& part = parts.emplace_back(BatchPart{testing::bert_values(2, tokens, true)});
+    part.inputs.insert_or_assign("labels", part.inputs.at("input_ids"));
+  }
+  const auto whole = [&](const NamedValues<Tensor>& changed) {
+    PredictionSums sums;
+    for (const BatchPart& part : parts) {
+      NamedValues<Tensor> inputs = part.inputs;
+      inputs.erase("labels");
+      const Tensor logits = g.run(changed, inputs).at(g.outputs().front());
+      sums += predictions_of(logits.to_dense(), part.inputs.at("labels").as<Dense>());
+    }
+    return sums.measured().loss;
+  };
+  int releases = 0;
+  LossOfChanges losses(
+      {g, [&](const std::string& name) { return weights.at(name); }, [&] { ++releases; }}, parts,
+      "labels");
+  CHECK(losses.unchanged() == doctest::Approx(whole(weights)).epsilon(1e-6));
+  CHECK(releases > 2);
+  // The embeddings are the head's weight, too; the weight of the first layer comes after a later one.
+  for (const char* name :
+       {"bert.encoder.layer.0.attention.self.value.weight",
+        "bert.encoder.layer.1.output.dense.weight", "bert.encoder.layer.0.output.dense.weight",
+        "bert.embeddings.word_embeddings.weight", "cls.predictions.transform.dense.weight"}) {
+    CAPTURE(name);
+    NamedValues<Tensor> changed = weights;
+    changed.at(name) = apply("scale", {weights.at(name)}, Attributes().set("by", 0.5));
+    CHECK(losses.with(name, changed.at(name)) == doctest::Approx(whole(changed)).epsilon(1e-6));
+    CHECK(whole(changed) != doctest::Approx(whole(weights)).epsilon(1e-6));
+  }
+}
