@@ -93,10 +93,50 @@ echo '{{ messages[0].content }}' >pieces/chat_template.jinja
 expect_exit 0 sten-convert pieces -o pieces.gguf -f
 expect_exit 0 sten-convert pieces.gguf -o chat/ --to dense
 grep -qF '"chat_template": "{{ messages[0].content }}\n"' chat/tokenizer_config.json || fail 'no chat template'
+echo '{"added_tokens_decoder": {"999": {"content": "<image>", "special": true}}}' >pieces/tokenizer_config.json
+expect_exit 0 sten-convert pieces -o pieces.gguf -f
+expect_err "1 added tokens, such as '<image>' with the id 999, are left out: the embedding has 480 rows"
+rm pieces/tokenizer_config.json
 safetensors pieces/model.safetensors "{$(entry model.embed_tokens.weight F32 3,1 0 12)}" "$F1$F1$F1"
 expect_exit 1 sten-convert pieces -o few.gguf
 expect_err "pieces/tokenizer.model: token '[INST]': expected an id below 3, the rows of the embedding, got 3"
 expect_one_line_err
+
+# Buffers of former checkpoints are left out; a tied embedding is written as the head, too, if llama.cpp needs one.
+small() {
+  mkdir -p "$1"
+  cat >"$1/config.json" <<END
+{"model_type": "$1", "vocab_size": 2, "max_position_embeddings": 4, "hidden_size": 8, "num_hidden_layers": 1,
+ "intermediate_size": 4, "num_attention_heads": 1, "tie_word_embeddings": true}
+END
+  safetensors "$1/model.safetensors" "{$2}" "$3"
+}
+small gpt_neox "$(entry gpt_neox.embed_in.weight F32 2,1 0 8),$(
+  entry gpt_neox.layers.0.attention.masked_bias F32 '' 8 12),$(
+  entry gpt_neox.layers.0.attention.rotary_emb.inv_freq F32 1 12 16)" "$F1$F2$F0$F3"
+expect_exit 0 sten-convert gpt_neox -o neox.gguf
+expect_exit 0 sten-convert neox.gguf -o neox.safetensors --to dense
+header neox.safetensors | grep -qF '"embed_out.weight"' || fail 'no head'
+printf '%b' "$F1$F2$F1$F2" | cmp - <(data neox.safetensors) || fail 'the head is not the embedding'
+
+# llama.cpp has no head of Gemma 2.
+two="$(entry model.embed_tokens.weight F32 2,1 0 8),$(entry lm_head.weight F32 2,1 8 16)"
+small gemma2 "$two" "$F1$F2$F1$F2"
+expect_exit 0 sten-convert gemma2 -o gemma.gguf
+expect_exit 0 sten-energy gemma.gguf --list
+if grep -qF lm_head "$T/out"; then fail 'Gemma 2 has a head'; fi
+small gemma2 "$two" "$F1$F2$F1$F3"
+expect_exit 1 sten-convert gemma2 -o refused.gguf
+expect_err "'lm_head.weight': expected the elements of 'model.embed_tokens.weight', which llama.cpp has as the output head"
+
+# A value that the type cannot store.
+small llama "$(entry model.embed_tokens.weight F32 2,32 0 256)" "$(repeat 63 "$F1")\x00\x24\x74\x49"
+for type in f16 q4_0; do
+  expect_exit 1 sten-convert llama -o refused.gguf --type $type
+  expect_err "'model.embed_tokens.weight': row 1 has the value 1000000, which is beyond the range of ${type^^}"
+  [ ! -e refused.gguf ] || fail 'a refused value made a file'
+done
+expect_exit 0 sten-convert llama -o bf16.gguf --type bf16
 
 sed -i 's/"llama"/"mamba"/' model/config.json
 held 155 expect_exit 1 sten-convert model -o m.gguf --type f16

@@ -35,16 +35,21 @@ GgufOutput::GgufOutput(const Checkpoint& in, const std::string& directory, const
                        const std::vector<bool>& changed)
     : in_(in) {
   Index experts = 0;
+  bool copies = false;
   if (in.gguf()) {
     take_tensors();
     take_metadata(type);
     experts =
         in.gguf()->integer(fmt::format("{}.expert_count", in.gguf()->architecture())).value_or(0);
   } else {
-    experts = make_metadata(directory, type);
+    const GgufModel model = make_metadata(directory, type);
+    experts = model.experts;
+    if (model.head == GgufHead::never) leave_out_head(changed);
+    copies = model.head == GgufHead::needed && model.ties_embeddings;
   }
   add_tensors(experts);
   choose_types(type, changed);
+  if (copies) copy_embedding();
   if (!rotary_factors_.empty())
     tensors_.push_back({"rope_freqs.weight",
                         &type_called("F32"),
@@ -74,6 +79,10 @@ void GgufOutput::add_tensors(Index experts) {
   for (std::size_t i = 0; i < storage_.size(); ++i) {
     const GgufStorage& s = storage_[i];
     const CheckpointTensor& t = in_.tensors()[i];
+    if (!s.type) {
+      target_.push_back(0);
+      continue;
+    }
     if (!s.expert) {
       target_.push_back(tensors_.size());
       tensors_.push_back({s.name, s.type, gguf_shape(s.change, t.shape), 0, 0});
@@ -113,8 +122,7 @@ void GgufOutput::take_metadata(const GgufType* type) {
   }
 }
 
-// Returns the number of experts of a layer.
-Index GgufOutput::make_metadata(const std::string& directory, const GgufType* type) {
+GgufModel GgufOutput::make_metadata(const std::string& directory, const GgufType* type) {
   const GgufDirectory from = add_directory_model(directory, metadata_);
   rotary_factors_ = from.rotary_factors;
   name_tensors(from.model);
@@ -123,19 +131,29 @@ Index GgufOutput::make_metadata(const std::string& directory, const GgufType* ty
     if (in_.tensors()[i].shape.size() > 1) most = storage_[i].type;
   metadata_.add("general.file_type", file_type(most ? *most : type_called("F32")));
   metadata_.add("general.quantization_version", 2u);
-  const auto table = std::ranges::find(storage_, "token_embd.weight", &GgufStorage::name);
-  if (table == storage_.end()) fail("{}: missing the tensor of token embeddings", in_.name());
-  const auto& embeddings = in_.tensors()[static_cast<std::size_t>(table - storage_.begin())];
+  const auto table = find("token_embd.weight");
+  if (!table) fail("{}: missing the tensor of token embeddings", in_.name());
+  const auto& embeddings = in_.tensors()[*table];
   if (embeddings.shape.size() != 2)
     fail("{}: {}: expected a matrix, got the shape {}", in_.name(), quote(embeddings.name),
          to_string(embeddings.shape));
   add_directory_tokenizer(directory, from.config,
                           static_cast<std::size_t>(embeddings.shape.front()), metadata_);
-  return from.model.experts;
+  return from.model;
+}
+
+std::optional<std::size_t> GgufOutput::find(std::string_view name) const {
+  const auto at = std::ranges::find(storage_, name, &GgufStorage::name);
+  if (at == storage_.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - storage_.begin());
 }
 
 void GgufOutput::name_tensors(const GgufModel& model) {
   for (const CheckpointTensor& t : in_.tensors()) {
+    if (is_former_buffer(t.name)) {
+      storage_.emplace_back();
+      continue;
+    }
     const auto known = gguf_name(model.architecture, t.name);
     if (!known)
       fail("{}: {}: no name in GGUF for a tensor of {}", in_.name(), quote(t.name),
@@ -148,10 +166,36 @@ void GgufOutput::name_tensors(const GgufModel& model) {
   }
 }
 
+// llama.cpp has the embedding as the head.
+void GgufOutput::leave_out_head(const std::vector<bool>& changed) {
+  const auto head = find("output.weight"), table = find("token_embd.weight");
+  if (!head) return;
+  const CheckpointTensor &h = in_.tensors()[*head], &t = in_.tensors()[*table];
+  const bool is_changed = !changed.empty() && (changed[*head] || changed[*table]);
+  const auto is_equal = [&] {
+    const Dense x = in_.load(h).to_dense(), y = in_.load(t).to_dense();
+    return std::ranges::equal(x.values.bytes(), y.values.bytes());
+  };
+  if (is_changed || h.shape != t.shape || h.dtype != t.dtype || !is_equal())
+    fail("{}: {}: expected the elements of {}, which llama.cpp has as the output head", in_.name(),
+         quote(h.name), quote(t.name));
+  storage_[*head] = {};
+}
+
+// llama.cpp needs a head.
+void GgufOutput::copy_embedding() {
+  const std::size_t table = *find("token_embd.weight");
+  if (find("output.weight")) return;
+  GgufTensor head = tensors_[target_[table]];
+  head.name = "output.weight";
+  embedding_copy_ = {table, tensors_.size()};
+  tensors_.push_back(std::move(head));
+}
+
 void GgufOutput::choose_types(const GgufType* type, const std::vector<bool>& changed) {
   std::vector<bool> changes(tensors_.size());
   for (std::size_t i = 0; i < changed.size(); ++i)
-    if (changed[i]) changes[target_[i]] = true;
+    if (changed[i] && storage_[i].type) changes[target_[i]] = true;
   std::size_t requantized = 0, odd_rows = 0;
   std::string first, odd;
   for (std::size_t k = 0; k < tensors_.size(); ++k) {
@@ -169,6 +213,7 @@ void GgufOutput::choose_types(const GgufType* type, const std::vector<bool>& cha
     }
   }
   for (std::size_t i = 0; i < storage_.size(); ++i) {
+    if (!storage_[i].type) continue;
     storage_[i].type = tensors_[target_[i]].type;
     try {
       check_gguf_change(storage_[i], in_.tensors()[i].shape);
@@ -200,25 +245,42 @@ void GgufOutput::begin(OutputFile& out) {
   }
 }
 
-std::uint64_t GgufOutput::position(std::size_t i) const {
+std::vector<std::uint64_t> GgufOutput::positions(std::size_t i) const {
+  const GgufStorage& s = storage_[i];
+  if (!s.type) return {};
   const GgufTensor& t = tensors_[target_[i]];
-  if (!storage_[i].expert) return t.begin;
-  const std::uint64_t bytes = (t.end - t.begin) / static_cast<std::uint64_t>(t.shape.front());
-  return t.begin + static_cast<std::uint64_t>(*storage_[i].expert) * bytes;
+  const std::uint64_t stack = s.expert ? static_cast<std::uint64_t>(t.shape.front()) : 1;
+  const auto index = static_cast<std::uint64_t>(s.expert.value_or(0));
+  std::vector<std::uint64_t> all{t.begin + index * ((t.end - t.begin) / stack)};
+  if (embedding_copy_ && embedding_copy_->first == i)
+    all.push_back(tensors_[embedding_copy_->second].begin);
+  return all;
 }
 
 void GgufOutput::add(std::size_t i, const Tensor& t) {
-  const Dense dense = t.to_dense();
-  out_->write_at(position(i), encode_gguf(dense.values, dense.extents, storage_[i]));
+  const std::vector<std::uint64_t> to = positions(i);
+  if (to.empty()) return;
+  const auto encoded = [&] {
+    const Dense dense = t.to_dense();
+    try {
+      return encode_gguf(dense.values, dense.extents, storage_[i]);
+    } catch (const Error& e) {
+      fail("{}: {}: {}", in_.name(), quote(in_.tensors()[i].name), e.what());
+    }
+  };
+  const Array<std::byte> bytes = encoded();
+  for (const std::uint64_t at : to) out_->write_at(at, bytes);
 }
 
 void GgufOutput::copy(std::size_t i) {
+  const std::vector<std::uint64_t> to = positions(i);
   const CheckpointTensor& t = in_.tensors()[i];
   if (t.gguf && t.gguf->type == storage_[i].type) {
     const SafetensorsEntry& e = t.entries.front();
     const Shard& shard = in_.shards()[t.shard];
-    out_->copy_at(position(i), shard.file, shard.data_offset + e.begin, e.end - e.begin);
-  } else {
+    for (const std::uint64_t at : to)
+      out_->copy_at(at, shard.file, shard.data_offset + e.begin, e.end - e.begin);
+  } else if (!to.empty()) {
     add(i, in_.load(t));
   }
   in_.drop(t);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GGUF output of a changed checkpoint: one file, with metadata and tokenizer.
 #pragma once
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libsten/files/checkpoint/checkpoint.h"
@@ -18,8 +20,10 @@ class GgufOutput {
   // else those of the dtypes. A changed tensor of a type that quantize() cannot write becomes Q8_0,
   // with a warning. The matrices of experts become stacks, each of one type: F32 if their dtypes
   // differ. `changed`: per tensor; empty: none. The metadata are those of a GGUF input, or made of
-  // the files in the input's `directory` (gguf_directory.h). Error for an input without these, for a
-  // tensor without a name in GGUF, and for missing or unequal experts. `in` outlives the output.
+  // the files in the input's `directory` (gguf_directory.h). Of these, former buffers and a head that
+  // llama.cpp lacks are left out, and a tied embedding becomes the head that llama.cpp needs. Error
+  // for an input without these, for a tensor without a name in GGUF, for such a head that is not the
+  // embedding, and for missing or unequal experts. `in` outlives the output.
   GgufOutput(const Checkpoint& in, const std::string& directory, const GgufType* type,
              const std::vector<bool>& changed);
 
@@ -33,20 +37,27 @@ class GgufOutput {
 
  private:
   void name_tensors(const GgufModel& model);
+  void leave_out_head(const std::vector<bool>& changed);
+  void copy_embedding();
   void take_tensors();
   void add_tensors(Index experts);
   void choose_types(const GgufType* type, const std::vector<bool>& changed);
   void take_metadata(const GgufType* type);
-  Index make_metadata(const std::string& directory, const GgufType* type);
-  // The first byte in the file of a tensor of the input.
-  std::uint64_t position(std::size_t i) const;
+  GgufModel make_metadata(const std::string& directory, const GgufType* type);
+  // The index in the input of the tensor with a name of GGUF; none if the input lacks it.
+  std::optional<std::size_t> find(std::string_view name) const;
+  // The first bytes in the file of a tensor of the input: none if it is left out.
+  std::vector<std::uint64_t> positions(std::size_t i) const;
 
   const Checkpoint& in_;
   OutputFile* out_ = nullptr;
   GgufMetadata metadata_;
-  std::vector<GgufStorage> storage_;  // per tensor of the input
-  std::vector<std::size_t> target_;   // per tensor of the input: the tensor that it is, or is in
-  std::vector<GgufTensor> tensors_;   // of the file; those that only GGUF has are the last ones
+  // Per tensor of the input. One that is left out has no type, and any target.
+  std::vector<GgufStorage> storage_;
+  std::vector<std::size_t> target_;  // the tensor of the file that it is, or is in
+  // The embedding of the input, and the tensor of the file that has it as the head.
+  std::optional<std::pair<std::size_t, std::size_t>> embedding_copy_;
+  std::vector<GgufTensor> tensors_;  // of the file; those that only GGUF has are the last ones
   std::vector<float> rotary_factors_;
 };
 

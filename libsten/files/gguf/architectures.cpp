@@ -2,23 +2,80 @@
 #include "libsten/files/gguf/architectures.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace sten {
 namespace {
 
 constexpr GgufArchitecture architectures[] = {
-    {"llama", "llama", "LlamaForCausalLM", "hidden_act", "silu"},
-    {"llama", "mixtral", "MixtralForCausalLM", "hidden_act", "silu", "num_local_experts", true},
-    {"qwen2", "qwen2", "Qwen2ForCausalLM", "hidden_act", "silu"},
-    {"qwen2moe", "qwen2_moe", "Qwen2MoeForCausalLM", "hidden_act", "silu", "num_experts"},
-    {"qwen3", "qwen3", "Qwen3ForCausalLM", "hidden_act", "silu"},
-    {"qwen3moe", "qwen3_moe", "Qwen3MoeForCausalLM", "hidden_act", "silu", "num_experts", true},
-    {"gemma2", "gemma2", "Gemma2ForCausalLM", "hidden_activation", "gelu_pytorch_tanh"},
-    {"gemma3", "gemma3_text", "Gemma3ForCausalLM", "hidden_activation", "gelu_pytorch_tanh"},
-    {"phi3", "phi3", "Phi3ForCausalLM", "hidden_act", "silu"},
-    {"olmo2", "olmo2", "Olmo2ForCausalLM", "hidden_act", "silu"},
-    {"gptneox", "gpt_neox", "GPTNeoXForCausalLM", "hidden_act", "gelu"},
+    {.name = "llama",
+     .model_type = "llama",
+     .model_class = "LlamaForCausalLM",
+     .any_head_dim = true},
+    {.name = "llama",
+     .model_type = "mixtral",
+     .model_class = "MixtralForCausalLM",
+     .experts_key = "num_local_experts",
+     .normalizes = true,
+     .eps = 1e-5,
+     .rope_theta = 1e6,
+     .any_head_dim = true},
+    {.name = "qwen2", .model_type = "qwen2", .model_class = "Qwen2ForCausalLM"},
+    {.name = "qwen2moe",
+     .model_type = "qwen2_moe",
+     .model_class = "Qwen2MoeForCausalLM",
+     .experts_key = "num_experts",
+     .head = GgufHead::needed},
+    {.name = "qwen3",
+     .model_type = "qwen3",
+     .model_class = "Qwen3ForCausalLM",
+     .head_dim = 128,
+     .any_head_dim = true},
+    {.name = "qwen3moe",
+     .model_type = "qwen3_moe",
+     .model_class = "Qwen3MoeForCausalLM",
+     .experts_key = "num_experts",
+     .normalizes = true,
+     .any_head_dim = true},
+    {.name = "gemma2",
+     .model_type = "gemma2",
+     .model_class = "Gemma2ForCausalLM",
+     .activation_key = "hidden_activation",
+     .activation = "gelu_pytorch_tanh",
+     .head_dim = 256,
+     .any_head_dim = true,
+     .head = GgufHead::never,
+     .window_period = 2,
+     .layers_of_27b = 46},
+    {.name = "gemma3",
+     .model_type = "gemma3_text",
+     .model_class = "Gemma3ForCausalLM",
+     .activation_key = "hidden_activation",
+     .activation = "gelu_pytorch_tanh",
+     .rope_theta = 1e6,
+     .head_dim = 256,
+     .any_head_dim = true,
+     .window_period = 6,
+     .layers_of_27b = 62},
+    {.name = "phi3",
+     .model_type = "phi3",
+     .model_class = "Phi3ForCausalLM",
+     .eps = 1e-5,
+     .part_key = "partial_rotary_factor"},
+    {.name = "olmo2",
+     .model_type = "olmo2",
+     .model_class = "Olmo2ForCausalLM",
+     .eps = 1e-5,
+     .head = GgufHead::needed},
+    {.name = "gptneox",
+     .model_type = "gpt_neox",
+     .model_class = "GPTNeoXForCausalLM",
+     .activation = "gelu",
+     .eps = 1e-5,
+     .rotary_part = 0.25,
+     .part_key = "rotary_pct",
+     .head = GgufHead::needed},
 };
 
 // Keys of gguf-py (constants.py) and of the configurations of transformers.
@@ -56,6 +113,10 @@ const GgufArchitecture* gguf_architecture_of(std::string_view model_type) {
   if (model_type == "mistral") return gguf_architecture("llama", false);
   const auto at = std::ranges::find(architectures, model_type, &GgufArchitecture::model_type);
   return at == std::end(architectures) ? nullptr : &*at;
+}
+
+double gguf_yarn_scale(double factor, double mscale) {
+  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
 std::span<const GgufConfigKey> gguf_config_keys() { return keys; }

@@ -10,6 +10,7 @@
 #include "libsten/core/base/json.h"
 #include "libsten/core/base/text.h"
 #include "libsten/files/gguf/architectures.h"
+#include "libsten/files/gguf/json_member.h"
 
 namespace sten {
 namespace {
@@ -148,21 +149,31 @@ class ConfigWriter {
     }
   }
 
-  void add_rotary() {
-    if (!config_.contains("rope_theta")) config_["rope_theta"] = 10000.0;
-    const std::string_view type = file_.text(key("rope.scaling.type"));
-    const auto factor = file_.real(key("rope.scaling.factor"));
-    if (type == "linear" && factor) {
-      config_["rope_scaling"] = {{"rope_type", "linear"}, {"factor", shortest(*factor)}};
-    } else if (type == "yarn" && factor) {
-      config_["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", shortest(*factor)}};
+  // Without a type, llama.cpp scales linearly; the first files have another key of the factor.
+  void add_scaling() {
+    const std::string type_key = key("rope.scaling.type");
+    const std::string_view type = file_.find(type_key) ? file_.text(type_key) : "linear";
+    const auto former = file_.real(key("rope.scale_linear"));
+    const double factor =
+        shortest(file_.real(key("rope.scaling.factor")).value_or(former.value_or(0)));
+    const bool is_scaled = factor != 0 && factor != 1;
+    if (type == "linear" && is_scaled) {
+      config_["rope_scaling"] = {{"rope_type", "linear"}, {"factor", factor}};
+    } else if (type == "yarn" && factor != 0) {
+      config_["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", factor}};
       if (config_.contains("original_max_position_embeddings"))
         config_["rope_scaling"]["original_max_position_embeddings"] =
             config_["original_max_position_embeddings"];
-    } else if (!type.empty() && type != "none" && type != "longrope") {
-      fail("{}: metadata {}: unknown scaling {}", name_, quote(key("rope.scaling.type")),
-           quote(type));
+      if (const auto scale = file_.real(key("rope.scaling.attn_factor")); scale && *scale != 1)
+        config_["rope_scaling"]["attention_factor"] = shortest(*scale * gguf_yarn_scale(factor));
+    } else if (type != "linear" && type != "yarn" && type != "none" && type != "longrope") {
+      fail("{}: metadata {}: unknown scaling {}", name_, quote(type_key), quote(type));
     }
+  }
+
+  void add_rotary() {
+    if (!config_.contains("rope_theta")) config_["rope_theta"] = 10000.0;
+    add_scaling();
     const std::vector<float> freqs = values_of(file_, "rope_freqs.weight");
     if (!freqs.empty()) add_llama3(freqs);
     const std::vector<float> longs = values_of(file_, "rope_factors_long.weight"),
@@ -178,7 +189,11 @@ class ConfigWriter {
   // the published parameters, except for the factor, or an error.
   void add_llama3(const std::vector<float>& freqs) {
     const double factor = shortest(*std::ranges::max_element(freqs));
-    constexpr double low = 1, high = 4, context = 8192;
+    constexpr double low = 1, high = 4;
+    const std::int64_t positions = config_.contains("original_max_position_embeddings")
+                                       ? size("original_max_position_embeddings")
+                                       : llama3_positions;
+    const auto context = static_cast<double>(positions);
     const double base = config_["rope_theta"].get<double>();
     for (std::size_t i = 0; i < freqs.size(); ++i) {
       const double angle =
@@ -194,7 +209,51 @@ class ConfigWriter {
                                {"factor", factor},
                                {"low_freq_factor", low},
                                {"high_freq_factor", high},
-                               {"original_max_position_embeddings", 8192}};
+                               {"original_max_position_embeddings", positions}};
+  }
+
+  void add_layer_types(const std::vector<bool>& slides) {
+    Json types = Json::array();
+    for (const bool s : slides) types.push_back(s ? "sliding_attention" : "full_attention");
+    config_["layer_types"] = std::move(types);
+  }
+
+  // Of Gemma: which layers have a sliding window, and the base of their rotary embedding.
+  void add_windows(const GgufArchitecture& known) {
+    const std::int64_t layers = size("num_hidden_layers");
+    if (layers > gguf_most_layers)
+      fail("{}: metadata {}: expected at most {}, got {}", name_, quote(key("block_count")),
+           gguf_most_layers, layers);
+    const bool is_gemma3 = known.name == "gemma3";
+    const auto count = static_cast<std::size_t>(layers);
+    const double base = config_["rope_theta"].get<double>();
+    const double local =
+        shortest(file_.real(key("rope.freq_base_swa")).value_or(is_gemma3 ? 10000 : base));
+    if (is_gemma3)
+      config_["rope_local_base_freq"] = local;
+    else if (local != base)
+      fail("{}: metadata {}: expected {} as in other layers, got {}", name_,
+           quote(key("rope.freq_base_swa")), base, local);
+    if (is_gemma3 && json_member(config_, "sliding_window").is_null()) {
+      config_["sliding_window"] = nullptr;
+      add_layer_types(std::vector<bool>(count));
+    } else if (const GgufValue* pattern = file_.find(key("attention.sliding_window_pattern"))) {
+      add_layer_types(sliding_layers(*pattern, count));
+    }
+  }
+
+  // A truth value per layer, or n for a window of all layers but each nth one.
+  std::vector<bool> sliding_layers(const GgufValue& pattern, std::size_t count) const {
+    std::vector<bool> slides;
+    const auto period = pattern.integer();
+    const std::vector<double> listed = pattern.reals();
+    if (!(period && *period >= 0) && listed.size() != count)
+      fail("{}: metadata {}: expected a period or {} truth values", name_,
+           quote(key("attention.sliding_window_pattern")), count);
+    for (std::size_t i = 0; i < count; ++i)
+      slides.push_back(period ? *period == 0 || (static_cast<std::int64_t>(i) + 1) % *period != 0
+                              : listed[i] != 0);
+    return slides;
   }
 
   void add_special(const GgufArchitecture& known) {
@@ -217,12 +276,9 @@ class ConfigWriter {
       config_["sliding_window"] = nullptr;  // as in transformers, which takes 0 for a window
     if (architecture == "olmo2" && file_.find(key("attention.sliding_window")))
       fail("{}: OLMo 3, an olmo2 with sliding_window, is not supported", name_);
-    // llama.cpp scales by the width of a head, and in the models of 27B by hidden / heads.
-    if (architecture == "gemma2")
-      config_["query_pre_attn_scalar"] = layers == 46 ? hidden / heads : head;
-    if (architecture == "gemma3") {
-      config_["query_pre_attn_scalar"] = layers == 62 ? hidden / heads : head;
-      config_["rope_local_base_freq"] = 10000.0;
+    if (known.window_period > 0) {
+      config_["query_pre_attn_scalar"] = known.query_scalar(layers, hidden / heads, head);
+      add_windows(known);
     }
     if (architecture == "phi3" && rotary)
       config_["partial_rotary_factor"] = static_cast<double>(*rotary) / static_cast<double>(head);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/files/gguf/decoding.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -52,9 +53,9 @@ void widen(const GgufType& type, const std::byte* from, std::span<float> to) {
   });
 }
 
-// Rounds a row of floats to a type.
-void narrow(std::span<const float> from, const GgufType& type, std::span<std::byte> to, Index row) {
-  quantize(type, from, to);
+// Error if a finite element became infinite in a floating-point type.
+void check_range(std::span<const float> from, const GgufType& type, std::span<const std::byte> to,
+                 Index row) {
   with_float(*type.dtype, [&](auto kind) {
     using Kind = decltype(kind);
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -64,6 +65,29 @@ void narrow(std::span<const float> from, const GgufType& type, std::span<std::by
         fail("row {} has the value {}, which is beyond the range of {}", row, from[i], type.name);
     }
   });
+}
+
+// Error if the scale of a block is infinite: F16, the first bytes of Q8_0 and Q4_0.
+void check_scales(std::span<const float> from, const GgufType& type, std::span<const std::byte> to,
+                  Index row) {
+  using Half = FloatBits<FloatKind::f16>;
+  for (std::size_t block = 0; block < to.size() / type.bytes; ++block) {
+    Half::Bits bits;
+    std::memcpy(&bits, to.data() + block * type.bytes, sizeof(bits));
+    if (std::isfinite(static_cast<float>(Half::decode(bits)))) continue;
+    const auto values = from.subspan(block * type.elements, type.elements);
+    const float most = *std::ranges::max_element(values, {}, [](float x) { return std::fabs(x); });
+    fail("row {} has the value {}, which is beyond the range of {}", row, most, type.name);
+  }
+}
+
+// Rounds a row of floats to a type.
+void narrow(std::span<const float> from, const GgufType& type, std::span<std::byte> to, Index row) {
+  quantize(type, from, to);
+  if (type.is_quantized())
+    check_scales(from, type, to, row);
+  else if (*type.dtype != DType::F32)
+    check_range(from, type, to, row);
 }
 
 }  // namespace
@@ -134,7 +158,7 @@ Array<std::byte> encode_gguf(const Values& values, const Shape& shape, const Ggu
       if (s.type->is_quantized() && !std::isfinite(x))
         fail("row {} has a value that is not finite, as {} cannot store", r, s.type->name);
     }
-    quantize(*s.type, floats, {target, stored});
+    narrow(floats, *s.type, {target, stored}, r);
   });
   return out;
 }

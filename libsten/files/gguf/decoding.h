@@ -42,7 +42,8 @@ Values decode_gguf(std::span<const std::byte> bytes, const Shape& shape,
                    const GgufStorage& storage);
 
 // The reverse: `values` of F32, F16 or BF16 as bytes of storage.type. Error for types that
-// quantize() cannot write, and for elements that are not finite in a quantized type.
+// quantize() cannot write, for elements that are not finite in a quantized type, and for finite ones
+// that are beyond the range of the type.
 Array<std::byte> encode_gguf(const Values& values, const Shape& shape, const GgufStorage& storage);
 
 }  // namespace sten

@@ -12,6 +12,8 @@ std::optional<double> decoded_number(GgufKind kind, const std::byte* at) {
       return gguf_number_at<double>(at);
     case GgufKind::u64:
       return static_cast<double>(gguf_number_at<std::uint64_t>(at));
+    case GgufKind::boolean:
+      return gguf_number_at<std::uint8_t>(at) ? 1 : 0;
     default:
       break;
   }

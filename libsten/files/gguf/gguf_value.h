@@ -40,7 +40,7 @@ struct GgufValue {
   std::optional<double> real() const;           // floats and integers
   std::optional<bool> boolean() const;
   std::optional<std::string_view> text() const;
-  // The elements of an array of texts, or of numbers; empty for other values.
+  // The elements of an array of texts, or of numbers and truth values; empty for other values.
   std::vector<std::string_view> texts() const;
   std::vector<double> reals() const;
 };

@@ -65,6 +65,10 @@ void GgufMetadata::add(std::string_view key, const std::vector<float>& values) {
   start_array(key, GgufKind::f32, values.size());
   for (const float v : values) append(bytes_, v);
 }
+void GgufMetadata::add(std::string_view key, const std::vector<bool>& values) {
+  start_array(key, GgufKind::boolean, values.size());
+  for (const bool v : values) append(bytes_, static_cast<std::uint8_t>(v));
+}
 void GgufMetadata::add(std::string_view key, const GgufValue& value) {
   if (value.kind == GgufKind::array)
     start_array(key, value.element, value.count);

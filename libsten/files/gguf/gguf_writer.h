@@ -21,6 +21,7 @@ class GgufMetadata {
   void add(std::string_view key, const std::vector<std::string>& values);
   void add(std::string_view key, const std::vector<std::int32_t>& values);
   void add(std::string_view key, const std::vector<float>& values);
+  void add(std::string_view key, const std::vector<bool>& values);
   // A value of another file.
   void add(std::string_view key, const GgufValue& value);
 

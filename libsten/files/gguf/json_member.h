@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members of JSON objects that files of models may lack.
+// JSON documents of models, and members that they may lack.
 #pragma once
+#include <string>
+
 #include <nlohmann/json.hpp>
 
 namespace sten {
+
+// A JSON document and the name of its file.
+struct NamedJson {
+  std::string name;
+  nlohmann::ordered_json json;
+};
 
 // The member of an object; null if it is missing, or `object` is none.
 inline const nlohmann::ordered_json& json_member(const nlohmann::ordered_json& object,

@@ -7,173 +7,139 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
-#include "libsten/files/gguf/architectures.h"
-#include "libsten/files/gguf/json_member.h"
+#include "libsten/files/gguf/model_checks.h"
+#include "libsten/files/gguf/model_config.h"
 
 namespace sten {
 namespace {
 
-using Json = nlohmann::ordered_json;
+// Keys with rules of their own.
+bool is_special(std::string_view config, const GgufArchitecture& known) {
+  return config == "rope_theta" || config == "head_dim" || config == "rms_norm_eps" ||
+         config == "layer_norm_eps" || config == "original_max_position_embeddings" ||
+         (config == "num_key_value_heads" && known.name == "gptneox") ||
+         (config == "sliding_window" && known.window_period > 0);
+}
 
-class ModelReader {
+class ModelWriter {
  public:
-  explicit ModelReader(const NamedJson& config) : name_(config.name), config_(config.json) {
-    const Json& type = json_member(config_, "model_type");
-    if (!type.is_string()) fail("{}: missing 'model_type'", name_);
-    known_ = gguf_architecture_of(type.get_ref<const std::string&>());
-    if (!known_)
-      fail("{}: model_type {} cannot be written as GGUF", name_, quote(type.get<std::string>()));
-    // transformers 5 has the rotary embedding in an object.
-    const Json& parameters = json_member(config_, "rope_parameters");
-    rotary_ = parameters.is_object() ? parameters : json_member(config_, "rope_scaling");
-    if (const Json& full = json_member(parameters, "full_attention"); full.is_object())
-      rotary_ = full;
-  }
+  ModelWriter(const GgufModelConfig& config, GgufMetadata& to)
+      : c_(config), known_(config.architecture()), to_(to) {}
 
-  const GgufArchitecture& architecture() const { return *known_; }
-
-  // A positive integer; 0 if it is missing.
-  std::uint32_t size(const char* key) const {
-    const Json& value = json_member(config_, key);
-    if (value.is_null()) return 0;
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= 0x80000000u)
-      fail("{}: {}: expected an integer from 0 to 2^31 - 1", name_, quote(key));
-    return value.get<std::uint32_t>();
-  }
-  std::uint32_t needed(const char* key) const {
-    const std::uint32_t value = size(key);
-    if (value == 0) fail("{}: missing {}", name_, quote(key));
-    return value;
-  }
-  // The experts of each layer; transformers 5 writes the key of Mixtral for Qwen, too.
-  std::uint32_t experts() const {
-    const std::uint32_t given = size("num_experts");
-    return given ? given : size("num_local_experts");
-  }
-  double number(const Json& object, const char* key, double otherwise) const {
-    const Json& value = json_member(object, key);
-    if (value.is_null()) return otherwise;
-    if (!value.is_number()) fail("{}: {}: expected a number", name_, quote(key));
-    return value.get<double>();
-  }
-  double rope_theta() const {
-    return number(rotary_, "rope_theta",
-                  number(config_, "rope_theta", number(config_, "rotary_emb_base", 10000)));
-  }
-  std::uint32_t head_dim() const {
-    const std::uint32_t given = size("head_dim");
-    return given ? given : needed("hidden_size") / needed("num_attention_heads");
-  }
-  const Json& rotary() const { return rotary_; }
-  std::string rotary_type() const {
-    const Json& type = json_member(rotary_, "rope_type");
-    const Json& former = json_member(rotary_, "type");
-    return type.is_string()     ? type.get<std::string>()
-           : former.is_string() ? former.get<std::string>()
-                                : "default";
-  }
-
-  void add_to(GgufMetadata& to) const {
-    if (!known_->has_experts() && experts() > 0)
-      fail("{}: experts of a {} are not supported in GGUF", name_, known_->model_type);
+  void run() {
     for (const char* key : {"vocab_size", "max_position_embeddings", "hidden_size",
                             "num_hidden_layers", "intermediate_size", "num_attention_heads"})
-      needed(key);
-    to.add("general.architecture", known_->name);
-    to.add("general.type", "model");
-    for (const GgufConfigKey& k : gguf_config_keys()) {
-      const Json& value = json_member(config_, k.config);
-      const std::string_view config = k.config;
-      if (value.is_null() || config == "rope_theta" || config == "head_dim") continue;
-      if (k.of_experts && !known_->has_experts()) continue;
-      if (k.is_real)
-        to.add(key(k.suffix), static_cast<float>(number(config_, k.config, 0)));
-      else
-        to.add(key(k.suffix), size(k.config));
-    }
-    if (json_member(config_, "num_key_value_heads").is_null() && known_->name != "gptneox")
-      to.add(key("attention.head_count_kv"), size("num_attention_heads"));
-    to.add(key("rope.freq_base"), static_cast<float>(rope_theta()));
-    to.add(key("attention.key_length"), head_dim());
-    to.add(key("attention.value_length"), head_dim());
-    add_rotary_size(to);
-    add_scaling(to);
-    if (known_->has_experts()) add_experts(to);
-    if (known_->name == "gptneox") {
-      const Json& parallel = json_member(config_, "use_parallel_residual");
-      to.add(key("use_parallel_residual"), !parallel.is_boolean() || parallel.get<bool>());
-    }
+      c_.needed(key);
+    check_gguf_model(c_);
+    to_.add("general.architecture", known_.name);
+    to_.add("general.type", "model");
+    for (const GgufConfigKey& k : gguf_config_keys()) add_key(k);
+    const bool is_neox = known_.name == "gptneox";
+    if (c_.size("num_key_value_heads") == 0 && !is_neox)
+      add("attention.head_count_kv", c_.size("num_attention_heads"));
+    add(is_neox ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
+        static_cast<float>(c_.norm_eps()));
+    add("rope.freq_base", static_cast<float>(c_.rope_theta()));
+    add("attention.key_length", c_.head_dim());
+    add("attention.value_length", c_.head_dim());
+    add("rope.dimension_count", static_cast<std::uint32_t>(c_.rotary_part() * c_.head_dim()));
+    add_scaling();
+    if (known_.window_period > 0) add_windows();
+    if (known_.has_experts()) add("expert_count", c_.experts());
+    if (is_neox) add("use_parallel_residual", c_.flag("use_parallel_residual", true));
   }
 
  private:
-  std::string key(std::string_view suffix) const {
-    return fmt::format("{}.{}", known_->name, suffix);
+  template <class T>
+  void add(std::string_view suffix, const T& value) {
+    to_.add(fmt::format("{}.{}", known_.name, suffix), value);
   }
 
-  // llama.cpp has experts in every layer, and its own use of their weights.
-  void add_experts(GgufMetadata& to) const {
-    if (experts() == 0) fail("{}: missing {}", name_, quote(known_->experts_key));
-    needed("num_experts_per_tok");
-    to.add(key("expert_count"), experts());
-    if (known_->name == "llama") return;  // no other keys in config.json
-    needed("moe_intermediate_size");
-    if (known_->name == "qwen2moe") needed("shared_expert_intermediate_size");
-    const Json& normalizes = json_member(config_, "norm_topk_prob");
-    if ((normalizes.is_boolean() && normalizes.get<bool>()) != known_->normalizes)
-      fail("{}: 'norm_topk_prob': expected {}, as llama.cpp computes {}", name_, known_->normalizes,
-           known_->name);
-    const Json& step = json_member(config_, "decoder_sparse_step");
-    const Json& dense = json_member(config_, "mlp_only_layers");
-    if ((!step.is_null() && step != 1) || (!dense.is_null() && !dense.empty()))
-      fail("{}: expected experts in every layer, as llama.cpp computes {}", name_, known_->name);
+  void add_key(const GgufConfigKey& k) {
+    if (is_special(k.config, known_) || json_member(c_.json(), k.config).is_null()) return;
+    if (k.of_experts && !known_.has_experts()) return;
+    if (k.is_real)
+      add(k.suffix, static_cast<float>(c_.number(c_.json(), k.config, 0)));
+    else
+      add(k.suffix, c_.size(k.config));
   }
 
-  void add_rotary_size(GgufMetadata& to) const {
-    const double share =
-        number(rotary_, "partial_rotary_factor",
-               number(config_, "partial_rotary_factor", number(config_, "rotary_pct", 1)));
-    if (!(share > 0 && share <= 1)) fail("{}: expected a share in (0, 1] as rotary_pct", name_);
-    to.add(key("rope.dimension_count"), static_cast<std::uint32_t>(share * head_dim()));
+  void add_scaling() {
+    const std::string type = c_.rotary_type();
+    const bool is_scaled = type == "linear" || type == "yarn";
+    if (!is_scaled && type != "default" && type != "llama3")
+      fail("{}: scaling {} of the rotary embedding: not supported in GGUF", c_.name(), quote(type));
+    const std::uint32_t original = c_.original_positions();
+    // The usual one of Llama 3 is not written by convert_hf_to_gguf.
+    const bool is_other = type == "yarn" || known_.name == "phi3" ||
+                          (type == "llama3" && original != llama3_positions);
+    if (is_other && original > 0) add("rope.scaling.original_context_length", original);
+    if (!is_scaled) return;
+    add("rope.scaling.type", type);
+    const double usual = type == "yarn" && original > 0
+                             ? static_cast<double>(c_.size("max_position_embeddings")) / original
+                             : 1;
+    const double factor = c_.number(c_.rotary(), "factor", usual);
+    add("rope.scaling.factor", static_cast<float>(factor));
+    if (type == "yarn") add_yarn_scale(factor);
   }
 
-  void add_scaling(GgufMetadata& to) const {
-    const std::string type = rotary_type();
-    if (type == "default" || type == "llama3") return;
-    if (type != "linear" && type != "yarn")
-      fail("{}: scaling {} of the rotary embedding: not supported in GGUF", name_, quote(type));
-    to.add(key("rope.scaling.type"), type);
-    to.add(key("rope.scaling.factor"), static_cast<float>(number(rotary_, "factor", 1)));
-    const double context = number(rotary_, "original_max_position_embeddings", 0);
-    if (context > 0)
-      to.add(key("rope.scaling.original_context_length"), static_cast<std::uint32_t>(context));
+  // llama.cpp multiplies its own scale of cosines and sines by another one.
+  void add_yarn_scale(double factor) {
+    const auto given = [&](const char* key) { return c_.number(c_.rotary(), key, 0); };
+    const double own = gguf_yarn_scale(factor);
+    double scale = given("attention_factor");
+    if (!(scale > 0)) {
+      const double one = given("mscale"), all = given("mscale_all_dim");
+      const bool has_both = one > 0 && all > 0;
+      scale = has_both ? gguf_yarn_scale(factor, one) / gguf_yarn_scale(factor, all) : own;
+    }
+    if (scale != own) add("rope.scaling.attn_factor", static_cast<float>(scale / own));
   }
 
-  const std::string& name_;
-  const Json& config_;
-  Json rotary_;
-  const GgufArchitecture* known_ = nullptr;
+  // Without a key, llama.cpp has the usual windows of Gemma 2, and none of Gemma 3.
+  void add_windows() {
+    const std::vector<bool> slides = c_.sliding_layers();
+    const bool is_gemma3 = known_.name == "gemma3";
+    if (is_gemma3 && std::ranges::count(slides, true) == 0) return;
+    if (is_gemma3) add("rope.freq_base_swa", static_cast<float>(c_.local_rope_theta()));
+    if (c_.window() > 0) add("attention.sliding_window", c_.window());
+    if (slides != c_.sliding_layers(known_.window_period))
+      add("attention.sliding_window_pattern", slides);
+  }
+
+  const GgufModelConfig& c_;
+  const GgufArchitecture& known_;
+  GgufMetadata& to_;
 };
 
 }  // namespace
 
 GgufModel add_model_metadata(const NamedJson& config, GgufMetadata& to) {
-  const ModelReader model(config);
-  model.add_to(to);
-  const Index heads = model.size("num_attention_heads"), keys = model.size("num_key_value_heads");
-  return {model.architecture().name, heads, keys > 0 ? keys : heads,
-          model.architecture().has_experts() ? model.experts() : 0};
+  const GgufModelConfig c(config);
+  ModelWriter(c, to).run();
+  const GgufArchitecture& known = c.architecture();
+  const Index heads = c.size("num_attention_heads"),
+              keys = known.name == "gptneox" ? 0 : c.size("num_key_value_heads");
+  return {.architecture = known.name,
+          .heads = heads,
+          .key_heads = keys > 0 ? keys : heads,
+          .experts = known.has_experts() ? c.experts() : 0,
+          .head = known.head,
+          .ties_embeddings = c.flag("tie_word_embeddings", false)};
 }
 
 std::vector<float> llama3_factors(const NamedJson& config) {
-  const ModelReader model(config);
-  if (model.rotary_type() != "llama3") return {};
+  const GgufModelConfig c(config);
+  if (c.rotary_type() != "llama3") return {};
   const auto given = [&](const char* key, double otherwise) {
-    return model.number(model.rotary(), key, otherwise);
+    return c.number(c.rotary(), key, otherwise);
   };
+  const std::uint32_t original = c.original_positions();
   const double factor = given("factor", 8), low = given("low_freq_factor", 1),
                high = given("high_freq_factor", 4),
-               context = given("original_max_position_embeddings", 8192), base = model.rope_theta();
-  std::vector<float> factors(model.head_dim() / 2);
+               context = original ? original : llama3_positions, base = c.rope_theta();
+  std::vector<float> factors(c.head_dim() / 2);
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const double position = static_cast<double>(i) / static_cast<double>(factors.size());
     const double wavelength = 2 * std::numbers::pi * std::pow(base, position);

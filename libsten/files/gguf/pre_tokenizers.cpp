@@ -23,6 +23,7 @@ struct Splitting {
   const char* regex = "";   // empty: the one of GPT-2, which ByteLevel has
   bool has_digits = false;  // each digit alone
   bool has_nfc = false;     // normalizes to NFC
+  bool ignores_merges = false;
 };
 // The first name of each kind is the one that is written.
 constexpr Splitting splittings[] = {
@@ -39,18 +40,18 @@ constexpr Splitting splittings[] = {
     {"command-r", "", true},
     {"codeshell", "", true},
     {"exaone", "", true},
-    {"llama-bpe", llama3},
-    {"llama3", llama3},
-    {"llama-v3", llama3},
-    {"falcon3", llama3},
-    {"pixtral", llama3},
+    {"llama-bpe", llama3, false, false, true},
+    {"llama3", llama3, false, false, true},
+    {"llama-v3", llama3, false, false, true},
+    {"falcon3", llama3, false, false, true},
+    {"pixtral", llama3, false, false, true},
     {"dbrx", llama3},
     {"smaug-bpe", llama3},
-    {"lfm2", llama3},
+    {"lfm2", llama3, false, false, true},
     {"qwen2", qwen2, false, true},
     {"deepseek-r1-qwen", qwen2, false, true},
     {"megrez", qwen2, false, true},
-    {"tekken", tekken},
+    {"tekken", tekken, false, false, true},
     {"gpt-4o", gpt4o},
     {"llama4", gpt4o},
 };
@@ -86,10 +87,19 @@ std::string pre_tokenizer_normalizer(std::string_view name) {
   return s && s->has_nfc ? R"({"type":"NFC"})" : "null";
 }
 
-std::string_view pre_tokenizer_name(std::string_view regex, bool has_digits) {
-  for (const Splitting& s : splittings)
-    if (s.regex == regex && s.has_digits == has_digits) return s.name;
-  return "";
+bool pre_tokenizer_ignores_merges(std::string_view name) {
+  const Splitting* s = find(name);
+  return s && s->ignores_merges;
+}
+
+std::string_view pre_tokenizer_name(std::string_view regex, bool has_digits, bool ignores_merges) {
+  std::string_view other;
+  for (const Splitting& s : splittings) {
+    if (s.regex != regex || s.has_digits != has_digits) continue;
+    if (s.ignores_merges == ignores_merges) return s.name;
+    if (other.empty()) other = s.name;
+  }
+  return other;
 }
 
 }  // namespace sten

@@ -15,29 +15,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Scores of tokens that no merge makes.
-constexpr float unused_score = -10000, added_score = -1000;
-
-// llama.cpp finds user-defined tokens in texts before it replaces spaces.
-std::string with_spaces(std::string_view text) {
-  constexpr std::string_view block = "\xe2\x96\x81";  // U+2581
-  std::string spaced;
-  for (std::size_t at; (at = text.find(block)) != text.npos;
-       text.remove_prefix(at + block.size())) {
-    spaced += text.substr(0, at);
-    spaced += ' ';
-  }
-  return spaced += text;
-}
-
 class SentencePieceWriter {
  public:
   SentencePieceWriter(const SentencePieceModel& model, const std::string& name,
                       std::size_t vocabulary)
-      : name_(name), scores_(vocabulary, unused_score), types_(vocabulary, unused_token) {
+      : name_(name),
+        tokens_(vocabulary),
+        scores_(vocabulary, unused_score),
+        types_(vocabulary, unused_token) {
     if (model.is_unigram) fail("{}: expected BPE as the model, got Unigram", name);
     if (!model.byte_fallback) fail("{}: expected a BPE with bytes as fallback", name);
-    for (std::size_t i = 0; i < vocabulary; ++i) tokens_.push_back(fmt::format("[PAD{}]", i));
     for (std::size_t i = 0; i < model.pieces.size(); ++i) {
       const SentencePiece& p = model.pieces[i];
       put(i, p.text, static_cast<std::int32_t>(p.type), static_cast<float>(p.score));
@@ -48,13 +35,18 @@ class SentencePieceWriter {
   void add_tokens(const NamedJson& settings) {
     const Json& added = json_member(settings.json, "added_tokens_decoder");
     if (!added.is_object()) return;
+    TokensBeyond beyond(settings.name, tokens_.size());
     for (const auto& [key, token] : added.items()) {
       std::int64_t given = 0;
       const Json& content = json_member(token, "content");
       if (!parse_integer(key, given) || given < 0 || !content.is_string())
         fail("{}: 'added_tokens_decoder': expected ids with texts as 'content'", settings.name);
       const auto id = static_cast<std::size_t>(given);
-      if (id < tokens_.size() && types_[id] != normal_token && types_[id] != unused_token &&
+      if (id >= tokens_.size()) {
+        beyond.add(content.get<std::string>(), id);
+        continue;
+      }
+      if (types_[id] != normal_token && types_[id] != unused_token &&
           tokens_[id] == content.get_ref<const std::string&>())
         continue;  // a control token of the model
       const Json& special = json_member(token, "special");
@@ -62,9 +54,11 @@ class SentencePieceWriter {
       put(id, content.get<std::string>(), is_control ? control_token : user_defined_token,
           added_score);
     }
+    beyond.warn_of_them();
   }
 
-  void add_to(GgufMetadata& to) const {
+  void add_to(GgufMetadata& to) {
+    name_unused_tokens(tokens_, name_);
     to.add("tokenizer.ggml.model", "llama");
     to.add("tokenizer.ggml.pre", "default");
     to.add("tokenizer.ggml.tokens", tokens_);

@@ -15,8 +15,8 @@ SentencePieceModel gguf_sentencepiece(const GgufFile& file, const std::string& n
 // Adds a model of BPE with bytes as fallback, from a tokenizer.model `name`, as "llama": tokens,
 // scores and types as convert_hf_to_gguf writes them. `settings` and `vocabulary` as for
 // add_tokenizer_metadata(); the added tokens of `settings` are included. Warns about a normalization
-// of texts, which such a file cannot express. Error for other models, and for ids beyond the
-// vocabulary.
+// of texts, which such a file cannot express, and about added tokens beyond the vocabulary. Error for
+// other models, for two tokens of one text, and for pieces beyond the vocabulary.
 void add_sentencepiece_metadata(const SentencePieceModel& model, const std::string& name,
                                 const NamedJson& settings, const NamedJson& config,
                                 std::size_t vocabulary, GgufMetadata& to);

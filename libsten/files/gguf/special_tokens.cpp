@@ -2,8 +2,11 @@
 #include "libsten/files/gguf/special_tokens.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "libsten/core/base/error.h"
+#include "libsten/core/base/log.h"
+#include "libsten/core/base/text.h"
 #include "libsten/files/gguf/json_member.h"
 
 namespace sten {
@@ -37,7 +40,60 @@ std::string default_template(const Json& chat) {
   return "";
 }
 
+// Whether llama.cpp can load the tokens under the name of Phi-3. Phi-4 has others.
+bool has_phi3_tokens(const std::vector<std::string>& tokens) {
+  const auto has = [&](std::string_view t) { return token_id(tokens, std::string(t)) >= 0; };
+  return has("</s>") && std::ranges::all_of(phi3_unstripped, has);
+}
+
 }  // namespace
+
+bool is_phi3_name(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower.find("phi-3") != lower.npos || lower.find("phi3") != lower.npos;
+}
+
+std::string with_spaces(std::string_view text) {
+  constexpr std::string_view block = "\xe2\x96\x81";  // U+2581
+  std::string spaced;
+  for (std::size_t at; (at = text.find(block)) != text.npos;
+       text.remove_prefix(at + block.size())) {
+    spaced += text.substr(0, at);
+    spaced += ' ';
+  }
+  return spaced += text;
+}
+
+void TokensBeyond::add(const std::string& text, std::size_t id) {
+  if (count_++ > 0) return;
+  first_ = text;
+  first_id_ = id;
+}
+
+void TokensBeyond::warn_of_them() const {
+  if (count_ > 0)
+    warn("{}: {} added tokens, such as {} with the id {}, are left out: the embedding has {} rows",
+         name_, count_, quote(first_), first_id_, rows_);
+}
+
+void name_unused_tokens(std::vector<std::string>& tokens, const std::string& name) {
+  std::unordered_map<std::string, std::size_t> ids;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].empty()) continue;
+    const auto [first, is_new] = ids.try_emplace(tokens[i], i);
+    if (!is_new)
+      fail("{}: token {}: expected one id, got {} and {}", name, quote(tokens[i]), first->second,
+           i);
+  }
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (!tokens[i].empty()) continue;
+    tokens[i] = fmt::format("[PAD{}]", i);
+    while (ids.contains(tokens[i])) tokens[i] += '_';
+    ids.emplace(tokens[i], i);
+  }
+}
 
 std::int64_t token_id(const std::vector<std::string>& tokens, const std::string& token) {
   const auto at = std::ranges::find(tokens, token);
@@ -65,6 +121,8 @@ void add_special_tokens(const std::vector<std::string>& tokens, const Json& sett
   }
   const std::string chat = default_template(json_member(settings, "chat_template"));
   if (!chat.empty()) to.add("tokenizer.chat_template", chat);
+  if (json_member(config, "model_type") == "phi3" && has_phi3_tokens(tokens))
+    to.add("general.name", "Phi-3");
 }
 
 }  // namespace sten

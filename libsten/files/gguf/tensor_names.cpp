@@ -204,6 +204,11 @@ std::optional<GgufName> gguf_name(std::string_view architecture, std::string_vie
   return other_name(architecture, huggingface, &Row::huggingface, &Row::gguf);
 }
 
+bool is_former_buffer(std::string_view name) {
+  return name.ends_with(".attention.masked_bias") || name.ends_with(".attention.bias") ||
+         name.ends_with(".rotary_emb.inv_freq");
+}
+
 std::string expert_name(std::string_view stack, Index expert) {
   return with_numbers(stack, {"", std::to_string(expert)});
 }

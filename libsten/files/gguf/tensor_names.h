@@ -39,6 +39,9 @@ bool has_gguf_names(std::string_view architecture);
 // Hugging Face name of a stack has '*' for the number of the expert.
 std::optional<GgufName> huggingface_name(std::string_view architecture, std::string_view gguf);
 std::optional<GgufName> gguf_name(std::string_view architecture, std::string_view huggingface);
+// Whether a tensor of a former Hugging Face checkpoint is a buffer that models make themselves: a mask
+// of attention, or the frequencies of a rotary embedding.
+bool is_former_buffer(std::string_view huggingface);
 // The name of one expert by that of a stack.
 std::string expert_name(std::string_view stack, Index expert);
 

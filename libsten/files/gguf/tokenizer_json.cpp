@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/files/gguf/tokenizer_json.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "libsten/core/base/error.h"
@@ -9,6 +10,7 @@
 #include "libsten/core/base/utf8.h"
 #include "libsten/files/gguf/pre_tokenizers.h"
 #include "libsten/files/gguf/recovered_merges.h"
+#include "libsten/files/gguf/special_tokens.h"
 #include "libsten/files/gguf/token_types.h"
 
 namespace sten {
@@ -17,16 +19,6 @@ namespace {
 constexpr std::string_view block = "\xe2\x96\x81";  // U+2581, a space in SentencePiece
 
 std::string json_text(std::string_view text) { return nlohmann::json(text).dump(); }
-
-// Whether every character of the token stands for a byte, as in byte-level BPE.
-bool is_byte_level(std::string_view token) {
-  for (std::size_t i = 0; i < token.size();) {
-    const std::int32_t c = next_code_point(token, i);
-    const bool is_shown = (c >= '!' && c <= '~') || (c >= 0xa1 && c <= 0xff && c != 0xad);
-    if (!is_shown && !(c >= 0x100 && c <= 0x143)) return false;
-  }
-  return true;
-}
 
 class TokenizerReader {
  public:
@@ -92,17 +84,21 @@ class TokenizerReader {
   }
 
   bool is_added(std::size_t i) const {
-    return types_[i] == user_defined_token ||
-           (types_[i] == control_token && (model_ != "gpt2" || is_byte_level(tokens_[i])));
+    return types_[i] == user_defined_token || types_[i] == control_token;
   }
 
   std::string added_tokens() const {
+    const bool is_phi3 = is_phi3_name(file_.text("general.name"));
+    const auto strips = [&](const std::string& token) {
+      return is_phi3 && std::ranges::count(phi3_unstripped, token) == 0;
+    };
     std::string text = "[";
     for (std::size_t i = 0; i < tokens_.size(); ++i)
       if (is_added(i))
         text += fmt::format(
-            R"({}{{"id":{},"content":{},"single_word":false,"lstrip":false,"rstrip":false,"normalized":false,"special":{}}})",
-            text.size() > 1 ? "," : "", i, json_text(tokens_[i]), types_[i] == control_token);
+            R"({}{{"id":{},"content":{},"single_word":false,"lstrip":false,"rstrip":{},"normalized":false,"special":{}}})",
+            text.size() > 1 ? "," : "", i, json_text(tokens_[i]), strips(tokens_[i]),
+            types_[i] == control_token);
     return text + "]";
   }
 
@@ -192,15 +188,15 @@ class TokenizerReader {
     const std::string pre = pre_tokenizer_json(name);
     if (pre.empty())
       fail("{}: metadata 'tokenizer.ggml.pre': unknown splitting of text {}", name_, quote(name));
+    const bool is_tiktoken = pre_tokenizer_ignores_merges(name);
     constexpr const char bytes[] =
         R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":true})";
     const std::string model = fmt::format(
         R"({{"type":"BPE","dropout":null,"unk_token":null,"continuing_subword_prefix":null,)"
         R"("end_of_word_suffix":null,"fuse_unk":false,"byte_fallback":false,"ignore_merges":{},)"
         R"("vocab":{},"merges":{}}})",
-        name == "llama-bpe" || name == "llama3" || name == "llama-v3" || name == "tekken",
-        vocabulary_json(vocabulary()), merges_json());
-    const bool adds_first = file_.boolean("tokenizer.ggml.add_bos_token").value_or(false);
+        is_tiktoken, vocabulary_json(vocabulary()), merges_json());
+    const bool adds_first = file_.boolean("tokenizer.ggml.add_bos_token").value_or(is_tiktoken);
     return document(pre_tokenizer_normalizer(name), pre, post_processor(adds_first, bytes), bytes,
                     model);
   }

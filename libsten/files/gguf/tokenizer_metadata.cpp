@@ -2,6 +2,7 @@
 // The tokenizer of a Hugging Face model as metadata.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
@@ -29,16 +30,8 @@ class TokenizerWriter {
     is_bytes_ = is_true(json_member(model_, "byte_fallback"));
     tokens_.resize(vocabulary);
     types_.assign(vocabulary, unused_token);
-    for (std::size_t i = 0; i < vocabulary; ++i) tokens_[i] = fmt::format("[PAD{}]", i);
-    const Json& tokens = json_member(model_, "vocab");
-    if (!tokens.is_object()) fail("{}: missing object 'vocab'", name_);
-    for (const auto& [token, id] : tokens.items()) put(token, id, normal_token);
-    for (const Json& added : json_member(json_, "added_tokens")) {
-      const Json& content = json_member(added, "content");
-      if (!content.is_string()) fail("{}: 'added_tokens': expected texts as 'content'", name_);
-      put(content.get<std::string>(), json_member(added, "id"),
-          is_true(json_member(added, "special")) ? control_token : user_defined_token);
-    }
+    add_tokens(added_beyond());
+    name_unused_tokens(tokens_, name_);
   }
 
   void add_to(GgufMetadata& to) {
@@ -75,6 +68,37 @@ class TokenizerWriter {
   }
 
  private:
+  // The added tokens whose ids are beyond the rows of the embedding.
+  std::unordered_set<std::string> added_beyond() const {
+    TokensBeyond all(name_, tokens_.size());
+    std::unordered_set<std::string> texts;
+    for (const Json& added : json_member(json_, "added_tokens")) {
+      const Json &content = json_member(added, "content"), &id = json_member(added, "id");
+      if (!content.is_string() || !id.is_number_unsigned() || id < tokens_.size()) continue;
+      all.add(content.get<std::string>(), id.get<std::size_t>());
+      texts.insert(content.get<std::string>());
+    }
+    all.warn_of_them();
+    return texts;
+  }
+
+  void add_tokens(const std::unordered_set<std::string>& left_out) {
+    const Json& tokens = json_member(model_, "vocab");
+    if (!tokens.is_object()) fail("{}: missing object 'vocab'", name_);
+    for (const auto& [token, id] : tokens.items())
+      if (!left_out.contains(token)) put(token, id, normal_token);
+    for (const Json& added : json_member(json_, "added_tokens")) {
+      const Json& content = json_member(added, "content");
+      if (!content.is_string()) fail("{}: 'added_tokens': expected texts as 'content'", name_);
+      const std::string& text = content.get_ref<const std::string&>();
+      if (left_out.contains(text)) continue;
+      const bool is_control = is_true(json_member(added, "special"));
+      // SentencePiece has its own character for spaces.
+      put(is_bytes_ && !is_control ? with_spaces(text) : text, json_member(added, "id"),
+          is_control ? control_token : user_defined_token);
+    }
+  }
+
   void put(const std::string& token, const Json& id, std::int32_t type) {
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= tokens_.size())
       fail("{}: token {}: expected an id below {}, the rows of the embedding", name_, quote(token),
@@ -117,9 +141,10 @@ class TokenizerWriter {
     std::vector<float> all(tokens_.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto at = rank.find(tokens_[i]);
-      all[i] = types_[i] != normal_token ? 0.0f
-               : at != rank.end()        ? -static_cast<float>(at->second)
-                                         : -static_cast<float>(merges.size() + 1);
+      all[i] = types_[i] == user_defined_token ? added_score
+               : types_[i] != normal_token     ? 0.0f
+               : at != rank.end()              ? -static_cast<float>(at->second)
+                                               : -static_cast<float>(merges.size() + 1);
     }
     return all;
   }
@@ -142,10 +167,14 @@ class TokenizerWriter {
     for (const Json& p : list) {
       const Json& type = json_member(p, "type");
       has_digits |= type == "Digits" && is_true(json_member(p, "individual_digits"));
+      if (type == "ByteLevel" && is_true(json_member(p, "add_prefix_space")))
+        fail("{}: pre_tokenizer: 'add_prefix_space': expected false, as in llama.cpp, got true",
+             name_);
       const Json& pattern = json_member(json_member(p, "pattern"), "Regex");
       if (type == "Split" && pattern.is_string()) regex = pattern.get<std::string>();
     }
-    const std::string_view known = pre_tokenizer_name(regex, has_digits);
+    const std::string_view known =
+        pre_tokenizer_name(regex, has_digits, is_true(json_member(model_, "ignore_merges")));
     if (known.empty()) fail("{}: pre_tokenizer: llama.cpp has no name for {}", name_, quote(regex));
     return std::string(known);
   }
