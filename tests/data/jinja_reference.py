@@ -40,6 +40,10 @@ items.a[1] | items['b'] | items.missing is defined | "a\\tb" | "line\\nline" | i
 undefined_name != "x" | undefined_name == other_name | undefined_name != none | 1 == true | strftime_now is defined
 range is defined | raise_exception is undefined | undefined_name is eq(none) | true in [1] | n is ne(other_name)
 "\\u00a0\\u3000 x\\u2003\\u001f" | trim | "äüxüä".strip('ü') | "äüxüä".strip('äü') | "\\u00c3\\u00a4".lstrip('ä')
+2 * 3 ** 2 | 2 ** 3 ** 2 | -2 ** 2 | 2 ** -1 | -n | string | 1e3 | 1E-2 | 2.5e+1 | 1_000 | 1.0e3 | "\\x41\\xe9"
+"\\u3000a\\u00a0b\\u001fc\\u2003".split() | " a  b c ".split(none, 1) | "  ".split() | "a b".split(none, 0)
+"they're o-k (ab) [c {d x.y a3b" | title | "they're o-k".title()
+"a\\n\\nb\\n" | indent(2) | "a\\n\\nb\\n" | indent(2, true, true) | "" | indent | "a\\n" | indent("x", blank=true)
 """
 
 TEMPLATES = [
@@ -67,6 +71,12 @@ TEMPLATES = [
     "{% if messages[0].role == 'system' %}{% set rest = messages[1:] %}{% else %}{% set rest = messages %}{% endif %}"
     "{% for m in rest %}{{ m.role[0] }}{% endfor %}",
     "{{- 'a' -}}   {{- 'b' }}\n{{ 'c' }}\nd",
+    "{% macro f(a, b=a) %}[{{ a }}{{ b }}{{ i }}{{ loop }}{{ x }}{{ n }}]{% endmacro %}"
+    "{% set x = 1 %}{% for i in [1, 2] %}{% set n = 5 %}{{ f(i) }}{{ i }}{% endfor %}",
+    "{% macro f(a) %}{% set n = a %}{{ g() }}{{ n }}{% endmacro %}{% macro g() %}{{ n }}{{ a }}{% endmacro %}{{ f(1) }}{{ n }}",
+    "{% for i in [1, 2] %}{% macro f() %}{{ i }}{% endmacro %}{{ f() }}{% endfor %}",
+    "{% macro f() %}{% macro f() %}b{% endmacro %}a{% endmacro %}{{ f() }}",
+    "{% set ns = namespace(x='') %}{% set ns.x %}abc{% endset %}{{ ns.x }}",
 ]
 
 

@@ -68,24 +68,29 @@ std::string lower(std::string s) {
 std::string capitalized(const std::string& s) {
   return s.empty() ? s : upper(s.substr(0, 1)) + lower(s.substr(1));
 }
-std::string titled(std::string s) {
-  for (std::size_t i = 0; i < s.size(); ++i) {
-    const bool begins = i == 0 || !std::isalpha(static_cast<unsigned char>(s[i - 1]));
-    s[i] = (begins ? upper(s.substr(i, 1)) : lower(s.substr(i, 1)))[0];
-  }
-  return s;
-}
 
 const std::map<std::string_view, Builtin>& case_changes() {
   static const std::map<std::string_view, Builtin> all{
       {"upper", [](const JinjaCall& c) -> Value { return upper(c.ascii()); }},
       {"lower", [](const JinjaCall& c) -> Value { return lower(c.ascii()); }},
       {"capitalize", [](const JinjaCall& c) -> Value { return capitalized(c.ascii()); }},
-      {"title", [](const JinjaCall& c) -> Value { return titled(c.ascii()); }}};
+      {"title", [](const JinjaCall& c) -> Value {
+         return titled(c.ascii(),
+                       [](char ch) { return !std::isalpha(static_cast<unsigned char>(ch)); });
+       }}};
   return all;
 }
 
 }  // namespace
+
+std::string titled(std::string s, bool (*begins_word)(char)) {
+  bool begins = true;
+  for (char& c : s) {
+    c = (begins ? upper : lower)(std::string(1, c))[0];
+    begins = begins_word(c);
+  }
+  return s;
+}
 
 Builtin builtin_in(const std::map<std::string_view, Builtin>& own, std::string_view name) {
   for (const auto* all : {&own, &case_changes()})

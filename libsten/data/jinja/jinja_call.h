@@ -32,6 +32,8 @@ std::string joined(const JinjaCall& c, const std::vector<Value>& all, const std:
 // The builtin of that name in `own`, or one that is both a filter and a method: upper, lower,
 // capitalize and title, of ASCII. nullptr if there is none.
 Builtin builtin_in(const std::map<std::string_view, Builtin>& own, std::string_view name);
+// ASCII with capital letters after characters that begin a word, and at the start.
+std::string titled(std::string s, bool (*begins_word)(char));
 // [key, value] of each member.
 Value items_of(const JinjaCall& c);
 // Undefined if there is none.

@@ -123,23 +123,32 @@ Expression ExpressionParser::joined() {
   return a;
 }
 Expression ExpressionParser::product() {
-  Expression a = unary();
+  Expression a = power();
   while (here().kind == TokenKind::symbol &&
-         (here().text == "*" || here().text == "/" || here().text == "//" || here().text == "%" ||
-          here().text == "**")) {
+         (here().text == "*" || here().text == "/" || here().text == "//" || here().text == "%")) {
     const Token op = tokens_[at_++];
-    a = [a, b = unary(), op](Scope& s) { return arithmetic(s, op.line, op.text, a(s), b(s)); };
+    a = [a, b = power(), op](Scope& s) { return arithmetic(s, op.line, op.text, a(s), b(s)); };
   }
   return a;
 }
-Expression ExpressionParser::unary() {
+// From left to right, and after a sign, unlike Python.
+Expression ExpressionParser::power() {
+  Expression a = unary(true);
+  while (is(TokenKind::symbol, "**")) {
+    const Token op = tokens_[at_++];
+    a = [a, b = unary(true), op](Scope& s) { return arithmetic(s, op.line, op.text, a(s), b(s)); };
+  }
+  return a;
+}
+Expression ExpressionParser::unary(bool takes_filters) {
   const Level level(level_);
   if (level.is_too_deep()) fail("too many levels of expressions");
   const int line = here().line;
   if (takes_symbol("-"))
-    return [x = unary(), line](Scope& s) { return arithmetic(s, line, "-", Value(0), x(s)); };
-  if (takes_symbol("+")) return unary();
-  return with_postfix(primary(), true);
+    return with_postfix(
+        [x = unary(false), line](Scope& s) { return arithmetic(s, line, "-", Value(0), x(s)); },
+        takes_filters);
+  return with_postfix(takes_symbol("+") ? unary(false) : primary(), takes_filters);
 }
 
 Expression ExpressionParser::primary() {
@@ -153,7 +162,7 @@ Expression ExpressionParser::primary() {
       return constant(std::move(text));
     }
     case TokenKind::number:
-      if (token.text.find('.') != token.text.npos)
+      if (token.text.find_first_of(".eE") != token.text.npos)
         return constant(std::strtod(token.text.c_str(), nullptr));
       if (token.text.size() > 15) break;
       return constant(static_cast<std::int64_t>(std::strtoll(token.text.c_str(), nullptr, 10)));

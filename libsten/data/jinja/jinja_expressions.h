@@ -47,7 +47,8 @@ class ExpressionParser {
   Expression sum();
   Expression joined();
   Expression product();
-  Expression unary();
+  Expression power();
+  Expression unary(bool takes_filters);
   Expression with_postfix(Expression x, bool takes_filters);
   Expression member(Expression x);
   Expression subscript(Expression x);

@@ -17,13 +17,25 @@ std::string indented(const JinjaCall& c) {
       width.is_string()
           ? width.get<std::string>()
           : std::string(std::clamp<std::int64_t>(width.get<std::int64_t>(), 0, 64), ' ');
-  std::string out = truth(c.argument(1, "first", false)) ? by : "";
-  for (const char ch : c.text()) {
-    out += ch;
-    if (ch == '\n') out += by;
+  const bool first = truth(c.argument(1, "first", false));
+  const bool blank = truth(c.argument(2, "blank", false));
+  const std::string& text = c.text();
+  std::string out;
+  for (std::size_t at = 0;; out += '\n') {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (at == 0 ? first : blank || end > at) out += by;
+    out.append(text, at, end - at);
     if (out.size() > most_output) c.scope.fail_long(c.line);
+    if (end == text.size()) return out;
+    at = end + 1;
   }
-  return out;
+}
+
+// The method title() begins a word after each character that is not a letter, as Python's.
+Value titled_words(const JinjaCall& c) {
+  return titled(c.ascii(), [](char ch) {
+    return is_python_space(ch) || std::string_view("-({[<").find(ch) != std::string_view::npos;
+  });
 }
 
 // map(attribute="name") and map("filter").
@@ -120,6 +132,7 @@ const std::map<std::string_view, Builtin>& filters() {
       {"int", [](const JinjaCall& c) -> Value { return as_number(c, true); }},
       {"float", [](const JinjaCall& c) -> Value { return as_number(c, false); }},
       {"items", items_of},
+      {"title", titled_words},
       {"indent", [](const JinjaCall& c) -> Value { return indented(c); }},
       {"map", mapped},
       {"select", [](const JinjaCall& c) { return selected(c, false, true); }},

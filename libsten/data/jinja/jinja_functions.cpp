@@ -5,10 +5,45 @@
 #include <algorithm>
 #include <ctime>
 
+#include "libsten/core/base/utf8.h"
 #include "libsten/data/jinja/jinja_call.h"
 
 namespace sten::jinja {
 namespace {
+
+// At runs of white space, at most `most` times unless that is negative.
+Value words_of(std::string_view text, const Value& most) {
+  std::size_t at = 0;
+  const auto skip = [&](bool spaces) {
+    for (std::size_t next = at; at < text.size(); at = next)
+      if (is_python_space(next_code_point(text, next)) != spaces) return;
+  };
+  Value out = Value::array();
+  for (skip(true); at < text.size(); skip(true)) {
+    const std::size_t begin = at;
+    if (most == Value(out.size()))
+      at = text.size();
+    else
+      skip(false);
+    out.push_back(std::string(text.substr(begin, at - begin)));
+  }
+  return out;
+}
+
+Value split(const JinjaCall& c) {
+  const std::string& s = c.text();
+  const Value by = c.argument(0, ""), most = c.argument(1, "maxsplit", -1);
+  if (!by.is_string()) return words_of(s, most);
+  const std::string& sep = by.get_ref<const std::string&>();
+  if (sep.empty()) c.scope.fail(c.line, "split: empty separator");
+  Value out = Value::array();
+  std::size_t at = 0;
+  for (std::size_t next; most != Value(out.size()) && (next = s.find(sep, at)) != s.npos;
+       at = next + sep.size())
+    out.push_back(s.substr(at, next - at));
+  out.push_back(s.substr(at));
+  return out;
+}
 
 const std::map<std::string_view, Builtin>& methods() {
   static const std::map<std::string_view, Builtin> all{
@@ -37,29 +72,7 @@ const std::map<std::string_view, Builtin>& methods() {
          const Value of = c.argument(0, "");
          return joined(c, JinjaCall{c.scope, c.line, c.name, of, {}, {}}.elements(), c.text());
        }},
-      {"split",
-       [](const JinjaCall& c) -> Value {
-         Value out = Value::array();
-         const std::string& s = c.text();
-         const Value by = c.argument(0, ""), most = c.argument(1, "maxsplit", -1);
-         if (!by.is_string()) {  // runs of white space
-           for (std::size_t i = 0; i < s.size();) {
-             const std::size_t begin = i;
-             while (i < s.size() && !is_white(s[i])) ++i;
-             if (i > begin) out.push_back(s.substr(begin, i - begin));
-             if (i < s.size()) ++i;
-           }
-           return out;
-         }
-         const std::string& sep = by.get_ref<const std::string&>();
-         if (sep.empty()) c.scope.fail(c.line, "split: empty separator");
-         std::size_t at = 0;
-         for (std::size_t next; most != Value(out.size()) && (next = s.find(sep, at)) != s.npos;
-              at = next + sep.size())
-           out.push_back(s.substr(at, next - at));
-         out.push_back(s.substr(at));
-         return out;
-       }},
+      {"split", split},
       {"items", items_of},
       {"keys",
        [](const JinjaCall& c) -> Value {

@@ -112,21 +112,41 @@ class Lexer {
       if (c == '\'' || c == '"') {
         take_string(c);
       } else if (is_word(c)) {
-        std::size_t i = at_;
-        const bool is_number = c >= '0' && c <= '9';
-        while (i < all_.size() &&
-               (is_word(all_[i]) ||
-                (is_number && all_[i] == '.' && i + 1 < all_.size() && is_digit(all_[i + 1]))))
-          ++i;
-        add(is_number ? TokenKind::number : TokenKind::name,
-            std::string(all_.substr(at_, i - at_)));
-        move_to(i);
+        const bool is_number = is_digit(c);
+        std::size_t word_end = is_number ? number_end() : at_;
+        while (!is_number && word_end < all_.size() && is_word(all_[word_end])) ++word_end;
+        std::string word(all_.substr(at_, word_end - at_));
+        if (is_number) std::erase(word, '_');
+        add(is_number ? TokenKind::number : TokenKind::name, std::move(word));
+        move_to(word_end);
       } else {
         open += (c == '{') - (c == '}');
         take_symbol();
       }
       if (out_.size() > most_tokens) fail("too long");
     }
+  }
+  // Digits, with a fraction and an exponent unless they follow a point, as in x.0.
+  std::size_t number_end() const {
+    std::size_t i = at_;
+    const auto digit_at = [&](std::size_t k) { return k < all_.size() && is_digit(all_[k]); };
+    const auto digits = [&] {
+      while (digit_at(i) || (i < all_.size() && all_[i] == '_' && digit_at(i + 1))) ++i;
+    };
+    digits();
+    if (all_[at_ - 1] == '.') return i;
+    if (i < all_.size() && all_[i] == '.' && digit_at(i + 1)) {
+      ++i;
+      digits();
+    }
+    if (i + 1 < all_.size() && (all_[i] == 'e' || all_[i] == 'E')) {
+      const std::size_t exponent = i + (all_[i + 1] == '+' || all_[i + 1] == '-' ? 2 : 1);
+      if (digit_at(exponent)) {
+        i = exponent;
+        digits();
+      }
+    }
+    return i;
   }
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
   static bool is_word(char c) {
@@ -157,15 +177,17 @@ class Lexer {
       constexpr std::string_view from = "ntr\\'\"", to = "\n\t\r\\'\"";
       if (const std::size_t known = from.find(c); known != from.npos) {
         text += to[known];
-      } else if (c == 'u') {
-        if (i + 4 >= all_.size()) fail("invalid escape");
+      } else if (c == 'u' || c == 'x') {
+        const std::size_t digits = c == 'u' ? 4 : 2;
+        if (i + digits >= all_.size()) fail("invalid escape");
+        const std::string code =
+            std::string(4 - digits, '0') + std::string(all_.substr(i + 1, digits));
         try {
-          text +=
-              Value::parse("\"\\u" + std::string(all_.substr(i + 1, 4)) + "\"").get<std::string>();
+          text += Value::parse("\"\\u" + code + "\"").get<std::string>();
         } catch (const Value::exception&) {
           fail("invalid escape");
         }
-        i += 4;
+        i += digits;
       } else {
         (text += '\\') += c;
       }

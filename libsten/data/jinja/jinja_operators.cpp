@@ -90,7 +90,8 @@ Value arithmetic(Scope& s, int line, const std::string& op, const Value& a, cons
                    : op == "//" ? std::floor(x / y)
                    : op == "%"  ? x - y * std::floor(x / y)
                                 : std::pow(x, y);
-  if (op == "/" || !is_integer(a) || !is_integer(b) || !(std::abs(z) < 9e15)) return z;
+  const bool is_whole = std::abs(z) < 9e15 && z == std::floor(z);  // 2 ** -1 is 0.5
+  if (op == "/" || !is_integer(a) || !is_integer(b) || !is_whole) return z;
   return static_cast<std::int64_t>(z);
 }
 

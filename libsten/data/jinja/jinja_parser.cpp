@@ -209,27 +209,13 @@ class Parser : public ExpressionParser {
     return expressions();
   }
 
-  // set NAME = value; set NAME.member = value; set NAME, ... = values; set NAME, up to endset
-  Statement assignment(int line) {
-    std::vector<std::string> names{need_name()};
+  // NAME, NAME.member or NAME, ...
+  struct Target {
+    std::vector<std::string> names;
     std::string member;
-    if (takes_symbol(".")) member = need_name();
-    while (takes_symbol(",")) names.push_back(need_name());
-    if (here().kind == TokenKind::block_end) {
-      end_block();
-      return [body = body_until("endset"), name = names[0]](Scope& s) {
-        std::string before = std::exchange(s.output, {});
-        const Flow flow = body(s);
-        s.set(name, std::exchange(s.output, std::move(before)));
-        return flow;
-      };
-    }
-    need_symbol("=");
-    Expression x = expressions();
-    end_block();
-    return [names, member, x, line](Scope& s) {
-      s.step(line);
-      Value v = x(s);
+    int line;
+
+    void assign(Scope& s, Value v) const {
       if (!member.empty()) {
         Value* of = s.find(names[0]);
         if (!of || !of->is_object())
@@ -243,6 +229,29 @@ class Parser : public ExpressionParser {
           s.fail(line, fmt::format("set: expected {} values", names.size()));
         for (std::size_t i = 0; i < names.size(); ++i) s.set(names[i], v[i]);
       }
+    }
+  };
+
+  // set TARGET = value; set TARGET, up to endset
+  Statement assignment(int line) {
+    Target target{{need_name()}, {}, line};
+    if (takes_symbol(".")) target.member = need_name();
+    while (takes_symbol(",")) target.names.push_back(need_name());
+    if (here().kind == TokenKind::block_end) {
+      end_block();
+      return [body = body_until("endset"), target](Scope& s) {
+        std::string before = std::exchange(s.output, {});
+        const Flow flow = body(s);
+        target.assign(s, std::exchange(s.output, std::move(before)));
+        return flow;
+      };
+    }
+    need_symbol("=");
+    Expression x = expressions();
+    end_block();
+    return [target, x](Scope& s) {
+      s.step(target.line);
+      target.assign(s, x(s));
       return Flow::normal;
     };
   }
@@ -258,8 +267,8 @@ class Parser : public ExpressionParser {
     }
     end_block();
     m.body = body_until("endmacro");
-    return [name, m](Scope& s) {
-      s.macros[name] = m;
+    return [name, m = std::make_shared<const Macro>(std::move(m))](Scope& s) {
+      s.macros[name] = {m, s.variables.size()};
       return Flow::normal;
     };
   }

@@ -2,6 +2,9 @@
 // What follows a value: members, subscripts, filters, tests and arguments.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "libsten/data/jinja/jinja_expressions.h"
 #include "libsten/data/jinja/jinja_operators.h"
 
@@ -12,6 +15,29 @@ Value named_values(Scope& s, const std::vector<std::pair<std::string, Expression
   Value out = named.empty() ? Value() : Value::object();
   for (const auto& [key, e] : named) out[key] = e(s);
   return out;
+}
+
+// The text of a macro, which sees the variables of its definition and not those of its caller.
+Value expanded(Scope& s, const DefinedMacro& defined, const Arguments& all, const Value& named) {
+  const std::shared_ptr<const Macro> m = defined.macro;  // its body may define another one
+  const std::size_t seen = std::min(defined.scopes, s.variables.size());
+  std::vector<std::map<std::string, Value, std::less<>>> hidden(
+      std::make_move_iterator(s.variables.begin() + static_cast<std::ptrdiff_t>(seen)),
+      std::make_move_iterator(s.variables.end()));
+  s.variables.resize(seen);
+  s.variables.emplace_back();
+  for (std::size_t i = 0; i < m->parameters.size(); ++i) {
+    const std::string& p = m->parameters[i];
+    s.set(p, i < all.size()                           ? all[i]
+             : named.is_object() && named.contains(p) ? named[p]
+             : m->defaults[i]                         ? m->defaults[i](s)
+                                                      : undefined());
+  }
+  std::string before = std::exchange(s.output, {});
+  m->body(s);
+  s.variables.resize(seen);
+  std::ranges::move(hidden, std::back_inserter(s.variables));
+  return std::exchange(s.output, std::move(before));
 }
 
 }  // namespace
@@ -130,20 +156,7 @@ Expression ExpressionParser::function_call(const std::string& function) {
     if (at == s.macros.end()) return called(s, line, function, all, named);
     const Level level(s.level);
     if (level.is_too_deep()) s.fail(line, "too many levels of macros");
-    const Macro& m = at->second;
-    std::map<std::string, Value, std::less<>> variables;
-    for (std::size_t i = 0; i < m.parameters.size(); ++i) {
-      const std::string& p = m.parameters[i];
-      variables[p] = i < all.size()                           ? all[i]
-                     : named.is_object() && named.contains(p) ? named[p]
-                     : m.defaults[i]                          ? m.defaults[i](s)
-                                                              : undefined();
-    }
-    s.variables.push_back(std::move(variables));
-    std::string before = std::exchange(s.output, {});
-    m.body(s);
-    s.variables.pop_back();
-    return std::exchange(s.output, std::move(before));
+    return expanded(s, at->second, all, named);
   };
 }
 

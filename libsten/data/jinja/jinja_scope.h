@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,15 @@ struct Macro {
   std::vector<Expression> defaults;  // empty functions: none
   Statement body;
 };
+struct DefinedMacro {
+  std::shared_ptr<const Macro> macro;
+  std::size_t scopes;  // of the definition, whose variables the macro sees
+};
 
 struct Scope {
   const std::string& name;  // of the template, for errors
   std::vector<std::map<std::string, Value, std::less<>>> variables{{}};  // innermost last
-  std::map<std::string, Macro, std::less<>> macros{};
+  std::map<std::string, DefinedMacro, std::less<>> macros{};
   std::string output{};
   std::size_t steps = 0, copied = 0;
   int level = 0;

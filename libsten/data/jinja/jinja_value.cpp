@@ -127,13 +127,14 @@ bool are_equal(const Value& a, const Value& b) {
 
 bool is_white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+bool is_python_space(std::int32_t c) { return is_space(c) || (c >= 0x1c && c <= 0x1f); }
+
 std::string stripped(std::string_view text, bool left, bool right, const Value& which) {
   const auto is_cut = [&](std::string_view character) {
     if (which.is_string())
       return which.get_ref<const std::string&>().find(character) != std::string::npos;
     std::size_t end = 0;
-    const std::int32_t c = next_code_point(character, end);
-    return is_space(c) || (c >= 0x1c && c <= 0x1f);  // as in Python
+    return is_python_space(next_code_point(character, end));
   };
   while (left && !text.empty()) {
     std::size_t end = 0;

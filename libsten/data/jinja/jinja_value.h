@@ -25,7 +25,8 @@ std::string_view kind_of(const Value& v);
 
 // The characters of UTF-8; bytes that are no UTF-8 are characters too.
 std::vector<std::string> characters(std::string_view text);
-bool is_white(char c);
+bool is_white(char c);  // of templates
+bool is_python_space(std::int32_t c);
 // Without leading or trailing characters of `which`, or white space.
 std::string stripped(std::string_view text, bool left, bool right, const Value& which = {});
 
