@@ -5,6 +5,7 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/data/tokenizer/unicode.h"
+#include "tests/support/temp_dir.h"
 
 using namespace sten;
 
@@ -32,17 +33,38 @@ class ByteTokens final : public Tokenizer {
   std::vector<TokenId> ordinary_;
 };
 
-// The texts that come with the tokens in turn; the last one is that of finish().
-std::vector<std::string> texts_of(std::vector<std::string> tokens,
-                                  std::vector<std::string> stops = {},
-                                  std::vector<std::int64_t> before = {}) {
-  const ByteTokens tokenizer(tokens);
-  GeneratedText text(tokenizer, before, std::move(stops));
+// The texts that come with the tokens after the first `before` ones in turn; the last one is that
+// of finish().
+std::vector<std::string> texts_of(const Tokenizer& tokenizer, const std::vector<std::int64_t>& ids,
+                                  std::size_t before, std::vector<std::string> stops = {}) {
+  GeneratedText text(tokenizer, std::span(ids).first(before), std::move(stops));
   std::vector<std::string> all;
-  for (std::size_t id = before.size(); id < tokens.size(); ++id)
-    all.push_back(text.add(static_cast<TokenId>(id)));
+  for (std::size_t i = before; i < ids.size(); ++i)
+    all.push_back(text.add(static_cast<TokenId>(ids[i])));
   all.push_back(text.finish());
   return all;
+}
+
+std::vector<std::string> texts_of(std::vector<std::string> tokens,
+                                  std::vector<std::string> stops = {}, std::size_t before = 0) {
+  std::vector<std::int64_t> ids(tokens.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(i);
+  return texts_of(ByteTokens(std::move(tokens)), ids, before, std::move(stops));
+}
+
+// The same for entries of a tokenizer with byte_fallback.
+std::vector<std::string> texts_of_fallback(const std::vector<std::string>& entries,
+                                           std::size_t before = 0) {
+  const TempDir dir;
+  std::filesystem::copy_file(STEN_SOURCE_DIR "/tests/data/tokenizer/llama2.json",
+                             dir / "tokenizer.json");
+  const auto tokenizer = read_tokenizer(dir / "tokenizer.json");
+  std::vector<std::int64_t> ids;
+  for (const std::string& entry : entries)
+    for (TokenId id = 0; id < tokenizer->size(); ++id)
+      if (tokenizer->entry(id) == entry) ids.push_back(id);
+  REQUIRE(ids.size() == entries.size());
+  return texts_of(*tokenizer, ids, before);
 }
 
 using Texts = std::vector<std::string>;
@@ -59,7 +81,19 @@ TEST_CASE("text comes with its tokens, in whole characters") {
 
 TEST_CASE("the text of a token after a prompt is the one that it has in the whole text") {
   CHECK(texts_of({" be", " be"}) == Texts{"be", " be", ""});
-  CHECK(texts_of({"To", " be"}, {}, {0}) == Texts{" be", ""});
+  CHECK(texts_of({"To", " be"}, {}, 1) == Texts{" be", ""});
+}
+
+TEST_CASE("a byte that makes a run of bytes invalid leaves earlier text as it is") {
+  const std::string c3 = "<0xC3>", a9 = "<0xA9>", unknown = "\xef\xbf\xbd";
+  CHECK(texts_of_fallback({"a", c3, a9, c3, "a", c3, a9}) ==
+        Texts{"a", "", "\u00e9", "", unknown + "a", "", "\u00e9", ""});
+  CHECK(texts_of_fallback({"a", c3, a9, c3}) == Texts{"a", "", "\u00e9", "", unknown});
+  // A prompt of 12 bytes, of which the last 8 begin within a character.
+  const std::vector<std::string> euro{"<0xE2>", "<0x82>", "<0xAC>"};
+  std::vector<std::string> entries;
+  for (int i = 0; i < 5; ++i) entries.insert(entries.end(), euro.begin(), euro.end());
+  CHECK(texts_of_fallback(entries, 12) == Texts{"", "", "\u20ac", ""});
 }
 
 TEST_CASE("a stop text ends the text, in one token or across some, and is not returned") {

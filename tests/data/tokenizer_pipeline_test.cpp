@@ -108,6 +108,8 @@ TEST_CASE("a feature of a tokenizer that is not supported is refused by name") {
   CHECK(error_with("/decoder", "null") == "");
   refused("/normalizer", R"({"type": "Precompiled", "precompiled_charsmap": "AA"})",
           "the normalizer 'Precompiled' is not supported");
+  refused("/normalizer", R"({"type": "Replace", "pattern": {"String": ""}, "content": "x"})",
+          "pattern/String: expected a non-empty string");
   refused("/pre_tokenizer", R"({"type": "UnicodeScripts"})",
           "the pre-tokenizer 'UnicodeScripts' is not supported");
   refused("/pre_tokenizer", R"({"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"},
@@ -137,6 +139,18 @@ TEST_CASE("a feature of a tokenizer that is not supported is refused by name") {
   split("a*", "matches the empty text");
   split("(a", "'(' is without an end");
   split("(((a{900}){900}){900})", "regular expression");
+}
+
+TEST_CASE("a Metaspace of the first word applies after another one") {
+  const TempDir dir;
+  auto json = small_tokenizer();
+  json["pre_tokenizer"] = nlohmann::ordered_json::parse(R"({"type": "Sequence", "pretokenizers": [
+    {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "never"},
+    {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first"}]})");
+  json["model"]["vocab"]["\u2581"] = 4;
+  const auto t = read_tokenizer(dir.write("tokenizer.json", json.dump()));
+  const Array<TokenId> ids = t->encode("ab a", "text");
+  CHECK(Ids(ids.begin(), ids.end()) == Ids{4, 3, 4, 1});
 }
 
 TEST_CASE("a text with a character that BPE can not express is refused") {

@@ -60,6 +60,25 @@ TEST_CASE("a tokenizer_config.json says whether case and accents count") {
   CHECK(encoded(*t, "cafe Café") == Ids{8, 1});
 }
 
+TEST_CASE("added tokens of WordPiece are not subwords of words, and are shown as normalized") {
+  const TempDir dir;
+  const auto t = read_tokenizer(dir.write("tokenizer.json", R"({
+    "added_tokens": [{"id": 5, "content": "covid", "single_word": true, "normalized": true},
+      {"id": 6, "content": "CAF\u00c9", "normalized": true}],
+    "normalizer": {"type": "BertNormalizer"}, "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "post_processor": null, "decoder": {"type": "WordPiece"},
+    "model": {"type": "WordPiece",
+      "vocab": {"[UNK]": 0, "co": 1, "##vid": 2, "##ien": 3, "a": 4}}})"));
+  CHECK(encoded(*t, "covidien covid a") == Ids{1, 2, 3, 5, 4});
+  CHECK(encoded(*t, "a caf\u00e9") == Ids{4, 6});
+  CHECK(t->decode(Ids{4, 6, 5}) == "a cafe covid");
+  const TempDir other;
+  other.write("tokenizer_config.json", R"({"added_tokens_decoder": {"5": {"content": "covid",
+    "single_word": true}}})");
+  const auto more = read_tokenizer(other.write("vocab.txt", "[UNK]\nco\n##vid\n##ien\na\n"));
+  CHECK(encoded(*more, "covidien covid") == Ids{1, 2, 3, 5});
+}
+
 TEST_CASE("byte pairs merge in the order of their ranks, and every byte has a piece") {
   const TempDir dir;
   std::string vocabulary = R"({"<|endoftext|>": 0, "h": 1, "e": 2, "l": 3, "o": 4, "Ġ": 5,)";

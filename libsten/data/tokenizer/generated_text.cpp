@@ -8,7 +8,7 @@ namespace {
 
 // Tokens before the first one that decode() gets, for tokenizers that treat the start of a text
 // differently.
-constexpr std::ptrdiff_t context = 8;
+constexpr std::size_t context = 8;
 
 // How decode() ends for an incomplete character.
 constexpr std::string_view replacement = "\xef\xbf\xbd";
@@ -18,16 +18,25 @@ constexpr std::string_view replacement = "\xef\xbf\xbd";
 GeneratedText::GeneratedText(const Tokenizer& tokenizer, std::span<const std::int64_t> before,
                              std::vector<std::string> stops)
     : tokenizer_(tokenizer), stops_(std::move(stops)) {
-  for (const std::int64_t id : before.last(std::min<std::size_t>(before.size(), context)))
-    tokens_.push_back(static_cast<TokenId>(id));
+  const auto take = [&](std::size_t n) {
+    n = std::min(n, before.size());
+    tokens_.assign(before.end() - static_cast<std::ptrdiff_t>(n), before.end());
+    return !tokenizer_.decode(tokens_).starts_with(replacement);
+  };
+  // More if they start within a character, which has up to 4 tokens.
+  std::size_t n = context;
+  while (n < context + 4 && !take(n)) ++n;
   done_ = tokens_.size();
 }
 
-// The text of the tokens after the first done_ ones.
+// The text of the tokens after the first done_ ones, which starts a character. The text of a run of
+// bytes can change with a later one (byte_fallback): then with fewer tokens before.
 std::string GeneratedText::new_text() const {
-  const std::string before = tokenizer_.decode(std::span(tokens_).first(done_));
-  const std::string all = tokenizer_.decode(tokens_);
-  return all.substr(std::min(before.size(), all.size()));
+  for (std::size_t begin = 0;; ++begin) {
+    const std::string before = tokenizer_.decode(std::span(tokens_).subspan(begin, done_ - begin));
+    const std::string all = tokenizer_.decode(std::span(tokens_).subspan(begin));
+    if (begin == done_ || all.starts_with(before)) return all.substr(before.size());
+  }
 }
 
 // Holds back the longest end that starts a stop text.

@@ -73,7 +73,11 @@ std::vector<JsonReader> steps_of(const JsonReader& in, std::string_view key,
 }
 
 TextPattern pattern_of(const JsonReader& in) {
-  if (in.has("String")) return TextPattern::literal(short_text(in["String"]));
+  if (in.has("String")) {
+    // Hugging Face's tokenizers find it between all characters.
+    if (in["String"].text().empty()) in["String"].fail("expected a non-empty string");
+    return TextPattern::literal(short_text(in["String"]));
+  }
   const JsonReader regex = in["Regex"];
   return regex.read([&] { return TextPattern::regex(regex.text()); });
 }

@@ -14,6 +14,7 @@ template <class F>
 struct Split {
   std::string_view text;
   bool is_first;
+  const char*& start;  // of the text that has the parts
   F& next;
 
   void operator()(const PatternSplit& s) const {
@@ -49,6 +50,7 @@ struct Split {
     if ((m.prepend == Metaspace::always || (m.prepend == Metaspace::first && is_first)) &&
         !marked.starts_with(m.replacement))
       marked.insert(0, m.replacement);
+    start = marked.data();
     if (!m.split) return next(marked);
     SegmentMerger merger(SplitBehavior::merged_with_next, next);
     const std::string_view all = marked;
@@ -79,12 +81,12 @@ void PreTokenizer::operator()(std::string_view text, bool is_first, const Word& 
 void PreTokenizer::split(std::size_t step, std::string_view text, bool is_first,
                          const Word& word) const {
   if (step == steps_.size()) return word(text);
-  const char* begin = text.data();
+  const char* start = text.data();
   auto next = [&](std::string_view part) {
     if (step + 1 == steps_.size()) return word(part);
-    split(step + 1, part, is_first && part.data() == begin, word);
+    split(step + 1, part, is_first && part.data() == start, word);
   };
-  std::visit(Split<decltype(next)>{text, is_first, next}, steps_[step]);
+  std::visit(Split<decltype(next)>{text, is_first, start, next}, steps_[step]);
 }
 
 bool PreTokenizer::breaks_at_lines() const {

@@ -18,6 +18,7 @@ void SubwordVocabulary::add(std::string subword, TokenId id, const std::string& 
   if (at >= entries_.size()) {
     entries_.resize(at + 1);
     is_used_.resize(at + 1);
+    is_added_.resize(at + 1);
   }
   entries_[at] = subword;
   is_used_[at] = true;
@@ -25,7 +26,9 @@ void SubwordVocabulary::add(std::string subword, TokenId id, const std::string& 
 }
 
 void SubwordVocabulary::ensure(const std::string& subword, TokenId id, const std::string& place) {
-  if (find(subword) != id) add(subword, id, place);
+  if (find(subword) == id) return;
+  add(subword, id, place);
+  is_added_[static_cast<std::size_t>(id)] = true;
 }
 
 std::optional<TokenId> SubwordVocabulary::find(std::string_view subword) const {

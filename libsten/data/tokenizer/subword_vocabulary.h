@@ -22,11 +22,13 @@ class SubwordVocabulary {
 
   // Error with `place` if the subword or id exists, or the id is out of range.
   void add(std::string subword, TokenId id, const std::string& place);
-  // As add(), unless the subword has that id.
+  // As add(), of an added token, unless the subword has that id.
   void ensure(const std::string& subword, TokenId id, const std::string& place);
   std::optional<TokenId> find(std::string_view subword) const;
   std::string_view entry(TokenId id) const;
   bool has(TokenId id) const { return id >= 0 && id < size() && is_used_[id]; }
+  // Whether words can be split into this subword: it is not only an added token.
+  bool is_in_model(TokenId id) const { return has(id) && !is_added_[id]; }
   Index size() const { return std::ssize(entries_); }
   const std::string& file() const { return file_; }
   // The ids of "<0x00>" to "<0xFF>", which stand for bytes; -1 for missing ones.
@@ -36,7 +38,7 @@ class SubwordVocabulary {
   std::string file_;
   TokenId max_id_;
   std::vector<std::string> entries_;
-  std::vector<bool> is_used_;
+  std::vector<bool> is_used_, is_added_;
   Ids ids_;
 };
 

@@ -28,7 +28,7 @@ void clean_up(std::string& s) {
 WordPiece::WordPiece(SubwordVocabulary all, SubwordOptions common, WordPieceOptions options)
     : SubwordTokenizer(std::move(all), std::move(common)), options_(std::move(options)) {
   for (TokenId id = 0; id < size(); ++id) {
-    if (!subwords().has(id)) continue;
+    if (!subwords().is_in_model(id)) continue;
     std::string_view subword = subwords().entry(id);
     first_.add(subword, id);
     if (!subword.starts_with(options_.continuation)) continue;
@@ -73,7 +73,7 @@ std::string WordPiece::decode(std::span<const TokenId> ids) const {
   bool is_first = true;
   for (const TokenId id : ids) {
     if (!subwords().has(id) || is_special(id)) continue;
-    std::string subword(entry(id));
+    std::string subword(shown(id));
     const bool goes_on = subword.starts_with(options_.continuation);
     if (!is_first && goes_on) subword.erase(0, options_.continuation.size());
     if (!is_first && !goes_on) subword.insert(0, 1, ' ');
