@@ -72,8 +72,8 @@ class DocumentPacker {
   }
 
   Index size() const { return std::ssize(packed_); }
-  Index count(TokenId id, Index begin) const {
-    return std::count(packed_.begin() + begin, packed_.end(), id);
+  std::span<const TokenId> from(Index begin) const {
+    return std::span(packed_).subspan(static_cast<std::size_t>(begin));
   }
 
   PackedDocuments packed() && {
@@ -204,15 +204,13 @@ Index PackedDocuments::counted(Index begin, Index end) const {
 PackedDocuments read_documents(std::span<const std::string> files, const Tokenizer& tokenizer,
                                const DocumentOptions& options) {
   DocumentPacker all(tokenizer, options);
-  const SpecialIds special = tokenizer.special_ids();
   for (const std::string& file : files) {
     const Index begin = all.size();
     if (file.ends_with(".jsonl"))
       all.add_lines(file);
     else
       all.add_text(file, &file == &files.back());
-    if (special.unk && special.unk != special.eos)
-      check_known(all.count(*special.unk, begin), all.size() - begin, file, options.vocabulary);
+    check_known(all.from(begin), tokenizer, file, options.vocabulary);
   }
   return std::move(all).packed();
 }
@@ -221,6 +219,13 @@ void check_known(Index unknown, Index all, const std::string& text, const std::s
   if (2 * unknown > all)
     fail("{}: expected a text of known tokens: {:.0f} % are unknown to {}", printable(text),
          100.0 * static_cast<double>(unknown) / static_cast<double>(all), printable(vocabulary));
+}
+
+void check_known(std::span<const TokenId> ids, const Tokenizer& tokenizer, const std::string& text,
+                 const std::string& vocabulary) {
+  const SpecialIds special = tokenizer.special_ids();
+  if (special.unk && special.unk != special.eos)
+    check_known(std::ranges::count(ids, *special.unk), std::ssize(ids), text, vocabulary);
 }
 
 }  // namespace sten

@@ -47,5 +47,8 @@ PackedDocuments read_documents(std::span<const std::string> files, const Tokeniz
 
 // Error if more than half of `all` tokens are unknown; `text`, `vocabulary`: paths for the message.
 void check_known(Index unknown, Index all, const std::string& text, const std::string& vocabulary);
+// The same for the ids of a text, if the tokenizer has an unknown token of its own.
+void check_known(std::span<const TokenId> ids, const Tokenizer& tokenizer, const std::string& text,
+                 const std::string& vocabulary);
 
 }  // namespace sten

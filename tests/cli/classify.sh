@@ -32,6 +32,9 @@ expect_out 'macro F1 100.00 %'
 printf '{"text": "paris is not fine", "label": "bad"}\n{"text": "rome", "label": 1}\n' >own.jsonl
 expect_exit 0 sten-run texts --data own.jsonl
 expect_out 'of 2 predictions'
+head -1 own.jsonl >one.jsonl
+expect_exit 0 sten-run texts --data one.jsonl
+expect_out 'of 1 predictions'
 printf 'text,label\nrome,neutral\n' >other.csv
 expect_exit 1 sten-run texts --data other.csv
 expect_one_line_err

@@ -38,6 +38,7 @@ expect_exit 0 sten-run run --generate 8 --text "$(printf 'abcde\nabd')" --json
 grep -A1 '"prefill"' "$T/out" | grep -q '"tokens": 9,' || fail 'the prompt is not 9 tokens'
 grep -A1 '"decode"' "$T/out" | grep -q '"tokens": 7,' || fail 'not 7 tokens follow one by one'
 [ -n "$(value ms_per_token)" ] || fail 'there is no time of a token'
+[ "$(value tokens)" = 8 ] || fail "$(value tokens) tokens are generated, not 8"
 # All positions, and one token, which needs no other.
 expect_exit 0 sten-run run --generate 21 --prompt abc --threads 2 --report page.html
 grep -q 'tokens a second' page.html || fail 'the page has no figures'
@@ -49,6 +50,9 @@ drawn() { sten-run run --generate 18 --text ab --json "$@" >"$T/out" && value te
 first=$(drawn --temperature 3 --seed 1)
 [ "$first" = "$(drawn --temperature 3 --seed 1 --threads 2)" ] || fail 'a seed draws different texts'
 [ "$first" != "$(drawn --temperature 3 --seed 2)" ] || fail 'two seeds draw the same'
+[ "$(drawn --temperature 1e-300)" = "$(drawn)" ] || fail 'a temperature near 0 takes other tokens'
+drawn --temperature 3 --seed 18446744073709551615 >/dev/null
+[ "$(value seed)" = '"18446744073709551615"' ] || fail "the seed is reported as $(value seed)"
 [ "$(drawn --temperature 3 --top 1)" = "$(drawn)" ] || fail 'the likeliest one is not what is taken'
 
 [ "$(drawn --temperature 3 --min-p 1)" = "$(drawn)" ] || fail 'no other token is as likely as the likeliest'
@@ -65,6 +69,11 @@ echo '{"eos_token_id": 6}' >run/generation_config.json
 echo '{"eos_token_id": [0, 5]}' >run/generation_config.json
 [ "$(ended)" = "$(printf '"d"\n"end"')" ] || fail 'it does not end at one of two end tokens'
 rm run/generation_config.json
+# A stop text that is found only at the end, since U+FFFD may be a part of a character until then.
+cp -r run replaced
+printf '{"[UNK]": 0, "a": 1, "b": 2, "c": 3, "d": 4, "\\ufffd": 5, "\\n": 6}' >replaced/vocab.json
+sten-run replaced --generate 2 --prompt abc --stop "$(printf '\357\277\275')" --json >"$T/out"
+[ "$(value generated) $(value finish)" = '"d" "stop"' ] || fail "it ends with $(value generated) and $(value finish)"
 
 # Prompts run in batches, and get the texts that each of them gets alone, in their order.
 for prompt in abc a abdec ab abcdea b e "abcde\\nabd"; do
@@ -131,6 +140,10 @@ sten-train recipe.json --out sparse -q --threads 1 --set \
   'sparsity=[{"target": "transformer.h.*.c_*.weight", "sparsifier": "nmg:n=1,m=2,g=4", "save": "nmg:n=1,m=2,g=4"}]'
 expect_exit 0 sten-run sparse --max-loss 1
 expect_exit 0 sten-run sparse --data text.txt --max-loss 1
+expect_out 'of 1199 predictions, perplexity'
+printf 'abcde\n' >short.txt
+expect_exit 0 sten-run sparse --data short.txt
+expect_out 'of 5 predictions, perplexity'
 expect_exit 0 sten-run sparse --generate 8 --text 'abc' --explain
 expect_out 'nmg:n=1,m=2,g=4'
 

@@ -75,6 +75,9 @@ expect_exit 0 sten-energy --list all.safetensors
 expect_out 'cls.predictions.decoder'
 expect_exit 0 sten-run "$bert" --fill 'To be, or n[MASK]t to be'
 expect_out 'To be, or not to be'
+expect_exit 2 sten-run "$bert" --fill "$(printf 'a%.0s' $(seq 130))[MASK]"
+expect_err '131 tokens exceed the 128 positions of '
+expect_one_line_err
 sten-prune "$bert" -o sparse --sparsity 0.5 -q
 expect_exit 0 sten-run sparse --fill 'To be, or n[MASK]t to be' --layouts '*.query.weight=masked' --layouts auto
 expect_out '4 in masked'

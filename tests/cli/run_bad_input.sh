@@ -261,6 +261,9 @@ questions '11 tokens exceed the 8 positions of gpt' \
   '{"prompt": "abcabc", "choices": ["abcabc"], "answer": 0, "delimiter": ""}'
 questions 'expected a prompt, since the tokenizer has no start token' \
   '{"prompt": "", "choices": ["abc"], "answer": 0, "delimiter": ""}'
+# White space of Unicode at the end of a prompt belongs to the choice.
+questions 'expected a prompt, since the tokenizer has no start token' \
+  '{"prompt": "\u3000", "choices": ["abc"], "answer": 0, "delimiter": ""}'
 echo >questions.jsonl
 expect_exit 1 sten-run gpt --data questions.jsonl
 held 150 expect_err 'questions.jsonl: expected questions, got none'

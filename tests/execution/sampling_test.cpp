@@ -95,6 +95,15 @@ TEST_CASE("candidates have the probabilities that transformers gives them") {
   }
 }
 
+TEST_CASE("with a temperature near 0 the most likely tokens share the probability") {
+  for (const double temperature : {1e-10, 1e-308, 5e-324}) {
+    const std::map<Index, double> got = probabilities({.temperature = temperature});
+    CHECK(got.at(3) == 0.5);
+    CHECK(got.at(7) == 0.5);
+    CHECK(got.at(0) == 0);
+  }
+}
+
 TEST_CASE("without a temperature the first of the most likely tokens is taken, after the penalty") {
   CHECK(probabilities({}) == std::map<Index, double>{{3, 1}});
   CHECK(probabilities({.repetition_penalty = 1.1}) == std::map<Index, double>{{7, 1}});

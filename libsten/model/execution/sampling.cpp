@@ -86,7 +86,9 @@ std::vector<TokenProbability> next_token_probabilities(std::span<const float> lo
   if (all.empty()) fail("expected a finite logit of a token, got none");
   if (o.repetition_penalty) penalize(all, earlier, *o.repetition_penalty);
   if (!o.temperature) return {{std::ranges::min_element(all, is_likelier)->token, 1}};
-  for (TokenProbability& c : all) c.probability /= *o.temperature;
+  // Differences to the largest logit do not overflow to infinity - infinity.
+  const double most = std::ranges::max(all, {}, &TokenProbability::probability).probability;
+  for (TokenProbability& c : all) c.probability = (c.probability - most) / *o.temperature;
   if (o.top_k) keep_top_k(all, *o.top_k);
   to_probabilities(all);
   if (o.top_p) keep_top_p(all, *o.top_p);

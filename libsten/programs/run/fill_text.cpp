@@ -61,6 +61,16 @@ std::vector<Guess> guesses(const float* logits, Index classes, const Tokenizer& 
   return all;
 }
 
+// The text of a token after others: without the prefix of a continuation, as of ##ing, and without a
+// blank before a word.
+std::string text_within(const Tokenizer& tokenizer, TokenId id) {
+  const TokenId twice[] = {id, id};
+  const std::string alone = tokenizer.decode(std::span(twice).first(1));
+  const std::string both = tokenizer.decode(twice);
+  if (!both.starts_with(alone) || both.size() >= 2 * alone.size()) return alone;
+  return both.substr(alone.size());
+}
+
 NamedValues<Tensor> inputs_for(const RunnableModel& m, const Dense& ids) {
   GivenInputs in;
   const auto at = std::ranges::find(m.inputs, "input_ids", &ModelInput::name);
@@ -87,12 +97,15 @@ Outcome fill_text(const ModelOptions& o, const std::string& masked) {
   const auto tokenizer = read_tokenizer(source.what.vocabulary);
   const MaskedTextIds text = masked_ids(masked, *tokenizer);
   RunnableModel model = fused(read_model(source, false));
+  const Index tokens = text.ids.size();
+  if (model.positions && tokens > *model.positions)
+    fail_usage("--fill: {} tokens exceed the {} positions of {}", tokens, *model.positions,
+               model.name);
   const NamedValues<Tensor> inputs = inputs_for(model, text.ids);
   ModelExecution execution(o, device, model, inputs);
   const Tensor y = execution.run(inputs).at(model.graph.outputs().front());
   execution.check_speed(inputs, false);
   const Dense logits = y.to_dense().to(Device::cpu);
-  const Index tokens = text.ids.size();
   if (logits.dtype() != DType::F32 || logits.extents.size() != 3 || logits.extents[1] != tokens)
     fail("{}: output {} has shape {}: expected the logits of {} tokens", model.name,
          quote(model.graph.outputs().front()), to_string(logits.extents), tokens);
@@ -120,7 +133,7 @@ Outcome fill_text(const ModelOptions& o, const std::string& masked) {
       r.at(row, "second") = std::string(tokenizer->entry(best[1].id));
       r.at(row, "second_probability") = best[1].probability;
     }
-    const std::string filling = tokenizer->decode(std::span(&best[0].id, 1));
+    const std::string filling = text_within(*tokenizer, best[0].id);
     filled.replace(filled.find(blank), blank.size(), filling);
   }
   r.facts = {{"model", source.name}, {"text", filled}};

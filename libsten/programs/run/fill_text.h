@@ -7,7 +7,8 @@
 namespace sten {
 
 // Fills each [MASK] of `masked`. The report has a row per mask and the filled text. Error
-// (usage) if the text has no mask, or the model has no tokenizer.
+// (usage) if the text has no mask or exceeds the positions of the model, or the model has no
+// tokenizer.
 Outcome fill_text(const ModelOptions& options, const std::string& masked);
 
 }  // namespace sten

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "libsten/compute/linalg/dense_gemm.h"
 #include "libsten/core/base/interrupt.h"
@@ -57,6 +58,13 @@ void add_lines(const std::string& text, Report& r) {
     r.notes.push_back(printable(text.substr(at, end - at)));
     at = end + 1;
   }
+}
+
+// A text for seeds that Index does not have.
+Cell seed_cell(std::uint64_t seed) {
+  if (seed > static_cast<std::uint64_t>(std::numeric_limits<Index>::max()))
+    return std::to_string(seed);
+  return static_cast<Index>(seed);
 }
 
 class TextGeneration {
@@ -170,7 +178,7 @@ void TextGeneration::add_options(Report& r) const {
   if (s.repetition_penalty) r.facts.emplace_back("repetition_penalty", *s.repetition_penalty);
   if (s.temperature) {
     r.facts.emplace_back("temperature", *s.temperature);
-    r.facts.emplace_back("seed", static_cast<Index>(text_.seed));
+    r.facts.emplace_back("seed", seed_cell(text_.seed));
   }
   if (s.top_k) r.facts.emplace_back("top_k", *s.top_k);
   if (s.top_p) r.facts.emplace_back("top_p", *s.top_p);
@@ -201,12 +209,15 @@ Report TextGeneration::report() const {
     r.facts.emplace_back("finish", results_.front().finish);
     if (!prints()) add_lines(prompt + results_.front().text, r);
   }
+  Index tokens = 0;
+  for (const TextResult& result : results_) tokens += result.tokens;
+  r.facts.emplace_back("tokens", tokens);
   r.facts.emplace_back("positions", model_->most());
   r.facts.emplace_back("memory/cache", model_->cache_bytes());
   add_options(r);
   r.figures = {{"prompt tokens per second", Unit::measured, "prefill/tokens_per_second"},
                {"generated tokens per second", Unit::measured, "decode/tokens_per_second"},
-               {"generated tokens", Unit::count, "decode/tokens"}};
+               {"generated tokens", Unit::count, "tokens"}};
   for (const TextPhase& p : {texts_->prefill(), texts_->decode()}) add_phase(p, r);
   if (r.item == "phases")
     r.charts = {largest_values_chart(r, "tokens_per_second", "Tokens per second")};

@@ -97,6 +97,11 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
   d.test_file.clear();
 }
 
+// Data of the user, not of a recipe.
+bool is_own(const DataOptions& o) { return !o.path.empty() && !o.path.ends_with(".json"); }
+// The user's data is used whole by default.
+bool is_whole(const DataOptions& o) { return is_own(o) && (o.split.empty() || o.split == "all"); }
+
 class TaskBatches final : public RunData {
  public:
   TaskBatches(const ModelSource& source, const Recipe& recipe, const DataOptions& o)
@@ -104,10 +109,9 @@ class TaskBatches final : public RunData {
     std::vector<std::string> present;
     for (const auto& [name, s] : splits)
       if (task_.has(s)) present.emplace_back(name);
-    // The user's file is used whole; of a recipe's data, the first split with rows.
-    const bool is_own = !o.path.empty() && !o.path.ends_with(".json");
+    // Of a recipe's data, the first split with rows.
     split_ = !o.split.empty()  ? o.split
-             : is_own          ? "all"
+             : is_whole(o)     ? "all"
              : present.empty() ? "test"
                                : present.front();
     for (const auto& [name, s] : splits)
@@ -199,7 +203,7 @@ Recipe data_recipe(const ModelSource& source, const DataOptions& o) {
   Recipe r = source.recipe.value_or(Recipe());
   if (o.path.ends_with(".json"))
     r = read_recipe(o.path);
-  else if (!o.path.empty())
+  else if (is_own(o))
     take_own(o.path, source, r.data);
   if (r.steps == 0 && r.epochs == 0) r.steps = 1;  // no steps are run
   if (o.batch > 0) r.evaluation.batch = o.batch;
@@ -208,8 +212,14 @@ Recipe data_recipe(const ModelSource& source, const DataOptions& o) {
 
 std::unique_ptr<RunData> data_of_recipe(const ModelSource& source, const Recipe& recipe,
                                         const DataOptions& o) {
-  if (is_token_data(source, o)) return token_data(source, o);
-  return std::make_unique<TaskBatches>(source, recipe, o);
+  const bool is_text = is_decoder(source.what.model) && recipe.data.kind == "text" && is_whole(o) &&
+                       !source.what.vocabulary.empty();
+  if (is_text || is_token_data(source, o)) return token_data(source, o, recipe.data.window);
+  if (!is_whole(o)) return std::make_unique<TaskBatches>(source, recipe, o);
+  Recipe whole = recipe;  // in one split, so that a single row is enough
+  whole.data.train = 1;
+  whole.data.validation = 0;
+  return std::make_unique<TaskBatches>(source, whole, o);
 }
 
 std::unique_ptr<RunData> data_of_inputs(const ModelSource& source, const DataOptions& o) {

@@ -33,6 +33,12 @@ struct TextBatch::Sequence {
 
   bool is_done() const { return !result.finish.empty(); }
   NextTokens last() const { return {number, std::span(ids).last(1)}; }
+  // Ends the text. Returns its rest, in which a stop text may be found.
+  std::string end(const char* finish) {
+    std::string rest = text.finish();
+    result.finish = text.is_stopped() ? "stop" : finish;
+    return rest;
+  }
 };
 
 TextBatch::TextBatch(Generation& model, const Tokenizer& tokenizer, const TextOptions& options,
@@ -69,14 +75,10 @@ void TextBatch::take(std::span<const float> logits, std::vector<Sequence*>& acti
     const Index token = s.sample(candidates, s.ids);
     s.ids.push_back(token);
     ++s.result.tokens;
-    std::string text;
     const bool is_end = std::ranges::count(options_.ends, token) > 0;
-    if (!is_end) text = s.text.add(static_cast<TokenId>(token));
-    s.result.finish = is_end                              ? "end"
-                      : s.text.is_stopped()               ? "stop"
-                      : s.result.tokens == options_.count ? "length"
-                                                          : "";
-    if (s.is_done()) text += s.text.finish();
+    std::string text = is_end ? "" : s.text.add(static_cast<TokenId>(token));
+    if (is_end || s.text.is_stopped() || s.result.tokens == options_.count)
+      text += s.end(is_end ? "end" : "length");
     s.result.text += text;
     if (options_.print && s.number == 0 && !text.empty()) options_.print(text);
   }
@@ -121,9 +123,8 @@ std::vector<TextResult> TextBatch::run(std::span<const Prompt> prompts, Index fi
   std::vector<TextResult> results;
   for (Sequence& s : all) {
     if (!s.is_done()) {
-      const std::string rest = s.text.finish();
+      const std::string rest = s.end("interrupted");
       s.result.text += rest;
-      s.result.finish = "interrupted";
       if (options_.print && s.number == 0) options_.print(rest);
     }
     results.push_back(std::move(s.result));

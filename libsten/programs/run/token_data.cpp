@@ -9,6 +9,7 @@
 #include "libsten/core/base/utf8.h"
 #include "libsten/data/examples.h"
 #include "libsten/data/json_lines.h"
+#include "libsten/data/text_documents.h"
 #include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/files/system/data_file.h"
 #include "libsten/model/execution/generation.h"
@@ -48,7 +49,7 @@ class TokenBatches final : public RunData {
     tokenizer_ = read_tokenizer(source.what.vocabulary);
   }
 
-  void read_windows(const DataOptions& o) {
+  void read_text_windows(const DataOptions& o) {
     const auto& positions = model_.positions;
     if (o.window == 0 && !positions)
       fail_usage("--stride needs --window: {} has no limit of positions", model_.name);
@@ -58,11 +59,17 @@ class TokenBatches final : public RunData {
     if (stride > window) fail_usage("--stride must be 1 to --window {}, got {}", window, stride);
     if (positions && window > *positions)
       fail_usage("--window {} exceeds the {} positions of {}", window, *positions, model_.name);
-    const Array<TokenId> text = read_text(o.path, *tokenizer_);
+    read_windows(o.path, window, stride);
+  }
+
+  // The last token of a window has no position, since it is only predicted.
+  void read_windows(const std::string& path, Index window, Index stride) {
+    const Array<TokenId> text = read_text(path, *tokenizer_);
+    check_known({text.data(), text.size()}, *tokenizer_, path, tokenizer_->name());
     const TokenSequence whole =
         tokenizer_->sequence({text.data(), text.size()}, nullptr, max_token_id);
     const Index n = std::ssize(whole.ids);
-    if (n < 2) fail("{}: expected 2 tokens or more, got {}", printable(o.path), n);
+    if (n < 2) fail("{}: expected 2 tokens or more, got {}", printable(path), n);
     length_ = std::min(window, n) - 1;
     rows_ = 1 + ceil_div(std::max<Index>(0, n - window), stride);
     row_ = [=, ids = Ids(whole.ids.begin(), whole.ids.end())](Index r) {
@@ -91,7 +98,7 @@ class TokenBatches final : public RunData {
       if (answer < 0 || answer >= std::ssize(choices))
         question["answer"].fail(
             fmt::format("expected an index of the {} choices, got {}", choices.size(), answer));
-      const std::size_t end = prompt.find_last_not_of(" \t\n\v\f\r") + 1;
+      const std::size_t end = prompt.size() - spaces_at_end(prompt);
       const std::string blanks = prompt.substr(end);
       prompt.resize(end);
       Ids context = encode(*tokenizer_, prompt, here);
@@ -175,17 +182,19 @@ bool is_token_data(const ModelSource& source, const DataOptions& o) {
   return o.window > 0 || o.stride > 0 || is_questions(source, o.path);
 }
 
-std::unique_ptr<RunData> token_data(const ModelSource& source, const DataOptions& o) {
+std::unique_ptr<RunData> token_data(const ModelSource& source, const DataOptions& o, Index window) {
   auto data = std::make_unique<TokenBatches>(source);
   if (is_questions(source, o.path)) {
     if (o.window > 0 || o.stride > 0)
       fail_usage("{} needs --data of a text, got questions",
                  o.window > 0 ? "--window" : "--stride");
     data->read_questions(o);
+  } else if (o.window == 0 && o.stride == 0) {
+    data->read_windows(o.path, window + 1, window);
   } else {
     if (o.path.empty() || o.path.ends_with(".json"))
       fail_usage("{} needs --data of a text", o.window > 0 ? "--window" : "--stride");
-    data->read_windows(o);
+    data->read_text_windows(o);
   }
   data->set_batch(o.batch);
   return data;
