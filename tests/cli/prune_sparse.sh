@@ -19,6 +19,7 @@ again csr --sparsity 0
 again dense --sparsity 0.5
 again bitmask --sparsity 0.5 --scope global
 again bitmask --sparsity 0.5 --method movement --scores "$MODEL"
+again bitmask --sparsity 0.5 --method movement --scores "$MODEL" --scope global
 again bitmask --sparsity 0.5 --method gradient --scores "$MODEL"
 again bitmask --method threshold --at 0
 # Fewer than there are: as from the dense file.
@@ -41,6 +42,31 @@ expect_exit 0 sten-prune "$MODEL" -o blocks.safetensors --sparsity 0.9 --structu
 expect_exit 0 sten-prune blocks.safetensors -o more.safetensors --sparsity 0.5 --structure block:h=4,w=4 --to bcsr
 data blocks.safetensors >blocks
 data more.safetensors | cmp - blocks || fail 'empty blocks stay'
+
+# Movement ranks nonzeros before stored zeros, and these before elements that are not stored.
+Z='\x00\x00\x00\x80' # -0
+M1='\x00\x00\x80\xbf'
+safetensors line.safetensors "{$(entry a.weight F32 1,8 0 32)}" "$F1$Z$F2$Z$F3$F0$F4$F0"
+safetensors scores.safetensors "{$(entry a.weight F32 1,8 0 32)}" "$M1$F4$F2$F3$F3$F4$F1$F4"
+expect_exit 0 sten-convert line.safetensors -o csr.safetensors --to csr -q
+by_movement() { # SPARSITY SCOPE VALUES
+  expect_exit 0 sten-prune csr.safetensors -o moved.safetensors -f -q --method movement --scores scores.safetensors \
+    --to dense --sparsity "$1" --scope "$2"
+  [ "$(data moved.safetensors | od -An -tf4 -w32 | tr -s ' ')" = " $3" ] || fail "$1 $2: $(data moved.safetensors | od -An -tf4 -w32)"
+}
+for scope in local global; do
+  by_movement 0.625 $scope '0 0 2 0 3 0 4 0'
+  by_movement 0.5 $scope '1 0 2 0 3 0 4 0'
+done
+by_movement 0.375 local '1 -0 2 0 3 0 4 0'
+by_movement 0.25 local '1 -0 2 -0 3 0 4 0'
+
+# By gradients, too, no block without a nonzero stays.
+safetensors square.safetensors "{$(entry a.weight F32 4,4 0 64)}" "$(repeat 8 '\x00\x00\x00\x00')$(repeat 8 '\x00\x00\x80\x3f')"
+expect_exit 0 sten-convert square.safetensors -o csr.safetensors -f --to csr -q
+expect_exit 0 sten-prune csr.safetensors -o blocks.safetensors -f --mask-out mask.safetensors --sparsity 0.25 \
+  --structure block:h=2,w=2 --method gradient --scores square.safetensors
+[ "$(data mask.safetensors | od -An -v -tx1 -w1 | grep -c 01)" = 8 ] || fail 'empty blocks stay by gradients'
 
 # A dense file does not say which of its zeros were pruned: they are counted.
 expect_exit 0 sten-prune dense.safetensors -o stored.safetensors --sparsity 0.5 --to bitmask

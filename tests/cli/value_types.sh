@@ -32,6 +32,7 @@ END
 expect_exit 0 sten-convert model -o low --type bf16
 expect_out 'rounded 1 of 2 tensors to BF16'
 expect_out 'every tensor keeps its layout'
+! grep -q '^total' out || fail 'a total of no tensors'
 [ "$(type_of low/model.safetensors up.weight) $(type_of low/model.safetensors norm.weight)" = 'BF16 F32' ] || fail 'other types'
 grep -q '"torch_dtype": "bfloat16"' low/config.json || fail "$(cat low/config.json)"
 grep -q '"dtype": "bfloat16"' low/config.json || fail "$(cat low/config.json)"

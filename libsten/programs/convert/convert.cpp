@@ -46,6 +46,21 @@ Conversion resolve(const ConvertOptions& o) {
   return conversion_to(given, o.lossless);
 }
 
+// Leaves out the tensors of a default selection that are vectors if the layout needs rows and columns.
+void leave_out_vectors(const Checkpoint& in, const Spec& to, Selection& s) {
+  const auto is_vector = [&](std::size_t i) { return in.tensors()[i].shape.size() < 2; };
+  Index vectors = 0;
+  for (std::size_t i = 0; i < s.why.size(); ++i) vectors += s.chosen[i] && is_vector(i);
+  // If all are vectors, the conversion reports the error.
+  if (vectors == 0 || vectors == s.count || holds_vectors(to)) return;
+  for (std::size_t i = 0; i < s.why.size(); ++i)
+    if (s.chosen[i] && is_vector(i)) {
+      s.chosen[i] = false;
+      s.why[i] = SkipReason::rank;
+    }
+  s.count -= vectors;
+}
+
 // ": 2 bitmask, 1 dense"; "" if empty.
 std::string counts_text(const std::map<std::string, Index>& counts) {
   std::string text;
@@ -116,6 +131,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       --selection.count;
     }
   if (request.to.is(Dense::name)) selection.why.clear();
+  if (!is_auto) leave_out_vectors(in, request.to, selection);
   if (!changes_layouts(o))
     r.notes.push_back("every tensor keeps its layout");
   else if (selection.count == 0 && request.to.is(Dense::name))
@@ -184,11 +200,13 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   }
   for (std::string& line : skipped_rows(in, selection.why))
     outcome.details.push_back(std::move(line));
-  r.at(r.total, "name") = "total";
-  r.at(r.total, "sparsity") = share(zero, elements);
-  if (request.sparsifier && elements) r.at(r.total, "energy") = energy(total);
-  r.at(r.total, "bytes_before") = before;
-  r.at(r.total, "bytes_after") = after;
+  if (changes_layouts(o)) {
+    r.at(r.total, "name") = "total";
+    r.at(r.total, "sparsity") = share(zero, elements);
+    if (request.sparsifier && elements) r.at(r.total, "energy") = energy(total);
+    r.at(r.total, "bytes_before") = before;
+    r.at(r.total, "bytes_after") = after;
+  }
   if (selection.count)
     r.notes.push_back(fmt::format("converted {} of {} tensors to {}{}", selection.count,
                                   in.tensors().size(), request.to.str(), counts_text(chosen)));

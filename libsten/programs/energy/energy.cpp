@@ -50,6 +50,18 @@ std::vector<Cell> row_of(const Report& r, const Sums& s, bool with_energy) {
   return row;
 }
 
+// Measures a vector as a matrix of one row, in the layouts that hold vectors.
+Sums measure_vector(const CheckpointTensor& t, const Tensor& tensor, const Weights& w,
+                    Device device) {
+  Weights row = w;
+  row.stored.extents = row.stored.mask.extents = {1, size_of(t.shape)};
+  Sums s = measure(t, tensor, row, {}, device);
+  const auto layouts = registry().layouts();
+  for (std::size_t l = 0; l < s.as.size(); ++l)
+    if (!holds_vectors(layouts[l].spec)) s.as[l].reset();
+  return s;
+}
+
 // "in other layouts: masked 5.07 MB, ...": layouts without a column in reports for people.
 std::string all_sizes(const LayoutBytes& as) {
   std::string text;
@@ -244,14 +256,12 @@ Outcome measure_energy(const EnergyOptions& o) {
   const auto look_at = [&](std::size_t i) {
     const CheckpointTensor& t = in.tensors()[i];
     const Tensor tensor = in.load(t);
-    if (t.shape.size() < 2)
-      fail("{}: {}: expected rank 2 or more, got {} (--list takes any rank)", in.name(),
-           quote(t.name), t.shape.size());
     const Weights w(tensor);
     required.check(i, t.name, w.nonzero);
     if (!selection.chosen[i]) return;
     const std::vector<Pattern> held = held_patterns(w.nonzero);
-    Sums s = measure(t, tensor, w, held, device);
+    Sums s = t.shape.size() < 2 ? measure_vector(t, tensor, w, device)
+                                : measure(t, tensor, w, held, device);
     if (against) {
       if (!is_prunable(t.dtype))
         fail("{}: {}: expected a dtype with magnitudes, got {}", in.name(), quote(t.name),

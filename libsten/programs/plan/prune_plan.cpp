@@ -2,6 +2,7 @@
 #include "libsten/programs/plan/prune_plan.h"
 
 #include <algorithm>
+#include <map>
 
 #include "libsten/core/base/log.h"
 #include "libsten/core/registry/structure.h"
@@ -11,7 +12,9 @@
 namespace sten {
 namespace {
 
-void plan_by_rules(const PruneRequest& request, const Checkpoint& in, PrunePlan& out) {
+// `skipped`: the tensors that --include matches, but that cannot be pruned.
+void plan_by_rules(const PruneRequest& request, const Checkpoint& in, std::vector<bool> skipped,
+                   PrunePlan& out) {
   std::vector<bool> decided(out.tensors.size());
   const TensorNames names(in);
   for (const std::string& p : names.listed(request.options().patterns.exclude))
@@ -29,7 +32,7 @@ void plan_by_rules(const PruneRequest& request, const Checkpoint& in, PrunePlan&
       const std::string why = plan ? unfit(in.tensors()[i], Purpose::prune) : "";
       if (!why.empty()) {
         if (literal) fail_usage("{} {}: {}", rule.where, quote(rule.pattern), why);
-        ++out.skipped;
+        skipped[i] = true;
         return;
       }
       wins = decided[i] = true;
@@ -42,6 +45,7 @@ void plan_by_rules(const PruneRequest& request, const Checkpoint& in, PrunePlan&
           "pruned",
           rule.where, quote(rule.pattern));
   }
+  out.skipped = std::ranges::count(skipped, true);
 }
 
 // Plans for the tensors that have a mask and that patterns do not exclude.
@@ -103,12 +107,14 @@ PrunePlan plan_of(const PruneRequest& request, const Checkpoint& in, const Check
   const Patterns& patterns = request.options().patterns;
   PrunePlan out;
   out.tensors.resize(in.tensors().size());
+  std::vector<bool> skipped(in.tensors().size());
   if (masks) {
     plan_by_masks(request, in, *masks, out);
   } else if (request.default_plan()) {
     const bool is_measured = !request.options().calibration.data.empty();
     Selection s = select_tensors(in, patterns, Purpose::prune);
     out.skipped = s.skipped;
+    skipped = std::move(s.unfit);
     out.why = std::move(s.why);
     for (std::size_t i = 0; i < s.chosen.size(); ++i) {
       // Files can have statistics of a tensor's columns; calibration by a model's run does not
@@ -122,7 +128,7 @@ PrunePlan plan_of(const PruneRequest& request, const Checkpoint& in, const Check
   } else if (!patterns.include.empty()) {
     fail_usage("--include with rules needs --sparsity or --structure");
   }
-  if (!request.rules().empty()) plan_by_rules(request, in, out);
+  if (!request.rules().empty()) plan_by_rules(request, in, std::move(skipped), out);
   set_order(out, in);
   const auto is_mask = [](const CheckpointTensor& t) { return t.dtype == DType::BOOL; };
   if (out.order.empty() && !in.tensors().empty() && std::ranges::all_of(in.tensors(), is_mask))
@@ -157,15 +163,16 @@ void narrow(PrunePlan& plan, const Checkpoint& in, const std::string& only,
 }
 
 void find_tied(PrunePlan& plan, const Checkpoint& in, const Reordering& reordering) {
-  std::vector<std::size_t>& first = plan.first;
-  first = first_equals(in, plan.order);
-  for (const std::size_t i : plan.order)
-    if (first[i] != i)
-      plan.tied.push_back(fmt::format("{} and {}", quote(in.tensors()[first[i]].name),
+  const std::vector<std::size_t> equal = first_equals(in, plan.order);
+  plan.first.resize(equal.size());
+  std::map<std::size_t, std::size_t> shared;  // by equal[i]: the tensor whose mask is shared
+  for (const std::size_t i : plan.order) {
+    if (equal[i] != i)
+      plan.tied.push_back(fmt::format("{} and {}", quote(in.tensors()[equal[i]].name),
                                       quote(in.tensors()[i].name)));
-  // Permuted tensors share no mask.
-  for (const std::size_t i : plan.order)
-    if (reordering.moves(i) || reordering.moves(first[i])) first[i] = i;
+    const bool shares = plan.tensors[i]->global && !reordering.moves(i);
+    plan.first[i] = shares ? shared.try_emplace(equal[i], i).first->second : i;
+  }
 }
 
 }  // namespace sten

@@ -8,11 +8,12 @@ namespace sten {
 struct PrunePlan {
   std::vector<std::optional<TensorPlan>> tensors;  // none: unchanged
   std::vector<std::size_t> order;                  // of chosen tensors: natural order of names
-  Index skipped = 0;                               // matched by a glob, but not prunable
+  Index skipped = 0;                               // tensors that a glob matches, but not prunable
   std::vector<SkipReason> why;                     // skip reasons of a default selection
   std::vector<bool> transposed;                    // per tensor: a matrix [in, out]
-  std::vector<std::size_t> first;  // per tensor: the first of its equals (find_tied())
-  std::vector<std::string> tied;   // pairs of names
+  // Per chosen tensor: the one whose mask it shares, or itself (find_tied()).
+  std::vector<std::size_t> first;
+  std::vector<std::string> tied;  // pairs of names
 
   Index chosen() const { return static_cast<Index>(order.size()); }
   // The layouts of tensors to be written: those chosen, or moved by `reordering`.
@@ -28,7 +29,8 @@ PrunePlan plan_of(const PruneRequest& request, const Checkpoint& in, const Check
 void narrow(PrunePlan& plan, const Checkpoint& in, const std::string& only,
             const Checkpoint* so_far);
 
-// Finds tied tensors, which are equal. Tensors that are moved stand for themselves.
+// Finds tied tensors, which are equal. Those under the global threshold share a mask, unless
+// `reordering` moves them.
 void find_tied(PrunePlan& plan, const Checkpoint& in, const Reordering& reordering);
 
 }  // namespace sten

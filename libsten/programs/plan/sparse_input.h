@@ -16,8 +16,12 @@ std::optional<Mask> where_stored(const Checkpoint& in, const TensorInfo& t, cons
 // The intersection of two masks; b is on the CPU.
 Mask both(Mask a, const Mask& b);
 
-// Selects among stored positions by scores. Keeps as many elements as the sparsifier would keep of
-// the whole tensor, or all stored ones if there are fewer.
-Mask select_stored(const Dense& x, const Dense& scores, const Mask& stored, Spec sparsifier);
+// Selects among stored positions by scores, nonzeros before zeros. Keeps as many elements as the
+// sparsifier would keep of the whole tensor, or all stored ones if there are fewer.
+Mask select_stored(const Dense& x, const Dense& scores, const Mask& stored, const Spec& sparsifier);
+
+// Scores of movement with -infinity at the zeros of x, which then rank below all nonzeros: F64 if
+// `scores` are, else F32.
+Dense scores_by_nonzeros(const Dense& x, const Dense& scores);
 
 }  // namespace sten

@@ -8,6 +8,13 @@
 #include "libsten/programs/plan/sparse_input.h"
 
 namespace sten {
+namespace {
+
+Mask within(Mask keep, const std::optional<Mask>& stored) {
+  return stored ? both(std::move(keep), *stored) : keep;
+}
+
+}  // namespace
 
 PrunedTensor choose_mask(const Checkpoint& in, const TensorInfo& t, const TensorPlan& how,
                          const TensorOptions& options, const Dense& x, const Dense* scores) {
@@ -16,8 +23,9 @@ PrunedTensor choose_mask(const Checkpoint& in, const TensorInfo& t, const Tensor
   // 63 bits, since a spec's integers are signed.
   if (how.has_seed) spec.set("seed", static_cast<Index>(seed_for(options.seed, t.name) >> 1));
   if (how.by_gradient)
-    return {
-        registry().sparsifier(spec).select(gradient_ranks(x, *scores, ranks_are_wide(x, *scores)))};
+    return {within(
+        registry().sparsifier(spec).select(gradient_ranks(x, *scores, ranks_are_wide(x, *scores))),
+        stored_mask)};
   const Hints hints{nullptr, scores, nullptr};
   // Sparsifiers that ignore magnitudes, which would rank NaN and infinity above all numbers.
   const bool blind = options.nan == Nan::keep && (spec.is("random") || spec.is("relu"));
@@ -32,7 +40,7 @@ PrunedTensor choose_mask(const Checkpoint& in, const TensorInfo& t, const Tensor
   const Mask finite = blind ? finite_mask(x) : Mask();
   for (Index k = 0; blind && k < x.size(); ++k)
     if (!finite[k]) p.keep.set(k, true);
-  if (stored_mask) p.keep = both(std::move(p.keep), *stored_mask);
+  p.keep = within(std::move(p.keep), stored_mask);
   return p;
 }
 
@@ -42,9 +50,7 @@ PrunedTensor choose_mask(const Checkpoint& in, const PrunePlan& plan, std::size_
   const CheckpointTensor& t = in.tensors()[i];
   const TensorPlan& how = *plan.tensors[i];
   if (!how.global) return choose_mask(in, t, how, options, x, scores);
-  const std::optional<Mask> stored_mask = where_stored(in, t, x, how.sparsifier);
-  Mask keep = threshold.select(i, x, scores);
-  return {stored_mask ? both(std::move(keep), *stored_mask) : std::move(keep)};
+  return {within(threshold.select(i, x, scores), where_stored(in, t, x, how.sparsifier))};
 }
 
 }  // namespace sten

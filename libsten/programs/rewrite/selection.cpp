@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "libsten/core/registry/registry.h"
+
 namespace sten {
 
 std::string unfit(const TensorInfo& t, Purpose purpose) {
@@ -13,6 +15,15 @@ std::string unfit(const TensorInfo& t, Purpose purpose) {
     return fmt::format("{} elements are smaller than one byte", name_of(t.dtype));
   if (t.shape.size() < 2) return fmt::format("expected rank 2 or more, got {}", t.shape.size());
   return "";
+}
+
+bool holds_vectors(const Spec& layout) {
+  try {
+    registry().pack(Dense::of({1}, {1}), Mask::all({1}), layout);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 namespace {
@@ -92,7 +103,7 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
   Selection s;
   const std::size_t n = c.tensors().size();
   s.chosen.resize(n);
-  std::vector<bool> skipped(n);
+  s.unfit.resize(n);
   const TensorNames names(c);
   for (const std::string& pattern : names.listed(patterns.include)) {
     bool any = false;
@@ -105,7 +116,7 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
       } else if (literal) {
         fail_usage("--include {}: {}", quote(pattern), why);
       } else {
-        skipped[i] = true;
+        s.unfit[i] = true;
         reason = why;
       }
     });
@@ -125,10 +136,10 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
   for (const std::string& pattern : names.listed(patterns.exclude))
     names.for_each_match(pattern, "--exclude", [&](std::size_t i) {
       if (s.chosen[i] && !s.why.empty()) s.why[i] = SkipReason::excluded;
-      s.chosen[i] = skipped[i] = false;
+      s.chosen[i] = s.unfit[i] = false;
     });
   s.count = std::count(s.chosen.begin(), s.chosen.end(), true);
-  s.skipped = std::count(skipped.begin(), skipped.end(), true);
+  s.skipped = std::count(s.unfit.begin(), s.unfit.end(), true);
   return s;
 }
 

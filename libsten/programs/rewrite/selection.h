@@ -19,7 +19,8 @@ struct Patterns {
 struct Selection {
   std::vector<bool> chosen;  // per tensor
   Index count = 0;
-  Index skipped = 0;  // matched by a pattern of several names, but unfit
+  std::vector<bool> unfit;  // per tensor: matched by a pattern of several names, but unfit
+  Index skipped = 0;        // number of these
   // Skip reasons per tensor; empty if patterns name the chosen tensors.
   std::vector<SkipReason> why;
 };
@@ -32,6 +33,9 @@ enum class Purpose {
 
 // The reason why a tensor is unfit for the purpose; "" if it is fit.
 std::string unfit(const TensorInfo& t, Purpose purpose);
+
+// Whether the layout holds tensors of rank below 2, which have no rows and columns.
+bool holds_vectors(const Spec& layout);
 
 // An index of a checkpoint's names that finds the matches of a pattern without a linear search, for
 // many patterns.
