@@ -10,6 +10,7 @@
 #include "libsten/compute/calibrate/scores.h"
 #include "libsten/compute/calibrate/sparsegpt.h"
 #include "libsten/compute/linalg/dense_gemm.h"
+#include "libsten/compute/ops/common/elements.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/floats.h"
 
@@ -114,9 +115,18 @@ void check_finite(const Dense& w) {
   });
 }
 
+// The weights as they are written.
+template <class T>
+Matrix<T> rounded(Matrix<T> a, DType dtype, int exponent) {
+  if (dtype == dtype_of<T>) return a;
+  return matrix_of<T>(to_dense(a, dtype, {a.rows, a.cols}, exponent), exponent);
+}
+
 template <class T>
 CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
                          const CalibratedOptions& o) {
+  // Fails early for dtypes that new values cannot be rounded to.
+  if (!keeps_values(o)) (void)computed_in("calibrated pruning", x.dtype());
   const int exponent = scale_exponent(x);
   auto w = matrix_of<T>(x, exponent);
   if (o.transposed) w = transposed(w);
@@ -149,7 +159,10 @@ CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
     pruned = reconstruct(w, kept, *gram);
   }
   const bool has_new_values = !keeps_values(o);
-  if (error && has_new_values) after = error->of(pruned);
+  if (error && has_new_values) {
+    pruned = rounded(std::move(pruned), x.dtype(), exponent);
+    after = error->of(pruned);
+  }
   Mask mask = to_mask(kept, w, o, x.extents);
   w = {};  // frees memory for the result
   if (!has_new_values) {

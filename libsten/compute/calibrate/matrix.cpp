@@ -27,17 +27,13 @@ template <class T>
 Matrix<T> matrix_of(const Dense& w, int exponent) {
   const Index rows = w.extents.empty() ? 1 : w.extents[0];
   Matrix<T> a(rows, rows == 0 ? 0 : w.size() / rows);
-  const auto fill = [&](auto values) {
-    if (exponent == 0)
-      for (std::size_t i = 0; i < values.size(); ++i) a.values[i] = static_cast<T>(values[i]);
-    else
-      for (std::size_t i = 0; i < values.size(); ++i)
-        a.values[i] = static_cast<T>(std::scalbn(static_cast<double>(values[i]), -exponent));
-  };
-  if (w.dtype() == DType::F64)
-    fill(w.values.as<double>());
-  else
-    fill(as_dtype("calibrated pruning", w.values, DType::F32).template as<float>());
+  with_float(w.dtype(), [&]<class E>(E) {
+    const auto bits = w.values.as<typename E::Bits>();
+    for (std::size_t i = 0; i < bits.size(); ++i) {
+      const double v = E::decode(bits[i]);
+      a.values[i] = static_cast<T>(exponent == 0 ? v : std::scalbn(v, -exponent));
+    }
+  });
   return a;
 }
 
