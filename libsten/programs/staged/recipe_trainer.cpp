@@ -115,7 +115,9 @@ void RecipeTrainer::check(const std::string& model) const {
 }
 
 StageLosses RecipeTrainer::measure(const StageFiles& files, const StageRound&) const {
-  const auto task = task_on(recipe_, files.in);
+  Recipe r = recipe_;
+  r.lora.reset();  // a checkpoint has no adapters
+  const auto task = task_on(std::move(r), files.in);
   return {{}, validation_loss(*task, task->first_weights())};
 }
 
@@ -135,9 +137,9 @@ StageLosses RecipeTrainer::train(const StageFiles& files, const StageRound& roun
   losses.before = task->measure(trainer.weights(), DataSplit::validation).loss;
   while (!trainer.is_done()) trainer.step();
   const Checkpoint in = Checkpoint::open(files.in);
-  const NamedValues<Tensor> after = in_types_of(in, task->graph(), on_cpu(trainer.weights()));
+  const NamedValues<Tensor> after = in_types_of(in, task->model(), on_cpu(trainer.weights()));
   losses.after = validation_loss(*task, after);
-  write(in, task->graph(), after, files.out, is_sharded(files.in));
+  write(in, task->model(), after, files.out, is_sharded(files.in));
   return losses;
 }
 

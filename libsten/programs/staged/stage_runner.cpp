@@ -59,6 +59,8 @@ StageManifest StageRunner::new_stage(std::size_t k) {
   const auto start = std::chrono::steady_clock::now();
   const auto dir = state_.new_stage(k);
   StageManifest r = prune_stage(k, *dir);
+  const MaskTotals masks = k > 0 ? totals_of(dir->file(stage_mask_file)) : MaskTotals();
+  r.energy = masks.energy;
   std::string model = dir->file(name_like(plan_.options.prune.input, "given"));
   RecoveryRounds rounds;
   for (r.rounds = 1;; ++r.rounds) {
@@ -66,7 +68,7 @@ StageManifest StageRunner::new_stage(std::size_t k) {
         model, dir->file(stage_mask_file),
         dir->file(name_like(plan_.options.prune.input, fmt::format("trained-{}", r.rounds))),
         dir->file(fmt::format("metrics-{}.json", r.rounds))};
-    const StageRound round = {k, r.rounds, r.sparsity};
+    const StageRound round = {k, r.rounds, masks.sparsity};
     const StageLosses losses =
         k == 0 ? trainer_.measure(files, round) : trainer_.train(files, round);
     if (r.rounds == 1) r.loss_before = losses.before;
@@ -106,24 +108,25 @@ StageManifest StageRunner::prune_stage(std::size_t k, const OutputDirectory& dir
   }
   const Outcome out = prune(p);
   r.sparsity = sparsity_of(out.report);
-  if (k > 0) r.energy = energy_at(p.files.mask_out);
   return r;
 }
 
-double StageRunner::energy_at(const std::string& mask_path) const {
+StageRunner::MaskTotals StageRunner::totals_of(const std::string& mask_path) const {
   const Checkpoint in = Checkpoint::open(plan_.options.prune.input),
                    masks = Checkpoint::open(mask_path);
   Magnitudes sum;
+  Index pruned = 0;
   for (const std::string& name : plan_.names) {
     const CheckpointTensor& t = *in.find(name);
     const Dense x = in.load(t).to_dense();
-    const Magnitudes m =
-        finite_magnitudes(x, masks.find(name) ? read_mask(masks, t) : Mask::all(x.extents));
+    const Mask keep = masks.find(name) ? read_mask(masks, t) : Mask::all(x.extents);
+    const Magnitudes m = finite_magnitudes(x, keep);
     sum.all += m.all;
     sum.kept += m.kept;
+    pruned += x.size() - keep.count();
     in.drop(t);
   }
-  return energy(sum);
+  return {energy(sum), share(pruned, plan_.elements)};
 }
 
 double StageRunner::sparsity_of(const Report& r) const {
@@ -154,7 +157,7 @@ std::string StageRunner::reapply(StageManifest& r, const OutputDirectory& dir,
   const std::string model = dir.file(name_like(trained, fmt::format("model-{}", r.rounds)));
   p.output = {model, false, false};
   p.stage.provenance = Options{};
-  prune(p);
+  r.sparsity = sparsity_of(prune(p).report);
   return model;
 }
 

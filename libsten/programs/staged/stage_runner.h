@@ -27,10 +27,15 @@ class StageRunner {
  private:
   StageManifest new_stage(std::size_t k);
   StageManifest prune_stage(std::size_t k, const OutputDirectory& dir);
-  // The energy of the input over all selected tensors under the masks. Tensors without a mask are
-  // whole; NaN and infinity are ignored.
-  double energy_at(const std::string& mask_path) const;
-  // Sets pruned positions to zero again. Returns the path of the resulting model.
+  // Over all selected tensors of the input. Tensors without a mask are whole; the energy ignores NaN
+  // and infinity.
+  struct MaskTotals {
+    double energy = 1;    // of the input under the masks
+    double sparsity = 0;  // pruned positions, over all elements
+  };
+  MaskTotals totals_of(const std::string& mask_path) const;
+  // Sets pruned positions to zero again. Returns the path of the resulting model, whose sparsity is
+  // then that of the stage.
   std::string reapply(StageManifest& r, const OutputDirectory& dir, const std::string& trained);
 
   const StagedPlan& plan_;

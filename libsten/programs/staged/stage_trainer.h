@@ -18,7 +18,7 @@ struct StageLosses {
 struct StageRound {
   std::size_t stage = 0;
   Index round = 1;
-  double sparsity = 0;  // of all pruned tensors
+  double sparsity = 0;  // of the masks, over all selected tensors
 };
 
 // Paths of checkpoints and masks. The trainer creates `out` and `metrics`.
