@@ -104,6 +104,12 @@ TEST_CASE("what brings accuracy back is refused where it could do nothing") {
             "/sparsity/0/calibration/method: magnitude without reconstruct needs no calibration"));
   CHECK(has(entry_error(R"("sparsifier": "2:4", "calibration": {"method": "ria", "scope": "row"})"),
             "/sparsity/0/calibration/scope: scope row needs the sparsifier magnitude"));
+  CHECK(entry_error(R"("sparsifier": "2:4", "calibration": {"method": "ria", "damping": 0.1})") ==
+        "/sparsity/0/calibration/damping: damping needs the method sparsegpt or admm, or "
+        "reconstruct");
+  CHECK(entry_error(R"("sparsifier": "2:4", "calibration": {"method": "ria", "damping": 0.1,
+                       "reconstruct": true})")
+            .empty());
   CHECK(has(entry_error(R"("sparsifier": "2:4", "calibration": {"method": "admm"},
                            "mask": {"kind": "straight-through"})"),
             "exclude each other"));

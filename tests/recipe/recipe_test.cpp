@@ -267,6 +267,33 @@ TEST_CASE("training that has no meaning is refused") {
         "all steps)");
   CHECK(error(with(R"("evaluation": {"keep_best": true})"), {"data.validation=0"}) ==
         "/evaluation/keep_best: keep_best needs data/validation > 0");
+  CHECK(error(with(R"("evaluation": {"keep_best": true})")) ==
+        "/evaluation/keep_best: keep_best needs evaluation/every > 0");
+}
+
+TEST_CASE("keys that would have no effect are refused") {
+  const auto taught = [](const std::string& keys, const Overrides& set = {}) {
+    return error(
+        with(R"("distillation": {"teacher": "t", "states": "*.relu", "hidden": 1, )" + keys + "}"),
+        set);
+  };
+  CHECK(taught(R"("logits": 1)", {"label_smoothing=0.1"}) ==
+        "--set: /label_smoothing: label_smoothing needs distillation/logits < 1");
+  CHECK(taught(R"("logits": 0.9)", {"label_smoothing=0.1"}).empty());
+  CHECK(taught(R"("logits": 0, "temperature": 3)") ==
+        "/distillation/temperature: temperature needs logits > 0");
+  CHECK(taught(R"("logits": 0.1, "temperature": 3)").empty());
+
+  const std::string model = R"(model={"kind":"onnx","file":"/m/m.onnx"})";
+  const std::string data = R"(data={"kind":"arrays","labels":"/y.npy","inputs":{"ids":"/i.npy"})";
+  for (const std::string key : {"scale", "shift", "mean", "std", "crop_padding", "mirror"}) {
+    CAPTURE(key);
+    const bool is_list = key == "mean" || key == "std";
+    const std::string value = key == "mirror" ? "true" : is_list ? "[2]" : "2";
+    const Overrides set{model, data + ",\"" + key + "\":" + value + "}"};
+    CHECK(error(with(""), set) == "--set: /data/" + key + ": " + key + " needs the key features");
+    CHECK(error(with(""), {set[0], set[1], "data.features=x.npy"}).empty());
+  }
 }
 
 TEST_CASE("random crops have torchvision's ranges, or others that have a meaning") {

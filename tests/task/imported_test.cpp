@@ -242,6 +242,9 @@ TEST_CASE("what an ONNX model and its recipe cannot do together is refused") {
   r.data.input = "z";
   CHECK(has(refused(r), "data.input: unknown input 'z' of"));
   r = p.imported;
+  r.model.batch_norm = "train";
+  CHECK(has(refused(r), "mlp.onnx: model.batch_norm train: the model has no batch norms"));
+  r = p.imported;
   r.model.file = p.dir.write("fixed.onnx", mlp_file(p.first, 4));
   CHECK(has(refused(r),
             "fixed.onnx: input 'x' has the fixed batch size 4 (export with dynamic_axes"));

@@ -127,6 +127,28 @@ TEST_CASE("adapters keep the zeros of a pruned model without an entry of sparsit
   for (std::size_t i = 0; i < before.size(); ++i) CHECK((before[i] == 0) == (after[i] == 0));
 }
 
+TEST_CASE("adapters train beside formats of values, and evaluation has both") {
+  const TempDir dir;
+  Recipe r = with_adapters(small_mlp(dir));
+  r.steps = 3;
+  FormatRecipe f;
+  f.of = "intermediate";
+  f.target = "layers.*.relu";
+  f.inline_by = Spec("relu");
+  f.temporary = f.layout = Spec("csr");
+  f.end = r.steps;
+  r.formats = {f};
+  const auto t = trainer_of(r);
+  while (!t->is_done()) t->step();
+  const Measured sparse = t->task().measure(t->weights(), DataSplit::validation);
+  CHECK(sparse.count > 0);
+  const Node* relu = t->task().measured_graph().find_node("layers.1.relu");
+  CHECK(relu->formats.out.layout.str() == "csr");
+  r.formats.clear();
+  CHECK(sparse.loss ==
+        doctest::Approx(Task(r).measure(t->weights(), DataSplit::validation).loss).epsilon(1e-5));
+}
+
 TEST_CASE("adapters that do not fit the model are refused with the key") {
   const TempDir dir;
   const auto error = [&](const char* target, Index rank) {

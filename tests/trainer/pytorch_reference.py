@@ -312,17 +312,13 @@ def run_of(recipe):
         step.zero_grad()
         loss = model.loss(t)
         loss.backward()
-        # What is pruned counts in no norm, and has a gradient in the steps before a new mask alone.
-        full = [s.w.grad.clone() for s in sparse]
+        # Pruned weights have a gradient, which counts in the norm, only in the steps before a new mask.
         for s in sparse:
-            s.w.grad *= s.mask
+            if not s.refreshes(t):
+                s.w.grad *= s.mask
         if "clip" in recipe:
             norm = torch.nn.utils.clip_grad_norm_(weights, recipe["clip"])
             clipped += bool(norm > recipe["clip"])
-            full = [g * min(1, recipe["clip"] / (norm + 1e-6)) for g in full]
-        for s, g in zip(sparse, full):
-            if s.refreshes(t):
-                s.w.grad.copy_(g)
         step.step()
         for s in sparse:
             s.end(t, step)

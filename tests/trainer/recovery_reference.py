@@ -91,9 +91,7 @@ class Words(Bert):
         x, y = self.data.drawn(step * self.size, self.size)
         at = y != IGNORED
         out = self.bert(input_ids=x, output_hidden_states=True)
-        states = list(out.hidden_states[1:])
-        states[-1] = states[-1][at]  # computed for what is to be predicted alone
-        return out.logits[at], y[at], states
+        return out.logits[at], y[at], out.hidden_states[1:]
 
 
 MODELS = {"mlp": Mlp, "bert": Words}
@@ -138,7 +136,8 @@ def run_of(recipe, teacher_seed):
                     s.w.grad += s.decay * (1 - s.mask) * s.w
                 continue
             full[s] = s.w.grad.clone()
-            s.w.grad *= s.mask
+            if not (s.how == "refresh" and s.refreshes(t)):  # else the norm is that of the whole gradient
+                s.w.grad *= s.mask
         if "clip" in recipe:
             norm = torch.nn.utils.clip_grad_norm_(weights, recipe["clip"])
         for s in full:

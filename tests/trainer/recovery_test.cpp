@@ -162,6 +162,52 @@ TEST_CASE("a teacher is a checkpoint, and its states are values of the model") {
   CHECK(trainer_of(r)->step().loss > 0.1);
 }
 
+TEST_CASE("hidden states are compared at all tokens of a text, and not at its padding") {
+  const TempDir dir;
+  // Rows of 1 to 5 tokens beside those that the tokenizer adds.
+  const std::string rows = "text,label\na,0\nabcde,1\nab,0\nabcd,1\n";
+  Recipe r = small_bert(dir);
+  r.data.kind = "labelled-text";
+  r.data.file = dir.write("rows.csv", rows);
+  r.data.text_column = "text";
+  r.data.label_column = "label";
+  r.data.train = 1;
+  r.data.validation = 0;
+  r.batch = 4;
+  Recipe other = r;
+  other.seed = 1;
+  r.distillation.emplace();
+  r.distillation->teacher = from_file(dir, other).model.weights;
+  r.distillation->logits = 0;
+  r.distillation->hidden = 1;
+  const auto t = trainer_of(r);
+  const BatchPart part = t->task().batch(0).front();
+  GraphParts g = t->task().graph().parts();
+  const std::string layer = "bert.encoder.layer.";
+  g.outputs = {layer + "0.output.LayerNorm", layer + "1.output.LayerNorm", "loss"};
+  const Graph graph(std::move(g));
+  const NamedValues<Tensor> own = graph.run<Tensor>(t->weights(), part.inputs),
+                            told = graph.run<Tensor>(t->task().teacher_weights(), part.inputs);
+  const Dense mask = part.inputs.at("attention_mask").to_dense();
+  double apart = 0;
+  Index count = 0;
+  for (int i = 0; i < 2; ++i) {
+    const std::string& state = graph.outputs()[static_cast<std::size_t>(i)];
+    const std::vector<float> x = floats(own.at(state).to_dense()),
+                             y = floats(told.at(state).to_dense());
+    REQUIRE(std::ssize(x) == 16 * mask.size());
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      if (mask.values.as<std::int64_t>()[k / 16] == 0) continue;
+      apart += std::pow(double{x[k]} - y[k], 2);
+      ++count;
+    }
+  }
+  CHECK(count < 2 * 16 * mask.size());
+  const double labels = floats(own.at("loss").to_dense())[0];
+  CHECK(t->step().loss ==
+        doctest::Approx(labels + apart / static_cast<double>(count)).epsilon(1e-5));
+}
+
 TEST_CASE("averages of weights are measured and saved, and trained are the weights themselves") {
   const TempDir dir;
   Recipe r = small_mlp(dir);

@@ -373,6 +373,23 @@ TEST_CASE("clipped gradients are as long as the recipe allows, at the kept posit
   CHECK(std::sqrt(squares) == doctest::Approx(0.01).epsilon(1e-3));
 }
 
+TEST_CASE("the norm of a step that updates all positions is that of the whole gradient") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.clip = 0.01;
+  r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.5")};
+  const auto norm_of_second = [&](const MaskRecipe& mask) {
+    r.sparsity[0].mask = mask;
+    const auto t = trainer_of(r);
+    t->step();
+    return t->step().norm;
+  };
+  const double kept = norm_of_second({"fixed"});
+  CHECK(norm_of_second({"refresh", 5}) == kept);
+  CHECK(norm_of_second({"refresh", 1}) > kept);
+  CHECK(norm_of_second({"regrow", 1}) == doctest::Approx(kept));  // updates no position
+}
+
 TEST_CASE("a loss that is not a number any more ends the run with the step's number") {
   const TempDir dir;
   Recipe r = small_mlp(dir);

@@ -22,6 +22,7 @@ class Builder {
     if (layers == 0) x = needed(x, "bert.embeddings");
     for (Index i = 0; i < layers; ++i)
       x = layer(x, "bert.encoder.layer." + std::to_string(i), i == layers - 1);
+    if (layers > 0 && with_.all_states) x = needed(x, x);
     if (with_.head == BertHead::none)
       add_states(x);
     else if (with_.head == BertHead::words)
@@ -45,7 +46,8 @@ class Builder {
     return dropped(name, norm(name + ".LayerNorm", add_node(g_, name + ".add_positions", "add",
                                                             {sum, position_embeddings})));
   }
-  // The part after the last attention is computed only at positions that need logits.
+  // The part after the last attention is computed only at positions that need logits, unless all
+  // states are needed.
   std::string layer(std::string x, const std::string& name, bool is_last) {
     const std::string self = name + ".attention.self";
     const Index n = config_.hidden_size;
@@ -55,7 +57,7 @@ class Builder {
     if (with_.mask) qkv.emplace_back("attention_mask");
     std::string context = add_node(g_, self, "attention", std::move(qkv),
                                    Attributes().set("heads", config_.num_attention_heads));
-    if (is_last) {
+    if (is_last && !with_.all_states) {
       context = needed(context, self);
       x = needed(x, name);
     }

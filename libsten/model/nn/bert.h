@@ -50,11 +50,13 @@ struct BertParts {
   bool selected = false;  // adds input "selected" [N], indices of B * T positions: logits are
                           // [N, vocabulary] instead of [B, T, vocabulary]; only these positions are
                           // computed after the last attention. For `words`
-  bool loss = false;      // adds input "labels", one per row of logits, -100 for rows that do
-                          // not count, and output "loss", a scalar
-  double dropout = 0;     // probability for embeddings and for the outputs of attention and
-                          // feed-forward layers, not within attention; above 0 adds input "draw"
-                          // (dropout.h)
+  bool all_states = false;  // with a head: computes the last layer at all positions, and selects
+                            // those that need logits after it
+  bool loss = false;        // adds input "labels", one per row of logits, -100 for rows that do
+                            // not count, and output "loss", a scalar
+  double dropout = 0;       // probability for embeddings and for the outputs of attention and
+                            // feed-forward layers, not within attention; above 0 adds input "draw"
+                            // (dropout.h)
 };
 
 // The classes of transformers that a BertHead stands for, "BertForMaskedLM, ...", for messages.

@@ -74,9 +74,11 @@ class Training {
         return {{}, trainer_.state().step};
       }
       TrainStep s = trainer_.step();
-      if (!has_loss_) trainer_.read(s);
-      has_loss_ = true;
-      progress.show(s.step + 1, s.loss, trainer_.sparsity(), s.rate);
+      const bool has_loss = s.predictions > 0;
+      if (has_loss && !has_loss_) trainer_.read(s);
+      has_loss_ |= has_loss;
+      progress.show(s.step + 1, has_loss ? std::optional(s.loss) : std::nullopt,
+                    trainer_.sparsity(), s.rate);
       after_step(s);
     }
     progress.clear();
@@ -172,7 +174,8 @@ class Training {
     if (recipe().log_every > 0 && (done % recipe().log_every == 0 || trainer_.is_done())) {
       trainer_.read(s);
       MetricsLine line{done, "", s.loss, trainer_.sparsity(), seconds(), s.rate, {}, {}};
-      if (recipe().clip > 0) line.norm = s.norm;
+      line.has_loss = s.predictions > 0;
+      if (recipe().clip > 0 && line.has_loss) line.norm = s.norm;
       directory_->log(line);
     }
     const Index every = recipe().evaluation.every;

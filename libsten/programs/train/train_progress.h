@@ -2,6 +2,7 @@
 // Progress of training for people.
 #pragma once
 #include <chrono>
+#include <optional>
 
 #include "libsten/core/base/shape.h"
 
@@ -16,7 +17,8 @@ class TrainProgress {
   TrainProgress(const TrainProgress&) = delete;
   TrainProgress& operator=(const TrainProgress&) = delete;
 
-  void show(Index done, double loss, double sparsity, double rate);
+  // `loss`: of the last step; none if its batch had no predictions.
+  void show(Index done, std::optional<double> loss, double sparsity, double rate);
   // Clears the bar, before other output and at the end.
   void clear();
 
@@ -24,7 +26,7 @@ class TrainProgress {
   using Clock = std::chrono::steady_clock;
   Index first_, steps_;
   bool shown_, drawn_ = false;
-  double loss_ = 0;  // smoothed
+  std::optional<double> loss_;  // smoothed
   Clock::time_point start_, last_;
 };
 

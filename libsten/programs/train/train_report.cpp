@@ -185,7 +185,7 @@ Chart train_curve(const std::string& recipe, const std::vector<MetricsLine>& met
                .on_right = true};
   for (const MetricsLine& m : metrics) {
     const auto x = static_cast<double>(m.step);
-    if (m.split.empty()) batches.points.push_back({x, m.loss});
+    if (m.split.empty() && m.has_loss) batches.points.push_back({x, m.loss});
     if (m.split == "validation") validation.points.push_back({x, m.loss});
     if (m.split.empty()) sparsity.points.push_back({x, m.sparsity});
   }

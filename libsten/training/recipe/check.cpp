@@ -49,6 +49,20 @@ void check_teacher(const JsonReader& at, const Recipe& r) {
     at["hidden"].fail("missing states (a pattern of the values to compare)");
   check_given(at, "states", d.states);
   if (!d.states.empty() && d.hidden == 0) at["states"].fail("states need hidden > 0");
+  if (d.logits == 0 && d.temperature != DistillationRecipe{}.temperature)
+    at["temperature"].fail("temperature needs logits > 0");
+}
+
+// Preprocessing applies to features only, not to named inputs.
+void check_inputs_only(const JsonReader& at, const DataRecipe& d) {
+  const DataRecipe usual;
+  for (const auto& [key, is_given] : {std::pair("scale", d.scale != usual.scale),
+                                      {"shift", d.shift != usual.shift},
+                                      {"mean", !d.mean.empty()},
+                                      {"std", !d.std.empty()},
+                                      {"crop_padding", d.crop_padding > 0},
+                                      {"mirror", d.mirror}})
+    if (is_given) at[key].fail(fmt::format("{} needs the key features", key));
 }
 
 }  // namespace
@@ -110,6 +124,7 @@ void check(const JsonReader& at, const DataRecipe& d) {
   if (d.inputs.contains(d.input))
     at["inputs"][d.input].fail("input is already given by the key input");
   if (d.kind == "arrays" && d.inputs.empty()) require(at, "features", "\"PATH\"");
+  if (d.kind == "arrays" && d.features.empty()) check_inputs_only(at, d);
 }
 
 void check(const JsonReader& at, const OptimizerRecipe& o) {
@@ -148,12 +163,16 @@ void check(const JsonReader& at, const Recipe& r) {
     place(at, "accumulate")
         .fail(fmt::format("batch {1} is not divisible by {0} parts", r.accumulate, r.batch));
   if (r.distillation) check_teacher(at["distillation"], r);
+  if (r.label_smoothing > 0 && r.distillation && r.distillation->logits == 1)
+    at["label_smoothing"].fail("label_smoothing needs distillation/logits < 1");
   if (r.lora) check_lora(at, r);
   if (r.ema > 0 &&
       std::ranges::any_of(r.sparsity, [](const auto& s) { return s.scores.has_value(); }))
     at["ema"].fail("ema and learned scores exclude each other");
   if (r.evaluation.keep_best && r.data.validation == 0)
     at["evaluation"]["keep_best"].fail("keep_best needs data/validation > 0");
+  if (r.evaluation.keep_best && r.evaluation.every == 0)
+    at["evaluation"]["keep_best"].fail("keep_best needs evaluation/every > 0");
   for (std::size_t i = 0; i < r.sparsity.size(); ++i) {
     if (!r.sparsity[i].schedule.prunes_until_recovered()) continue;
     if (r.data.validation == 0)

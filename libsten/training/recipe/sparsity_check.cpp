@@ -205,6 +205,9 @@ void check_calibration(const JsonReader& at, SparsityRecipe& s) {
   CalibrationRecipe& c = *s.calibration;
   if (c.method == "magnitude" && !c.reconstruct)
     place(at, "method").fail("magnitude without reconstruct needs no calibration (omit the key)");
+  const bool uses_damping = c.method == "sparsegpt" || c.method == "admm" || c.reconstruct;
+  if (!uses_damping && c.damping != CalibrationRecipe{}.damping)
+    at["damping"].fail("damping needs the method sparsegpt or admm, or reconstruct");
   const auto all = [&](const auto& is) {
     return is(s.sparsifier) && std::ranges::all_of(s.schedule.sparsifiers, is);
   };

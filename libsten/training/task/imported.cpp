@@ -143,6 +143,8 @@ std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool on
     } catch (const Error& e) {
       throw Error(e.fault(), fmt::format("{}: model.batch_norm train: {}", file.name(), e.what()));
     }
+    if (g.statistics.empty() && m.batch_norm == "train")
+      fail_usage("{}: model.batch_norm train: the model has no batch norms", file.name());
   }
   std::erase_if(model.inputs,
                 [&](const GraphPort& p) { return std::ranges::count(g.inputs, p.name) == 0; });

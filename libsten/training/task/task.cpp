@@ -136,6 +136,7 @@ Task::Task(const Recipe& given, const TaskUse& use)
     const BertConfig config = BertConfig::read(recipe.model.config);
     check_size(config.parameters(), printable(recipe.model.config));
     BertParts parts{.loss = true, .dropout = recipe.model.dropout};
+    parts.all_states = recipe.distillation && recipe.distillation->hidden > 0;
     if (is_text) {
       parts.selected = true;
       data_ = read_text_data(recipe, config.vocab_size, config.max_position_embeddings);
@@ -321,7 +322,7 @@ std::string Task::content() const { return fmt::format("{:016x}", data_->content
 Graph Task::measured_graph(std::optional<Index> step) const {
   // The replacement of a dropout keeps its format.
   if (recipe_.formats.empty()) return *evaluation_;
-  return inference_graph(with_value_formats(*graph_, recipe_, step.value_or(recipe_.steps - 1)));
+  return inference_graph(with_value_formats(*model_, recipe_, step.value_or(recipe_.steps - 1)));
 }
 
 Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s,

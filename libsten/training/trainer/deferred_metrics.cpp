@@ -49,9 +49,10 @@ double* DeferredMetrics::norm_destination() {
 const DeferredMetrics::Metrics& DeferredMetrics::read() {
   const Array<float> losses = losses_.to(Device::cpu);
   const Array<double> norms = norms_.to(Device::cpu);
-  Metrics last;
+  Metrics last = last_;
   for (std::size_t k = 0; k < pending_.size(); ++k) {
     const Pending& p = pending_[k];
+    if (p.shares.empty()) continue;  // a batch without predictions
     last = {};
     for (std::size_t i = 0; i < p.shares.size(); ++i)
       last.loss += p.shares[i] * double{losses[k * static_cast<std::size_t>(parts_) + i]};

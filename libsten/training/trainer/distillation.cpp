@@ -40,6 +40,28 @@ std::vector<std::string> states_of(const Task& task) {
   return states;
 }
 
+constexpr const char* mask_input = "attention_mask";
+constexpr const char* token_input = "distillation.tokens";
+
+// Whether the usual states have rows of padding.
+bool has_padding(const Task& task) {
+  const DistillationRecipe& d = *task.recipe().distillation;
+  return d.hidden > 0 && d.states.empty() &&
+         std::ranges::count(task.graph().inputs(), mask_input) > 0;
+}
+
+// The positions of a mask [B, T] that are not padding.
+Tensor tokens_of(const Tensor& mask) {
+  const Dense here = mask.as<Dense>().to(Device::cpu);
+  const auto is_token = here.values.as<std::int64_t>();
+  std::vector<std::int64_t> at;
+  for (Index i = 0; i < std::ssize(is_token); ++i)
+    if (is_token[i] != 0) at.push_back(i);
+  Dense tokens = Dense::zeros(DType::I64, {std::ssize(at)});
+  std::ranges::copy(at, tokens.values.mutate<std::int64_t>().begin());
+  return tokens.to(mask.device());
+}
+
 class Builder {
  public:
   explicit Builder(GraphParts g) : g_(std::move(g)) {}
@@ -50,10 +72,13 @@ class Builder {
     return name;
   }
   // A value may be compared in two terms.
-  std::string from_teacher(const std::string& value) {
-    std::string name = input_for(value);
-    if (std::ranges::count(g_.inputs, name) == 0) g_.inputs.push_back(name);
-    return name;
+  std::string from_teacher(const std::string& value) { return input(input_for(value)); }
+  // The rows of the states x [B, T, hidden] that are not padding.
+  std::string tokens(const std::string& x, Index hidden) {
+    const std::string name = "distillation." + x;
+    const std::string rows = node(name + ".rows", "reshape", {x},
+                                  Attributes().set("shape", Attributes::List{-1, hidden}));
+    return node(name + ".tokens", "embedding", {rows, input(token_input)});
   }
   // Adds the term with this weight to the sum of the previous terms.
   void add(const std::string& term, double weight) {
@@ -68,6 +93,11 @@ class Builder {
   }
 
  private:
+  std::string input(const std::string& name) {
+    if (std::ranges::count(g_.inputs, name) == 0) g_.inputs.push_back(name);
+    return name;
+  }
+
   GraphParts g_;
   std::string sum_;
 };
@@ -91,9 +121,15 @@ Graph training_graph(const Task& task) {
                  Attributes().set("temperature", d.temperature)),
           d.logits);
   const std::vector<std::string> states = states_of(task);
-  for (const std::string& s : states)
-    b.add(b.node("distillation." + s, "mse", {s, b.from_teacher(s)}),
+  const bool is_padded = has_padding(task);
+  for (const std::string& s : states) {
+    std::vector<std::string> compared{s, b.from_teacher(s)};
+    if (is_padded)
+      for (std::string& x : compared)
+        x = b.tokens(x, task.graph().find_weight(s + ".weight")->shape.front());
+    b.add(b.node("distillation." + s, "mse", std::move(compared)),
           d.hidden / static_cast<double>(states.size()));
+  }
   return std::move(b).build();
 }
 
@@ -107,7 +143,8 @@ Teacher::Teacher(const Task& task, Device device)
         prune_to_outputs(g, std::move(outputs));
         return Graph(std::move(g));
       }()),
-      weights_(task.teacher_weights()) {
+      weights_(task.teacher_weights()),
+      has_padding_(has_padding(task)) {
   std::uint64_t hash = 0;
   for (const Weight& weight : task.model().weights()) {
     Tensor& w = weights_.at(weight.name);
@@ -123,6 +160,7 @@ NamedValues<Tensor> Teacher::values(const BatchPart& part) const {
   NamedValues<Tensor> values;
   for (auto& [name, value] : graph_.run<Tensor>(weights_, inputs))
     values.emplace(input_for(name), std::move(value));
+  if (has_padding_) values.emplace(token_input, tokens_of(part.inputs.at(mask_input)));
   return values;
 }
 

@@ -28,6 +28,7 @@ class Teacher {
  private:
   Graph graph_;
   NamedValues<Tensor> weights_;
+  bool has_padding_;
   std::string content_;
 };
 

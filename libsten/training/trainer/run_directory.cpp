@@ -32,7 +32,7 @@ Json json_of(const MetricsLine& m) {
   Json j;
   j["step"] = m.step;
   if (!m.split.empty()) j["split"] = m.split;
-  j["loss"] = real_json(m.loss);
+  if (m.has_loss) j["loss"] = real_json(m.loss);
   if (m.accuracy) j["accuracy"] = *m.accuracy;
   if (m.f1) j["f1"] = *m.f1;
   if (m.rate) j["rate"] = *m.rate;
@@ -51,6 +51,7 @@ MetricsLine metrics_line(const std::string& text, const std::string& what) {
   };
   m.step = static_cast<Index>(in["step"].natural());
   if (in.has("split")) m.split = in["split"].text();
+  m.has_loss = in.has("loss");
   m.loss = maybe("loss").value_or(0);
   m.sparsity = maybe("sparsity").value_or(0);
   m.seconds = maybe("seconds").value_or(0);

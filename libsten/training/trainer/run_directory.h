@@ -24,6 +24,7 @@ struct MetricsLine {
   std::string split;  // of an evaluation: validation or test; empty: the last step's batch
   double loss = 0, sparsity = 0, seconds = 0;
   std::optional<double> rate, norm, accuracy, f1{};
+  bool has_loss = true;  // false: the batch had no predictions
 };
 
 enum class RunMode { fresh, resume, replace };

@@ -115,9 +115,9 @@ TrainStep Trainer::step() {
   graph_.format(sum, weights_.state.parameters);
   selection_.pull_to_zero(sum);
   if (!sum.empty()) scores_.take_gradients(sum);
-  GradientScale scale;
-  if (task_->recipe().clip > 0) scale = clip(sum, result);
   if (!sum.empty()) {
+    GradientScale scale;
+    if (task_->recipe().clip > 0) scale = clip(sum, result);
     selection_.collect_scores(sum);
     update(sum, result.rate, scale);
     statistics.apply(weights_.state.parameters);
@@ -135,10 +135,14 @@ TrainStep Trainer::step() {
 // Sets the norm of the step, unless it is deferred.
 Trainer::GradientScale Trainer::clip(const Gradients& gradients, TrainStep& step) {
   const double most = task_->recipe().clip;
+  // The positions of a gradient that the step uses.
+  const auto positions = [&](std::size_t i) -> const Tensor& {
+    return selection_.updates_all(i) ? *gradients[i] : weights_.state.parameters[i].value;
+  };
   if (weights_.device != Device::cpu) {
     std::vector<GradientOf> all;
     for (std::size_t i = 0; i < gradients.size(); ++i)
-      if (gradients[i]) all.push_back({&*gradients[i], &weights_.state.parameters[i].value});
+      if (gradients[i]) all.push_back({&*gradients[i], &positions(i)});
     const DeviceNorm made =
         norm_on_device(all, most, deferred_ ? deferred_->norm_destination() : nullptr);
     if (deferred_) return {1, made.scale};
@@ -148,7 +152,7 @@ Trainer::GradientScale Trainer::clip(const Gradients& gradients, TrainStep& step
   }
   double squares = 0;
   for (std::size_t i = 0; i < gradients.size(); ++i)
-    if (gradients[i]) squares += squared_norm(*gradients[i], weights_.state.parameters[i].value);
+    if (gradients[i]) squares += squared_norm(*gradients[i], positions(i));
   step.norm = std::sqrt(squares);
   check_norm(weights_.state.step, step.norm);
   // As torch.nn.utils.clip_grad_norm_.

@@ -26,11 +26,11 @@ struct TrainerOptions {
 // The results of a step.
 struct TrainStep {
   Index step = 0;         // from 0
-  double loss = 0;        // of the batch, before the update
+  double loss = 0;        // of the batch, before the update; unused without predictions
   double rate = 0;        // of the update
   double norm = 0;        // of the gradients, if clipped
   bool is_read = true;    // false: loss and norm are those of the last read step
-  Index predictions = 0;  // none: no update
+  Index predictions = 0;  // none: no loss and no update
   GradientTraffic traffic{};
 };
 

@@ -30,6 +30,10 @@ class WeightSelection {
   // and reselect_global() follows the steps of all weights.
   std::optional<Update> reselection(std::size_t i) const;
   void reselect_global();
+  // Whether the optimizer step of this step also updates pruned positions.
+  bool updates_all(std::size_t i) const {
+    return updates_mask(i) && weights_.sparsity[i].stages->mask.kind == "refresh";
+  }
   // Counts the kept elements after a change of positions.
   void count(std::size_t i);
   // The same for all weights.
