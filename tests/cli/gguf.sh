@@ -127,7 +127,7 @@ expect_exit 0 sten-energy gemma.gguf --list
 if grep -qF lm_head "$T/out"; then fail 'Gemma 2 has a head'; fi
 small gemma2 "$two" "$F1$F2$F1$F3"
 expect_exit 1 sten-convert gemma2 -o refused.gguf
-expect_err "'lm_head.weight': expected the elements of 'model.embed_tokens.weight', which llama.cpp has as the output head"
+expect_err "'lm_head.weight': expected the elements of 'model.embed_tokens.weight', which llama.cpp uses as the output head"
 
 # A value that the type cannot store.
 small llama "$(entry model.embed_tokens.weight F32 2,32 0 256)" "$(repeat 63 "$F1")\x00\x24\x74\x49"

@@ -196,7 +196,8 @@ TEST_CASE("a model that llama.cpp computes otherwise is refused") {
   Json other = small_config("llama", {{"rope_scaling", llama3}});
   other["rope_scaling"]["low_freq_factor"] = 2;
   CHECK(model_error(other) ==
-        "config.json: 'low_freq_factor': expected 1, as llama.cpp computes llama, got 2");
+        "config.json: 'low_freq_factor': expected 1 as in Llama 3, since GGUF has no key for it, "
+        "got 2");
   CHECK(model_error(small_config("gpt_neox", {{"hidden_act", "gelu_fast"}})).empty());
   CHECK(model_error(
             small_config("gemma2", {{"num_hidden_layers", 46}, {"query_pre_attn_scalar", 16}}))

@@ -142,7 +142,9 @@ TEST_CASE("adapters train beside formats of values, and evaluation has both") {
   while (!t->is_done()) t->step();
   const Measured sparse = t->task().measure(t->weights(), DataSplit::validation);
   CHECK(sparse.count > 0);
-  const Node* relu = t->task().measured_graph().find_node("layers.1.relu");
+  const Graph measured = t->task().measured_graph();
+  const Node* relu = measured.find_node("layers.1.relu");
+  REQUIRE(relu);
   CHECK(relu->formats.out.layout.str() == "csr");
   r.formats.clear();
   CHECK(sparse.loss ==

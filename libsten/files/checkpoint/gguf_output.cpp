@@ -177,7 +177,7 @@ void GgufOutput::leave_out_head(const std::vector<bool>& changed) {
     return std::ranges::equal(x.values.bytes(), y.values.bytes());
   };
   if (is_changed || h.shape != t.shape || h.dtype != t.dtype || !is_equal())
-    fail("{}: {}: expected the elements of {}, which llama.cpp has as the output head", in_.name(),
+    fail("{}: {}: expected the elements of {}, which llama.cpp uses as the output head", in_.name(),
          quote(h.name), quote(t.name));
   storage_[*head] = {};
 }

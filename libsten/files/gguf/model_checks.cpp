@@ -104,8 +104,10 @@ class ModelChecks {
     if (known_.name != "llama")
       fail("{}: scaling 'llama3' of the rotary embedding: expected a llama, got {}", c_.name(),
            known_.model_type);
-    expect_number(c_.rotary(), "low_freq_factor", 1, 1);
-    expect_number(c_.rotary(), "high_freq_factor", 4, 4);
+    for (const auto& [key, usual] : {std::pair("low_freq_factor", 1.0), {"high_freq_factor", 4.0}})
+      if (const double got = c_.number(c_.rotary(), key, usual); got != usual)
+        fail("{}: {}: expected {} as in Llama 3, since GGUF has no such key, got {}", c_.name(),
+             quote(key), usual, got);
   }
 
   void check_yarn() const {

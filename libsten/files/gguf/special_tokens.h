@@ -44,9 +44,9 @@ class TokensBeyond {
 };
 
 // Adds the ids of special tokens, whether a text gets the first and the last token, the chat
-// template, and the name of a Phi-3. `tokens`: by id. `settings`: tokenizer_config.json, or null; where it has no token,
-// that of `config`, config.json, is taken. `adds(token, is_first)` says what a text gets without a
-// flag in `settings`.
+// template, and the name of a Phi-3. `tokens`: by id. `settings`: tokenizer_config.json, or null;
+// where it has no token, that of `config`, config.json, is taken. `adds(token, is_first)` says what
+// a text gets without a flag in `settings`.
 void add_special_tokens(const std::vector<std::string>& tokens,
                         const nlohmann::ordered_json& settings,
                         const nlohmann::ordered_json& config,

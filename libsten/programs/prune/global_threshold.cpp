@@ -45,7 +45,9 @@ Mask GlobalThreshold::select(std::size_t i, const Dense& x, const Dense* scores)
 
 void GlobalThreshold::with_ranked(std::size_t i, const Dense& x, const Dense* scores,
                                   const std::function<void(const Dense*)>& f) const {
-  if (!plan_.tensors[i]->sparsifier.is(Movement::name) || !reader_.input().tensors()[i].is_sparse())
+  const std::size_t first = plan_.first[i];  // whose scores these are
+  if (!plan_.tensors[i]->sparsifier.is(Movement::name) ||
+      !reader_.input().tensors()[first].is_sparse())
     return f(scores);
   const Dense ranked = scores_by_nonzeros(x, *scores);
   f(&ranked);

@@ -62,6 +62,16 @@ class TokenBatches final : public RunData {
     read_windows(o.path, window, stride);
   }
 
+  // All of a text in the windows of the model's recipe.
+  void read_whole_text(const std::string& path, Index window) {
+    if (model_.positions && window > *model_.positions)
+      fail_usage("data.window {} exceeds the {} positions of {}", window, *model_.positions,
+                 model_.name);
+    read_windows(path, window + 1, window);
+    split_ = "all";
+  }
+  std::string split() const override { return split_; }
+
   // The last token of a window has no position, since it is only predicted.
   void read_windows(const std::string& path, Index window, Index stride) {
     const Array<TokenId> text = read_text(path, *tokenizer_);
@@ -167,6 +177,7 @@ class TokenBatches final : public RunData {
   RunnableModel model_;
   Index batch_ = 1;
   std::shared_ptr<const Tokenizer> tokenizer_;
+  std::string split_;
   Index rows_ = 0, length_ = 0;  // of all rows
   std::function<TokenRow(Index)> row_;
   std::vector<ChoiceQuestion> questions_;
@@ -190,7 +201,7 @@ std::unique_ptr<RunData> token_data(const ModelSource& source, const DataOptions
                  o.window > 0 ? "--window" : "--stride");
     data->read_questions(o);
   } else if (o.window == 0 && o.stride == 0) {
-    data->read_windows(o.path, window + 1, window);
+    data->read_whole_text(o.path, window);
   } else {
     if (o.path.empty() || o.path.ends_with(".json"))
       fail_usage("{} needs --data of a text", o.window > 0 ? "--window" : "--stride");

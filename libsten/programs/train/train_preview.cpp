@@ -127,9 +127,10 @@ std::string optimizer_text(const Recipe& r) {
 std::string teacher_text(const Recipe& r) {
   const DistillationRecipe& d = *r.distillation;
   const std::string& file = d.teacher.empty() ? r.model.weights : d.teacher;
-  return fmt::format("teacher: {}; logits {} of the loss at temperature {}, hidden states {}",
-                     file.empty() ? printable(r.model.file) : printable(file), d.logits,
-                     d.temperature, d.hidden);
+  std::string text = fmt::format("teacher: {}; ", printable(file.empty() ? r.model.file : file));
+  if (d.logits > 0)
+    text += fmt::format("logits {} of the loss at temperature {}, ", d.logits, d.temperature);
+  return text + fmt::format("hidden states {}", d.hidden);
 }
 
 // "/formats/0: intermediate 'layers.*.relu': relu -> csr -> keep-all -> csr, steps 100 to 2000"

@@ -171,8 +171,6 @@ void check(const JsonReader& at, const Recipe& r) {
     at["ema"].fail("ema and learned scores exclude each other");
   if (r.evaluation.keep_best && r.data.validation == 0)
     at["evaluation"]["keep_best"].fail("keep_best needs data/validation > 0");
-  if (r.evaluation.keep_best && r.evaluation.every == 0)
-    at["evaluation"]["keep_best"].fail("keep_best needs evaluation/every > 0");
   for (std::size_t i = 0; i < r.sparsity.size(); ++i) {
     if (!r.sparsity[i].schedule.prunes_until_recovered()) continue;
     if (r.data.validation == 0)

@@ -136,7 +136,7 @@ Task::Task(const Recipe& given, const TaskUse& use)
     const BertConfig config = BertConfig::read(recipe.model.config);
     check_size(config.parameters(), printable(recipe.model.config));
     BertParts parts{.loss = true, .dropout = recipe.model.dropout};
-    parts.all_states = recipe.distillation && recipe.distillation->hidden > 0;
+    parts.all_states = !only_measures_ && recipe.distillation && recipe.distillation->hidden > 0;
     if (is_text) {
       parts.selected = true;
       data_ = read_text_data(recipe, config.vocab_size, config.max_position_embeddings);

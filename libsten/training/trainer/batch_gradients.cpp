@@ -44,7 +44,7 @@ void BatchGradients::of_part(const BatchPart& part, double share, StatisticsOfSt
   }
   const BatchPart device_part = on_device(part, weights_.device);
   NamedValues<Tensor> inputs = device_part.inputs;
-  if (teacher_) inputs.merge(teacher_->values(device_part));
+  if (teacher_) inputs.merge(teacher_->values(part, device_part));
   const RoundedProducts rounded(graph_.factors());  // of the model, not of its teacher
   const SegmentedGraph& segments = graph_.segments(inputs);
   SegmentedRun run(segments, std::move(weights), std::move(inputs));

@@ -46,20 +46,19 @@ constexpr const char* token_input = "distillation.tokens";
 // Whether the usual states have rows of padding.
 bool has_padding(const Task& task) {
   const DistillationRecipe& d = *task.recipe().distillation;
-  return d.hidden > 0 && d.states.empty() &&
+  return d.hidden > 0 && d.states.empty() && task.recipe().model.kind == "bert" &&
          std::ranges::count(task.graph().inputs(), mask_input) > 0;
 }
 
 // The positions of a mask [B, T] that are not padding.
-Tensor tokens_of(const Tensor& mask) {
-  const Dense here = mask.as<Dense>().to(Device::cpu);
-  const auto is_token = here.values.as<std::int64_t>();
+Dense tokens_of(const Tensor& mask) {
+  const auto is_token = mask.as<Dense>().values.as<std::int64_t>();
   std::vector<std::int64_t> at;
   for (Index i = 0; i < std::ssize(is_token); ++i)
     if (is_token[i] != 0) at.push_back(i);
   Dense tokens = Dense::zeros(DType::I64, {std::ssize(at)});
   std::ranges::copy(at, tokens.values.mutate<std::int64_t>().begin());
-  return tokens.to(mask.device());
+  return tokens;
 }
 
 class Builder {
@@ -154,13 +153,16 @@ Teacher::Teacher(const Task& task, Device device)
   content_ = fmt::format("{:016x}", hash);
 }
 
-NamedValues<Tensor> Teacher::values(const BatchPart& part) const {
+NamedValues<Tensor> Teacher::values(const BatchPart& part, const BatchPart& on_device) const {
   NamedValues<Tensor> inputs;
   for (const std::string& name : graph_.inputs()) inputs.emplace(name, part.inputs.at(name));
   NamedValues<Tensor> values;
   for (auto& [name, value] : graph_.run<Tensor>(weights_, inputs))
     values.emplace(input_for(name), std::move(value));
-  if (has_padding_) values.emplace(token_input, tokens_of(part.inputs.at(mask_input)));
+  if (has_padding_)
+    values.emplace(
+        token_input,
+        tokens_of(part.inputs.at(mask_input)).to(on_device.inputs.at(mask_input).device()));
   return values;
 }
 

@@ -18,9 +18,9 @@ class Teacher {
   // Error as Task::stored_weights(); Error (usage) if the recipe names no weights.
   explicit Teacher(const Task& task, Device device = Device::cpu);
 
-  // The training graph's inputs from the teacher for a part of a batch, whose inputs are on the
-  // teacher's device.
-  NamedValues<Tensor> values(const BatchPart& part) const;
+  // The training graph's inputs from the teacher for a part of a batch, which is given with its inputs
+  // on the CPU and on the teacher's device.
+  NamedValues<Tensor> values(const BatchPart& part, const BatchPart& on_device) const;
   Index bytes() const;  // of the weights
   // Hash of the weights, as text.
   const std::string& content() const { return content_; }
