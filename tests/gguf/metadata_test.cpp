@@ -196,7 +196,7 @@ TEST_CASE("a model that llama.cpp computes otherwise is refused") {
   Json other = small_config("llama", {{"rope_scaling", llama3}});
   other["rope_scaling"]["low_freq_factor"] = 2;
   CHECK(model_error(other) ==
-        "config.json: 'low_freq_factor': expected 1 as in Llama 3, since GGUF has no key for it, "
+        "config.json: 'low_freq_factor': expected 1 as in Llama 3, since GGUF has no such key, "
         "got 2");
   CHECK(model_error(small_config("gpt_neox", {{"hidden_act", "gelu_fast"}})).empty());
   CHECK(model_error(
