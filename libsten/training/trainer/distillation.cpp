@@ -155,7 +155,7 @@ Teacher::Teacher(const Task& task, Device device)
 
 NamedValues<Tensor> Teacher::values(const BatchPart& part, const BatchPart& on_device) const {
   NamedValues<Tensor> inputs;
-  for (const std::string& name : graph_.inputs()) inputs.emplace(name, part.inputs.at(name));
+  for (const std::string& name : graph_.inputs()) inputs.emplace(name, on_device.inputs.at(name));
   NamedValues<Tensor> values;
   for (auto& [name, value] : graph_.run<Tensor>(weights_, inputs))
     values.emplace(input_for(name), std::move(value));
