@@ -265,7 +265,7 @@ TEST_CASE("a tokenizer that llama.cpp has not is refused") {
   CHECK(tokenizer_refusal(small_tokenizer([](Json& t) { t["model"]["vocab"]["d"] = 8; })) ==
         "tokenizer.json: token 'd': expected an id below 8, the rows of the embedding");
   CHECK(tokenizer_refusal(small_tokenizer([](Json& t) {
-          t["added_tokens"] = {added_token(4, "a")};
+          t["added_tokens"] = Json::array({added_token(4, "a")});
         })) == "tokenizer.json: token 'a': expected one id, got 0 and 4");
   CHECK(tokenizer_refusal(
             small_tokenizer([](Json& t) { t["pre_tokenizer"]["add_prefix_space"] = true; })) ==
@@ -290,13 +290,13 @@ TEST_CASE("the name of a splitting says whether merges are ignored and a text ge
 }
 
 TEST_CASE("user-defined tokens of SentencePiece have spaces") {
-  const WrittenMetadata m =
-      written_tokenizer(small_tokenizer([](Json& t) {
-                          t["model"]["byte_fallback"] = true;
-                          t["model"]["vocab"]["\xe2\x96\x81\xe2\x96\x81"] = 3;
-                          t["added_tokens"] = {added_token(3, "\xe2\x96\x81\xe2\x96\x81", false)};
-                        }),
-                        4);
+  const WrittenMetadata m = written_tokenizer(
+      small_tokenizer([](Json& t) {
+        t["model"]["byte_fallback"] = true;
+        t["model"]["vocab"]["\xe2\x96\x81\xe2\x96\x81"] = 3;
+        t["added_tokens"] = Json::array({added_token(3, "\xe2\x96\x81\xe2\x96\x81", false)});
+      }),
+      4);
   CHECK(m.file.find("tokenizer.ggml.tokens")->texts().back() == "  ");
   CHECK(m.file.find("tokenizer.ggml.scores")->reals().back() == -1000);
 }
@@ -319,7 +319,8 @@ TEST_CASE("special tokens of Phi-3 strip spaces after them") {
 TEST_CASE("control tokens of any characters are special") {
   const char* user = "<\xef\xbd\x9cUser\xef\xbd\x9c>";  // of DeepSeek
   const WrittenMetadata m = written_tokenizer(
-      small_tokenizer([&](Json& t) { t["added_tokens"] = {added_token(3, user)}; }), 4);
+      small_tokenizer([&](Json& t) { t["added_tokens"] = Json::array({added_token(3, user)}); }),
+      4);
   const Json again = parse_json(gguf_tokenizer_json(m.file, "m.gguf"), "it");
   REQUIRE(again["added_tokens"].size() == 1);
   CHECK(again["added_tokens"][0]["content"] == user);
