@@ -44,6 +44,7 @@ struct Formats {
 
   Formats(OutFormat out = {}, OutFormat grad = {}) : out(std::move(out)), grad(std::move(grad)) {}
   static const Formats& dense();
+  bool are_dense() const { return out.is_dense() && grad.is_dense(); }
 };
 
 }  // namespace sten

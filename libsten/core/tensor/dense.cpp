@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/core/tensor/dense.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "kernels/elementwise.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/parallel.h"
@@ -43,6 +46,16 @@ Dense Dense::pack(const Dense& x, const Mask& keep, const Spec&) {
 
 std::optional<Index> Dense::bytes(const Spec&, const Occupancy& of) {
   return of.elements() * of.width();
+}
+
+Dense rows_of(const Dense& x, Index begin, Index end) {
+  Shape shape = x.extents;
+  const auto row =
+      static_cast<std::size_t>(x.size() / std::max<Index>(1, shape.front()) * x.values.width());
+  shape.front() = end - begin;
+  Dense y{shape, Values::uninitialized(x.dtype(), size_of(shape))};
+  std::memcpy(y.values.mutate_bytes(), x.values.bytes().data() + begin * row, (end - begin) * row);
+  return y;
 }
 
 Mask nonzero_mask(const Dense& x) {

@@ -39,6 +39,9 @@ struct Dense {
   static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
 };
 
+// Rows [begin, end) along the first axis, on the CPU.
+Dense rows_of(const Dense& x, Index begin, Index end);
+
 // The elements with a nonzero bit: -0.0 and NaN count as nonzero.
 Mask nonzero_mask(const Dense& x);
 

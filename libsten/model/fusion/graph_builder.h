@@ -42,7 +42,7 @@ struct BuilderNode {
   Formats formats{};
 
   // A node with formats is neither folded nor fused.
-  bool has_formats() const { return !formats.out.is_dense() || !formats.grad.is_dense(); }
+  bool has_formats() const { return !formats.are_dense(); }
   // Whether fusions may replace or change the node as one of this operator.
   bool is(std::string_view name) const { return op.text() == name && !has_formats(); }
 };

@@ -121,7 +121,7 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
       }
     }
     enter(n.name);
-    is_plain_.push_back(n.formats.out.is_dense() && n.formats.grad.is_dense());
+    is_plain_.push_back(n.formats.are_dense());
   }
   uses_.resize(numbers_.size());
   for (const std::vector<std::size_t>& from : arguments_)

@@ -7,19 +7,27 @@
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/text.h"
+#include "libsten/training/trainer/sliced_output.h"
 
 namespace sten {
 namespace {
 
-Dense first_output(ModelWeights& model, const NamedValues<Tensor>& batch) {
-  const StreamedModel streamed(model.source(), {batch});
-  const std::size_t output = model.graph().output_values().front();
-  Dense y;
+// The slices of the first output.
+std::vector<Dense> first_output(ModelWeights& model, const NamedValues<Tensor>& batch) {
+  const StreamedModel::Source source = model.source();
+  const SlicedOutput output(model.graph());
+  const StreamedModel streamed(source, {batch}, output.input());
+  Dense input;
   streamed.run(streamed.weights(), streamed.first(),
                [&](std::size_t, std::size_t, const BatchValues& values) {
-                 y = values[output].dense.to_dense();
+                 input = values[output.input()].dense.to_dense();
                });
-  return y;
+  std::vector<Dense> slices;
+  output.run(source.weight, {input}, [&](std::size_t, const Dense& slice) {
+    slices.push_back(slice);
+    source.released();
+  });
+  return slices;
 }
 
 void reorder(ModelWeights& model, const Checkpoint& in, const Reordering& reordering) {
@@ -44,15 +52,17 @@ void reorder(ModelWeights& model, const Checkpoint& in, const Reordering& reorde
 void reorder_model(ModelWeights& model, const Checkpoint& in, const Reordering& reordering,
                    const NamedValues<Tensor>& batch) {
   if (reordering.firsts().empty()) return;
-  const Dense before = first_output(model, batch);
+  const std::vector<Dense> before = first_output(model, batch);
   reorder(model, in, reordering);
-  const Dense after = first_output(model, batch);
-  const auto a = before.values.as<float>(), b = after.values.as<float>();
+  const std::vector<Dense> after = first_output(model, batch);
   double difference = 0, size = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double x = a[i];
-    difference = std::max(difference, std::abs(b[i] - x));
-    size = std::max(size, std::abs(x));
+  for (std::size_t s = 0; s < before.size(); ++s) {
+    const auto a = before[s].values.as<float>(), b = after[s].values.as<float>();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const double x = a[i];
+      difference = std::max(difference, std::abs(b[i] - x));
+      size = std::max(size, std::abs(x));
+    }
   }
   constexpr double rounding = 1e-3;  // of sums in another order, over all layers
   if (!(difference <= rounding * size))

@@ -165,16 +165,6 @@ Dense read_values(const std::string& file) {
   return c.load(c.tensors().front()).to_dense();
 }
 
-Dense rows_of(const Dense& x, Index begin, Index end) {
-  Shape shape = x.extents;
-  const auto row =
-      static_cast<std::size_t>(x.size() / std::max<Index>(1, shape.front()) * x.values.width());
-  shape.front() = end - begin;
-  Dense y{shape, Values::uninitialized(x.dtype(), size_of(shape))};
-  std::memcpy(y.values.mutate_bytes(), x.values.bytes().data() + begin * row, (end - begin) * row);
-  return y;
-}
-
 Dense exactly_as(DType dtype, const Dense& x, const std::string& what) {
   if (x.dtype() == dtype) return x;
   switch (dtype) {

@@ -42,9 +42,6 @@ void fill_text_inputs(const RunnableModel& model, GivenInputs& inputs);
 // Reads the array of a .npy file, or of "-".
 Dense read_values(const std::string& file);
 
-// Returns rows [begin, end) along the first axis.
-Dense rows_of(const Dense& x, Index begin, Index end);
-
 // Converts to another dtype. Error that starts with `what` if a value would change.
 Dense exactly_as(DType dtype, const Dense& x, const std::string& what);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "libsten/core/base/parallel.h"
 
@@ -23,32 +24,52 @@ Measured PredictionSums::measured() const {
   return {loss / n, static_cast<double>(hits) / n, count, f1_of(f1)};
 }
 
-PredictionSums predictions_of(const Dense& logits, const Dense& labels, const F1Scorer* scorer) {
-  const Index n = labels.size(), classes = logits.extents.back();
+SlicedPredictions::SlicedPredictions(const Dense& labels)
+    : labels_(labels.values), rows_(labels.size(), {-std::numeric_limits<double>::infinity()}) {}
+
+void SlicedPredictions::add(const Dense& logits) {
+  const Index classes = logits.extents.back();
   const float* x = logits.values.as<float>().data();
-  const std::int64_t* y = labels.values.as<std::int64_t>().data();
-  std::vector<double> losses(n);
-  std::vector<std::uint8_t> hits(n);
-  parallel_for(n, 16, [&](Index begin, Index end) {
+  const std::int64_t* y = labels_.as<std::int64_t>().data();
+  parallel_for(std::ssize(rows_), 16, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       if (y[r] == ignored_label) continue;
       const float* row = x + r * classes;
       const float* most = std::max_element(row, row + classes);
       double sum = 0;
       for (Index c = 0; c < classes; ++c) sum += std::exp(double{row[c]} - *most);
-      losses[r] = std::log(sum) + *most - row[y[r]];
-      // A row with NaN logits is not a hit.
-      hits[r] = most - row == y[r] &&
-                std::none_of(row, row + classes, [](float v) { return std::isnan(v); });
+      Row& at = rows_[r];
+      if (y[r] >= classes_ && y[r] < classes_ + classes) at.label = row[y[r] - classes_];
+      at.has_nan |= std::any_of(row, row + classes, [](float v) { return std::isnan(v); });
+      if (*most > at.most) at.first_most = classes_ + (most - row);
+      // Logits of -infinity add nothing.
+      if (std::isinf(*most) && *most < 0) continue;
+      const double both = std::max(at.most, double{*most});
+      at.sum = at.sum * std::exp(at.most - both) + sum * std::exp(*most - both);
+      at.most = both;
     }
   });
+  classes_ += classes;
+}
+
+PredictionSums SlicedPredictions::sums() const {
+  const std::int64_t* y = labels_.as<std::int64_t>().data();
   PredictionSums s;
-  if (scorer) s.f1 = scorer->counts(logits, labels);
-  for (Index r = 0; r < n; ++r) {
-    s.loss += losses[r];
-    s.hits += hits[r];
-    s.count += y[r] != ignored_label;
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    if (y[r] == ignored_label) continue;
+    const Row& at = rows_[r];
+    s.loss += std::log(at.sum) + at.most - at.label;
+    s.hits += at.first_most == y[r] && !at.has_nan;
+    ++s.count;
   }
+  return s;
+}
+
+PredictionSums predictions_of(const Dense& logits, const Dense& labels, const F1Scorer* scorer) {
+  SlicedPredictions all(labels);
+  all.add(logits);
+  PredictionSums s = all.sums();
+  if (scorer) s.f1 = scorer->counts(logits, labels);
   return s;
 }
 

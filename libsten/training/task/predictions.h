@@ -28,4 +28,24 @@ struct PredictionSums {
 PredictionSums predictions_of(const Dense& logits, const Dense& labels,
                               const F1Scorer* scorer = nullptr);
 
+// The same for logits in slices of their classes.
+class SlicedPredictions {
+ public:
+  explicit SlicedPredictions(const Dense& labels);
+  // logits [..., n]: those of the next n classes.
+  void add(const Dense& logits);
+  PredictionSums sums() const;
+
+ private:
+  struct Row {
+    double most, sum = 0, label = 0;  // logits; the sum of exp(logit - most)
+    Index first_most = 0;             // the first class with the largest logit
+    bool has_nan = false;
+  };
+
+  Values labels_;
+  std::vector<Row> rows_;
+  Index classes_ = 0;  // so far
+};
+
 }  // namespace sten

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/training/trainer/loss_of_changes.h"
 
+#include <algorithm>
+
 #include "libsten/training/task/predictions.h"
 
 namespace sten {
@@ -19,31 +21,40 @@ std::vector<NamedValues<Tensor>> inputs_of(const std::vector<BatchPart>& parts, 
 
 LossOfChanges::LossOfChanges(StreamedModel::Source source, const std::vector<BatchPart>& parts,
                              std::string labels)
-    : graph_(source.graph),
+    : source_(std::move(source)),
       parts_(parts),
       labels_(std::move(labels)),
-      model_(std::move(source), inputs_of(parts, graph_)),
+      output_(source_.graph),
+      model_(source_, inputs_of(parts, source_.graph), output_.input()),
       at_(model_.first()) {}
 
 double LossOfChanges::with(const std::string& weight, const Tensor& x) {
-  const std::size_t segment = model_.segment_of(weight);
-  if (segment == model_.segments()) return unchanged();
+  // The last segment is computed again for a weight of the last layer.
+  const std::size_t segment = std::min(model_.segment_of(weight), model_.segments() - 1);
   if (segment < at_.segment) at_ = model_.first();
   for (BatchRunner weights = model_.weights(); at_.segment < segment;)
     model_.run_segment(weights, at_, {});
   BatchRunner changed = model_.weights();
-  changed.replace(graph_.number_of(weight), x);
-  return loss(std::move(changed));
+  changed.replace(source_.graph.number_of(weight), x);
+  return loss(std::move(changed),
+              [&](const std::string& name) { return name == weight ? x : source_.weight(name); });
 }
 
-double LossOfChanges::loss(BatchRunner weights) const {
-  PredictionSums sums;
-  const std::size_t logits = graph_.output_values().front();
+double LossOfChanges::loss(BatchRunner weights, const Load& head) const {
+  std::vector<Dense> inputs(parts_.size());
   model_.run(std::move(weights), at_,
              [&](std::size_t, std::size_t batch, const BatchValues& values) {
-               sums += predictions_of(values[logits].dense.to_dense(),
-                                      parts_[batch].inputs.at(labels_).as<Dense>());
+               inputs[batch] = values[output_.input()].dense.to_dense();
              });
+  std::vector<SlicedPredictions> predictions;
+  for (const BatchPart& part : parts_)
+    predictions.emplace_back(part.inputs.at(labels_).as<Dense>());
+  output_.run(head, inputs, [&](std::size_t batch, const Dense& logits) {
+    predictions[batch].add(logits);
+    source_.released();
+  });
+  PredictionSums sums;
+  for (const SlicedPredictions& each : predictions) sums += each.sums();
   return sums.measured().loss;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "libsten/training/task/task.h"
+#include "libsten/training/trainer/sliced_output.h"
 #include "libsten/training/trainer/streamed_model.h"
 
 namespace sten {
@@ -17,17 +18,20 @@ class LossOfChanges {
                 std::string labels);
 
   // Mean loss over all predictions.
-  double unchanged() const { return loss(model_.weights()); }
+  double unchanged() const { return loss(model_.weights(), source_.weight); }
   // The same with the values x of a weight. Fastest in the order of the nodes: only the segment of
   // the weight and later ones are computed again.
   double with(const std::string& weight, const Tensor& x);
 
  private:
-  double loss(BatchRunner weights) const;
+  using Load = std::function<Tensor(const std::string& name)>;
+  // `head`: for the weights of the last layer.
+  double loss(BatchRunner weights, const Load& head) const;
 
-  const Graph& graph_;
+  StreamedModel::Source source_;
   const std::vector<BatchPart>& parts_;
   std::string labels_;
+  SlicedOutput output_;
   StreamedModel model_;
   StreamedModel::State at_;  // of the unchanged model
 };

@@ -8,9 +8,9 @@
 namespace sten {
 namespace {
 
-std::vector<StreamedModel::Segment> segments_to_output(const Graph& g,
-                                                       const NamedValues<Tensor>& inputs) {
-  const std::size_t output = g.output_values().front(), needed = output - g.first_node() + 1;
+std::vector<StreamedModel::Segment> segments_to(std::size_t value, const Graph& g,
+                                                const NamedValues<Tensor>& inputs) {
+  const std::size_t needed = value - g.first_node() + 1;
   const SegmentedGraph segmented(g, inputs);
   std::vector<StreamedModel::Segment> all;
   std::size_t end = 0;
@@ -19,7 +19,7 @@ std::vector<StreamedModel::Segment> segments_to_output(const Graph& g,
     all.push_back({std::min(end, needed), {}});
     if (end >= needed) break;
   }
-  all.back().observed = {output};
+  all.back().observed = {value};
   return all;
 }
 
@@ -29,10 +29,11 @@ StreamedModel::StreamedModel(Source source, std::vector<NamedValues<Tensor>> bat
                              std::vector<Segment> segments)
     : source_(std::move(source)), batches_(std::move(batches)), segments_(std::move(segments)) {}
 
-StreamedModel::StreamedModel(Source source, std::vector<NamedValues<Tensor>> batches)
+StreamedModel::StreamedModel(Source source, std::vector<NamedValues<Tensor>> batches,
+                             std::size_t value)
     : source_(std::move(source)),
       batches_(std::move(batches)),
-      segments_(segments_to_output(source_.graph, batches_.front())) {}
+      segments_(segments_to(value, source_.graph, batches_.front())) {}
 
 std::size_t StreamedModel::segment_of(const std::string& weight) const {
   const Graph& g = source_.graph;

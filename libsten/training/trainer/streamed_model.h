@@ -39,9 +39,9 @@ class StreamedModel {
   // `batches`: of the graph's inputs, at least one. The graph must outlive the object.
   StreamedModel(Source source, std::vector<NamedValues<Tensor>> batches,
                 std::vector<Segment> segments);
-  // Up to the first output, which the last segment observes. Segments end where few values are
+  // Up to the value of a node, which the last segment observes. Segments end where few values are
   // needed later.
-  StreamedModel(Source source, std::vector<NamedValues<Tensor>> batches);
+  StreamedModel(Source source, std::vector<NamedValues<Tensor>> batches, std::size_t value);
 
   State first() const { return {0, std::vector<BatchActivations>(batches_.size())}; }
   std::size_t segments() const { return segments_.size(); }
