@@ -49,6 +49,13 @@ TEST_CASE("sums of products of columns are those of the formula, by every librar
       mirror_gram(n, gram.data());
       CHECK(difference(2 * rows, n, a, a, gram) <= 1e-5);
       CHECK(difference(2 * rows, n, a, b, cross) <= 1e-5);
+      double trace = 0;
+      for (Index r = 0; r < rows; ++r)
+        for (Index i = 0; i < n; ++i)
+          for (Index j = 0; j < n; ++j)
+            trace += static_cast<double>(b[r * n + i]) * gram[i * n + j] * b[r * n + j];
+      CHECK(trace_of_squares(rows, n, b.data(), gram.data()) ==
+            doctest::Approx(trace).epsilon(1e-5));
     }
   }
 }

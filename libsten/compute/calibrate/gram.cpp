@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "libsten/compute/linalg/dense_gemm.h"
+#include "libsten/compute/linalg/gram_product.h"
 #include "libsten/core/base/error.h"
 
 namespace sten::calibrate {
@@ -101,51 +102,24 @@ void multiply_rows(const double* a, Index rows, Index cols, const double* b, Ind
         }
 }
 
-namespace {
-
-// The sum over some rows r of (a M)_r . b_r.
-template <class T>
-double weigh(const T* a, const T* matrix, const T* b, Index rows, Index cols) {
-  std::vector<T> product(rows * cols);
-  multiply_rows(a, rows, cols, matrix, cols, product.data());
-  double sum = 0;
-  for (Index i = 0; i < std::ssize(product); ++i) sum += static_cast<double>(product[i]) * b[i];
-  return sum;
+double trace_of_squares(const Matrix<float>& a, const float* matrix) {
+  return sten::trace_of_squares(a.rows, a.cols, a.values.data(), matrix);
 }
 
-// The sum of of(begin, end) over all blocks of rows, added in order.
-template <class F>
-double sum_of_blocks(Index rows, const F& of) {
-  const Index block = product_block(rows);
-  std::vector<double> sums(ceil_div(rows, block));
-  for_row_blocks(
-      rows, [&](Index begin, Index end) { sums[begin / block] = of(begin, end); }, block);
+double trace_of_squares(const Matrix<double>& a, const double* matrix) {
+  const Index block = product_block(a.rows);
+  std::vector<double> sums(ceil_div(a.rows, block));
+  const auto add = [&](Index begin, Index end) {
+    const double* rows = a.row(begin);
+    std::vector<double> product((end - begin) * a.cols);
+    multiply_rows(rows, end - begin, a.cols, matrix, a.cols, product.data());
+    for (Index i = 0; i < std::ssize(product); ++i) sums[begin / block] += product[i] * rows[i];
+  };
+  for_row_blocks(a.rows, add, block);
   return std::accumulate(sums.begin(), sums.end(), 0.0);
-}
-
-}  // namespace
-
-template <class T>
-double trace(const Matrix<T>& a, const T* matrix, const Matrix<T>& b) {
-  return sum_of_blocks(a.rows, [&](Index begin, Index end) {
-    return weigh(a.row(begin), matrix, b.row(begin), end - begin, a.cols);
-  });
-}
-
-template <class T>
-double trace_of_difference(const Matrix<T>& a, const Matrix<T>& b, const T* matrix) {
-  return sum_of_blocks(a.rows, [&](Index begin, Index end) {
-    std::vector<T> apart((end - begin) * a.cols);
-    for (Index i = 0; i < std::ssize(apart); ++i) apart[i] = a.row(begin)[i] - b.row(begin)[i];
-    return weigh(apart.data(), matrix, apart.data(), end - begin, a.cols);
-  });
 }
 
 template class Gram<float>;
 template class Gram<double>;
-template double trace(const Matrix<float>&, const float*, const Matrix<float>&);
-template double trace(const Matrix<double>&, const double*, const Matrix<double>&);
-template double trace_of_difference(const Matrix<float>&, const Matrix<float>&, const float*);
-template double trace_of_difference(const Matrix<double>&, const Matrix<double>&, const double*);
 
 }  // namespace sten::calibrate

@@ -51,11 +51,8 @@ void multiply_rows(const float* a, Index rows, Index cols, const float* b, Index
 void multiply_rows(const double* a, Index rows, Index cols, const double* b, Index b_cols,
                    double* y);
 
-// Returns tr(a M b^T), in double.
-template <class T>
-double trace(const Matrix<T>& a, const T* matrix, const Matrix<T>& b);
-// Returns tr((a - b) M (a - b)^T), in double, by blocks of rows.
-template <class T>
-double trace_of_difference(const Matrix<T>& a, const Matrix<T>& b, const T* matrix);
+// Returns tr(a M a^T) for a symmetric M, in double.
+double trace_of_squares(const Matrix<float>& a, const float* matrix);
+double trace_of_squares(const Matrix<double>& a, const double* matrix);
 
 }  // namespace sten::calibrate

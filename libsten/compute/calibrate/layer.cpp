@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/calibrate/layer.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -44,42 +45,73 @@ bool has_error(const InputStatistics& inputs) {
   return inputs.has_gram() && (!inputs.has_cross() || inputs.target_squares);
 }
 
-// The output error of a layer, for weights scaled by 2^-exponent.
+struct Errors {
+  double before = unknown_error, after = unknown_error;
+};
+
+// Of weights that are scaled by 2^-exponent: of the dense ones that are kept, and of the pruned ones.
+// `pruned` is empty if kept weights do not change.
 template <class T>
-class OutputError {
+class OutputErrors {
  public:
-  OutputError(const Matrix<T>& dense, int exponent, const InputStatistics& inputs,
-              const Gram<T>& gram)
-      : dense_(dense), gram_(gram), has_cross_(inputs.has_cross()) {
-    all_ = has_cross_ ? std::scalbn(*inputs.target_squares, -2 * exponent - gram.exponent())
-                      : trace(dense, gram.plain(), dense);
-  }
-  double of(const Matrix<T>& pruned) const {
-    if (!std::isfinite(all_)) return unknown_error;
-    if (!(all_ > 0)) return 0;
-    const double error =
-        has_cross_
-            ? (trace(pruned, gram_.plain(), pruned) - 2 * trace(dense_, gram_.cross(), pruned)) /
-                      all_ +
-                  1
-            : trace_of_difference(dense_, pruned, gram_.plain()) / all_;
-    return error < 0 ? 0 : error;
+  OutputErrors(const Matrix<T>& dense, const Kept& kept, const Matrix<T>& pruned,
+               const Gram<T>& gram)
+      : dense_(dense), kept_(kept), pruned_(pruned), gram_(gram) {}
+
+  Errors of(const InputStatistics& inputs, int exponent) const {
+    const bool has_cross = inputs.has_cross();
+    const double all = has_cross
+                           ? std::scalbn(*inputs.target_squares, -2 * exponent - gram_.exponent())
+                           : trace_of_squares(dense_, gram_.plain());
+    if (!std::isfinite(all)) return {};
+    if (!(all > 0)) return {0, 0};
+    const auto cross = has_cross ? cross_sums() : std::array<double, 2>{};
+    const auto error = [&](bool after) {
+      // Of outputs beside those of the dense layer; else of their difference, from the same inputs.
+      Matrix<T> x(dense_.rows, dense_.cols);
+      for_row_blocks(x.rows, [&](Index begin, Index end) {
+        for (Index i = begin * x.cols; i < end * x.cols; ++i)
+          x.values[i] = value(after, i) - (has_cross ? 0 : dense_.values[i]);
+      });
+      double part = trace_of_squares(x, gram_.plain()) / all;
+      if (has_cross) part += 1 - 2 * cross[after] / all;
+      return part < 0 ? 0 : part;
+    };
+    const double before = error(false);
+    return {before, has_new_values() ? error(true) : before};
   }
 
  private:
-  const Matrix<T>& dense_;
-  const Gram<T>& gram_;
-  bool has_cross_;
-  double all_ = 0;
-};
+  bool has_new_values() const { return !pruned_.values.empty(); }
+  T value(bool after, Index i) const {
+    return after ? pruned_.values[i] : kept_[i] ? dense_.values[i] : 0;
+  }
 
-template <class T>
-Matrix<T> masked(const Matrix<T>& w, const Kept& kept) {
-  Matrix<T> out = w;
-  for (std::size_t i = 0; i < kept.size(); ++i)
-    if (!kept[i]) out.values[i] = 0;
-  return out;
-}
+  // tr(W C P^T) for the weights P before and after, where C is the cross matrix.
+  std::array<double, 2> cross_sums() const {
+    const Index cols = dense_.cols, block = product_block(dense_.rows);
+    std::vector<std::array<double, 2>> sums(ceil_div(dense_.rows, block));
+    const auto add = [&](Index begin, Index end) {
+      std::array<double, 2>& to = sums[begin / block];
+      std::vector<T> products((end - begin) * cols);
+      multiply_rows(dense_.row(begin), end - begin, cols, gram_.cross(), cols, products.data());
+      for (Index i = 0; i < std::ssize(products); ++i)
+        for (const bool after : {false, true})
+          if (!after || has_new_values())
+            to[after] += static_cast<double>(products[i]) * value(after, begin * cols + i);
+    };
+    for_row_blocks(dense_.rows, add, block);
+    std::array<double, 2> all{};
+    for (const auto& each : sums)
+      for (int k = 0; k < 2; ++k) all[k] += each[k];
+    return all;
+  }
+
+  const Matrix<T>& dense_;
+  const Kept& kept_;
+  const Matrix<T>& pruned_;
+  const Gram<T>& gram_;
+};
 
 // Sets the bits of kept elements, eight at a time.
 void set_bits_of(const Kept& kept, std::uint8_t* bits) {
@@ -115,11 +147,16 @@ void check_finite(const Dense& w) {
   });
 }
 
-// The weights as they are written.
+// Rounds weights to those that are written.
 template <class T>
-Matrix<T> rounded(Matrix<T> a, DType dtype, int exponent) {
-  if (dtype == dtype_of<T>) return a;
-  return matrix_of<T>(to_dense(a, dtype, {a.rows, a.cols}, exponent), exponent);
+void round_to(DType dtype, Matrix<T>& a, int exponent) {
+  if (dtype == dtype_of<T>) return;
+  for_row_blocks(a.rows, [&](Index begin, Index end) {
+    Matrix<T> rows(end - begin, a.cols);
+    std::copy_n(a.row(begin), rows.values.size(), rows.values.data());
+    rows = matrix_of<T>(to_dense(rows, dtype, {rows.rows, rows.cols}, exponent), exponent);
+    std::ranges::copy(rows.values, a.row(begin));
+  });
 }
 
 template <class T>
@@ -150,29 +187,26 @@ CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
                                                   : given,
                                    inputs));
   }
-  double before = unknown_error, after = unknown_error;
-  std::optional<OutputError<T>> error;
-  if (has_error(inputs)) error.emplace(w, exponent, inputs, *gram);
-  if (error) before = after = error->of(masked(w, kept));
   if (o.reconstruct || o.method == "admm") {
     pruned = {};  // frees memory for the solution
     pruned = reconstruct(w, kept, *gram);
   }
   const bool has_new_values = !keeps_values(o);
-  if (error && has_new_values) {
-    pruned = rounded(std::move(pruned), x.dtype(), exponent);
-    after = error->of(pruned);
+  Errors errors;
+  if (has_error(inputs)) {
+    if (has_new_values) round_to(x.dtype(), pruned, exponent);
+    errors = OutputErrors<T>(w, kept, pruned, *gram).of(inputs, exponent);
   }
   Mask mask = to_mask(kept, w, o, x.extents);
   w = {};  // frees memory for the result
   if (!has_new_values) {
     Dense selected = Dense::pack(x, mask);
-    return {std::move(selected), std::move(mask), before, after};
+    return {std::move(selected), std::move(mask), errors.before, errors.after};
   }
   Dense solved =
       to_dense(o.transposed ? transposed(pruned) : pruned, x.dtype(), x.extents, exponent);
   check_finite(solved);
-  return {std::move(solved), std::move(mask), before, after};
+  return {std::move(solved), std::move(mask), errors.before, errors.after};
 }
 
 }  // namespace

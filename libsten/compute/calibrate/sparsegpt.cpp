@@ -20,10 +20,7 @@ class Sweep {
         upper_[j * in_ + j] = 1;
         for (Index r = 0; r < w.rows; ++r) w.row(r)[j] = 0;
       }
-    if (!invert_positive(in_, upper_.data()) || !factor_cholesky(in_, upper_.data()))
-      fail_not_positive();
-    for (Index i = 0; i < in_; ++i)
-      for (Index j = 0; j < i; ++j) upper_[j * in_ + i] = upper_[i * in_ + j];
+    if (!factor_inverse(in_, upper_.data())) fail_not_positive();
   }
 
   Kept run() {
@@ -89,7 +86,7 @@ class Sweep {
   Matrix<T>& w_;
   const Chooser& chooser_;
   Index in_;
-  std::vector<T> upper_;  // [in, in]
+  std::vector<T> upper_;  // [in, in]: the factor of the inverse Gram matrix
   Kept kept_;
   Matrix<T> errors_;  // of the columns of a block
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/linalg/cholesky.h"
 
+#include <algorithm>
 #include <climits>
 #include <cmath>
 #include <vector>
@@ -82,7 +83,39 @@ bool invert(Index n, T* a) {
   return true;
 }
 
+// Replaces the lower triangle L by its inverse.
+template <class T>
+bool invert_triangle(Index n, T* a) {
+  if (const auto* by = lapack_of<T>(n)) {
+    const int size = static_cast<int>(n);
+    int info = 0;
+    by->trtri("U", "N", &size, a, &size, &info);
+    return info == 0;
+  }
+  for (Index j = 0; j < n; ++j) {
+    a[j * n + j] = 1 / a[j * n + j];
+    for (Index i = j + 1; i < n; ++i) {
+      double sum = 0;
+      for (Index k = j; k < i; ++k) sum -= static_cast<double>(a[i * n + k]) * a[k * n + j];
+      a[i * n + j] = static_cast<T>(sum / a[i * n + i]);
+    }
+  }
+  return true;
+}
+
+template <class T>
+bool factor_of_inverse(Index n, T* a) {
+  // In reverse order of rows and columns, U is a lower triangle.
+  std::reverse(a, a + n * n);
+  if (!factor(n, a) || (n > 0 && !invert_triangle(n, a))) return false;
+  std::reverse(a, a + n * n);
+  return true;
+}
+
 }  // namespace
+
+bool factor_inverse(Index n, float* a) { return factor_of_inverse(n, a); }
+bool factor_inverse(Index n, double* a) { return factor_of_inverse(n, a); }
 
 bool factor_cholesky(Index n, double* a) { return factor(n, a); }
 bool factor_cholesky(Index n, float* a) { return factor(n, a); }

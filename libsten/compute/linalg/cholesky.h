@@ -15,6 +15,12 @@ bool factor_cholesky(Index n, float* a);
 // Solves L L^T x = b for each row of b [count, n]; replaces b by x.
 void solve_cholesky(Index n, const double* l, Index count, double* b);
 
+// Replaces the upper triangle of `a` by R with A^-1 = R^T R; the lower one is undefined. Needs half
+// the products of an inverse that is factored: R is the inverse of U with A = U U^T. False if A is
+// not positive definite.
+bool factor_inverse(Index n, float* a);
+bool factor_inverse(Index n, double* a);
+
 // Replaces A by its inverse, both triangles. False if A is not positive definite.
 bool invert_positive(Index n, float* a);
 bool invert_positive(Index n, double* a);
@@ -27,6 +33,8 @@ template <class T>
 struct LapackOf {
   void (*potrf)(const char* uplo, const int* n, T* a, const int* lda, int* info) = nullptr;
   void (*potri)(const char* uplo, const int* n, T* a, const int* lda, int* info) = nullptr;
+  void (*trtri)(const char* uplo, const char* diagonal, const int* n, T* a, const int* lda,
+                int* info) = nullptr;
   void (*potrs)(const char* uplo, const int* n, const int* count, const T* a, const int* lda, T* b,
                 const int* ldb, int* info) = nullptr;
 };

@@ -2,6 +2,7 @@
 #include "libsten/compute/linalg/gram_product.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "libsten/compute/linalg/dense_gemm.h"
 
@@ -18,11 +19,11 @@ std::vector<float> columns(const float* m, Index rows, Index cols, Index begin, 
   return part;
 }
 
-// Adds rows [i, i + m) of A^T B from column `begin` on.
+// Adds rows [i, i + m) of A^T B from column `begin` on to rows of c that are ldc floats apart.
 void add_rows(const DenseLibrary& library, Index i, Index m, Index begin, Index rows, Index n,
-              const float* a, const float* b, float* c) {
+              const float* a, const float* b, float* c, Index ldc) {
   if (library.add_columns)
-    return library.add_columns(m, n - begin, rows, a + i, b + begin, n, c + i * n + begin, n);
+    return library.add_columns(m, n - begin, rows, a + i, b + begin, n, c, ldc);
   const std::vector<float> left = columns(a, rows, n, i, i + m);
   std::vector<float> product;
   for (Index j = begin; j < n; j += block) {
@@ -31,7 +32,7 @@ void add_rows(const DenseLibrary& library, Index i, Index m, Index begin, Index 
     product.resize(m * width);
     library.multiply(Transpose::a, m, width, rows, left.data(), right.data(), product.data(), 1);
     for (Index r = 0; r < m; ++r)
-      for (Index k = 0; k < width; ++k) c[(i + r) * n + j + k] += product[r * width + k];
+      for (Index k = 0; k < width; ++k) c[r * ldc + j - begin + k] += product[r * width + k];
   }
 }
 
@@ -40,8 +41,8 @@ void add_blocks(bool is_gram, Index rows, Index n, const float* a, const float* 
   const DenseLibrary& library = dense_library();
   parallel_for(ceil_div(n, block), 1, [&](Index first, Index last) {
     for (Index at = first; at < last; ++at) {
-      const Index i = at * block;
-      add_rows(library, i, std::min(block, n - i), is_gram ? i : 0, rows, n, a, b, c);
+      const Index i = at * block, begin = is_gram ? i : 0;
+      add_rows(library, i, std::min(block, n - i), begin, rows, n, a, b, c + i * n + begin, n);
     }
   });
 }
@@ -57,6 +58,28 @@ void add_gram(Index rows, Index n, const float* a, float* c) { add_blocks(true, 
 void mirror_gram(Index n, float* c) {
   for (Index i = 0; i < n; ++i)
     for (Index j = 0; j < i; ++j) c[i * n + j] = c[j * n + i];
+}
+
+double trace_of_squares(Index rows, Index n, const float* a, const float* gram) {
+  if (rows == 0) return 0;
+  const DenseLibrary& library = dense_library();
+  std::vector<double> sums(ceil_div(n, block));
+  parallel_for(std::ssize(sums), 1, [&](Index first, Index last) {
+    for (Index at = first; at < last; ++at) {
+      // Rows of A^T A, and twice what is right of the diagonal block.
+      const Index i = at * block, m = std::min(block, n - i), width = n - i;
+      std::vector<float> products(m * width);
+      add_rows(library, i, m, i, rows, n, a, a, products.data(), width);
+      for (Index r = 0; r < m; ++r) {
+        const float *p = products.data() + r * width, *g = gram + (i + r) * n + i;
+        double in_block = 0, right = 0;
+        for (Index j = 0; j < m; ++j) in_block += static_cast<double>(p[j]) * g[j];
+        for (Index j = m; j < width; ++j) right += static_cast<double>(p[j]) * g[j];
+        sums[at] += in_block + 2 * right;
+      }
+    }
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 }  // namespace sten

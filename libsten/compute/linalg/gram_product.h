@@ -13,4 +13,8 @@ void add_cross_product(Index rows, Index n, const float* a, const float* b, floa
 void add_gram(Index rows, Index n, const float* a, float* c);
 void mirror_gram(Index n, float* c);
 
+// Returns tr(A G A^T) for A [rows,n] and a symmetric G [n,n], summed in double: half the products of
+// A G.
+double trace_of_squares(Index rows, Index n, const float* a, const float* gram);
+
 }  // namespace sten

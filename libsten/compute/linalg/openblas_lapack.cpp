@@ -22,6 +22,7 @@ bool find_all(void* library, char letter, linalg_detail::LapackOf<T>& of) {
   const auto name = [&](const char* rest) { return std::string(1, letter) + rest; };
   return find(library, name("potrf_").c_str(), of.potrf) &&
          find(library, name("potri_").c_str(), of.potri) &&
+         find(library, name("trtri_").c_str(), of.trtri) &&
          find(library, name("potrs_").c_str(), of.potrs);
 }
 
