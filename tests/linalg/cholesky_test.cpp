@@ -5,6 +5,10 @@
 
 #include <vector>
 
+#include "libsten/core/base/parallel.h"
+#include "tests/linalg/random_values.h"
+#include "tests/support/tensors.h"
+
 using namespace sten;
 
 TEST_CASE("a factor, what it solves and an inverse fit the matrix they are of") {
@@ -35,4 +39,37 @@ TEST_CASE("a factor, what it solves and an inverse fit the matrix they are of") 
   CHECK_FALSE(factor_cholesky(2, indefinite.data()));
   indefinite = {1, 2, 2, 1};
   CHECK_FALSE(factor_inverse(2, indefinite.data()));
+}
+
+TEST_CASE("inverses in blocks fit the matrix, with the same bits on any number of threads") {
+  // The last block has 76 rows.
+  constexpr Index n = 1100, terms = 60;
+  const std::vector<float> v = testing::random_values(3, terms * n);
+  std::vector<float> a(n * n);
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j) {
+      double sum = i == j ? 2 : 0;
+      for (Index t = 0; t < terms; ++t) sum += static_cast<double>(v[t * n + i]) * v[t * n + j];
+      a[i * n + j] = static_cast<float>(sum);
+    }
+  std::vector<float> inverse = a, r = a, again = a;
+  REQUIRE(invert_positive(n, inverse.data()));
+  REQUIRE(factor_inverse(n, r.data()));
+  {
+    const testing::Threads three(3);
+    REQUIRE(invert_positive(n, again.data()));
+  }
+  CHECK(again == inverse);
+  for (const Index i : {Index{0}, Index{511}, Index{512}, Index{700}, n - 1})
+    for (const Index k : {Index{0}, Index{512}, Index{1000}, n - 1}) {
+      double sum = 0, of_factor = 0;
+      for (Index j = 0; j < n; ++j) sum += static_cast<double>(a[i * n + j]) * inverse[j * n + k];
+      for (Index j = 0; j <= std::min(i, k); ++j)
+        of_factor += static_cast<double>(r[j * n + i]) * r[j * n + k];
+      CHECK(sum == doctest::Approx(i == k).epsilon(1e-4).scale(1));
+      CHECK(of_factor == doctest::Approx(inverse[i * n + k]).epsilon(1e-4).scale(0.1));
+    }
+  // Not positive definite, in the second block only.
+  a[600 * n + 600] = -1;
+  CHECK_FALSE(factor_inverse(n, a.data()));
 }

@@ -2,11 +2,20 @@
 #include "libsten/compute/calibrate/sparsegpt.h"
 
 #include "libsten/compute/linalg/cholesky.h"
+#include "libsten/compute/linalg/gram_product.h"
 
 namespace sten::calibrate {
 namespace {
 
 constexpr Index usual_block = 128;  // columns
+
+using sten::add_columns_product;
+void add_columns_product(Index m, Index n, Index k, const double* a, Index lda, const double* b,
+                         Index ldb, double* c, Index ldc) {
+  for (Index r = 0; r < m; ++r)
+    for (Index i = 0; i < k; ++i)
+      for (Index j = 0; j < n; ++j) c[r * ldc + j] += a[i * lda + r] * b[i * ldb + j];
+}
 
 template <class T>
 class Sweep {
@@ -28,7 +37,7 @@ class Sweep {
     const Index block = group * std::max<Index>(1, usual_block / group);
     for (Index begin = 0; begin < in_; begin += block) {
       const Index end = std::min(in_, begin + block);
-      errors_ = Matrix<T>(w_.rows, end - begin);
+      minus_errors_ = Matrix<T>(end - begin, w_.rows);
       for (Index at = begin; at < end; at += group)
         take_group(at, std::min(end, at + group), begin, end);
       push_right(begin, end);
@@ -61,7 +70,7 @@ class Sweep {
       kept_[r * in_ + c] = 0;
       const T* u = upper_.data() + c * in_;
       const T error = w[c] / u[c];
-      errors_.row(r)[c - block_begin] = error;
+      minus_errors_.row(c - block_begin)[r] = -error;
       w[c] = 0;
       for (Index j = c + 1; j < block_end; ++j) w[j] -= error * u[j];
     }
@@ -71,14 +80,9 @@ class Sweep {
   void push_right(Index begin, Index end) {
     const Index right = in_ - end;
     if (right == 0) return;
-    std::vector<T> u((end - begin) * right);
-    for (Index c = begin; c < end; ++c)
-      std::copy_n(upper_.data() + c * in_ + end, right, u.data() + (c - begin) * right);
     const auto push = [&](Index r0, Index r1) {
-      std::vector<T> change((r1 - r0) * right);
-      multiply_rows(errors_.row(r0), r1 - r0, end - begin, u.data(), right, change.data());
-      for (Index r = r0; r < r1; ++r)
-        for (Index c = 0; c < right; ++c) w_.row(r)[end + c] -= change[(r - r0) * right + c];
+      add_columns_product(r1 - r0, right, end - begin, minus_errors_.row(0) + r0, w_.rows,
+                          upper_.data() + begin * in_ + end, in_, w_.row(r0) + end, in_);
     };
     for_row_blocks(w_.rows, push, product_block(w_.rows));
   }
@@ -88,7 +92,7 @@ class Sweep {
   Index in_;
   std::vector<T> upper_;  // [in, in]: the factor of the inverse Gram matrix
   Kept kept_;
-  Matrix<T> errors_;  // of the columns of a block
+  Matrix<T> minus_errors_;  // of the columns of a block [columns, rows]
 };
 
 }  // namespace

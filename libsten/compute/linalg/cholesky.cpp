@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "libsten/compute/linalg/blocked_cholesky.h"
 #include "libsten/core/base/error.h"
 
 namespace sten {
@@ -61,17 +62,16 @@ void solve(Index n, const T* l, T* b) {
   }
 }
 
-template <class T>
-bool invert(Index n, T* a) {
+bool invert(Index n, double* a) {
   if (!factor(n, a)) return false;
   if (n == 0) return true;
-  if (const auto* by = lapack_of<T>(n)) {
+  if (const auto* by = lapack_of<double>(n)) {
     const int size = static_cast<int>(n);
     int info = 0;
     by->potri("U", &size, a, &size, &info);
     if (info != 0) return false;
   } else {
-    std::vector<T> inverse(n * n, T{0});
+    std::vector<double> inverse(n * n, 0.0);
     for (Index i = 0; i < n; ++i) {
       inverse[i * n + i] = 1;
       solve(n, a, inverse.data() + i * n);
@@ -83,9 +83,9 @@ bool invert(Index n, T* a) {
   return true;
 }
 
-// Replaces the lower triangle L by its inverse.
 template <class T>
-bool invert_triangle(Index n, T* a) {
+bool invert_lower(Index n, T* a) {
+  if (n == 0) return true;
   if (const auto* by = lapack_of<T>(n)) {
     const int size = static_cast<int>(n);
     int info = 0;
@@ -107,7 +107,11 @@ template <class T>
 bool factor_of_inverse(Index n, T* a) {
   // In reverse order of rows and columns, U is a lower triangle.
   std::reverse(a, a + n * n);
-  if (!factor(n, a) || (n > 0 && !invert_triangle(n, a))) return false;
+  if constexpr (std::is_same_v<T, float>) {
+    if (!linalg_detail::invert_factor(n, a)) return false;
+  } else {
+    if (!factor(n, a) || !invert_lower(n, a)) return false;
+  }
   std::reverse(a, a + n * n);
   return true;
 }
@@ -119,7 +123,14 @@ bool factor_inverse(Index n, double* a) { return factor_of_inverse(n, a); }
 
 bool factor_cholesky(Index n, double* a) { return factor(n, a); }
 bool factor_cholesky(Index n, float* a) { return factor(n, a); }
-bool invert_positive(Index n, float* a) { return invert(n, a); }
+bool invert_triangle(Index n, float* a) { return invert_lower(n, a); }
+bool invert_triangle(Index n, double* a) { return invert_lower(n, a); }
+
+bool invert_positive(Index n, float* a) {
+  if (!linalg_detail::invert_factor(n, a)) return false;
+  linalg_detail::square_factor(n, a);
+  return true;
+}
 bool invert_positive(Index n, double* a) { return invert(n, a); }
 
 void solve_cholesky(Index n, const double* l, Index count, double* b) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cholesky factors, solutions and inverses of symmetric positive definite matrices, row-major [n,
-// n]. By OpenBLAS's LAPACK on the calling thread, so that results do not depend on threads; by
-// plain loops if OpenBLAS does not load.
+// n]. Results do not depend on the number of threads: OpenBLAS's LAPACK runs on the calling thread, or
+// plain loops if OpenBLAS does not load; large matrices of float are divided into blocks.
 #pragma once
 #include "libsten/core/base/shape.h"
 
@@ -11,6 +11,10 @@ namespace sten {
 // undefined `a`, if A is not positive definite.
 bool factor_cholesky(Index n, double* a);
 bool factor_cholesky(Index n, float* a);
+
+// Replaces the lower triangle L of `a` by L^-1 and leaves the upper one. False if L is singular.
+bool invert_triangle(Index n, float* a);
+bool invert_triangle(Index n, double* a);
 
 // Solves L L^T x = b for each row of b [count, n]; replaces b by x.
 void solve_cholesky(Index n, const double* l, Index count, double* b);

@@ -24,10 +24,10 @@ using DenseProduct = std::function<void(Transpose transposed, Index m, Index n, 
 using DenseRows = std::function<void(Transpose transposed, Index m, Index n, Index k,
                                      const float* a, Index lda, const float* b, float* c)>;
 
-// Adds A^T B to C [m,n] on one thread, for blocks of columns A [k,m] and B [k,n] of matrices with `ld`
-// floats per row; rows of C are ldc floats apart.
-using DenseColumns = std::function<void(Index m, Index n, Index k, const float* a, const float* b,
-                                        Index ld, float* c, Index ldc)>;
+// Adds A^T B to C [m,n] on one thread, for blocks A [k,m] and B [k,n] of the columns of matrices. Rows
+// of A, B and C are lda, ldb and ldc floats apart.
+using DenseColumns = std::function<void(Index m, Index n, Index k, const float* a, Index lda,
+                                        const float* b, Index ldb, float* c, Index ldc)>;
 
 struct DenseLibrary {
   std::string name;  // "oneDNN 2.6.3", "OpenBLAS 0.3.21 SkylakeX", "own loop"

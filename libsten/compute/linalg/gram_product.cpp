@@ -12,27 +12,24 @@ namespace {
 constexpr Index block =
     product_rows;  // rows of C, and the columns of a library without add_columns
 
-std::vector<float> columns(const float* m, Index rows, Index cols, Index begin, Index end) {
-  std::vector<float> part(rows * (end - begin));
-  for (Index r = 0; r < rows; ++r)
-    std::copy(m + r * cols + begin, m + r * cols + end, part.data() + r * (end - begin));
+std::vector<float> columns(const float* m, Index rows, Index ld, Index count) {
+  std::vector<float> part(rows * count);
+  for (Index r = 0; r < rows; ++r) std::copy_n(m + r * ld, count, part.data() + r * count);
   return part;
 }
 
-// Adds rows [i, i + m) of A^T B from column `begin` on to rows of c that are ldc floats apart.
-void add_rows(const DenseLibrary& library, Index i, Index m, Index begin, Index rows, Index n,
-              const float* a, const float* b, float* c, Index ldc) {
-  if (library.add_columns)
-    return library.add_columns(m, n - begin, rows, a + i, b + begin, n, c, ldc);
-  const std::vector<float> left = columns(a, rows, n, i, i + m);
+void add_columns(const DenseLibrary& library, Index m, Index n, Index k, const float* a, Index lda,
+                 const float* b, Index ldb, float* c, Index ldc) {
+  if (library.add_columns) return library.add_columns(m, n, k, a, lda, b, ldb, c, ldc);
+  const std::vector<float> left = columns(a, k, lda, m);
   std::vector<float> product;
-  for (Index j = begin; j < n; j += block) {
+  for (Index j = 0; j < n; j += block) {
     const Index width = std::min(block, n - j);
-    const std::vector<float> right = columns(b, rows, n, j, j + width);
+    const std::vector<float> right = columns(b + j, k, ldb, width);
     product.resize(m * width);
-    library.multiply(Transpose::a, m, width, rows, left.data(), right.data(), product.data(), 1);
+    library.multiply(Transpose::a, m, width, k, left.data(), right.data(), product.data(), 1);
     for (Index r = 0; r < m; ++r)
-      for (Index k = 0; k < width; ++k) c[r * ldc + j - begin + k] += product[r * width + k];
+      for (Index i = 0; i < width; ++i) c[r * ldc + j + i] += product[r * width + i];
   }
 }
 
@@ -42,12 +39,18 @@ void add_blocks(bool is_gram, Index rows, Index n, const float* a, const float* 
   parallel_for(ceil_div(n, block), 1, [&](Index first, Index last) {
     for (Index at = first; at < last; ++at) {
       const Index i = at * block, begin = is_gram ? i : 0;
-      add_rows(library, i, std::min(block, n - i), begin, rows, n, a, b, c + i * n + begin, n);
+      add_columns(library, std::min(block, n - i), n - begin, rows, a + i, n, b + begin, n,
+                  c + i * n + begin, n);
     }
   });
 }
 
 }  // namespace
+
+void add_columns_product(Index m, Index n, Index k, const float* a, Index lda, const float* b,
+                         Index ldb, float* c, Index ldc) {
+  if (m > 0 && n > 0 && k > 0) add_columns(dense_library(), m, n, k, a, lda, b, ldb, c, ldc);
+}
 
 void add_cross_product(Index rows, Index n, const float* a, const float* b, float* c) {
   add_blocks(false, rows, n, a, b, c);
@@ -69,7 +72,7 @@ double trace_of_squares(Index rows, Index n, const float* a, const float* gram) 
       // Rows of A^T A, and twice what is right of the diagonal block.
       const Index i = at * block, m = std::min(block, n - i), width = n - i;
       std::vector<float> products(m * width);
-      add_rows(library, i, m, i, rows, n, a, a, products.data(), width);
+      add_columns(library, m, width, rows, a + i, n, a + i, n, products.data(), width);
       for (Index r = 0; r < m; ++r) {
         const float *p = products.data() + r * width, *g = gram + (i + r) * n + i;
         double in_block = 0, right = 0;

@@ -5,6 +5,11 @@
 
 namespace sten {
 
+// Adds A^T B to C [m,n] on the calling thread, for blocks A [k,m] and B [k,n] of the columns of
+// matrices. Rows of A, B and C are lda, ldb and ldc floats apart.
+void add_columns_product(Index m, Index n, Index k, const float* a, Index lda, const float* b,
+                         Index ldb, float* c, Index ldc);
+
 // Adds A^T B to C [n,n], for A and B [rows,n]. Results do not depend on the number of threads.
 void add_cross_product(Index rows, Index n, const float* a, const float* b, float* c);
 

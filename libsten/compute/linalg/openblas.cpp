@@ -106,16 +106,16 @@ std::optional<DenseLibrary> load_openblas() {
     if (get_threads() != 1) set_threads(1);
     rows(transposed, m, n, k, a, lda, b, c);
   };
-  loaded.add_columns = [=](Index m, Index n, Index k, const float* a, const float* b, Index ld,
-                           float* c, Index ldc) {
+  loaded.add_columns = [=](Index m, Index n, Index k, const float* a, Index lda, const float* b,
+                           Index ldb, float* c, Index ldc) {
     if (get_threads() != 1) set_threads(1);
     linalg_detail::check_openblas_room();
     // Their extents are 32-bit sizes: matrices of more columns do not fit in memory as C.
-    const auto stride = static_cast<blasint>(ld);
     for (Index at = 0; at < k; at += INT_MAX)
       sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, static_cast<blasint>(m),
             static_cast<blasint>(n), static_cast<blasint>(std::min<Index>(k - at, INT_MAX)), 1,
-            a + at * ld, stride, b + at * ld, stride, 1, c, static_cast<blasint>(ldc));
+            a + at * lda, static_cast<blasint>(lda), b + at * ldb, static_cast<blasint>(ldb), 1, c,
+            static_cast<blasint>(ldc));
   };
   // OpenBLAS's AVX2 kernels process 24 rows at a time and sum the last rows in another order. Its
   // AVX-512 kernels choose the order by the number of rows.
