@@ -2,7 +2,6 @@
 #include "libsten/files/gguf/architectures.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
 namespace sten {
@@ -113,10 +112,6 @@ const GgufArchitecture* gguf_architecture_of(std::string_view model_type) {
   if (model_type == "mistral") return gguf_architecture("llama", false);
   const auto at = std::ranges::find(architectures, model_type, &GgufArchitecture::model_type);
   return at == std::end(architectures) ? nullptr : &*at;
-}
-
-double gguf_yarn_scale(double factor, double mscale) {
-  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
 std::span<const GgufConfigKey> gguf_config_keys() { return keys; }

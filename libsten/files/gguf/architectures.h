@@ -46,11 +46,6 @@ const GgufArchitecture* gguf_architecture(std::string_view name, bool has_expert
 // By the model_type of a config.json; nullptr for an unknown one.
 const GgufArchitecture* gguf_architecture_of(std::string_view model_type);
 
-// Positions before the scaling of Llama 3's rotary embedding.
-inline constexpr std::uint32_t llama3_positions = 8192;
-// The scale of cosines and sines of yarn (Peng et al. 2023).
-double gguf_yarn_scale(double factor, double mscale = 1);
-
 // Kinds of layers are listed for no more layers than this.
 inline constexpr std::int64_t gguf_most_layers = 10000;
 

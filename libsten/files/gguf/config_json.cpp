@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numbers>
 
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/json.h"
+#include "libsten/core/base/rotary_scaling.h"
 #include "libsten/core/base/text.h"
 #include "libsten/files/gguf/architectures.h"
 #include "libsten/files/gguf/json_member.h"
@@ -165,7 +165,7 @@ class ConfigWriter {
         config_["rope_scaling"]["original_max_position_embeddings"] =
             config_["original_max_position_embeddings"];
       if (const auto scale = file_.real(key("rope.scaling.attn_factor")); scale && *scale != 1)
-        config_["rope_scaling"]["attention_factor"] = shortest(*scale * gguf_yarn_scale(factor));
+        config_["rope_scaling"]["attention_factor"] = shortest(*scale * yarn_scale(factor));
     } else if (type != "linear" && type != "yarn" && type != "none" && type != "longrope") {
       fail("{}: metadata {}: unknown scaling {}", name_, quote(type_key), quote(type));
     }
@@ -188,27 +188,25 @@ class ConfigWriter {
   // Llama 3 scales each frequency by a factor, of which a GGUF file has only the values. They are
   // the published parameters, except for the factor, or an error.
   void add_llama3(const std::vector<float>& freqs) {
-    const double factor = shortest(*std::ranges::max_element(freqs));
-    constexpr double low = 1, high = 4;
+    Llama3Scaling scaling;
+    scaling.factor = shortest(*std::ranges::max_element(freqs));
     const std::int64_t positions = config_.contains("original_max_position_embeddings")
                                        ? size("original_max_position_embeddings")
-                                       : llama3_positions;
-    const auto context = static_cast<double>(positions);
+                                       : static_cast<std::int64_t>(scaling.original_positions);
+    scaling.original_positions = static_cast<double>(positions);
     const double base = config_["rope_theta"].get<double>();
     for (std::size_t i = 0; i < freqs.size(); ++i) {
-      const double angle =
+      const double frequency =
           std::pow(base, -static_cast<double>(i) / static_cast<double>(freqs.size()));
-      const double wavelength = 2 * std::numbers::pi / angle;
-      const double smooth = std::clamp((context / wavelength - low) / (high - low), 0.0, 1.0);
-      const double expected = 1 / ((1 - smooth) / factor + smooth);
+      const double expected = 1 / scaling.multiplier(frequency);
       if (!(std::fabs(expected - static_cast<double>(freqs[i])) <= 1e-3 * expected))
         fail("{}: 'rope_freqs.weight': element {}: expected {:.6g} as in Llama 3, got {:.6g}",
              name_, i, expected, freqs[i]);
     }
     config_["rope_scaling"] = {{"rope_type", "llama3"},
-                               {"factor", factor},
-                               {"low_freq_factor", low},
-                               {"high_freq_factor", high},
+                               {"factor", scaling.factor},
+                               {"low_freq_factor", scaling.low_freq_factor},
+                               {"high_freq_factor", scaling.high_freq_factor},
                                {"original_max_position_embeddings", positions}};
   }
 

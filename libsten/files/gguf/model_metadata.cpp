@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "libsten/core/base/error.h"
+#include "libsten/core/base/rotary_scaling.h"
 #include "libsten/core/base/text.h"
 #include "libsten/files/gguf/model_checks.h"
 #include "libsten/files/gguf/model_config.h"
@@ -72,7 +72,7 @@ class ModelWriter {
     const std::uint32_t original = c_.original_positions();
     // The usual one of Llama 3 is not written by convert_hf_to_gguf.
     const bool is_other = type == "yarn" || known_.name == "phi3" ||
-                          (type == "llama3" && original != llama3_positions);
+                          (type == "llama3" && original != Llama3Scaling{}.original_positions);
     if (is_other && original > 0) add("rope.scaling.original_context_length", original);
     if (!is_scaled) return;
     add("rope.scaling.type", type);
@@ -87,12 +87,11 @@ class ModelWriter {
   // llama.cpp multiplies its own scale of cosines and sines by another one.
   void add_yarn_scale(double factor) {
     const auto given = [&](const char* key) { return c_.number(c_.rotary(), key, 0); };
-    const double own = gguf_yarn_scale(factor);
+    const double own = yarn_scale(factor);
     double scale = given("attention_factor");
     if (!(scale > 0)) {
       const double one = given("mscale"), all = given("mscale_all_dim");
-      const bool has_both = one > 0 && all > 0;
-      scale = has_both ? gguf_yarn_scale(factor, one) / gguf_yarn_scale(factor, all) : own;
+      scale = one > 0 && all > 0 ? yarn_scale(factor, one, all) : own;
     }
     if (scale != own) add("rope.scaling.attn_factor", static_cast<float>(scale / own));
   }
@@ -135,16 +134,15 @@ std::vector<float> llama3_factors(const NamedJson& config) {
   const auto given = [&](const char* key, double otherwise) {
     return c.number(c.rotary(), key, otherwise);
   };
-  const std::uint32_t original = c.original_positions();
-  const double factor = given("factor", 8), low = given("low_freq_factor", 1),
-               high = given("high_freq_factor", 4),
-               context = original ? original : llama3_positions, base = c.rope_theta();
+  Llama3Scaling scaling;
+  scaling.factor = given("factor", scaling.factor);
+  scaling.low_freq_factor = given("low_freq_factor", scaling.low_freq_factor);
+  scaling.high_freq_factor = given("high_freq_factor", scaling.high_freq_factor);
+  if (const std::uint32_t original = c.original_positions()) scaling.original_positions = original;
   std::vector<float> factors(c.head_dim() / 2);
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const double position = static_cast<double>(i) / static_cast<double>(factors.size());
-    const double wavelength = 2 * std::numbers::pi * std::pow(base, position);
-    const double smooth = std::clamp((context / wavelength - low) / (high - low), 0.0, 1.0);
-    factors[i] = static_cast<float>(1 / ((1 - smooth) / factor + smooth));
+    factors[i] = static_cast<float>(1 / scaling.multiplier(std::pow(c.rope_theta(), -position)));
   }
   return factors;
 }

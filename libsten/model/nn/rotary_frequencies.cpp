@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "libsten/core/base/rotary_scaling.h"
 #include "libsten/core/base/text.h"
 #include "libsten/model/nn/config_fields.h"
 
@@ -36,20 +37,10 @@ std::vector<double> usual(double theta, Index n) {
   return f;
 }
 
-// Long waves are stretched by the factor, short ones not, with a linear transition.
 void stretch_llama3(const RotaryParameters& p, std::vector<double>& f) {
-  const double longest = p.original_positions / p.low_freq_factor;
-  const double shortest = p.original_positions / p.high_freq_factor;
-  for (double& x : f) {
-    const double wave = 2 * std::numbers::pi / x;
-    if (wave > longest) {
-      x /= p.factor;
-    } else if (wave >= shortest) {
-      const double s = (p.original_positions / wave - p.low_freq_factor) /
-                       (p.high_freq_factor - p.low_freq_factor);
-      x = (1 - s) * x / p.factor + s * x;
-    }
-  }
+  const Llama3Scaling scaling{p.factor, p.low_freq_factor, p.high_freq_factor,
+                              p.original_positions};
+  for (double& x : f) x *= scaling.multiplier(x);
 }
 
 void stretch_yarn(const RotaryParameters& p, Index n, std::vector<double>& f) {
@@ -71,13 +62,6 @@ void stretch_yarn(const RotaryParameters& p, Index n, std::vector<double>& f) {
     const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
     f[i] = f[i] / p.factor * ramp + f[i] * (1 - ramp);
   }
-}
-
-double yarn_scale(const RotaryParameters& p) {
-  if (p.attention_factor) return *p.attention_factor;
-  const auto of = [&](double m) { return p.factor <= 1 ? 1.0 : 0.1 * m * std::log(p.factor) + 1; };
-  if (p.mscale && p.mscale_all) return of(*p.mscale) / of(*p.mscale_all);
-  return of(1);
 }
 
 double longrope_scale(const RotaryParameters& p) {
@@ -134,7 +118,7 @@ RotaryFrequencies rotary_frequencies(const RotaryParameters& p, Index width, Ind
     stretch_llama3(p, f);
   } else if (p.type == "yarn") {
     stretch_yarn(p, n, f);
-    out.scale = yarn_scale(p);
+    out.scale = p.attention_factor.value_or(yarn_scale(p.factor, p.mscale, p.mscale_all));
   } else if (p.type == "longrope") {
     const bool is_long = static_cast<double>(tokens) > p.original_positions;
     const std::vector<double>& by = is_long ? p.long_factor : p.short_factor;
