@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsten/compute/linalg/cholesky.h"
+#include "libsten/compute/linalg/blocked_inverse.h"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/calibrate/admm.h"
 
-#include "libsten/compute/linalg/cholesky.h"
+#include "libsten/compute/linalg/blocked_inverse.h"
 
 namespace sten::calibrate {
 namespace {

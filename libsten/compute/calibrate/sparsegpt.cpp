@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/calibrate/sparsegpt.h"
 
-#include "libsten/compute/linalg/cholesky.h"
+#include "libsten/compute/linalg/blocked_inverse.h"
 #include "libsten/compute/linalg/gram_product.h"
 
 namespace sten::calibrate {

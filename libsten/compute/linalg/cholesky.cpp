@@ -6,7 +6,6 @@
 #include <cmath>
 #include <vector>
 
-#include "libsten/compute/linalg/blocked_cholesky.h"
 #include "libsten/core/base/error.h"
 
 namespace sten {
@@ -48,39 +47,17 @@ bool factor(Index n, T* a) {
   return true;
 }
 
-template <class T>
-void solve(Index n, const T* l, T* b) {
+void solve(Index n, const double* l, double* b) {
   for (Index i = 0; i < n; ++i) {
     double sum = b[i];
     for (Index k = 0; k < i; ++k) sum -= static_cast<double>(l[i * n + k]) * b[k];
-    b[i] = static_cast<T>(sum / l[i * n + i]);
+    b[i] = sum / l[i * n + i];
   }
   for (Index i = n; i-- > 0;) {
     double sum = b[i];
     for (Index k = i + 1; k < n; ++k) sum -= static_cast<double>(l[k * n + i]) * b[k];
-    b[i] = static_cast<T>(sum / l[i * n + i]);
+    b[i] = sum / l[i * n + i];
   }
-}
-
-bool invert(Index n, double* a) {
-  if (!factor(n, a)) return false;
-  if (n == 0) return true;
-  if (const auto* by = lapack_of<double>(n)) {
-    const int size = static_cast<int>(n);
-    int info = 0;
-    by->potri("U", &size, a, &size, &info);
-    if (info != 0) return false;
-  } else {
-    std::vector<double> inverse(n * n, 0.0);
-    for (Index i = 0; i < n; ++i) {
-      inverse[i * n + i] = 1;
-      solve(n, a, inverse.data() + i * n);
-    }
-    std::copy(inverse.begin(), inverse.end(), a);
-  }
-  for (Index i = 0; i < n; ++i)
-    for (Index j = 0; j < i; ++j) a[j * n + i] = a[i * n + j];
-  return true;
 }
 
 template <class T>
@@ -103,35 +80,40 @@ bool invert_lower(Index n, T* a) {
   return true;
 }
 
-template <class T>
-bool factor_of_inverse(Index n, T* a) {
-  // In reverse order of rows and columns, U is a lower triangle.
-  std::reverse(a, a + n * n);
-  if constexpr (std::is_same_v<T, float>) {
-    if (!linalg_detail::invert_factor(n, a)) return false;
-  } else {
-    if (!factor(n, a) || !invert_lower(n, a)) return false;
-  }
-  std::reverse(a, a + n * n);
-  return true;
-}
-
 }  // namespace
-
-bool factor_inverse(Index n, float* a) { return factor_of_inverse(n, a); }
-bool factor_inverse(Index n, double* a) { return factor_of_inverse(n, a); }
 
 bool factor_cholesky(Index n, double* a) { return factor(n, a); }
 bool factor_cholesky(Index n, float* a) { return factor(n, a); }
 bool invert_triangle(Index n, float* a) { return invert_lower(n, a); }
-bool invert_triangle(Index n, double* a) { return invert_lower(n, a); }
 
-bool invert_positive(Index n, float* a) {
-  if (!linalg_detail::invert_factor(n, a)) return false;
-  linalg_detail::square_factor(n, a);
+bool factor_inverse(Index n, double* a) {
+  // In reverse order of rows and columns, the factor U with A = U U^T is a lower triangle.
+  std::reverse(a, a + n * n);
+  if (!factor(n, a) || !invert_lower(n, a)) return false;
+  std::reverse(a, a + n * n);
   return true;
 }
-bool invert_positive(Index n, double* a) { return invert(n, a); }
+
+bool invert_positive(Index n, double* a) {
+  if (!factor(n, a)) return false;
+  if (n == 0) return true;
+  if (const auto* by = lapack_of<double>(n)) {
+    const int size = static_cast<int>(n);
+    int info = 0;
+    by->potri("U", &size, a, &size, &info);
+    if (info != 0) return false;
+  } else {
+    std::vector<double> inverse(n * n, 0.0);
+    for (Index i = 0; i < n; ++i) {
+      inverse[i * n + i] = 1;
+      solve(n, a, inverse.data() + i * n);
+    }
+    std::copy(inverse.begin(), inverse.end(), a);
+  }
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < i; ++j) a[j * n + i] = a[i * n + j];
+  return true;
+}
 
 void solve_cholesky(Index n, const double* l, Index count, double* b) {
   if (n == 0 || count == 0) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cholesky factors, solutions and inverses of symmetric positive definite matrices, row-major [n,
-// n]. Results do not depend on the number of threads: OpenBLAS's LAPACK runs on the calling thread, or
-// plain loops if OpenBLAS does not load; large matrices of float are divided into blocks.
+// n]. By OpenBLAS's LAPACK on the calling thread, so that results do not depend on threads; by
+// plain loops if OpenBLAS does not load.
 #pragma once
 #include "libsten/core/base/shape.h"
 
@@ -14,19 +14,12 @@ bool factor_cholesky(Index n, float* a);
 
 // Replaces the lower triangle L of `a` by L^-1 and leaves the upper one. False if L is singular.
 bool invert_triangle(Index n, float* a);
-bool invert_triangle(Index n, double* a);
 
 // Solves L L^T x = b for each row of b [count, n]; replaces b by x.
 void solve_cholesky(Index n, const double* l, Index count, double* b);
 
-// Replaces the upper triangle of `a` by R with A^-1 = R^T R; the lower one is undefined. Needs half
-// the products of an inverse that is factored: R is the inverse of U with A = U U^T. False if A is
-// not positive definite.
-bool factor_inverse(Index n, float* a);
+// As those of floats (blocked_inverse.h).
 bool factor_inverse(Index n, double* a);
-
-// Replaces A by its inverse, both triangles. False if A is not positive definite.
-bool invert_positive(Index n, float* a);
 bool invert_positive(Index n, double* a);
 
 namespace linalg_detail {

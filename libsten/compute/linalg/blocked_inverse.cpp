@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsten/compute/linalg/blocked_cholesky.h"
+#include "libsten/compute/linalg/blocked_inverse.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "libsten/compute/linalg/cholesky.h"
 #include "libsten/compute/linalg/gram_product.h"
 #include "libsten/core/base/array.h"
 #include "libsten/core/base/parallel.h"
 
-namespace sten::linalg_detail {
+namespace sten {
 namespace {
+
+constexpr Index block_size = 512;
 
 // The matrix as blocks of rows and columns. Above the diagonal are blocks of U = L^T; below it, and
 // in the blocks on it, those of X = L^-1.
@@ -18,7 +19,7 @@ class Blocks {
  public:
   Blocks(Index n, float* a) : n_(n), a_(a) {}
 
-  Index count() const { return ceil_div(n_, cholesky_block); }
+  Index count() const { return ceil_div(n_, block_size); }
 
   bool factor() {
     for (Index k = 0; k < count(); ++k) {
@@ -66,8 +67,8 @@ class Blocks {
   }
 
  private:
-  static Index at(Index k) { return k * cholesky_block; }
-  Index size(Index k) const { return std::min(cholesky_block, n_ - at(k)); }
+  static Index at(Index k) { return k * block_size; }
+  Index size(Index k) const { return std::min(block_size, n_ - at(k)); }
   float* block(Index i, Index j) const { return a_ + at(i) * n_ + at(j); }
 
   void clear(Index i, Index j) const {
@@ -144,15 +145,29 @@ class Blocks {
   float* a_;
 };
 
-}  // namespace
-
-bool invert_factor(Index n, float* a) {
-  Blocks blocks(n, a);
+// Factors A = L L^T and replaces the lower triangle by L^-1.
+bool invert_factor(Blocks& blocks) {
   if (!blocks.factor()) return false;
   blocks.invert();
   return true;
 }
 
-void square_factor(Index n, float* a) { Blocks(n, a).square(); }
+}  // namespace
 
-}  // namespace sten::linalg_detail
+bool factor_inverse(Index n, float* a) {
+  // In reverse order of rows and columns, U is a lower triangle.
+  std::reverse(a, a + n * n);
+  Blocks blocks(n, a);
+  if (!invert_factor(blocks)) return false;
+  std::reverse(a, a + n * n);
+  return true;
+}
+
+bool invert_positive(Index n, float* a) {
+  Blocks blocks(n, a);
+  if (!invert_factor(blocks)) return false;
+  blocks.square();
+  return true;
+}
+
+}  // namespace sten
