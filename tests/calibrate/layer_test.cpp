@@ -7,9 +7,11 @@
 #include <cmath>
 
 #include "libsten/compute/calibrate/reconstruct.h"
+#include "libsten/compute/calibrate/sums.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/parallel.h"
 #include "libsten/core/registry/registry.h"
+#include "libsten/core/tensor/low_floats.h"
 
 using namespace sten;
 
@@ -165,6 +167,43 @@ TEST_CASE("both ways to solve find the least squares, for what the dense layer g
   const double least = objective(solved);
   CHECK(least < 0);
   CHECK(objective(stepped) < 0.999 * least);
+}
+
+TEST_CASE("errors are those of the outputs, also against other inputs of the dense layer") {
+  const auto x = inputs(1), t = inputs(2);
+  // The sum over all samples of |W t - P x|^2 / |W t|^2.
+  const auto error_of = [&](const Dense& w, const Dense& p, const std::vector<float>& from) {
+    double difference = 0, all = 0;
+    for (Index s = 0; s < samples; ++s)
+      for (Index r = 0; r < outs; ++r) {
+        double wanted = 0, got = 0;
+        for (Index i = 0; i < ins; ++i) {
+          wanted += static_cast<double>(w.values.as<float>()[r * ins + i]) * from[s * ins + i];
+          got += static_cast<double>(p.values.as<float>()[r * ins + i]) * x[s * ins + i];
+        }
+        difference += (wanted - got) * (wanted - got);
+        all += wanted * wanted;
+      }
+    return difference / all;
+  };
+  for (const DType dtype : {DType::F32, DType::BF16})
+    for (const bool has_cross : {false, true}) {
+      CAPTURE(name_of(dtype));
+      CAPTURE(has_cross);
+      const Dense w = rounded_to(dtype, weights).to_dense(), wide = widened(w).to_dense();
+      const auto& from = has_cross ? t : x;
+      InputStatistics s = statistics(x);
+      if (has_cross) {
+        s.cross = product(t, x);
+        s.target_squares = squares_of_outputs(w, product(t, t));
+      }
+      const CalibratedLayer layer =
+          prune_layer(w, s, options("magnitude", "magnitude:sparsity=0.5", true));
+      const Dense solved = widened(layer.weights).to_dense();
+      CHECK(layer.error == doctest::Approx(error_of(wide, solved, from)).epsilon(1e-4));
+      CHECK(layer.error_before ==
+            doctest::Approx(error_of(wide, Dense::pack(wide, layer.mask), from)).epsilon(1e-4));
+    }
 }
 
 TEST_CASE("weights as [in, out] and any number of threads come out the same") {

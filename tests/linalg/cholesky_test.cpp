@@ -18,7 +18,7 @@ TEST_CASE("a factor, what it solves and an inverse fit the matrix they are of") 
   REQUIRE(factor_cholesky(3, l.data()));
   solve_cholesky(3, l.data(), 2, x.data());
   REQUIRE(invert_positive(3, inverse.data()));
-  REQUIRE(factor_inverse(3, r.data()));
+  REQUIRE(factor_of_inverse(3, r.data()));
   for (Index i = 0; i < 3; ++i) {
     for (Index row = 0; row < 2; ++row) {
       double sum = 0;
@@ -38,7 +38,7 @@ TEST_CASE("a factor, what it solves and an inverse fit the matrix they are of") 
   std::vector<float> indefinite = {1, 2, 2, 1};
   CHECK_FALSE(factor_cholesky(2, indefinite.data()));
   indefinite = {1, 2, 2, 1};
-  CHECK_FALSE(factor_inverse(2, indefinite.data()));
+  CHECK_FALSE(factor_of_inverse(2, indefinite.data()));
 }
 
 TEST_CASE("inverses in blocks fit the matrix, with the same bits on any number of threads") {
@@ -52,14 +52,21 @@ TEST_CASE("inverses in blocks fit the matrix, with the same bits on any number o
       for (Index t = 0; t < terms; ++t) sum += static_cast<double>(v[t * n + i]) * v[t * n + j];
       a[i * n + j] = static_cast<float>(sum);
     }
-  std::vector<float> inverse = a, r = a, again = a;
+  std::vector<float> inverse = a, r = a;
   REQUIRE(invert_positive(n, inverse.data()));
-  REQUIRE(factor_inverse(n, r.data()));
-  {
-    const testing::Threads three(3);
+  REQUIRE(factor_of_inverse(n, r.data()));
+  for (const int team : {1, 3}) {
+    CAPTURE(team);
+    const testing::Threads threads(team);
+    std::vector<float> again = a, factored = a;
     REQUIRE(invert_positive(n, again.data()));
+    REQUIRE(factor_of_inverse(n, factored.data()));
+    CHECK(again == inverse);
+    bool are_equal = true;  // upper triangles
+    for (Index i = 0; i < n; ++i)
+      are_equal &= std::equal(&r[i * n + i], r.data() + (i + 1) * n, &factored[i * n + i]);
+    CHECK(are_equal);
   }
-  CHECK(again == inverse);
   for (const Index i : {Index{0}, Index{511}, Index{512}, Index{700}, n - 1})
     for (const Index k : {Index{0}, Index{512}, Index{1000}, n - 1}) {
       double sum = 0, of_factor = 0;
@@ -69,7 +76,10 @@ TEST_CASE("inverses in blocks fit the matrix, with the same bits on any number o
       CHECK(sum == doctest::Approx(i == k).epsilon(1e-4).scale(1));
       CHECK(of_factor == doctest::Approx(inverse[i * n + k]).epsilon(1e-4).scale(0.1));
     }
-  // Not positive definite, in the second block only.
-  a[600 * n + 600] = -1;
-  CHECK_FALSE(factor_inverse(n, a.data()));
+  // Not positive definite, in the second block only; one of the functions reverses the order.
+  std::vector<float> indefinite = a;
+  indefinite[600 * n + 600] = -1;
+  CHECK_FALSE(invert_positive(n, indefinite.data()));
+  a[100 * n + 100] = -1;
+  CHECK_FALSE(factor_of_inverse(n, a.data()));
 }

@@ -54,7 +54,7 @@ TEST_CASE("sums of products of columns are those of the formula, by every librar
         for (Index i = 0; i < n; ++i)
           for (Index j = 0; j < n; ++j)
             trace += static_cast<double>(b[r * n + i]) * gram[i * n + j] * b[r * n + j];
-      CHECK(trace_of_squares(rows, n, b.data(), gram.data()) ==
+      CHECK(quadratic_trace(rows, n, b.data(), gram.data()) ==
             doctest::Approx(trace).epsilon(1e-5));
     }
   }

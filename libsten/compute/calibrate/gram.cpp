@@ -102,11 +102,11 @@ void multiply_rows(const double* a, Index rows, Index cols, const double* b, Ind
         }
 }
 
-double trace_of_squares(const Matrix<float>& a, const float* matrix) {
-  return sten::trace_of_squares(a.rows, a.cols, a.values.data(), matrix);
+double quadratic_trace(const Matrix<float>& a, const float* matrix) {
+  return sten::quadratic_trace(a.rows, a.cols, a.values.data(), matrix);
 }
 
-double trace_of_squares(const Matrix<double>& a, const double* matrix) {
+double quadratic_trace(const Matrix<double>& a, const double* matrix) {
   const Index block = product_block(a.rows);
   std::vector<double> sums(ceil_div(a.rows, block));
   const auto add = [&](Index begin, Index end) {

@@ -52,7 +52,7 @@ void multiply_rows(const double* a, Index rows, Index cols, const double* b, Ind
                    double* y);
 
 // Returns tr(a M a^T) for a symmetric M, in double.
-double trace_of_squares(const Matrix<float>& a, const float* matrix);
-double trace_of_squares(const Matrix<double>& a, const double* matrix);
+double quadratic_trace(const Matrix<float>& a, const float* matrix);
+double quadratic_trace(const Matrix<double>& a, const double* matrix);
 
 }  // namespace sten::calibrate

@@ -49,8 +49,8 @@ struct Errors {
   double before = unknown_error, after = unknown_error;
 };
 
-// Of weights that are scaled by 2^-exponent: of the dense ones that are kept, and of the pruned ones.
-// `pruned` is empty if kept weights do not change.
+// Output errors relative to the dense layer: before, of its weights where they are kept; after, of the
+// weights `pruned`, which are empty if kept weights do not change. All are scaled by 2^-exponent.
 template <class T>
 class OutputErrors {
  public:
@@ -62,18 +62,18 @@ class OutputErrors {
     const bool has_cross = inputs.has_cross();
     const double all = has_cross
                            ? std::scalbn(*inputs.target_squares, -2 * exponent - gram_.exponent())
-                           : trace_of_squares(dense_, gram_.plain());
+                           : quadratic_trace(dense_, gram_.plain());
     if (!std::isfinite(all)) return {};
     if (!(all > 0)) return {0, 0};
     const auto cross = has_cross ? cross_sums() : std::array<double, 2>{};
     const auto error = [&](bool after) {
-      // Of outputs beside those of the dense layer; else of their difference, from the same inputs.
+      // With a cross matrix, the outputs P x; else their difference (P - W) x.
       Matrix<T> x(dense_.rows, dense_.cols);
       for_row_blocks(x.rows, [&](Index begin, Index end) {
         for (Index i = begin * x.cols; i < end * x.cols; ++i)
           x.values[i] = value(after, i) - (has_cross ? 0 : dense_.values[i]);
       });
-      double part = trace_of_squares(x, gram_.plain()) / all;
+      double part = quadratic_trace(x, gram_.plain()) / all;
       if (has_cross) part += 1 - 2 * cross[after] / all;
       return part < 0 ? 0 : part;
     };

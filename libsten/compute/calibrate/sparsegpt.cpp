@@ -9,9 +9,9 @@ namespace {
 
 constexpr Index usual_block = 128;  // columns
 
-using sten::add_columns_product;
-void add_columns_product(Index m, Index n, Index k, const double* a, Index lda, const double* b,
-                         Index ldb, double* c, Index ldc) {
+using sten::add_transposed_product;
+void add_transposed_product(Index m, Index n, Index k, const double* a, Index lda, const double* b,
+                            Index ldb, double* c, Index ldc) {
   for (Index r = 0; r < m; ++r)
     for (Index i = 0; i < k; ++i)
       for (Index j = 0; j < n; ++j) c[r * ldc + j] += a[i * lda + r] * b[i * ldb + j];
@@ -29,7 +29,7 @@ class Sweep {
         upper_[j * in_ + j] = 1;
         for (Index r = 0; r < w.rows; ++r) w.row(r)[j] = 0;
       }
-    if (!factor_inverse(in_, upper_.data())) fail_not_positive();
+    if (!factor_of_inverse(in_, upper_.data())) fail_not_positive();
   }
 
   Kept run() {
@@ -37,7 +37,7 @@ class Sweep {
     const Index block = group * std::max<Index>(1, usual_block / group);
     for (Index begin = 0; begin < in_; begin += block) {
       const Index end = std::min(in_, begin + block);
-      minus_errors_ = Matrix<T>(end - begin, w_.rows);
+      negated_errors_ = Matrix<T>(end - begin, w_.rows);
       for (Index at = begin; at < end; at += group)
         take_group(at, std::min(end, at + group), begin, end);
       push_right(begin, end);
@@ -70,7 +70,7 @@ class Sweep {
       kept_[r * in_ + c] = 0;
       const T* u = upper_.data() + c * in_;
       const T error = w[c] / u[c];
-      minus_errors_.row(c - block_begin)[r] = -error;
+      negated_errors_.row(c - block_begin)[r] = -error;
       w[c] = 0;
       for (Index j = c + 1; j < block_end; ++j) w[j] -= error * u[j];
     }
@@ -81,8 +81,8 @@ class Sweep {
     const Index right = in_ - end;
     if (right == 0) return;
     const auto push = [&](Index r0, Index r1) {
-      add_columns_product(r1 - r0, right, end - begin, minus_errors_.row(0) + r0, w_.rows,
-                          upper_.data() + begin * in_ + end, in_, w_.row(r0) + end, in_);
+      add_transposed_product(r1 - r0, right, end - begin, negated_errors_.row(0) + r0, w_.rows,
+                             upper_.data() + begin * in_ + end, in_, w_.row(r0) + end, in_);
     };
     for_row_blocks(w_.rows, push, product_block(w_.rows));
   }
@@ -92,7 +92,7 @@ class Sweep {
   Index in_;
   std::vector<T> upper_;  // [in, in]: the factor of the inverse Gram matrix
   Kept kept_;
-  Matrix<T> minus_errors_;  // of the columns of a block [columns, rows]
+  Matrix<T> negated_errors_;  // of the columns of a block [columns, rows]
 };
 
 }  // namespace

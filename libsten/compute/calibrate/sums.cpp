@@ -65,7 +65,7 @@ double squares_of_outputs(const Tensor& w, const Dense& gram) {
   const Dense dense = w.to_dense();
   const int exponent = calibrate::scale_exponent(dense);
   const auto a = calibrate::matrix_of<float>(dense, exponent);
-  return std::scalbn(calibrate::trace_of_squares(a, gram.values.as<float>().data()), 2 * exponent);
+  return std::scalbn(calibrate::quadratic_trace(a, gram.values.as<float>().data()), 2 * exponent);
 }
 
 }  // namespace sten

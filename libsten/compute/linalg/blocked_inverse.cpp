@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "libsten/compute/linalg/block_pairs.h"
 #include "libsten/compute/linalg/gram_product.h"
 #include "libsten/core/base/array.h"
 #include "libsten/core/base/parallel.h"
@@ -37,11 +38,11 @@ class Blocks {
       parallel_for(k, 1, [&](Index first, Index last) {
         for (Index j = first; j < last; ++j) {
           std::vector<float> sum(size(k) * size(j));
-          add_columns_product(size(k), size(j), at(k) - at(j), block(j, k), n_, block(j, j), n_,
-                              sum.data(), size(j));
+          add_transposed_product(size(k), size(j), at(k) - at(j), block(j, k), n_, block(j, j), n_,
+                                 sum.data(), size(j));
           clear(k, j);
-          add_columns_product(size(k), size(j), size(k), left.data(), size(k), sum.data(), size(j),
-                              block(k, j), n_);
+          add_transposed_product(size(k), size(j), size(k), left.data(), size(k), sum.data(),
+                                 size(j), block(k, j), n_);
         }
       });
     }
@@ -50,7 +51,7 @@ class Blocks {
   // The blocks above the diagonal get those of X^T X; then the blocks on it, whose X is needed for
   // the others.
   void square() {
-    for_pairs(0, [&](Index i, Index j) {
+    parallel_for_pairs(0, count(), [&](Index i, Index j) {
       if (i == j) return;
       clear(i, j);
       add_squares(i, j, block(i, j), n_);
@@ -73,17 +74,6 @@ class Blocks {
 
   void clear(Index i, Index j) const {
     for (Index r = 0; r < size(i); ++r) std::fill_n(block(i, j) + r * n_, size(j), 0.0F);
-  }
-
-  // Calls f for blocks (i, j) with begin <= i <= j, in parallel.
-  template <class F>
-  void for_pairs(Index begin, const F& f) const {
-    std::vector<std::pair<Index, Index>> pairs;
-    for (Index i = begin; i < count(); ++i)
-      for (Index j = i; j < count(); ++j) pairs.emplace_back(i, j);
-    parallel_for(std::ssize(pairs), 1, [&](Index first, Index last) {
-      for (Index p = first; p < last; ++p) f(pairs[p].first, pairs[p].second);
-    });
   }
 
   // Replaces a block on the diagonal by the inverse of its factor, with zeros above the diagonal.
@@ -116,8 +106,8 @@ class Blocks {
         for (Index r = 0; r < size(k); ++r)
           std::copy_n(block(k, j) + r * n_, size(j), right.data() + r * size(j));
         clear(k, j);
-        add_columns_product(size(k), size(j), size(k), left.data(), size(k), right.data(), size(j),
-                            block(k, j), n_);
+        add_transposed_product(size(k), size(j), size(k), left.data(), size(k), right.data(),
+                               size(j), block(k, j), n_);
       }
     });
   }
@@ -130,15 +120,15 @@ class Blocks {
     float* to = minus.mutate();
     for (Index r = 0; r < size(k); ++r)
       for (Index c = 0; c < width; ++c) to[r * width + c] = -block(k, k + 1)[r * n_ + c];
-    for_pairs(k + 1, [&](Index i, Index j) {
-      add_columns_product(size(i), size(j), size(k), minus.data() + at(i) - from, width,
-                          block(k, j), n_, block(i, j), n_);
+    parallel_for_pairs(k + 1, count(), [&](Index i, Index j) {
+      add_transposed_product(size(i), size(j), size(k), minus.data() + at(i) - from, width,
+                             block(k, j), n_, block(i, j), n_);
     });
   }
 
   // Adds sum_k X_ki^T X_kj, where X_kj is 0 for k < j.
   void add_squares(Index i, Index j, float* to, Index ld) const {
-    add_columns_product(size(i), size(j), n_ - at(j), block(j, i), n_, block(j, j), n_, to, ld);
+    add_transposed_product(size(i), size(j), n_ - at(j), block(j, i), n_, block(j, j), n_, to, ld);
   }
 
   Index n_;
@@ -154,7 +144,7 @@ bool invert_factor(Blocks& blocks) {
 
 }  // namespace
 
-bool factor_inverse(Index n, float* a) {
+bool factor_of_inverse(Index n, float* a) {
   // In reverse order of rows and columns, U is a lower triangle.
   std::reverse(a, a + n * n);
   Blocks blocks(n, a);

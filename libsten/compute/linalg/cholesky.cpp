@@ -50,12 +50,12 @@ bool factor(Index n, T* a) {
 void solve(Index n, const double* l, double* b) {
   for (Index i = 0; i < n; ++i) {
     double sum = b[i];
-    for (Index k = 0; k < i; ++k) sum -= static_cast<double>(l[i * n + k]) * b[k];
+    for (Index k = 0; k < i; ++k) sum -= l[i * n + k] * b[k];
     b[i] = sum / l[i * n + i];
   }
   for (Index i = n; i-- > 0;) {
     double sum = b[i];
-    for (Index k = i + 1; k < n; ++k) sum -= static_cast<double>(l[k * n + i]) * b[k];
+    for (Index k = i + 1; k < n; ++k) sum -= l[k * n + i] * b[k];
     b[i] = sum / l[i * n + i];
   }
 }
@@ -70,6 +70,7 @@ bool invert_lower(Index n, T* a) {
     return info == 0;
   }
   for (Index j = 0; j < n; ++j) {
+    if (a[j * n + j] == 0) return false;
     a[j * n + j] = 1 / a[j * n + j];
     for (Index i = j + 1; i < n; ++i) {
       double sum = 0;
@@ -86,7 +87,7 @@ bool factor_cholesky(Index n, double* a) { return factor(n, a); }
 bool factor_cholesky(Index n, float* a) { return factor(n, a); }
 bool invert_triangle(Index n, float* a) { return invert_lower(n, a); }
 
-bool factor_inverse(Index n, double* a) {
+bool factor_of_inverse(Index n, double* a) {
   // In reverse order of rows and columns, the factor U with A = U U^T is a lower triangle.
   std::reverse(a, a + n * n);
   if (!factor(n, a) || !invert_lower(n, a)) return false;

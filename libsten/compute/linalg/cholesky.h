@@ -18,8 +18,13 @@ bool invert_triangle(Index n, float* a);
 // Solves L L^T x = b for each row of b [count, n]; replaces b by x.
 void solve_cholesky(Index n, const double* l, Index count, double* b);
 
-// As those of floats (blocked_inverse.h).
-bool factor_inverse(Index n, double* a);
+// Replaces the upper triangle of A, which has both triangles, by the upper triangular R with
+// A^-1 = R^T R; the lower triangle of `a` is undefined. Half the products of an inverse that is
+// factored: R is the inverse of U with A = U U^T. False, with undefined `a`, if A is not positive
+// definite. blocked_inverse.h has both functions for floats.
+bool factor_of_inverse(Index n, double* a);
+// Replaces A by its inverse, both triangles. False, with undefined `a`, if A is not positive
+// definite.
 bool invert_positive(Index n, double* a);
 
 namespace linalg_detail {

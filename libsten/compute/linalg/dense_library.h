@@ -25,7 +25,7 @@ using DenseRows = std::function<void(Transpose transposed, Index m, Index n, Ind
                                      const float* a, Index lda, const float* b, float* c)>;
 
 // Adds A^T B to C [m,n] on one thread, for blocks A [k,m] and B [k,n] of the columns of matrices. Rows
-// of A, B and C are lda, ldb and ldc floats apart.
+// of A, B and C are lda, ldb and ldc floats apart. All numbers but k are at most INT_MAX.
 using DenseColumns = std::function<void(Index m, Index n, Index k, const float* a, Index lda,
                                         const float* b, Index ldb, float* c, Index ldc)>;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "libsten/compute/linalg/block_pairs.h"
 #include "libsten/compute/linalg/dense_gemm.h"
 
 namespace sten {
@@ -45,10 +46,19 @@ void add_blocks(bool is_gram, Index rows, Index n, const float* a, const float* 
   });
 }
 
+// The sum of f(i, j) over all blocks on the diagonal or right of it, added in order.
+template <class F>
+double sum_of_block_pairs(Index count, const F& f) {
+  std::vector<double> sums(count * (count + 1) / 2);
+  parallel_for_pairs(
+      0, count, [&](Index i, Index j) { sums[i * count - i * (i - 1) / 2 + j - i] = f(i, j); });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
 }  // namespace
 
-void add_columns_product(Index m, Index n, Index k, const float* a, Index lda, const float* b,
-                         Index ldb, float* c, Index ldc) {
+void add_transposed_product(Index m, Index n, Index k, const float* a, Index lda, const float* b,
+                            Index ldb, float* c, Index ldc) {
   if (m > 0 && n > 0 && k > 0) add_columns(dense_library(), m, n, k, a, lda, b, ldb, c, ldc);
 }
 
@@ -63,26 +73,23 @@ void mirror_gram(Index n, float* c) {
     for (Index j = 0; j < i; ++j) c[i * n + j] = c[j * n + i];
 }
 
-double trace_of_squares(Index rows, Index n, const float* a, const float* gram) {
+double quadratic_trace(Index rows, Index n, const float* a, const float* gram) {
   if (rows == 0) return 0;
   const DenseLibrary& library = dense_library();
-  std::vector<double> sums(ceil_div(n, block));
-  parallel_for(std::ssize(sums), 1, [&](Index first, Index last) {
-    for (Index at = first; at < last; ++at) {
-      // Rows of A^T A, and twice what is right of the diagonal block.
-      const Index i = at * block, m = std::min(block, n - i), width = n - i;
-      std::vector<float> products(m * width);
-      add_columns(library, m, width, rows, a + i, n, a + i, n, products.data(), width);
-      for (Index r = 0; r < m; ++r) {
-        const float *p = products.data() + r * width, *g = gram + (i + r) * n + i;
-        double in_block = 0, right = 0;
-        for (Index j = 0; j < m; ++j) in_block += static_cast<double>(p[j]) * g[j];
-        for (Index j = m; j < width; ++j) right += static_cast<double>(p[j]) * g[j];
-        sums[at] += in_block + 2 * right;
-      }
-    }
+  // Large blocks are faster; small ones keep more threads busy.
+  const Index size = n < 8 * 512 ? block : 512;
+  return sum_of_block_pairs(ceil_div(n, size), [&](Index left, Index right) {
+    // A block of A^T A.
+    const Index i = left * size, j = right * size, m = std::min(size, n - i),
+                width = std::min(size, n - j);
+    std::vector<float> products(m * width);
+    add_columns(library, m, width, rows, a + i, n, a + j, n, products.data(), width);
+    double sum = 0;
+    for (Index r = 0; r < m; ++r)
+      for (Index c = 0; c < width; ++c)
+        sum += static_cast<double>(products[r * width + c]) * gram[(i + r) * n + j + c];
+    return i == j ? sum : 2 * sum;
   });
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 }  // namespace sten

@@ -7,8 +7,8 @@ namespace sten {
 
 // Adds A^T B to C [m,n] on the calling thread, for blocks A [k,m] and B [k,n] of the columns of
 // matrices. Rows of A, B and C are lda, ldb and ldc floats apart.
-void add_columns_product(Index m, Index n, Index k, const float* a, Index lda, const float* b,
-                         Index ldb, float* c, Index ldc);
+void add_transposed_product(Index m, Index n, Index k, const float* a, Index lda, const float* b,
+                            Index ldb, float* c, Index ldc);
 
 // Adds A^T B to C [n,n], for A and B [rows,n]. Results do not depend on the number of threads.
 void add_cross_product(Index rows, Index n, const float* a, const float* b, float* c);
@@ -18,8 +18,8 @@ void add_cross_product(Index rows, Index n, const float* a, const float* b, floa
 void add_gram(Index rows, Index n, const float* a, float* c);
 void mirror_gram(Index n, float* c);
 
-// Returns tr(A G A^T) for A [rows,n] and a symmetric G [n,n], summed in double: half the products of
+// Returns tr(A G A^T) for A [rows,n] and a symmetric G [n,n], summed in double. Half the products of
 // A G.
-double trace_of_squares(Index rows, Index n, const float* a, const float* gram);
+double quadratic_trace(Index rows, Index n, const float* a, const float* gram);
 
 }  // namespace sten

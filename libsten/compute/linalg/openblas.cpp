@@ -110,7 +110,6 @@ std::optional<DenseLibrary> load_openblas() {
                            Index ldb, float* c, Index ldc) {
     if (get_threads() != 1) set_threads(1);
     linalg_detail::check_openblas_room();
-    // Their extents are 32-bit sizes: matrices of more columns do not fit in memory as C.
     for (Index at = 0; at < k; at += INT_MAX)
       sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, static_cast<blasint>(m),
             static_cast<blasint>(n), static_cast<blasint>(std::min<Index>(k - at, INT_MAX)), 1,
