@@ -5,6 +5,7 @@
 
 #include "libsten/training/task/predictions.h"
 #include "tests/support/small_bert.h"
+#include "tests/support/tensors.h"
 
 using namespace sten;
 
@@ -33,14 +34,23 @@ TEST_CASE("the loss with a changed weight is that of the whole model with it") {
   CHECK(losses.unchanged() == doctest::Approx(whole(weights)).epsilon(1e-6));
   CHECK(releases > 2);
   // The embeddings are the head's weight, too; the weight of the first layer comes after a later one.
+  std::vector<std::pair<std::string, Tensor>> others;
   for (const char* name :
        {"bert.encoder.layer.0.attention.self.value.weight",
         "bert.encoder.layer.1.output.dense.weight", "bert.encoder.layer.0.output.dense.weight",
-        "bert.embeddings.word_embeddings.weight", "cls.predictions.transform.dense.weight"}) {
+        "bert.embeddings.word_embeddings.weight", "cls.predictions.transform.dense.weight"})
+    others.emplace_back(name, apply("scale", {weights.at(name)}, Attributes().set("by", 0.5)));
+  // Of the head alone.
+  testing::Dice dice(2);
+  others.emplace_back("cls.predictions.bias",
+                      testing::normals(dice, weights.at("cls.predictions.bias").shape()));
+  for (const auto& each : others) {
+    const std::string& name = each.first;
+    const Tensor& other = each.second;
     CAPTURE(name);
     NamedValues<Tensor> changed = weights;
-    changed.at(name) = apply("scale", {weights.at(name)}, Attributes().set("by", 0.5));
-    CHECK(losses.with(name, changed.at(name)) == doctest::Approx(whole(changed)).epsilon(1e-6));
+    changed.at(name) = other;
+    CHECK(losses.with(name, other) == doctest::Approx(whole(changed)).epsilon(1e-6));
     CHECK(whole(changed) != doctest::Approx(whole(weights)).epsilon(1e-6));
   }
 }

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "libsten/core/registry/registry.h"
 #include "libsten/core/tensor/low_floats.h"
 #include "libsten/training/task/predictions.h"
 #include "tests/support/tensors.h"
@@ -34,36 +35,65 @@ NamedValues<Tensor> weights_of(const Graph& g) {
 }  // namespace
 
 TEST_CASE("slices of an output are those of the whole output") {
-  const Tensor x = testing::f32({2, 3}, {1, -2, 0.5F, 3, 0.25F, -1});
+  const std::vector<Tensor> x = {testing::f32({2, 3}, {1, -2, 0.5F, 3, 0.25F, -1}),
+                                 testing::f32({1, 3}, {4, 0, 1})};
   for (const std::vector<Node>& after :
        {std::vector<Node>{},
         {{"scaled", "scale", {"y"}, Attributes().set("by", 0.5)}, {"cap", "tanh", {"scaled"}}},
-        {{"sum", "softmax", {"y"}}}}) {
+        {{"low", "cast", {"y"}, Attributes().set("to", std::string("BF16"))}}}) {
     const Graph g = model(after);
     CAPTURE(g.outputs().front());
     const NamedValues<Tensor> weights = weights_of(g);
     NamedValues<Tensor> wide = weights;
     for (auto& [name, w] : wide) w = widened(w);
-    const Dense whole = g.run<Tensor>(wide, {{"x", x}}).begin()->second.to_dense();
-    // A softmax is not computed class by class.
-    const bool is_sliced = g.outputs().front() != "sum";
     const SlicedOutput output(g, 4 * 4 * 3);
-    CHECK(output.input() == g.number_of(is_sliced ? "hidden" : "sum"));
-    const Tensor hidden = apply("linear", {x, wide.at("v")});
-    Index classes = 0, slices = 0;
-    output.run([&](const std::string& name) { return weights.at(name); },
-               {is_sliced ? hidden.to_dense() : whole},
-               [&](std::size_t, const Dense& slice) {
-                 ++slices;
-                 for (Index r = 0; r < 2; ++r)
-                   for (Index c = 0; c < slice.extents.back(); ++c)
-                     CHECK(slice.values.as<float>()[r * slice.extents.back() + c] ==
-                           doctest::Approx(whole.values.as<float>()[r * 10 + classes + c]));
-                 classes += slice.extents.back();
+    REQUIRE(output.has_layer());
+    CHECK(output.input() == g.number_of("hidden"));
+    std::vector<Tensor> hidden;
+    std::vector<std::vector<float>> whole, sliced(2);
+    for (const Tensor& each : x) {
+      hidden.push_back(apply("linear", {each, wide.at("v")}));
+      whole.push_back(
+          testing::floats(widened(g.run<Tensor>(wide, {{"x", each}}).begin()->second).to_dense()));
+    }
+    std::vector<std::size_t> batches;
+    Index classes = 0;
+    output.run([&](const std::string& name) { return weights.at(name); }, hidden,
+               [&](std::size_t b, const Dense& slice) {
+                 batches.push_back(b);
+                 const Index n = slice.extents.back();
+                 for (Index r = 0; r < slice.extents[0]; ++r)
+                   for (Index c = 0; c < n; ++c)
+                     CHECK(slice.values.as<float>()[r * n + c] ==
+                           doctest::Approx(whole[b][r * 10 + classes + c]).epsilon(1e-5));
+                 if (b == 1) classes += n;
                });
     CHECK(classes == 10);
-    CHECK(slices == (is_sliced ? 4 : 1));
+    CHECK(batches == std::vector<std::size_t>{0, 1, 0, 1, 0, 1, 0, 1});
   }
+}
+
+TEST_CASE("an output that is not computed class by class, or of a sparse layer, is one slice") {
+  const Graph g = model({{"sum", "softmax", {"y"}}});
+  const SlicedOutput softmax(g);
+  CHECK_FALSE(softmax.has_layer());
+  CHECK(softmax.input() == g.number_of("sum"));
+  const Graph linear = model({});
+  NamedValues<Tensor> weights = weights_of(linear);
+  for (auto& [name, w] : weights) w = widened(w);
+  const Tensor x = testing::f32({1, 4}, {1, 2, 3, 4});
+  const Dense whole = apply("linear", {x, weights.at("head"), weights.at("bias")}).to_dense();
+  weights.at("head") =
+      registry().pack(weights.at("head").to_dense(), Mask::all({10, 4}), Spec("csr"));
+  int slices = 0;
+  SlicedOutput(linear, 16)
+      .run([&](const std::string& name) { return weights.at(name); }, {x},
+           [&](std::size_t, const Dense& slice) {
+             ++slices;
+             for (Index c = 0; c < 10; ++c)
+               CHECK(slice.values.as<float>()[c] == doctest::Approx(whole.values.as<float>()[c]));
+           });
+  CHECK(slices == 1);
 }
 
 TEST_CASE("predictions of slices are those of all classes") {

@@ -17,13 +17,13 @@ std::vector<Dense> first_output(ModelWeights& model, const NamedValues<Tensor>& 
   const StreamedModel::Source source = model.source();
   const SlicedOutput output(model.graph());
   const StreamedModel streamed(source, {batch}, output.input());
-  Dense input;
+  std::vector<Tensor> input;
   streamed.run(streamed.weights(), streamed.first(),
                [&](std::size_t, std::size_t, const BatchValues& values) {
-                 input = values[output.input()].dense.to_dense();
+                 input.push_back(values[output.input()].dense);
                });
   std::vector<Dense> slices;
-  output.run(source.weight, {input}, [&](std::size_t, const Dense& slice) {
+  output.run(source.weight, input, [&](std::size_t, const Dense& slice) {
     slices.push_back(slice);
     source.released();
   });

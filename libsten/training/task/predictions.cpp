@@ -58,7 +58,8 @@ PredictionSums SlicedPredictions::sums() const {
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     if (y[r] == ignored_label) continue;
     const Row& at = rows_[r];
-    s.loss += std::log(at.sum) + at.most - at.label;
+    s.loss += at.has_nan ? std::numeric_limits<double>::quiet_NaN()
+                         : std::log(at.sum) + at.most - at.label;
     s.hits += at.first_most == y[r] && !at.has_nan;
     ++s.count;
   }

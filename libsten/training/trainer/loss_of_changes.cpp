@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libsten/core/tensor/low_floats.h"
 #include "libsten/training/task/predictions.h"
 
 namespace sten {
@@ -41,17 +42,20 @@ double LossOfChanges::with(const std::string& weight, const Tensor& x) {
 }
 
 double LossOfChanges::loss(BatchRunner weights, const Load& head) const {
-  std::vector<Dense> inputs(parts_.size());
-  model_.run(std::move(weights), at_,
-             [&](std::size_t, std::size_t batch, const BatchValues& values) {
-               inputs[batch] = values[output_.input()].dense.to_dense();
-             });
   std::vector<SlicedPredictions> predictions;
   for (const BatchPart& part : parts_)
     predictions.emplace_back(part.inputs.at(labels_).as<Dense>());
+  std::vector<Tensor> inputs;
+  model_.run(std::move(weights), at_,
+             [&](std::size_t, std::size_t batch, const BatchValues& values) {
+               const Tensor& x = values[output_.input()].dense;
+               if (!output_.has_layer()) return predictions[batch].add(x.to_dense());
+               const Index bytes = 4 * size_of(x.shape()) * std::ssize(parts_);
+               inputs.push_back(bytes > most_float32_bytes ? rounded_to(DType::BF16, x) : x);
+             });
   output_.run(head, inputs, [&](std::size_t batch, const Dense& logits) {
     predictions[batch].add(logits);
-    source_.released();
+    if (batch + 1 == inputs.size()) source_.released();
   });
   PredictionSums sums;
   for (const SlicedPredictions& each : predictions) sums += each.sums();

@@ -39,9 +39,9 @@ SlicedOutput::SlicedOutput(const Graph& g, Index slice_bytes)
 }
 
 void SlicedOutput::run(const std::function<Tensor(const std::string&)>& weight,
-                       const std::vector<Dense>& inputs, const Use& use) const {
-  if (layer_.nodes.empty()) {
-    for (std::size_t b = 0; b < inputs.size(); ++b) use(b, inputs[b]);
+                       const std::vector<Tensor>& inputs, const Use& use) const {
+  if (!has_layer()) {
+    for (std::size_t b = 0; b < inputs.size(); ++b) use(b, widened(inputs[b]).to_dense());
     return;
   }
   NamedValues<Tensor> weights;
@@ -63,8 +63,10 @@ void SlicedOutput::run(const std::function<Tensor(const std::string&)>& weight,
       part.emplace(w.name, widened(end - begin == rows ? x : rows_of(x.as<Dense>(), begin, end)));
     }
     const Graph g(std::move(parts));
-    for (std::size_t b = 0; b < inputs.size(); ++b)
-      use(b, g.run<Tensor>(part, {{g.inputs().front(), inputs[b]}}).begin()->second.to_dense());
+    for (std::size_t b = 0; b < inputs.size(); ++b) {
+      const auto outputs = g.run<Tensor>(part, {{g.inputs().front(), widened(inputs[b])}});
+      use(b, widened(outputs.begin()->second).to_dense());
+    }
   }
 }
 
