@@ -287,6 +287,14 @@ TEST_CASE("a decoder's config with a value of another model is refused with its 
   CHECK(refusal(with("phi3", "rope_parameters",
                      {{"rope_type", "longrope"}, {"short_factor", {1}}, {"long_factor", {1}}}))
             .starts_with("config: /rope_parameters: expected 3 factors of frequencies, got 1"));
+  CHECK(
+      refusal(with("llama", "rope_parameters",
+                   {{"rope_type", "llama3"},
+                    {"factor", 8},
+                    {"low_freq_factor", 4},
+                    {"original_max_position_embeddings", 64}})) ==
+      "config: /rope_parameters/low_freq_factor: expected low_freq_factor < high_freq_factor, got "
+      "4 and 4");
   CHECK(refusal(with("llama", "rope_scaling", {{"rope_type", "yarn"}, {"factor", 2}})) ==
         "config: /rope_scaling: expected one of rope_scaling and rope_parameters, got both");
   CHECK(refusal(with("gemma3", "layer_types", {"full_attention"})) ==

@@ -15,7 +15,8 @@ double Llama3Scaling::multiplier(double frequency) const {
   return (1 - kept) / factor + kept;
 }
 
-double yarn_scale(double factor, std::optional<double> mscale, std::optional<double> mscale_all) {
+double yarn_attention_factor(double factor, std::optional<double> mscale,
+                             std::optional<double> mscale_all) {
   if (factor <= 1) return 1;
   const auto of = [&](double m) { return 0.1 * m * std::log(factor) + 1; };
   return mscale && mscale_all ? of(*mscale) / of(*mscale_all) : of(1);

@@ -11,13 +11,13 @@ struct Llama3Scaling {
   double factor = 8, low_freq_factor = 1, high_freq_factor = 4;
   double original_positions = 8192;
 
-  // What a frequency, in radians per position, is multiplied by.
+  // The factor of a frequency, which is in radians per position.
   double multiplier(double frequency) const;
 };
 
-// yarn (Peng et al. 2023): the scale of cosines and sines for texts longer by `factor`. The first
-// mscale counts only with the second.
-double yarn_scale(double factor, std::optional<double> mscale = {},
-                  std::optional<double> mscale_all = {});
+// yarn (Peng et al. 2023): the scale of cosines and sines for texts longer by `factor`. mscale and
+// mscale_all count only together.
+double yarn_attention_factor(double factor, std::optional<double> mscale = {},
+                             std::optional<double> mscale_all = {});
 
 }  // namespace sten

@@ -165,7 +165,8 @@ class ConfigWriter {
         config_["rope_scaling"]["original_max_position_embeddings"] =
             config_["original_max_position_embeddings"];
       if (const auto scale = file_.real(key("rope.scaling.attn_factor")); scale && *scale != 1)
-        config_["rope_scaling"]["attention_factor"] = shortest(*scale * yarn_scale(factor));
+        config_["rope_scaling"]["attention_factor"] =
+            shortest(*scale * yarn_attention_factor(factor));
     } else if (type != "linear" && type != "yarn" && type != "none" && type != "longrope") {
       fail("{}: metadata {}: unknown scaling {}", name_, quote(type_key), quote(type));
     }

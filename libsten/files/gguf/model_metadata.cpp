@@ -87,11 +87,11 @@ class ModelWriter {
   // llama.cpp multiplies its own scale of cosines and sines by another one.
   void add_yarn_scale(double factor) {
     const auto given = [&](const char* key) { return c_.number(c_.rotary(), key, 0); };
-    const double own = yarn_scale(factor);
+    const double own = yarn_attention_factor(factor);
     double scale = given("attention_factor");
     if (!(scale > 0)) {
       const double one = given("mscale"), all = given("mscale_all_dim");
-      scale = one > 0 && all > 0 ? yarn_scale(factor, one, all) : own;
+      scale = one > 0 && all > 0 ? yarn_attention_factor(factor, one, all) : own;
     }
     if (scale != own) add("rope.scaling.attn_factor", static_cast<float>(scale / own));
   }

@@ -92,6 +92,10 @@ RotaryParameters RotaryParameters::parse(const JsonReader& in, double theta, dou
   take(in, "factor", p.factor);
   take(in, "low_freq_factor", p.low_freq_factor);
   take(in, "high_freq_factor", p.high_freq_factor);
+  if (p.type == "llama3" && !(p.high_freq_factor > p.low_freq_factor))
+    in[has_value(in, "high_freq_factor") ? "high_freq_factor" : "low_freq_factor"].fail(
+        fmt::format("expected low_freq_factor < high_freq_factor, got {} and {}", p.low_freq_factor,
+                    p.high_freq_factor));
   take(in, "beta_fast", p.beta_fast);
   take(in, "beta_slow", p.beta_slow);
   take(in, "attention_factor", p.attention_factor);
@@ -118,7 +122,8 @@ RotaryFrequencies rotary_frequencies(const RotaryParameters& p, Index width, Ind
     stretch_llama3(p, f);
   } else if (p.type == "yarn") {
     stretch_yarn(p, n, f);
-    out.scale = p.attention_factor.value_or(yarn_scale(p.factor, p.mscale, p.mscale_all));
+    out.scale =
+        p.attention_factor.value_or(yarn_attention_factor(p.factor, p.mscale, p.mscale_all));
   } else if (p.type == "longrope") {
     const bool is_long = static_cast<double>(tokens) > p.original_positions;
     const std::vector<double>& by = is_long ? p.long_factor : p.short_factor;
