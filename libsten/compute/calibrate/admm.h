@@ -12,6 +12,6 @@ namespace sten::calibrate {
 // the weights that matter to the outputs. Error if the Gram matrix is not positive definite.
 // Source: Boza 2024.
 template <class T>
-Kept choose_by_admm(const Matrix<T>& w, const Gram<T>& gram, const Chooser& chooser);
+Kept choose_by_admm(Matrix<T> w, const Gram<T>& gram, const Chooser& chooser);
 
 }  // namespace sten::calibrate

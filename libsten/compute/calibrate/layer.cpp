@@ -165,8 +165,11 @@ CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
   // Fails early for dtypes that new values cannot be rounded to.
   if (!keeps_values(o)) (void)computed_in("calibrated pruning", x.dtype());
   const int exponent = scale_exponent(x);
-  auto w = matrix_of<T>(x, exponent);
-  if (o.transposed) w = transposed(w);
+  const auto dense = [&] {
+    auto m = matrix_of<T>(x, exponent);
+    return o.transposed ? transposed(m) : m;
+  };
+  Matrix<T> w = dense();
   std::optional<Gram<T>> gram;
   if (inputs.has_gram()) gram.emplace(inputs, o.damping);
   const Chooser chooser(o);
@@ -176,7 +179,8 @@ CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
     pruned = w;
     kept = prune_by_sparsegpt(pruned, *gram, chooser);
   } else if (o.method == "admm") {
-    kept = choose_by_admm(w, *gram, chooser);
+    kept = choose_by_admm(std::move(w), *gram, chooser);  // reuses the memory
+    w = dense();
   } else {
     // From unscaled weights: ranks do not overflow, and small ranks stay distinct.
     const Matrix<T> given = exponent == 0 ? Matrix<T>() : matrix_of<T>(x);
