@@ -50,7 +50,7 @@ TEST_CASE("slices of an output are those of the whole output") {
     REQUIRE(output.has_layer());
     CHECK(output.input() == g.number_of("hidden"));
     std::vector<Tensor> hidden;
-    std::vector<std::vector<float>> whole, sliced(2);
+    std::vector<std::vector<float>> whole;
     for (const Tensor& each : x) {
       hidden.push_back(apply("linear", {each, wide.at("v")}));
       whole.push_back(

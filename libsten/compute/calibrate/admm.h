@@ -6,7 +6,7 @@
 
 namespace sten::calibrate {
 
-// Returns the kept elements of w [out, in]. Minimizes |V X - W T|^2 over V with the structure:
+// Returns the kept elements of w [out, in], whose memory it reuses. Minimizes |V X - W T|^2 over V with the structure:
 // alternates between solving for a dense V and projecting the result onto the structure, with a
 // penalty for the difference. Inputs are first scaled to equal norms, so that the projection keeps
 // the weights that matter to the outputs. Error if the Gram matrix is not positive definite.
