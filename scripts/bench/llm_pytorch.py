@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prunes the layers of a Llama-like model by wanda, sparsegpt or admm in PyTorch, block by block, for comparison with
-sten-prune --calibrate.
+"""Prunes the layers of a Llama-like model by magnitude, wanda, sparsegpt or admm in PyTorch, block by block, for
+comparison with sten-prune.
 
     python scripts/bench/llm_pytorch.py DENSE OUT TEXT METHOD SPARSITY|N:M[:G] [SAMPLES] [WINDOW]     # 32 windows of 512
 
-DENSE is a directory of transformers in float32. The algorithms are those of Sun et al. 2023 (wanda, per output), of
-Frantar and Alistarh 2023 (sparsegpt, blocks of 128 columns, 1 % damping) and of Boza 2024 (admm, 20 rounds, sparsity
-rising by a cubic in the first 15, 10 % damping). Only the choice of the kept elements of N:M:G is that of sten_tools.
-The windows of the text are those of sten-prune with seed 0.
+DENSE is a directory of transformers in float32. The algorithms are magnitude over all weights of a layer, and those of
+Sun et al. 2023 (wanda, per output), of Frantar and Alistarh 2023 (sparsegpt, blocks of 128 columns, 1 % damping) and of
+Boza 2024 (admm, 20 rounds, sparsity rising by a cubic in the first 15, 10 % damping). Only the choice of the kept
+elements of N:M:G is that of sten_tools. The windows of the text are those of sten-prune with seed 0; magnitude reads
+none.
 """
 
 import shutil
@@ -37,6 +38,13 @@ def lowest(scores, spec):
     groups = scores.view(scores.shape[0], -1, m)
     pruned = groups.argsort(2)[:, :, : m - n]
     return torch.zeros_like(groups, dtype=torch.bool).scatter_(2, pruned, True).view_as(scores)
+
+
+def magnitude(weight, gram, spec):
+    scores = weight.abs()
+    if isinstance(spec, float):
+        scores = scores.view(1, -1)
+    weight[lowest(scores, spec).view_as(weight)] = 0
 
 
 def wanda(weight, gram, spec):
@@ -95,7 +103,7 @@ def admm(weight, gram, spec):
     weight[:] = torch.where(pruned, 0.0, w + dual) / norm
 
 
-METHODS = {"wanda": wanda, "sparsegpt": sparsegpt, "admm": admm}
+METHODS = {"magnitude": magnitude, "wanda": wanda, "sparsegpt": sparsegpt, "admm": admm}
 
 
 def linear_layers(block):
@@ -126,7 +134,7 @@ def inputs_of_blocks(model, windows):
 
 
 def prune(model, windows, method, spec):
-    states, others = inputs_of_blocks(model, windows)
+    states, others = inputs_of_blocks(model, windows)  # none by magnitude
     for number, block in enumerate(model.model.layers):
         grams = {}
 
@@ -144,7 +152,7 @@ def prune(model, windows, method, spec):
         for hook in hooks:
             hook.remove()
         for name, layer in layers.items():
-            method(layer.weight.data, grams[name], spec)
+            method(layer.weight.data, grams.get(name), spec)
         states = [block(x, **others) for x in states]
         states = [x[0] if isinstance(x, tuple) else x for x in states]
         print(f"block {number + 1} of {len(model.model.layers)}", file=sys.stderr, flush=True)
@@ -176,7 +184,7 @@ def main():
     model = AutoModelForCausalLM.from_pretrained(dense, dtype=torch.float32).eval()
     ids = AutoTokenizer.from_pretrained(dense)(Path(text).read_text(), add_special_tokens=False, return_tensors="pt")
     ids = ids.input_ids[0]
-    begins = begins_of_windows(len(ids), window, samples)
+    begins = [] if method == "magnitude" else begins_of_windows(len(ids), window, samples)
     begin = time.perf_counter()
     with torch.no_grad():
         prune(model, [ids[i : i + window][None] for i in begins], METHODS[method], spec)

@@ -9,7 +9,10 @@
 namespace sten::calibrate {
 namespace {
 
-constexpr int most_steps = 60;
+// More steps come closer to the least squares of the calibration data, but not of other data:
+// SmolLM2-135M at 50 % by admm has perplexities of 37.2 and 48.1 on two held-out texts after 6
+// steps, 37.2 and 47.5 after 10, 38.3 and 48.2 after 60. A step costs a product with the weights.
+constexpr int most_steps = 10;
 constexpr double enough = 2e-3;  // relative to the norm of the first residual
 
 std::string_view row_of(const Kept& kept, Index row, Index cols) {
@@ -157,7 +160,7 @@ Matrix<T> reconstruct(const Matrix<T>& dense, const Kept& kept, const Gram<T>& g
     factors += n * n * n / 3 + 2 * n * n * static_cast<double>(rows.size());
   }
   const auto in = static_cast<double>(dense.cols);
-  const double gradients = 2 * in * in * static_cast<double>(dense.rows) * most_steps / 2;
+  const double gradients = 2 * in * in * static_cast<double>(dense.rows) * most_steps;
   return factors <= gradients ? reconstruct_by_factors(dense, kept, gram)
                               : reconstruct_by_gradients(dense, kept, gram);
 }
