@@ -19,8 +19,8 @@ struct Activation {
 // By the number of the value in the graph.
 using BatchActivations = std::map<std::size_t, Activation>;
 
-// Activations of all batches that have more bytes in float32 are stored in bfloat16.
-inline constexpr Index most_float32_bytes = Index{128} << 20;
+// Whether activations are stored in bfloat16. float32_bytes: of all batches, in float32.
+constexpr bool are_stored_rounded(Index float32_bytes) { return float32_bytes > Index{128} << 20; }
 Activation rounded(const Activation& a);  // to bfloat16
 Activation widened(const Activation& a);
 Index bytes_of(const BatchActivations& activations);

@@ -51,7 +51,7 @@ double LossOfChanges::loss(BatchRunner weights, const Load& head) const {
                const Tensor& x = values[output_.input()].dense;
                if (!output_.has_layer()) return predictions[batch].add(x.to_dense());
                const Index bytes = 4 * size_of(x.shape()) * std::ssize(parts_);
-               inputs.push_back(bytes > most_float32_bytes ? rounded_to(DType::BF16, x) : x);
+               inputs.push_back(are_stored_rounded(bytes) ? rounded_to(DType::BF16, x) : x);
              });
   output_.run(head, inputs, [&](std::size_t batch, const Dense& logits) {
     predictions[batch].add(logits);

@@ -85,7 +85,7 @@ class Walk {
   Index float32_bytes_of(Index bytes) const {
     return bytes * std::ssize(request_.batches) * (request_.needs_targets ? 2 : 1);
   }
-  bool is_rounded(Index bytes) const { return float32_bytes_of(bytes) > most_float32_bytes; }
+  bool is_rounded(Index bytes) const { return are_stored_rounded(float32_bytes_of(bytes)); }
   Index stored_bytes_of(Index bytes) const {
     return float32_bytes_of(bytes) / (is_rounded(bytes) ? 2 : 1);
   }

@@ -62,7 +62,7 @@ void StreamedModel::run_segment(BatchRunner& weights, State& at, const Observe& 
       nodes.run(values);
       if (!part.observed.empty()) observe(at.segment, b, values);
       BatchActivations next = values.part(live);
-      if (bytes_of(next) * std::ssize(batches_) > most_float32_bytes) {
+      if (are_stored_rounded(bytes_of(next) * std::ssize(batches_))) {
         at.is_rounded = true;
         for (auto& [value, a] : next) a = rounded(a);
       }
