@@ -153,17 +153,17 @@ struct Rows : Math<V> {
   }
 
   // Products of x with some rows, which are `apart` floats apart, as their results y are `y_apart`.
-  // Each row has four sums, so that the additions need not wait for each other.
+  // Each row has two sums, so that the additions need not wait for each other.
   template <std::size_t rows>
   STEN_INLINE static void dot(const float* a, Size apart, Size n, const float* x, float* y,
                               Size y_apart) {
-    constexpr Size ahead = 512, line = 64 / sizeof(float), step = 4 * V::lanes;
-    Vec sums[rows][4];
+    constexpr Size ahead = 128, line = 64 / sizeof(float), step = 2 * V::lanes;
+    Vec sums[rows][2];
     each<rows>([&](auto r)
-                   STEN_INLINE { each<4>([&](auto k) STEN_INLINE { sums[r][k] = V::zero(); }); });
+                   STEN_INLINE { each<2>([&](auto k) STEN_INLINE { sums[r][k] = V::zero(); }); });
     Size i = 0;
     for (; i + step <= n; i += step)
-      each<4>([&](auto k) STEN_INLINE {
+      each<2>([&](auto k) STEN_INLINE {
         constexpr Size at = Size{k} * V::lanes;
         const Vec factor = V::load(x + i + at);
         each<rows>([&](auto r) STEN_INLINE {
@@ -180,16 +180,16 @@ struct Rows : Math<V> {
     });
     each<rows>([&](auto r) STEN_INLINE {
       Doubles all = Doubles::zero();
-      all.add(V::add(V::add(sums[r][0], sums[r][1]), V::add(sums[r][2], sums[r][3])));
+      all.add(V::add(sums[r][0], sums[r][1]));
       y[Size{r} * y_apart] = static_cast<float>(all.total());
     });
   }
-  // Reads the halves of A side by side: two streams, prefetched 2 KB ahead, get the most from
-  // memory (AVX-512, 135 M weights: 16 GB/s; one row at a time 11.7, and 14.2 with prefetching).
+  // Reads the quarters of A side by side, because several streams get more memory bandwidth than
+  // one (docs/notebook/small_batch.md).
   static void multiply_vector(const float* a, Size rows, Size n, const float* x, float* y) {
-    const Size half = rows / 2;
-    for (Size r = 0; r < half; ++r) dot<2>(a + r * n, half * n, n, x, y + r, half);
-    if (rows % 2 != 0) dot<1>(a + (rows - 1) * n, 0, n, x, y + rows - 1, 0);
+    const Size quarter = rows / 4;
+    for (Size r = 0; r < quarter; ++r) dot<4>(a + r * n, quarter * n, n, x, y + r, quarter);
+    for (Size r = 4 * quarter; r < rows; ++r) dot<1>(a + r * n, 0, n, x, y + r, 0);
   }
 
   static constexpr RowsTable table() {
