@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <vector>
@@ -96,4 +97,25 @@ TEST_CASE("a large block that was freed is given out again, until it is released
   filled();
   const Array<std::uint8_t> zeros(size);
   CHECK(zeros[size - 1] == 0);
+}
+
+TEST_CASE("arrays that are placed together are separate arrays") {
+  // More than a block holds, and one larger than a huge page.
+  std::vector<Array<std::uint8_t>> all;
+  for (std::size_t i = 0; i < 40; ++i)
+    all.push_back(Array<std::uint8_t>::uninitialized_together(i == 20 ? std::size_t{3} << 20
+                                                                      : 1'000'001 + i));
+  all.push_back(Array<std::uint8_t>::uninitialized_together(0));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::uint8_t* before = all[i].data();
+    CHECK(reinterpret_cast<std::uintptr_t>(before) % 64 == 0);
+    CHECK_FALSE(all[i].is_shared());
+    std::fill_n(all[i].mutate(), all[i].size(), static_cast<std::uint8_t>(i));
+    CHECK(all[i].data() == before);
+  }
+  // The others stay when some are freed.
+  for (std::size_t i = 0; i < all.size(); i += 2) all[i] = {};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    CHECK(std::ranges::count(all[i], static_cast<std::uint8_t>(i)) ==
+          static_cast<std::ptrdiff_t>(all[i].size()));
 }

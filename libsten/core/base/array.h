@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "libsten/core/base/device_memory.h"
+#include "libsten/core/base/memory.h"
 
 namespace sten {
 
@@ -37,6 +38,14 @@ class Array {
     a.size_ = n;
     a.device_ = device;
     if (n) a.data_ = std::static_pointer_cast<const T>(allocate_on(device, n * sizeof(T)));
+    return a;
+  }
+  // The same for an array that lives as long as a model (allocate_together()).
+  static Array uninitialized_together(std::size_t n) {
+    if (n > PTRDIFF_MAX / sizeof(T)) throw std::bad_array_new_length();
+    Array a;
+    a.size_ = n;
+    if (n) a.data_ = std::static_pointer_cast<const T>(allocate_together(n * sizeof(T)));
     return a;
   }
   // Borrows n elements at `data`, aligned for T. `owner` keeps them alive, and nobody changes them.

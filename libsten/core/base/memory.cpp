@@ -4,7 +4,10 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <cstddef>
+#include <mutex>
 #include <new>
+#include <utility>
 
 #include "libsten/core/base/free_list.h"
 #include "libsten/core/base/memory_left.h"
@@ -62,6 +65,23 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
   return {b.data, [b](void*) {
             for (const FreeBlock& out : pool().give_back(b)) give_to_system(out);
           }};
+}
+
+std::shared_ptr<void> allocate_together(std::size_t bytes) {
+  constexpr std::size_t block_size = 8 * huge_page;
+  if (bytes >= huge_page) return allocate(bytes);
+  static std::mutex lock;
+  static std::weak_ptr<void> block;
+  static std::size_t used;
+  const std::lock_guard hold(lock);
+  std::shared_ptr<void> owner = block.lock();
+  if (!owner || bytes > block_size - used) {
+    block = owner = allocate(block_size);
+    used = 0;
+  }
+  auto* const at = static_cast<std::byte*>(owner.get()) + used;
+  used += (bytes + cache_line - 1) / cache_line * cache_line;
+  return {at, [owner = std::move(owner)](void*) {}};
 }
 
 void enlarge_memory_pool() {
