@@ -2,22 +2,26 @@
 // Products of bfloat16 weights with a small batch. Their time is that of reading the weight. Sums
 // are float32.
 //
-// A weight is packed in one of three forms. Tiles and lanes are cut into blocks of 64 rows, and
-// each block is read sequentially.
+// A weight is packed in one of four forms.
 //
-// *Tiles* of 16 rows and 32 columns, ordered by tile column: first the row groups of the block in
-// one tile column, then those of the next. A tile is
+// *Rows*: dense, in groups of 16 rows. Each row has a multiple of 32 columns. Four groups are read
+// at once, each sequentially: several streams get more memory bandwidth, the more so if they are
+// far apart.
+//
+// *Tiles* of 16 rows and 32 columns, for AMX, in blocks of 64 rows, each of which is read
+// sequentially. They are ordered by tile column: first the row groups of the block in one tile
+// column, then those of the next. A tile is
 // - dense: [16][32] values, 1 KB; or
 // - masked: one 16-bit word per column (bit 15 - r is set if row r has a value), one byte per row
 //   (twice its number of values), and the values row by row: 80 bytes plus 2 per value.
 //
-// *Lanes*: a lane is one row of a group of 16. A step has a window of columns, which starts
-// `advance` columns after the window of the previous step, and two values per row from that window:
-// 32 bytes for their columns, relative to the start of the window, and 64 bytes for the values, row
-// by row. Missing values are 0. A step takes 96 bytes, plus 2 for `advance`. A window has 64
-// columns, which can be looked up in registers, or 256 columns in *far* lanes. In *narrow* lanes a
-// window has 16 columns, and a byte holds the two columns of a row, the first in its lower half: 80
-// bytes per step.
+// *Lanes*, in blocks of 64 rows: a lane is one row of a group of 16. A step has a window of
+// columns, which starts `advance` columns after the window of the previous step, and two values per
+// row from that window: 32 bytes for their columns, relative to the start of the window, and 64
+// bytes for the values, row by row. Missing values are 0. A step takes 96 bytes, plus 2 for
+// `advance`. A window has 64 columns, which can be looked up in registers, or 256 columns in *far*
+// lanes. In *narrow* lanes a window has 16 columns, and a byte holds the two columns of a row, the
+// first in its lower half: 80 bytes per step.
 //
 // *Strips* of n:m:g (kernels/nmg_gemm.h), a few row blocks at a time widened to float32 in L1: per
 // 64 strips 64 bytes, where byte 2 i is the row in its slab of strip i and byte 2 i + 1 that of
@@ -55,6 +59,13 @@ inline constexpr std::int64_t bf16_most_tokens = 16, bf16_most_in_lanes = 2 * bf
 // Floats of the result of a block and bf16_most_tokens tokens.
 inline constexpr std::int64_t bf16_block_sums = bf16_block_rows * bf16_most_tokens;
 
+// Up to 4 groups of 16 rows.
+struct Bf16Rows {
+  const std::uint16_t* groups[bf16_block_groups];  // [rows][columns] each
+  std::int64_t count;
+  std::int64_t columns;
+};
+
 // A block of a weight in tiles.
 struct Bf16Tiles {
   const std::uint8_t* stream;  // dense tiles are aligned to 64 bytes
@@ -86,8 +97,8 @@ struct Bf16SmallBatch {
   const std::uint16_t* at;
   std::int64_t stride;
   std::int64_t feature_pairs;  // a multiple of 16
-  // At most bf16_most_tokens in tiles and bf16_most_in_lanes in lanes; memory has room for the
-  // maximum.
+  // At most bf16_most_tokens in rows and tiles, and bf16_most_in_lanes in lanes; memory has room
+  // for the maximum.
   std::int64_t tokens;
 };
 
@@ -97,18 +108,21 @@ constexpr std::int64_t bf16_width(std::int64_t tokens) {
   return tokens <= bf16_most_tokens ? bf16_most_tokens : bf16_most_in_lanes;
 }
 
-// Floats of scratch for prepare_tiles() and prepare_lanes().
+// Floats of scratch for prepare_rows(), prepare_tiles() and prepare_lanes().
 constexpr std::int64_t bf16_small_batch_scratch(std::int64_t feature_pairs, std::int64_t tokens) {
   return (2 * feature_pairs + bf16_window) *
          (tokens > bf16_most_tokens ? bf16_most_in_lanes : bf16_most_tokens);
 }
 
 struct Bf16SmallBatchTable {
-  // Prepares x for multiply_tiles(), once for all blocks. room: bf16_small_batch_scratch() floats,
+  // Prepares x for multiply_rows(), once for all groups. room: bf16_small_batch_scratch() floats,
   // aligned to 64 bytes.
-  void (*prepare_tiles)(const Bf16SmallBatch& x, float* room);
-  // y = A x for a block: y[row][token] with row stride bf16_most_tokens. Elements of y after the
+  void (*prepare_rows)(const Bf16SmallBatch& x, float* room);
+  // y = A x: y[row of the groups][token] with row stride bf16_most_tokens. Elements of y after the
   // last token are undefined.
+  void (*multiply_rows)(const Bf16Rows& a, const Bf16SmallBatch& x, const float* room, float* y);
+  // The same for a block in tiles.
+  void (*prepare_tiles)(const Bf16SmallBatch& x, float* room);
   void (*multiply_tiles)(const Bf16Tiles& a, const Bf16SmallBatch& x, const float* room, float* y);
   // The same for a block of 1 to bf16_block_groups groups in lanes. Tokens from bf16_most_tokens on
   // are in a second result, bf16_block_sums floats after the first.

@@ -63,6 +63,15 @@ void multiply_tiles(const Bf16Tiles& a, const Bf16SmallBatch& x, const float* ro
     }
 }
 
+void multiply_rows(const Bf16Rows& a, const Bf16SmallBatch& x, const float* room, float* y) {
+  std::fill_n(y, a.count * bf16_tile_rows * tokens, 0.0f);
+  for (std::int64_t g = 0; g < a.count; ++g)
+    for (std::int64_t r = 0; r < bf16_tile_rows; ++r, y += tokens)
+      for (std::int64_t j = 0; j < a.columns; ++j)
+        for (std::int64_t t = 0; t < x.tokens; ++t)
+          y[t] += widen_bf16(a.groups[g][r * a.columns + j]) * room[j * x.tokens + t];
+}
+
 void multiply_group(const Bf16Lanes& a, const Bf16SmallBatch& x, const float* room, float* y) {
   const std::uint8_t* step = a.steps;
   for (std::int64_t s = 0; s < a.count; ++s, step += bf16_step_bytes(a.is_narrow)) {
@@ -109,8 +118,9 @@ void widen_strips(const Bf16Strips& a, std::uint16_t* offsets, float* values) {
   }
 }
 
-constexpr Bf16SmallBatchTable table{prepare,  multiply_tiles, prepare_lanes, multiply_lanes,
-                                    looks_up, widen_tokens,   widen_strips,  expand};
+constexpr Bf16SmallBatchTable table{prepare,       multiply_rows,  prepare,  multiply_tiles,
+                                    prepare_lanes, multiply_lanes, looks_up, widen_tokens,
+                                    widen_strips,  expand};
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 #include <immintrin.h>
 
 #include "kernels/bf16_small_batch.h"
-#include "kernels/families.h"
 #include "kernels/simd/bf16_interleaved8.h"
 #include "kernels/simd/bf16_small_batch_loops.h"
 
@@ -14,6 +13,7 @@ namespace {
 struct Bf16SmallBatch8 : simd::Bf16Interleaved8 {
   using Eight = simd::Bf16Interleaved8;
   static constexpr int most_sums = 12;
+  static constexpr bool multiplies_pairs = false;
   static void store_offsets(std::uint16_t* p, Words v) {
     auto* to = reinterpret_cast<__m256i*>(p);
     _mm256_storeu_si256(to, _mm256_slli_epi16(v, 8));
@@ -23,9 +23,6 @@ struct Bf16SmallBatch8 : simd::Bf16Interleaved8 {
     __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
     s = _mm_add_ps(s, _mm_movehl_ps(s, s));
     return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
-  }
-  static const std::uint8_t* expand(const std::uint8_t* from, std::uint16_t* to) {
-    return bf16_small_batch_reference()->expand({from, 1, 1, true}, to, 0);
   }
 
   // A narrow window is looked up in two registers; other windows are gathered from memory, also far
@@ -100,9 +97,16 @@ namespace sten::kernels {
 
 const Bf16SmallBatchTable* bf16_small_batch_avx2() {
   using Loops = simd::Bf16SmallBatchLoops<avx2::Bf16SmallBatch8>;
-  static constexpr Bf16SmallBatchTable table{
-      Loops::prepare_tiles, Loops::multiply_tiles, Loops::prepare_lanes, Loops::multiply_lanes,
-      Loops::looks_up,      Loops::widen_tokens,   Loops::widen_strips,  nullptr};
+  static constexpr Bf16SmallBatchTable table{Loops::prepare_rows,
+                                             Loops::multiply_rows,
+                                             nullptr,
+                                             nullptr,
+                                             Loops::prepare_lanes,
+                                             Loops::multiply_lanes,
+                                             Loops::looks_up,
+                                             Loops::widen_tokens,
+                                             Loops::widen_strips,
+                                             nullptr};
   return &table;
 }
 

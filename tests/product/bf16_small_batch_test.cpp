@@ -123,6 +123,7 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
     const Dense exact = a.to_dense();
     const SmallBatchCase c(dice, k, n);
     const auto tiles = bf16_weight_tiles(a);
+    const auto of_rows = bf16_weight_rows(a);
     const auto lanes = bf16_weight_lanes(a), far = bf16_weight_lanes(a, true);
     if (keep < 0.05 && !dense && !even) CHECK_FALSE(lanes->is_narrow);
     // Results of blocks of `rows` rows in memory that ends with the last one.
@@ -151,6 +152,19 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
       if (!table) continue;
       Array<float> room =
           Array<float>::uninitialized(kernels::bf16_small_batch_scratch(view.rows(), n));
+      // Groups of a block instead of those of a share.
+      check(kernels::name_of(isa), parts * most, [&](Index b, float* sums) {
+        kernels::Bf16Rows groups{{}, tiles->groups_of(b), of_rows->columns()};
+        for (Index g = 0; g < groups.count; ++g)
+          groups.groups[g] = of_rows->values.data() + (b * kernels::bf16_block_groups + g) *
+                                                          kernels::bf16_tile_rows * groups.columns;
+        for (Index p = 0; p < parts; ++p) {
+          const kernels::Bf16SmallBatch x{view.tile(0, p * most), view.stride(), view.rows(),
+                                          std::min(most, n - p * most)};
+          table->prepare_rows(x, room.mutate());
+          table->multiply_rows(groups, x, room.data(), sums + p * kernels::bf16_block_sums);
+        }
+      });
       check(kernels::name_of(isa), parts * most, [&](Index b, float* sums) {
         for (Index p = 0; p < parts; ++p) {
           const kernels::Bf16SmallBatch x{view.tile(0, p * most), view.stride(), view.rows(),

@@ -21,23 +21,57 @@ static_assert(bf16_max_small_batch == kernels::bf16_most_in_lanes);
 // [parts][bf16_block_rows][bf16_most_tokens].
 using WriteBlock = std::function<void(Index, Index, float*)>;
 
-// Calls multiply(block, sums) and write() for each block.
+// Calls multiply(i, sums) for each i below `count`, in steps of `grain` per thread.
 template <class F>
-void each_block(Index rows, Index tokens, F&& multiply, const WriteBlock& write) {
+void each_with_sums(Index count, Index grain, Index tokens, F&& multiply) {
   // Kernels do not write all sums.
   const Index size = ceil_div(tokens, bf16_most_tokens) * bf16_block_sums;
   const auto some = [&](Index begin, Index end) {
     thread_local Scratch sums_memory;
     float* const sums = sums_memory.of(size);
-    for (Index b = begin; b < end; ++b) {
+    for (Index i = begin; i < end; ++i) {
       if (tokens % bf16_most_tokens > 0) std::fill_n(sums, size, 0.0f);
-      multiply(b, sums);
-      const Index row = b * bf16_block_rows;
-      write(row, std::min(bf16_block_rows, rows - row), sums);
+      multiply(i, sums);
     }
   };
-  parallel_for(ceil_div(rows, bf16_block_rows), 1, std::cref(some));
+  parallel_for(count, grain, std::cref(some));
 }
+
+// Calls multiply(block, sums) and write() for each block.
+template <class F>
+void each_block(Index rows, Index tokens, F&& multiply, const WriteBlock& write) {
+  each_with_sums(ceil_div(rows, bf16_block_rows), 1, tokens, [&](Index block, float* sums) {
+    multiply(block, sums);
+    const Index row = block * bf16_block_rows;
+    write(row, std::min(bf16_block_rows, rows - row), sums);
+  });
+}
+
+// x in parts of up to bf16_most_tokens, each prepared.
+class PreparedParts {
+ public:
+  PreparedParts(const Interleaved& x, void (*prepare)(const kernels::Bf16SmallBatch&, float*)) {
+    thread_local Scratch memory;
+    room_ = kernels::bf16_small_batch_scratch(x.rows(), std::min(bf16_most_tokens, x.tokens));
+    prepared_ = memory.of(ceil_div(x.tokens, bf16_most_tokens) * room_);
+    for (Index token = 0; token < x.tokens; token += bf16_most_tokens, ++count_) {
+      parts_[count_] = {x.tile(0, token), x.stride(), x.rows(),
+                        std::min(bf16_most_tokens, x.tokens - token)};
+      prepare(parts_[count_], prepared_ + count_ * room_);
+    }
+  }
+  // Calls multiply(part, its prepared form, sums) for each part.
+  template <class F>
+  void each(float* sums, F&& multiply) const {
+    for (Index p = 0; p < count_; ++p)
+      multiply(parts_[p], prepared_ + p * room_, sums + p * bf16_block_sums);
+  }
+
+ private:
+  kernels::Bf16SmallBatch parts_[2];
+  Index count_ = 0, room_ = 0;
+  float* prepared_;
+};
 
 // The lanes with which the kernel for this number of tokens is fastest.
 std::shared_ptr<const Bf16WeightLanes> lanes_for(const Tensor& a, Index tokens) {
@@ -107,31 +141,40 @@ void multiply_lanes(const Tensor& a, const Interleaved& x, const WriteBlock& wri
   each_block(lanes->rows, x.tokens, multiply, write);
 }
 
-// Multiplies parts of up to bf16_most_tokens.
 void multiply_tiles(const Tensor& a, const Interleaved& x, const WriteBlock& write) {
   const kernels::Bf16SmallBatchTable& table = kernels::bf16_small_batch();
   const auto tiles = bf16_weight_tiles(a);
-  thread_local Scratch x_memory;
-  kernels::Bf16SmallBatch parts[2];
-  const Index count = ceil_div(x.tokens, bf16_most_tokens);
-  const Index room =
-      kernels::bf16_small_batch_scratch(x.rows(), std::min(bf16_most_tokens, x.tokens));
-  float* const memory = x_memory.of(count * room);
-  for (Index p = 0; p < count; ++p) {
-    const Index token = p * bf16_most_tokens;
-    parts[p] = {x.tile(0, token), x.stride(), x.rows(),
-                std::min(bf16_most_tokens, x.tokens - token)};
-    table.prepare_tiles(parts[p], memory + p * room);
-  }
-  const auto multiply = [&](Index block, float* sums) {
-    for (Index p = 0; p < count; ++p)
-      table.multiply_tiles(tiles->block(block), parts[p], memory + p * room,
-                           sums + p * bf16_block_sums);
+  const PreparedParts parts(x, table.prepare_tiles);
+  const auto multiply = [&](Index block, float* all) {
+    parts.each(all, [&](const kernels::Bf16SmallBatch& part, const float* room, float* sums) {
+      table.multiply_tiles(tiles->block(block), part, room, sums);
+    });
   };
   each_block(tiles->rows, x.tokens, multiply, write);
 }
 
-// Whether lanes are faster than tiles.
+void multiply_rows(const Tensor& a, const Interleaved& x, const WriteBlock& write) {
+  const kernels::Bf16SmallBatchTable& table = kernels::bf16_small_batch();
+  const auto rows = bf16_weight_rows(a);
+  const PreparedParts parts(x, table.prepare_rows);
+  const Index shares = rows->shares(),
+              grain = std::max<Index>(1, ceil_div(shares, Index{threads()}));
+  each_with_sums(shares, grain, x.tokens, [&](Index share, float* all) {
+    const kernels::Bf16Rows groups = rows->share(share);
+    parts.each(all, [&](const kernels::Bf16SmallBatch& part, const float* room, float* sums) {
+      table.multiply_rows(groups, part, room, sums);
+    });
+    for (Index g = 0; g < groups.count; ++g, all += bf16_tile_rows * bf16_most_tokens) {
+      const Index row = (share + g * shares) * bf16_tile_rows;
+      write(row, std::min(bf16_tile_rows, rows->rows - row), all);
+    }
+  });
+}
+
+bool has_amx(const Tensor&, const ProductCall&) {
+  return kernels::active_isa() >= kernels::Isa::amx;
+}
+// Whether lanes are faster than tiles or rows.
 bool supports_lanes(const Tensor&, const ProductCall& call) {
   if (kernels::active_isa() < kernels::Isa::amx) return call.density < bf16_least_dense();
   // Lanes need a lookup per token and value; tiles process up to 16 tokens at no extra cost.
@@ -145,7 +188,8 @@ constexpr ProductImpl<void(const Tensor&, const Interleaved&, const WriteBlock&)
     small_batch_impls[] = {
         {"strips", supports_strips, multiply_strips},
         {"lanes", supports_lanes, multiply_lanes},
-        {"tiles", always, multiply_tiles},
+        {"tiles", has_amx, multiply_tiles},
+        {"rows", always, multiply_rows},
 };
 
 }  // namespace

@@ -14,6 +14,23 @@
 
 namespace sten {
 
+// Dense rows, padded to groups of 16 rows and to 32 columns.
+struct Bf16WeightRows {
+  Index rows = 0, cols = 0;
+  Array<std::uint16_t> values;
+
+  Index groups() const { return ceil_div(rows, kernels::bf16_tile_rows); }
+  Index columns() const { return padded_features(cols); }
+  // Multiplies groups at equal distances together: group i and every shares() further on.
+  Index shares() const { return ceil_div(groups(), kernels::bf16_block_groups); }
+  kernels::Bf16Rows share(Index i) const {
+    kernels::Bf16Rows of{{}, 0, columns()};
+    for (Index g = i; g < groups(); g += shares())
+      of.groups[of.count++] = values.data() + g * kernels::bf16_tile_rows * columns();
+    return of;
+  }
+};
+
 // Tiles of blocks of 64 rows. A masked tile takes 80 bytes and 2 per value, a dense one 1 KB.
 struct Bf16WeightTiles {
   Index rows = 0, cols = 0;
@@ -54,11 +71,12 @@ struct Bf16WeightLanes {
 // The packed forms of a weight of rank 2, dense or losslessly convertible to csr, of F32, BF16 or
 // F16; values are rounded to bfloat16. Made at the first call and cached with the tensor.
 // Unsupported, an Error (usage), for other weights.
+std::shared_ptr<const Bf16WeightRows> bf16_weight_rows(const Tensor& a);
 std::shared_ptr<const Bf16WeightTiles> bf16_weight_tiles(const Tensor& a);
 // Lanes are narrow if that takes hardly more bytes or, for `far`, hardly more steps.
 std::shared_ptr<const Bf16WeightLanes> bf16_weight_lanes(const Tensor& a, bool far = false);
 // bf16_density(): the share of elements that the weight stores. bf16_least_dense(): the density
-// from which on tiles are dense, because reading them takes no longer.
+// from which on tiles are dense, or rows are used, because reading them takes no longer.
 double bf16_density(const Tensor& a);
 double bf16_least_dense();
 

@@ -104,6 +104,35 @@ void write_masked(const CsrRowsOf& a, Index first_row, Index groups, Index tile_
   });
 }
 
+Bf16WeightRows pack_rows(const Tensor& a) {
+  check_bf16_weight(a);
+  const bool dense = a.is<Dense>();
+  const Tensor entries = dense ? a : convert(a, Spec(Csr::name));
+  Bf16WeightRows out;
+  out.rows = a.shape()[0], out.cols = a.shape()[1];
+  const Index all = out.groups() * bf16_tile_rows, columns = out.columns();
+  out.values = Array<std::uint16_t>::uninitialized_together(all * columns);
+  std::uint16_t* const to = out.values.mutate();
+  const auto pack = [&](auto&& write) {
+    parallel_for(all, bf16_tile_rows, [&](Index begin, Index end) {
+      std::fill(to + begin * columns, to + end * columns, std::uint16_t{0});
+      for (Index r = begin; r < std::min(end, out.rows); ++r) write(r, to + r * columns);
+    });
+  };
+  if (dense) {
+    const RoundedValues values(a.as<Dense>().values);
+    pack([&](Index r, std::uint16_t* row) {
+      for (Index j = 0; j < out.cols; ++j) row[j] = values[r * out.cols + j];
+    });
+  } else {
+    const CsrRowsOf rows(entries.as<Csr>());
+    pack([&](Index r, std::uint16_t* row) {
+      for (Index i = rows.ptr[r]; i < rows.ptr[r + 1]; ++i) row[rows.index[i]] = rows.values[i];
+    });
+  }
+  return out;
+}
+
 void write_dense(const CsrRowsOf& a, Index first_row, Index groups, Index tile_columns,
                  std::uint16_t* to) {
   std::fill_n(to, groups * tile_columns * bf16_tile_size, std::uint16_t{0});
@@ -148,7 +177,7 @@ Bf16WeightTiles pack_tiles(const Tensor& a) {
     }
     out.first[b + 1] = out.first[b] + bytes;
   }
-  out.stream = Array<std::uint8_t>::uninitialized(out.first[blocks]);
+  out.stream = Array<std::uint8_t>::uninitialized_together(out.first[blocks]);
   std::uint8_t* const stream = out.stream.mutate();
   parallel_for(blocks, 1, [&](Index begin, Index end) {
     for (Index b = begin; b < end; ++b) {
@@ -217,9 +246,9 @@ Bf16WeightLanes pack_lanes(const CsrRowsOf& rows, Index window) {
   });
   out.first.assign(groups + 1, 0);
   for (Index g = 0; g < groups; ++g) out.first[g + 1] = out.first[g] + std::ssize(all[g].advance);
-  out.advance = Array<std::uint16_t>::uninitialized(out.first[groups]);
-  out.steps =
-      Array<std::uint8_t>::uninitialized(out.first[groups] * bf16_step_bytes(out.is_narrow));
+  out.advance = Array<std::uint16_t>::uninitialized_together(out.first[groups]);
+  out.steps = Array<std::uint8_t>::uninitialized_together(out.first[groups] *
+                                                          bf16_step_bytes(out.is_narrow));
   std::uint16_t* advance = out.advance.mutate();
   std::uint8_t* bytes = out.steps.mutate();
   for (const LaneSteps& steps : all) {
@@ -267,6 +296,10 @@ double bf16_density(const Tensor& a) {
                        static_cast<double>(std::max<Index>(all, 1))};
       })
       ->is;
+}
+
+std::shared_ptr<const Bf16WeightRows> bf16_weight_rows(const Tensor& a) {
+  return a.derived().get<Bf16WeightRows>([&] { return pack_rows(a); });
 }
 
 std::shared_ptr<const Bf16WeightTiles> bf16_weight_tiles(const Tensor& a) {

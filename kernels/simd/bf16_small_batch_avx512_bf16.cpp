@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows for more than a few tokens: one instruction multiplies and adds pairs of features.
+#define STEN_TARGET STEN_AVX512_BF16
+#include "kernels/bf16_small_batch.h"
+#include "kernels/simd/bf16_small_batch16.h"
+#include "kernels/simd/bf16_small_batch_loops.h"
+
+STEN_TARGET_BEGIN
+namespace sten::kernels::avx512_bf16 {
+namespace {
+
+struct SmallBatchDots8 : simd::Bf16Interleaved8 {
+  static Vec dot(Vec sum, Words x, Words pair) {
+    return _mm256_dpbf16_ps(sum, (__m256bh)x, (__m256bh)pair);
+  }
+};
+struct SmallBatchDots : avx512::Bf16SmallBatch16 {
+  using Eight = SmallBatchDots8;
+  static constexpr bool multiplies_pairs = true;
+  static Vec dot(Vec sum, Words x, Words pair) {
+    return _mm512_dpbf16_ps(sum, (__m512bh)x, (__m512bh)pair);
+  }
+};
+
+}  // namespace
+}  // namespace sten::kernels::avx512_bf16
+STEN_TARGET_END
+
+namespace sten::kernels {
+
+const Bf16SmallBatchTable* bf16_small_batch_avx512_bf16() {
+  using Loops = simd::Bf16SmallBatchLoops<avx512_bf16::SmallBatchDots>;
+  static constexpr Bf16SmallBatchTable table{Loops::prepare_rows,
+                                             Loops::multiply_rows,
+                                             nullptr,
+                                             nullptr,
+                                             nullptr,
+                                             nullptr,
+                                             nullptr,
+                                             nullptr,
+                                             nullptr,
+                                             nullptr};
+  return &table;
+}
+
+}  // namespace sten::kernels
