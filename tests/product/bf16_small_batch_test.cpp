@@ -156,8 +156,7 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
       check(kernels::name_of(isa), parts * most, [&](Index b, float* sums) {
         kernels::Bf16Rows groups{{}, tiles->groups_of(b), of_rows->columns()};
         for (Index g = 0; g < groups.count; ++g)
-          groups.groups[g] = of_rows->values.data() + (b * kernels::bf16_block_groups + g) *
-                                                          kernels::bf16_tile_rows * groups.columns;
+          groups.groups[g] = of_rows->group(b * kernels::bf16_block_groups + g);
         for (Index p = 0; p < parts; ++p) {
           const kernels::Bf16SmallBatch x{view.tile(0, p * most), view.stride(), view.rows(),
                                           std::min(most, n - p * most)};

@@ -37,13 +37,25 @@ void each_with_sums(Index count, Index grain, Index tokens, F&& multiply) {
   parallel_for(count, grain, std::cref(some));
 }
 
-// Calls multiply(block, sums) and write() for each block.
+// Groups of 16 rows that are multiplied together: a quarter of the matrix apart, so that memory is
+// read in streams that are far apart.
+struct GroupsTogether {
+  Index first, apart, count;
+  Index operator[](Index i) const { return first + i * apart; }
+};
+
+// Calls multiply(groups, sums), and write() with each group of the result.
 template <class F>
-void each_block(Index rows, Index tokens, F&& multiply, const WriteBlock& write) {
-  each_with_sums(ceil_div(rows, bf16_block_rows), 1, tokens, [&](Index block, float* sums) {
-    multiply(block, sums);
-    const Index row = block * bf16_block_rows;
-    write(row, std::min(bf16_block_rows, rows - row), sums);
+void each_groups(Index rows, Index tokens, F&& multiply, const WriteBlock& write) {
+  const Index groups = ceil_div(rows, bf16_tile_rows), apart = ceil_div(groups, bf16_block_groups),
+              grain = std::max<Index>(1, ceil_div(apart, Index{threads()}));
+  each_with_sums(apart, grain, tokens, [&](Index first, float* sums) {
+    const GroupsTogether at{first, apart, ceil_div(groups - first, apart)};
+    multiply(at, sums);
+    for (Index i = 0; i < at.count; ++i, sums += bf16_tile_rows * bf16_most_tokens) {
+      const Index row = at[i] * bf16_tile_rows;
+      write(row, std::min(bf16_tile_rows, rows - row), sums);
+    }
   });
 }
 
@@ -126,49 +138,43 @@ void multiply_lanes(const Tensor& a, const Interleaved& x, const WriteBlock& wri
   thread_local Scratch x_memory;
   float* const room = x_memory.of(kernels::bf16_small_batch_scratch(x.rows(), x.tokens));
   table.prepare_lanes(in, lanes->is_narrow, room);
-  const Index groups = lanes->groups();
-  const auto multiply = [&](Index block, float* sums) {
+  const auto multiply = [&](const GroupsTogether& at, float* sums) {
     kernels::Bf16Lanes of[bf16_block_groups];
-    const Index first = block * bf16_block_groups,
-                count = std::min(groups - first, bf16_block_groups);
-    for (Index g = 0; g < count; ++g) of[g] = lanes->group(first + g);
-    // The first steps of the next block.
-    for (Index g = first + count; g < std::min(groups, first + 2 * count); ++g)
-      if (const auto* steps = lanes->group(g).steps)  // nullptr for a matrix without values
+    for (Index i = 0; i < at.count; ++i) of[i] = lanes->group(at[i]);
+    // The first steps of the next groups.
+    for (Index i = 0; i < at.count && at[i] + 1 < lanes->groups(); ++i)
+      if (const auto* steps = lanes->group(at[i] + 1).steps)  // nullptr without values
         for (Index line = 0; line < 16; ++line) fetch_line(steps + 64 * line);
-    table.multiply_lanes(of, count, in, room, sums);
+    table.multiply_lanes(of, at.count, in, room, sums);
   };
-  each_block(lanes->rows, x.tokens, multiply, write);
+  each_groups(lanes->rows, x.tokens, multiply, write);
 }
 
 void multiply_tiles(const Tensor& a, const Interleaved& x, const WriteBlock& write) {
   const kernels::Bf16SmallBatchTable& table = kernels::bf16_small_batch();
   const auto tiles = bf16_weight_tiles(a);
   const PreparedParts parts(x, table.prepare_tiles);
-  const auto multiply = [&](Index block, float* all) {
+  each_with_sums(tiles->blocks(), 1, x.tokens, [&](Index block, float* all) {
     parts.each(all, [&](const kernels::Bf16SmallBatch& part, const float* room, float* sums) {
       table.multiply_tiles(tiles->block(block), part, room, sums);
     });
-  };
-  each_block(tiles->rows, x.tokens, multiply, write);
+    const Index row = block * bf16_block_rows;
+    write(row, std::min(bf16_block_rows, tiles->rows - row), all);
+  });
 }
 
 void multiply_rows(const Tensor& a, const Interleaved& x, const WriteBlock& write) {
   const kernels::Bf16SmallBatchTable& table = kernels::bf16_small_batch();
   const auto rows = bf16_weight_rows(a);
   const PreparedParts parts(x, table.prepare_rows);
-  const Index shares = rows->shares(),
-              grain = std::max<Index>(1, ceil_div(shares, Index{threads()}));
-  each_with_sums(shares, grain, x.tokens, [&](Index share, float* all) {
-    const kernels::Bf16Rows groups = rows->share(share);
+  const auto multiply = [&](const GroupsTogether& at, float* all) {
+    kernels::Bf16Rows groups{{}, at.count, rows->columns()};
+    for (Index i = 0; i < at.count; ++i) groups.groups[i] = rows->group(at[i]);
     parts.each(all, [&](const kernels::Bf16SmallBatch& part, const float* room, float* sums) {
       table.multiply_rows(groups, part, room, sums);
     });
-    for (Index g = 0; g < groups.count; ++g, all += bf16_tile_rows * bf16_most_tokens) {
-      const Index row = (share + g * shares) * bf16_tile_rows;
-      write(row, std::min(bf16_tile_rows, rows->rows - row), all);
-    }
-  });
+  };
+  each_groups(rows->rows, x.tokens, multiply, write);
 }
 
 bool has_amx(const Tensor&, const ProductCall&) {

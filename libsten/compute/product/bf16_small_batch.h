@@ -19,15 +19,9 @@ struct Bf16WeightRows {
   Index rows = 0, cols = 0;
   Array<std::uint16_t> values;
 
-  Index groups() const { return ceil_div(rows, kernels::bf16_tile_rows); }
   Index columns() const { return padded_features(cols); }
-  // Multiplies groups at equal distances together: group i and every shares() further on.
-  Index shares() const { return ceil_div(groups(), kernels::bf16_block_groups); }
-  kernels::Bf16Rows share(Index i) const {
-    kernels::Bf16Rows of{{}, 0, columns()};
-    for (Index g = i; g < groups(); g += shares())
-      of.groups[of.count++] = values.data() + g * kernels::bf16_tile_rows * columns();
-    return of;
+  const std::uint16_t* group(Index i) const {
+    return values.data() + i * kernels::bf16_tile_rows * columns();
   }
 };
 

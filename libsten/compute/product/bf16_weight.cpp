@@ -110,7 +110,7 @@ Bf16WeightRows pack_rows(const Tensor& a) {
   const Tensor entries = dense ? a : convert(a, Spec(Csr::name));
   Bf16WeightRows out;
   out.rows = a.shape()[0], out.cols = a.shape()[1];
-  const Index all = out.groups() * bf16_tile_rows, columns = out.columns();
+  const Index all = ceil_div(out.rows, bf16_tile_rows) * bf16_tile_rows, columns = out.columns();
   out.values = Array<std::uint16_t>::uninitialized_together(all * columns);
   std::uint16_t* const to = out.values.mutate();
   const auto pack = [&](auto&& write) {
