@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/model/graph/nonzeros.h"
 
-#include <algorithm>
 #include <atomic>
 
+#include "libsten/core/base/floats.h"
 #include "libsten/core/base/parallel.h"
-#include "libsten/core/tensor/low_floats.h"
 
 namespace sten {
 
 double share_of_nonzeros(const Tensor& w) {
-  const Dense d = widened(w).to_dense();
-  const auto v = d.values.as<float>();
-  if (v.empty()) return 0;
-  std::atomic<Index> zeros = 0;
-  parallel_for(std::ssize(v), Index{1} << 16, [&](Index begin, Index end) {
-    zeros += std::count(v.begin() + begin, v.begin() + end, 0.0F);
+  const Dense d = w.to_dense();
+  if (d.size() == 0) return 0;
+  std::atomic<Index> nonzeros = 0;
+  with_float(d.dtype(), [&]<class E>(E) {
+    const auto bits = d.values.as<typename E::Bits>();
+    parallel_for(d.size(), Index{1} << 16, [&](Index begin, Index end) {
+      Index n = 0;
+      for (Index i = begin; i < end; ++i) n += E::decode(bits[i]) != 0;
+      nonzeros += n;
+    });
   });
-  return 1 - static_cast<double>(zeros) / static_cast<double>(v.size());
+  return static_cast<double>(nonzeros) / static_cast<double>(d.size());
 }
 
 }  // namespace sten
