@@ -39,8 +39,8 @@ struct TextPhase {
 
 class TextBatch {
  public:
-  // `is_timed`: runs the first step of each phase twice, since the first run also plans and packs
-  // weights, which is not timed. The arguments must outlive this object.
+  // `is_timed`: runs the first step of each phase before, with at most 128 tokens of a prompt, since
+  // the first run also packs weights, which is not timed. The arguments must outlive this object.
   TextBatch(Generation& model, const Tokenizer& tokenizer, const TextOptions& options,
             bool is_timed);
 
