@@ -4,9 +4,8 @@
 //
 // A weight is packed in one of four forms.
 //
-// *Rows*: dense, in groups of 16 rows. Each row has a multiple of 32 columns. Four groups are read
-// at once, each sequentially: several streams get more memory bandwidth, the more so if they are
-// far apart.
+// *Rows*: dense, in groups of 16 rows. Each row has a multiple of 32 columns. Up to four groups are
+// multiplied together, which can be anywhere in the matrix.
 //
 // *Tiles* of 16 rows and 32 columns, for AMX, in blocks of 64 rows, each of which is read
 // sequentially. They are ordered by tile column: first the row groups of the block in one tile
@@ -15,9 +14,9 @@
 // - masked: one 16-bit word per column (bit 15 - r is set if row r has a value), one byte per row
 //   (twice its number of values), and the values row by row: 80 bytes plus 2 per value.
 //
-// *Lanes*, in blocks of 64 rows: a lane is one row of a group of 16. A step has a window of
-// columns, which starts `advance` columns after the window of the previous step, and two values per
-// row from that window: 32 bytes for their columns, relative to the start of the window, and 64
+// *Lanes*, up to four groups together, too: a lane is one row of a group of 16. A step has a window
+// of columns, which starts `advance` columns after the window of the previous step, and two values
+// per row from that window: 32 bytes for their columns, relative to the start of the window, and 64
 // bytes for the values, row by row. Missing values are 0. A step takes 96 bytes, plus 2 for
 // `advance`. A window has 64 columns, which can be looked up in registers, or 256 columns in *far*
 // lanes. In *narrow* lanes a window has 16 columns, and a byte holds the two columns of a row, the
@@ -40,6 +39,8 @@ namespace sten::kernels {
 inline constexpr std::int64_t bf16_tile_rows = 16, bf16_tile_columns = 32;
 inline constexpr std::int64_t bf16_tile_size = bf16_tile_rows * bf16_tile_columns;
 inline constexpr std::int64_t bf16_block_groups = 4;
+// Groups of rows or lanes that are multiplied together, each read as a stream of its own.
+inline constexpr std::int64_t bf16_streams = 4;
 inline constexpr std::int64_t bf16_block_rows = bf16_block_groups * bf16_tile_rows;
 inline constexpr std::int64_t bf16_mask_bytes =
     2 * bf16_tile_columns;  // followed by one byte per row
@@ -54,14 +55,14 @@ constexpr std::int64_t bf16_column_bytes(bool is_narrow) {
 constexpr std::int64_t bf16_step_bytes(bool is_narrow) {
   return bf16_column_bytes(is_narrow) + 2 * bf16_step_values;
 }
-// Maximum batch of one product in tiles, and of one in lanes.
+// Maximum batch of one product in rows or tiles, and of one in lanes.
 inline constexpr std::int64_t bf16_most_tokens = 16, bf16_most_in_lanes = 2 * bf16_most_tokens;
 // Floats of the result of a block and bf16_most_tokens tokens.
 inline constexpr std::int64_t bf16_block_sums = bf16_block_rows * bf16_most_tokens;
 
 // Up to 4 groups of 16 rows.
 struct Bf16Rows {
-  const std::uint16_t* groups[bf16_block_groups];  // [rows][columns] each
+  const std::uint16_t* groups[bf16_streams];  // [rows][columns] each
   std::int64_t count;
   std::int64_t columns;
 };
@@ -124,7 +125,7 @@ struct Bf16SmallBatchTable {
   // The same for a block in tiles.
   void (*prepare_tiles)(const Bf16SmallBatch& x, float* room);
   void (*multiply_tiles)(const Bf16Tiles& a, const Bf16SmallBatch& x, const float* room, float* y);
-  // The same for a block of 1 to bf16_block_groups groups in lanes. Tokens from bf16_most_tokens on
+  // The same for 1 to bf16_streams groups in lanes. Tokens from bf16_most_tokens on
   // are in a second result, bf16_block_sums floats after the first.
   void (*prepare_lanes)(const Bf16SmallBatch& x, bool is_narrow, float* room);
   void (*multiply_lanes)(const Bf16Lanes* a, std::int64_t groups, const Bf16SmallBatch& x,
@@ -138,10 +139,6 @@ struct Bf16SmallBatchTable {
   // Widens strips to offsets[bf16_strip_room()], in the units of kernels/nmg_gemm.h, and
   // values[bf16_value_room()]. Both outputs are aligned to 64 bytes.
   void (*widen_strips)(const Bf16Strips& a, std::uint16_t* offsets, float* values);
-  // Expands masked tiles to dense tiles: tile k of group g to to + g * stride + k * bf16_tile_size,
-  // aligned to 64 bytes. Returns the end of the stream that was read, so that a caller can expand a
-  // few tile columns at a time.
-  const std::uint8_t* (*expand)(const Bf16Tiles& a, std::uint16_t* to, std::int64_t stride);
 };
 
 // nullptr unless has_isa(isa).

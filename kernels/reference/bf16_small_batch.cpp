@@ -34,14 +34,6 @@ const std::uint8_t* expand_tile(const std::uint8_t* from, std::uint16_t* to) {
   return from;
 }
 
-const std::uint8_t* expand(const Bf16Tiles& a, std::uint16_t* to, std::int64_t stride) {
-  const std::uint8_t* from = a.stream;
-  for (std::int64_t k = 0; k < a.columns; ++k)
-    for (std::int64_t g = 0; g < a.groups; ++g)
-      from = expand_tile(from, to + g * stride + k * bf16_tile_size);
-  return from;
-}
-
 void multiply_tiles(const Bf16Tiles& a, const Bf16SmallBatch& x, const float* room, float* y) {
   std::fill_n(y, a.groups * bf16_tile_rows * tokens, 0.0f);
   const std::uint8_t* from = a.stream;
@@ -118,9 +110,9 @@ void widen_strips(const Bf16Strips& a, std::uint16_t* offsets, float* values) {
   }
 }
 
-constexpr Bf16SmallBatchTable table{prepare,       multiply_rows,  prepare,  multiply_tiles,
-                                    prepare_lanes, multiply_lanes, looks_up, widen_tokens,
-                                    widen_strips,  expand};
+constexpr Bf16SmallBatchTable table{prepare,        multiply_rows, prepare,
+                                    multiply_tiles, prepare_lanes, multiply_lanes,
+                                    looks_up,       widen_tokens,  widen_strips};
 
 }  // namespace
 

@@ -17,7 +17,7 @@ namespace {  // a copy per file, for its own target
 struct Bf16SmallBatch16 : simd::Bf16Interleaved16 {
   using Eight = simd::Bf16Interleaved8;
   static constexpr int most_sums = 16;
-  static constexpr bool multiplies_pairs = false;
+  static constexpr bool has_dot = false;
   static void store_offsets(std::uint16_t* p, Words v) {
     _mm512_storeu_si512(p, _mm512_slli_epi16(v, 8));
     _mm512_storeu_si512(p + 32, _mm512_andnot_si512(_mm512_set1_epi16(0xff), v));

@@ -171,7 +171,7 @@ namespace sten::kernels {
 
 const Bf16SmallBatchTable* bf16_small_batch_amx() {
   static constexpr Bf16SmallBatchTable table{
-      nullptr, nullptr, amx::prepare_tiles, amx::multiply_tiles, nullptr, nullptr, nullptr, nullptr,
+      nullptr, nullptr, amx::prepare_tiles, amx::multiply_tiles, nullptr, nullptr, nullptr,
       nullptr, nullptr};
   return cpu_runs(STEN_AMX) ? &table : nullptr;
 }

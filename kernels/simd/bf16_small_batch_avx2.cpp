@@ -13,7 +13,7 @@ namespace {
 struct Bf16SmallBatch8 : simd::Bf16Interleaved8 {
   using Eight = simd::Bf16Interleaved8;
   static constexpr int most_sums = 12;
-  static constexpr bool multiplies_pairs = false;
+  static constexpr bool has_dot = false;
   static void store_offsets(std::uint16_t* p, Words v) {
     auto* to = reinterpret_cast<__m256i*>(p);
     _mm256_storeu_si256(to, _mm256_slli_epi16(v, 8));
@@ -97,16 +97,10 @@ namespace sten::kernels {
 
 const Bf16SmallBatchTable* bf16_small_batch_avx2() {
   using Loops = simd::Bf16SmallBatchLoops<avx2::Bf16SmallBatch8>;
-  static constexpr Bf16SmallBatchTable table{Loops::prepare_rows,
-                                             Loops::multiply_rows,
-                                             nullptr,
-                                             nullptr,
-                                             Loops::prepare_lanes,
-                                             Loops::multiply_lanes,
-                                             Loops::looks_up,
-                                             Loops::widen_tokens,
-                                             Loops::widen_strips,
-                                             nullptr};
+  static constexpr Bf16SmallBatchTable table{
+      Loops::prepare_rows,  Loops::multiply_rows,  nullptr,         nullptr,
+      Loops::prepare_lanes, Loops::multiply_lanes, Loops::looks_up, Loops::widen_tokens,
+      Loops::widen_strips};
   return &table;
 }
 

@@ -8,16 +8,10 @@ namespace sten::kernels {
 
 const Bf16SmallBatchTable* bf16_small_batch_avx512() {
   using Loops = simd::Bf16SmallBatchLoops<avx512::Bf16SmallBatch16>;
-  static constexpr Bf16SmallBatchTable table{Loops::prepare_rows,
-                                             Loops::multiply_rows,
-                                             nullptr,
-                                             nullptr,
-                                             Loops::prepare_lanes,
-                                             Loops::multiply_lanes,
-                                             Loops::looks_up,
-                                             Loops::widen_tokens,
-                                             Loops::widen_strips,
-                                             nullptr};
+  static constexpr Bf16SmallBatchTable table{
+      Loops::prepare_rows,  Loops::multiply_rows,  nullptr,         nullptr,
+      Loops::prepare_lanes, Loops::multiply_lanes, Loops::looks_up, Loops::widen_tokens,
+      Loops::widen_strips};
   return &table;
 }
 

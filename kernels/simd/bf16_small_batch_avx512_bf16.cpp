@@ -9,16 +9,24 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::avx512_bf16 {
 namespace {
 
+template <class To, class From>
+To words_as(From v) {
+  To to;
+  static_assert(sizeof to == sizeof v);
+  __builtin_memcpy(&to, &v, sizeof v);
+  return to;
+}
+
 struct SmallBatchDots8 : simd::Bf16Interleaved8 {
   static Vec dot(Vec sum, Words x, Words pair) {
-    return _mm256_dpbf16_ps(sum, (__m256bh)x, (__m256bh)pair);
+    return _mm256_dpbf16_ps(sum, words_as<__m256bh>(x), words_as<__m256bh>(pair));
   }
 };
 struct SmallBatchDots : avx512::Bf16SmallBatch16 {
   using Eight = SmallBatchDots8;
-  static constexpr bool multiplies_pairs = true;
+  static constexpr bool has_dot = true;
   static Vec dot(Vec sum, Words x, Words pair) {
-    return _mm512_dpbf16_ps(sum, (__m512bh)x, (__m512bh)pair);
+    return _mm512_dpbf16_ps(sum, words_as<__m512bh>(x), words_as<__m512bh>(pair));
   }
 };
 
@@ -32,7 +40,6 @@ const Bf16SmallBatchTable* bf16_small_batch_avx512_bf16() {
   using Loops = simd::Bf16SmallBatchLoops<avx512_bf16::SmallBatchDots>;
   static constexpr Bf16SmallBatchTable table{Loops::prepare_rows,
                                              Loops::multiply_rows,
-                                             nullptr,
                                              nullptr,
                                              nullptr,
                                              nullptr,

@@ -8,7 +8,7 @@
 //   store_offsets(p, v)  upper bytes of words: of the lower words to p, of the upper ones to p + 32
 //   gathers              whether small_batch_step() supports far lanes
 //   most_sums            vectors that fit in registers beside the factors
-//   multiplies_pairs     whether it and Eight have dot(sum, x, pair): the sum plus, for each token,
+//   has_dot              whether it and Eight have dot(sum, x, pair): the sum plus, for each token,
 //                        the two products of its pair of features and a pair of the weight
 //   Eight                such vectors of 8 lanes
 #pragma once
@@ -46,11 +46,15 @@ class Bf16SmallBatchLoops {
     _mm_prefetch(static_cast<const char*>(p) + bf16_strips_ahead, _MM_HINT_T0);
   }
 
+  static void fetch_row(const std::uint16_t* p) {
+    _mm_prefetch(reinterpret_cast<const char*>(p) + bf16_rows_ahead, _MM_HINT_T0);
+  }
+
   // x: [pairs / L][even features, odd features][L] for each token. Multiplies a row of as many
   // groups at a time as there are registers for.
   template <int tokens>
   static void rows_by_columns(const Bf16Rows& a, const float* x, Int ldx, float* y) {
-    constexpr int together = V::most_sums / tokens >= bf16_block_groups ? bf16_block_groups : 2;
+    constexpr int together = V::most_sums / tokens >= bf16_streams ? bf16_streams : 2;
     for (Int first = 0; first < a.count; first += together) {
       const std::uint16_t* row[together];  // the last group is repeated, if there are no more
       for (Int g = 0; g < together; ++g) row[g] = a.groups[std::min(first + g, a.count - 1)];
@@ -61,7 +65,7 @@ class Bf16SmallBatchLoops {
         for (Int k = 0; k < a.columns; k += 2 * L) {
 #pragma GCC unroll 4
           for (int g = 0; g < together; ++g) {
-            _mm_prefetch(reinterpret_cast<const char*>(row[g] + k) + bf16_rows_ahead, _MM_HINT_T0);
+            if (k % columns == 0) fetch_row(row[g] + k);
             const auto v = V::load_words(row[g] + k);
             const Vec even = V::even(v), odd = V::odd(v);
 #pragma GCC unroll 4
@@ -103,8 +107,8 @@ class Bf16SmallBatchLoops {
   }
   // x: [pairs][W::lanes] pairs of features. Two sums for each group, because dot() takes long.
   template <class W>
-  static void rows_by_pairs(const Bf16Rows& a, const std::uint16_t* x, float* y) {
-    constexpr Int together = bf16_block_groups, words = 2 * W::lanes;
+  static void rows_by_dot(const Bf16Rows& a, const std::uint16_t* x, float* y) {
+    constexpr Int together = bf16_streams, words = 2 * W::lanes;
     const std::uint16_t* row[together];  // the last group is repeated, if there are no more
     for (Int g = 0; g < together; ++g) row[g] = a.groups[std::min(g, a.count - 1)];
     for (Int r = 0; r < rows; ++r) {
@@ -113,8 +117,7 @@ class Bf16SmallBatchLoops {
         for (auto& sum : of) sum = W::zero();
       const std::uint16_t* of_x = x;
       for (Int k = 0; k < a.columns; k += columns) {
-        for (const std::uint16_t* at : row)
-          _mm_prefetch(reinterpret_cast<const char*>(at + k) + bf16_rows_ahead, _MM_HINT_T0);
+        for (const std::uint16_t* at : row) fetch_row(at + k);
         for (Int i = k; i < k + columns; i += 4, of_x += 2 * words) {
           const auto first = W::load_words(of_x), second = W::load_words(of_x + words);
 #pragma GCC unroll 4
@@ -130,14 +133,15 @@ class Bf16SmallBatchLoops {
       for (auto& at : row) at += a.columns;
     }
   }
-  // Calls f(W) for the vectors that hold the tokens of rows_by_pairs().
+
+  // Calls f(W) for the vectors that hold the tokens of rows_by_dot().
   template <class F>
-  static void with_pairs(Int tokens, F&& f) {
+  static void with_dot_vectors(Int tokens, F&& f) {
     if (tokens <= 8) return f(typename V::Eight{});
     f(V{});
   }
-  static void pairs_of_tokens(const Bf16SmallBatch& x, std::uint16_t* to) {
-    with_pairs(x.tokens, [&](auto w) {
+  static void interleaved_tokens(const Bf16SmallBatch& x, std::uint16_t* to) {
+    with_dot_vectors(x.tokens, [&](auto w) {
       constexpr Int words = 2 * decltype(w)::lanes;
       for (Int p = 0; p < x.feature_pairs; ++p, to += words)
         std::fill(std::copy_n(x.at + p * x.stride, 2 * x.tokens, to), to + words, std::uint16_t{0});
@@ -170,8 +174,7 @@ class Bf16SmallBatchLoops {
     }
   }
 
-  // Progress in a group of lanes. The groups of a block alternate every few steps: several streams
-  // get more memory bandwidth, and they find x in L1.
+  // Progress in a group of lanes. The groups alternate every few steps, so that x stays in L1.
   template <class X>
   struct LaneCursor {
     const std::uint16_t* advance;
@@ -190,10 +193,10 @@ class Bf16SmallBatchLoops {
   // but at least once per group.
   template <class X, class F>
   static void interleave_lanes(const Bf16Lanes* a, Int groups, const X* x, F&& take) {
-    LaneCursor<X> cursors[bf16_block_groups]{{a[0], x},
-                                             {a[groups > 1 ? 1 : 0], x},
-                                             {a[groups > 2 ? 2 : 0], x},
-                                             {a[groups > 3 ? 3 : 0], x}};
+    LaneCursor<X> cursors[bf16_streams]{{a[0], x},
+                                        {a[groups > 1 ? 1 : 0], x},
+                                        {a[groups > 2 ? 2 : 0], x},
+                                        {a[groups > 3 ? 3 : 0], x}};
     bool more = true;
     for (bool first = true; more; first = false) {
       more = false;
@@ -279,7 +282,7 @@ class Bf16SmallBatchLoops {
   template <int tokens, bool narrow, class Column>
   static void looked_up(const Bf16Lanes* a, Int groups, const Column* x, Int ldx, float* y) {
     constexpr Int steps = tokens > 4 ? 16 : 8;
-    typename V::template SmallBatchSums<tokens> sums[bf16_block_groups];
+    typename V::template SmallBatchSums<tokens> sums[bf16_streams];
     interleave_lanes(a, groups, x, [&](Int g, LaneCursor<Column>& turn, bool first) {
       auto sum = sums[g];
       if (first)
@@ -353,8 +356,8 @@ class Bf16SmallBatchLoops {
  public:
   static void prepare_rows(const Bf16SmallBatch& x, float* room) {
     if (x.tokens > max_scalar_tokens) {
-      if constexpr (V::multiplies_pairs)
-        return pairs_of_tokens(x, reinterpret_cast<std::uint16_t*>(room));
+      if constexpr (V::has_dot)
+        return interleaved_tokens(x, reinterpret_cast<std::uint16_t*>(room));
       else
         return rows_of_features(x, room);
     }
@@ -379,9 +382,9 @@ class Bf16SmallBatchLoops {
       case 4:
         return rows_by_columns<4>(a, room, ldx, y);
       default:
-        if constexpr (V::multiplies_pairs)
-          with_pairs(x.tokens, [&](auto w) {
-            rows_by_pairs<decltype(w)>(a, reinterpret_cast<const std::uint16_t*>(room), y);
+        if constexpr (V::has_dot)
+          with_dot_vectors(x.tokens, [&](auto w) {
+            rows_by_dot<decltype(w)>(a, reinterpret_cast<const std::uint16_t*>(room), y);
           });
         else
           rows_by_tokens(a, room, y);

@@ -184,8 +184,7 @@ struct Rows : Math<V> {
       y[Size{r} * y_apart] = static_cast<float>(all.total());
     });
   }
-  // Reads the quarters of A side by side, because several streams get more memory bandwidth than
-  // one (docs/notebook/small_batch.md).
+  // Reads the quarters of A side by side (docs/kernels.md: streams).
   static void multiply_vector(const float* a, Size rows, Size n, const float* x, float* y) {
     const Size quarter = rows / 4;
     for (Size r = 0; r < quarter; ++r) dot<4>(a + r * n, quarter * n, n, x, y + r, quarter);

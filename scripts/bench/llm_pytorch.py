@@ -134,7 +134,7 @@ def inputs_of_blocks(model, windows):
 
 
 def prune(model, windows, method, spec):
-    states, others = inputs_of_blocks(model, windows)  # none by magnitude
+    states, others = inputs_of_blocks(model, windows)  # magnitude has no windows
     for number, block in enumerate(model.model.layers):
         grams = {}
 

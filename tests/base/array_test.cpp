@@ -103,9 +103,9 @@ TEST_CASE("arrays that are placed together are separate arrays") {
   // More than a block holds, and one larger than a huge page.
   std::vector<Array<std::uint8_t>> all;
   for (std::size_t i = 0; i < 40; ++i)
-    all.push_back(Array<std::uint8_t>::uninitialized_together(i == 20 ? std::size_t{3} << 20
+    all.push_back(Array<std::uint8_t>::uninitialized_in_arena(i == 20 ? std::size_t{3} << 20
                                                                       : 1'000'001 + i));
-  all.push_back(Array<std::uint8_t>::uninitialized_together(0));
+  all.push_back(Array<std::uint8_t>::uninitialized_in_arena(0));
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::uint8_t* before = all[i].data();
     CHECK(reinterpret_cast<std::uintptr_t>(before) % 64 == 0);

@@ -130,7 +130,7 @@ TEST_CASE("what is known of inputs makes outputs closer, for every structure") {
   }
 }
 
-TEST_CASE("both ways to solve find the least squares, for what the dense layer got too") {
+TEST_CASE("factors find the least squares, gradients nearly, for what the dense layer got too") {
   const auto x = inputs(1), t = inputs(2);
   InputStatistics s = statistics(x);
   s.cross = product(t, x);
@@ -154,7 +154,7 @@ TEST_CASE("both ways to solve find the least squares, for what the dense layer g
       }
       REQUIRE(std::abs(sum - targets.row(r)[c]) < 1e-5 * size);
     }
-  // The objective that both minimize.
+  // The objective.
   const auto objective = [&](const calibrate::Matrix<float>& v) {
     double sum = 0;
     for (Index r = 0; r < outs; ++r)

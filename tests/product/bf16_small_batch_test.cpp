@@ -152,7 +152,7 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
       if (!table) continue;
       Array<float> room =
           Array<float>::uninitialized(kernels::bf16_small_batch_scratch(view.rows(), n));
-      // Groups of a block instead of those of a share.
+      // Neighbouring groups, instead of groups a quarter of the matrix apart.
       check(kernels::name_of(isa), parts * most, [&](Index b, float* sums) {
         kernels::Bf16Rows groups{{}, tiles->groups_of(b), of_rows->columns()};
         for (Index g = 0; g < groups.count; ++g)
@@ -200,48 +200,6 @@ TEST_CASE(
   const auto far = bf16_weight_lanes(rare, true);
   CHECK_FALSE(far->is_narrow);
   CHECK(std::ssize(bf16_weight_lanes(rare)->advance) > 1.1 * std::ssize(far->advance));
-}
-
-TEST_CASE("masked tiles of bfloat16 expand to dense ones on every ISA, some columns at a time") {
-  Dice dice(22);
-  for (int round = 0; round < 30; ++round) {
-    const Index m = 1 + dice.below(100), k = 1 + dice.below(200);
-    const Dense x = normals(dice, {m, k});
-    const double keep = dice.one_of(std::vector<double>{0, 0.02, 0.3, 0.8});
-    const Tensor a = registry().pack(x, random_mask(dice, x.extents, keep), Spec("csr"));
-    const Dense exact = a.to_dense();
-    const auto tiles = bf16_weight_tiles(a);
-    if (!tiles->is_masked) continue;
-    const Fenced<std::uint8_t> stream(
-        std::vector<std::uint8_t>(tiles->stream.begin(), tiles->stream.end()));
-    const Index columns = tiles->tile_columns(), stride = columns * kernels::bf16_tile_size;
-    for (const kernels::Isa isa : kernels::all_isas) {
-      const Bf16SmallBatchTable* table = kernels::bf16_small_batch_for(isa);
-      if (!table) continue;
-      Index wrong = 0;
-      for (Index b = 0; b < tiles->blocks(); ++b) {
-        Array<std::uint16_t> out(tiles->groups_of(b) * stride);
-        kernels::Bf16Tiles at = tiles->block(b);
-        const Index some = dice.below(columns + 1);
-        at.columns = some;
-        at.stream = table->expand(at, out.mutate(), stride);
-        at.columns = columns - some;
-        const std::uint8_t* end =
-            table->expand(at, out.mutate() + some * kernels::bf16_tile_size, stride);
-        CHECK(end == tiles->stream.data() + tiles->first[b + 1]);
-        for (Index r = 0; r < tiles->groups_of(b) * kernels::bf16_tile_rows; ++r)
-          for (Index j = 0; j < columns * tile_features; ++j) {
-            const Index row = b * kernels::bf16_block_rows + r;
-            const float wanted =
-                row < m && j < k ? rounded(exact.values.as<float>()[row * k + j]) : 0;
-            const std::uint16_t got =
-                out[r / 16 * stride + j / 32 * kernels::bf16_tile_size + r % 16 * 32 + j % 32];
-            wrong += kernels::widen_bf16(got) != wanted;
-          }
-      }
-      CHECK_MESSAGE(wrong == 0, kernels::name_of(isa), " ", m, " ", k, " ", keep);
-    }
-  }
 }
 
 TEST_CASE("n:m:g with n > 1 in bfloat16 is widened as float32 kernels have it, on every ISA") {
@@ -301,7 +259,7 @@ TEST_CASE("products with few tokens in bfloat16 are right for every layout and n
   specs.push_back("dense");
   for (const std::string& spec : specs)
     for (int round = 0; round < 6; ++round) {
-      const Index m = 1 + dice.below(90), k = 1 + dice.below(150),
+      const Index m = 1 + dice.below(round < 4 ? 90 : 400), k = 1 + dice.below(150),
                   n = round == 0 ? 1 : 1 + dice.below(bf16_max_small_batch);
       const Tensor a = some_weight(dice, spec, m, k);
       const SmallBatchCase c(dice, k, n);

@@ -9,9 +9,8 @@
 namespace sten::calibrate {
 namespace {
 
-// More steps come closer to the least squares of the calibration data, but not of other data:
-// SmolLM2-135M at 50 % by admm has perplexities of 37.2 and 48.1 on two held-out texts after 6
-// steps, 37.2 and 47.5 after 10, 38.3 and 48.2 after 60. A step costs a product with the weights.
+// More steps come closer to the least squares of the calibration data, but not of other data
+// (docs/notebook/pruning_methods.md). A step costs a product with the Gram matrix.
 constexpr int most_steps = 10;
 constexpr double enough = 2e-3;  // relative to the norm of the first residual
 

@@ -5,11 +5,10 @@
 
 namespace sten::calibrate {
 
-// For each row w of `dense` [out, in], returns the v that is 0 at pruned elements and minimizes |v
-// X - w T|^2 + d |v - w|^2, where d is the damping of the Gram matrix. Uses Cholesky factors,
-// shared by rows with the same kept inputs, or conjugate gradients for blocks of rows, whichever
-// needs fewer operations. Conjugate gradients start at the kept values of w and stop after 10 steps,
-// before the minimum is exact.
+// For each row w of `dense` [out, in], returns v, 0 at pruned elements, with a small |v X - w T|^2
+// + d |v - w|^2, where d is the damping of the Gram matrix. Cholesky factors, shared by rows with
+// the same kept inputs, find the minimum. If conjugate gradients need fewer operations, they are
+// used instead, for blocks of rows: they start at the kept values of w and take at most 10 steps.
 template <class T>
 Matrix<T> reconstruct(const Matrix<T>& dense, const Kept& kept, const Gram<T>& gram);
 

@@ -66,7 +66,7 @@ Bf16Packed pack_bf16_dense(const Dense& a) {
   const Index rows = ceil_div(p.rows, tile_rows) * tile_rows;
   for (Index r = 0; r < rows; r += group) p.group_rows.push_back(r);
   p.group_rows.push_back(rows);
-  p.values = Array<std::uint16_t>::uninitialized_together(rows * padded_features(p.cols));
+  p.values = Array<std::uint16_t>::uninitialized_in_arena(rows * padded_features(p.cols));
   const std::uint16_t* at = p.values.data();
   for (Index s = 0; s < p.slab_count(); ++s)
     for (Index g = 0; g < p.group_count(); ++g) {
@@ -113,9 +113,9 @@ Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
       steps += depth_of(g, s);
       tiles += depth_of(g, s) * p.tiles_of(g);
     }
-  p.values = Array<std::uint16_t>::uninitialized_together(tiles * tile_size);
+  p.values = Array<std::uint16_t>::uninitialized_in_arena(tiles * tile_size);
   p.columns =
-      Array<std::uint32_t>::uninitialized_together(std::max<Index>(1, steps) * tile_feature_pairs);
+      Array<std::uint32_t>::uninitialized_in_arena(std::max<Index>(1, steps) * tile_feature_pairs);
   const std::uint16_t* value = p.values.data();
   const std::uint32_t* column = p.columns.data();
   for (Index s = 0; s < p.slab_count(); ++s)

@@ -13,17 +13,17 @@
 namespace sten {
 namespace {
 
-using kernels::bf16_block_groups, kernels::bf16_block_rows, kernels::bf16_block_sums,
+using kernels::bf16_streams, kernels::bf16_block_rows, kernels::bf16_block_sums,
     kernels::bf16_most_tokens, kernels::bf16_tile_rows;
 static_assert(bf16_max_small_batch == kernels::bf16_most_in_lanes);
 
-// Receives the results of a block: its first row, number of rows, and sums
-// [parts][bf16_block_rows][bf16_most_tokens].
+// Receives the results of a block, or of a group of 16 rows: the first row, the number of rows, and
+// sums [rows][bf16_most_tokens], those of further tokens bf16_block_sums later.
 using WriteBlock = std::function<void(Index, Index, float*)>;
 
-// Calls multiply(i, sums) for each i below `count`, in steps of `grain` per thread.
+// Calls multiply(i, sums) for each i below `count`.
 template <class F>
-void each_with_sums(Index count, Index grain, Index tokens, F&& multiply) {
+void each_with_sums(Index count, Index tokens, F&& multiply) {
   // Kernels do not write all sums.
   const Index size = ceil_div(tokens, bf16_most_tokens) * bf16_block_sums;
   const auto some = [&](Index begin, Index end) {
@@ -34,23 +34,21 @@ void each_with_sums(Index count, Index grain, Index tokens, F&& multiply) {
       multiply(i, sums);
     }
   };
-  parallel_for(count, grain, std::cref(some));
+  parallel_for(count, 1, std::cref(some));
 }
 
-// Groups of 16 rows that are multiplied together: a quarter of the matrix apart, so that memory is
-// read in streams that are far apart.
-struct GroupsTogether {
-  Index first, apart, count;
-  Index operator[](Index i) const { return first + i * apart; }
+// Groups of 16 rows that are multiplied together, a quarter of the matrix apart (docs/kernels.md).
+struct StridedGroups {
+  Index first, stride, count;
+  Index operator[](Index i) const { return first + i * stride; }
 };
 
 // Calls multiply(groups, sums), and write() with each group of the result.
 template <class F>
-void each_groups(Index rows, Index tokens, F&& multiply, const WriteBlock& write) {
-  const Index groups = ceil_div(rows, bf16_tile_rows), apart = ceil_div(groups, bf16_block_groups),
-              grain = std::max<Index>(1, ceil_div(apart, Index{threads()}));
-  each_with_sums(apart, grain, tokens, [&](Index first, float* sums) {
-    const GroupsTogether at{first, apart, ceil_div(groups - first, apart)};
+void each_strided_groups(Index rows, Index tokens, F&& multiply, const WriteBlock& write) {
+  const Index groups = ceil_div(rows, bf16_tile_rows), stride = ceil_div(groups, bf16_streams);
+  each_with_sums(stride, tokens, [&](Index first, float* sums) {
+    const StridedGroups at{first, stride, ceil_div(groups - first, stride)};
     multiply(at, sums);
     for (Index i = 0; i < at.count; ++i, sums += bf16_tile_rows * bf16_most_tokens) {
       const Index row = at[i] * bf16_tile_rows;
@@ -138,23 +136,19 @@ void multiply_lanes(const Tensor& a, const Interleaved& x, const WriteBlock& wri
   thread_local Scratch x_memory;
   float* const room = x_memory.of(kernels::bf16_small_batch_scratch(x.rows(), x.tokens));
   table.prepare_lanes(in, lanes->is_narrow, room);
-  const auto multiply = [&](const GroupsTogether& at, float* sums) {
-    kernels::Bf16Lanes of[bf16_block_groups];
+  const auto multiply = [&](const StridedGroups& at, float* sums) {
+    kernels::Bf16Lanes of[bf16_streams];
     for (Index i = 0; i < at.count; ++i) of[i] = lanes->group(at[i]);
-    // The first steps of the next groups.
-    for (Index i = 0; i < at.count && at[i] + 1 < lanes->groups(); ++i)
-      if (const auto* steps = lanes->group(at[i] + 1).steps)  // nullptr without values
-        for (Index line = 0; line < 16; ++line) fetch_line(steps + 64 * line);
     table.multiply_lanes(of, at.count, in, room, sums);
   };
-  each_groups(lanes->rows, x.tokens, multiply, write);
+  each_strided_groups(lanes->rows, x.tokens, multiply, write);
 }
 
 void multiply_tiles(const Tensor& a, const Interleaved& x, const WriteBlock& write) {
   const kernels::Bf16SmallBatchTable& table = kernels::bf16_small_batch();
   const auto tiles = bf16_weight_tiles(a);
   const PreparedParts parts(x, table.prepare_tiles);
-  each_with_sums(tiles->blocks(), 1, x.tokens, [&](Index block, float* all) {
+  each_with_sums(tiles->blocks(), x.tokens, [&](Index block, float* all) {
     parts.each(all, [&](const kernels::Bf16SmallBatch& part, const float* room, float* sums) {
       table.multiply_tiles(tiles->block(block), part, room, sums);
     });
@@ -167,14 +161,14 @@ void multiply_rows(const Tensor& a, const Interleaved& x, const WriteBlock& writ
   const kernels::Bf16SmallBatchTable& table = kernels::bf16_small_batch();
   const auto rows = bf16_weight_rows(a);
   const PreparedParts parts(x, table.prepare_rows);
-  const auto multiply = [&](const GroupsTogether& at, float* all) {
+  const auto multiply = [&](const StridedGroups& at, float* all) {
     kernels::Bf16Rows groups{{}, at.count, rows->columns()};
     for (Index i = 0; i < at.count; ++i) groups.groups[i] = rows->group(at[i]);
     parts.each(all, [&](const kernels::Bf16SmallBatch& part, const float* room, float* sums) {
       table.multiply_rows(groups, part, room, sums);
     });
   };
-  each_groups(rows->rows, x.tokens, multiply, write);
+  each_strided_groups(rows->rows, x.tokens, multiply, write);
 }
 
 bool has_amx(const Tensor&, const ProductCall&) {
@@ -182,7 +176,12 @@ bool has_amx(const Tensor&, const ProductCall&) {
 }
 // Whether lanes are faster than tiles or rows.
 bool supports_lanes(const Tensor&, const ProductCall& call) {
-  if (kernels::active_isa() < kernels::Isa::amx) return call.density < bf16_least_dense();
+  const kernels::Isa isa = kernels::active_isa();
+  if (isa < kernels::Isa::amx) {
+    // `vdpbf16ps` multiplies dense rows about as fast as they are read.
+    const bool multiplies_fast = isa == kernels::Isa::avx512_bf16 && call.tokens > 4;
+    return call.density < (multiplies_fast ? 0.3 : bf16_least_dense());
+  }
   // Lanes need a lookup per token and value; tiles process up to 16 tokens at no extra cost.
   return call.tokens <= 2 ? call.density < 0.2 : call.tokens <= 4 && call.density < 0.15;
 }

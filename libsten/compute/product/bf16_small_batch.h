@@ -89,7 +89,7 @@ class Bf16SmallBatchFactor {
  private:
   template <class Y>
   void check(const Interleaved& x, const Y& y) const;
-  // Calls write(first row, rows, sums) for each block.
+  // Calls write(first row, rows, sums) for each block or group of rows.
   template <class Write>
   void multiply_blocks(const Interleaved& x, const Write& write) const;
 

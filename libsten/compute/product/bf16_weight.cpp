@@ -111,7 +111,7 @@ Bf16WeightRows pack_rows(const Tensor& a) {
   Bf16WeightRows out;
   out.rows = a.shape()[0], out.cols = a.shape()[1];
   const Index all = ceil_div(out.rows, bf16_tile_rows) * bf16_tile_rows, columns = out.columns();
-  out.values = Array<std::uint16_t>::uninitialized_together(all * columns);
+  out.values = Array<std::uint16_t>::uninitialized_in_arena(all * columns);
   std::uint16_t* const to = out.values.mutate();
   const auto pack = [&](auto&& write) {
     parallel_for(all, bf16_tile_rows, [&](Index begin, Index end) {
@@ -177,7 +177,7 @@ Bf16WeightTiles pack_tiles(const Tensor& a) {
     }
     out.first[b + 1] = out.first[b] + bytes;
   }
-  out.stream = Array<std::uint8_t>::uninitialized_together(out.first[blocks]);
+  out.stream = Array<std::uint8_t>::uninitialized_in_arena(out.first[blocks]);
   std::uint8_t* const stream = out.stream.mutate();
   parallel_for(blocks, 1, [&](Index begin, Index end) {
     for (Index b = begin; b < end; ++b) {
@@ -246,8 +246,8 @@ Bf16WeightLanes pack_lanes(const CsrRowsOf& rows, Index window) {
   });
   out.first.assign(groups + 1, 0);
   for (Index g = 0; g < groups; ++g) out.first[g + 1] = out.first[g] + std::ssize(all[g].advance);
-  out.advance = Array<std::uint16_t>::uninitialized_together(out.first[groups]);
-  out.steps = Array<std::uint8_t>::uninitialized_together(out.first[groups] *
+  out.advance = Array<std::uint16_t>::uninitialized_in_arena(out.first[groups]);
+  out.steps = Array<std::uint8_t>::uninitialized_in_arena(out.first[groups] *
                                                           bf16_step_bytes(out.is_narrow));
   std::uint16_t* advance = out.advance.mutate();
   std::uint8_t* bytes = out.steps.mutate();

@@ -33,21 +33,12 @@ class Array {
   }
   // n uninitialized elements.
   static Array uninitialized(std::size_t n, Device device = Device::cpu) {
-    if (n > PTRDIFF_MAX / sizeof(T)) throw std::bad_array_new_length();
-    Array a;
-    a.size_ = n;
+    Array a = in_memory(n, [=](std::size_t bytes) { return allocate_on(device, bytes); });
     a.device_ = device;
-    if (n) a.data_ = std::static_pointer_cast<const T>(allocate_on(device, n * sizeof(T)));
     return a;
   }
-  // The same for an array that lives as long as a model (allocate_together()).
-  static Array uninitialized_together(std::size_t n) {
-    if (n > PTRDIFF_MAX / sizeof(T)) throw std::bad_array_new_length();
-    Array a;
-    a.size_ = n;
-    if (n) a.data_ = std::static_pointer_cast<const T>(allocate_together(n * sizeof(T)));
-    return a;
-  }
+  // The same for an array that lives as long as a model (allocate_in_arena()).
+  static Array uninitialized_in_arena(std::size_t n) { return in_memory(n, allocate_in_arena); }
   // Borrows n elements at `data`, aligned for T. `owner` keeps them alive, and nobody changes them.
   static Array borrow(std::shared_ptr<const void> owner, const T* data, std::size_t n,
                       Device device = Device::cpu) {
@@ -107,6 +98,14 @@ class Array {
   }
 
  private:
+  template <class Allocate>
+  static Array in_memory(std::size_t n, Allocate&& allocate) {
+    if (n > PTRDIFF_MAX / sizeof(T)) throw std::bad_array_new_length();
+    Array a;
+    a.size_ = n;
+    if (n) a.data_ = std::static_pointer_cast<const T>(allocate(n * sizeof(T)));
+    return a;
+  }
   T* writable() const { return const_cast<T*>(data_.get()); }
 
   std::shared_ptr<const T> data_;

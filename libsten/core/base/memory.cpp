@@ -67,11 +67,11 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
           }};
 }
 
-std::shared_ptr<void> allocate_together(std::size_t bytes) {
+std::shared_ptr<void> allocate_in_arena(std::size_t bytes) {
   constexpr std::size_t block_size = 8 * huge_page;
   if (bytes >= huge_page) return allocate(bytes);
   static std::mutex lock;
-  static std::weak_ptr<void> block;
+  static auto& block = *new std::weak_ptr<void>;  // never destroyed, as the pool
   static std::size_t used;
   const std::lock_guard hold(lock);
   std::shared_ptr<void> owner = block.lock();

@@ -13,6 +13,6 @@ std::shared_ptr<void> allocate(std::size_t bytes);
 
 // The same for arrays that live as long as a model, such as packed weights. Those smaller than a
 // huge page are placed side by side in blocks of huge pages; a block is freed with its last array.
-std::shared_ptr<void> allocate_together(std::size_t bytes);
+std::shared_ptr<void> allocate_in_arena(std::size_t bytes);
 
 }  // namespace sten
