@@ -5,9 +5,13 @@
 #include <limits>
 
 #include "libsten/core/base/error.h"
+#include "libsten/core/base/parallel.h"
 
 namespace sten {
 namespace {
+
+// Rows that are worth waking a thread for.
+constexpr Index lines_per_thread = 64;
 
 // Makes csr of entries in any order: offsets[slot] is the dense offset of a value, -1 in padding.
 Csr gathered(const Shape& extents, Dims dims, const Values& values,
@@ -36,14 +40,17 @@ Csr gathered(const Shape& extents, Dims dims, const Values& values,
   with_width(values.width(), [&]<class U>(U) {
     const auto from = values.as<U>();
     const auto to = out.values.mutate<U>();
-    for (Index l = 0; l < lines; ++l) {
-      std::sort(entries.begin() + ptr[l], entries.begin() + ptr[l + 1],
-                [](const Entry& a, const Entry& b) { return a.col < b.col; });
-      for (Index at = ptr[l]; at < ptr[l + 1]; ++at) {
-        index[at] = static_cast<std::int32_t>(entries[at].col);
-        to[at] = from[entries[at].slot];
+    const auto some = [&](Index begin, Index end) {
+      for (Index l = begin; l < end; ++l) {
+        std::sort(entries.begin() + ptr[l], entries.begin() + ptr[l + 1],
+                  [](const Entry& a, const Entry& b) { return a.col < b.col; });
+        for (Index at = ptr[l]; at < ptr[l + 1]; ++at) {
+          index[at] = static_cast<std::int32_t>(entries[at].col);
+          to[at] = from[entries[at].slot];
+        }
       }
-    }
+    };
+    parallel_for(lines, lines_per_thread, some);
   });
   return out;
 }

@@ -66,6 +66,8 @@ Index MatrixView::batch_offset(Index b) const {
 }
 
 std::pair<Index, Index> MatrixView::place(Index offset) const {
+  // A single matrix needs one division.
+  if (batch.empty() && col_stride == 1 && row_stride == cols) return {offset / cols, offset % cols};
   Index b = 0;
   for (std::size_t d = 0; d < batch.size(); ++d)
     b = b * batch[d] + offset / batch_strides[d] % batch[d];
