@@ -4,6 +4,7 @@
 
 #include "kernels/bf16_small_batch.h"
 #include "kernels/simd/bf16_interleaved8.h"
+#include "kernels/simd/bf16_rows_loops.h"
 #include "kernels/simd/bf16_small_batch_loops.h"
 
 STEN_TARGET_BEGIN
@@ -97,8 +98,9 @@ namespace sten::kernels {
 
 const Bf16SmallBatchTable* bf16_small_batch_avx2() {
   using Loops = simd::Bf16SmallBatchLoops<avx2::Bf16SmallBatch8>;
+  using Rows = simd::Bf16RowsLoops<avx2::Bf16SmallBatch8>;
   static constexpr Bf16SmallBatchTable table{
-      Loops::prepare_rows,  Loops::multiply_rows,  nullptr,         nullptr,
+      Rows::prepare_rows,   Rows::multiply_rows,   nullptr,         nullptr,
       Loops::prepare_lanes, Loops::multiply_lanes, Loops::looks_up, Loops::widen_tokens,
       Loops::widen_strips};
   return &table;

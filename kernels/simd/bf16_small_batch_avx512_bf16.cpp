@@ -2,8 +2,8 @@
 // Rows for more than a few tokens: one instruction multiplies and adds pairs of features.
 #define STEN_TARGET STEN_AVX512_BF16
 #include "kernels/bf16_small_batch.h"
+#include "kernels/simd/bf16_rows_loops.h"
 #include "kernels/simd/bf16_small_batch16.h"
-#include "kernels/simd/bf16_small_batch_loops.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx512_bf16 {
@@ -37,9 +37,9 @@ STEN_TARGET_END
 namespace sten::kernels {
 
 const Bf16SmallBatchTable* bf16_small_batch_avx512_bf16() {
-  using Loops = simd::Bf16SmallBatchLoops<avx512_bf16::SmallBatchDots>;
-  static constexpr Bf16SmallBatchTable table{Loops::prepare_rows,
-                                             Loops::multiply_rows,
+  using Rows = simd::Bf16RowsLoops<avx512_bf16::SmallBatchDots>;
+  static constexpr Bf16SmallBatchTable table{Rows::prepare_rows,
+                                             Rows::multiply_rows,
                                              nullptr,
                                              nullptr,
                                              nullptr,
