@@ -5,8 +5,10 @@
 
 #include "libsten/core/registry/registry.h"
 #include "libsten/core/registry/route.h"
+#include "libsten/core/tensor/low_floats.h"
 #include "libsten/model/execution/executor.h"
 #include "libsten/model/execution/fastest_layouts.h"
+#include "libsten/model/graph/nonzeros.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;
@@ -21,6 +23,14 @@ Tensor pruned(Dice& dice, const Shape& shape, const char* sparsifier, const char
 }
 
 }  // namespace
+
+TEST_CASE("nonzeros are counted in every layout and dtype of weights") {
+  const Dense w = f32({2, 4}, {1, 0, -0.0F, 2, 0, 3, 0, 0});
+  for (const DType dtype : {DType::F32, DType::BF16, DType::F16})
+    for (const char* layout : {"dense", "csr"})
+      CHECK(share_of_nonzeros(convert(rounded_to(dtype, w), Spec::parse(layout))) == 0.375);
+  CHECK(share_of_nonzeros(Dense::zeros(DType::F32, {0, 4})) == 0);
+}
 
 TEST_CASE(
     "zeros are ignored by products of dense and masked weights, and by convolutions in groups") {

@@ -9,7 +9,7 @@ namespace sten {
 // of rows that 4 does not divide.
 inline constexpr double most_nonzeros = 0.6;
 
-// The share of nonzeros of a weight of F32 or BF16; 0 if empty.
+// The share of nonzeros of a weight of floats, in any layout; 0 if empty.
 double share_of_nonzeros(const Tensor& w);
 
 }  // namespace sten
