@@ -11,24 +11,7 @@
 using namespace sten;
 using testing::random_values;
 
-namespace {
-
-// The largest difference of c from A^T B, summed in double.
-double difference(Index rows, Index n, const std::vector<float>& a, const std::vector<float>& b,
-                  const std::vector<float>& c) {
-  double worst = 0;
-  for (Index i = 0; i < n; ++i)
-    for (Index j = 0; j < n; ++j) {
-      double sum = 0;
-      for (Index r = 0; r < rows; ++r) sum += static_cast<double>(a[r * n + i]) * b[r * n + j];
-      worst = std::max(worst, std::abs(sum - c[i * n + j]));
-    }
-  return worst;
-}
-
-}  // namespace
-
-TEST_CASE("sums of products of columns are those of the formula, by every library") {
+TEST_CASE("the trace of A G A^T is that of the formula, by every library") {
   std::vector<DenseLibrary> libraries = dense_libraries();
   libraries.push_back(own_loop());
   for (const DenseLibrary& library : libraries) {
@@ -38,24 +21,15 @@ TEST_CASE("sums of products of columns are those of the formula, by every librar
       const Index rows = size.first, n = size.second;
       CAPTURE(library.name);
       CAPTURE(n);
-      const std::vector<float> a = random_values(1, 2 * rows * n),
-                               b = random_values(2, 2 * rows * n);
-      std::vector<float> gram(n * n), cross(n * n);
-      for (int half = 0; half < 2; ++half) {
-        add_gram(rows, n, a.data() + half * rows * n, gram.data());
-        add_cross_product(rows, n, a.data() + half * rows * n, b.data() + half * rows * n,
-                          cross.data());
-      }
+      const std::vector<float> a = random_values(1, rows * n);
+      std::vector<float> gram = random_values(2, n * n);
       mirror_gram(n, gram.data());
-      CHECK(difference(2 * rows, n, a, a, gram) <= 1e-5);
-      CHECK(difference(2 * rows, n, a, b, cross) <= 1e-5);
       double trace = 0;
       for (Index r = 0; r < rows; ++r)
         for (Index i = 0; i < n; ++i)
           for (Index j = 0; j < n; ++j)
-            trace += static_cast<double>(b[r * n + i]) * gram[i * n + j] * b[r * n + j];
-      CHECK(quadratic_trace(rows, n, b.data(), gram.data()) ==
-            doctest::Approx(trace).epsilon(1e-5));
+            trace += static_cast<double>(a[r * n + i]) * gram[i * n + j] * a[r * n + j];
+      CHECK(std::abs(quadratic_trace(rows, n, a.data(), gram.data()) - trace) <= 1e-3);
     }
   }
 }

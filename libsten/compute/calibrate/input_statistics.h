@@ -11,7 +11,7 @@ namespace sten {
 // Statistics of a layer's inputs: sums over samples x.
 struct InputStatistics {
   Index samples = 0;
-  std::vector<double> squares;  // sum of x_j^2, [in]
+  std::vector<double> squares;  // sum of x_j^2, [in]; empty: the diagonal of `gram`
   Dense gram;                   // sum of x x^T, F32 [in, in], symmetric; empty: unknown
   // Sum of t x^T, F32 [in, in], where t is the layer's input in the dense model for the sample
   // whose input in the pruned model is x. Empty: t = x.

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "libsten/compute/calibrate/gram.h"
-#include "libsten/compute/linalg/gram_product.h"
 #include "libsten/compute/ops/common/elements.h"
 #include "libsten/core/base/error.h"
 
@@ -23,16 +22,13 @@ struct Batch {
   Values values;
 };
 
-float* sums_of(Dense& to, Index in) {
-  if (to.size() == 0) to = Dense::zeros(DType::F32, {in, in});
-  return to.values.mutate<float>().data();
-}
-
-void add_gram_of(const Batch& x, Dense& to) { add_gram(x.rows, x.in, x.data(), sums_of(to, x.in)); }
-
-Dense mirrored(Dense gram) {
-  if (gram.size() > 0) mirror_gram(gram.extents[0], gram.values.mutate<float>().data());
-  return gram;
+// The matrix of sums, which are released.
+Dense matrix_of(std::optional<ColumnProducts>& sums, Index n) {
+  if (!sums) return {};
+  Dense m = Dense::zeros(DType::F32, {n, n});
+  sums->write(m.values.mutate<float>().data());
+  sums.reset();
+  return m;
 }
 
 }  // namespace
@@ -41,25 +37,34 @@ void InputSums::add(const Dense& x, const Dense& t) {
   if (x.extents.empty()) fail_usage("the input of a layer must have 1 or more axes, got a scalar");
   const Batch seen(x);
   sums_.samples += seen.rows;
-  sums_.squares.resize(seen.in);
-  for (Index r = 0; r < seen.rows; ++r) {
-    const float* const row = seen.data() + r * seen.in;
-    for (Index j = 0; j < seen.in; ++j) sums_.squares[j] += static_cast<double>(row[j]) * row[j];
-  }
-  if (!gram_) return;
-  add_gram_of(seen, sums_.gram);
-  if (!targets_) return;
-  const Batch wanted(t);
-  add_cross_product(seen.rows, seen.in, wanted.data(), seen.data(), sums_of(sums_.cross, seen.in));
-  if (target_gram_) add_gram_of(wanted, target_);
+  inputs_ = seen.in;
+  if (!with_gram_) return add_squares(seen.rows, seen.in, seen.data());
+  const auto add_to = [&](std::optional<ColumnProducts>& sums, const Columns& a, const Columns& b) {
+    if (!sums) sums.emplace(seen.in, &a == &b);
+    sums->add(a, b);
+  };
+  x_.set(seen.rows, seen.in, seen.data());
+  add_to(gram_, x_, x_);
+  if (!with_targets_) return;
+  t_.set(seen.rows, seen.in, Batch(t).data());
+  add_to(cross_, t_, x_);
+  if (with_target_gram_) add_to(target_gram_, t_, t_);
+}
+
+void InputSums::add_squares(Index rows, Index in, const float* x) {
+  sums_.squares.resize(in);
+  for (Index r = 0; r < rows; ++r)
+    for (Index j = 0; j < in; ++j)
+      sums_.squares[j] += static_cast<double>(x[r * in + j]) * x[r * in + j];
 }
 
 InputStatistics InputSums::statistics() {
-  sums_.gram = mirrored(std::move(sums_.gram));
+  sums_.gram = matrix_of(gram_, inputs_);
+  sums_.cross = matrix_of(cross_, inputs_);
   return std::move(sums_);
 }
 
-Dense InputSums::target_gram() { return mirrored(std::move(target_)); }
+Dense InputSums::target_gram() { return matrix_of(target_gram_, inputs_); }
 
 double squares_of_outputs(const Tensor& w, const Dense& gram) {
   const Dense dense = w.to_dense();

@@ -34,18 +34,6 @@ void add_columns(const DenseLibrary& library, Index m, Index n, Index k, const f
   }
 }
 
-void add_blocks(bool is_gram, Index rows, Index n, const float* a, const float* b, float* c) {
-  if (rows == 0) return;
-  const DenseLibrary& library = dense_library();
-  parallel_for(ceil_div(n, block), 1, [&](Index first, Index last) {
-    for (Index at = first; at < last; ++at) {
-      const Index i = at * block, begin = is_gram ? i : 0;
-      add_columns(library, std::min(block, n - i), n - begin, rows, a + i, n, b + begin, n,
-                  c + i * n + begin, n);
-    }
-  });
-}
-
 // The sum of f(i, j) over all blocks on the diagonal or right of it, added in order.
 template <class F>
 double sum_of_block_pairs(Index count, const F& f) {
@@ -61,12 +49,6 @@ void add_transposed_product(Index m, Index n, Index k, const float* a, Index lda
                             Index ldb, float* c, Index ldc) {
   if (m > 0 && n > 0 && k > 0) add_columns(dense_library(), m, n, k, a, lda, b, ldb, c, ldc);
 }
-
-void add_cross_product(Index rows, Index n, const float* a, const float* b, float* c) {
-  add_blocks(false, rows, n, a, b, c);
-}
-
-void add_gram(Index rows, Index n, const float* a, float* c) { add_blocks(true, rows, n, a, a, c); }
 
 void mirror_gram(Index n, float* c) {
   for (Index i = 0; i < n; ++i)

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of products of the columns of matrices, row-major float32, by the kernels of panels.
+#pragma once
+#include "libsten/core/base/array.h"
+#include "libsten/core/base/shape.h"
+
+namespace sten {
+
+// The columns of a matrix [rows,n] in the forms that ColumnProducts multiplies.
+class Columns {
+ public:
+  // Memory is kept from call to call.
+  void set(Index rows, Index n, const float* x);
+
+ private:
+  friend class ColumnProducts;
+  Index rows_ = 0;
+  Array<float> transposed_, panels_;  // [n, rows]; [panels of columns, rows, panel_width]
+};
+
+// The sum of A^T B over batches A and B [rows,n]. Results do not depend on the number of threads.
+class ColumnProducts {
+ public:
+  // is_gram: B is A, and one triangle is computed.
+  ColumnProducts(Index n, bool is_gram);
+
+  void add(const Columns& a, const Columns& b);
+  // Writes the sum to C [n,n].
+  void write(float* c) const;
+
+ private:
+  // The rows of a panel of C that are computed.
+  Index rows_of(Index panel) const;
+
+  Index n_;
+  bool is_gram_;
+  Array<float> sums_;  // [panels of columns, n, panel_width]
+};
+
+}  // namespace sten
