@@ -24,8 +24,6 @@ void check_method(const std::string& method) {
     fail_usage("{}", unknown_name("method", method, known));
 }
 
-bool has_targets(const CalibratedOptions& o) { return o.reconstruct || o.method == "admm"; }
-
-bool needs_gram(const CalibratedOptions& o) { return o.reconstruct || is_solved(o.method); }
+bool computes_values(const CalibratedOptions& o) { return o.reconstruct || is_solved(o.method); }
 
 }  // namespace sten

@@ -14,7 +14,8 @@ namespace sten {
 //   ria        (|w| / sum of its row + |w| / sum of its column) sqrt(|x_j|): Zhang, Bai, Lin, Zhao,
 //              Hou, Cannistraci, "Plug-and-play" (2024)
 //   sparsegpt  w^2 / [U_jj]^2, and updates the columns to the right: Frantar, Alistarh, "SparseGPT"
-//              (2023)
+//              (2023), for the outputs of the dense model as Li, Yin, Lee, Xiao, Panda,
+//              "GPTAQ: efficient finetuning-free quantization for asymmetric calibration" (2025)
 //   admm       alternates choice and solution: Boza, "Fast and effective weight update for pruned
 //              large language models" (2024), with all structures
 struct CalibratedOptions {
@@ -30,11 +31,10 @@ struct CalibratedOptions {
 
 // Error (usage) for an unknown method.
 void check_method(const std::string& method);
-// Whether the method needs a Gram matrix of the inputs.
-bool needs_gram(const CalibratedOptions& options);
-// Whether kept values are solved for the outputs of the dense model (InputStatistics::cross).
-bool has_targets(const CalibratedOptions& options);
 // Whether the method computes the kept values.
 bool is_solved(const std::string& method);
+// Whether the kept values are computed, by a Gram matrix of the inputs, for the outputs of the dense
+// model (InputStatistics::cross). Otherwise they stay.
+bool computes_values(const CalibratedOptions& options);
 
 }  // namespace sten

@@ -22,8 +22,6 @@ using namespace calibrate;
 
 constexpr double unknown_error = std::numeric_limits<double>::quiet_NaN();
 
-bool keeps_values(const CalibratedOptions& o) { return !o.reconstruct && !is_solved(o.method); }
-
 void check(Index inputs_of_w, const InputStatistics& inputs, const CalibratedOptions& o) {
   check_method(o.method);
   const auto in = static_cast<std::size_t>(inputs_of_w);
@@ -31,7 +29,7 @@ void check(Index inputs_of_w, const InputStatistics& inputs, const CalibratedOpt
   if (o.method != "magnitude" && has_squares && inputs.squares.size() != in)
     fail_usage("--method {} needs the squares of {} inputs, got {}", o.method, in,
                inputs.squares.size());
-  if (needs_gram(o) && !inputs.has_gram())
+  if (computes_values(o) && !inputs.has_gram())
     fail_usage("{} needs the Gram matrix of the layer's inputs",
                o.reconstruct ? "--reconstruct" : "--method " + o.method);
   for (const Dense* each : {&inputs.gram, &inputs.cross})
@@ -163,7 +161,7 @@ template <class T>
 CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
                          const CalibratedOptions& o) {
   // Fails early for dtypes that new values cannot be rounded to.
-  if (!keeps_values(o)) (void)computed_in("calibrated pruning", x.dtype());
+  if (computes_values(o)) (void)computed_in("calibrated pruning", x.dtype());
   const int exponent = scale_exponent(x);
   const auto dense = [&] {
     auto m = matrix_of<T>(x, exponent);
@@ -195,7 +193,7 @@ CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
     pruned = {};  // frees memory for the solution
     pruned = reconstruct(w, kept, *gram);
   }
-  const bool has_new_values = !keeps_values(o);
+  const bool has_new_values = computes_values(o);
   Errors errors;
   if (has_error(inputs)) {
     if (has_new_values) round_to(x.dtype(), pruned, exponent);
@@ -219,7 +217,7 @@ std::optional<Mask> choose_layer(const Dense& w, const InputStatistics& inputs,
                                  const CalibratedOptions& o) {
   const Index rows = w.extents.empty() ? 1 : w.extents[0];
   check(o.transposed || rows == 0 ? rows : w.size() / rows, inputs, o);
-  if (!keeps_values(o) || has_error(inputs) || (o.by_row && o.transposed)) return std::nullopt;
+  if (computes_values(o) || has_error(inputs) || (o.by_row && o.transposed)) return std::nullopt;
   return choose_by_rank(w, inputs, o);
 }
 

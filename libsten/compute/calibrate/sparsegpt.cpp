@@ -24,12 +24,14 @@ class Sweep {
       : w_(w), chooser_(chooser), in_(w.cols), upper_(in_ * in_), kept_(w.values.size(), 1) {
     for (Index i = 0; i < in_; ++i)
       for (Index j = 0; j < in_; ++j) upper_[i * in_ + j] = static_cast<T>(gram.at(i, j));
+    std::vector<Index> unused;  // inputs that are always 0
     for (Index j = 0; j < in_; ++j)
-      if (gram.plain()[j * in_ + j] == 0) {  // an input that is always 0
-        upper_[j * in_ + j] = 1;
-        for (Index r = 0; r < w.rows; ++r) w.row(r)[j] = 0;
-      }
+      if (gram.plain()[j * in_ + j] == 0) unused.push_back(j);
+    for (const Index j : unused) upper_[j * in_ + j] = 1;
     if (!factor_of_inverse(in_, upper_.data())) fail_not_positive();
+    if (gram.cross() != gram.plain()) solve_for_targets(gram);
+    for (const Index j : unused)
+      for (Index r = 0; r < w.rows; ++r) w.row(r)[j] = 0;
   }
 
   Kept run() {
@@ -46,6 +48,55 @@ class Sweep {
   }
 
  private:
+  // Replaces W by the weights without zeros whose outputs are closest to the dense model's: the
+  // targets times the inverse Gram matrix U^T U.
+  void solve_for_targets(const Gram<T>& gram) {
+    for (Index i = 0; i < in_; ++i)
+      for (Index j = i + 1; j < in_; ++j) upper_[j * in_ + i] = upper_[i * in_ + j];
+    for_row_blocks(
+        w_.rows,
+        [&](Index begin, Index end) {
+          Matrix<T> x(end - begin, in_);
+          gram.targets(w_, begin, end, x.row(0));
+          x = transposed(x);
+          for (Index at = 0; at < in_; at += usual_block) multiply_by_upper(at, x);
+          for (Index at = (in_ - 1) / usual_block * usual_block; at >= 0; at -= usual_block)
+            multiply_by_lower(at, x);
+          x = transposed(x);
+          std::ranges::copy(x.values, w_.row(begin));
+        },
+        product_block(w_.rows));
+  }
+
+  // Replaces a block of rows of X, from `at` on, by that of U X.
+  void multiply_by_upper(Index at, Matrix<T>& x) const {
+    const Index size = std::min(usual_block, in_ - at), end = at + size;
+    Matrix<T> y(size, x.cols), diagonal(size, size);
+    for (Index i = 0; i < size; ++i) std::copy_n(factor(at + i, at), i + 1, diagonal.row(i));
+    add_product(diagonal.row(0), size, x, at, size, y);
+    if (end < in_) add_product(factor(end, at), in_, x, end, in_ - end, y);
+    std::ranges::copy(y.values, x.row(at));
+  }
+
+  // The same for U^T X.
+  void multiply_by_lower(Index at, Matrix<T>& x) const {
+    const Index size = std::min(usual_block, in_ - at);
+    Matrix<T> y(size, x.cols), diagonal(size, size);
+    for (Index i = 0; i < size; ++i)
+      std::copy_n(factor(at + i, at + i), size - i, diagonal.row(i) + i);
+    add_product(diagonal.row(0), size, x, at, size, y);
+    if (at > 0) add_product(factor(0, at), in_, x, 0, at, y);
+    std::ranges::copy(y.values, x.row(at));
+  }
+
+  const T* factor(Index i, Index j) const { return upper_.data() + i * in_ + j; }
+
+  // Adds A^T X to Y, for `count` rows of A and of X, from `first` on.
+  static void add_product(const T* a, Index lda, const Matrix<T>& x, Index first, Index count,
+                          Matrix<T>& y) {
+    add_transposed_product(y.rows, y.cols, count, a, lda, x.row(first), x.cols, y.row(0), y.cols);
+  }
+
   void take_group(Index begin, Index end, Index block_begin, Index block_end) {
     Matrix<T> ranks(w_.rows, end - begin);
     for_row_blocks(w_.rows, [&](Index r0, Index r1) {
@@ -90,7 +141,7 @@ class Sweep {
   Matrix<T>& w_;
   const Chooser& chooser_;
   Index in_;
-  std::vector<T> upper_;  // [in, in]: the factor of the inverse Gram matrix
+  std::vector<T> upper_;  // [in, in]: U with U^T U the inverse Gram matrix
   Kept kept_;
   Matrix<T> negated_errors_;  // of the columns of a block [columns, rows]
 };

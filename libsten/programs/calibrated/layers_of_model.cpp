@@ -90,11 +90,11 @@ class LayersOfModel final : public LayerSource {
     progress.add(done);
     ActivationStore& store = cache_ ? static_cast<ActivationStore&>(*cache_) : *in_memory;
     const WalkResult result = prune_layers(
-        r, model, batches.inputs, store, needs_gram(r),
+        r, model, batches.inputs, store, computes_values(r), computes_values(r),
         [&](const std::string&, const CalibratedWeight& w, const Dense& x,
             const InputStatistics& inputs) {
           CalibratedLayer layer = prune_layer(x, inputs, options_of(allocation.of(w), inputs));
-          layers().add(w.tensor->name, layer, w.how.reconstruct || is_solved(w.how.method));
+          layers().add(w.tensor->name, layer, sten::computes_values(w.how));
           progress.add(1);
           return std::move(layer.weights);
         });
@@ -103,8 +103,9 @@ class LayersOfModel final : public LayerSource {
     add_notes(r, batches.rows, result, std::chrono::steady_clock::now() - start);
   }
 
-  static bool needs_gram(const CalibrationRequest& r) {
-    return std::ranges::any_of(r.weights, [](const auto& w) { return sten::needs_gram(w.how); });
+  static bool computes_values(const CalibrationRequest& r) {
+    return std::ranges::any_of(r.weights,
+                               [](const auto& w) { return sten::computes_values(w.how); });
   }
 
   // The inputs of the dense model's layers decide the allocation.
@@ -116,29 +117,28 @@ class LayersOfModel final : public LayerSource {
       losses.emplace(model.source(), batches.parts, task.evaluation_graph().inputs().back());
     const double dense_loss = losses ? losses->unchanged() : 0;
     ActivationsInMemory store(batches.inputs.size());
-    prune_layers(r, model, batches.inputs, store, needs_gram(r) || allocation.needs_gram(),
-                 [&](const std::string& name, const CalibratedWeight& w, const Dense& x,
-                     const InputStatistics& inputs) {
-                   double more = 0;
-                   if (losses) {
-                     const Dense pruned = prune_layer(x, inputs, w.how).weights;
-                     more =
-                         losses->with(name, as_graph_has_it(pruned, w.how.transposed)) - dense_loss;
-                   }
-                   allocation.add(w, x, inputs, more);
-                   return x;
-                 });
+    prune_layers(
+        r, model, batches.inputs, store, computes_values(r) || allocation.needs_gram(), false,
+        [&](const std::string& name, const CalibratedWeight& w, const Dense& x,
+            const InputStatistics& inputs) {
+          double more = 0;
+          if (losses) {
+            const Dense pruned = prune_layer(x, inputs, w.how).weights;
+            more = losses->with(name, as_graph_has_it(pruned, w.how.transposed)) - dense_loss;
+          }
+          allocation.add(w, x, inputs, more);
+          return x;
+        });
     allocation.settle();
   }
 
   WalkResult prune_layers(const CalibrationRequest& r, ModelWeights& model,
                           const CalibrationInputs& batches, ActivationStore& store, bool with_gram,
-                          const PruneLayer& prune) {
+                          bool with_targets, const PruneLayer& prune) {
     const StreamedModel::Source source = model.source();
     return prune_along(
         {source.graph, batches, store, source.weight,
-         [&](const std::string& name) { return wanted_.contains(name); }, with_gram,
-         std::ranges::any_of(r.weights, [](const auto& w) { return has_targets(w.how); }),
+         [&](const std::string& name) { return wanted_.contains(name); }, with_gram, with_targets,
          [&](const std::string& name, const InputStatistics& inputs) {
            const CalibratedWeight& w = *wanted_.find(name)->second;
            try {

@@ -29,9 +29,9 @@ const CheckpointTensor* StatisticsFile::find(const TensorInfo& t, const char* wh
 
 void StatisticsFile::check(const TensorInfo& t, const CalibratedOptions& how) const {
   const CheckpointTensor *sums = find(t, squares), *products = find(t, gram);
-  if (!products && (!sums || needs_gram(how)))
+  if (!products && (!sums || computes_values(how)))
     fail("{}: missing {} to prune {}", file_.name(),
-         quote(t.name + (needs_gram(how) ? gram : squares)), quote(t.name));
+         quote(t.name + (computes_values(how) ? gram : squares)), quote(t.name));
   const Index in = inputs_of(t, how);
   const auto check_shape = [&](const CheckpointTensor* s, const Shape& shape) {
     if (s && s->shape != shape)
@@ -78,7 +78,7 @@ InputStatistics StatisticsFile::read(const TensorInfo& t, const CalibratedOption
   const CheckpointTensor *sums = find(t, squares), *products = find(t, gram),
                          *mixed = find(t, cross);
   // A Gram matrix that the method does not need still gives the error, but takes longer to read.
-  if (products && (needs_gram(how) || !sums)) {
+  if (products && (computes_values(how) || !sums)) {
     s.gram = read(*products);
     const Index in = s.gram.extents[0];
     const auto v = s.gram.values.as<float>();

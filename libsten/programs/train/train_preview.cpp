@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "libsten/compute/calibrate/calibrated_options.h"
 #include "libsten/core/base/cuda.h"
 #include "libsten/core/base/text.h"
 #include "libsten/core/registry/structure.h"
@@ -59,7 +60,7 @@ std::string mask_text(const MaskRecipe& m) {
 
 std::string calibration_text(const CalibrationRecipe& c) {
   return fmt::format("; chosen{} by {} on {} rows",
-                     c.reconstruct || c.method == "admm" ? " and solved" : "", c.method, c.rows);
+                     c.reconstruct || is_solved(c.method) ? " and solved" : "", c.method, c.rows);
 }
 
 std::string scores_text(const ScoresRecipe& s) {

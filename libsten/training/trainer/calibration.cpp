@@ -22,22 +22,21 @@ NamedValues<Tensor> calibrated_weights(const Task& task, const NamedValues<Tenso
       for (const std::string& name : graph.inputs()) batch.emplace(name, part.inputs.at(name));
       seen += rows_of(part);
     }
-  const bool with_gram =
-      std::ranges::any_of(how, [](const auto& one) { return needs_gram(one.second); });
+  const bool has_new_values =
+      std::ranges::any_of(how, [](const auto& one) { return computes_values(one.second); });
   NamedValues<Tensor> pruned;
   ActivationsInMemory store(batches.size());
-  prune_along({graph, batches, store, [&](const std::string& name) { return weights.at(name); },
-               [&](const std::string& name) { return how.contains(name); }, with_gram,
-               std::ranges::any_of(how, [](const auto& one) { return has_targets(one.second); }),
-               [&](const std::string& name, const InputStatistics& inputs) {
-                 try {
-                   Tensor w =
-                       prune_layer(weights.at(name).as<Dense>(), inputs, how.at(name)).weights;
-                   return pruned.emplace(name, std::move(w)).first->second;
-                 } catch (const Error& e) {
-                   throw Error(e.fault(), fmt::format("{}: {}", quote(name), e.what()));
-                 }
-               }});
+  prune_along(
+      {graph, batches, store, [&](const std::string& name) { return weights.at(name); },
+       [&](const std::string& name) { return how.contains(name); }, has_new_values, has_new_values,
+       [&](const std::string& name, const InputStatistics& inputs) {
+         try {
+           Tensor w = prune_layer(weights.at(name).as<Dense>(), inputs, how.at(name)).weights;
+           return pruned.emplace(name, std::move(w)).first->second;
+         } catch (const Error& e) {
+           throw Error(e.fault(), fmt::format("{}: {}", quote(name), e.what()));
+         }
+       }});
   return pruned;
 }
 
