@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prunes the layers of a Llama-like model by magnitude, wanda, sparsegpt or admm in PyTorch, block by block, for
-comparison with sten-prune.
+"""Prunes the layers of a Llama-like model by magnitude, wanda, sparsegpt, sparsegpt-dense or admm in PyTorch, block by
+block, for comparison with sten-prune.
 
     python scripts/bench/llm_pytorch.py DENSE OUT TEXT METHOD SPARSITY|N:M[:G] [SAMPLES] [WINDOW]     # 32 windows of 512
 
 DENSE is a directory of transformers in float32. The algorithms are magnitude over all weights of a layer, and those of
 Sun et al. 2023 (wanda, per output), of Frantar and Alistarh 2023 (sparsegpt, blocks of 128 columns, 1 % damping) and of
-Boza 2024 (admm, 20 rounds, sparsity rising by a cubic in the first 15, 10 % damping). Only the choice of the kept
-elements of N:M:G is that of sten_tools. The windows of the text are those of sten-prune with seed 0; magnitude reads
-none.
+Boza 2024 (admm, 20 rounds, sparsity rising by a cubic in the first 15, 10 % damping). As published, all layers of a
+block get the inputs that the unpruned layers of the block compute. sparsegpt-dense is sparsegpt for the outputs of the
+dense model, each layer with the inputs that the pruned layers before it compute: what sten-prune calls sparsegpt. Only
+the choice of the kept elements of N:M:G is that of sten_tools. The windows of the text are those of sten-prune with
+seed 0; magnitude reads none.
 """
 
+import copy
 import shutil
 import sys
 import time
@@ -26,7 +29,7 @@ BLOCK = 128
 def lowest(scores, spec):
     """A mask of the elements to prune: the lowest share of each row, or the lowest of each group."""
     if isinstance(spec, float):
-        pruned = scores.argsort(1)[:, : int(scores.shape[1] * spec)]
+        pruned = scores.argsort(1)[:, : round(scores.shape[1] * spec)]
         return torch.zeros_like(scores, dtype=torch.bool).scatter_(1, pruned, True)
     if len(spec) == 3:
         import sten_tools
@@ -52,12 +55,16 @@ def wanda(weight, gram, spec):
     weight[lowest(scores, spec)] = 0
 
 
-def sparsegpt(weight, gram, spec):
+def sparsegpt(weight, gram, spec, cross=None):
     dead = gram.diag() == 0
     gram[dead, dead] = 1
     weight[:, dead] = 0
-    gram += 0.01 * gram.diag().mean() * torch.eye(len(gram))
-    inverse = torch.linalg.cholesky(torch.cholesky_inverse(torch.linalg.cholesky(gram)), upper=True)
+    damping = 0.01 * gram.diag().mean() * torch.eye(len(gram))
+    gram += damping
+    inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
+    if cross is not None:
+        weight[:] = weight @ (cross + damping) @ inverse
+    inverse = torch.linalg.cholesky(inverse, upper=True)
     # Columns whose elements are chosen together: those of an n:m:g chunk, or a block.
     block = comb(spec[1], spec[0]) * spec[2] if isinstance(spec, tuple) and len(spec) == 3 else BLOCK
     for begin in range(0, weight.shape[1], block):
@@ -104,6 +111,7 @@ def admm(weight, gram, spec):
 
 
 METHODS = {"magnitude": magnitude, "wanda": wanda, "sparsegpt": sparsegpt, "admm": admm}
+GROUPS = (("q_proj", "k_proj", "v_proj"), ("o_proj",), ("gate_proj", "up_proj"), ("down_proj",))  # of equal inputs
 
 
 def linear_layers(block):
@@ -133,6 +141,11 @@ def inputs_of_blocks(model, windows):
     return states, others
 
 
+def outputs_of(block, states, others):
+    outputs = [block(x, **others) for x in states]
+    return [x[0] if isinstance(x, tuple) else x for x in outputs]
+
+
 def prune(model, windows, method, spec):
     states, others = inputs_of_blocks(model, windows)  # magnitude has no windows
     for number, block in enumerate(model.model.layers):
@@ -153,8 +166,43 @@ def prune(model, windows, method, spec):
             hook.remove()
         for name, layer in layers.items():
             method(layer.weight.data, grams.get(name), spec)
-        states = [block(x, **others) for x in states]
-        states = [x[0] if isinstance(x, tuple) else x for x in states]
+        states = outputs_of(block, states, others)
+        print(f"block {number + 1} of {len(model.model.layers)}", file=sys.stderr, flush=True)
+
+
+def input_of(layer, block, state, others):
+    found = []
+
+    def keep(_, args):
+        found.append(args[0].reshape(-1, args[0].shape[-1]))
+        raise Stop
+
+    hook = layer.register_forward_pre_hook(keep)
+    try:
+        block(state, **others)
+    except Stop:
+        pass
+    hook.remove()
+    return found[0]
+
+
+def prune_for_dense_outputs(model, windows, spec):
+    states, others = inputs_of_blocks(model, windows)
+    dense_states = states
+    for number, block in enumerate(model.model.layers):
+        dense = copy.deepcopy(block)
+        layers = {name.split(".")[-1]: layer for name, layer in linear_layers(block).items()}
+        dense_layers = {name.split(".")[-1]: layer for name, layer in linear_layers(dense).items()}
+        for group in GROUPS:
+            gram, cross = 0, 0
+            for state, dense_state in zip(states, dense_states):
+                x = input_of(layers[group[0]], block, state, others)
+                gram += x.T @ x
+                cross += input_of(dense_layers[group[0]], dense, dense_state, others).T @ x
+            for name in group:
+                sparsegpt(layers[name].weight.data, gram.clone(), spec, cross)
+        states = outputs_of(block, states, others)
+        dense_states = outputs_of(dense, dense_states, others)
         print(f"block {number + 1} of {len(model.model.layers)}", file=sys.stderr, flush=True)
 
 
@@ -187,7 +235,11 @@ def main():
     begins = [] if method == "magnitude" else begins_of_windows(len(ids), window, samples)
     begin = time.perf_counter()
     with torch.no_grad():
-        prune(model, [ids[i : i + window][None] for i in begins], METHODS[method], spec)
+        windows = [ids[i : i + window][None] for i in begins]
+        if method == "sparsegpt-dense":
+            prune_for_dense_outputs(model, windows, spec)
+        else:
+            prune(model, windows, METHODS[method], spec)
     print(f"{time.perf_counter() - begin:.1f} s", file=sys.stderr)
     model.save_pretrained(out)
     for file in Path(dense).glob("tokenizer*"):
