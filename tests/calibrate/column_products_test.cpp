@@ -32,11 +32,9 @@ TEST_CASE("sums of products of columns are those of the formula, over batches of
     CAPTURE(n);
     const std::vector<float> a = random_values(1, all * n), b = random_values(2, all * n);
     ColumnProducts grams(n, true), crosses(n, false);
-    Columns left, right;
     Index at = 0;
     for (const Index batch : {rows, rows + 1}) {
-      left.set(batch, n, a.data() + at * n);
-      right.set(batch, n, b.data() + at * n);
+      const Columns left(batch, n, a.data() + at * n), right(batch, n, b.data() + at * n);
       grams.add(left, left);
       crosses.add(left, right);
       at += batch;

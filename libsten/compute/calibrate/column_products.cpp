@@ -19,14 +19,10 @@ Index panels_of(Index n) { return ceil_div(n, panel_width); }
 
 }  // namespace
 
-void Columns::set(Index rows, Index n, const float* x) {
-  rows_ = rows;
-  const auto elements = static_cast<std::size_t>(n * rows),
-             in_panels = static_cast<std::size_t>(panels_of(n) * rows * panel_width);
-  if (transposed_.size() != elements || panels_.size() != in_panels) {
-    transposed_ = Array<float>::uninitialized(elements);
-    panels_ = Array<float>(in_panels);
-  }
+Columns::Columns(Index rows, Index n, const float* x)
+    : rows_(rows),
+      transposed_(Array<float>::uninitialized(n * rows)),
+      panels_(panels_of(n) * rows * panel_width) {
   float *const turned = transposed_.mutate(), *const panels = panels_.mutate();
   parallel_for(panels_of(n), 1, [&](Index first, Index last) {
     for (Index p = first; p < last; ++p) {

@@ -9,12 +9,11 @@ namespace sten {
 // The columns of a matrix [rows,n] in the forms that ColumnProducts multiplies.
 class Columns {
  public:
-  // Memory is kept from call to call.
-  void set(Index rows, Index n, const float* x);
+  Columns(Index rows, Index n, const float* x);
 
  private:
   friend class ColumnProducts;
-  Index rows_ = 0;
+  Index rows_;
   Array<float> transposed_, panels_;  // [n, rows]; [panels of columns, rows, panel_width]
 };
 

@@ -43,12 +43,12 @@ void InputSums::add(const Dense& x, const Dense& t) {
     if (!sums) sums.emplace(seen.in, &a == &b);
     sums->add(a, b);
   };
-  x_.set(seen.rows, seen.in, seen.data());
-  add_to(gram_, x_, x_);
+  const Columns inputs(seen.rows, seen.in, seen.data());
+  add_to(gram_, inputs, inputs);
   if (!with_targets_) return;
-  t_.set(seen.rows, seen.in, Batch(t).data());
-  add_to(cross_, t_, x_);
-  if (with_target_gram_) add_to(target_gram_, t_, t_);
+  const Columns wanted(seen.rows, seen.in, Batch(t).data());
+  add_to(cross_, wanted, inputs);
+  if (with_target_gram_) add_to(target_gram_, wanted, wanted);
 }
 
 void InputSums::add_squares(Index rows, Index in, const float* x) {

@@ -27,7 +27,6 @@ class InputSums {
   bool with_gram_, with_targets_, with_target_gram_;
   Index inputs_ = 0;
   InputStatistics sums_;
-  Columns x_, t_;  // of the last batch
   std::optional<ColumnProducts> gram_, cross_, target_gram_;
 };
 
