@@ -27,7 +27,7 @@ double difference(Index rows, Index n, const std::vector<float>& a, const std::v
 
 TEST_CASE("sums of products of columns are those of the formula, over batches of any size") {
   for (const auto& size :
-       {std::pair<Index, Index>{0, 3}, {1, 1}, {40, 63}, {7, 64}, {33, 193}, {20, 400}}) {
+       {std::pair<Index, Index>{0, 3}, {0, 130}, {1, 1}, {40, 63}, {7, 64}, {33, 193}, {20, 400}}) {
     const Index rows = size.first, n = size.second, all = 2 * rows + 1;
     CAPTURE(n);
     const std::vector<float> a = random_values(1, all * n), b = random_values(2, all * n);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of products of the columns of matrices, row-major float32, by the kernels of panels.
+// Gram and cross matrices of layer inputs, summed over batches by the kernels of kernels/panels.h.
 #pragma once
 #include "libsten/core/base/array.h"
 #include "libsten/core/base/shape.h"
 
 namespace sten {
 
-// The columns of a matrix [rows,n] in the forms that ColumnProducts multiplies.
+// A batch [rows,n], transposed and in panels of columns, as the kernel reads its two operands.
 class Columns {
  public:
   Columns(Index rows, Index n, const float* x);
 
  private:
   friend class ColumnProducts;
-  Index rows_;
+  Index rows_, n_;
   Array<float> transposed_, panels_;  // [n, rows]; [panels of columns, rows, panel_width]
 };
 
@@ -23,6 +23,7 @@ class ColumnProducts {
   // is_gram: B is A, and one triangle is computed.
   ColumnProducts(Index n, bool is_gram);
 
+  // Error unless both have n columns and the same rows.
   void add(const Columns& a, const Columns& b);
   // Writes the sum to C [n,n].
   void write(float* c) const;

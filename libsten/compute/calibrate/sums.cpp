@@ -35,20 +35,20 @@ Dense matrix_of(std::optional<ColumnProducts>& sums, Index n) {
 
 void InputSums::add(const Dense& x, const Dense& t) {
   if (x.extents.empty()) fail_usage("the input of a layer must have 1 or more axes, got a scalar");
-  const Batch seen(x);
-  sums_.samples += seen.rows;
-  inputs_ = seen.in;
-  if (!with_gram_) return add_squares(seen.rows, seen.in, seen.data());
-  const auto add_to = [&](std::optional<ColumnProducts>& sums, const Columns& a, const Columns& b) {
-    if (!sums) sums.emplace(seen.in, &a == &b);
-    sums->add(a, b);
+  const Batch batch(x);
+  sums_.samples += batch.rows;
+  inputs_ = batch.in;
+  if (!with_gram_) return add_squares(batch.rows, batch.in, batch.data());
+  const auto sum = [&](std::optional<ColumnProducts>& sums, bool is_gram) -> ColumnProducts& {
+    return sums ? *sums : sums.emplace(batch.in, is_gram);
   };
-  const Columns inputs(seen.rows, seen.in, seen.data());
-  add_to(gram_, inputs, inputs);
+  const Columns inputs(batch.rows, batch.in, batch.data());
+  sum(gram_, true).add(inputs, inputs);
   if (!with_targets_) return;
-  const Columns wanted(seen.rows, seen.in, Batch(t).data());
-  add_to(cross_, wanted, inputs);
-  if (with_target_gram_) add_to(target_gram_, wanted, wanted);
+  const Batch of_dense(t);
+  const Columns targets(of_dense.rows, of_dense.in, of_dense.data());
+  sum(cross_, false).add(targets, inputs);
+  if (with_target_gram_) sum(target_gram_, true).add(targets, targets);
 }
 
 void InputSums::add_squares(Index rows, Index in, const float* x) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of products of the columns of matrices, row-major float32.
+// Products with Gram matrices and with the columns of matrices, row-major float32.
 #pragma once
 #include "libsten/core/base/shape.h"
 
@@ -10,11 +10,11 @@ namespace sten {
 void add_transposed_product(Index m, Index n, Index k, const float* a, Index lda, const float* b,
                             Index ldb, float* c, Index ldc);
 
-// Writes the elements of C [n,n] below the diagonal: those above it.
+// Copies the elements above the diagonal of C [n,n] to those below it.
 void mirror_gram(Index n, float* c);
 
-// Returns tr(A G A^T) for A [rows,n] and a symmetric G [n,n], summed in double. Half the products of
-// A G. By dense_library().
+// Returns tr(A G A^T) for A [rows,n] and a symmetric G [n,n], summed in double. Takes half the
+// products of A G, by dense_library().
 double quadratic_trace(Index rows, Index n, const float* a, const float* gram);
 
 }  // namespace sten

@@ -30,7 +30,7 @@ Index calibration_bytes(const Task& task, const std::vector<WeightStages>& stage
     rows = std::max(rows, p.calibration->rows);
     widest = std::max(widest, task.graph().find_weight(p.weight)->shape.back());
   }
-  return 2 * v.passing * rows / (r.batch / task.parts()) + 3 * 4 * widest * widest;
+  return 2 * v.passing * rows / (r.batch / task.parts()) + 4 * 4 * widest * widest;
 }
 
 // Bytes of RecoveryState::before, of the largest weight of each entry.

@@ -126,9 +126,12 @@ class Walk {
     if (next_.positions == 0) next_.positions = statistics_.samples;
     if (moves) advance(stored_bytes);
     point_.positions = next_.positions;
-    target_gram_ = sums->target_gram();
-    const auto elements = static_cast<Index>(statistics_.gram.size() + statistics_.cross.size() +
-                                             target_gram_.size());
+    const Dense target_gram = sums->target_gram();
+    if (target_gram.size() > 0)
+      for (const LayerToCalibrate& l : group)
+        target_squares_[l.weight] = squares_of_outputs(runner_.stored(l.weight).dense, target_gram);
+    const auto elements =
+        static_cast<Index>(statistics_.gram.size() + statistics_.cross.size() + target_gram.size());
     result_.most_bytes =
         std::max(result_.most_bytes, stored_bytes_ + elements * static_cast<Index>(sizeof(float)));
   }
@@ -172,9 +175,6 @@ class Walk {
     statistics_.target_squares.reset();
     if (const auto at = target_squares_.find(layer.weight); at != target_squares_.end())
       statistics_.target_squares = at->second;
-    else if (target_gram_.size() > 0)
-      statistics_.target_squares =
-          squares_of_outputs(runner_.stored(layer.weight).dense, target_gram_);
     const std::string& name = graph_.weights()[layer.weight - graph_.first_weight()].name;
     Tensor pruned = request_.prune(name, statistics_);
     if (request_.needs_targets)
@@ -192,7 +192,6 @@ class Walk {
   std::optional<std::size_t> last_pruned_;  // node
   std::size_t unstored_layers_ = 0;         // pruned since the point
   InputStatistics statistics_;
-  Dense target_gram_;
   std::map<std::size_t, double> target_squares_;  // by weight
   Index stored_bytes_ = 0;
   WalkResult result_;
