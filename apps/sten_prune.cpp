@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
         ->type_name("FILE")
         ->group(criterion);
     app.add_flag("--reconstruct", o->tensors.reconstruct,
-                 "Refit the kept weights to the dense layer's outputs\n"
+                 "Refit the kept weights to the dense model's outputs\n"
                  "Row by row, by least squares.")
         ->group(criterion);
     sten::app::add_named<sten::AllocationMethod>(

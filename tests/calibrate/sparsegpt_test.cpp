@@ -7,6 +7,7 @@
 
 #include "libsten/compute/calibrate/layer.h"
 #include "libsten/compute/calibrate/sums.h"
+#include "libsten/core/base/parallel.h"
 #include "tests/support/tensors.h"
 
 namespace sten::testing::sparsegpt {
@@ -98,6 +99,28 @@ TEST_CASE("sparsegpt comes closer to the dense model's outputs with a cross matr
   CHECK(by_dense < 0.8 * error(w, without.weights, s));
   for (Index r = 0; r < outs; ++r)
     for (Index c = ins - 7; c < ins; ++c) CHECK(with.weights.values.as<float>()[r * ins + c] == 0);
+}
+
+TEST_CASE("with a cross matrix, [in, out] and any number of threads give the same bytes") {
+  Dice dice(4);
+  const Dense w = normals(dice, {outs, ins});
+  const InputStatistics s = statistics(ins - 7, w);
+  Dense transposed = Dense::zeros(DType::F32, {ins, outs});
+  for (Index r = 0; r < outs; ++r)
+    for (Index c = 0; c < ins; ++c)
+      transposed.values.mutate<float>()[c * outs + r] = w.values.as<float>()[r * ins + c];
+  CalibratedOptions o = with_sparsity("0.5");
+  const std::vector<float> wanted = floats(prune_layer(w, s, o).weights);
+  o.transposed = true;
+  const int before = threads();
+  set_threads(before == 1 ? 2 : 1);
+  const std::vector<float> got = floats(prune_layer(transposed, s, o).weights);
+  const InputStatistics again = statistics(ins - 7, w);
+  set_threads(before);
+  for (Index r = 0; r < outs; ++r)
+    for (Index c = 0; c < ins; ++c) REQUIRE(got[c * outs + r] == wanted[r * ins + c]);
+  CHECK(floats(again.gram) == floats(s.gram));
+  CHECK(floats(again.cross) == floats(s.cross));
 }
 
 }  // namespace sten::testing::sparsegpt

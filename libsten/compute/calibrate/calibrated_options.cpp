@@ -16,14 +16,24 @@ constexpr std::array methods = {"magnitude", "wanda", "ria", "sparsegpt", "admm"
 
 }  // namespace
 
-bool is_solved(const std::string& method) { return method == "sparsegpt" || method == "admm"; }
-
 void check_method(const std::string& method) {
   const std::vector<std::string> known(methods.begin(), methods.end());
   if (std::ranges::find(known, method) == known.end())
     fail_usage("{}", unknown_name("method", method, known));
 }
 
-bool computes_values(const CalibratedOptions& o) { return o.reconstruct || is_solved(o.method); }
+bool computes_values(const std::string& method, bool reconstruct) {
+  return reconstruct || method == "sparsegpt" || method == "admm";
+}
+
+bool computes_values(const CalibratedOptions& o) {
+  return computes_values(o.method, o.reconstruct);
+}
+
+CalibratedOptions without_inputs(CalibratedOptions o) {
+  o.method = "magnitude";
+  o.reconstruct = o.by_row = false;
+  return o;
+}
 
 }  // namespace sten

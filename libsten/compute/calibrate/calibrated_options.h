@@ -24,17 +24,18 @@ struct CalibratedOptions {
   bool by_row = false;          // unstructured: each row of W has the same sparsity
   bool transposed = false;      // W is given as [in, out]
   // Reconstruction: solves the kept values of each row again by least squares, to match the dense
-  // layer's outputs. admm always does.
+  // model's outputs. admm always does.
   bool reconstruct = false;
   double damping = 0.01;  // added to the Gram matrix's diagonal, relative to its mean
 };
 
 // Error (usage) for an unknown method.
 void check_method(const std::string& method);
-// Whether the method computes the kept values.
-bool is_solved(const std::string& method);
-// Whether the kept values are computed, by a Gram matrix of the inputs, for the outputs of the dense
-// model (InputStatistics::cross). Otherwise they stay.
+// Whether new kept values are computed, by the Gram matrix of the inputs, for the outputs of the
+// dense model (InputStatistics::cross). Otherwise the given values are kept.
+bool computes_values(const std::string& method, bool reconstruct);
 bool computes_values(const CalibratedOptions& options);
+// The options for a layer without inputs, such as an expert without tokens: magnitude.
+CalibratedOptions without_inputs(CalibratedOptions options);
 
 }  // namespace sten

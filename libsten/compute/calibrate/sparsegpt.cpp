@@ -48,7 +48,7 @@ class Sweep {
   }
 
  private:
-  // Replaces W by the weights without zeros whose outputs are closest to the dense model's: the
+  // Replaces W by the unpruned weights whose outputs are closest to those of the dense model: the
   // targets times the inverse Gram matrix U^T U.
   void solve_for_targets(const Gram<T>& gram) {
     for (Index i = 0; i < in_; ++i)

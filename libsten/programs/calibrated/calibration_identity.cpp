@@ -37,8 +37,10 @@ CalibrationIdentity identity_of(const CalibrationRequest& r, const Graph& graph,
   options.add(fmt::format("{} {}", r.sparsity,
                           r.options.allocate ? name_of(*r.options.allocate) : std::string("none")));
   for (const CalibratedWeight& w : r.weights) {
-    options.add(fmt::format("{} {} {} {} {} {}", w.how.method, w.how.structure.str(), w.how.by_row,
-                            w.how.transposed, w.how.reconstruct, w.how.damping));
+    // If values are computed, the cache has activations of the dense model, too.
+    options.add(fmt::format("{} {} {} {} {} {} {}", w.how.method, w.how.structure.str(),
+                            w.how.by_row, w.how.transposed, w.how.reconstruct, w.how.damping,
+                            computes_values(w.how)));
     options.add(w.tensor->name, r.load(*w.tensor));
     r.in.drop(*w.tensor);
   }

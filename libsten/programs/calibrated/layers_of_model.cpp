@@ -156,10 +156,8 @@ class LayersOfModel final : public LayerSource {
   // Without tokens, an expert's inputs say nothing.
   CalibratedOptions options_of(CalibratedOptions how, const InputStatistics& inputs) {
     if (inputs.samples > 0) return how;
-    how.method = "magnitude";
-    how.reconstruct = how.by_row = false;
     ++without_tokens_;
-    return how;
+    return without_inputs(std::move(how));
   }
 
   LayerFile& layers() { return cache_ ? cache_->layers() : *own_layers_; }

@@ -60,7 +60,8 @@ std::string mask_text(const MaskRecipe& m) {
 
 std::string calibration_text(const CalibrationRecipe& c) {
   return fmt::format("; chosen{} by {} on {} rows",
-                     c.reconstruct || is_solved(c.method) ? " and solved" : "", c.method, c.rows);
+                     computes_values(c.method, c.reconstruct) ? " and solved" : "", c.method,
+                     c.rows);
 }
 
 std::string scores_text(const ScoresRecipe& s) {

@@ -31,7 +31,9 @@ NamedValues<Tensor> calibrated_weights(const Task& task, const NamedValues<Tenso
        [&](const std::string& name) { return how.contains(name); }, has_new_values, has_new_values,
        [&](const std::string& name, const InputStatistics& inputs) {
          try {
-           Tensor w = prune_layer(weights.at(name).as<Dense>(), inputs, how.at(name)).weights;
+           const CalibratedOptions& given = how.at(name);
+           const CalibratedOptions options = inputs.samples > 0 ? given : without_inputs(given);
+           Tensor w = prune_layer(weights.at(name).as<Dense>(), inputs, options).weights;
            return pruned.emplace(name, std::move(w)).first->second;
          } catch (const Error& e) {
            throw Error(e.fault(), fmt::format("{}: {}", quote(name), e.what()));
