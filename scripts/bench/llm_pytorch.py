@@ -58,12 +58,12 @@ def wanda(weight, gram, spec):
 def sparsegpt(weight, gram, spec, cross=None):
     dead = gram.diag() == 0
     gram[dead, dead] = 1
-    weight[:, dead] = 0
     damping = 0.01 * gram.diag().mean() * torch.eye(len(gram))
     gram += damping
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
     if cross is not None:
         weight[:] = weight @ (cross + damping) @ inverse
+    weight[:, dead] = 0
     inverse = torch.linalg.cholesky(inverse, upper=True)
     # Columns whose elements are chosen together: those of an n:m:g chunk, or a block.
     block = comb(spec[1], spec[0]) * spec[2] if isinstance(spec, tuple) and len(spec) == 3 else BLOCK
