@@ -174,8 +174,9 @@ CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
   Kept kept;
   Matrix<T> pruned;  // empty: the values of w stay
   if (o.method == "sparsegpt") {
-    pruned = w;
+    pruned = std::move(w);
     kept = prune_by_sparsegpt(pruned, *gram, chooser);
+    w = dense();
   } else if (o.method == "admm") {
     kept = choose_by_admm(std::move(w), *gram, chooser);  // reuses the memory
     w = dense();

@@ -7,7 +7,8 @@
 namespace sten::calibrate {
 namespace {
 
-constexpr Index usual_block = 128;  // columns
+constexpr Index usual_block = 128;                // columns
+constexpr Index rows_of_targets = 4 * row_block;  // at most; each thread has two copies of them
 
 using sten::add_transposed_product;
 void add_transposed_product(Index m, Index n, Index k, const double* a, Index lda, const double* b,
@@ -65,7 +66,7 @@ class Sweep {
           x = transposed(x);
           std::ranges::copy(x.values, w_.row(begin));
         },
-        product_block(w_.rows));
+        std::min(product_block(w_.rows), rows_of_targets));
   }
 
   // Replaces a block of rows of X, from `at` on, by that of U X.
