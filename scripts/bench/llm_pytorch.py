@@ -29,7 +29,7 @@ BLOCK = 128
 def lowest(scores, spec):
     """A mask of the elements to prune: the lowest share of each row, or the lowest of each group."""
     if isinstance(spec, float):
-        pruned = scores.argsort(1)[:, : round(scores.shape[1] * spec)]
+        pruned = scores.argsort(1)[:, : int(scores.shape[1] * spec)]
         return torch.zeros_like(scores, dtype=torch.bool).scatter_(1, pruned, True)
     if len(spec) == 3:
         import sten_tools
