@@ -10,8 +10,7 @@
 namespace sten {
 namespace {
 
-constexpr Index block =
-    product_rows;  // rows of C, and the columns of a library without add_columns
+constexpr Index block = product_rows;  // columns of a product
 
 std::vector<float> columns(const float* m, Index rows, Index ld, Index count) {
   std::vector<float> part(rows * count);
