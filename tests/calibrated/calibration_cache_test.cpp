@@ -42,7 +42,7 @@ struct Calibration {
                    cache.layers().add(name, layer, true);
                    return layer.weights;
                  }});
-    cache.advance({graph.nodes().size(), 0, 0}, true);
+    cache.advance(WalkPoint{graph.nodes().size()});
     return pruned;
   }
 };
@@ -87,43 +87,50 @@ TEST_CASE("a calibration that is interrupted anywhere ends with the same bytes")
 }
 
 TEST_CASE("activations in files are those that were stored") {
+  using enum WalkedModel;
   const TempDir dir;
   const Dense x = Dense::of({2, 2}, {1, -2, 3, 4.5}), y = Dense::of({2, 2}, {0, 1, 0, 2});
   for (const bool can_resume : {true, false}) {
     const std::string path = dir / (can_resume ? "a" : "b");
     {
       CalibrationCache cache(path, identity, 1);
-      cache.store(0, {{5, {x, std::nullopt}}});
-      cache.advance({1, 16, 2}, true);
-      cache.store(0, {{7, {y, Tensor(x)}}});
-      CHECK(cache.load(0).contains(5));
-      cache.advance({3, 32, 2}, can_resume);
-      const BatchActivations all = cache.load(0);
-      REQUIRE(all.size() == 1);
-      CHECK(same_bits(y, all.at(7).dense.as<Dense>()));
-      CHECK(same_bits(x, all.at(7).pruned->as<Dense>()));
+      cache.store(pruned, 0, {{5, x}});
+      cache.advance(WalkPoint{1, 16, 2});
+      cache.begin_dense();
+      cache.store(pruned, 0, {{7, y}});
+      cache.store(dense, 0, {{8, x}});
+      CHECK(cache.load(pruned, 0).contains(5));
+      CHECK(cache.load(dense, 0).contains(5));
+      cache.advance(can_resume ? std::optional(WalkPoint{3, 32, 2, 1}) : std::nullopt);
+      const BatchActivations in_pruned = cache.load(pruned, 0), in_dense = cache.load(dense, 0);
+      REQUIRE(in_pruned.size() == 1);
+      REQUIRE(in_dense.size() == 1);
+      CHECK(same_bits(y, in_pruned.at(7).as<Dense>()));
+      CHECK(same_bits(x, in_dense.at(8).as<Dense>()));
     }
     const CalibrationCache cache(path, identity, 1);
     CHECK(cache.begin().node == (can_resume ? 3 : 1));
     CHECK(cache.begin().most_bytes == (can_resume ? 32 : 16));
-    CHECK(cache.load(0).contains(can_resume ? 7 : 5));
+    CHECK(cache.begin().dense_node.has_value() == can_resume);
+    CHECK(cache.load(pruned, 0).contains(can_resume ? 7 : 5));
+    // The dense model begins where it was before its last step.
+    CHECK(cache.load(dense, 0).contains(5) == can_resume);
   }
 }
 
 TEST_CASE("points that a run cannot begin at do not harm the one that it can") {
+  using enum WalkedModel;
   const TempDir dir;
-  const auto at = [](float x) {
-    return BatchActivations{{5, {Dense::of({1}, {x}), std::nullopt}}};
-  };
+  const auto at = [](float x) { return BatchActivations{{5, Dense::of({1}, {x})}}; };
   const auto value = [](const CalibrationCache& cache) {
-    return cache.load(0).at(5).dense.as<Dense>().values.as<float>()[0];
+    return cache.load(pruned, 0).at(5).as<Dense>().values.as<float>()[0];
   };
   {
     CalibrationCache cache(dir / "cache", identity, 2);
     for (int point = 0; point < 6; ++point) {
-      cache.store(0, at(static_cast<float>(point)));
+      cache.store(pruned, 0, at(static_cast<float>(point)));
       if (point > 0) CHECK(value(cache) == point - 1);
-      cache.advance({static_cast<std::size_t>(point + 1), 1, 1}, point == 0);
+      cache.advance(point == 0 ? std::optional(WalkPoint{1, 1, 1}) : std::nullopt);
       CHECK(value(cache) == point);
     }
   }

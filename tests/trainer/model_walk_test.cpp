@@ -103,16 +103,33 @@ double product(std::span<const float> row, const Tensor& w, Index out) {
 
 TEST_CASE("a walk that begins at a stored point takes the steps of the walk that stored it") {
   struct Store final : ActivationStore {
-    WalkPoint at;
-    std::vector<BatchActivations> now, next;
-    std::vector<std::pair<WalkPoint, std::vector<BatchActivations>>> points;
+    struct Point {
+      WalkPoint at;
+      std::map<WalkedModel, BatchActivations> activations;
+    };
+    Point now;
+    std::map<WalkedModel, BatchActivations> next;
+    std::vector<Point> points;
 
-    WalkPoint begin() const override { return at; }
-    BatchActivations load(std::size_t batch) const override { return now[batch]; }
-    void store(std::size_t batch, BatchActivations a) override { next[batch] = std::move(a); }
-    void advance(const WalkPoint& point, bool can_resume) override {
-      now = next;
-      if (can_resume) points.emplace_back(point, now);
+    WalkPoint begin() const override { return now.at; }
+    BatchActivations load(WalkedModel model, std::size_t) const override {
+      const auto at = now.activations.find(model);
+      return at == now.activations.end() ? BatchActivations() : at->second;
+    }
+    void store(WalkedModel model, std::size_t, BatchActivations a) override {
+      next[model] = std::move(a);
+    }
+    void advance(const std::optional<WalkPoint>& resumed) override {
+      const std::map<WalkedModel, BatchActivations> before = now.activations;
+      for (auto& [model, a] : std::exchange(next, {})) now.activations[model] = std::move(a);
+      if (!resumed) return;
+      points.push_back({*resumed, now.activations});
+      points.back().activations.erase(WalkedModel::dense);
+      if (const auto at = before.find(WalkedModel::dense); at != before.end())
+        points.back().activations.insert(*at);
+    }
+    void begin_dense() override {
+      now.activations[WalkedModel::dense] = load(WalkedModel::pruned, 0);
     }
   };
   const CausalModel model = small_decoder("llama");
@@ -123,12 +140,15 @@ TEST_CASE("a walk that begins at a stored point takes the steps of the walk that
       gpt_inputs(cases.load(*cases.find("long.input_ids")))};
   NamedValues<Tensor> pruned = weights;
   std::vector<std::string> order;
+  bool needs_targets = false;
+  SUBCASE("of the pruned model") {}
+  SUBCASE("of the dense model, too") { needs_targets = true; }
   const auto walk = [&](Store& store) {
     order.clear();
-    store.now.resize(1), store.next.resize(1);
     prune_along(
         {model.graph, batches, store, [&](const std::string& name) { return pruned.at(name); },
-         [](const std::string& name) { return name.ends_with("_proj.weight"); }, true, false,
+         [](const std::string& name) { return name.ends_with("_proj.weight"); }, true,
+         needs_targets,
          [&](const std::string& name, const InputStatistics& inputs) {
            order.push_back(name);
            CalibratedOptions half;
@@ -142,14 +162,14 @@ TEST_CASE("a walk that begins at a stored point takes the steps of the walk that
   REQUIRE(whole.points.size() > 3);
   for (std::size_t i = 0; i < whole.points.size(); ++i) {
     Store rest;
-    rest.at = whole.points[i].first;
-    rest.now = whole.points[i].second;
+    rest.now = whole.points[i];
     walk(rest);
     CHECK(std::ranges::equal(order, std::span(whole_order).last(order.size())));
-    std::vector<std::size_t> nodes, wanted;
-    for (const auto& [point, a] : rest.points) nodes.push_back(point.node);
-    for (std::size_t k = i + 1; k < whole.points.size(); ++k)
-      wanted.push_back(whole.points[k].first.node);
+    using Nodes = std::vector<std::pair<std::size_t, std::optional<std::size_t>>>;
+    Nodes nodes, wanted;
+    for (const Store::Point& p : rest.points) nodes.emplace_back(p.at.node, p.at.dense_node);
+    for (const Store::Point& p : std::span(whole.points).subspan(i + 1))
+      wanted.emplace_back(p.at.node, p.at.dense_node);
     CHECK(nodes == wanted);
   }
 }

@@ -30,9 +30,20 @@ bool is_of_cache(const std::string& file) {
 
 }  // namespace
 
+CalibrationCache::Activations::Activations(std::string file, int flags, std::size_t count)
+    : path(std::move(file)),
+      fd(open(path.c_str(), O_RDWR | O_CLOEXEC | flags, 0600)),
+      batches(count) {
+  if (!fd) fail("{}: {}", printable(path), errno_text(errno));
+}
+
+CalibrationCache::Activations::~Activations() {
+  if (!is_kept) unlink(path.c_str());
+}
+
 CalibrationCache::CalibrationCache(const std::string& directory,
                                    const CalibrationIdentity& identity, std::size_t batches)
-    : directory_(directory), name_(printable(directory)) {
+    : directory_(directory), name_(printable(directory)), batches_(batches) {
   if (directory.empty()) fail_usage("--calibration-cache: empty directory name");
   lock_ = locked_directory(directory);
   check_files();
@@ -41,7 +52,6 @@ CalibrationCache::CalibrationCache(const std::string& directory,
                {"model", identity.model},
                {"data", identity.data},
                {"options", identity.options}};
-  current_.batches.resize(batches);
   const std::string path = path_of(state_file);
   const bool is_resumed = fs::exists(path);
   std::uint64_t size = 0;
@@ -57,7 +67,7 @@ CalibrationCache::CalibrationCache(const std::string& directory,
               "directory, {})",
               name_, key, remedy);
       size = state.at("bytes").get<std::uint64_t>();
-      records = read_state(state, batches);
+      records = read_state(state);
     } catch (const nlohmann::json::exception&) {
       fail("{}: expected the state of a calibration (remove the directory, {})", printable(path),
            remedy);
@@ -69,7 +79,6 @@ CalibrationCache::CalibrationCache(const std::string& directory,
     fail("{}: {}", printable(layers), errno_text(errno));
   layers_.emplace(std::move(fd), printable(layers), size, std::move(records));
   if (!is_resumed) write_state();
-  begin_next();
 }
 
 std::string CalibrationCache::path_of(const std::string& file) const {
@@ -83,60 +92,46 @@ void CalibrationCache::check_files() const {
                  quote(file));
 }
 
-BatchActivations CalibrationCache::load(std::size_t batch) const {
+BatchActivations CalibrationCache::load(WalkedModel model, std::size_t batch) const {
   BatchActivations all;
-  for (const StoredTensor& t : current_.batches[batch]) {
+  const std::shared_ptr<Activations>& file = of(model).current;
+  if (!file) return all;
+  for (const StoredTensor& t : file->batches[batch]) {
     Values values = Values::uninitialized(t.dtype, size_of(t.shape));
-    if (const int error = read_all_at(current_.fd.get(), t.offset,
+    if (const int error = read_all_at(file->fd.get(), t.offset,
                                       std::span(values.mutate_bytes(), values.bytes().size())))
-      fail("{}: {}", printable(path_of(current_.file)), errno_text(error));
-    Tensor x = Dense{t.shape, std::move(values)};
-    // The dense tensor of a value comes first.
-    if (t.is_pruned)
-      all.at(t.value).pruned = std::move(x);
-    else
-      all.emplace(t.value, Activation{std::move(x), std::nullopt});
+      fail("{}: {}", printable(file->path), errno_text(error));
+    all.emplace(t.value, Dense{t.shape, std::move(values)});
   }
   return all;
 }
 
-void CalibrationCache::begin_next() {
-  next_ = {};
-  next_.batches.resize(current_.batches.size());
-}
-
-void CalibrationCache::store(std::size_t batch, BatchActivations activations) {
-  if (!next_.fd) {
-    next_.file = unused_file();
-    const std::string path = path_of(next_.file);
-    next_.fd = Fd(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (!next_.fd) fail("{}: {}", printable(path), errno_text(errno));
-  }
-  const auto add = [&](std::size_t value, bool is_pruned, const Tensor& x) {
+void CalibrationCache::store(WalkedModel model, std::size_t batch, BatchActivations activations) {
+  std::shared_ptr<Activations>& file = of(model).next;
+  if (!file) file = std::make_shared<Activations>(unused_path(), O_CREAT | O_TRUNC, batches_);
+  for (const auto& [value, x] : activations) {
     const Dense dense = x.to_dense();
     const std::span bytes(dense.values.bytes().data(), dense.values.bytes().size());
-    if (const int error = write_all_at(next_.fd.get(), next_.size, bytes))
-      fail("{}: {}", printable(path_of(next_.file)), errno_text(error));
-    next_.batches[batch].push_back({value, is_pruned, dense.dtype(), dense.extents, next_.size});
-    next_.size += bytes.size();
-  };
-  for (const auto& [value, a] : activations) {
-    add(value, false, a.dense);
-    if (a.pruned) add(value, true, *a.pruned);
+    if (const int error = write_all_at(file->fd.get(), file->size, bytes))
+      fail("{}: {}", printable(file->path), errno_text(error));
+    file->batches[batch].push_back({value, dense.dtype(), dense.extents, file->size});
+    file->size += bytes.size();
   }
 }
 
-void CalibrationCache::advance(const WalkPoint& point, bool can_resume) {
-  std::string before = current_.file;
-  point_ = point;
-  current_ = std::move(next_);
-  begin_next();
-  if (can_resume) {
-    write_state();
-    if (saved_file_ != before) remove(saved_file_);
-    saved_file_ = current_.file;
-  }
-  if (before != saved_file_) remove(before);
+void CalibrationCache::advance(const std::optional<WalkPoint>& resumed) {
+  const std::shared_ptr<Activations> dense_before = dense_.current;
+  for (Model* m : {&pruned_, &dense_})
+    if (m->next) m->current = std::exchange(m->next, nullptr);
+  if (!resumed) return;
+  point_ = *resumed;
+  const std::shared_ptr<Activations> before[] = {std::exchange(pruned_.saved, pruned_.current),
+                                                 std::exchange(dense_.saved, dense_before)};
+  write_state();
+  for (const auto& file : before)
+    if (file) file->is_kept = false;
+  for (const auto& file : {pruned_.saved, dense_.saved})
+    if (file) file->is_kept = true;
 }
 
 void CalibrationCache::write_state() const {
@@ -145,6 +140,7 @@ void CalibrationCache::write_state() const {
   state["node"] = point_.node;
   state["most_bytes"] = point_.most_bytes;
   state["positions"] = point_.positions;
+  if (point_.dense_node) state["dense_node"] = *point_.dense_node;
   state["bytes"] = layers_->size();
   state["layers"] = Json::object();
   for (const auto& [name, r] : layers_->records())
@@ -152,17 +148,20 @@ void CalibrationCache::write_state() const {
                              {"has_values", r.has_values},
                              {"error_before", real_json(r.error_before)},
                              {"error", real_json(r.error)}};
-  state["file"] = current_.file;
-  state["batches"] = Json::array();
-  for (const auto& batch : current_.batches) {
-    Json all = Json::array();
-    for (const StoredTensor& t : batch)
-      all.push_back({{"value", t.value},
-                     {"pruned", t.is_pruned},
-                     {"dtype", std::string(name_of(t.dtype))},
-                     {"shape", t.shape},
-                     {"offset", t.offset}});
-    state["batches"].push_back(std::move(all));
+  for (const auto& [key, model] : {std::pair("pruned", &pruned_), std::pair("dense", &dense_)}) {
+    Json& file = state[key];
+    if (!model->saved) continue;
+    file["file"] = fs::path(model->saved->path).filename().string();
+    file["batches"] = Json::array();
+    for (const auto& batch : model->saved->batches) {
+      Json all = Json::array();
+      for (const StoredTensor& t : batch)
+        all.push_back({{"value", t.value},
+                       {"dtype", std::string(name_of(t.dtype))},
+                       {"shape", t.shape},
+                       {"offset", t.offset}});
+      file["batches"].push_back(std::move(all));
+    }
   }
   OutputFile out(path_of(state_file), true);
   const std::string text = dump_json(state) + "\n";
@@ -170,10 +169,11 @@ void CalibrationCache::write_state() const {
   out.commit();
 }
 
-LayerRecords CalibrationCache::read_state(const Json& state, std::size_t batches) {
+LayerRecords CalibrationCache::read_state(const Json& state) {
   LayerRecords records;
   point_ = {state.at("node").get<std::size_t>(), state.at("most_bytes").get<Index>(),
             state.at("positions").get<Index>()};
+  if (state.contains("dense_node")) point_.dense_node = state.at("dense_node").get<std::size_t>();
   for (const auto& [name, r] : state.at("layers").items()) {
     // NaN is a string.
     const auto real = [&, &r = r](const char* key) {
@@ -184,39 +184,47 @@ LayerRecords CalibrationCache::read_state(const Json& state, std::size_t batches
                     LayerRecord{r.at("offset").get<std::uint64_t>(), r.at("has_values").get<bool>(),
                                 real("error_before"), real("error")});
   }
-  current_.file = saved_file_ = state.at("file").get<std::string>();
-  const Json& all = state.at("batches");
-  for (std::size_t b = 0; b < batches; ++b)
-    for (const Json& t : all.at(b))
-      current_.batches[b].push_back(
-          {t.at("value").get<std::size_t>(), t.at("pruned").get<bool>(),
-           dtype_from(t.at("dtype").get<std::string>()).value_or(DType::F32),
-           t.at("shape").get<Shape>(), t.at("offset").get<std::uint64_t>()});
-  if (current_.file.empty()) return records;
-  const std::string path = path_of(current_.file);
-  current_.fd = Fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!current_.fd) fail("{}: {}", printable(path), errno_text(errno));
+  for (const auto& [key, model] : {std::pair("pruned", &pruned_), std::pair("dense", &dense_)})
+    model->saved = model->current = read_activations(state.at(key));
   return records;
 }
 
-// Of three names, one is neither that of the current activations nor of those in the state.
-std::string CalibrationCache::unused_file() const {
-  for (int i = 0;; ++i)
-    if (std::string file = fmt::format("{}{}.bin", activations_prefix, i);
-        file != current_.file && file != saved_file_)
-      return file;
+std::shared_ptr<CalibrationCache::Activations> CalibrationCache::read_activations(
+    const Json& state) const {
+  if (state.is_null()) return nullptr;
+  auto file =
+      std::make_shared<Activations>(path_of(state.at("file").get<std::string>()), 0, batches_);
+  file->is_kept = true;
+  const Json& all = state.at("batches");
+  for (std::size_t b = 0; b < batches_; ++b)
+    for (const Json& t : all.at(b))
+      file->batches[b].push_back({t.at("value").get<std::size_t>(),
+                                  dtype_from(t.at("dtype").get<std::string>()).value_or(DType::F32),
+                                  t.at("shape").get<Shape>(), t.at("offset").get<std::uint64_t>()});
+  return file;
 }
 
-void CalibrationCache::remove(const std::string& file) const {
-  if (!file.empty()) unlink(path_of(file).c_str());
+// A name that no file in use has.
+std::string CalibrationCache::unused_path() const {
+  for (int i = 0;; ++i) {
+    std::string path = path_of(fmt::format("{}{}.bin", activations_prefix, i));
+    const auto has_path = [&](const std::shared_ptr<Activations>& file) {
+      return file && file->path == path;
+    };
+    const auto is_used = [&](const Model& m) {
+      return has_path(m.saved) || has_path(m.current) || has_path(m.next);
+    };
+    if (!is_used(pruned_) && !is_used(dense_)) return path;
+  }
 }
 
 void CalibrationCache::clear() {
+  pruned_ = dense_ = {};
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(directory_))
     if (std::string file = entry.path().filename(); is_of_cache(file))
       files.push_back(std::move(file));
-  for (const std::string& file : files) remove(file);
+  for (const std::string& file : files) unlink(path_of(file).c_str());
   rmdir(directory_.c_str());
 }
 

@@ -2,6 +2,7 @@
 // sten-prune --calibration-cache: a directory with the state of a calibration, which a later run
 // continues.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -23,9 +24,10 @@ class CalibrationCache final : public ActivationStore {
                    std::size_t batches);
 
   WalkPoint begin() const override { return point_; }
-  BatchActivations load(std::size_t batch) const override;
-  void store(std::size_t batch, BatchActivations activations) override;
-  void advance(const WalkPoint& point, bool can_resume) override;
+  BatchActivations load(WalkedModel model, std::size_t batch) const override;
+  void store(WalkedModel model, std::size_t batch, BatchActivations activations) override;
+  void advance(const std::optional<WalkPoint>& resumed) override;
+  void begin_dense() override { dense_.current = pruned_.current; }
 
   // The pruned layers; those that are added are part of the state after the next advance().
   LayerFile& layers() { return *layers_; }
@@ -35,33 +37,46 @@ class CalibrationCache final : public ActivationStore {
  private:
   struct StoredTensor {
     std::size_t value = 0;
-    bool is_pruned = false;
     DType dtype = DType::F32;
     Shape shape;
     std::uint64_t offset = 0;
   };
+  // A file of activations; it is removed with its last user unless state.json refers to it.
   struct Activations {
-    std::string file;  // name in the directory; empty: none
+    Activations(std::string path, int flags, std::size_t batches);
+    ~Activations();
+    Activations(const Activations&) = delete;
+    Activations& operator=(const Activations&) = delete;
+
+    std::string path;
     Fd fd;
     std::uint64_t size = 0;
     std::vector<std::vector<StoredTensor>> batches;
+    bool is_kept = false;
+  };
+  struct Model {
+    // saved: those that state.json refers to; next: those at the next point. Null: none.
+    std::shared_ptr<Activations> saved, current, next;
   };
 
+  Model& of(WalkedModel model) { return model == WalkedModel::pruned ? pruned_ : dense_; }
+  const Model& of(WalkedModel model) const {
+    return model == WalkedModel::pruned ? pruned_ : dense_;
+  }
   std::string path_of(const std::string& file) const;
   void check_files() const;
   // Returns the records of the layers.
-  LayerRecords read_state(const nlohmann::ordered_json& state, std::size_t batches);
-  std::string unused_file() const;
+  LayerRecords read_state(const nlohmann::ordered_json& state);
+  std::shared_ptr<Activations> read_activations(const nlohmann::ordered_json& state) const;
+  std::string unused_path() const;
   void write_state() const;
-  void begin_next();
-  void remove(const std::string& file) const;
 
   std::string directory_, name_;  // name_: printable
   Fd lock_;
   nlohmann::ordered_json identity_;
-  WalkPoint point_;
-  Activations current_, next_;
-  std::string saved_file_;  // activations that state.json refers to
+  std::size_t batches_;
+  WalkPoint point_;  // where a later walk begins
+  Model pruned_, dense_;
   std::optional<LayerFile> layers_;
 };
 

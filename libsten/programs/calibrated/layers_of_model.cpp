@@ -99,7 +99,7 @@ class LayersOfModel final : public LayerSource {
           return std::move(layer.weights);
         });
     // All layers are in the cache from here on.
-    if (cache_) cache_->advance({model.graph().nodes().size(), 0, result.positions}, true);
+    if (cache_) cache_->advance(WalkPoint{model.graph().nodes().size(), 0, result.positions});
     add_notes(r, batches.rows, result, std::chrono::steady_clock::now() - start);
   }
 

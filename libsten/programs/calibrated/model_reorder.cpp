@@ -20,7 +20,7 @@ std::vector<Dense> first_output(ModelWeights& model, const NamedValues<Tensor>& 
   std::vector<Tensor> input;
   streamed.run(streamed.weights(), streamed.first(),
                [&](std::size_t, std::size_t, const BatchValues& values) {
-                 input.push_back(values[output.input()].dense);
+                 input.push_back(values[output.input()]);
                });
   std::vector<Dense> slices;
   output.run(source.weight, input, [&](std::size_t, const Dense& slice) {

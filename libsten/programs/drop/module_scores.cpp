@@ -60,11 +60,11 @@ ModuleScores score_modules(ModelWeights& model, const CausalLayers& layers,
   const auto observe = [&](std::size_t part, std::size_t, const BatchValues& values) {
     if (part == 0) return;
     const LayerNodes& l = nodes[part - 1];
-    influence[part - 1].add(values[value(l.begin - 1)].dense.to_dense(),
-                            values[value(l.end - 1)].dense.to_dense());
+    influence[part - 1].add(values[value(l.begin - 1)].to_dense(),
+                            values[value(l.end - 1)].to_dense());
     if (!l.mixture) return;
     const std::vector<double> sums =
-        router_weight_sums(g.nodes()[*l.mixture].attributes, values[logits(l)].dense.to_dense());
+        router_weight_sums(g.nodes()[*l.mixture].attributes, values[logits(l)].to_dense());
     std::vector<double>& to = scores.router_weights[part - 1];
     to.resize(sums.size());
     for (std::size_t e = 0; e < sums.size(); ++e) to[e] += sums[e];

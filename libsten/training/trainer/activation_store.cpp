@@ -5,19 +5,14 @@
 
 namespace sten {
 
-Activation rounded(const Activation& a) {
-  const auto one = [](const Tensor& x) { return rounded_to(DType::BF16, x); };
-  return {one(a.dense), a.pruned ? std::optional(one(*a.pruned)) : std::nullopt};
-}
-
-Activation widened(const Activation& a) {
-  return {widened(a.dense), a.pruned ? std::optional(widened(*a.pruned)) : std::nullopt};
+BatchActivations rounded(BatchActivations activations) {
+  for (auto& [value, x] : activations) x = rounded_to(DType::BF16, x);
+  return activations;
 }
 
 Index bytes_of(const BatchActivations& activations) {
   Index bytes = 0;
-  for (const auto& [value, a] : activations)
-    bytes += static_cast<Index>(a.dense.bytes() + (a.pruned ? a.pruned->bytes() : 0));
+  for (const auto& [value, x] : activations) bytes += static_cast<Index>(x.bytes());
   return bytes;
 }
 

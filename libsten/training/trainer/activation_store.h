@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The activations of all batches at one point of a model.
+// The activations of all batches at one point of a model that is pruned, and at one of the dense
+// model.
 #pragma once
 #include <map>
 #include <optional>
@@ -9,27 +10,23 @@
 
 namespace sten {
 
-// A value in the dense model, and in the pruned one if it differs there.
-struct Activation {
-  Tensor dense;
-  std::optional<Tensor> pruned;
-
-  const Tensor& in_pruned() const { return pruned ? *pruned : dense; }
-};
 // By the number of the value in the graph.
-using BatchActivations = std::map<std::size_t, Activation>;
+using BatchActivations = std::map<std::size_t, Tensor>;
 
 // Whether activations are stored in bfloat16. float32_bytes: of all batches, in float32.
 constexpr bool are_stored_rounded(Index float32_bytes) { return float32_bytes > Index{128} << 20; }
-Activation rounded(const Activation& a);  // to bfloat16
-Activation widened(const Activation& a);
+BatchActivations rounded(BatchActivations activations);  // to bfloat16
 Index bytes_of(const BatchActivations& activations);
 
-// A point of a walk: all nodes before `node` are computed, and their layers pruned.
+enum class WalkedModel { pruned, dense };
+
+// Where a walk along a model is.
 struct WalkPoint {
-  std::size_t node = 0;
-  Index most_bytes = 0;  // of the values of one batch at this point and earlier ones
+  std::size_t node = 0;  // all nodes before it are computed, and their layers pruned
+  Index most_bytes = 0;  // of the values of one batch, in both models, at earlier points
   Index positions = 0;   // samples of the first layer
+  // All nodes before it are computed in the dense model; none if no layer before `node` is pruned.
+  std::optional<std::size_t> dense_node{};
 };
 
 class ActivationStore {
@@ -37,27 +34,34 @@ class ActivationStore {
   virtual ~ActivationStore() = default;
   // The point where the walk begins: that of the activations in store.
   virtual WalkPoint begin() const { return {}; }
-  virtual BatchActivations load(std::size_t batch) const = 0;
-  // Stores the activations at the next point; the batch is not loaded again before advance().
-  virtual void store(std::size_t batch, BatchActivations activations) = 0;
-  // All batches are stored at the point, whose layers before it are pruned. `can_resume`: a walk
-  // can begin there.
-  virtual void advance(const WalkPoint& point, bool can_resume) = 0;
+  virtual BatchActivations load(WalkedModel model, std::size_t batch) const = 0;
+  // Stores the activations at the model's next point; the batch is not loaded again before
+  // advance().
+  virtual void store(WalkedModel model, std::size_t batch, BatchActivations activations) = 0;
+  // All batches of the models whose activations were stored are complete. A walk that begins at
+  // `resumed` gets those of the pruned model that are stored now, and those of the dense model
+  // before this call; without `resumed` it cannot begin here.
+  virtual void advance(const std::optional<WalkPoint>& resumed) = 0;
+  // The dense model begins with the activations of the pruned one.
+  virtual void begin_dense() = 0;
 };
 
 // In memory, from the first node.
 class ActivationsInMemory final : public ActivationStore {
  public:
-  explicit ActivationsInMemory(std::size_t batches) : batches_(batches) {}
+  explicit ActivationsInMemory(std::size_t batches) : pruned_(batches) {}
 
-  BatchActivations load(std::size_t batch) const override { return batches_[batch]; }
-  void store(std::size_t batch, BatchActivations activations) override {
-    batches_[batch] = std::move(activations);
+  BatchActivations load(WalkedModel model, std::size_t batch) const override {
+    return (model == WalkedModel::pruned ? pruned_ : dense_)[batch];
   }
-  void advance(const WalkPoint&, bool) override {}
+  void store(WalkedModel model, std::size_t batch, BatchActivations activations) override {
+    (model == WalkedModel::pruned ? pruned_ : dense_)[batch] = std::move(activations);
+  }
+  void advance(const std::optional<WalkPoint>&) override {}
+  void begin_dense() override { dense_ = pruned_; }
 
  private:
-  std::vector<BatchActivations> batches_;
+  std::vector<BatchActivations> pruned_, dense_;
 };
 
 }  // namespace sten

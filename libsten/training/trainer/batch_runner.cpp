@@ -24,14 +24,14 @@ std::vector<std::size_t> BatchRunner::live_at(std::size_t node) const {
   return live;
 }
 
-const Activation& BatchRunner::stored(std::size_t value) {
+const Tensor& BatchRunner::stored(std::size_t value) {
   if (const auto at = stored_.find(value); at != stored_.end()) return at->second;
   const std::size_t i = value - graph_.first_weight();
   const bool is_weight = i < graph_.weights().size();
   Tensor x = is_weight ? weight_(graph_.weights()[i].name)
                        : Tensor(graph_.constants()[i - graph_.weights().size()].value);
   if (is_weight && !is_table(value)) x = widened(x);
-  return stored_.emplace(value, Activation{std::move(x), std::nullopt}).first->second;
+  return stored_.emplace(value, std::move(x)).first->second;
 }
 
 // Whether only embeddings have the weight: they take rows of any dtype.
@@ -43,14 +43,8 @@ bool BatchRunner::is_table(std::size_t value) const {
   return true;
 }
 
-void BatchRunner::set_pruned(std::size_t weight, Tensor pruned) {
-  (void)stored(weight);
-  stored_.at(weight).pruned = std::move(pruned);
-  changed_.insert(weight);
-}
-
 void BatchRunner::replace(std::size_t weight, Tensor x) {
-  stored_.insert_or_assign(weight, Activation{std::move(x), std::nullopt});
+  stored_.insert_or_assign(weight, std::move(x));
   changed_.insert(weight);
 }
 
@@ -64,27 +58,18 @@ bool BatchRunner::release_before(std::size_t node) {
   return are_of_file;
 }
 
-Activation BatchRunner::input_of(const LayerToCalibrate& layer, const BatchValues& values) {
+Tensor BatchRunner::input_of(const LayerToCalibrate& layer, const BatchValues& values,
+                             const BatchValues& routing) {
   const std::vector<std::size_t>& in = graph_.arguments(layer.node);
   if (!layer.expert) return values[in[0]];
   const Attributes& attributes = graph_.nodes()[layer.node].attributes;
-  const Activation &x = values[in[0]], &logits = values[in[1]];
-  const auto input = [&](bool in_pruned) {
-    const auto of = [&](const Activation& a) -> const Tensor& {
-      return in_pruned ? a.in_pruned() : a.dense;
-    };
-    const Tensor rows = rows_of_expert(attributes, of(x).as<Dense>(),
-                                       logits.in_pruned().as<Dense>(), *layer.expert);
-    if (!layer.is_down) return rows;
-    const std::size_t first = first_expert_input + *layer.expert * weights_per_expert;
-    const Name activation(
-        MixtureAttributes("mixture-of-experts", attributes, logits.dense.shape().back())
-            .activation->name);
-    return ExpertHidden(activation, rows, of(stored(in[first])), of(stored(in[first + 1]))).product;
-  };
-  Activation y{input(false), std::nullopt};
-  if (x.pruned || layer.is_down) y.pruned = input(true);
-  return y;
+  const Dense& logits = routing[in[1]].as<Dense>();
+  const Tensor rows = rows_of_expert(attributes, values[in[0]].as<Dense>(), logits, *layer.expert);
+  if (!layer.is_down) return rows;
+  const std::size_t first = first_expert_input + *layer.expert * weights_per_expert;
+  const Name activation(
+      MixtureAttributes("mixture-of-experts", attributes, logits.extents.back()).activation->name);
+  return ExpertHidden(activation, rows, stored(in[first]), stored(in[first + 1])).product;
 }
 
 }  // namespace sten

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights of a dense and a pruned model, and the parts of their graph that a calibration runs.
+// The weights of a model, loaded as its parts are run.
 #pragma once
 #include <functional>
 #include <set>
@@ -21,16 +21,15 @@ class BatchRunner {
   // The nodes from `begin` on that compute the values.
   Segment segment(std::size_t begin, const std::vector<std::size_t>& values) {
     return {graph_, begin, values,
-            [&](std::size_t value) -> const Activation& { return stored(value); }};
+            [&](std::size_t value) -> const Tensor& { return stored(value); }};
   }
-  // The input of a layer. Of an expert: the rows of the tokens that the pruned model routes to it,
-  // and of its last weight what its other weights make of them.
-  Activation input_of(const LayerToCalibrate& layer, const BatchValues& values);
+  // The input of a layer. Of an expert: the rows of the tokens that `routing`, the values of the
+  // pruned model, routes to it, and of its last weight what its other weights make of them.
+  Tensor input_of(const LayerToCalibrate& layer, const BatchValues& values,
+                  const BatchValues& routing);
 
   // A weight or constant, loaded at its first use.
-  const Activation& stored(std::size_t value);
-  void set_pruned(std::size_t weight, Tensor pruned);
-  // Sets the values of a weight in both models.
+  const Tensor& stored(std::size_t value);
   void replace(std::size_t weight, Tensor x);
   // Releases weights that nodes from `node` on do not need. Returns whether all that are left are
   // those of the file.
@@ -42,9 +41,9 @@ class BatchRunner {
   const Graph& graph_;
   const std::size_t end_;
   std::function<Tensor(const std::string&)> weight_;
-  std::vector<std::size_t> last_use_;         // by number: the last node that needs it
-  std::map<std::size_t, Activation> stored_;  // by number
-  std::set<std::size_t> changed_;             // weights that are pruned
+  std::vector<std::size_t> last_use_;     // by number: the last node that needs it
+  std::map<std::size_t, Tensor> stored_;  // by number
+  std::set<std::size_t> changed_;         // weights that were replaced
 };
 
 }  // namespace sten

@@ -48,7 +48,7 @@ double LossOfChanges::loss(BatchRunner weights, const Load& head) const {
   std::vector<Tensor> inputs;
   model_.run(std::move(weights), at_,
              [&](std::size_t, std::size_t batch, const BatchValues& values) {
-               const Tensor& x = values[output_.input()].dense;
+               const Tensor& x = values[output_.input()];
                if (!output_.has_layer()) return predictions[batch].add(x.to_dense());
                const Index bytes = 4 * size_of(x.shape()) * std::ssize(parts_);
                inputs.push_back(are_stored_rounded(bytes) ? rounded_to(DType::BF16, x) : x);

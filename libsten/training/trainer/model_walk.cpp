@@ -2,9 +2,10 @@
 #include "libsten/training/trainer/model_walk.h"
 
 #include <algorithm>
+#include <set>
 
 #include "libsten/compute/calibrate/sums.h"
-#include "libsten/core/base/error.h"
+#include "libsten/core/tensor/low_floats.h"
 #include "libsten/training/trainer/batch_runner.h"
 #include "libsten/training/trainer/value_shapes.h"
 
@@ -14,10 +15,16 @@ namespace {
 // Activations are stored at any size after so many layers, since too much would be computed again.
 constexpr std::size_t most_unstored_layers = 16;
 
-double sum_of_squares(const Tensor& y) {
+// The sum of |y - bias|^2 over the rows of y [..., out]. bias: may be null.
+double squares_without(const Tensor* bias, const Tensor& y) {
+  const Dense all = y.to_dense(), subtracted = bias ? bias->to_dense() : Dense();
+  const auto values = all.values.as<float>();
+  const auto width = static_cast<std::size_t>(all.extents.back());
   double sum = 0;
-  const Dense dense = y.to_dense();
-  for (const float v : dense.values.as<float>()) sum += static_cast<double>(v) * v;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double v = values[i] - (bias ? subtracted.values.as<float>()[i % width] : 0.0F);
+    sum += v * v;
+  }
   return sum;
 }
 
@@ -33,10 +40,14 @@ class Walk {
       : request_(request),
         graph_(request.graph),
         layers_(layers_to_calibrate(graph_, request.is_wanted)),
-        runner_(graph_, end_of(layers_), request.weight),
+        pruned_(graph_, end_of(layers_), request.weight),
         shapes_(graph_, request.batches.front(), true),
         point_(request.store.begin()),
-        next_(point_) {}
+        is_resumed_(point_.node > 0) {
+    for (const LayerToCalibrate& l : layers_)
+      if (l.node < point_.node) last_pruned_ = l.node;
+    if (point_.dense_node) dense_.emplace(pruned_);
+  }
 
   WalkResult run() {
     auto at = std::ranges::find_if(
@@ -46,11 +57,12 @@ class Walk {
         return !l.has_input_of(*at, graph_);
       });
       const Layers group(at, end);
-      next_ = next_point(group.front().node);
-      collect(group);
+      collect(group, next_point(group, end == layers_.end() ? nullptr : &*end));
+      if (request_.needs_targets && !dense_) begin_dense();
       for (const LayerToCalibrate& layer : group) prune(layer);
       last_pruned_ = group.back().node;
       unstored_layers_ += group.size();
+      is_resumed_ = false;
       at = end;
     }
     result_.positions = point_.positions;
@@ -58,87 +70,149 @@ class Walk {
   }
 
  private:
-  // Where activations are stored on the way to a layer's node: where they are smallest, unless they
-  // are many, and more than a half larger than at the points before.
-  WalkPoint next_point(std::size_t node) {
-    // A stored point is that of the layers after it, as in the walk that stored it.
-    if (!last_pruned_ && point_.node > 0) return point_;
-    const std::size_t first = last_pruned_ ? *last_pruned_ + 1 : point_.node + 1;
-    if (first > node) return point_;
-    WalkPoint best = point_;
+  // The bytes of the values of one batch that are stored at a node.
+  Index bytes_at(std::size_t node) const {
+    Index bytes = 0;
+    for (const std::size_t value : pruned_.live_at(node)) bytes += shapes_.bytes(value);
+    return bytes;
+  }
+  // Of the nodes, one with the fewest bytes; `otherwise` if none has values.
+  std::size_t smallest_of(std::size_t first, std::size_t last, bool is_latest,
+                          std::size_t otherwise) const {
+    std::size_t best = otherwise;
     Index least = 0;
-    for (std::size_t i = first; i <= node; ++i) {
-      Index bytes = 0;
-      for (const std::size_t value : runner_.live_at(i)) bytes += shapes_.bytes(value);
-      if (bytes == 0 || (least > 0 && bytes > least)) continue;
+    for (std::size_t node = first; node <= last; ++node) {
+      const Index bytes = bytes_at(node);
+      if (bytes == 0 || (least > 0 && (is_latest ? bytes > least : bytes >= least))) continue;
       least = bytes;
-      best.node = i;
+      best = node;
     }
-    const bool is_large = stored_bytes_of(least) > request_.most_stored_bytes &&
-                          point_.most_bytes > 0 && 2 * least > 3 * point_.most_bytes;
-    if (is_large && unstored_layers_ < most_unstored_layers) return point_;
-    best.most_bytes = std::max(best.most_bytes, least);
     return best;
   }
 
-  // The bytes of all batches in float32, if a batch has `bytes` in one model.
-  Index float32_bytes_of(Index bytes) const {
-    return bytes * std::ssize(request_.batches) * (request_.needs_targets ? 2 : 1);
+  // A point of both models, with the bytes there.
+  WalkPoint point_at(std::size_t node, std::optional<std::size_t> dense_node) const {
+    const Index bytes = bytes_at(node), models = request_.needs_targets ? 2 : 1;
+    return {node, dense_node ? bytes + bytes_at(*dense_node) : models * bytes, point_.positions,
+            dense_node};
   }
+
+  // Where activations are stored on the way to the layers of a group: where they are smallest, and
+  // in the dense model, which does not wait for the group to be pruned, behind its layers if that
+  // is possible. They stay where they are if they are many, and more than a fourth larger than at
+  // the points before. `next`: the first layer after the group.
+  WalkPoint next_point(Layers group, const LayerToCalibrate* next) const {
+    const std::size_t node = group.front().node;
+    const std::size_t first = last_pruned_ ? *last_pruned_ + 1 : 1;
+    // A stored point is that of the layers after it, as in the walk that stored it.
+    const std::size_t best =
+        is_resumed_ ? point_.node : smallest_of(first, node, true, point_.node);
+    if (!dense_) {
+      const WalkPoint only = point_at(best, std::nullopt);
+      return is_large(only) && !is_overdue() ? point_ : only;
+    }
+    const std::size_t dense = *point_.dense_node;
+    const std::size_t least = dense < first ? smallest_of(first, node, true, dense) : dense;
+    const std::size_t ahead =
+        next ? smallest_of(group.back().node + 1, next->node, false, least) : least;
+    const WalkPoint points[] = {point_at(best, ahead), point_at(point_.node, ahead),
+                                point_at(best, least)};
+    for (const WalkPoint& p : points)
+      if (!is_large(p)) return p;
+    if (!is_resumed_ && !is_overdue()) return point_;
+    return points[0].most_bytes < points[2].most_bytes ? points[0] : points[2];
+  }
+
+  bool is_large(const WalkPoint& p) const {
+    return stored_bytes_of(p.most_bytes) > request_.most_stored_bytes && point_.most_bytes > 0 &&
+           4 * p.most_bytes > 5 * point_.most_bytes;
+  }
+  bool is_overdue() const { return unstored_layers_ >= most_unstored_layers; }
+
+  // The bytes of all batches in float32, if one has `bytes`.
+  Index float32_bytes_of(Index bytes) const { return bytes * std::ssize(request_.batches); }
   bool is_rounded(Index bytes) const { return are_stored_rounded(float32_bytes_of(bytes)); }
   Index stored_bytes_of(Index bytes) const {
     return float32_bytes_of(bytes) / (is_rounded(bytes) ? 2 : 1);
   }
 
   // The stored activations and the inputs of a batch.
-  BatchValues begin(std::size_t batch) const {
-    return {request_.store.load(batch), graph_, request_.batches[batch]};
+  BatchValues begin(WalkedModel model, std::size_t batch) const {
+    return {request_.store.load(model, batch), graph_, request_.batches[batch]};
   }
 
-  // Runs all batches up to the input of the layers, and sums its statistics up; stores the
-  // activations at the next point.
-  void collect(Layers group) {
-    const LayerToCalibrate& layer = group.front();
-    const bool moves = next_.node > point_.node;
-    const std::vector<std::size_t> live = runner_.live_at(next_.node),
-                                   inputs = layer.input_values(graph_);
-    Segment to_point = runner_.segment(point_.node, live),
-            to_layer = runner_.segment(next_.node, inputs);
-    const bool sums_outputs = request_.needs_gram && outputs_are_cheaper(group);
-    std::optional<InputSums> sums;
+  // Sums up the statistics of the layers' input, and moves to the next point.
+  void collect(Layers group, WalkPoint next) {
+    next.most_bytes = std::max(next.most_bytes, point_.most_bytes);
     target_squares_.clear();
-    Index stored_bytes = 0;
-    for (std::size_t b = 0; b < request_.batches.size(); ++b) {
-      BatchValues values = begin(b);
-      to_point.run(values);
-      if (moves) stored_bytes += store(b, live, values);
-      to_layer.run(values);
-      const Activation x = runner_.input_of(layer, values);
-      const bool differs = x.pruned.has_value();
-      if (!sums) sums.emplace(request_.needs_gram, differs, !sums_outputs);
-      sums->add(x.in_pruned().to_dense(), differs ? x.dense.to_dense() : Dense());
-      if (!differs || !sums_outputs) continue;
-      for (const LayerToCalibrate& l : group)
-        target_squares_[l.weight] +=
-            sum_of_squares(apply("linear", {x.dense, runner_.stored(l.weight).dense}));
-    }
-    statistics_ = sums->statistics();
-    if (next_.positions == 0) next_.positions = statistics_.samples;
-    if (moves) advance(stored_bytes);
-    point_.positions = next_.positions;
-    const Dense target_gram = sums->target_gram();
+    InputSums sums = sums_of(group, next);
+    statistics_ = sums.statistics();
+    const Dense target_gram = sums.target_gram();
     if (target_gram.size() > 0)
       for (const LayerToCalibrate& l : group)
-        target_squares_[l.weight] = squares_of_outputs(runner_.stored(l.weight).dense, target_gram);
+        target_squares_[l.weight] = squares_of_outputs(dense_->stored(l.weight), target_gram);
+    if (next.positions == 0) next.positions = statistics_.samples;
     const auto elements =
         static_cast<Index>(statistics_.gram.size() + statistics_.cross.size() + target_gram.size());
     result_.most_bytes =
-        std::max(result_.most_bytes, stored_bytes_ + elements * static_cast<Index>(sizeof(float)));
+        std::max(result_.most_bytes,
+                 pruned_bytes_ + dense_bytes_ + elements * static_cast<Index>(sizeof(float)));
+    advance(next);
+  }
+
+  // Runs all batches up to the input of the layers; stores the activations at the next point.
+  InputSums sums_of(Layers group, const WalkPoint& next) {
+    const LayerToCalibrate& layer = group.front();
+    const bool moves = next.node > point_.node, dense_moves = next.dense_node > point_.dense_node;
+    const std::vector<std::size_t> live = pruned_.live_at(next.node),
+                                   inputs = layer.input_values(graph_);
+    Segment to_point = pruned_.segment(point_.node, live),
+            to_layer = pruned_.segment(next.node, inputs);
+    const bool sums_outputs = request_.needs_gram && outputs_are_cheaper(group);
+    std::vector<std::size_t> dense_live;
+    if (dense_moves) dense_live = dense_->live_at(*next.dense_node);
+    std::optional<Segment> in_dense;
+    if (dense_) {
+      std::set<std::size_t> wanted(dense_live.begin(), dense_live.end());
+      wanted.insert(inputs.begin(), inputs.end());
+      if (sums_outputs)
+        for (const LayerToCalibrate& l : group) wanted.insert(graph_.first_node() + l.node);
+      in_dense.emplace(dense_->segment(*point_.dense_node, {wanted.begin(), wanted.end()}));
+    }
+    InputSums sums(request_.needs_gram, dense_.has_value(), !sums_outputs);
+    Index pruned_bytes = 0, dense_bytes = 0;
+    for (std::size_t b = 0; b < request_.batches.size(); ++b) {
+      BatchValues values = begin(WalkedModel::pruned, b);
+      to_point.run(values);
+      if (moves) pruned_bytes += store(WalkedModel::pruned, b, live, next, values);
+      to_layer.run(values);
+      const Dense x = pruned_.input_of(layer, values, values).to_dense();
+      if (!dense_) {
+        sums.add(x);
+        continue;
+      }
+      BatchValues of_dense = begin(WalkedModel::dense, b);
+      in_dense->run(of_dense);
+      const Tensor t = dense_->input_of(layer, of_dense, values);
+      if (dense_moves) dense_bytes += store(WalkedModel::dense, b, dense_live, next, of_dense);
+      sums.add(x, t.to_dense());
+      if (!sums_outputs) continue;
+      for (const LayerToCalibrate& l : group) {
+        const std::vector<std::size_t>& in = graph_.arguments(l.node);
+        target_squares_[l.weight] +=
+            squares_without(in.size() > 2 ? &dense_->stored(in[2]) : nullptr,
+                            of_dense[graph_.first_node() + l.node]);
+      }
+    }
+    if (moves) pruned_bytes_ = pruned_bytes;
+    if (dense_moves) dense_bytes_ = dense_bytes;
+    return sums;
   }
 
   // Whether the squares of the dense layers' outputs are cheaper to sum up than the Gram matrix of
-  // their inputs.
+  // their inputs. Those of an expert are no values of the graph.
   bool outputs_are_cheaper(Layers group) const {
+    if (group.front().expert) return false;
     Index outputs = 0, inputs = 0;
     for (const LayerToCalibrate& layer : group) {
       const Shape& w = graph_.weights()[layer.weight - graph_.first_weight()].shape;
@@ -148,27 +222,44 @@ class Walk {
     return 2 * outputs < inputs;
   }
 
-  Index store(std::size_t batch, const std::vector<std::size_t>& live, BatchValues& values) {
+  // Stores the values of a batch; returns their bytes.
+  Index store(WalkedModel model, std::size_t batch, const std::vector<std::size_t>& live,
+              const WalkPoint& point, BatchValues& values) {
     BatchActivations all = values.part(live);
-    if (is_rounded(next_.most_bytes)) {
+    if (is_rounded(point.most_bytes)) {
       result_.is_rounded = true;
-      for (auto& [value, a] : all) {
-        a = rounded(a);
-        values.set(value, widened(a));  // as a walk that begins at the point
-      }
+      all = rounded(std::move(all));
+      // As a walk that begins at the point.
+      for (const auto& [value, x] : all) values.set(value, widened(x));
     }
     const Index bytes = bytes_of(all);
-    request_.store.store(batch, std::move(all));
+    request_.store.store(model, batch, std::move(all));
     return bytes;
   }
 
-  void advance(Index stored_bytes) {
-    point_ = next_;
-    stored_bytes_ = stored_bytes;
-    unstored_layers_ = 0;
-    const bool can_begin = runner_.release_before(point_.node);
+  void advance(const WalkPoint& next) {
+    const WalkPoint before = point_;
+    point_ = next;
+    const bool moves = next.node > before.node, dense_moves = next.dense_node > before.dense_node;
+    if (!moves && !dense_moves) return;
+    bool can_begin = moves;
+    if (moves) {
+      unstored_layers_ = 0;
+      can_begin = pruned_.release_before(next.node);
+    }
+    if (dense_moves) (void)dense_->release_before(*next.dense_node);
     request_.released();
-    request_.store.advance(point_, can_begin);
+    request_.store.advance(can_begin ? std::optional(WalkPoint{next.node, before.most_bytes,
+                                                               next.positions, before.dense_node})
+                                     : std::nullopt);
+  }
+
+  // From here on the models differ.
+  void begin_dense() {
+    dense_.emplace(pruned_);
+    dense_bytes_ = pruned_bytes_;
+    point_.dense_node = point_.node;
+    request_.store.begin_dense();
   }
 
   void prune(const LayerToCalibrate& layer) {
@@ -176,24 +267,22 @@ class Walk {
     if (const auto at = target_squares_.find(layer.weight); at != target_squares_.end())
       statistics_.target_squares = at->second;
     const std::string& name = graph_.weights()[layer.weight - graph_.first_weight()].name;
-    Tensor pruned = request_.prune(name, statistics_);
-    if (request_.needs_targets)
-      runner_.set_pruned(layer.weight, std::move(pruned));
-    else
-      runner_.replace(layer.weight, std::move(pruned));
+    pruned_.replace(layer.weight, request_.prune(name, statistics_));
   }
 
   const WalkRequest& request_;
   const Graph& graph_;
   const std::vector<LayerToCalibrate> layers_;
-  BatchRunner runner_;
-  const ValueShapes shapes_;  // of the first batch
-  WalkPoint point_, next_;
+  BatchRunner pruned_;
+  std::optional<BatchRunner> dense_;  // none before the first pruned layer, or without targets
+  const ValueShapes shapes_;          // of the first batch
+  WalkPoint point_;                   // with the bytes at this point, too
+  bool is_resumed_;                   // until a group is pruned
   std::optional<std::size_t> last_pruned_;  // node
   std::size_t unstored_layers_ = 0;         // pruned since the point
   InputStatistics statistics_;
   std::map<std::size_t, double> target_squares_;  // by weight
-  Index stored_bytes_ = 0;
+  Index pruned_bytes_ = 0, dense_bytes_ = 0;      // of the stored activations
   WalkResult result_;
 };
 

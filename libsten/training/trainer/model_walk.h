@@ -18,7 +18,7 @@ struct WalkRequest {
   std::function<bool(const std::string& name)> is_wanted;
   bool needs_gram = false;
   // Whether layers get statistics of the dense model's inputs, too (InputStatistics::cross), which
-  // takes twice the time. Otherwise the targets of a layer are its outputs on the same inputs.
+  // runs both models. Otherwise the targets of a layer are its outputs on the same inputs.
   bool needs_targets = false;
   // Prunes a weight by its statistics; returns the weight to continue with, [out, in]. An expert
   // without tokens has statistics of 0 samples.
@@ -42,9 +42,10 @@ struct WalkResult {
 //
 // Activations are stored before each layer or, where they have more than most_stored_bytes, at points
 // where few values are needed later, such as the sum after a block; what lies between is computed
-// again for each layer, batch by batch. They are those of the pruned model, and with targets of the
-// dense one, too. Above 128 MiB in float32 they are rounded to BF16. Weights are loaded when they are
-// needed, and released at the next point.
+// again for each layer, batch by batch. They are those of the pruned model and, with targets, those
+// of the dense one, which are stored behind the layers if there is room: nothing of it has to wait
+// until they are pruned. Above 128 MiB in float32 they are rounded to BF16. Weights are loaded when
+// they are needed, and released at the next point.
 WalkResult prune_along(const WalkRequest& request);
 
 }  // namespace sten

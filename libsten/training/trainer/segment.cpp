@@ -11,9 +11,8 @@ namespace sten {
 
 BatchValues::BatchValues(BatchActivations stored, const Graph& g, const NamedValues<Tensor>& inputs)
     : values_(std::move(stored)) {
-  for (auto& [value, a] : values_) a = widened(a);
-  for (std::size_t i = 0; i < g.inputs().size(); ++i)
-    values_.emplace(i, Activation{inputs.at(g.inputs()[i]), std::nullopt});
+  for (auto& [value, x] : values_) x = widened(x);
+  for (std::size_t i = 0; i < g.inputs().size(); ++i) values_.emplace(i, inputs.at(g.inputs()[i]));
 }
 
 BatchActivations BatchValues::part(const std::vector<std::size_t>& wanted) const {
@@ -43,7 +42,7 @@ std::vector<GraphPort> ports_of(const std::vector<std::pair<std::string, std::si
                                 const BatchValues& values) {
   std::vector<GraphPort> ports;
   for (const auto& [name, value] : inputs) {
-    const Tensor& x = values[value].dense;
+    const Tensor& x = values[value];
     GraphPort p{name, x.dtype(), std::vector<GraphPort::Extent>(x.shape().size())};
     if (x.dtype() == DType::F32 && x.shape().size() > 1) p.shape->back().size = x.shape().back();
     ports.push_back(std::move(p));
@@ -54,19 +53,12 @@ std::vector<GraphPort> ports_of(const std::vector<std::pair<std::string, std::si
 }  // namespace
 
 Segment::Segment(const Graph& g, std::size_t begin, const std::vector<std::size_t>& wanted,
-                 const std::function<const Activation&(std::size_t)>& stored) {
+                 const std::function<const Tensor&(std::size_t)>& stored) {
   Subgraph part = subgraph(g, nodes_for(g, begin, wanted));
   for (std::size_t i = 0; i < part.inputs.size(); ++i)
     inputs_.emplace_back(part.parts.inputs[i], part.inputs[i]);
-  bool has_pruned = false;
-  for (std::size_t i = 0; i < part.weights.size(); ++i) {
-    const std::string& name = part.parts.weights[i].name;
-    const Activation& w = stored(part.weights[i]);
-    weights_.emplace(name, w.dense);
-    pruned_.emplace(name, w.in_pruned());
-    has_pruned |= w.pruned.has_value();
-  }
-  if (!has_pruned) pruned_.clear();
+  for (std::size_t i = 0; i < part.weights.size(); ++i)
+    weights_.emplace(part.parts.weights[i].name, stored(part.weights[i]));
   for (const std::size_t value : wanted)
     if (value >= g.first_node() + begin) {
       const std::string& name = g.nodes()[value - g.first_node()].name;
@@ -79,24 +71,11 @@ Segment::Segment(const Graph& g, std::size_t begin, const std::vector<std::size_
 void Segment::run(BatchValues& values) {
   if (!graph_) return;
   if (!fused_) fused_ = fused_graph(*graph_, ports_of(inputs_, values));
-  const auto run = [&](bool in_pruned) {
-    std::optional<Executor>& executor = in_pruned ? pruned_run_ : dense_run_;
-    if (!executor) executor.emplace(*fused_, in_pruned && !pruned_.empty() ? pruned_ : weights_);
-    NamedValues<Tensor> in;
-    for (const auto& [name, value] : inputs_)
-      in.emplace(name, in_pruned ? values[value].in_pruned() : values[value].dense);
-    return executor->run(in);
-  };
-  const bool differs = !pruned_.empty() || std::ranges::any_of(inputs_, [&](const auto& in) {
-    return values[in.second].pruned.has_value();
-  });
-  const NamedValues<Tensor> dense = run(false);
-  const NamedValues<Tensor> pruned = differs ? run(true) : NamedValues<Tensor>();
-  for (const auto& [name, value] : outputs_) {
-    Activation y{widened(dense.at(name)), std::nullopt};
-    if (differs) y.pruned = widened(pruned.at(name));
-    values.set(value, std::move(y));
-  }
+  if (!executor_) executor_.emplace(*fused_, weights_);
+  NamedValues<Tensor> in;
+  for (const auto& [name, value] : inputs_) in.emplace(name, values[value]);
+  const NamedValues<Tensor> out = executor_->run(in);
+  for (const auto& [name, value] : outputs_) values.set(value, widened(out.at(name)));
 }
 
 }  // namespace sten

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part of a graph that is run in the dense and in the pruned model.
+// A part of a graph that is run on the stored activations of a batch.
 #pragma once
 #include <functional>
 #include <optional>
@@ -15,8 +15,8 @@ class BatchValues {
   // The stored values in float32, and the inputs of the graph.
   BatchValues(BatchActivations stored, const Graph& g, const NamedValues<Tensor>& inputs);
 
-  const Activation& operator[](std::size_t value) const { return values_.at(value); }
-  void set(std::size_t value, Activation x) { values_.insert_or_assign(value, std::move(x)); }
+  const Tensor& operator[](std::size_t value) const { return values_.at(value); }
+  void set(std::size_t value, Tensor x) { values_.insert_or_assign(value, std::move(x)); }
   BatchActivations part(const std::vector<std::size_t>& wanted) const;
 
  private:
@@ -29,7 +29,7 @@ class Segment {
  public:
   // `stored` returns a weight or constant by its number.
   Segment(const Graph& g, std::size_t begin, const std::vector<std::size_t>& wanted,
-          const std::function<const Activation&(std::size_t value)>& stored);
+          const std::function<const Tensor&(std::size_t value)>& stored);
 
   // Computes the wanted values that are values of the nodes.
   void run(BatchValues& values);
@@ -37,8 +37,8 @@ class Segment {
  private:
   std::vector<std::pair<std::string, std::size_t>> inputs_, outputs_;  // names and numbers
   std::optional<Graph> graph_, fused_;                                 // none without nodes
-  NamedValues<Tensor> weights_, pruned_;  // pruned_: empty if they are the same
-  std::optional<Executor> dense_run_, pruned_run_;
+  NamedValues<Tensor> weights_;
+  std::optional<Executor> executor_;
 };
 
 }  // namespace sten

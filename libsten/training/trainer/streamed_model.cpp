@@ -64,7 +64,7 @@ void StreamedModel::run_segment(BatchRunner& weights, State& at, const Observe& 
       BatchActivations next = values.part(live);
       if (are_stored_rounded(bytes_of(next) * std::ssize(batches_))) {
         at.is_rounded = true;
-        for (auto& [value, a] : next) a = rounded(a);
+        next = rounded(std::move(next));
       }
       bytes += bytes_of(next);
       at.activations[b] = std::move(next);
