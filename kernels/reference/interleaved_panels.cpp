@@ -35,7 +35,16 @@ struct InterleavedReference {
       return static_cast<float>(z * gamma[r] + beta[r]);
     });
   }
-  static constexpr InterleavedPanelsTable table{normalize};
+  static void multiply(const float* a, Size lda, Size rows, const std::uint16_t* x, Size first,
+                       Size depth, float* c) {
+    for (Size r = 0; r < rows; ++r)
+      for (Size t = 0; t < lanes; ++t) {
+        float sum = 0;
+        for (Size k = 0; k < depth; ++k) sum += a[r * lda + k] * widen_bf16(x[at(first + k, t)]);
+        c[r * lanes + t] = sum;
+      }
+  }
+  static constexpr InterleavedPanelsTable table{normalize, multiply};
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 // P is InterleavedVectors8 or InterleavedVectors16: Bf16Interleaved8 or Bf16Interleaved16 with
 // pack(even, odd), which rounds to pairs.
 #pragma once
+#include <algorithm>
+
 #include "kernels/interleaved_panels.h"
 #include "kernels/simd/each.h"
 
@@ -83,7 +85,72 @@ struct InterleavedPanels {
     });
   }
 
-  static constexpr InterleavedPanelsTable table() { return {normalize}; }
+  // Vectors of C's rows that are summed at a time, with up to most_rows rows.
+  static constexpr Size part = std::min<Size>(P::lanes / 4, vectors), most_rows = 4;
+  // How far ahead x is prefetched, in values: it comes from memory, and hardware prefetchers stop
+  // at the end of a page.
+  static constexpr Size prefetched = 2048;
+
+  template <std::size_t rows>
+  struct Products {
+    Vec of[rows][part];
+
+    // Adds the first or second features of the pairs at x, times a column of A, or both.
+    template <bool even, bool odd>
+    STEN_INLINE void add(const float* a, Size lda, const std::uint16_t* x) {
+      each<part>([&](auto j) STEN_INLINE {
+        const Words w = P::load_words(x + j * in_words);
+        __builtin_prefetch(x + j * in_words + prefetched, 0, 3);
+        if constexpr (even) {
+          const Vec v = P::even(w);
+          each<rows>([&](auto i)
+                         STEN_INLINE { of[i][j] = P::fma(P::one(a + i * lda), v, of[i][j]); });
+        }
+        if constexpr (odd) {
+          const Vec v = P::odd(w);
+          each<rows>([&](auto i) STEN_INLINE {
+            of[i][j] = P::fma(P::one(a + i * lda + (even ? 1 : 0)), v, of[i][j]);
+          });
+        }
+      });
+    }
+  };
+
+  template <std::size_t rows>
+  static void multiply_rows(const float* a, Size lda, const std::uint16_t* x, Size first,
+                            Size depth, float* c) {
+    for (Size at = 0; at < vectors; at += part) {
+      Products<rows> sums;
+      each<rows>([&](auto i) STEN_INLINE {
+        each<part>([&](auto j) STEN_INLINE { sums.of[i][j] = P::zero(); });
+      });
+      const std::uint16_t* from = x + first / 2 * line + at * in_words;
+      Size k = 0;
+      if (first % 2 && depth > 0) {
+        sums.template add<false, true>(a, lda, from);
+        from += line;
+        k = 1;
+      }
+      for (; k + 1 < depth; k += 2, from += line) sums.template add<true, true>(a + k, lda, from);
+      if (k < depth) sums.template add<true, false>(a + k, lda, from);
+      each<rows>([&](auto i) STEN_INLINE {
+        each<part>([&](auto j) STEN_INLINE {
+          P::store(c + i * lanes + (at + j) * P::lanes, sums.of[i][j]);
+        });
+      });
+    }
+  }
+
+  static void multiply(const float* a, Size lda, Size rows, const std::uint16_t* x, Size first,
+                       Size depth, float* c) {
+    for (; rows >= most_rows; rows -= most_rows, a += most_rows * lda, c += most_rows * lanes)
+      multiply_rows<most_rows>(a, lda, x, first, depth, c);
+    if (rows == 3) multiply_rows<3>(a, lda, x, first, depth, c);
+    if (rows == 2) multiply_rows<2>(a, lda, x, first, depth, c);
+    if (rows == 1) multiply_rows<1>(a, lda, x, first, depth, c);
+  }
+
+  static constexpr InterleavedPanelsTable table() { return {normalize, multiply}; }
 };
 
 }  // namespace sten::kernels::simd

@@ -73,3 +73,24 @@ TEST_CASE("features of tokens in pairs are normalised, in their place too") {
       }
   });
 }
+
+TEST_CASE("products with a range of features are those of the formula") {
+  each_interleaved_panels_table([](const kernels::InterleavedPanelsTable& table,
+                                   const kernels::InterleavedPanelsTable& reference, Index lanes) {
+    const Array<std::uint16_t> x = interleaved_features(140, lanes, 0, 4);
+    for (const Index rows : {1, 2, 3, 4, 5, 9})
+      for (const Index first : {0, 1, 6})
+        for (const Index depth : {0, 1, 2, 5, 64, 133}) {
+          CAPTURE(rows);
+          CAPTURE(first);
+          CAPTURE(depth);
+          const Index lda = depth + 3;
+          const Array<float> a = feature_floats(rows * lda, 7);
+          Array<float> got(rows * lanes), wanted(rows * lanes);
+          table.multiply(a.data(), lda, rows, x.data(), first, depth, got.mutate());
+          reference.multiply(a.data(), lda, rows, x.data(), first, depth, wanted.mutate());
+          for (std::size_t i = 0; i < wanted.size(); ++i)
+            REQUIRE(std::abs(got[i] - wanted[i]) <= 1e-6f * static_cast<float>(depth + 1));
+        }
+  });
+}

@@ -9,7 +9,7 @@
 namespace sten {
 
 // Matrix [rows, panel_width], initially 0. In bfloat16, rows 2k and 2k + 1 are interleaved
-// (kernels/interleaved.h) and widened to float32 for products.
+// (kernels/interleaved.h); products are in float32.
 class CachedRows {
  public:
   // dtype: F32 or BF16. Any number of rows, which is rounded up to an even one.
