@@ -21,7 +21,7 @@ static_assert(bf16_max_small_batch == kernels::bf16_most_in_lanes);
 // sums [rows][bf16_most_tokens], those of further tokens bf16_block_sums later.
 using WriteBlock = std::function<void(Index, Index, float*)>;
 
-// Calls multiply(i, sums) for each i below `count`.
+// Calls multiply(i, sums) for each i below `count`. Of a single token, only its lane is defined.
 template <class F>
 void each_with_sums(Index count, Index tokens, F&& multiply) {
   // Kernels do not write all sums.
@@ -30,7 +30,7 @@ void each_with_sums(Index count, Index tokens, F&& multiply) {
     thread_local Scratch sums_memory;
     float* const sums = sums_memory.of(size);
     for (Index i = begin; i < end; ++i) {
-      if (tokens % bf16_most_tokens > 0) std::fill_n(sums, size, 0.0f);
+      if (tokens > 1 && tokens % bf16_most_tokens > 0) std::fill_n(sums, size, 0.0f);
       multiply(i, sums);
     }
   };
@@ -91,6 +91,50 @@ std::shared_ptr<const Bf16WeightLanes> lanes_for(const Tensor& a, Index tokens) 
     if (looks_up(tokens, near->is_narrow)) return near;
   }
   return bf16_weight_lanes(a, true);
+}
+
+// The results of a single token, which an epilogue takes as one row: activation(sum + bias +
+// residual(r)) for row + r.
+struct TokenValues {
+  alignas(64) float at[bf16_block_rows];
+
+  template <class E, class F>
+  TokenValues(const float* sums, Index row, Index count, const E& epilogue, F&& residual) {
+    for (Index r = 0; r < count; ++r) at[r] = sums[r * bf16_most_tokens];
+    if (epilogue.bias)
+      for (Index r = 0; r < count; ++r) at[r] += epilogue.bias[row + r];
+    if (epilogue.residual)
+      for (Index r = 0; r < count; ++r) at[r] += residual(r);
+    if (epilogue.activation != kernels::Activation::none)
+      kernels::epilogue().finish(at, count, 1, count, 1, nullptr, nullptr, count,
+                                 epilogue.activation);
+  }
+};
+
+void write_token(const float* sums, Index row, Index count, const ActivationsOut& y,
+                 const Epilogue& epilogue) {
+  const Index step = y.layout == ActivationLayout::tokens ? 1 : y.stride();
+  const float* residual = epilogue.residual;
+  const TokenValues values(sums, row, count, epilogue,
+                           [&](Index r) { return residual[(row + r) * step]; });
+  float* const to = y.at + row * step;
+  // The other lanes get values that are fast to compute with.
+  for (Index r = 0; r < count; ++r) {
+    std::fill_n(to + r * step, std::min(step, narrow_panel_width), 0.0f);
+    to[r * step] = values.at[r];
+  }
+}
+
+void write_token(const float* sums, Index row, Index count, const InterleavedOut& y,
+                 const InterleavedEpilogue& epilogue) {
+  const Index step = y.stride();
+  const auto place = [&](Index r) { return (row + r) / 2 * step + (row + r) % 2; };
+  const TokenValues values(sums, row, count, epilogue, [&](Index r) {
+    return kernels::widen_bf16(epilogue.residual[place(r)]);
+  });
+  for (Index r = 0; r < count; ++r) y.at[place(r)] = kernels::round_to_bf16(values.at[r]);
+  if (row + count < y.features) return;
+  for (Index r = count; row + r < padded_features(y.features); ++r) y.at[place(r)] = 0;
 }
 
 void multiply_strips(const Tensor& a, const Interleaved& x, const WriteBlock& write) {
@@ -223,6 +267,10 @@ void Bf16SmallBatchFactor::multiply(const Interleaved& x, const ActivationsOut& 
                                     const Epilogue& epilogue) const {
   check(x, y);
   if (x.tokens == 0) return;
+  if (x.tokens == 1 && epilogue.scale == 1)
+    return multiply_blocks(x, [&](Index row, Index count, const float* sums) {
+      write_token(sums, row, count, y, epilogue);
+    });
   // A single panel is row-major in features, with all its lanes as tokens.
   ActivationsOut to = y;
   if (y.layout == ActivationLayout::panels)
@@ -237,6 +285,10 @@ void Bf16SmallBatchFactor::multiply(const Interleaved& x, const InterleavedOut& 
                                     const InterleavedEpilogue& epilogue) const {
   check(x, y);
   if (x.tokens == 0) return;
+  if (x.tokens == 1 && epilogue.scale == 1)
+    return multiply_blocks(x, [&](Index row, Index count, const float* sums) {
+      write_token(sums, row, count, y, epilogue);
+    });
   multiply_blocks(x, [&](Index row, Index count, float* sums) {
     if (y.lanes() == narrow_panel_width) return write_interleaved(sums, row, count, 0, y, epilogue);
     // Places the parts side by side.
