@@ -87,7 +87,7 @@ void FusedChain::begin(Slots& slots) {
   for (auto& n : nanoseconds_) n = 0;
 }
 
-void FusedChain::run_group(Index first, Index count, float* const* global) const {
+void FusedChain::run_group(Index first, Index count, const Slots& slots) const {
   thread_local Scratch memory;
   thread_local std::vector<float*> at;
   const Index panels = panels_of(count);
@@ -95,11 +95,11 @@ void FusedChain::run_group(Index first, Index count, float* const* global) const
   at.resize(values.size());
   for (std::size_t i = 0; i < values.size(); ++i)
     at[i] = values[i].is_local ? local + buffers_[i].at * panels
-                               : global[i] + first / lanes_of(tokens_) * panel_size(values[i]);
-  double start = now();
+                               : global_[i] + first / lanes_of(tokens_) * panel_size(values[i]);
+  double start = step_time(slots);
   for (std::size_t i = 0; i < work.size(); ++i) {
     work[i]->run({first, count, lanes_of(tokens_), at.data()});
-    const double end = now();
+    const double end = step_time(slots);
     nanoseconds_[i] += static_cast<std::int64_t>((end - start) * 1e9);
     start = end;
   }
@@ -119,7 +119,7 @@ void FusedChain::run(Slots& slots) {
     for (Index g = begin; g < end; ++g) {
       const Index first = g * panels / groups * panel_width;
       const Index last = std::min(tokens_, (g + 1) * panels / groups * panel_width);
-      run_group(first, last - first, global_.data());
+      run_group(first, last - first, slots);
     }
   };
   if (is_shared)

@@ -57,7 +57,7 @@ class FusedChain final : public FusedOperator {
  private:
   void make_rows(Slots& slots, const Outcome& o) const;
   void begin(Slots& slots);
-  void run_group(Index first, Index count, float* const* global) const;
+  void run_group(Index first, Index count, const Slots& slots) const;
   // Size of a panel of a value, in floats.
   Index panel_size(const ChainValue& v) const;
 

@@ -25,7 +25,7 @@ struct ExecutionStep {
   std::string runs;                // the fused operators: "linear + gelu"
   std::string layout;              // of the weight, or of activations; empty: dense
   std::string why;                 // one line on the reason
-  double seconds = 0;              // CPU time on one thread, otherwise elapsed; see time_steps()
+  double seconds = 0;              // CPU time on one thread, otherwise elapsed
   double flops = 0;                // of products, counting stored values only
   double bytes = 0;                // read and written
   Shape shape{};                   // of the result; empty: no value of the graph

@@ -23,7 +23,6 @@ Index bytes_of(const Tensor& x) { return static_cast<Index>(x.bytes()); }
 PlanContext context_of(const Graph& g, const ExecutorOptions& options) {
   PlanContext plan{g};
   plan.device = options.device;
-  plan.times_steps = options.device == Device::cpu;
   std::vector<NamePattern> patterns;
   for (const PrecisionRule& r : options.precision) patterns.emplace_back(r.nodes);
   for (const Node& n : g.nodes()) {
@@ -67,6 +66,7 @@ struct Executor::State {
   NamedValues<Tensor> weights;
   ExecutorOptions options;
   PlanContext context;
+  bool times_steps = options.device == Device::cpu;
   ExecutionPlan plan{};
   NamedValues<Tensor> outputs{};
   // Inputs for whose shapes the plan is made.
@@ -125,6 +125,7 @@ struct Executor::State {
   void begin_plan(const NamedValues<Tensor>& given) {
     forget();
     slots.emplace(graph.value_count());
+    slots->times_steps = times_steps;
     for (const auto& [name, x] : given)
       inputs.push_back({std::string(x.layout()), x.dtype(), x.shape()});
     std::size_t at = graph.first_weight();
@@ -179,6 +180,7 @@ struct Executor::State {
   bool run_again(const NamedValues<Tensor>& given) {
     give(given);
     lend_outputs();
+    slots->times_steps = times_steps;
     slots->begin_run();
     try {
       for (const auto& fused : operators) {
@@ -239,9 +241,7 @@ Executor::Executor(Executor&&) noexcept = default;
 Executor& Executor::operator=(Executor&&) noexcept = default;
 Executor::~Executor() = default;
 
-void Executor::time_steps(bool on) {
-  state_->context.times_steps = on || state_->options.device == Device::cpu;
-}
+void Executor::time_steps(bool on) { state_->times_steps = on; }
 NamedValues<Tensor> Executor::take_outputs() { return std::exchange(state_->outputs, {}); }
 const ExecutionPlan& Executor::plan() const { return state_->plan; }
 const Graph& Executor::graph() const { return state_->given; }

@@ -30,8 +30,9 @@ class Executor {
   // Returns the outputs of the last run, and forgets them: their memory is the caller's.
   NamedValues<Tensor> take_outputs();
 
-  // On a device: whether runs wait after each step and measure its time. By default steps have no
-  // times, and a run returns before the device finishes. On the CPU, steps are always timed.
+  // Whether runs measure the time of each step: by default on the CPU only, where a step that takes
+  // a few microseconds takes one more. On a device, runs then wait after each step, and otherwise
+  // return before the device finishes.
   void time_steps(bool on);
   // The plan of the last run, without steps before the first one. On a device, live_bytes and
   // peak_bytes are 0 (unknown).

@@ -35,7 +35,7 @@ class FusedAttention final : public FusedOperator {
         pairs_(interleaved) {}
 
   void run(Slots& slots) override {
-    const double start = now();
+    const double start = step_time(slots);
     const AttentionExtents& a = extents_;
     const Index sizes[] = {a.heads * a.batch * a.tokens * a.width,
                            a.kv_heads() * a.batch * a.keys * a.width,
@@ -60,7 +60,7 @@ class FusedAttention final : public FusedOperator {
           slots.activations(arguments_[2]),
           ActivationsOut{activation_layout_of(tokens), shape_.back(), tokens, to.panels});
     }
-    steps.front().seconds = now() - start;
+    steps.front().seconds = step_time(slots) - start;
   }
 
  private:

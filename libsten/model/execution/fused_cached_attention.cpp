@@ -22,7 +22,7 @@ class FusedCachedAttention final : public FusedOperator {
         extents_(extents) {}
 
   void run(Slots& slots) override {
-    const double start = now();
+    const double start = step_time(slots);
     const Activations q = slots.activations(arguments_[0]), k = slots.activations(arguments_[1]),
                       v = slots.activations(arguments_[2]);
     const Index heads = extents_.heads, kv_heads = extents_.kv_heads();
@@ -61,7 +61,7 @@ class FusedCachedAttention final : public FusedOperator {
     s.bytes = (is_low() ? 2.0 : 4.0) * static_cast<double>((all.keys - all.first_key(0)) *
                                                            kv_heads * (all.width + all.v_width)) +
               4.0 * static_cast<double>(all.tokens * (q.features + features));
-    s.seconds = now() - start;
+    s.seconds = step_time(slots) - start;
   }
 
  private:

@@ -28,7 +28,6 @@ struct PlanContext {
   const Graph& graph;
   std::vector<bool> low{};  // per node: runs in bfloat16
   Device device = Device::cpu;
-  bool times_steps = true;
 
   std::size_t value_of(std::size_t node) const { return graph.first_node() + node; }
   bool is_weight(std::size_t value) const { return graph.is_stored(value); }
@@ -54,6 +53,8 @@ inline bool fill_panels(Index tokens, bool low) { return low ? tokens > 0 : fill
 bool is_feature_slice(const Node& n);
 
 double now();  // seconds; CPU time if this is the only thread
+// The same if the run times its steps, otherwise 0.
+inline double step_time(const Slots& slots) { return slots.times_steps ? now() : 0; }
 
 std::unique_ptr<FusedOperator> single_operator(const PlanContext& plan, std::size_t node);
 // nullptr if the node's operator or its known values do not permit.

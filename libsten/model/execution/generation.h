@@ -48,8 +48,9 @@ class Generation {
   Index most() const { return caches_->tokens; }
   // Size of the KV caches.
   Index cache_bytes() const;
-  // The plan of the last run.
+  // The plan of the last run, and whether runs measure the time of its steps (Executor).
   const ExecutionPlan& plan() const { return executor_.plan(); }
+  void time_steps(bool on) { executor_.time_steps(on); }
 
  private:
   std::unique_ptr<KeyValueCaches> caches_;

@@ -47,7 +47,7 @@ class SingleOperator final : public FusedOperator {
 
   void run(Slots& slots) override {
     ExecutionStep& s = steps.front();
-    const double start = plan_.times_steps ? time_on(plan_.device) : 0;
+    const double start = slots.times_steps ? time_on(plan_.device) : 0;
     std::vector<Tensor> in;
     for (std::size_t i = 0; i < arguments_.size(); ++i) in.push_back(argument(slots, i));
     std::vector<std::string> log;
@@ -56,7 +56,7 @@ class SingleOperator final : public FusedOperator {
     if (is_lookup() && plan_.is_weight(arguments_[0])) y = widened(y);
     slots[value_].tensor = std::move(y);
     Operators::log_plans(nullptr);
-    s.seconds = plan_.times_steps ? time_on(plan_.device) - start : 0;
+    s.seconds = slots.times_steps ? time_on(plan_.device) - start : 0;
     if (!s.why.empty()) return;
     s.why = log.empty() ? "-" : log.back();
     const Tensor& out = *slots[value_].tensor;

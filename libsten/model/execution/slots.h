@@ -57,6 +57,7 @@ class Slots {
   Index held_bytes() const;  // of the block and of tensors
 
   RotationCache rotations;  // of the current run
+  bool times_steps = true;
 
  private:
   static constexpr Index floats = sizeof(float);

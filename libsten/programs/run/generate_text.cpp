@@ -91,6 +91,7 @@ class TextGeneration {
     layouts_.ignored = ignored_zeros(model.graph, model.weights, &layouts_.sparse);
     model_.emplace(std::move(model.graph), std::move(model.weights), most, std::move(precision),
                    batch_);
+    model_->time_steps(of_.explain);
     texts_.emplace(*model_, *tokenizer_, text_, !o.prompt.is_list());
   }
 

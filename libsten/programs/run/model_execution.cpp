@@ -30,12 +30,13 @@ void ModelExecution::time(const NamedValues<Tensor>& inputs, Index rows) {
   };
   // Excludes pending work from the time.
   if (device_ != Device::cpu) wait_for_cuda();
+  executor_->time_steps(false);
   for (int k = 0; k < options_.repeats; ++k) latency_.add(rows, run_it);
   if (!options_.explain) return;
-  // The first run of a shape fills caches. On a device, steps are timed in a run of their own,
-  // since waiting for each step takes time.
+  // Steps are timed in a run of their own, since this takes time; the first run of a shape also
+  // fills caches.
   executor_->time_steps(true);
-  if (device_ != Device::cpu || (options_.repeats == 0 && executor_->plan().runs == 1)) run_it();
+  run_it();
   executor_->time_steps(false);
   plans_.add(executor_->plan());
 }
