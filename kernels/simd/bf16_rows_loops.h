@@ -19,7 +19,7 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
 // Prefetch distance in bytes of each of the groups that are read side by side.
-inline constexpr std::int64_t bf16_rows_ahead = 512;
+inline constexpr std::int64_t bf16_rows_ahead = 256;
 
 template <class V>
 class Bf16RowsLoops {

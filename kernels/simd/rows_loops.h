@@ -157,7 +157,7 @@ struct Rows : Math<V> {
   template <std::size_t rows>
   STEN_INLINE static void dot(const float* a, Size apart, Size n, const float* x, float* y,
                               Size y_apart) {
-    constexpr Size ahead = 128, line = 64 / sizeof(float), step = 2 * V::lanes;
+    constexpr Size ahead = 64, line = 64 / sizeof(float), step = 2 * V::lanes;
     Vec sums[rows][2];
     each<rows>([&](auto r)
                    STEN_INLINE { each<2>([&](auto k) STEN_INLINE { sums[r][k] = V::zero(); }); });
