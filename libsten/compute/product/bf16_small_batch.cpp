@@ -118,9 +118,13 @@ void write_token(const float* sums, Index row, Index count, const ActivationsOut
   const TokenValues values(sums, row, count, epilogue,
                            [&](Index r) { return residual[(row + r) * step]; });
   float* const to = y.at + row * step;
+  if (step == 1) {
+    std::copy_n(values.at, count, to);
+    return;
+  }
   // The other lanes get values that are fast to compute with.
   for (Index r = 0; r < count; ++r) {
-    std::fill_n(to + r * step, std::min(step, narrow_panel_width), 0.0f);
+    std::fill_n(to + r * step, narrow_panel_width, 0.0f);
     to[r * step] = values.at[r];
   }
 }
@@ -132,9 +136,14 @@ void write_token(const float* sums, Index row, Index count, const InterleavedOut
   const TokenValues values(sums, row, count, epilogue, [&](Index r) {
     return kernels::widen_bf16(epilogue.residual[place(r)]);
   });
-  for (Index r = 0; r < count; ++r) y.at[place(r)] = kernels::round_to_bf16(values.at[r]);
+  std::uint16_t* to = y.tile(row, 0);
+  for (Index r = 0; r < count; r += 2, to += step) {
+    to[0] = kernels::round_to_bf16(values.at[r]);
+    to[1] = r + 1 < count ? kernels::round_to_bf16(values.at[r + 1]) : std::uint16_t{0};
+  }
   if (row + count < y.features) return;
-  for (Index r = count; row + r < padded_features(y.features); ++r) y.at[place(r)] = 0;
+  for (Index r = count + count % 2; row + r < padded_features(y.features); r += 2)
+    y.at[place(r)] = y.at[place(r + 1)] = 0;
 }
 
 void multiply_strips(const Tensor& a, const Interleaved& x, const WriteBlock& write) {
