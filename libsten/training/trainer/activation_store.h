@@ -42,7 +42,7 @@ class ActivationStore {
   // `resumed` gets those of the pruned model that are stored now, and those of the dense model
   // before this call; without `resumed` it cannot begin here.
   virtual void advance(const std::optional<WalkPoint>& resumed) = 0;
-  // The dense model begins with the activations of the pruned one.
+  // Stores the activations of the pruned model for the dense one, too.
   virtual void begin_dense() = 0;
 };
 
