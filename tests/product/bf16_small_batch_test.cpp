@@ -296,55 +296,58 @@ TEST_CASE("weights of bfloat16 and float16 are multiplied as their rounded value
 TEST_CASE("few tokens in bfloat16: results of every form, and what follows the product") {
   Dice dice(25);
   const Index m = 75, k = 40;
-  for (const Index n : {1, 7, 16, 20, 32}) {
-    const Tensor a = some_weight(dice, "csr", m, k);
-    const SmallBatchCase c(dice, k, n);
-    const std::vector<float> plain = product_of(a, c);
-    const std::vector<float> bias = floats(normals(dice, {m})),
-                             added = floats(normals(dice, {m * n}));
-    std::vector<float> wanted(m * n);
-    for (Index i = 0; i < m * n; ++i)
-      wanted[i] = std::max(0.0f, 0.5f * plain[i] + bias[i / n] + rounded(added[i]));
-    Array<std::uint16_t> residual(interleaved_size(m, n)), out(interleaved_size(m, n));
-    to_interleaved(Activations{ActivationLayout::features, m, n, added.data()},
-                   InterleavedOut{m, n, residual.mutate()});
-    std::vector<float> rows(m * n);
-    from_interleaved({m, n, residual.data()}, {ActivationLayout::features, m, n, rows.data()});
-    const auto relu = kernels::Activation::relu;
-    for (const ActivationLayout layout :
-         {ActivationLayout::features, ActivationLayout::tokens, ActivationLayout::narrow_panel,
-          ActivationLayout::panels}) {
-      if (layout == ActivationLayout::narrow_panel && n > narrow_panel_width) continue;
-      const Index size =
-          layout == ActivationLayout::narrow_panel ? m * narrow_panel_width : panels_size(m, n);
-      Array<float> y(size), other(size);
-      const auto place = [&](Index r, Index t) {
-        if (layout == ActivationLayout::features) return r * n + t;
-        if (layout == ActivationLayout::tokens) return t * m + r;
-        return r * (layout == ActivationLayout::narrow_panel ? narrow_panel_width : panel_width) +
-               t;
-      };
-      for (Index i = 0; i < m * n; ++i) other.mutate()[place(i / n, i % n)] = rows[i];
-      bf16_small_batch_product(a, c.view(), ActivationsOut{layout, m, n, y.mutate()},
-                               Epilogue{0.5f, bias.data(), other.data(), relu});
-      Index wrong = 0;
-      for (Index i = 0; i < m * n; ++i)
-        wrong += !(std::abs(y[place(i / n, i % n)] - wanted[i]) <= 1e-5f);
-      CHECK_MESSAGE(wrong == 0, n, " ", static_cast<int>(layout));
-    }
-    // Interleaved output over old values, including padding.
-    std::fill_n(out.mutate(), out.size(), std::uint16_t{0x7fc0});
-    bf16_small_batch_product(a, c.view(), InterleavedOut{m, n, out.mutate()},
-                             InterleavedEpilogue{0.5f, bias.data(), residual.data(), relu});
-    std::vector<float> back(m * n);
-    from_interleaved({m, n, out.data()}, {ActivationLayout::features, m, n, back.data()});
-    Index wrong = 0;
-    for (Index i = 0; i < m * n; ++i)
-      wrong += !(std::abs(back[i] - wanted[i]) <= std::ldexp(wanted[i], -8) + 1e-5f);
-    const InterleavedOut view{m, n, out.mutate()};
-    for (Index t = 0; t < n; ++t) wrong += view.tile(m - 1, 0)[2 * t + 1] != 0;  // m is odd
-    CHECK_MESSAGE(wrong == 0, n);
-  }
+  for (const std::string form : {"csr", "dense", "1:4:4"})
+    for (const Index n : {1, 7, 16, 20, 32})
+      for (const float scale : {1.0f, 0.5f}) {
+        const Tensor a = some_weight(dice, form, m, k);
+        const SmallBatchCase c(dice, k, n);
+        const std::vector<float> plain = product_of(a, c);
+        const std::vector<float> bias = floats(normals(dice, {m})),
+                                 added = floats(normals(dice, {m * n}));
+        std::vector<float> wanted(m * n);
+        for (Index i = 0; i < m * n; ++i)
+          wanted[i] = std::max(0.0f, scale * plain[i] + bias[i / n] + rounded(added[i]));
+        Array<std::uint16_t> residual(interleaved_size(m, n)), out(interleaved_size(m, n));
+        to_interleaved(Activations{ActivationLayout::features, m, n, added.data()},
+                       InterleavedOut{m, n, residual.mutate()});
+        std::vector<float> rows(m * n);
+        from_interleaved({m, n, residual.data()}, {ActivationLayout::features, m, n, rows.data()});
+        const auto relu = kernels::Activation::relu;
+        for (const ActivationLayout layout :
+             {ActivationLayout::features, ActivationLayout::tokens, ActivationLayout::narrow_panel,
+              ActivationLayout::panels}) {
+          if (layout == ActivationLayout::narrow_panel && n > narrow_panel_width) continue;
+          const Index size =
+              layout == ActivationLayout::narrow_panel ? m * narrow_panel_width : panels_size(m, n);
+          Array<float> y(size), other(size);
+          const auto place = [&](Index r, Index t) {
+            if (layout == ActivationLayout::features) return r * n + t;
+            if (layout == ActivationLayout::tokens) return t * m + r;
+            return r * (layout == ActivationLayout::narrow_panel ? narrow_panel_width
+                                                                 : panel_width) +
+                   t;
+          };
+          for (Index i = 0; i < m * n; ++i) other.mutate()[place(i / n, i % n)] = rows[i];
+          bf16_small_batch_product(a, c.view(), ActivationsOut{layout, m, n, y.mutate()},
+                                   Epilogue{scale, bias.data(), other.data(), relu});
+          Index wrong = 0;
+          for (Index i = 0; i < m * n; ++i)
+            wrong += !(std::abs(y[place(i / n, i % n)] - wanted[i]) <= 1e-5f);
+          CHECK_MESSAGE(wrong == 0, n, " ", static_cast<int>(layout));
+        }
+        // Interleaved output over old values, including padding.
+        std::fill_n(out.mutate(), out.size(), std::uint16_t{0x7fc0});
+        bf16_small_batch_product(a, c.view(), InterleavedOut{m, n, out.mutate()},
+                                 InterleavedEpilogue{scale, bias.data(), residual.data(), relu});
+        std::vector<float> back(m * n);
+        from_interleaved({m, n, out.data()}, {ActivationLayout::features, m, n, back.data()});
+        Index wrong = 0;
+        for (Index i = 0; i < m * n; ++i)
+          wrong += !(std::abs(back[i] - wanted[i]) <= std::ldexp(wanted[i], -8) + 1e-5f);
+        const InterleavedOut view{m, n, out.mutate()};
+        for (Index t = 0; t < n; ++t) wrong += view.tile(m - 1, 0)[2 * t + 1] != 0;  // m is odd
+        CHECK_MESSAGE(wrong == 0, n);
+      }
 }
 
 TEST_CASE("few tokens in bfloat16: infinities and NaN among weights stay in their rows") {

@@ -93,14 +93,14 @@ std::shared_ptr<const Bf16WeightLanes> lanes_for(const Tensor& a, Index tokens) 
   return bf16_weight_lanes(a, true);
 }
 
-// The results of a single token, which an epilogue takes as one row: activation(sum + bias +
+// The results of a single token, which an epilogue takes as one row: activation(scale * sum + bias +
 // residual(r)) for row + r.
 struct TokenValues {
   alignas(64) float at[bf16_block_rows];
 
   template <class E, class F>
   TokenValues(const float* sums, Index row, Index count, const E& epilogue, F&& residual) {
-    for (Index r = 0; r < count; ++r) at[r] = sums[r * bf16_most_tokens];
+    for (Index r = 0; r < count; ++r) at[r] = epilogue.scale * sums[r * bf16_most_tokens];
     if (epilogue.bias)
       for (Index r = 0; r < count; ++r) at[r] += epilogue.bias[row + r];
     if (epilogue.residual)
@@ -122,7 +122,7 @@ void write_token(const float* sums, Index row, Index count, const ActivationsOut
     std::copy_n(values.at, count, to);
     return;
   }
-  // The other lanes get values that are fast to compute with.
+  // The other lanes of a narrow panel get values that are fast to compute with.
   for (Index r = 0; r < count; ++r) {
     std::fill_n(to + r * step, narrow_panel_width, 0.0f);
     to[r * step] = values.at[r];
@@ -137,6 +137,7 @@ void write_token(const float* sums, Index row, Index count, const InterleavedOut
     return kernels::widen_bf16(epilogue.residual[place(r)]);
   });
   std::uint16_t* to = y.tile(row, 0);
+  // The other lanes have no meaning.
   for (Index r = 0; r < count; r += 2, to += step) {
     to[0] = kernels::round_to_bf16(values.at[r]);
     to[1] = r + 1 < count ? kernels::round_to_bf16(values.at[r + 1]) : std::uint16_t{0};
@@ -276,7 +277,7 @@ void Bf16SmallBatchFactor::multiply(const Interleaved& x, const ActivationsOut& 
                                     const Epilogue& epilogue) const {
   check(x, y);
   if (x.tokens == 0) return;
-  if (x.tokens == 1 && epilogue.scale == 1)
+  if (x.tokens == 1)
     return multiply_blocks(x, [&](Index row, Index count, const float* sums) {
       write_token(sums, row, count, y, epilogue);
     });
@@ -294,7 +295,7 @@ void Bf16SmallBatchFactor::multiply(const Interleaved& x, const InterleavedOut& 
                                     const InterleavedEpilogue& epilogue) const {
   check(x, y);
   if (x.tokens == 0) return;
-  if (x.tokens == 1 && epilogue.scale == 1)
+  if (x.tokens == 1)
     return multiply_blocks(x, [&](Index row, Index count, const float* sums) {
       write_token(sums, row, count, y, epilogue);
     });

@@ -79,6 +79,7 @@ CalibrationCache::CalibrationCache(const std::string& directory,
     fail("{}: {}", printable(layers), errno_text(errno));
   layers_.emplace(std::move(fd), printable(layers), size, std::move(records));
   if (!is_resumed) write_state();
+  remove_unused();
 }
 
 std::string CalibrationCache::path_of(const std::string& file) const {
@@ -127,11 +128,12 @@ void CalibrationCache::advance(const std::optional<WalkPoint>& resumed) {
   point_ = *resumed;
   const std::shared_ptr<Activations> before[] = {std::exchange(pruned_.saved, pruned_.current),
                                                  std::exchange(dense_.saved, dense_before)};
-  write_state();
-  for (const auto& file : before)
-    if (file) file->is_kept = false;
+  // If this fails, either state may be in the directory.
   for (const auto& file : {pruned_.saved, dense_.saved})
     if (file) file->is_kept = true;
+  write_state();
+  for (const auto& file : before)
+    if (file && file != pruned_.saved && file != dense_.saved) file->is_kept = false;
 }
 
 void CalibrationCache::write_state() const {
@@ -204,17 +206,28 @@ std::shared_ptr<CalibrationCache::Activations> CalibrationCache::read_activation
   return file;
 }
 
+bool CalibrationCache::is_used(const std::string& path) const {
+  for (const Model* m : {&pruned_, &dense_})
+    for (const auto& file : {m->saved, m->current, m->next})
+      if (file && file->path == path) return true;
+  return false;
+}
+
+// Removes activations that a killed run left.
+void CalibrationCache::remove_unused() const {
+  std::vector<std::string> unused;
+  for (const auto& entry : fs::directory_iterator(directory_))
+    if (const std::string file = entry.path().filename();
+        file.starts_with(activations_prefix) && !is_used(path_of(file)))
+      unused.push_back(path_of(file));
+  for (const std::string& path : unused) unlink(path.c_str());
+}
+
 // A name that no file in use has.
 std::string CalibrationCache::unused_path() const {
   for (int i = 0;; ++i) {
     std::string path = path_of(fmt::format("{}{}.bin", activations_prefix, i));
-    const auto has_path = [&](const std::shared_ptr<Activations>& file) {
-      return file && file->path == path;
-    };
-    const auto is_used = [&](const Model& m) {
-      return has_path(m.saved) || has_path(m.current) || has_path(m.next);
-    };
-    if (!is_used(pruned_) && !is_used(dense_)) return path;
+    if (!is_used(path)) return path;
   }
 }
 

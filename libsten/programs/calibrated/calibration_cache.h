@@ -68,7 +68,9 @@ class CalibrationCache final : public ActivationStore {
   // Returns the records of the layers.
   LayerRecords read_state(const nlohmann::ordered_json& state);
   std::shared_ptr<Activations> read_activations(const nlohmann::ordered_json& state) const;
+  bool is_used(const std::string& path) const;
   std::string unused_path() const;
+  void remove_unused() const;
   void write_state() const;
 
   std::string directory_, name_;  // name_: printable

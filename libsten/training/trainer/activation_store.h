@@ -13,8 +13,11 @@ namespace sten {
 // By the number of the value in the graph.
 using BatchActivations = std::map<std::size_t, Tensor>;
 
-// Whether activations are stored in bfloat16. float32_bytes: of all batches, in float32.
-constexpr bool are_stored_rounded(Index float32_bytes) { return float32_bytes > Index{128} << 20; }
+// Activations with more bytes in float32 are stored in bfloat16, and more are stored only where they
+// are few.
+inline constexpr Index most_stored_bytes = Index{192} << 20;
+// float32_bytes: of all batches, in float32.
+constexpr bool are_stored_rounded(Index float32_bytes) { return float32_bytes > most_stored_bytes; }
 BatchActivations rounded(BatchActivations activations);  // to bfloat16
 Index bytes_of(const BatchActivations& activations);
 

@@ -26,12 +26,17 @@ std::vector<std::size_t> BatchRunner::live_at(std::size_t node) const {
 
 const Tensor& BatchRunner::stored(std::size_t value) {
   if (const auto at = stored_.find(value); at != stored_.end()) return at->second;
+  return stored_.emplace(value, loaded(value)).first->second;
+}
+
+Tensor BatchRunner::loaded(std::size_t value) const {
+  if (other_ && !other_->changed_.contains(value))
+    if (const auto at = other_->stored_.find(value); at != other_->stored_.end()) return at->second;
   const std::size_t i = value - graph_.first_weight();
   const bool is_weight = i < graph_.weights().size();
   Tensor x = is_weight ? weight_(graph_.weights()[i].name)
                        : Tensor(graph_.constants()[i - graph_.weights().size()].value);
-  if (is_weight && !is_table(value)) x = widened(x);
-  return stored_.emplace(value, std::move(x)).first->second;
+  return is_weight && !is_table(value) ? widened(x) : x;
 }
 
 // Whether only embeddings have the weight: they take rows of any dtype.

@@ -28,6 +28,8 @@ class BatchRunner {
   Tensor input_of(const LayerToCalibrate& layer, const BatchValues& values,
                   const BatchValues& routing);
 
+  // Takes weights that neither has replaced from the other runner, which must outlive this one.
+  void share_with(const BatchRunner& other) { other_ = &other; }
   // A weight or constant, loaded at its first use.
   const Tensor& stored(std::size_t value);
   void replace(std::size_t weight, Tensor x);
@@ -37,6 +39,7 @@ class BatchRunner {
 
  private:
   bool is_table(std::size_t value) const;
+  Tensor loaded(std::size_t value) const;
 
   const Graph& graph_;
   const std::size_t end_;
@@ -44,6 +47,7 @@ class BatchRunner {
   std::vector<std::size_t> last_use_;     // by number: the last node that needs it
   std::map<std::size_t, Tensor> stored_;  // by number
   std::set<std::size_t> changed_;         // weights that were replaced
+  const BatchRunner* other_ = nullptr;
 };
 
 }  // namespace sten

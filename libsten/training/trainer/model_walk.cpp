@@ -46,7 +46,7 @@ class Walk {
         is_resumed_(point_.node > 0) {
     for (const LayerToCalibrate& l : layers_)
       if (l.node < point_.node) last_pruned_ = l.node;
-    if (point_.dense_node) dense_.emplace(pruned_);
+    if (point_.dense_node) make_dense();
   }
 
   WalkResult run() {
@@ -109,7 +109,7 @@ class Walk {
         is_resumed_ ? point_.node : smallest_of(first, node, true, point_.node);
     if (!dense_) {
       const WalkPoint only = point_at(best, std::nullopt);
-      return is_large(only) && !is_overdue() ? point_ : only;
+      return is_large(only) && !is_resumed_ && !is_overdue() ? point_ : only;
     }
     const std::size_t dense = *point_.dense_node;
     const std::size_t least = dense < first ? smallest_of(first, node, true, dense) : dense;
@@ -150,7 +150,7 @@ class Walk {
     const Dense target_gram = sums.target_gram();
     if (target_gram.size() > 0)
       for (const LayerToCalibrate& l : group)
-        target_squares_[l.weight] = squares_of_outputs(dense_->stored(l.weight), target_gram);
+        target_squares_[l.weight] = sten::squares_of_outputs(dense_->stored(l.weight), target_gram);
     if (next.positions == 0) next.positions = statistics_.samples;
     const auto elements =
         static_cast<Index>(statistics_.gram.size() + statistics_.cross.size() + target_gram.size());
@@ -176,7 +176,8 @@ class Walk {
       std::set<std::size_t> wanted(dense_live.begin(), dense_live.end());
       wanted.insert(inputs.begin(), inputs.end());
       if (sums_outputs)
-        for (const LayerToCalibrate& l : group) wanted.insert(graph_.first_node() + l.node);
+        for (const LayerToCalibrate& l : group)
+          if (has_output(l)) wanted.insert(graph_.first_node() + l.node);
       in_dense.emplace(dense_->segment(*point_.dense_node, {wanted.begin(), wanted.end()}));
     }
     InputSums sums(request_.needs_gram, dense_.has_value(), !sums_outputs);
@@ -194,25 +195,34 @@ class Walk {
       BatchValues of_dense = begin(WalkedModel::dense, b);
       in_dense->run(of_dense);
       const Tensor t = dense_->input_of(layer, of_dense, values);
-      if (dense_moves) dense_bytes += store(WalkedModel::dense, b, dense_live, next, of_dense);
       sums.add(x, t.to_dense());
-      if (!sums_outputs) continue;
-      for (const LayerToCalibrate& l : group) {
-        const std::vector<std::size_t>& in = graph_.arguments(l.node);
-        target_squares_[l.weight] +=
-            squares_without(in.size() > 2 ? &dense_->stored(in[2]) : nullptr,
-                            of_dense[graph_.first_node() + l.node]);
-      }
+      if (sums_outputs)
+        for (const LayerToCalibrate& l : group)
+          target_squares_[l.weight] += squares_of_outputs(l, t, of_dense);
+      if (dense_moves) dense_bytes += store(WalkedModel::dense, b, dense_live, next, of_dense);
     }
     if (moves) pruned_bytes_ = pruned_bytes;
     if (dense_moves) dense_bytes_ = dense_bytes;
     return sums;
   }
 
+  // Whether the layer's node computes its output, up to a bias that is stored.
+  bool has_output(const LayerToCalibrate& layer) const {
+    const std::vector<std::size_t>& in = graph_.arguments(layer.node);
+    return !layer.expert && (in.size() < 3 || graph_.is_stored(in[2]));
+  }
+  // The squares of the dense layer's outputs, without bias, for its input t.
+  double squares_of_outputs(const LayerToCalibrate& layer, const Tensor& t,
+                            const BatchValues& values) {
+    if (!has_output(layer))
+      return squares_without(nullptr, apply("linear", {t, dense_->stored(layer.weight)}));
+    const std::vector<std::size_t>& in = graph_.arguments(layer.node);
+    return squares_without(in.size() > 2 ? &dense_->stored(in[2]) : nullptr,
+                           values[graph_.first_node() + layer.node]);
+  }
   // Whether the squares of the dense layers' outputs are cheaper to sum up than the Gram matrix of
-  // their inputs. Those of an expert are no values of the graph.
+  // their inputs.
   bool outputs_are_cheaper(Layers group) const {
-    if (group.front().expert) return false;
     Index outputs = 0, inputs = 0;
     for (const LayerToCalibrate& layer : group) {
       const Shape& w = graph_.weights()[layer.weight - graph_.first_weight()].shape;
@@ -254,9 +264,14 @@ class Walk {
                                      : std::nullopt);
   }
 
+  void make_dense() {
+    dense_.emplace(pruned_);
+    dense_->share_with(pruned_);
+    pruned_.share_with(*dense_);
+  }
   // From here on the models differ.
   void begin_dense() {
-    dense_.emplace(pruned_);
+    make_dense();
     dense_bytes_ = pruned_bytes_;
     point_.dense_node = point_.node;
     request_.store.begin_dense();
@@ -276,7 +291,7 @@ class Walk {
   BatchRunner pruned_;
   std::optional<BatchRunner> dense_;  // none before the first pruned layer, or without targets
   const ValueShapes shapes_;          // of the first batch
-  WalkPoint point_;                   // with the bytes at this point, too
+  WalkPoint point_;                   // most_bytes: at this point, too
   bool is_resumed_;                   // until a group is pruned
   std::optional<std::size_t> last_pruned_;  // node
   std::size_t unstored_layers_ = 0;         // pruned since the point

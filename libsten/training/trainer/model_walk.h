@@ -27,7 +27,7 @@ struct WalkRequest {
   std::function<void()> released = [] {};
   // Activations of at most so many bytes are stored before each layer, so that nothing is computed
   // again.
-  Index most_stored_bytes = Index{192} << 20;
+  Index most_stored_bytes = sten::most_stored_bytes;
 };
 
 struct WalkResult {
@@ -43,9 +43,9 @@ struct WalkResult {
 // Activations are stored before each layer or, where they have more than most_stored_bytes, at points
 // where few values are needed later, such as the sum after a block; what lies between is computed
 // again for each layer, batch by batch. They are those of the pruned model and, with targets, those
-// of the dense one, which are stored behind the layers if there is room: nothing of it has to wait
-// until they are pruned. Above 128 MiB in float32 they are rounded to BF16. Weights are loaded when
-// they are needed, and released at the next point.
+// of the dense one, which does not depend on pruning: they are stored after the layers if they fit.
+// Above 192 MiB in float32 activations are rounded to BF16. Weights are loaded when they are needed,
+// and released at the next point.
 WalkResult prune_along(const WalkRequest& request);
 
 }  // namespace sten

@@ -27,7 +27,7 @@ class StreamedModel {
   using Observe =
       std::function<void(std::size_t segment, std::size_t batch, const BatchValues& values)>;
 
-  // The values of all batches that the segments from `segment` on need. Above 128 MiB in float32
+  // The values of all batches that the segments from `segment` on need. Above 192 MiB in float32
   // they are rounded to BF16.
   struct State {
     std::size_t segment = 0;
