@@ -41,7 +41,8 @@ class Bf16SmallBatchLoops {
     _mm_prefetch(static_cast<const char*>(p) + bf16_strips_ahead, _MM_HINT_T0);
   }
 
-  // Progress in a group of lanes. The groups alternate every few steps, so that x stays in L1.
+  // Progress in a group of lanes. The groups alternate after one or a few steps, so that x stays in
+  // L1.
   template <class X>
   struct LaneCursor {
     const std::uint16_t* advance;
