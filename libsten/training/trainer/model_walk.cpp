@@ -97,10 +97,11 @@ class Walk {
             dense_node};
   }
 
-  // Where activations are stored on the way to the layers of a group: where they are smallest, and
-  // in the dense model, which does not wait for the group to be pruned, behind its layers if that
-  // is possible. They stay where they are if they are many, and more than a fourth larger than at
-  // the points before. `next`: the first layer after the group.
+  // Where activations are stored before a group is pruned. Those of the pruned model are stored
+  // before its layers, where they are smallest; those of the dense model, which does not depend on
+  // pruning, after its layers if they fit. Activations of more than most_stored_bytes, which are
+  // more than a fourth larger than at the points before, are not stored. `next`: the first layer
+  // after the group.
   WalkPoint next_point(Layers group, const LayerToCalibrate* next) const {
     const std::size_t node = group.front().node;
     const std::size_t first = last_pruned_ ? *last_pruned_ + 1 : 1;
