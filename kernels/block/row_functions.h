@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row-wise functions of a device: softmax, layer normalization, losses, embedding rows, attention,
-// batch normalization, pooling. The rules of functions.h for pointers, streams and bits apply, but
+// Row-wise functions of a device: softmax, normalization, losses, embedding rows, rotary positions,
+// attention, batch normalization, pooling. The rules of functions.h for pointers, streams and bits apply, but
 // results equal the CPU's only to a few ulp: sums are accumulated in double, in an order that
 // depends only on shapes. Elements are float32 unless stated; rows [rows, n] are contiguous. "In
 // place": an output can be an input.
@@ -36,10 +36,31 @@ struct RowClasses {
   std::uint32_t* bad;
 };
 
-// Attention scores [batch, heads, tokens, keys] before the softmax: they are multiplied by `scale`,
-// then `bias` is added, with step steps[i] in axis i. Keys with seen[batch, keys] = 0 are hidden.
-// With `causal`, keys after the query are hidden too; the last query and the last key have the same
-// position.
+// Root mean square normalization of rows of n elements; factors are the weight, or 1 + weight.
+struct RmsNorm {
+  std::int64_t rows, n;
+  const float* weight;
+  bool has_offset;
+  double eps;
+};
+
+// Rotation of the features of tokens [tokens, heads, width]: pair i of a head, (2 i, 2 i + 1) if
+// interleaved and (i, i + pairs) otherwise, turns by the position times frequency i, and is
+// multiplied by `scale`. Token t has position t % position_count.
+struct RotaryRows {
+  std::int64_t tokens, heads, width, pairs;
+  bool is_interleaved;
+  float scale;
+  const std::int64_t* positions;
+  std::int64_t position_count;
+  const float* frequencies;
+};
+
+// Attention scores [batch, heads, tokens, keys] before the softmax: they are multiplied by `scale`;
+// with soft_cap = c > 0, a score s becomes c tanh(s / c); then `bias` is added, with step steps[i]
+// in axis i. Keys with seen[batch, keys] = 0 are hidden. With `causal`, keys after the query are
+// hidden too; the last query and the last key have the same position. With a window of w > 0 keys,
+// a causal query sees only the last w of them.
 struct AttentionScores {
   std::int64_t batch, heads, tokens, keys;
   float scale;
@@ -47,11 +68,13 @@ struct AttentionScores {
   const std::int64_t* seen;  // nullptr: all keys are visible
   const float* bias;         // nullptr: no bias; excludes `seen`
   std::int64_t steps[4];
+  float soft_cap = 0;
+  std::int64_t window = 0;
 };
 
 struct HeadsMove {
   const float* x;
-  std::int64_t tokens, width;  // per head
+  std::int64_t tokens, heads, width;  // width per head
   float* to;
 };
 
@@ -103,6 +126,14 @@ struct RowFunctions {
                           const float* gamma, double eps, float* dx, bool adds, float* dgamma,
                           float* dbeta, Stream);
 
+  // y = x / sqrt(mean(x^2) + eps) * factor for each row.
+  void (*rms_norm)(const float* x, const RmsNorm&, float* y, Stream);
+  // Gradients of rms_norm; nullptr: not computed. With `adds`, dx is incremented.
+  void (*rms_norm_grad)(const float* dy, const float* x, const RmsNorm&, float* dx, bool adds,
+                        float* dweight, Stream);
+  // Rotates x, by the opposite angles if `back`, which is the gradient.
+  void (*rotate)(const float* x, const RotaryRows&, bool back, float* y, Stream);
+
   // Selects rows of 4-byte elements; rows of invalid ids have all bits set.
   void (*take_rows)(const void* table, const RowIds&, void* out, Stream);
   // table [outer, extent, n] = sums of the rows of dy by id. With `adds` the sums are added to the
@@ -131,10 +162,11 @@ struct RowFunctions {
 
   // Splits heads, x [batch, tokens, heads * width] to [batch, heads, tokens, width], or merges
   // them. Uses as few kernels as possible for all tensors; the span is host memory.
-  void (*split_heads)(std::span<const HeadsMove>, std::int64_t batch, std::int64_t heads, Stream);
-  void (*merge_heads)(std::span<const HeadsMove>, std::int64_t batch, std::int64_t heads, Stream);
-  // Softmax of attention scores in place; hidden keys get 0.
-  void (*attention_weights)(const AttentionScores&, float* scores, Stream);
+  void (*split_heads)(std::span<const HeadsMove>, std::int64_t batch, Stream);
+  void (*merge_heads)(std::span<const HeadsMove>, std::int64_t batch, Stream);
+  // Softmax of attention scores in place; hidden keys get 0. Stores the slopes of the soft cap,
+  // unless slopes is nullptr.
+  void (*attention_weights)(const AttentionScores&, float* scores, float* slopes, Stream);
   // ds = weights * (dp - sum(weights * dp)) for each row, the gradient of the scores before the
   // softmax; in place of dp.
   void (*attention_grad)(const AttentionScores&, const float* weights, float* dp, Stream);

@@ -39,6 +39,69 @@ TEST_CASE("attention on a device is the CPU's, with masks, biases and causal") {
   }
 }
 
+TEST_CASE("attention on a device is the CPU's with shared heads, windows and soft caps") {
+  const SerialDevice device;
+  const Strict strict;
+  Dice dice(8);
+  struct Case {
+    Index batch, tokens, keys, heads, kv_heads, width, v_width;
+  };
+  for (const Case& c :
+       {Case{2, 5, 7, 6, 2, 4, 2}, Case{1, 6, 6, 4, 2, 3, 3}, Case{3, 4, 4, 3, 1, 5, 5},
+        Case{1, 1, 9, 4, 4, 2, 2}, Case{2, 0, 3, 4, 2, 2, 2}, Case{2, 3, 0, 4, 2, 2, 2}}) {
+    const Tensor q = normals(dice, {c.batch, c.tokens, c.heads * c.width}),
+                 k = normals(dice, {c.batch, c.keys, c.kv_heads * c.width}),
+                 v = normals(dice, {c.batch, c.keys, c.kv_heads * c.v_width}),
+                 dy = normals(dice, {c.batch, c.tokens, c.heads * c.v_width}),
+                 seen = random_numbers(dice, {c.batch, c.keys}, 0, 2),
+                 bias = normals(dice, {c.heads, 1, c.keys});
+    for (const Index window : {0, 2})
+      for (const double cap : {0.0, 1.5}) {
+        const Attributes at = Attributes()
+                                  .set("heads", c.heads)
+                                  .set("kv_heads", c.kv_heads)
+                                  .set("causal", Index{1})
+                                  .set("window", window)
+                                  .set("soft_cap", cap);
+        check_row_on_device("attention", {q, k, v}, at);
+        check_row_on_device("attention.grad", {dy, q, k, v}, at, 3);
+        for (const Tensor& fourth : {seen, bias}) {
+          check_row_on_device("attention", {q, k, v, fourth}, at);
+          check_row_on_device("attention.grad", {dy, q, k, v, fourth}, at, 4);
+        }
+      }
+  }
+}
+
+TEST_CASE("rotary positions on a device are the CPU's, and so are their gradients") {
+  const SerialDevice device;
+  const Strict strict;
+  Dice dice(9);
+  struct Case {
+    Index batch, tokens, heads, width, pairs;
+  };
+  for (const Case& c : {Case{2, 5, 3, 8, 4}, Case{1, 7, 2, 10, 3}, Case{3, 1, 1, 2, 1},
+                        Case{1, 2, 2, 4, 0}, Case{2, 0, 1, 4, 2}}) {
+    const Tensor x = normals(dice, {c.batch, c.tokens, c.heads * c.width}),
+                 dy = normals(dice, {c.batch, c.tokens, c.heads * c.width}),
+                 frequencies = normals(dice, {c.pairs});
+    for (const Shape& shape : {Shape{c.tokens}, Shape{c.batch, c.tokens}})
+      for (const Index is_interleaved : {0, 1}) {
+        const Tensor positions = random_numbers(dice, shape, 0, 90);
+        const Attributes at = Attributes()
+                                  .set("heads", c.heads)
+                                  .set("interleaved", is_interleaved)
+                                  .set("scale", is_interleaved ? 1.25 : 1);
+        check_row_on_device("rotary", {x, positions, frequencies}, at);
+        const std::vector<Tensor> in{dy, x, positions, frequencies};
+        const std::vector<const OutFormat*> formats{&OutFormat::dense(), nullptr, nullptr};
+        const Outputs here = run("rotary.grad", {in, formats, at, {}, {}}),
+                      on_device = run("rotary.grad", {all_on_device(in), formats, at, {}, {}});
+        check_as_here(*on_device[0], *here[0]);
+      }
+  }
+}
+
 TEST_CASE("a tape of embeddings, a layer norm, attention and a loss stays on a device") {
   const SerialDevice device;
   const Strict strict;

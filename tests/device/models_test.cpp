@@ -3,10 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <fstream>
+#include <sstream>
 
 #include "libsten/compute/ops/common/operators.h"
 #include "libsten/core/base/fallback.h"
 #include "libsten/model/graph/dropout.h"
+#include "libsten/model/nn/causal_model.h"
+#include "libsten/model/nn/gpt.h"
 #include "libsten/model/nn/resnet.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/small_bert.h"
@@ -92,6 +96,29 @@ TEST_CASE("a BERT's loss and gradients on a device are the CPU's, and nothing fa
   check_model(g, [&](const NamedValues<Var>& w, Device where) {
     return g.run<Var>(w, values_on(where, in)).at("loss");
   });
+}
+
+TEST_CASE("losses and gradients of decoders on a device are the CPU's, and nothing falls back") {
+  const SerialDevice device;
+  const Strict strict;
+  for (const std::string type : {"llama", "gemma2", "gemma3", "phi3", "gpt_neox", "qwen3"}) {
+    CAPTURE(type);
+    std::stringstream config;
+    config << std::ifstream(STEN_SOURCE_DIR "/tests/nn/decoders/" + type + "/config.json").rdbuf();
+    const CausalModel m = causal_model(config.str(), type, {.mask = true, .loss = true});
+    Dense ids = Dense::zeros(DType::I64, {2, 12}), seen = ids, labels = ids;
+    for (Index i = 0; i < ids.size(); ++i) {
+      ids.values.mutate<std::int64_t>()[i] = (i * 7919 + i / 3) % m.vocabulary;
+      labels.values.mutate<std::int64_t>()[i] = i % 5 ? i % m.vocabulary : -100;
+      seen.values.mutate<std::int64_t>()[i] = i != 12;  // the second text has one token less
+    }
+    NamedValues<Tensor> in = gpt_inputs(ids);
+    in.emplace("attention_mask", seen);
+    in.emplace("labels", labels);
+    check_model(m.graph, [&](const NamedValues<Var>& w, Device where) {
+      return m.graph.run<Var>(w, values_on(where, in)).at("loss");
+    });
+  }
 }
 
 TEST_CASE("losses and gradients of ResNets on a device are the CPU's, and nothing falls back") {

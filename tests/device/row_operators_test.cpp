@@ -35,6 +35,21 @@ TEST_CASE("layer norms on a device are the CPU's") {
   }
 }
 
+TEST_CASE("RMS norms on a device are the CPU's") {
+  const SerialDevice device;
+  const Strict strict;
+  Dice dice(12);
+  for (const Shape& shape :
+       {Shape{3, 5, 7}, Shape{5}, Shape{300, 33}, Shape{2, 1500}, Shape{2, 3, 24}, Shape{0, 4}})
+    for (const Index offset : {0, 1}) {
+      const Index n = shape.back() % 24 == 0 ? 8 : shape.back();
+      const Tensor x = normals(dice, shape), dy = normals(dice, shape), w = normals(dice, {n});
+      const Attributes at = Attributes().set("eps", 1e-4).set("unit_offset", offset);
+      check_row_on_device("rms-norm", {x, w}, at);
+      check_row_on_device("rms-norm.grad", {dy, x, w}, at, 2);
+    }
+}
+
 TEST_CASE("rows by number on a device are the CPU's, and so are their gradients") {
   const SerialDevice device;
   const Strict strict;
@@ -84,22 +99,27 @@ TEST_CASE("an embedding's gradient is added to a sum on a device") {
   check_as_here(summed(true), summed(false));
 }
 
-TEST_CASE("a layer norm's gradient is added to a sum on a device") {
+TEST_CASE("the gradients of norms are added to a sum on a device") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(6);
   const Tensor x = normals(dice, {5, 7}), dy = normals(dice, {5, 7}),
                before = normals(dice, {5, 7}), gamma = normals(dice, {7}),
                beta = normals(dice, {7});
-  const std::vector<Tensor> in{dy, x, gamma, beta};
-  const Outputs plain = run_outputs("layer-norm.grad", in, {}, 3);
-  std::optional<Tensor> sum = before.to(Device::cuda);
-  OutHints hints[3];
-  hints[0].sum = &sum;
-  const Outputs got = run_outputs("layer-norm.grad", all_on_device(in), {}, 3, {}, hints);
-  CHECK(!sum);
-  check_as_here(*got[0], apply("add", {before, *plain[0]}));
-  for (const std::size_t i : {1u, 2u}) check_as_here(*got[i], *plain[i]);
+  const auto check = [&](Name op, const std::vector<Tensor>& in) {
+    const std::size_t outputs = in.size() - 1;
+    const Outputs plain = run_outputs(op, in, {}, outputs);
+    std::optional<Tensor> sum = before.to(Device::cuda);
+    OutHints hints[3];
+    hints[0].sum = &sum;
+    const Outputs got =
+        run_outputs(op, all_on_device(in), {}, outputs, {}, std::span(hints, outputs));
+    CHECK(!sum);
+    check_as_here(*got[0], apply("add", {before, *plain[0]}));
+    for (std::size_t i = 1; i < outputs; ++i) check_as_here(*got[i], *plain[i]);
+  };
+  check("layer-norm.grad", {dy, x, gamma, beta});
+  check("rms-norm.grad", {dy, x, gamma});
 }
 
 TEST_CASE("a number out of range on a device is said when something is copied back") {

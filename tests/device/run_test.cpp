@@ -102,6 +102,14 @@ TEST_CASE("a small BERT has the CPU's outputs on a device, and nothing falls bac
   check_model(dir, small_bert(dir), "bert.encoder.layer.*.{query,key,value,dense}.weight");
 }
 
+TEST_CASE("a small Llama has the CPU's outputs on a device, and nothing falls back") {
+  const SerialDevice device;
+  const Strict strict;
+  const Warnings warnings;
+  const TempDir dir;
+  check_model(dir, small_llama(dir), "model.layers.*_proj.weight");
+}
+
 TEST_CASE("runs on a device read nothing back and send nothing" * stand_in_only()) {
   const SerialDevice device;
   const Strict strict;

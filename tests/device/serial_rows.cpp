@@ -16,6 +16,9 @@ kernels::RowFunctions serial_rows() {
   all.softmax_grad = with_memory<row_table, &R::softmax_grad>();
   all.layer_norm = with_memory<row_table, &R::layer_norm>();
   all.layer_norm_grad = with_memory<row_table, &R::layer_norm_grad>();
+  all.rms_norm = with_memory<row_table, &R::rms_norm>();
+  all.rms_norm_grad = with_memory<row_table, &R::rms_norm_grad>();
+  all.rotate = with_memory<row_table, &R::rotate>();
   all.take_rows = with_memory<row_table, &R::take_rows>();
   all.sum_rows_by_id = with_memory<row_table, &R::sum_rows_by_id>();
   all.cross_entropy = with_memory<row_table, &R::cross_entropy>();

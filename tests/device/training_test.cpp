@@ -155,6 +155,15 @@ TEST_CASE("losses of a masked BERT in training on a device are the CPU's") {
   check_losses(with(bert_run(dir), bert_layers, "magnitude:sparsity=0.8", "masked", 4, refresh));
 }
 
+TEST_CASE("losses of a masked Llama in training on a device are the CPU's") {
+  const SerialDevice device;
+  const TempDir dir;
+  Recipe r = small_llama(dir);
+  r.steps = 10;
+  r.activation_checkpointing = true;
+  check_losses(with(r, "model.layers.*_proj.weight", "nm:n=2,m=4", "masked", 4));
+}
+
 TEST_CASE("losses of an n:m:g BERT in training on a device are the CPU's") {
   const SerialDevice device;
   const TempDir dir;

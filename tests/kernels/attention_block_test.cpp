@@ -15,36 +15,47 @@ TEST_CASE("blocks make scores attention's weights, with their gradient") {
     struct Case {
       Index batch, heads, tokens, keys;
       bool causal, masked;
+      float soft_cap = 0;
+      Index window = 0;
     };
     for (const Case& k : {Case{2, 3, 4, 5, false, false},
                           {2, 1, 5, 4, true, true},
                           {1, 2, 3, 40, true, false},
                           {3, 2, 2, 6, false, true},
-                          {1, 1, 2, 1100, true, true}}) {
+                          {1, 1, 2, 1100, true, true},
+                          {2, 2, 7, 9, true, true, 1.5f, 3},
+                          {1, 2, 5, 4, false, false, 2},
+                          {1, 1, 3, 1100, true, false, 0, 40}}) {
       CAPTURE(k.keys);
       const Index rows = k.batch * k.heads * k.tokens, n = k.keys;
       std::vector<std::int64_t> seen(k.batch * n);
       for (Index i = 0; i < k.batch * n; ++i) seen[i] = i < n ? i % 3 != 0 : i >= 2 * n;
-      kernels::AttentionScores a{k.batch,  k.heads, k.tokens, n, 0.5f,
-                                 k.causal, nullptr, nullptr,  {}};
+      kernels::AttentionScores a{k.batch, k.heads, k.tokens, n,          0.5f,    k.causal,
+                                 nullptr, nullptr, {},       k.soft_cap, k.window};
       if (k.masked) a.seen = seen.data();
       const RowFloats x = some_row_floats(dice, rows * n, 3), d = some_row_floats(dice, rows * n);
-      RowFloats p = x, ds = d, want(rows * n), want_ds(rows * n);
-      f.attention_weights(a, p.data(), nullptr);
+      const auto capped = [&](Index i) {
+        const double s = 0.5 * x[i], c = k.soft_cap;
+        return c > 0 ? c * std::tanh(s / c) : s;
+      };
+      RowFloats p = x, ds = d, slopes(rows * n), want(rows * n), want_ds(rows * n);
+      f.attention_weights(a, p.data(), slopes.data(), nullptr);
       f.attention_grad(a, p.data(), ds.data(), nullptr);
       for (Index r = 0; r < rows; ++r) {
         const Index last = k.causal ? std::clamp<Index>(n - k.tokens + r % k.tokens + 1, 0, n) : n;
+        const Index first = k.window > 0 ? std::max<Index>(0, last - k.window) : 0;
         const auto sees = [&](Index i) {
-          return i < last && (!k.masked || seen[r / (k.heads * k.tokens) * n + i] != 0);
+          return first <= i && i < last &&
+                 (!k.masked || seen[r / (k.heads * k.tokens) * n + i] != 0);
         };
         double most = -1e300, sum = 0, mean = 0;
         for (Index i = 0; i < n; ++i)
-          if (sees(i)) most = std::max(most, 0.5 * x[r * n + i]);
+          if (sees(i)) most = std::max(most, capped(r * n + i));
         for (Index i = 0; i < n; ++i)
-          if (sees(i)) sum += std::exp(0.5 * x[r * n + i] - most);
+          if (sees(i)) sum += std::exp(capped(r * n + i) - most);
         for (Index i = 0; i < n; ++i) {
           if (sees(i))
-            want[r * n + i] = static_cast<float>(std::exp(0.5 * x[r * n + i] - most) / sum);
+            want[r * n + i] = static_cast<float>(std::exp(capped(r * n + i) - most) / sum);
           mean += double{want[r * n + i]} * d[r * n + i];
         }
         for (Index i = 0; i < n; ++i)
@@ -52,6 +63,12 @@ TEST_CASE("blocks make scores attention's weights, with their gradient") {
       }
       check_rows_near(p, want);
       check_rows_near(ds, want_ds);
+      RowFloats want_slopes(rows * n);
+      for (Index i = 0; k.soft_cap > 0 && i < rows * n; ++i) {
+        const double t = capped(i) / double{k.soft_cap};
+        want_slopes[i] = static_cast<float>(1 - t * t);
+      }
+      check_rows_near(slopes, want_slopes);
     }
   });
 }
@@ -65,7 +82,7 @@ TEST_CASE("blocks add a bias to scores, and sum its gradient") {
     kernels::AttentionScores a{batch, heads,   tokens,      keys,           2,
                                false, nullptr, bias.data(), {0, keys, 0, 1}};
     RowFloats p = x, sum = x, sums(heads * keys), want(heads * keys);
-    f.attention_weights(a, p.data(), nullptr);
+    f.attention_weights(a, p.data(), nullptr, nullptr);
     for (Index i = 0; i < all; ++i) {
       const Index at = i / (tokens * keys) % heads * keys + i % keys;
       sum[i] = 2 * x[i] + bias[at];
@@ -85,8 +102,8 @@ TEST_CASE("blocks move heads, of any width and at any place") {
       const Index all = batch * heads * tokens * width;
       const RowFloats x = some_row_floats(dice, all);
       RowFloats apart(all), back(all);
-      const kernels::HeadsMove split{x.data(), tokens, width, apart.data()};
-      f.split_heads({&split, 1}, batch, heads, nullptr);
+      const kernels::HeadsMove split{x.data(), tokens, heads, width, apart.data()};
+      f.split_heads({&split, 1}, batch, nullptr);
       bool is_moved = true;
       for (Index i = 0; i < all; ++i) {
         const Index b = i / (tokens * heads * width), t = i / (heads * width) % tokens,
@@ -94,19 +111,19 @@ TEST_CASE("blocks move heads, of any width and at any place") {
         is_moved &= apart[((b * heads + h) * tokens + t) * width + i % width] == x[i];
       }
       CHECK(is_moved);
-      const kernels::HeadsMove join{apart.data(), tokens, width, back.data()};
-      f.merge_heads({&join, 1}, batch, heads, nullptr);
+      const kernels::HeadsMove join{apart.data(), tokens, heads, width, back.data()};
+      f.merge_heads({&join, 1}, batch, nullptr);
       CHECK(back == x);
       // Several tensors of different shapes, more than fit in one launch.
       std::vector<RowFloats> to(6, RowFloats(all)), again = to;
       std::vector<kernels::HeadsMove> split_moves, home;
       for (std::size_t k = 0; k < to.size(); ++k) {
         const auto [t, w] = k % 2 ? std::pair(tokens, width) : std::pair(tokens / 2, 2 * width);
-        split_moves.push_back({x.data(), t, w, to[k].data()});
-        home.push_back({to[k].data(), t, w, again[k].data()});
+        split_moves.push_back({x.data(), t, heads, w, to[k].data()});
+        home.push_back({to[k].data(), t, heads, w, again[k].data()});
       }
-      f.split_heads(split_moves, batch, heads, nullptr);
-      f.merge_heads(home, batch, heads, nullptr);
+      f.split_heads(split_moves, batch, nullptr);
+      f.merge_heads(home, batch, nullptr);
       CHECK(to[1] == apart);
       CHECK(to[0] != apart);
       for (std::size_t k = 0; k < to.size(); ++k) {
@@ -116,8 +133,8 @@ TEST_CASE("blocks move heads, of any width and at any place") {
       // Unaligned, so without vector loads of 16 bytes.
       RowFloats moved(all + 1), shifted(all + 1);
       std::ranges::copy(x, shifted.begin() + 1);
-      const kernels::HeadsMove away{shifted.data() + 1, tokens, width, moved.data() + 1};
-      f.split_heads({&away, 1}, batch, heads, nullptr);
+      const kernels::HeadsMove away{shifted.data() + 1, tokens, heads, width, moved.data() + 1};
+      f.split_heads({&away, 1}, batch, nullptr);
       CHECK(std::ranges::equal(std::span(moved).subspan(1), apart));
     }
   });

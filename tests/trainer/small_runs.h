@@ -67,19 +67,17 @@ inline Recipe small_bert(const TempDir& dir) {
   return r;
 }
 
-// A GPT of 2 layers on a text in which each character determines the next, 30 steps.
-inline Recipe small_gpt(const TempDir& dir) {
+// A language model on a text in which each character determines the next, 30 steps.
+inline Recipe small_text_run(const TempDir& dir, const std::string& kind,
+                             const std::string& config) {
   std::string text, vocabulary = "{";
   for (int i = 0; i < 9; ++i)
     vocabulary += fmt::format(R"({}"{}": {})", i ? ", " : "", char('a' + i), i);
   for (int i = 0; i < 2000; ++i) text += static_cast<char>('a' + i * (i % 2 + 1) % 9);
   Recipe r;
-  r.name = "small-gpt";
-  r.model.kind = "gpt";
-  r.model.config = dir.write(
-      "config.json",
-      R"({"model_type": "gpt2", "vocab_size": 9, "n_positions": 20, "n_embd": 16, "n_layer": 2,
-          "n_head": 2, "initializer_range": 0.1})");
+  r.name = "small-" + kind;
+  r.model.kind = kind;
+  r.model.config = dir.write("config.json", config);
   r.data.kind = "text";
   r.data.text = {dir.write("text.txt", text)};
   r.data.vocabulary = dir.write("vocab.json", vocabulary + "}");
@@ -88,6 +86,23 @@ inline Recipe small_gpt(const TempDir& dir) {
   r.steps = 30;
   r.batch = 8;
   return r;
+}
+
+// A GPT of 2 layers.
+inline Recipe small_gpt(const TempDir& dir) {
+  return small_text_run(
+      dir, "gpt",
+      R"({"model_type": "gpt2", "vocab_size": 9, "n_positions": 20, "n_embd": 16, "n_layer": 2,
+          "n_head": 2, "initializer_range": 0.1})");
+}
+
+// A Llama of 2 layers whose 4 heads share 2 heads of keys and values.
+inline Recipe small_llama(const TempDir& dir) {
+  return small_text_run(
+      dir, "decoder",
+      R"({"model_type": "llama", "vocab_size": 9, "max_position_embeddings": 20, "hidden_size": 16,
+          "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4,
+          "num_key_value_heads": 2, "initializer_range": 0.1})");
 }
 
 // A wide ResNet of 10 layers with dropout on 48 images of 8x8 that are bright in one of 4 corners,

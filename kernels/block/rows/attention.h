@@ -46,9 +46,9 @@ struct MoveHeads {
 };
 
 struct ScoresRow {
-  std::int64_t n;            // keys before the causal limit
-  const std::int64_t* seen;  // or nullptr
-  const float* bias;         // or nullptr
+  std::int64_t first = 0, n;  // the first visible key; keys before the causal limit
+  const std::int64_t* seen;   // or nullptr
+  const float* bias;          // or nullptr
   std::int64_t bias_step;
 
   STEN_DEVICE ScoresRow(const AttentionScores& a, std::int64_t row) : bias_step(a.steps[3]) {
@@ -58,12 +58,15 @@ struct ScoresRow {
     if (a.causal) {
       n += token + 1 - a.tokens;
       n = n < 0 ? 0 : n < a.keys ? n : a.keys;
+      if (a.window > 0 && n > a.window) first = n - a.window;
     }
     seen = a.seen ? a.seen + sequence * a.keys : nullptr;
     bias =
         a.bias ? a.bias + sequence * a.steps[0] + head * a.steps[1] + token * a.steps[2] : nullptr;
   }
-  STEN_DEVICE bool sees(std::int64_t i) const { return i < n && (!seen || seen[i] != 0); }
+  STEN_DEVICE bool sees(std::int64_t i) const {
+    return i >= first && i < n && (!seen || seen[i] != 0);
+  }
   STEN_DEVICE float score(float scale, float x, std::int64_t i) const {
     return bias ? scale * x + bias[i * bias_step] : scale * x;
   }
@@ -73,7 +76,7 @@ template <int size>
 struct WeighRows {
   static constexpr int threads = size;
   AttentionScores a;
-  float* scores;
+  float *scores, *slopes;  // slopes of the soft cap; nullptr: not stored
 
   std::int64_t blocks() const { return a.batch * a.heads * a.tokens; }
   std::size_t shared_bytes() const { return fold_bytes<size>; }
@@ -81,6 +84,8 @@ struct WeighRows {
   STEN_DEVICE void operator()(Block& b, std::int64_t number) const {
     const ScoresRow row(a, number);
     float* x = scores + number * a.keys;
+    if (a.soft_cap > 0) cap(b, x, slopes ? slopes + number * a.keys : nullptr);
+    const float scale = a.soft_cap > 0 ? 1 : a.scale;
     auto own = b.template per_thread<ExpSum>();
     auto seen = b.template per_thread<std::int32_t>();
     const float most = most_of_threads<size>(b, [&](int t) {
@@ -88,7 +93,7 @@ struct WeighRows {
       std::int32_t count = 0;
       for (std::int64_t i = t; i < row.n; i += size)
         if (row.sees(i)) {
-          const float score = row.score(a.scale, x[i], i);
+          const float score = row.score(scale, x[i], i);
           e.add(score);
           count += score != ExpSum::none;
         }
@@ -105,7 +110,20 @@ struct WeighRows {
     }
     b.for_each_thread([&](int t) {
       for (std::int64_t i = t; i < a.keys; i += size)
-        x[i] = row.sees(i) && !sees_none ? by * std::exp(row.score(a.scale, x[i], i) - most) : 0;
+        x[i] = row.sees(i) && !sees_none ? by * std::exp(row.score(scale, x[i], i) - most) : 0;
+    });
+  }
+
+ private:
+  template <class Block>
+  STEN_DEVICE void cap(Block& b, float* x, float* slope) const {
+    const float by = a.scale / a.soft_cap;
+    b.for_each_thread([&](int t) {
+      for (std::int64_t i = t; i < a.keys; i += size) {
+        const float y = std::tanh(by * x[i]);
+        x[i] = a.soft_cap * y;
+        if (slope) slope[i] = 1 - y * y;
+      }
     });
   }
 };
@@ -161,26 +179,25 @@ struct SumToBias {
 
 template <class Grid>
 struct AttentionOn {
-  static void move_heads(std::span<const HeadsMove> all, std::int64_t batch, std::int64_t heads,
-                         bool back, Stream stream) {
+  static void move_heads(std::span<const HeadsMove> all, std::int64_t batch, bool back,
+                         Stream stream) {
     constexpr int most = 4;  // queries, keys, values, and the gradient of the result
     Grid grid(stream);
     launch_several<most>(grid, all, [&](const HeadsMove& h) {
-      return MoveHeads{h.x, batch, h.tokens, heads, h.width, back, h.to};
+      return MoveHeads{h.x, batch, h.tokens, h.heads, h.width, back, h.to};
     });
   }
-  static void split_heads(std::span<const HeadsMove> all, std::int64_t batch, std::int64_t heads,
-                          Stream stream) {
-    move_heads(all, batch, heads, false, stream);
+  static void split_heads(std::span<const HeadsMove> all, std::int64_t batch, Stream stream) {
+    move_heads(all, batch, false, stream);
   }
-  static void merge_heads(std::span<const HeadsMove> all, std::int64_t batch, std::int64_t heads,
-                          Stream stream) {
-    move_heads(all, batch, heads, true, stream);
+  static void merge_heads(std::span<const HeadsMove> all, std::int64_t batch, Stream stream) {
+    move_heads(all, batch, true, stream);
   }
-  static void attention_weights(const AttentionScores& a, float* scores, Stream stream) {
+  static void attention_weights(const AttentionScores& a, float* scores, float* slopes,
+                                Stream stream) {
     Grid grid(stream);
     with_row_threads(a.keys, [&]<int threads>(std::integral_constant<int, threads>) {
-      grid.launch(WeighRows<threads>{a, scores});
+      grid.launch(WeighRows<threads>{a, scores, slopes});
     });
   }
   static void attention_grad(const AttentionScores& a, const float* weights, float* dp,

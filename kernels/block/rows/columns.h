@@ -63,6 +63,15 @@ struct StoredColumnSums {
   }
 };
 
+// Stores the sums as floats.
+struct StoreColumns {
+  float *first, *second;  // nullptr: not computed
+  STEN_DEVICE void operator()(std::int64_t column, const ColumnSums& sum) const {
+    if (first) first[column] = static_cast<float>(sum.first);
+    if (second) second[column] = static_cast<float>(sum.second);
+  }
+};
+
 // Calls finish(column, sums of terms(row, column) over all rows).
 template <class Grid, class Terms, class Finish>
 void sum_columns(Grid& grid, std::int64_t rows, std::int64_t columns, const Terms& terms,

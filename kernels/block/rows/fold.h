@@ -9,6 +9,7 @@
 namespace sten::kernels {
 
 inline constexpr std::int64_t longest_row_of_warp = 1024;
+inline constexpr std::int64_t longest_norm_of_warp = 256;  // norms read a row in several passes
 // Calls f(std::integral_constant<int, threads>) with the number of threads for a row of n elements;
 // `many` for long rows.
 template <int many = 256, class F>

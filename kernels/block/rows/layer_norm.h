@@ -102,19 +102,9 @@ struct LayerNormTerms {
     return {static_cast<double>(dy[i] * normal_of(moments[row], x[i])), static_cast<double>(dy[i])};
   }
 };
-struct StoreColumns {
-  float *first, *second;  // nullptr: not computed
-  STEN_DEVICE void operator()(std::int64_t column, const ColumnSums& sum) const {
-    if (first) first[column] = static_cast<float>(sum.first);
-    if (second) second[column] = static_cast<float>(sum.second);
-  }
-};
 
 template <class Grid>
 struct LayerNormOn {
-  // A row is read in several passes.
-  static constexpr std::int64_t longest_of_warp = 256;
-
   static void layer_norm(const float* x, std::int64_t rows, std::int64_t n, const float* gamma,
                          const float* beta, double eps, float* y, Stream stream) {
     Grid grid(stream);
@@ -123,7 +113,7 @@ struct LayerNormOn {
         [&]<int threads>(std::integral_constant<int, threads>) {
           grid.launch(LayerNormRows<threads>{x, rows, n, gamma, beta, eps, y});
         },
-        longest_of_warp);
+        longest_norm_of_warp);
   }
   static void layer_norm_grad(const float* dy, const float* x, std::int64_t rows, std::int64_t n,
                               const float* gamma, double eps, float* dx, bool adds, float* dgamma,
@@ -136,7 +126,7 @@ struct LayerNormOn {
         [&]<int threads>(std::integral_constant<int, threads>) {
           grid.launch(LayerNormGradRows<threads>{dy, x, rows, n, gamma, eps, dx, adds, moments});
         },
-        longest_of_warp);
+        longest_norm_of_warp);
     if (moments)
       sum_columns(grid, rows, n, LayerNormTerms{dy, x, n, moments}, StoreColumns{dgamma, dbeta});
   }

@@ -6,6 +6,8 @@
 #include "kernels/block/rows/layer_norm.h"
 #include "kernels/block/rows/losses.h"
 #include "kernels/block/rows/pool.h"
+#include "kernels/block/rows/rms_norm.h"
+#include "kernels/block/rows/rotary.h"
 #include "kernels/block/rows/softmax.h"
 #include "kernels/block/rows/squared_error.h"
 #include "kernels/block/rows/take_rows.h"
@@ -19,6 +21,9 @@ RowFunctions row_functions() {
   all.softmax_grad = SoftmaxOn<Grid>::softmax_grad;
   all.layer_norm = LayerNormOn<Grid>::layer_norm;
   all.layer_norm_grad = LayerNormOn<Grid>::layer_norm_grad;
+  all.rms_norm = RmsNormOn<Grid>::rms_norm;
+  all.rms_norm_grad = RmsNormOn<Grid>::rms_norm_grad;
+  all.rotate = RotaryOn<Grid>::rotate;
   all.take_rows = TakeRowsOn<Grid>::take_rows;
   all.sum_rows_by_id = TakeRowsOn<Grid>::sum_rows_by_id;
   all.cross_entropy = LossesOn<Grid>::cross_entropy;
