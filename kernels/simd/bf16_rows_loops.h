@@ -180,6 +180,14 @@ class Bf16RowsLoops {
       else
         return rows_of_features(x, room);
     }
+    if (x.tokens == 1 && x.stride == 2) {
+      for (Int p = 0; p < x.feature_pairs; p += L) {
+        const auto pairs = V::load_words(x.at + 2 * p);
+        V::store(room + 2 * p, V::even(pairs));
+        V::store(room + 2 * p + L, V::odd(pairs));
+      }
+      return;
+    }
     for (Int t = 0; t < x.tokens; ++t)
       for (Int p = 0; p < x.feature_pairs; ++p) {
         const std::uint16_t* from = x.at + p * x.stride + 2 * t;

@@ -211,6 +211,11 @@ class Bf16SmallBatchLoops {
   template <class Column>
   static void columns_of_tokens(const Bf16SmallBatch& x, Column (*column)(std::uint16_t),
                                 Column* to) {
+    if (x.tokens == 1 && x.stride == 2) {
+      for (Int k = 0; k < 2 * x.feature_pairs; ++k) to[k] = column(x.at[k]);
+      std::fill_n(to + 2 * x.feature_pairs, bf16_window, Column{0});
+      return;
+    }
     for (Int t = 0; t < x.tokens; ++t) {
       for (Int p = 0; p < x.feature_pairs; ++p)
         for (Int k = 0; k < 2; ++k) *to++ = column(x.at[p * x.stride + 2 * t + k]);
@@ -222,6 +227,13 @@ class Bf16SmallBatchLoops {
   template <class W, int used>
   static void rows_of_tokens(const Bf16SmallBatch& x, float* to) {
     constexpr Int lanes = W::lanes;
+    if (x.tokens == 1) {  // vectors of tokens might end after x
+      for (Int k = 0; k < 2 * x.feature_pairs; ++k, to += used * lanes) {
+        for (int i = 0; i < used; ++i) W::store(to + i * lanes, W::zero());
+        *to = widen_bf16(x.at[k / 2 * x.stride + k % 2]);
+      }
+      return;
+    }
     alignas(64) std::int32_t token_mask[used * lanes];
     for (Int t = 0; t < used * lanes; ++t) token_mask[t] = t < x.tokens ? -1 : 0;
     for (Int p = 0; p < x.feature_pairs; ++p, to += 2 * used * lanes)

@@ -54,6 +54,21 @@ class InterleavedLoops {
     std::memcpy(y + 2 * t, &v, (tokens - t) * 4);
   }
 
+  // The features of a single token, which are contiguous.
+  template <class T>
+  static void token(const T* x, std::int64_t features, std::uint16_t* y) {
+    std::int64_t k = 0;
+    for (; k + 2 * lanes <= features; k += 2 * lanes) store(y + k, row_of(x + k));
+    if (k == features) return;
+    alignas(64) T some[2 * lanes]{};
+    std::copy_n(x + k, features - k, some);
+    const Vec v = row_of(some);
+    std::memcpy(y + k, &v, (features - k + 1) / 2 * 4);
+  }
+  static void widen_token(const std::uint16_t* x, std::int64_t features, float* y) {
+    for (std::int64_t k = 0; k < features; ++k) y[k] = widen_bf16(x[k]);
+  }
+
   template <std::int64_t squares>
   static void transpose_tiles(const float* x, std::int64_t ldx, bool stream, float* y,
                               std::int64_t ldy) {
@@ -75,6 +90,7 @@ class InterleavedLoops {
   template <class T>
   static void features(const T* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
                        std::uint16_t* y, std::int64_t ldy) {
+    if (tokens == 1 && ldx == 1 && ldy == 2) return token(x, features, y);
     for (std::int64_t k = 0; k < features; k += 2, y += ldy)
       row(x + k * ldx, k + 1 < features ? x + (k + 1) * ldx : nullptr, tokens, y);
   }
@@ -102,6 +118,7 @@ class InterleavedLoops {
   template <class T>
   static void tokens(const T* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
                      std::uint16_t* y, std::int64_t ldy) {
+    if (tokens == 1 && ldy == 2) return token(x, features, y);
     for (std::int64_t t = 0; t < tokens; t += lanes) {
       const std::int64_t count = std::min(lanes, tokens - t);
       for (std::int64_t k = 0; k < features; k += 2 * lanes) {
@@ -133,6 +150,7 @@ class InterleavedLoops {
 
   static void widen(const std::uint16_t* x, std::int64_t ldx, std::int64_t features,
                     std::int64_t tokens, float* y, std::int64_t ldy) {
+    if (tokens == 1 && ldx == 2 && ldy == 1) return widen_token(x, features, y);
     for (std::int64_t k = 0; k < features; k += 2, x += ldx) {
       float *even = y + k * ldy, *odd = k + 1 < features ? even + ldy : nullptr;
       std::int64_t t = 0;

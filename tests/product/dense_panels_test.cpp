@@ -32,8 +32,8 @@ TEST_CASE(
         CAPTURE(cols);
         CAPTURE(tokens);
         const Array<float> a = random_floats(rows * cols, 1), bias = random_floats(rows, 2);
-        const ActivationLayout layout = activation_layout_of(tokens);
-        const Index lanes = lanes_of(tokens);
+        const Index lanes = kernel_lanes_of(tokens);
+        const ActivationLayout layout = activation_layout_of(lanes);
         const auto size = [&](Index features) { return panels_of(tokens) * features * lanes; };
         const Array<float> x = random_floats(size(cols), 3);
         const Array<float> residual = random_floats(size(rows), 4);

@@ -32,7 +32,9 @@ Index size_in(ActivationLayout layout, Index features, Index tokens) {
 }
 // As pairs.h defines it.
 Index interleaved_offset(Index features, Index tokens, Index k, Index t) {
-  const Index lanes = tokens <= narrow_panel_width ? narrow_panel_width : panel_width;
+  const Index lanes = tokens == 1                    ? 1
+                      : tokens <= narrow_panel_width ? narrow_panel_width
+                                                     : panel_width;
   return (t / lanes * (padded_features(features) / 2) + k / 2) * 2 * lanes + t % lanes * 2 + k % 2;
 }
 

@@ -106,7 +106,7 @@ struct AttentionTask {
     part.k = head_of(k, rules, a.width, keys, memory.k, part.k_step);
     part.v = head_of(v, rules, a.v_width, keys, memory.v, part.v_step);
     part.scores = memory.scores.of(panel_width * panel_width);
-    const Index lanes = lanes_of(a.tokens);
+    const Index lanes = kernel_lanes_of(a.tokens);
     for (Index p = begin; p < end; ++p) {
       const Index at = p * panel_width, token = sequence * a.tokens + at;
       const Index tokens = std::min(panel_width, a.tokens - at);

@@ -117,7 +117,7 @@ struct Bf16AttentionTask {
   // Computes panels [begin, end) of the sequence's queries; each panel only with the keys it may
   // see.
   void run(Index begin, Index end) const {
-    const Index lanes = lanes_of(a.tokens);
+    const Index lanes = kernel_lanes_of(a.tokens);
     const kernels::Bf16AttentionTable& kernel = table_for(a, lanes);
     const AttentionScores rules = scores.from(begin * panel_width);
     const Index keys = rules.keys_of(std::min(a.tokens, end * panel_width)) - rules.first;

@@ -4,6 +4,7 @@
 #include "libsten/compute/product/bf16_packed.h"
 #include "libsten/compute/product/bf16_small_batch.h"
 #include "libsten/compute/product/bf16_task.h"
+#include "libsten/compute/product/single_token.h"
 #include "libsten/compute/product/sparse_product.h"
 #include "libsten/core/layout/masked.h"
 #include "libsten/core/layout/nmgv.h"
@@ -45,11 +46,41 @@ constexpr Bf16ProductImpl bf16_impls[] = {
 Bf16Factor::Bf16Factor(const Tensor& a)
     : packed_(a.derived().get<Bf16Packed>([&] { return pack_bf16(a); })) {}
 
+namespace {
+
+template <class X>
+X floats_of_token(const X& x, Scratch&) {
+  return x;
+}
+Activations floats_of_token(const Interleaved& x, Scratch& memory) {
+  float* wide = memory.of(std::max<Index>(1, x.features));
+  kernels::interleaved().widen_features(x.at, x.stride(), x.features, 1, wide, 1);
+  return {ActivationLayout::tokens, x.features, 1, wide};
+}
+
+// A product with a single token, by way of a narrow panel.
+template <class X, class Y>
+void multiply_token(const Bf16Packed& a, const X& x, const Y& y,
+                    const typename EpilogueFor<Y>::Type& epilogue) {
+  thread_local Scratch x_memory, y_memory;
+  float* const sums = y_memory.of(std::max<Index>(1, a.rows * narrow_panel_width));
+  bf16_tiles_product(a, floats_of_token(x, x_memory),
+                     ActivationsOut{ActivationLayout::narrow_panel, a.rows, 1, sums}, {});
+  for (Index row = 0; row < a.rows; row += most_token_values)
+    write_token(sums + row * narrow_panel_width, narrow_panel_width, row,
+                std::min(most_token_values, a.rows - row), y, epilogue);
+}
+
+}  // namespace
+
 template <class X, class Y>
 void Bf16Factor::multiply(const X& x, const Y& y,
                           const typename EpilogueFor<Y>::Type& epilogue) const {
   check_extents("product", packed_->rows, packed_->cols, x, y);
-  bf16_tiles_product(*packed_, x, y, epilogue);
+  if (x.tokens == 1)
+    multiply_token(*packed_, x, y, epilogue);
+  else
+    bf16_tiles_product(*packed_, x, y, epilogue);
 }
 
 const Bf16ProductImpl* bf16_product_impl(const Tensor& w, Index tokens) {

@@ -6,6 +6,7 @@
 
 #include "libsten/compute/product/nmg_bf16.h"
 #include "libsten/compute/product/product_impl.h"
+#include "libsten/compute/product/single_token.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/parallel.h"
 #include "libsten/core/base/scratch.h"
@@ -16,6 +17,7 @@ namespace {
 using kernels::bf16_streams, kernels::bf16_block_rows, kernels::bf16_block_sums,
     kernels::bf16_most_tokens, kernels::bf16_tile_rows;
 static_assert(bf16_max_small_batch == kernels::bf16_most_in_lanes);
+static_assert(bf16_block_rows <= most_token_values);
 
 // Receives the results of a block, or of a group of 16 rows: the first row, the number of rows, and
 // sums [rows][bf16_most_tokens], those of further tokens bf16_block_sums later.
@@ -91,60 +93,6 @@ std::shared_ptr<const Bf16WeightLanes> lanes_for(const Tensor& a, Index tokens) 
     if (looks_up(tokens, near->is_narrow)) return near;
   }
   return bf16_weight_lanes(a, true);
-}
-
-// The results of a single token, which an epilogue takes as one row: activation(scale * sum + bias +
-// residual(r)) for row + r.
-struct TokenValues {
-  alignas(64) float at[bf16_block_rows];
-
-  template <class E, class F>
-  TokenValues(const float* sums, Index row, Index count, const E& epilogue, F&& residual) {
-    for (Index r = 0; r < count; ++r) at[r] = epilogue.scale * sums[r * bf16_most_tokens];
-    if (epilogue.bias)
-      for (Index r = 0; r < count; ++r) at[r] += epilogue.bias[row + r];
-    if (epilogue.residual)
-      for (Index r = 0; r < count; ++r) at[r] += residual(r);
-    if (epilogue.activation != kernels::Activation::none)
-      kernels::epilogue().finish(at, count, 1, count, 1, nullptr, nullptr, count,
-                                 epilogue.activation);
-  }
-};
-
-void write_token(const float* sums, Index row, Index count, const ActivationsOut& y,
-                 const Epilogue& epilogue) {
-  const Index step = y.layout == ActivationLayout::tokens ? 1 : y.stride();
-  const float* residual = epilogue.residual;
-  const TokenValues values(sums, row, count, epilogue,
-                           [&](Index r) { return residual[(row + r) * step]; });
-  float* const to = y.at + row * step;
-  if (step == 1) {
-    std::copy_n(values.at, count, to);
-    return;
-  }
-  // The other lanes of a narrow panel get values that are fast to compute with.
-  for (Index r = 0; r < count; ++r) {
-    std::fill_n(to + r * step, narrow_panel_width, 0.0f);
-    to[r * step] = values.at[r];
-  }
-}
-
-void write_token(const float* sums, Index row, Index count, const InterleavedOut& y,
-                 const InterleavedEpilogue& epilogue) {
-  const Index step = y.stride();
-  const auto place = [&](Index r) { return (row + r) / 2 * step + (row + r) % 2; };
-  const TokenValues values(sums, row, count, epilogue, [&](Index r) {
-    return kernels::widen_bf16(epilogue.residual[place(r)]);
-  });
-  std::uint16_t* to = y.tile(row, 0);
-  // The other lanes have no meaning.
-  for (Index r = 0; r < count; r += 2, to += step) {
-    to[0] = kernels::round_to_bf16(values.at[r]);
-    to[1] = r + 1 < count ? kernels::round_to_bf16(values.at[r + 1]) : std::uint16_t{0};
-  }
-  if (row + count < y.features) return;
-  for (Index r = count + count % 2; row + r < padded_features(y.features); r += 2)
-    y.at[place(r)] = y.at[place(r + 1)] = 0;
 }
 
 void multiply_strips(const Tensor& a, const Interleaved& x, const WriteBlock& write) {
@@ -279,7 +227,7 @@ void Bf16SmallBatchFactor::multiply(const Interleaved& x, const ActivationsOut& 
   if (x.tokens == 0) return;
   if (x.tokens == 1)
     return multiply_blocks(x, [&](Index row, Index count, const float* sums) {
-      write_token(sums, row, count, y, epilogue);
+      write_token(sums, bf16_most_tokens, row, count, y, epilogue);
     });
   // A single panel is row-major in features, with all its lanes as tokens.
   ActivationsOut to = y;
@@ -297,7 +245,7 @@ void Bf16SmallBatchFactor::multiply(const Interleaved& x, const InterleavedOut& 
   if (x.tokens == 0) return;
   if (x.tokens == 1)
     return multiply_blocks(x, [&](Index row, Index count, const float* sums) {
-      write_token(sums, row, count, y, epilogue);
+      write_token(sums, bf16_most_tokens, row, count, y, epilogue);
     });
   multiply_blocks(x, [&](Index row, Index count, float* sums) {
     if (y.lanes() == narrow_panel_width) return write_interleaved(sums, row, count, 0, y, epilogue);

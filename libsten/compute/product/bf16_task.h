@@ -236,11 +236,11 @@ struct Bf16Task {
 
 }  // namespace bf16_detail
 
-// bf16_product() with a packed A.
+// bf16_product() with a packed A. Interleaved x or y has two or more tokens.
 template <class X, class Y>
 void bf16_tiles_product(const Bf16Packed& a, const X& x, const Y& y,
                         const typename EpilogueFor<Y>::Type& epilogue) {
-  const Index lanes = lanes_of(x.tokens), units = a.group_count();
+  const Index lanes = kernel_lanes_of(x.tokens), units = a.group_count();
   const Index panels = ceil_div(x.tokens, lanes);
   if (panels == 0 || units == 0) return;
   bool stream = false;

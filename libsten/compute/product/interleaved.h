@@ -13,8 +13,8 @@ inline Index padded_features(Index features) {
   return ceil_div(features, tile_features) * tile_features;
 }
 
-// [panels, padded_features(features) / 2, lanes, 2]: panels of panel_width tokens, or one narrow
-// panel. Features from `features` on are 0. Memory for tokens beyond the last must exist but has no
+// [panels, padded_features(features) / 2, lanes, 2]: panels of panel_width tokens, one narrow panel,
+// or a single token, whose features are contiguous. Features from `features` on are 0. Memory for tokens beyond the last must exist but has no
 // meaning. Aligned to 64 bytes.
 template <class T>
 struct InterleavedOf {

@@ -29,11 +29,14 @@ inline Index panels_size(Index features, Index tokens) {
   return panels_of(tokens) * features * panel_width;
 }
 
-// Tokens side by side in panels for this number of tokens, which may be a narrow panel.
-inline Index lanes_of(Index tokens) {
+// The panels of a kernel for this number of tokens: narrow ones for a small batch.
+inline Index kernel_lanes_of(Index tokens) {
   return tokens <= narrow_panel_width ? narrow_panel_width : panel_width;
 }
+// Tokens side by side in memory. The features of a single token are contiguous.
+inline Index lanes_of(Index tokens) { return tokens == 1 ? 1 : kernel_lanes_of(tokens); }
 inline ActivationLayout activation_layout_of(Index tokens) {
+  if (tokens == 1) return ActivationLayout::tokens;
   return tokens <= narrow_panel_width ? ActivationLayout::narrow_panel : ActivationLayout::panels;
 }
 

@@ -11,6 +11,11 @@ namespace sten {
 // column map to one set of the cache.
 inline void transpose_tiles(const float* x, Index stride, Index rows, Index cols, float* out,
                             Index to_stride) {
+  // A single token.
+  if ((rows == 1 && to_stride == 1) || (cols == 1 && stride == 1)) {
+    std::copy_n(x, rows * cols, out);
+    return;
+  }
   constexpr Index line = 16;
   for (Index c = 0; c < cols; c += line)
     for (Index r = 0; r < rows; r += line)

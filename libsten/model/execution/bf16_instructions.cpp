@@ -2,7 +2,6 @@
 #include "libsten/model/execution/bf16_instructions.h"
 
 #include "kernels/interleaved_panels.h"
-#include "kernels/panels.h"
 #include "libsten/compute/product/tiles.h"
 #include "libsten/core/base/scratch.h"
 #include "libsten/core/layout/masked.h"
@@ -33,8 +32,16 @@ void Bf16NormalizeInstruction::run(const TokenGroup& g) const {
   const float *scale = numbers_of(gamma), *shift = numbers_of(beta);
   each_panel(g.count, [&](Index p, Index) {
     std::uint16_t* to = interleaved_panel(g, y, features, p);
-    kernels::interleaved_panels(g.lanes).normalize(interleaved_panel(g, x, features, p), features,
-                                                   eps, scale, shift, to);
+    const std::uint16_t* from = interleaved_panel(g, x, features, p);
+    if (g.lanes > 1) {
+      kernels::interleaved_panels(g.lanes).normalize(from, features, eps, scale, shift, to);
+    } else {
+      thread_local Scratch memory;
+      float* wide = memory.of(features);
+      kernels::interleaved().widen_features(from, 2, features, 1, wide, 1);
+      normalize_panel(wide, features, 1, eps, scale, shift, wide);
+      kernels::interleaved().round_features(wide, 1, features, 1, to, 2);
+    }
     clear_padding(to, features, g.lanes);
   });
 }
@@ -45,7 +52,7 @@ void RoundedNormalizeInstruction::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index) {
     thread_local Scratch memory;
     float* wide = memory.of(size);
-    kernels::panels(g.lanes).normalize(g.at[x] + p * size, features, eps, scale, shift, wide);
+    normalize_panel(g.at[x] + p * size, features, g.lanes, eps, scale, shift, wide);
     std::uint16_t* to = interleaved_panel(g, y, features, p);
     kernels::interleaved().round_features(wide, g.lanes, features, g.lanes, to, 2 * g.lanes);
     clear_padding(to, features, g.lanes);
@@ -57,8 +64,9 @@ void Bf16MapInstruction::run(const TokenGroup& g) const {
     const std::uint16_t* from = interleaved_panel(g, x, features, p);
     std::uint16_t* to = interleaved_panel(g, y, features, p);
     alignas(64) float wide[most_widened * panel_width];
-    for (Index at = 0; at < features; at += most_widened) {
-      const Index count = std::min(most_widened, features - at);
+    const Index at_once = std::ssize(wide) / g.lanes;
+    for (Index at = 0; at < features; at += at_once) {
+      const Index count = std::min(at_once, features - at);
       kernels::interleaved().widen_features(from + at * g.lanes, 2 * g.lanes, count, g.lanes, wide,
                                             g.lanes);
       f(wide, count * g.lanes, wide);

@@ -36,7 +36,8 @@ void FusedChain::lower() {
 }
 
 Index FusedChain::panel_size(const ChainValue& v) const {
-  return lanes_of(tokens_) * (v.interleaved ? padded_features(v.features) / 2 : v.features);
+  const Index lanes = lanes_of(tokens_);
+  return v.interleaved ? interleaved_size(v.features, lanes) / 2 : v.features * lanes;
 }
 
 Index FusedChain::working_bytes() const {

@@ -33,8 +33,18 @@ void each_result(const TokenGroup& g, std::size_t value, Index features, bool in
   });
 }
 
-// The loops below have a constant number of lanes, and rows of their own, so that they are
-// vectorized although results can be inputs.
+// The loops below have a constant length, and rows of their own, so that they are vectorized although
+// results can be inputs.
+constexpr Index row_length = 16;
+
+// Calls f(i, n) for runs of n elements, row_length as a constant, or 1 for the last ones.
+template <class F>
+void each_row(Index size, F&& f) {
+  Index i = 0;
+  for (; i + row_length <= size; i += row_length) f(i, std::integral_constant<Index, row_length>{});
+  for (; i < size; ++i) f(i, std::integral_constant<Index, 1>{});
+}
+
 template <Index lanes>
 void normalize_run(const float* x, const std::vector<float>& factors, float eps, float* y) {
   constexpr Index at_once = 64;  // shorter sums are more accurate
@@ -47,50 +57,53 @@ void normalize_run(const float* x, const std::vector<float>& factors, float eps,
     for (Index t = 0; t < lanes; ++t) sums[t] += some[t];
   }
   for (Index t = 0; t < lanes; ++t) sums[t] = 1 / std::sqrt(sums[t] / static_cast<float>(n) + eps);
+  if constexpr (lanes == 1) {
+    each_row(n, [&](Index at, auto count) {
+      float some[count];
+      for (Index i = 0; i < count; ++i) some[i] = x[at + i] * sums[0] * factors[at + i];
+      std::copy_n(some, Index{count}, y + at);
+    });
+    return;
+  }
   for (Index r = 0; r < n; ++r) {
     for (Index t = 0; t < lanes; ++t) row[t] = x[r * lanes + t] * sums[t] * factors[r];
     std::copy_n(row, lanes, y + r * lanes);
   }
 }
 
-template <Index lanes>
-void rotate_pair(const float* p, const float* q, const float* cos, const float* sin, float* to_p,
-                 float* to_q) {
-  float a[lanes], b[lanes];
-  for (Index t = 0; t < lanes; ++t) {
-    a[t] = p[t] * cos[t] - q[t] * sin[t];
-    b[t] = q[t] * cos[t] + p[t] * sin[t];
+template <Index n>
+void rotate_row(const float* p, const float* q, const float* cos, const float* sin, float* to_p,
+                float* to_q) {
+  float a[n], b[n];
+  for (Index i = 0; i < n; ++i) {
+    a[i] = p[i] * cos[i] - q[i] * sin[i];
+    b[i] = q[i] * cos[i] + p[i] * sin[i];
   }
-  std::copy_n(a, lanes, to_p);
-  std::copy_n(b, lanes, to_q);
+  std::copy_n(a, n, to_p);
+  std::copy_n(b, n, to_q);
 }
 
 template <Index lanes>
 void rotate_head(const RotaryInstruction& s, const float* cos, const float* sin, const float* x,
                  float* y) {
-  const Index pairs = s.by->pairs;
-  for (Index i = 0; i < pairs; ++i, cos += lanes, sin += lanes) {
-    const Index p = (s.pairs_neighbours ? 2 * i : i) * lanes,
-                q = (s.pairs_neighbours ? 2 * i + 1 : i + pairs) * lanes;
-    rotate_pair<lanes>(x + p, x + q, cos, sin, y + p, y + q);
-  }
-  if (x != y)
-    std::copy_n(x + 2 * pairs * lanes, (s.width - 2 * pairs) * lanes, y + 2 * pairs * lanes);
-}
-
-template <Index lanes>
-void multiply_panels(const float* a, const float* b, Index size, float* y) {
-  float row[lanes];
-  for (Index i = 0; i < size; i += lanes) {
-    for (Index t = 0; t < lanes; ++t) row[t] = a[i + t] * b[i + t];
-    std::copy_n(row, lanes, y + i);
-  }
+  const Index size = s.by->pairs * lanes;
+  if (s.pairs_neighbours)
+    for (Index i = 0; i < size; i += lanes)
+      rotate_row<lanes>(x + 2 * i, x + 2 * i + lanes, cos + i, sin + i, y + 2 * i,
+                        y + 2 * i + lanes);
+  else
+    each_row(size, [&](Index i, auto n) {
+      rotate_row<n>(x + i, x + size + i, cos + i, sin + i, y + i, y + size + i);
+    });
+  if (x != y) std::copy_n(x + 2 * size, s.width * lanes - 2 * size, y + 2 * size);
 }
 
 // Calls f with the number of lanes as a constant.
 template <class F>
 void with_lanes(Index lanes, F&& f) {
-  if (lanes == narrow_panel_width)
+  if (lanes == 1)
+    f(std::integral_constant<Index, 1>{});
+  else if (lanes == narrow_panel_width)
     f(std::integral_constant<Index, narrow_panel_width>{});
   else
     f(std::integral_constant<Index, panel_width>{});
@@ -127,8 +140,11 @@ void MultiplyInstruction::run(const TokenGroup& g) const {
     thread_local Scratch memory, other;
     const float* from = floats_of_panel(g, a, features, p, interleaved, memory);
     const float* by = floats_of_panel(g, b, features, p, interleaved, other);
-    with_lanes(g.lanes,
-               [&](auto lanes) { multiply_panels<lanes>(from, by, features * lanes, to); });
+    each_row(features * g.lanes, [&](Index at, auto n) {
+      float row[n];
+      for (Index i = 0; i < n; ++i) row[i] = from[at + i] * by[at + i];
+      std::copy_n(row, Index{n}, to + at);
+    });
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of a running graph: tensors, or activations of float32 or interleaved bfloat16 in panels
-// (narrow ones for small batches, activation_layout_of), whose memory is planned by lifetimes.
+// (as activation_layout_of() says), whose memory is planned by lifetimes.
 #pragma once
 #include <optional>
 #include <vector>

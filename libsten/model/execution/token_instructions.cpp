@@ -4,7 +4,10 @@
 #include <algorithm>
 
 #include "kernels/panels.h"
+#include "kernels/rows.h"
+#include "libsten/compute/linalg/dense_gemm.h"
 #include "libsten/compute/product/dense_panels.h"
+#include "libsten/compute/product/single_token.h"
 #include "libsten/compute/product/tiles.h"
 #include "libsten/core/base/scratch.h"
 #include "libsten/core/layout/masked.h"
@@ -34,16 +37,34 @@ void Float32ProductInstruction::run(const TokenGroup& g) const {
                           residual ? g.at[*residual] : nullptr, activation, stream};
   if (sparse)
     sparse->multiply(from, to, epilogue);
+  else if (g.lanes == 1)
+    multiply_token(g, epilogue);
   else
     dense_panels_product(out(), in(), floats_of(weight), from, to, epilogue);
+}
+
+void Float32ProductInstruction::multiply_token(const TokenGroup& g,
+                                               const Epilogue& epilogue) const {
+  thread_local Scratch memory;
+  float* const sums = memory.of(std::max<Index>(1, out()));
+  dense_vector_product(out(), in(), floats_of(weight), g.at[x], sums);
+  for (Index row = 0; row < out(); row += most_token_values)
+    write_token(sums + row, 1, row, std::min(most_token_values, out() - row),
+                {g.layout(), out(), 1, g.at[y]}, epilogue);
+}
+
+void normalize_panel(const float* x, Index features, Index lanes, float eps, const float* gamma,
+                     const float* beta, float* y) {
+  if (lanes > 1) return kernels::panels(lanes).normalize(x, features, eps, gamma, beta, y);
+  const kernels::RowsTable& rows = kernels::rows();
+  rows.normalize(rows.moments(x, features, eps), x, features, gamma, beta, y);
 }
 
 void NormalizeInstruction::run(const TokenGroup& g) const {
   const float *scale = floats_of(gamma), *shift = floats_of(beta);
   const Index size = features * g.lanes;
   each_panel(g.count, [&](Index p, Index) {
-    kernels::panels(g.lanes).normalize(g.at[x] + p * size, features, eps, scale, shift,
-                                       g.at[y] + p * size);
+    normalize_panel(g.at[x] + p * size, features, g.lanes, eps, scale, shift, g.at[y] + p * size);
   });
 }
 

@@ -16,14 +16,12 @@
 namespace sten::execution {
 
 // A group of tokens, from a multiple of panel_width on, with the panels of each value of the chain,
-// or the narrow panel of so many lanes.
+// of lanes_of() all its tokens.
 struct TokenGroup {
   Index first, count, lanes;
   float* const* at;
 
-  ActivationLayout layout() const {
-    return lanes == narrow_panel_width ? ActivationLayout::narrow_panel : ActivationLayout::panels;
-  }
+  ActivationLayout layout() const { return activation_layout_of(lanes); }
   // An interleaved value.
   std::uint16_t* interleaved(std::size_t i) const {
     return reinterpret_cast<std::uint16_t*>(at[i]);
@@ -74,7 +72,14 @@ struct Float32ProductInstruction final : ProductInstruction {
 
   explicit Float32ProductInstruction(Tensor w);
   void run(const TokenGroup& group) const override;
+
+ private:
+  void multiply_token(const TokenGroup& group, const Epilogue& epilogue) const;
 };
+
+// Layer normalization of a panel; y may be x.
+void normalize_panel(const float* x, Index features, Index lanes, float eps, const float* gamma,
+                     const float* beta, float* y);
 
 // Layer normalization; y may be x.
 struct NormalizeInstruction : TokenInstruction {
