@@ -59,7 +59,10 @@ std::vector<std::vector<std::uint32_t>> tile_pairs_of(const Mask& stored) {
 }  // namespace
 
 Bf16Packed pack_bf16_dense(const Dense& a) {
-  constexpr Index group = 2 * tile_rows;
+  // Matrix tiles multiply two tiles of rows at a time. Other kernels multiply one, and read it
+  // sequentially (AVX-512 BF16, three panels: 225 instead of 208 GFLOP/s).
+  const bool has_tiles = kernels::active_isa() >= kernels::Isa::amx;
+  const Index group = has_tiles ? 2 * tile_rows : tile_rows;
   Bf16Packed p;
   p.rows = a.extents[0], p.cols = a.extents[1];
   p.slabs = bf16_slabs(p.cols);
