@@ -41,10 +41,10 @@ struct PlanContext {
   bool wants_interleaved(std::size_t value, std::size_t from) const;
 };
 
-// With fewer tokens, panels are too empty, and a single token is a product with a vector.
+// Between a narrow panel and this many tokens, panels are too empty.
 inline constexpr Index least_tokens = 32;
 inline bool fill_panels(Index tokens) {
-  return tokens >= least_tokens || (tokens <= narrow_panel_width && tokens > 1);
+  return tokens >= least_tokens || (tokens <= narrow_panel_width && tokens > 0);
 }
 // bfloat16 always uses panels.
 inline bool fill_panels(Index tokens, bool low) { return low ? tokens > 0 : fill_panels(tokens); }
