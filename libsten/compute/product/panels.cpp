@@ -2,8 +2,6 @@
 #include "libsten/compute/product/panels.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <vector>
 
 #include "libsten/compute/product/tiles.h"
@@ -18,18 +16,12 @@ void copy_rows(const float* from, Index stride, Index lines, Index length, float
   const auto copy = [&](auto n) {
     for (Index i = 0; i < lines; ++i) std::copy_n(from + i * stride, Index{n}, to + i * to_stride);
   };
-  if (length == panel_width) {
+  if (length == panel_width)
     copy(std::integral_constant<Index, panel_width>{});
-  } else if (length == narrow_panel_width) {
-    // By a copy in registers: lines may overlap for all the compiler knows, which takes a call.
-    for (Index i = 0; i < lines; ++i) {
-      std::array<float, narrow_panel_width> line;
-      std::memcpy(line.data(), from + i * stride, sizeof line);
-      std::memcpy(to + i * to_stride, line.data(), sizeof line);
-    }
-  } else {
+  else if (length == narrow_panel_width)
+    copy(std::integral_constant<Index, narrow_panel_width>{});
+  else
     copy(length);
-  }
 }
 
 }  // namespace
