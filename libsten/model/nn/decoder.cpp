@@ -30,8 +30,8 @@ class DecoderBuilder {
   Graph build() {
     std::string x = embeddings();
     for (std::size_t i = 0; i < c_.layers.size(); ++i)
-      x = layer(x, fmt::format("{}.{}.{}", a_.base, a_.layers, i), c_.layers[i]);
-    if (with_.last) x = add_last_token(g_, module("last"), x);
+      x = layer(x, fmt::format("{}.{}.{}", a_.base, a_.layers, i), c_.layers[i],
+                with_.last && i + 1 == c_.layers.size());
     head(x);
     add_aliases();
     return Graph(std::move(g_));
@@ -72,11 +72,20 @@ class DecoderBuilder {
     return add_node(g_, module("embeddings"), "add", {x, positions});
   }
 
-  std::string layer(const std::string& x, const std::string& name, const DecoderConfig::Layer& l) {
+  // With takes_last, all that follows the attention is of the last token.
+  std::string layer(std::string x, const std::string& name, const DecoderConfig::Layer& l,
+                    bool takes_last) {
     const std::string self = joined(name, a_.attention), mlp = joined(name, a_.mlp);
     const std::string before = joined(name, a_.before_attention);
-    const std::string attended = normed(joined(name, a_.after_attention), a_.after_attention,
-                                        attention(self, first(before, a_.before_attention, x), l));
+    std::string context = attention(self, first(before, a_.before_attention, x), l);
+    if (takes_last) {
+      context = add_last_token(g_, self + ".last", context);
+      x = add_last_token(g_, name + ".last", x);
+    }
+    const std::string output = linear(joined(self, a_.attention_output), query_size(),
+                                      c_.hidden_size, context, c_.has_output_bias);
+    const std::string attended =
+        normed(joined(name, a_.after_attention), a_.after_attention, output);
     const std::string before_mlp = joined(name, a_.before_mlp);
     if (c_.is_parallel) {
       const std::string y = feed_forward(mlp, first(before_mlp, a_.before_mlp, x), l);
@@ -117,9 +126,7 @@ class DecoderBuilder {
     if (c_.kv_heads != c_.heads) with.set("kv_heads", c_.kv_heads);
     if (l.window > 0) with.set("window", l.window);
     if (c_.score_cap > 0) with.set("soft_cap", c_.score_cap);
-    const std::string context = add_node(g_, self, "attention", std::move(qkv), with);
-    return linear(joined(self, a_.attention_output), query_size(), c_.hidden_size, context,
-                  c_.has_output_bias);
+    return add_node(g_, self, "attention", std::move(qkv), with);
   }
   Index query_size() const { return c_.heads * c_.head_width; }
   Index key_size() const { return c_.kv_heads * c_.head_width; }

@@ -26,8 +26,8 @@ class GptBuilder {
         embedding("transformer.wpe", config_.n_positions, "position_ids");
     std::string x = dropped("transformer.drop", add_node(g_, "transformer.embeddings", "add",
                                                          {tokens, position_embeddings}));
-    for (Index i = 0; i < config_.n_layer; ++i) x = block(x, fmt::format("transformer.h.{}", i));
-    if (with_.last) x = add_last_token(g_, "transformer.last", x);
+    for (Index i = 0; i < config_.n_layer; ++i)
+      x = block(x, fmt::format("transformer.h.{}", i), with_.last && i + 1 == config_.n_layer);
     head(norm("transformer.ln_f", x));
     for (Weight& w : g_.weights)
       if (w.name.starts_with(files_prefix))
@@ -36,7 +36,8 @@ class GptBuilder {
   }
 
  private:
-  std::string block(const std::string& x, const std::string& name) {
+  // With takes_last, all that follows the attention is of the last token.
+  std::string block(std::string x, const std::string& name, bool takes_last) {
     const Index n = config_.n_embd;
     const std::string self = name + ".attn";
     const double residual =
@@ -47,9 +48,12 @@ class GptBuilder {
     for (const char* part : {".query", ".key", ".value"})
       qkv.push_back(add_slice(g_, self + ".c_attn" + part, all, std::ssize(qkv) * n, n));
     if (with_.mask) qkv.emplace_back("attention_mask");
-    const std::string context =
-        add_node(g_, self, "attention", std::move(qkv),
-                 Attributes().set("heads", config_.n_head).set("causal", 1));
+    std::string context = add_node(g_, self, "attention", std::move(qkv),
+                                   Attributes().set("heads", config_.n_head).set("causal", 1));
+    if (takes_last) {
+      context = add_last_token(g_, self + ".last", context);
+      x = add_last_token(g_, name + ".last", x);
+    }
     const std::string attended = add_node(
         g_, self + ".add", "add",
         {dropped(self + ".resid_dropout", linear(self + ".c_proj", n, n, context, residual)), x});
