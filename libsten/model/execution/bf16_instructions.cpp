@@ -2,7 +2,6 @@
 #include "libsten/model/execution/bf16_instructions.h"
 
 #include "kernels/interleaved_panels.h"
-#include "libsten/compute/product/tiles.h"
 #include "libsten/core/base/scratch.h"
 #include "libsten/core/layout/masked.h"
 #include "libsten/model/execution/interleaved_rows.h"
@@ -18,13 +17,14 @@ Bf16ProductInstruction::Bf16ProductInstruction(const Tensor& w, const Bf16Produc
     : ProductInstruction(w.is<Masked>() ? Tensor(w.to_dense()) : w), multiply_(impl.pack(weight)) {}
 
 void Bf16ProductInstruction::run(const TokenGroup& g) const {
-  const Interleaved from{in(), g.count, g.interleaved(x)};
+  const Index tokens = g.interleaved_tokens();
+  const Interleaved from{in(), tokens, g.interleaved(x)};
   const float* const shift = bias ? numbers_of(*bias) : nullptr;
   if (to_floats)
-    multiply_.to_floats(from, {g.layout(), out(), g.count, g.at[y]},
+    multiply_.to_floats(from, {g.layout(), out(), tokens, g.at[y]},
                         {1, shift, residual ? g.at[*residual] : nullptr, activation, stream});
   else
-    multiply_.to_interleaved(from, {out(), g.count, g.interleaved(y)},
+    multiply_.to_interleaved(from, {out(), tokens, g.interleaved(y)},
                              {1, shift, residual ? g.interleaved(*residual) : nullptr, activation});
 }
 

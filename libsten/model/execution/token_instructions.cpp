@@ -48,9 +48,7 @@ void Float32ProductInstruction::multiply_token(const TokenGroup& g,
   thread_local Scratch memory;
   float* const sums = memory.of(std::max<Index>(1, out()));
   dense_vector_product(out(), in(), floats_of(weight), g.at[x], sums);
-  for (Index row = 0; row < out(); row += most_token_values)
-    write_token(sums + row, 1, row, std::min(most_token_values, out() - row),
-                {g.layout(), out(), 1, g.at[y]}, epilogue);
+  write_token(sums, out(), ActivationsOut{g.layout(), out(), 1, g.at[y]}, epilogue);
 }
 
 void normalize_panel(const float* x, Index features, Index lanes, float eps, const float* gamma,

@@ -21,7 +21,13 @@ struct TokenGroup {
   Index first, count, lanes;
   float* const* at;
 
+  // As many tokens as lanes have the layout of the group.
   ActivationLayout layout() const { return activation_layout_of(lanes); }
+  // Tokens of an interleaved value, whose lanes follow from them: with few tokens in a panel, also
+  // lanes without a token.
+  Index interleaved_tokens() const {
+    return lanes == panel_width ? std::max(count, narrow_panel_width + 1) : count;
+  }
   // An interleaved value.
   std::uint16_t* interleaved(std::size_t i) const {
     return reinterpret_cast<std::uint16_t*>(at[i]);
