@@ -29,7 +29,10 @@ inline Index panels_size(Index features, Index tokens) {
   return panels_of(tokens) * features * panel_width;
 }
 
-// The panels of a kernel for this number of tokens: narrow ones for a small batch.
+// Floats of whole cache lines, so that values one after the other stay aligned.
+inline Index whole_lines(Index floats) { return ceil_div(floats, Index{16}) * 16; }
+
+// Lanes of the panels that kernels take for this number of tokens: narrow ones for a small batch.
 inline Index kernel_lanes_of(Index tokens) {
   return tokens <= narrow_panel_width ? narrow_panel_width : panel_width;
 }

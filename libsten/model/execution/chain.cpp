@@ -23,7 +23,7 @@ void FusedChain::lower() {
   tokens_ = 1;
   for (const Index extent : tokens_shape) tokens_ *= extent;
   for (const ChainValue& v : values) {
-    const Index size = v.is_local ? panel_size(v) : 0;
+    const Index size = v.is_local ? whole_lines(panel_size(v)) : 0;
     buffers_.push_back({size, static_cast<Index>(v.first), static_cast<Index>(v.last)});
   }
   local_size_ = plan_memory(buffers_);
@@ -36,8 +36,7 @@ void FusedChain::lower() {
 }
 
 Index FusedChain::panel_size(const ChainValue& v) const {
-  const Index lanes = lanes_of(tokens_);
-  return v.interleaved ? interleaved_size(v.features, lanes) / 2 : v.features * lanes;
+  return lanes_of(tokens_) * (v.interleaved ? padded_features(v.features) / 2 : v.features);
 }
 
 Index FusedChain::working_bytes() const {

@@ -20,6 +20,7 @@ Index tokens_of(const Shape& shape) {
 }
 
 float* Slots::hold(std::size_t number, Index size) {
+  size = whole_lines(size);
   own_.resize(all_.size());
   own_[number] = Array<float>::uninitialized(size);
   held_[number] = {size * floats, operator_, still_held};
