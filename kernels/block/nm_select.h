@@ -44,7 +44,7 @@ struct NmUnits {
 // most: maximum m, so that the keys of a small block are in registers. Runs have at most 64
 // elements.
 template <class U, int most>
-struct NmSelect {
+struct SelectNm {
   NmUnits units;
   BlockMatrix matrix;
   std::int64_t n;
@@ -113,11 +113,11 @@ void nm_select(Grid&& grid, const BlockMatrix& matrix, std::int64_t n, std::int6
   const NmUnits units = NmUnits::of(matrix, m, at_once);
   const std::int64_t count = units.count();
   if (m <= 4)
-    launch_threads(grid, count, NmSelect<U, 4>{units, matrix, n, x, infinity, bits});
+    launch_threads(grid, count, SelectNm<U, 4>{units, matrix, n, x, infinity, bits});
   else if (m <= 8)
-    launch_threads(grid, count, NmSelect<U, 8>{units, matrix, n, x, infinity, bits});
+    launch_threads(grid, count, SelectNm<U, 8>{units, matrix, n, x, infinity, bits});
   else
-    launch_threads(grid, count, NmSelect<U, 64>{units, matrix, n, x, infinity, bits});
+    launch_threads(grid, count, SelectNm<U, 64>{units, matrix, n, x, infinity, bits});
 }
 
 }  // namespace sten::kernels
