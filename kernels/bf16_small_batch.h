@@ -98,8 +98,8 @@ struct Bf16SmallBatch {
   const std::uint16_t* at;
   std::int64_t stride;
   std::int64_t feature_pairs;  // a multiple of 16
-  // At most bf16_most_tokens in rows and tiles, and bf16_most_in_lanes in lanes. Unless it is 1,
-  // memory has room for the maximum.
+  // At most bf16_most_tokens in rows and tiles, and bf16_most_in_lanes in lanes. With two or
+  // more tokens, memory has room for the maximum.
   std::int64_t tokens;
 };
 

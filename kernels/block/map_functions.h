@@ -53,7 +53,8 @@ struct MapFunctions {
   void (*drop)(std::uint64_t dropped, std::uint64_t seed, const std::int64_t* draw, float by,
                std::int64_t n, const float* x, float* y, Stream);
 
-  // to[i] = f(a, b), contiguous in the order of the walk. Operand 0 is a, operand 1 is b.
+  // to[i] = f(a, b), contiguous in the order of the walk. Operand 0 is a, operand 1 is b. `to` can
+  // be an operand in that order.
   void (*binary)(BinaryFunction, const MapAxes&, const float* a, const float* b, float* to, Stream);
   // Gradient of a (which = 0) or b (which = 1) from dy[i].
   void (*binary_grad)(BinaryFunction, int which, const MapAxes&, const float* dy, const float* a,

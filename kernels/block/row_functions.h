@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row-wise functions of a device: softmax, normalization, losses, embedding rows, rotary positions,
-// attention, batch normalization, pooling. The rules of functions.h for pointers, streams and bits apply, but
-// results equal the CPU's only to a few ulp: sums are accumulated in double, in an order that
-// depends only on shapes. Elements are float32 unless stated; rows [rows, n] are contiguous. "In
-// place": an output can be an input.
+// attention, batch normalization, pooling. The rules of functions.h for pointers, streams and bits
+// apply, but results equal the CPU's only to a few ulp: sums are accumulated in double, in an order
+// that depends only on shapes. Elements are float32 unless stated; rows [rows, n] are contiguous.
+// "In place": an output can be an input.
 #pragma once
 #include <span>
 

@@ -127,9 +127,10 @@ TEST_CASE(
         Index batch, tokens;
         bool in_panels;
       };
-      for (const Window& of : {Window{3, 64, true}, Window{3, 37, true}, Window{3, 80, true},
-                               Window{1, 16, true}, Window{2, 7, true}, Window{5, 3, true},
-                               Window{1, 3, true}, Window{3, 8, false}, Window{4, 16, true}}) {
+      for (const Window& of :
+           {Window{3, 64, true}, Window{3, 37, true}, Window{3, 80, true}, Window{1, 16, true},
+            Window{2, 7, true}, Window{5, 3, true}, Window{1, 3, true}, Window{3, 8, false},
+            Window{4, 16, true}, Window{1, 1, true}}) {
         CAPTURE(of.batch);
         CAPTURE(of.tokens);
         const NamedValues<Tensor> inputs = bert_values(of.batch, of.tokens, masked);

@@ -34,7 +34,7 @@ void each_bert(const std::function<void(Executor&, const NamedValues<Tensor>&)>&
     // Sequences that start at a panel boundary, and others; within a narrow panel, and with few
     // tokens.
     for (const Shape& tokens :
-         {Shape{3, 64}, Shape{3, 40}, Shape{1, 16}, Shape{2, 6}, Shape{1, 3}}) {
+         {Shape{3, 64}, Shape{3, 40}, Shape{1, 16}, Shape{2, 6}, Shape{1, 3}, Shape{1, 1}}) {
       CAPTURE(to_string(tokens));
       f(run, bert_values(tokens[0], tokens[1], true));
     }

@@ -130,7 +130,7 @@ TEST_CASE("weights of several slabs, and rows of several bands, are summed up wh
 TEST_CASE("from pairs to pairs, the epilogue is applied to float32 sums, whatever the threads") {
   for (const Index of : {1, 4})
     for (const Index m : {5, 70, 320})
-      for (const Index n : {3, 16, 40, 200}) {
+      for (const Index n : {1, 3, 16, 40, 200}) {
         CAPTURE(of);
         CAPTURE(m);
         CAPTURE(n);
@@ -173,7 +173,7 @@ TEST_CASE(
   for (const ActivationLayout layout : {ActivationLayout::features, ActivationLayout::tokens})
     for (const Index of : {1, 4})
       for (const Index m : {5, 48, 320})
-        for (const Index n : {3, 16, 40, 200}) {
+        for (const Index n : {1, 3, 16, 40, 200}) {
           CAPTURE(static_cast<int>(layout));
           CAPTURE(of);
           CAPTURE(m);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsten/compute/product/bf16_product.h"
 
+#include <algorithm>
+
 #include "libsten/compute/product/bf16_packed.h"
 #include "libsten/compute/product/bf16_small_batch.h"
 #include "libsten/compute/product/bf16_task.h"
@@ -24,6 +26,28 @@ bool supports_zeros(const Tensor& w, const ProductCall&) {
   return kernels::active_isa() >= kernels::Isa::amx && has_sparse_product(w.layout());
 }
 
+// Activations that kernels read or write by way of panels: the features of an interleaved token are
+// row-major bfloat16.
+template <class X>
+const X& row_major_token(const X& x) {
+  return x;
+}
+Activations16 row_major_token(const Interleaved& x) {
+  return {ActivationLayout::tokens, x.features, 1, x.at};
+}
+
+void multiply_token(const Bf16Packed& a, const auto& x, const ActivationsOut& y,
+                    const Epilogue& epilogue) {
+  bf16_tiles_product(a, row_major_token(x), y, epilogue);
+}
+void multiply_token(const Bf16Packed& a, const auto& x, const InterleavedOut& y,
+                    const InterleavedEpilogue& epilogue) {
+  thread_local Scratch memory;
+  float* const sums = memory.of(std::max<Index>(1, a.rows));
+  multiply_token(a, x, ActivationsOut{ActivationLayout::tokens, a.rows, 1, sums}, {});
+  write_token(sums, a.rows, y, epilogue);
+}
+
 template <class Factor>
 Bf16ProductImpl::Multiply packed_in(const Tensor& w) {
   const auto multiply = [factor = Factor(w)](const Interleaved& x, const auto& y,
@@ -45,33 +69,6 @@ constexpr Bf16ProductImpl bf16_impls[] = {
 
 Bf16Factor::Bf16Factor(const Tensor& a)
     : packed_(a.derived().get<Bf16Packed>([&] { return pack_bf16(a); })) {}
-
-namespace {
-
-template <class X>
-X floats_of_token(const X& x, Scratch&) {
-  return x;
-}
-Activations floats_of_token(const Interleaved& x, Scratch& memory) {
-  float* wide = memory.of(std::max<Index>(1, x.features));
-  kernels::interleaved().widen_features(x.at, x.stride(), x.features, 1, wide, 1);
-  return {ActivationLayout::tokens, x.features, 1, wide};
-}
-
-// A product with a single token, by way of a narrow panel.
-template <class X, class Y>
-void multiply_token(const Bf16Packed& a, const X& x, const Y& y,
-                    const typename EpilogueFor<Y>::Type& epilogue) {
-  thread_local Scratch x_memory, y_memory;
-  float* const sums = y_memory.of(std::max<Index>(1, a.rows * narrow_panel_width));
-  bf16_tiles_product(a, floats_of_token(x, x_memory),
-                     ActivationsOut{ActivationLayout::narrow_panel, a.rows, 1, sums}, {});
-  for (Index row = 0; row < a.rows; row += most_token_values)
-    write_token(sums + row * narrow_panel_width, narrow_panel_width, row,
-                std::min(most_token_values, a.rows - row), y, epilogue);
-}
-
-}  // namespace
 
 template <class X, class Y>
 void Bf16Factor::multiply(const X& x, const Y& y,

@@ -13,9 +13,9 @@ inline Index padded_features(Index features) {
   return ceil_div(features, tile_features) * tile_features;
 }
 
-// [panels, padded_features(features) / 2, lanes, 2]: panels of panel_width tokens, one narrow panel,
-// or a single token, whose features are contiguous. Features from `features` on are 0. Memory for tokens beyond the last must exist but has no
-// meaning. Aligned to 64 bytes.
+// [panels, padded_features(features) / 2, lanes, 2]: panels of panel_width tokens, one narrow
+// panel, or a single token, whose features are contiguous. Features from `features` on are 0.
+// Memory for tokens beyond the last must exist but has no meaning. Aligned to 64 bytes.
 template <class T>
 struct InterleavedOf {
   Index features, tokens;
@@ -65,7 +65,7 @@ void from_interleaved(const Interleaved& x, const ActivationsOut& y);
 
 // Reads features k0 to k0 + count of `panels` panels from `token` on, or of all remaining tokens,
 // to tiles [padded_features(count) / 2, lanes, 2] that are `step` elements apart. k0 is even; lanes
-// is panel_width or narrow_panel_width.
+// is panel_width or narrow_panel_width, or 1 for a single token.
 void read_interleaved(const Activations& x, Index k0, Index count, Index token, Index lanes,
                       std::uint16_t* tile, Index panels = 1, Index step = 0);
 void read_interleaved(const Activations16& x, Index k0, Index count, Index token, Index lanes,

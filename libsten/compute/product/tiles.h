@@ -11,7 +11,7 @@ namespace sten {
 // column map to one set of the cache.
 inline void transpose_tiles(const float* x, Index stride, Index rows, Index cols, float* out,
                             Index to_stride) {
-  // A single token.
+  // One row or column is copied.
   if ((rows == 1 && to_stride == 1) || (cols == 1 && stride == 1)) {
     std::copy_n(x, rows * cols, out);
     return;

@@ -40,7 +40,7 @@ class TokenChainBuilder : public LanguageChainBuilder {
     const auto sum = match_embeddings(plan_, node, slots_);
     if (!sum) return 0;
     begin_node(node + sum->nodes - 1);
-    if (!fill_panels(tokens_of(sum->shape), is_low())) return 0;
+    if (!fits_panels(tokens_of(sum->shape), is_low())) return 0;
     auto step = std::make_unique<EmbedInstruction>();
     step->extents = chain_->tokens_shape = {sum->shape.begin(), sum->shape.end() - 1};
     step->features = sum->shape.back();
@@ -108,7 +108,8 @@ class TokenChainBuilder : public LanguageChainBuilder {
     if (in.size() > 2 && !bias) return false;
     const std::size_t x = value(in[0], *from, interleaved);
     std::unique_ptr<ProductInstruction> step;
-    std::string why = "dense weight times panels of tokens";
+    const char* const factor = tokens_of(*from) == 1 ? "a token" : "panels of tokens";
+    std::string why = fmt::format("dense weight times {}", factor);
     const bool to_floats = !low || plan_.wants_tensor(plan_.value_of(node_), node_ + 1);
     if (low) {
       auto pairs = std::make_unique<Bf16ProductInstruction>(*w, *low);
@@ -117,7 +118,7 @@ class TokenChainBuilder : public LanguageChainBuilder {
       why = low->reason;
     } else {
       auto floats = std::make_unique<Float32ProductInstruction>(*w);
-      if (floats->sparse) why = "sparse weight times panels of tokens";
+      if (floats->sparse) why = fmt::format("sparse weight times {}", factor);
       if (is_low())
         why = fmt::format("in float32, no product in bfloat16 for {}: {}", w->layout(), why);
       step = std::move(floats);

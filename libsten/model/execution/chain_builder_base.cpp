@@ -56,7 +56,7 @@ std::optional<Shape> ChainBuilder::shape_of(std::size_t number) const {
   if (plan_.is_weight(number) || (!in_panels && !(v.tensor && is_floats(*v.tensor)))) return {};
   const Shape shape = in_panels ? v.shape : v.tensor->shape();
   if (shape.size() < 2 || shape.back() == 0) return {};
-  if (chain_->values.empty() && !fill_panels(tokens_of(shape), is_low())) return {};
+  if (chain_->values.empty() && !fits_panels(tokens_of(shape), is_low())) return {};
   const Shape tokens(shape.begin(), shape.end() - 1);
   if (!chain_->values.empty() && tokens != chain_->tokens_shape) return {};
   return shape;

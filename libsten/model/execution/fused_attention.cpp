@@ -129,7 +129,7 @@ std::unique_ptr<FusedOperator> fused_attention(const PlanContext& plan, std::siz
   const bool low = plan.low[node];
   AttentionExtents a = with_node_name(
       n.name, [&] { return AttentionProblem("attention", n.attributes, q, k, v).extents(); });
-  if (!fill_panels(q[1], low) || !fill_panels(q[0] * q[1], low) || v[2] == 0 || q[0] == 0)
+  if (!fits_panels(q[1], low) || !fits_panels(q[0] * q[1], low) || v[2] == 0 || q[0] == 0)
     return nullptr;
   const Shape result{a.batch, a.tokens, a.heads * a.v_width};
   if (in.size() > 3 && !takes_mask(slots[in[3]], a)) return nullptr;

@@ -35,7 +35,7 @@ class FusedCachedAttention final : public FusedOperator {
       throw PlanChanged{};
     cache_.write(at, k, v);
     Shape shape{1, q.tokens, features};
-    if (!fill_panels(q.tokens)) {
+    if (!fits_panels(q.tokens)) {
       Dense y{shape, Values::uninitialized(DType::F32, size_of(shape))};
       const ActivationsOut rows{ActivationLayout::tokens, features, q.tokens,
                                 y.values.mutate<float>().data()};

@@ -41,13 +41,13 @@ struct PlanContext {
   bool wants_interleaved(std::size_t value, std::size_t from) const;
 };
 
-// Between a narrow panel and this many tokens, panels are too empty.
+// Whether so many tokens run in panels, or as a single token. Between a narrow panel and
+// least_tokens, panels are too empty in float32.
 inline constexpr Index least_tokens = 32;
-inline bool fill_panels(Index tokens) {
+inline bool fits_panels(Index tokens) {
   return tokens >= least_tokens || (tokens <= narrow_panel_width && tokens > 0);
 }
-// bfloat16 always uses panels.
-inline bool fill_panels(Index tokens, bool low) { return low ? tokens > 0 : fill_panels(tokens); }
+inline bool fits_panels(Index tokens, bool low) { return low ? tokens > 0 : fits_panels(tokens); }
 
 // Whether a node takes a range of the features of its input.
 bool is_feature_slice(const Node& n);

@@ -33,11 +33,11 @@ void each_result(const TokenGroup& g, std::size_t value, Index features, bool in
   });
 }
 
-// The loops below have a constant length, and rows of their own, so that they are vectorized although
-// results can be inputs.
+// The loops below have a constant length, and rows of their own, so that they are vectorized
+// although results can be inputs.
 constexpr Index row_length = 16;
 
-// Calls f(i, n) for runs of n elements, row_length as a constant, or 1 for the last ones.
+// Calls f(i, n) with the constant n = row_length, then with n = 1 for the rest.
 template <class F>
 void each_row(Index size, F&& f) {
   Index i = 0;
@@ -49,7 +49,7 @@ template <Index lanes>
 void normalize_run(const float* x, const std::vector<float>& factors, float eps, float* y) {
   constexpr Index at_once = 64;  // shorter sums are more accurate
   const Index n = std::ssize(factors);
-  float sums[lanes] = {}, row[lanes];
+  float sums[lanes] = {};
   for (Index first = 0; first < n; first += at_once) {
     float some[lanes] = {};
     for (Index r = first; r < std::min(n, first + at_once); ++r)
@@ -59,15 +59,16 @@ void normalize_run(const float* x, const std::vector<float>& factors, float eps,
   for (Index t = 0; t < lanes; ++t) sums[t] = 1 / std::sqrt(sums[t] / static_cast<float>(n) + eps);
   if constexpr (lanes == 1) {
     each_row(n, [&](Index at, auto count) {
-      float some[count];
-      for (Index i = 0; i < count; ++i) some[i] = x[at + i] * sums[0] * factors[at + i];
-      std::copy_n(some, Index{count}, y + at);
+      float row[count];
+      for (Index i = 0; i < count; ++i) row[i] = x[at + i] * sums[0] * factors[at + i];
+      std::copy_n(row, Index{count}, y + at);
     });
-    return;
-  }
-  for (Index r = 0; r < n; ++r) {
-    for (Index t = 0; t < lanes; ++t) row[t] = x[r * lanes + t] * sums[t] * factors[r];
-    std::copy_n(row, lanes, y + r * lanes);
+  } else {
+    for (Index r = 0; r < n; ++r) {
+      float row[lanes];
+      for (Index t = 0; t < lanes; ++t) row[t] = x[r * lanes + t] * sums[t] * factors[r];
+      std::copy_n(row, lanes, y + r * lanes);
+    }
   }
 }
 

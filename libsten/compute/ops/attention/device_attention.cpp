@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on a device, by batched products of all heads. As on the CPU, the gradient computes the
-// weights again, so that no tensor of size tokens x tokens is saved. Heads of q that share a head of
-// k and v are the rows of one matrix.
+// Attention on a device, by batched products of all heads. Heads of q that share a head of k and v
+// are the rows of one matrix. As on the CPU, the gradient computes the weights again, so that no
+// tensor of size tokens x tokens is saved.
 #include "libsten/compute/ops/attention/attention_call.h"
 #include "libsten/compute/ops/common/device.h"
 #include "libsten/compute/ops/common/register.h"
@@ -41,10 +41,9 @@ void join_heads_on_device(const AttentionCall& g, const HeadsMoves& all) {
   launch(&kernels::RowFunctions::merge_heads, all, g.batch);
 }
 
-// A matrix per head of k and v of a tensor [batch, tokens, heads * width]; the heads of q that share
-// a head of k and v are one matrix [group * tokens, width]. In place if matrices have a common
-// stride, otherwise in a copy [batch, heads, tokens, width]. Several tensors are copied in one
-// launch.
+// The matrices of a tensor [batch, tokens, heads * width], one per head of k and v: the heads of q
+// that share it are one matrix [group * tokens, width]. In place if matrices have a common stride,
+// otherwise in a copy [batch, heads, tokens, width]. Several tensors are copied in one launch.
 struct HeadMatrices {
   Index batch, heads, tokens, width;
   Index count, rows;  // matrices, and the rows of each
