@@ -31,18 +31,18 @@ void Bf16ProductInstruction::run(const TokenGroup& g) const {
 void Bf16NormalizeInstruction::run(const TokenGroup& g) const {
   const float *scale = numbers_of(gamma), *shift = numbers_of(beta);
   each_panel(g.count, [&](Index p, Index) {
-    std::uint16_t* to = interleaved_panel(g, y, features, p);
     const std::uint16_t* from = interleaved_panel(g, x, features, p);
+    std::uint16_t* to = interleaved_panel(g, y, features, p);
     if (g.lanes > 1) {
       kernels::interleaved_panels(g.lanes).normalize(from, features, eps, scale, shift, to);
-    } else {
-      thread_local Scratch memory;
-      float* wide = memory.of(features);
-      kernels::interleaved().widen_features(from, 2, features, 1, wide, 1);
-      normalize_panel(wide, features, 1, eps, scale, shift, wide);
-      kernels::interleaved().round_features(wide, 1, features, 1, to, 2);
+      clear_padding(to, features, g.lanes);
+      return;
     }
-    clear_padding(to, features, g.lanes);
+    thread_local Scratch memory;
+    float* wide = memory.of(features);
+    widen_panel(from, features, 1, wide);
+    normalize_panel(wide, features, 1, eps, scale, shift, wide);
+    round_panel(wide, features, 1, to);
   });
 }
 
@@ -53,9 +53,7 @@ void RoundedNormalizeInstruction::run(const TokenGroup& g) const {
     thread_local Scratch memory;
     float* wide = memory.of(size);
     normalize_panel(g.at[x] + p * size, features, g.lanes, eps, scale, shift, wide);
-    std::uint16_t* to = interleaved_panel(g, y, features, p);
-    kernels::interleaved().round_features(wide, g.lanes, features, g.lanes, to, 2 * g.lanes);
-    clear_padding(to, features, g.lanes);
+    round_panel(wide, features, g.lanes, interleaved_panel(g, y, features, p));
   });
 }
 
@@ -79,18 +77,15 @@ void Bf16MapInstruction::run(const TokenGroup& g) const {
 
 void WidenInstruction::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index) {
-    kernels::interleaved().widen_features(interleaved_panel(g, x, features, p), 2 * g.lanes,
-                                          features, g.lanes, g.at[y] + p * features * g.lanes,
-                                          g.lanes);
+    widen_panel(interleaved_panel(g, x, features, p), features, g.lanes,
+                g.at[y] + p * features * g.lanes);
   });
 }
 
 void RoundInstruction::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index) {
-    std::uint16_t* to = interleaved_panel(g, y, features, p);
-    kernels::interleaved().round_features(g.at[x] + p * features * g.lanes, g.lanes, features,
-                                          g.lanes, to, 2 * g.lanes);
-    clear_padding(to, features, g.lanes);
+    round_panel(g.at[x] + p * features * g.lanes, features, g.lanes,
+                interleaved_panel(g, y, features, p));
   });
 }
 

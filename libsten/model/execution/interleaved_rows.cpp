@@ -25,6 +25,14 @@ void interleaved_to_rows(const std::uint16_t* panel, Index lanes, Index tokens, 
   }
 }
 
+void widen_panel(const std::uint16_t* panel, Index features, Index lanes, float* wide) {
+  kernels::interleaved().widen_features(panel, 2 * lanes, features, lanes, wide, lanes);
+}
+void round_panel(const float* wide, Index features, Index lanes, std::uint16_t* panel) {
+  kernels::interleaved().round_features(wide, lanes, features, lanes, panel, 2 * lanes);
+  clear_padding(panel, features, lanes);
+}
+
 void clear_padding(std::uint16_t* panel, Index features, Index lanes) {
   const Index first = (features + features % 2) * lanes;
   std::fill(panel + first, panel + padded_features(features) * lanes, std::uint16_t{0});

@@ -14,8 +14,7 @@ const float* floats_of_panel(const TokenGroup& g, std::size_t value, Index featu
                              bool interleaved, Scratch& memory) {
   if (!interleaved) return g.at[value] + p * features * g.lanes;
   float* wide = memory.of(features * g.lanes);
-  kernels::interleaved().widen_features(interleaved_panel(g, value, features, p), 2 * g.lanes,
-                                        features, g.lanes, wide, g.lanes);
+  widen_panel(interleaved_panel(g, value, features, p), features, g.lanes, wide);
   return wide;
 }
 
@@ -27,9 +26,7 @@ void each_result(const TokenGroup& g, std::size_t value, Index features, bool in
     thread_local Scratch memory;
     float* wide = memory.of(features * g.lanes);
     f(p, wide);
-    std::uint16_t* to = interleaved_panel(g, value, features, p);
-    kernels::interleaved().round_features(wide, g.lanes, features, g.lanes, to, 2 * g.lanes);
-    clear_padding(to, features, g.lanes);
+    round_panel(wide, features, g.lanes, interleaved_panel(g, value, features, p));
   });
 }
 
