@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Mixtures of experts: a GGUF file has the matrices of all experts as one tensor, other checkpoints have them apart.
+# What GGUF files have otherwise than checkpoints of Hugging Face: the matrices of all experts as one tensor, and factors
+# of rotary embeddings as a tensor.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 saved=$STEN_SOURCE/tests/gguf/files
@@ -50,6 +51,18 @@ expect_exit 0 sten-convert mixtral.gguf -o mixtral-again/ --to dense --type f32
 expect_exit 0 sten-energy --diff mixtral-again mixtral
 grep -qF '"num_local_experts": 4' mixtral-again/config.json || fail 'no number of experts'
 expect_exit 0 sten-convert mixtral -o mixtral-q8.gguf --type f16
+
+# The factors of Llama 3's rotary embedding are no weight: config.json has them, and a GGUF file again.
+sten-convert "$STEN_SOURCE/tests/nn/decoders/llama" -o llama3.gguf --type f32 -q
+expect_exit 0 sten-run "$STEN_SOURCE/tests/nn/decoders/llama" --input input_ids=ids.npy -o llama3.npy
+sten-convert llama3.gguf -o llama3/ --to dense --type f32 -q
+sten-convert llama3.gguf -o copy3.gguf -q
+for model in llama3.gguf llama3 copy3.gguf; do
+  expect_exit 0 sten-run $model --input input_ids=ids.npy -o again3.npy --force
+  cmp again3.npy llama3.npy || fail "$model has other logits"
+done
+if sten-energy llama3 --list | grep rope; then fail 'the directory has the factors as a weight'; fi
+cmp llama3.gguf copy3.gguf || fail 'the copy of a Llama 3 has other bytes'
 
 # Models that llama.cpp computes otherwise, and experts that make no stack.
 refused() {

@@ -8,6 +8,8 @@
 #include "libsten/core/base/text.h"
 #include "libsten/files/checkpoint/gguf_directory.h"
 #include "libsten/files/gguf/blocks.h"
+#include "libsten/files/gguf/model_tensors.h"
+#include "libsten/files/gguf/tensor_names.h"
 
 namespace sten {
 namespace {
@@ -36,13 +38,14 @@ GgufOutput::GgufOutput(const Checkpoint& in, const std::string& directory, const
     : in_(in) {
   Index experts = 0;
   bool copies = false;
+  std::vector<float> rotary_factors;
   if (in.gguf()) {
     take_tensors();
     take_metadata(type);
     experts =
         in.gguf()->integer(fmt::format("{}.expert_count", in.gguf()->architecture())).value_or(0);
   } else {
-    const GgufModel model = make_metadata(directory, type);
+    const GgufModel model = make_metadata(directory, type, rotary_factors);
     experts = model.experts;
     if (model.head == GgufHead::never) leave_out_head(changed);
     copies = model.head == GgufHead::needed && model.ties_embeddings;
@@ -50,12 +53,19 @@ GgufOutput::GgufOutput(const Checkpoint& in, const std::string& directory, const
   add_tensors(experts);
   choose_types(type, changed);
   if (copies) copy_embedding();
-  if (!rotary_factors_.empty())
-    tensors_.push_back({"rope_freqs.weight",
-                        &type_called("F32"),
-                        {static_cast<Index>(rotary_factors_.size())},
-                        0,
-                        0});
+  if (in.gguf()) {
+    for (const GgufTensor& t : in.gguf()->tensors)
+      if (is_configuration(t) && has_gguf_names(in.gguf()->architecture()))
+        add_configuration(t.name, in.gguf()->bytes.subspan(t.begin, t.end - t.begin));
+  } else if (!rotary_factors.empty()) {
+    add_configuration("rope_freqs.weight", std::as_bytes(std::span(rotary_factors)));
+  }
+}
+
+void GgufOutput::add_configuration(const std::string& name, std::span<const std::byte> floats) {
+  const Index count = std::ssize(floats) / Index{sizeof(float)};
+  tensors_.push_back({name, &type_called("F32"), {count}, 0, 0});
+  configuration_.emplace_back(floats.begin(), floats.end());
 }
 
 // Experts that the first files of Mixtral have apart become parts of stacks.
@@ -122,9 +132,10 @@ void GgufOutput::take_metadata(const GgufType* type) {
   }
 }
 
-GgufModel GgufOutput::make_metadata(const std::string& directory, const GgufType* type) {
+GgufModel GgufOutput::make_metadata(const std::string& directory, const GgufType* type,
+                                    std::vector<float>& rotary_factors) {
   const GgufDirectory from = add_directory_model(directory, metadata_);
-  rotary_factors_ = from.rotary_factors;
+  rotary_factors = from.rotary_factors;
   name_tensors(from.model);
   const GgufType* most = type;
   for (std::size_t i = 0; !most && i < storage_.size(); ++i)
@@ -233,8 +244,8 @@ void GgufOutput::begin(OutputFile& out) {
   out_ = &out;
   const std::string header = gguf_header(metadata_, tensors_);
   out.write_at(0, std::as_bytes(std::span(header)));
-  if (!rotary_factors_.empty())
-    out.write_at(tensors_.back().begin, std::as_bytes(std::span(rotary_factors_)));
+  for (std::size_t i = 0; i < configuration_.size(); ++i)
+    out.write_at(tensors_[tensors_.size() - configuration_.size() + i].begin, configuration_[i]);
   // The file ends with the padded last tensor.
   if (!tensors_.empty()) {
     const std::uint64_t end = std::ranges::max_element(tensors_, {}, &GgufTensor::end)->end;

@@ -2,6 +2,7 @@
 // GGUF output of a changed checkpoint: one file, with metadata and tokenizer.
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +44,9 @@ class GgufOutput {
   void add_tensors(Index experts);
   void choose_types(const GgufType* type, const std::vector<bool>& changed);
   void take_metadata(const GgufType* type);
-  GgufModel make_metadata(const std::string& directory, const GgufType* type);
+  GgufModel make_metadata(const std::string& directory, const GgufType* type,
+                          std::vector<float>& rotary_factors);
+  void add_configuration(const std::string& name, std::span<const std::byte> floats);
   // The index in the input of the tensor with a name of GGUF; none if the input lacks it.
   std::optional<std::size_t> find(std::string_view name) const;
   // The first bytes in the file of a tensor of the input: none if it is left out.
@@ -58,7 +61,7 @@ class GgufOutput {
   // The embedding of the input, and the tensor of the file that has it as the head.
   std::optional<std::pair<std::size_t, std::size_t>> embedding_copy_;
   std::vector<GgufTensor> tensors_;  // of the file; those that only GGUF has are the last ones
-  std::vector<float> rotary_factors_;
+  std::vector<std::vector<std::byte>> configuration_;  // the values of these
 };
 
 }  // namespace sten

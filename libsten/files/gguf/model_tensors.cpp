@@ -21,6 +21,7 @@ class ModelTensors {
 
   std::vector<GgufModelTensor> read() {
     for (const GgufTensor& t : file_.tensors) {
+      if (is_configuration(t) && has_gguf_names(file_.architecture())) continue;
       const auto known = huggingface_name(file_.architecture(), t.name);
       if (known && known->is_stack)
         add_stack(t, *known);
@@ -109,6 +110,12 @@ class ModelTensors {
 };
 
 }  // namespace
+
+bool is_configuration(const GgufTensor& t) {
+  return t.type->name == "F32" &&
+         (t.name == "rope_freqs.weight" || t.name == "rope_factors_long.weight" ||
+          t.name == "rope_factors_short.weight");
+}
 
 std::vector<GgufModelTensor> gguf_model_tensors(const GgufFile& file,
                                                 const std::string& file_name) {

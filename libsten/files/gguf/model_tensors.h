@@ -19,7 +19,11 @@ struct GgufModelTensor {
   GgufStorage storage;
 };
 
-// In the order of the file. `file_name` starts messages. Error for tensors that cannot be those of
+// Whether config.json has the values of a tensor: float32 factors of the rotary embedding.
+bool is_configuration(const GgufTensor& t);
+
+// In the order of the file, without tensors of the configuration if the architecture has names of
+// Hugging Face. `file_name` starts messages. Error for tensors that cannot be those of
 // the architecture: rows that are not whole attention heads, a stack of another number of experts
 // than the metadata "ARCHITECTURE.expert_count", a stack without the others of its layer or of other
 // sizes, and an expert_count without tensors of experts.

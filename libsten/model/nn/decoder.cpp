@@ -297,10 +297,10 @@ Graph decoder(const DecoderConfig& config, const DecoderParts& parts) {
 
 const std::vector<std::string>& decoder_unused() {
   static const std::vector<std::string> globs{
-      "*rotary_emb.inv_freq",         "*.attention.bias",
-      "*.attention.masked_bias",      "vision_tower.*",
-      "model.vision_tower.*",         "multi_modal_projector.*",
-      "model.multi_modal_projector.*"};
+      "*rotary_emb.inv_freq",    "rope_freqs.weight",
+      "*.attention.bias",        "*.attention.masked_bias",
+      "vision_tower.*",          "model.vision_tower.*",
+      "multi_modal_projector.*", "model.multi_modal_projector.*"};
   return globs;
 }
 
