@@ -65,7 +65,7 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->group(groups::general);
   app.add_flag("-q,--quiet", c.quiet,
-               "Print only errors and the document of --json\nReports are still written.")
+               "Print only errors, generated text and --json\nReports are still written.")
       ->group(groups::general);
   app.add_flag("-v,--verbose", c.verbose,
                fmt::format("Also print {} to standard error", program.verbose_adds))

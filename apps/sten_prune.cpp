@@ -99,11 +99,12 @@ int main(int argc, char** argv) {
                    "kept.")
         ->type_name("FILE")
         ->group(criterion);
-    app.add_option("--calibrate", o->calibration.data,
-                   "Calibration data: a recipe of sten-train, a .csv file, a text, arrays or a "
-                   "folder of images\n"
-                   "The model runs on the data, and layers are pruned one after another by the "
-                   "statistics of their inputs. A recipe stands for its training data.")
+    app.add_option(
+           "--calibrate", o->calibration.data,
+           "Calibration data: a recipe of sten-train, a .csv file, a text, .jsonl, arrays or a "
+           "folder of images\n"
+           "The model runs on the data, and layers are pruned one after another by the "
+           "statistics of their inputs. A recipe stands for its training data.")
         ->type_name("DATA")
         ->group(criterion);
     app.add_option("--calibrate-samples", o->calibration.samples,

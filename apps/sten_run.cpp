@@ -113,8 +113,9 @@ int main(int argc, char** argv) {
       return app.add_option(name, values, text)->type_name(type)->allow_extra_args(false);
     };
     app.add_option("MODEL", o->model.path,
-                   "Output directory of sten-train, Hugging Face directory, directory with "
-                   "graph.json, ONNX file, or weights alone (a file, or - for standard input)\n"
+                   "Output directory of sten-train, Hugging Face directory, GGUF file, directory "
+                   "with graph.json, ONNX file, or weights alone (a file, or - for standard "
+                   "input)\n"
                    "The architecture of weights alone comes from --config or the recipe of --data.")
         ->required();
     list("--input", o->data.inputs, named_file,
@@ -123,8 +124,8 @@ int main(int argc, char** argv) {
          "of a text model may be omitted.")
         ->group(inputs);
     app.add_option("--data", o->data.path,
-                   "Dataset: a recipe of sten-train, a .csv file, a text or a folder of images "
-                   "(default: the data of training)")
+                   "Dataset: a recipe of sten-train, a .csv file, a text, a folder of images or "
+                   "questions in .jsonl (default: the data of training)")
         ->type_name("PATH")
         ->group(inputs);
     app.add_option("--split", o->data.split,

@@ -131,7 +131,9 @@ std::string describe(const std::vector<SlowerLayout>& slower) {
 }
 
 void add_layouts(const SetLayouts& layouts, Report& r) {
-  constexpr const char* remedy = "; --layouts auto takes the fastest layout of each weight";
+  const bool is_auto = !layouts.measured.empty();
+  const char* const remedy =
+      is_auto ? "" : "; --layouts auto takes the fastest layout of each weight";
   const auto source = [](const auto& x) { return std::string(x.measured ? "measured" : "cache"); };
   r.notes.insert(r.notes.end(), layouts.notes.begin(), layouts.notes.end());
   for (const LayoutChoice& c : layouts.measured) {
