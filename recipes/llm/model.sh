@@ -30,4 +30,11 @@ gemma3)
     mv "$MODEL.partial" "$MODEL"
   fi
   ;;
+*)
+  # The files of a model for chats have its template; a GGUF file has it in its metadata.
+  about=$MODEL
+  [ ! -d "$MODEL" ] || about=$MODEL/tokenizer_config.json
+  [ -e "$MODEL/chat_template.jinja" ] || grep -qa chat_template <(head -c 50000000 "$about" 2>/dev/null) ||
+    is_chat_model=false
+  ;;
 esac
