@@ -246,7 +246,12 @@ std::unique_ptr<FusedOperator> fused_chain(const PlanContext& plan, std::size_t 
                                            std::size_t& count) {
   TokenChainBuilder chain(plan, slots);
   std::size_t end = node + chain.take_embeddings(node);
-  while (end < plan.graph.nodes().size() && chain.take(end)) ++end;
+  // The builder searches all values of the chain for each node.
+  constexpr std::size_t most_nodes = 1024, most_before_product = 64;
+  const auto is_full = [&] {
+    return end - node >= (chain.has_product() ? most_nodes : most_before_product);
+  };
+  while (end < plan.graph.nodes().size() && !is_full() && chain.take(end)) ++end;
   count = end - node;
   if (!chain.has_product()) return nullptr;
   return chain.lower(end);
