@@ -183,6 +183,23 @@ TEST_CASE("some tokens may follow at once, and neither their number nor threads 
   CHECK(of_threads[0] == of_threads[1]);
 }
 
+TEST_CASE("packed weights can be released between a prompt and single tokens") {
+  const Graph g = gpt(config_of(160));
+  const NamedValues<Tensor> w = weights_in(g, "dense");
+  const std::vector<std::int64_t> ids = text_of(90);
+  const std::span<const std::int64_t> text(ids);
+  struct Packed {};
+  Generation model(g, w, 150);
+  model.run(text.first(80));
+  std::vector<std::weak_ptr<const Packed>> packed;
+  for (const auto& [name, x] : w)
+    packed.push_back(x.derived().get<Packed>([] { return Packed(); }));
+  model.release_packed_weights();
+  for (const auto& of_weight : packed) CHECK(of_weight.expired());
+  for (const Index n : {81, 82})
+    CHECK(furthest(model.run(text.subspan(n - 1, 1)), by_running_all(g, w, ids, n)) < 1e-5);
+}
+
 TEST_CASE("a batch of sequences has the logits of each sequence alone, at any length") {
   const Graph g = gpt(config_of(160)), last = gpt(config_of(160), {.last = true});
   const std::vector<std::int64_t> ids = text_of(150);

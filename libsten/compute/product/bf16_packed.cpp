@@ -23,20 +23,35 @@ std::vector<Index> bf16_slabs(Index cols) {
   return slabs;
 }
 
-// Calls f(value(row, feature)); value returns the element of `a` in bfloat16, or 0 beyond the
-// edges.
+// A matrix [rows, cols] of BF16, or of F32, which is rounded, with zeros beyond the edges.
+template <class T>
+struct Bf16Values {
+  const T* from;
+  Index rows, cols;
+
+  std::uint16_t operator()(Index r, Index k) const {
+    return r < rows && k < cols ? rounded(from[r * cols + k]) : std::uint16_t{0};
+  }
+  // Copies elements of row r from k on.
+  void copy(Index r, Index k, Index count, std::uint16_t* to) const {
+    const Index inside = r < rows ? std::clamp<Index>(cols - k, 0, count) : 0;
+    for (Index i = 0; i < inside; ++i) to[i] = rounded(from[r * cols + k + i]);
+    std::fill_n(to + inside, count - inside, std::uint16_t{0});
+  }
+  static std::uint16_t rounded(std::uint16_t v) { return v; }
+  static std::uint16_t rounded(float v) { return kernels::round_to_bf16(v); }
+};
+
+// Calls f(the values of a).
 template <class F>
 void with_bf16_values(const Dense& a, F&& f) {
-  const Index rows = a.extents[0], cols = a.extents[1];
-  const auto value_of = [&](const auto* from, auto convert) {
-    f([=](Index r, Index k) {
-      return r < rows && k < cols ? convert(from[r * cols + k]) : std::uint16_t{0};
-    });
+  const auto values_of = [&](const auto* from) {
+    f(Bf16Values<std::remove_cvref_t<decltype(*from)>>{from, a.extents[0], a.extents[1]});
   };
   if (a.dtype() == DType::BF16)
-    value_of(a.values.as<std::uint16_t>().data(), [](std::uint16_t v) { return v; });
+    values_of(a.values.as<std::uint16_t>().data());
   else
-    value_of(a.values.as<float>().data(), kernels::round_to_bf16);
+    values_of(a.values.as<float>().data());
 }
 
 // For each 16 rows, the pairs of columns in which any row stores an element.
@@ -78,16 +93,15 @@ Bf16Packed pack_bf16_dense(const Dense& a) {
       at += p.tiles_of(g) * depth * tile_size;
     }
   std::uint16_t* all = p.values.mutate();
-  with_bf16_values(a, [&](auto value) {
+  with_bf16_values(a, [&](const auto& values) {
     parallel_for(p.group_count(), 1, [&](Index begin, Index end) {
       for (Index g = begin; g < end; ++g)
         for (Index s = 0; s < p.slab_count(); ++s) {
           const kernels::TileRows& part = p.parts[s * p.group_count() + g];
           std::uint16_t* to = all + (part.values - p.values.data());
           for (Index d = 0; d < part.depth; ++d)
-            for (Index r = 0; r < part.tiles * tile_rows; ++r)
-              for (Index k = 0; k < tile_features; ++k)
-                *to++ = value(p.group_rows[g] + r, p.slabs[s] + d * tile_features + k);
+            for (Index r = 0; r < part.tiles * tile_rows; ++r, to += tile_features)
+              values.copy(p.group_rows[g] + r, p.slabs[s] + d * tile_features, tile_features, to);
         }
     });
   });

@@ -11,7 +11,7 @@ namespace {
 
 template <class T>
 Array<T> zeros_in_arena(std::size_t n) {
-  Array<T> all = Array<T>::uninitialized_in_arena(n);
+  Array<T> all = Array<T>::uninitialized_in_arena(n, Arena::key_value_caches);
   std::fill_n(all.mutate(), n, T{});
   return all;
 }

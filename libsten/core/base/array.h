@@ -37,8 +37,10 @@ class Array {
     a.device_ = device;
     return a;
   }
-  // The same for an array that lives as long as a model (allocate_in_arena()).
-  static Array uninitialized_in_arena(std::size_t n) { return in_memory(n, allocate_in_arena); }
+  // The same in an arena (allocate_in_arena()).
+  static Array uninitialized_in_arena(std::size_t n, Arena arena = Arena::packed_weights) {
+    return in_memory(n, [=](std::size_t bytes) { return allocate_in_arena(bytes, arena); });
+  }
   // Borrows n elements at `data`, aligned for T. `owner` keeps them alive, and nobody changes them.
   static Array borrow(std::shared_ptr<const void> owner, const T* data, std::size_t n,
                       Device device = Device::cpu) {

@@ -16,8 +16,7 @@ class Derived {
   Derived() = default;
   Derived(const Derived&) {}
   Derived& operator=(const Derived&) {
-    const std::lock_guard hold(lock_);
-    cache_.clear();
+    clear();
     return *this;
   }
 
@@ -33,6 +32,11 @@ class Derived {
     if (auto cached = find(type)) return std::static_pointer_cast<const T>(cached);
     cache_.emplace_back(type, made);
     return made;
+  }
+  // Frees the cached values; the next get() computes them again.
+  void clear() const {
+    const std::lock_guard hold(lock_);
+    cache_.clear();
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <array>
 #include <cstddef>
 #include <mutex>
 #include <new>
@@ -67,20 +68,24 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
           }};
 }
 
-std::shared_ptr<void> allocate_in_arena(std::size_t bytes) {
+std::shared_ptr<void> allocate_in_arena(std::size_t bytes, Arena arena) {
   constexpr std::size_t block_size = 8 * huge_page;
   if (bytes >= huge_page) return allocate(bytes);
+  struct Block {
+    std::weak_ptr<void> memory;
+    std::size_t used = 0;
+  };
   static std::mutex lock;
-  static auto& block = *new std::weak_ptr<void>;  // never destroyed, as the pool
-  static std::size_t used;
+  static auto& blocks = *new std::array<Block, 2>;  // per arena; never destroyed, as the pool
   const std::lock_guard hold(lock);
-  std::shared_ptr<void> owner = block.lock();
-  if (!owner || bytes > block_size - used) {
-    block = owner = allocate(block_size);
-    used = 0;
+  Block& block = blocks.at(static_cast<std::size_t>(arena));
+  std::shared_ptr<void> owner = block.memory.lock();
+  if (!owner || bytes > block_size - block.used) {
+    block.memory = owner = allocate(block_size);
+    block.used = 0;
   }
-  auto* const at = static_cast<std::byte*>(owner.get()) + used;
-  used += (bytes + cache_line - 1) / cache_line * cache_line;
+  auto* const at = static_cast<std::byte*>(owner.get()) + block.used;
+  block.used += (bytes + cache_line - 1) / cache_line * cache_line;
   return {at, [owner = std::move(owner)](void*) {}};
 }
 

@@ -241,6 +241,10 @@ Executor::Executor(Executor&&) noexcept = default;
 Executor& Executor::operator=(Executor&&) noexcept = default;
 Executor::~Executor() = default;
 
+void Executor::release_packed_weights() {
+  state_->forget();
+  for (const auto& [name, weight] : state_->weights) weight.derived().clear();
+}
 void Executor::time_steps(bool on) { state_->times_steps = on; }
 NamedValues<Tensor> Executor::take_outputs() { return std::exchange(state_->outputs, {}); }
 const ExecutionPlan& Executor::plan() const { return state_->plan; }

@@ -30,6 +30,10 @@ class Executor {
   // Returns the outputs of the last run, and forgets them: their memory is the caller's.
   NamedValues<Tensor> take_outputs();
 
+  // Frees the plan and what is cached with the weights, such as their packed forms. The next run
+  // makes those that it needs: other numbers of tokens need others.
+  void release_packed_weights();
+
   // Whether runs measure the time of each step: by default on the CPU only, where a step that takes
   // a few microseconds takes one more. On a device, runs then wait after each step, and otherwise
   // return before the device finishes.

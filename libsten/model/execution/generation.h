@@ -41,6 +41,9 @@ class Generation {
   // The same for the first sequence alone.
   std::span<const float> run(std::span<const std::int64_t> ids);
 
+  // As Executor::release_packed_weights(): after the last prompt, for less memory.
+  void release_packed_weights() { executor_.release_packed_weights(); }
+
   // Removes all tokens of a sequence but the first `tokens`. Error (usage) if there are fewer.
   void rewind(Index tokens, Index sequence = 0);
 

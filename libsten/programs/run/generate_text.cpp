@@ -101,8 +101,8 @@ class TextGeneration {
     for (std::size_t first = 0; first < prompts_.size() && NotedInterrupts::noted() == 0;
          first += static_cast<std::size_t>(batch_)) {
       const std::size_t n = std::min(static_cast<std::size_t>(batch_), prompts_.size() - first);
-      for (TextResult& r :
-           texts_->run(std::span(prompts_).subspan(first, n), static_cast<Index>(first))) {
+      for (TextResult& r : texts_->run(std::span(prompts_).subspan(first, n),
+                                       static_cast<Index>(first), first + n == prompts_.size())) {
         if (prints() && is_list) o_.text.print(json_line(prompts_[results_.size()], r));
         results_.push_back(std::move(r));
       }

@@ -90,7 +90,7 @@ void TextBatch::take(std::span<const float> logits, std::vector<Sequence*>& acti
   }
 }
 
-std::vector<TextResult> TextBatch::run(std::span<const Prompt> prompts, Index first) {
+std::vector<TextResult> TextBatch::run(std::span<const Prompt> prompts, Index first, bool is_last) {
   std::vector<Sequence> all;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     const auto number = static_cast<Index>(i);
@@ -110,6 +110,7 @@ std::vector<TextResult> TextBatch::run(std::span<const Prompt> prompts, Index fi
   std::span<const float> logits = timed_run(next, prefill_);
   for (const Prompt& p : prompts) prefill_.tokens += std::ssize(p.ids);
   take(logits, active);
+  if (is_last) model_.release_packed_weights();
   const auto is_running = [](const Sequence* s) { return !s->is_done(); };
   while (std::ranges::any_of(active, is_running) && NotedInterrupts::noted() == 0) {
     // Another number of sequences needs another plan, so that ended sequences run on, at their last

@@ -45,9 +45,10 @@ class TextBatch {
             bool is_timed);
 
   // Generates the texts of prompts, at most as many as the model has sequences. `first`: number of
-  // the first prompt, which decides the random tokens together with the seed. Stops early after an
+  // the first prompt, which decides the random tokens together with the seed. `is_last`: no prompts
+  // follow, so that the weights that are packed for prompts are released. Stops early after an
   // interrupt (NotedInterrupts).
-  std::vector<TextResult> run(std::span<const Prompt> prompts, Index first);
+  std::vector<TextResult> run(std::span<const Prompt> prompts, Index first, bool is_last);
 
   const TextPhase& prefill() const { return prefill_; }
   const TextPhase& decode() const { return decode_; }
