@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libsten/compute/product/interleaved.h"
+#include "libsten/compute/product/rounded_values.h"
 #include "libsten/core/base/parallel.h"
 
 namespace sten {
@@ -23,36 +24,23 @@ std::vector<Index> bf16_slabs(Index cols) {
   return slabs;
 }
 
-// A matrix [rows, cols] of BF16, or of F32, which is rounded, with zeros beyond the edges.
-template <class T>
-struct Bf16Values {
-  const T* from;
-  Index rows, cols;
+// A dense matrix in bfloat16, with zeros beyond the edges.
+struct PaddedMatrix {
+  const Index rows, cols;
+  const RoundedValues values;
 
+  explicit PaddedMatrix(const Dense& a)
+      : rows(a.extents[0]), cols(a.extents[1]), values(a.values) {}
   std::uint16_t operator()(Index r, Index k) const {
-    return r < rows && k < cols ? rounded(from[r * cols + k]) : std::uint16_t{0};
+    return r < rows && k < cols ? values[r * cols + k] : std::uint16_t{0};
   }
-  // Copies elements of row r from k on.
+  // Elements of row r from column k on.
   void copy(Index r, Index k, Index count, std::uint16_t* to) const {
     const Index inside = r < rows ? std::clamp<Index>(cols - k, 0, count) : 0;
-    for (Index i = 0; i < inside; ++i) to[i] = rounded(from[r * cols + k + i]);
+    values.copy(r * cols + k, inside, to);
     std::fill_n(to + inside, count - inside, std::uint16_t{0});
   }
-  static std::uint16_t rounded(std::uint16_t v) { return v; }
-  static std::uint16_t rounded(float v) { return kernels::round_to_bf16(v); }
 };
-
-// Calls f(the values of a).
-template <class F>
-void with_bf16_values(const Dense& a, F&& f) {
-  const auto values_of = [&](const auto* from) {
-    f(Bf16Values<std::remove_cvref_t<decltype(*from)>>{from, a.extents[0], a.extents[1]});
-  };
-  if (a.dtype() == DType::BF16)
-    values_of(a.values.as<std::uint16_t>().data());
-  else
-    values_of(a.values.as<float>().data());
-}
 
 // For each 16 rows, the pairs of columns in which any row stores an element.
 std::vector<std::vector<std::uint32_t>> tile_pairs_of(const Mask& stored) {
@@ -93,17 +81,16 @@ Bf16Packed pack_bf16_dense(const Dense& a) {
       at += p.tiles_of(g) * depth * tile_size;
     }
   std::uint16_t* all = p.values.mutate();
-  with_bf16_values(a, [&](const auto& values) {
-    parallel_for(p.group_count(), 1, [&](Index begin, Index end) {
-      for (Index g = begin; g < end; ++g)
-        for (Index s = 0; s < p.slab_count(); ++s) {
-          const kernels::TileRows& part = p.parts[s * p.group_count() + g];
-          std::uint16_t* to = all + (part.values - p.values.data());
-          for (Index d = 0; d < part.depth; ++d)
-            for (Index r = 0; r < part.tiles * tile_rows; ++r, to += tile_features)
-              values.copy(p.group_rows[g] + r, p.slabs[s] + d * tile_features, tile_features, to);
-        }
-    });
+  const PaddedMatrix values(a);
+  parallel_for(p.group_count(), 1, [&](Index begin, Index end) {
+    for (Index g = begin; g < end; ++g)
+      for (Index s = 0; s < p.slab_count(); ++s) {
+        const kernels::TileRows& part = p.parts[s * p.group_count() + g];
+        std::uint16_t* to = all + (part.values - p.values.data());
+        for (Index d = 0; d < part.depth; ++d)
+          for (Index r = 0; r < part.tiles * tile_rows; ++r, to += tile_features)
+            values.copy(p.group_rows[g] + r, p.slabs[s] + d * tile_features, tile_features, to);
+      }
   });
   return p;
 }
@@ -143,27 +130,25 @@ Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
     }
   std::uint16_t* values = p.values.mutate();
   std::uint32_t* columns = p.columns.mutate();
-  with_bf16_values(a, [&](auto value_at) {
-    parallel_for(p.slab_count() * count, 1, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        const Index s = i / count, g = i % count;
-        const kernels::TileRows& part = p.parts[i];
-        std::uint16_t* to = values + (part.values - p.values.data());
-        std::uint32_t* lines = columns + (part.columns - p.columns.data());
-        const std::uint32_t* own = interleaved[g].data() + first_of(g, s);
-        const Index n = first_of(g, s + 1) - first_of(g, s);
-        // Padding uses a column of the same rows, so that an infinity affects only these.
-        for (Index j = 0; j < part.depth * tile_feature_pairs; ++j)
-          lines[j] = static_cast<std::uint32_t>((own[std::min(j, n - 1)] - p.slabs[s] / 2) *
-                                                panel_width * 4);
-        for (Index d = 0; d < part.depth; ++d)
-          for (Index r = 0; r < part.tiles * tile_rows; ++r)
-            for (Index j = d * tile_feature_pairs; j < (d + 1) * tile_feature_pairs; ++j)
-              for (Index k = 0; k < 2; ++k)
-                *to++ =
-                    j < n ? value_at(p.group_rows[g] + r, 2 * Index{own[j]} + k) : std::uint16_t{0};
-      }
-    });
+  const PaddedMatrix matrix(a);
+  parallel_for(p.slab_count() * count, 1, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const Index s = i / count, g = i % count;
+      const kernels::TileRows& part = p.parts[i];
+      std::uint16_t* to = values + (part.values - p.values.data());
+      std::uint32_t* lines = columns + (part.columns - p.columns.data());
+      const std::uint32_t* own = interleaved[g].data() + first_of(g, s);
+      const Index n = first_of(g, s + 1) - first_of(g, s);
+      // Padding uses a column of the same rows, so that an infinity affects only these.
+      for (Index j = 0; j < part.depth * tile_feature_pairs; ++j)
+        lines[j] = static_cast<std::uint32_t>((own[std::min(j, n - 1)] - p.slabs[s] / 2) *
+                                              panel_width * 4);
+      for (Index d = 0; d < part.depth; ++d)
+        for (Index r = 0; r < part.tiles * tile_rows; ++r)
+          for (Index j = d * tile_feature_pairs; j < (d + 1) * tile_feature_pairs; ++j)
+            for (Index k = 0; k < 2; ++k)
+              *to++ = j < n ? matrix(p.group_rows[g] + r, 2 * Index{own[j]} + k) : std::uint16_t{0};
+    }
   });
   return p;
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/interleaved.h"
 #include "libsten/compute/product/bf16_small_batch.h"
+#include "libsten/compute/product/rounded_values.h"
 #include "libsten/core/base/error.h"
 #include "libsten/core/base/floats.h"
 #include "libsten/core/base/parallel.h"
@@ -28,23 +29,6 @@ void check_bf16_weight(const Tensor& a) {
     fail_unsupported("bfloat16 product: the weight must be F32, BF16 or F16, got {}",
                      name_of(dtype));
 }
-
-// Values of these dtypes, rounded to bfloat16.
-class RoundedValues {
- public:
-  explicit RoundedValues(const Values& values)
-      : at_(values.bytes().data()), kind_(float_kind(values.dtype())) {}
-  std::uint16_t operator[](Index i) const {
-    if (kind_ != FloatKind::bf16) return kernels::round_to_bf16(kernels::load_float(at_, kind_, i));
-    std::uint16_t bits;
-    std::memcpy(&bits, at_ + 2 * i, sizeof bits);
-    return bits;
-  }
-
- private:
-  const std::byte* at_;
-  FloatKind kind_;
-};
 
 // Entries of rows of a csr matrix.
 struct CsrRowsOf {
@@ -121,9 +105,7 @@ Bf16WeightRows pack_rows(const Tensor& a) {
   };
   if (dense) {
     const RoundedValues values(a.as<Dense>().values);
-    pack([&](Index r, std::uint16_t* row) {
-      for (Index j = 0; j < out.cols; ++j) row[j] = values[r * out.cols + j];
-    });
+    pack([&](Index r, std::uint16_t* row) { values.copy(r * out.cols, out.cols, row); });
   } else {
     const CsrRowsOf rows(entries.as<Csr>());
     pack([&](Index r, std::uint16_t* row) {
