@@ -132,39 +132,59 @@ TEST_CASE("a walk that begins at a stored point takes the steps of the walk that
       now.activations[WalkedModel::dense] = load(WalkedModel::pruned, 0);
     }
   };
-  const CausalModel model = small_decoder("llama");
-  const NamedValues<Tensor> weights =
-      load_weights(model.graph, decoder_file("llama"), model.unused);
-  const Checkpoint cases = Checkpoint::open(decoder_path("llama") + "cases.safetensors");
-  const std::vector<NamedValues<Tensor>> batches = {
-      gpt_inputs(cases.load(*cases.find("long.input_ids")))};
-  NamedValues<Tensor> pruned = weights;
-  std::vector<std::string> order;
+  std::string type = "llama";
   bool needs_targets = false;
+  Index most_bytes = most_stored_bytes;
   SUBCASE("of the pruned model") {}
   SUBCASE("of the dense model, too") { needs_targets = true; }
+  SUBCASE("with activations that do not fit") {
+    needs_targets = true;
+    most_bytes = 0;
+  }
+  SUBCASE("of a mixture of experts") {
+    type = "mixtral";
+    needs_targets = true;
+  }
+  const CausalModel model = small_decoder(type);
+  const NamedValues<Tensor> weights = load_weights(model.graph, decoder_file(type), model.unused);
+  const Checkpoint cases = Checkpoint::open(decoder_path(type) + "cases.safetensors");
+  const std::vector<NamedValues<Tensor>> batches = {
+      gpt_inputs(cases.load(*cases.find("long.input_ids")))};
+  std::vector<std::string> order;
+  NamedValues<Tensor> pruned;
   const auto walk = [&](Store& store) {
     order.clear();
-    prune_along(
-        {model.graph, batches, store, [&](const std::string& name) { return pruned.at(name); },
-         [](const std::string& name) { return name.ends_with("_proj.weight"); }, true,
-         needs_targets,
-         [&](const std::string& name, const InputStatistics& inputs) {
-           order.push_back(name);
-           CalibratedOptions half;
-           half.structure = Spec::parse("magnitude:sparsity=0.5");
-           return pruned.at(name) = prune_layer(weights.at(name).to_dense(), inputs, half).weights;
-         }});
+    pruned.clear();
+    prune_along({model.graph, batches, store,
+                 [&](const std::string& name) { return weights.at(name); },
+                 [](const std::string& name) {
+                   return name.starts_with("model.layers.") && name.find("norm") == name.npos;
+                 },
+                 true, needs_targets,
+                 [&](const std::string& name, const InputStatistics& inputs) {
+                   order.push_back(name);
+                   CalibratedOptions half;
+                   half.method = "sparsegpt";
+                   half.structure = Spec::parse("magnitude:sparsity=0.5");
+                   const Tensor w = prune_layer(weights.at(name).to_dense(), inputs, half).weights;
+                   pruned.emplace(name, w);
+                   return w;
+                 },
+                 [] {}, most_bytes});
   };
   Store whole;
   walk(whole);
   const std::vector<std::string> whole_order = order;
-  REQUIRE(whole.points.size() > 3);
+  const NamedValues<Tensor> whole_pruned = pruned;
+  REQUIRE(whole.points.size() > (most_bytes == 0 ? 1 : 3));
   for (std::size_t i = 0; i < whole.points.size(); ++i) {
     Store rest;
     rest.now = whole.points[i];
     walk(rest);
     CHECK(std::ranges::equal(order, std::span(whole_order).last(order.size())));
+    for (const auto& [name, w] : pruned)
+      CHECK(std::ranges::equal(w.to_dense().values.bytes(),
+                               whole_pruned.at(name).to_dense().values.bytes()));
     using Nodes = std::vector<std::pair<std::size_t, std::optional<std::size_t>>>;
     Nodes nodes, wanted;
     for (const Store::Point& p : rest.points) nodes.emplace_back(p.at.node, p.at.dense_node);
