@@ -67,8 +67,8 @@ changed $step/more.safetensors "contains files that the run did not write: '$ste
 stages() { sten-prune "$MODEL" -o out.safetensors --include 'bert.encoder.layer.0.*weight' --exclude '*Norm*' -q -f \
   --schedule linear:from=0,to=0.5,stages=2 --finetune "$TRAIN" --state "$@"; }
 stages whole >/dev/null
-anew='; another --state begins a new run' again='; --resume does it again once'
-stage_changed() { # FILE TEXT WAY-TO-GO-ON COMMAND
+new_state='; another --state begins a new run' again='; --resume does it again once'
+stage_changed() { # FILE TEXT ADVICE COMMAND
   rm -rf state
   cp -r whole state
   f=state/$1
@@ -77,9 +77,9 @@ stage_changed() { # FILE TEXT WAY-TO-GO-ON COMMAND
   expect_err "$2"
   expect_err "$3"
 }
-stage_changed run.json 'run.json: nested too deeply' "$anew" 'deep "{\"run\": " "}" >$f'
-stage_changed run.json 'run.json: changed since' "$anew" 'sed -i s/input/output/ $f'
-stage_changed run.json "run.json: file not found beside 'stage-00" "$anew" 'rm $f'
+stage_changed run.json 'run.json: nested too deeply' "$new_state" 'deep "{\"run\": " "}" >$f'
+stage_changed run.json 'run.json: changed since' "$new_state" 'sed -i s/input/output/ $f'
+stage_changed run.json "run.json: file not found beside 'stage-00" "$new_state" 'rm $f'
 stage_changed stage-001/stage.json 'stage.json: nested too deeply' "$again 'stage-001'" 'deep "{\"loss\": " "}" >$f'
 stage_changed stage-001/stage.json 'stage.json: changed since' "$again 'stage-001'" 'sed -i "s/\"rounds\": 1/\"rounds\": 1.5/" $f'
 stage_changed stage-002/mask.safetensors 'mask.safetensors: changed since' "$again 'stage-002'" 'cp '"$T"'/shallow.safetensors $f'

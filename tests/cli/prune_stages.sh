@@ -52,7 +52,7 @@ for more in "" --resume; do
   expect_err "the command ended with exit code 1"
 done
 expect_exit 0 first --finetune "$TRAIN"
-cmp out.safetensors first.safetensors || fail "a run that was begun anew gives other bytes"
+cmp out.safetensors first.safetensors || fail "a restarted run gives other bytes"
 expect_exit 1 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune 'false {in} {out}' --state again2
 echo '{}' >again2/run.json
 expect_exit 1 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state again2

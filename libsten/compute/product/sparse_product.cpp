@@ -172,7 +172,7 @@ void check_factor(const Tensor& a) {
                      name_of(a.dtype()), to_string(a.shape()));
 }
 
-void pack_anew(const Tensor& a, Index tokens) {
+void repack(const Tensor& a, Index tokens) {
   check_factor(a);
   sparse_product_impl(a, {tokens}).pack(a);
 }

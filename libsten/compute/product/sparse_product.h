@@ -51,6 +51,6 @@ void check_factor(const Tensor& a);
 
 // Packs A as its first product with this many tokens does, and drops the result, for measurements.
 // A is as for products.
-void pack_anew(const Tensor& a, Index tokens);
+void repack(const Tensor& a, Index tokens);
 
 }  // namespace sten

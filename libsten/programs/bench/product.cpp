@@ -105,7 +105,7 @@ BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout) {
   std::function<void()> pack;
   if (is_forward())
     pack = [this, tensors] {
-      for (const Tensor& t : *tensors) pack_anew(t, n_);
+      for (const Tensor& t : *tensors) repack(t, n_);
     };
   std::vector<Dense> dense;
   if (form_ != "sampled")

@@ -20,7 +20,7 @@ constexpr const char* run_file = "run.json";
 constexpr const char* curve_file = "curve.svg";
 constexpr const char* stage_file = "stage.json";
 constexpr std::string_view stage_prefix = "stage-";
-constexpr const char* begin_anew = "another --state begins a new run";
+constexpr const char* new_state_advice = "another --state begins a new run";
 
 void write_json(OutputFile& out, const Json& json) {
   const std::string text = manifest_text(json);
@@ -73,10 +73,11 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
   }
   const fs::path file = fs::path(path) / run_file;
   const bool is_resumed = fs::exists(file);
-  const Json old = is_resumed ? advised(begin_anew, [&] { return read_manifest(file); }) : run;
+  const Json old =
+      is_resumed ? advised(new_state_advice, [&] { return read_manifest(file); }) : run;
   if (text_of(old, "program") != text_of(run, "program"))
     fail("{}: expected the manifest of a run of sten-prune; {}", printable(file.string()),
-         begin_anew);
+         new_state_advice);
   // A run without a finished stage has no results to keep.
   if (finished_stage(path).empty()) {
     OutputFile out(file, is_resumed);
@@ -90,10 +91,10 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
     for (const auto& [key, value] : side->items())
       if (text_of(was, key) != text_of(now, key))
         fail_usage("{}: contains a different run: {} was {}, now is {}; {}", printable(path), key,
-                   text_of(was, key), text_of(now, key), begin_anew);
+                   text_of(was, key), text_of(now, key), new_state_advice);
   if (text_of(old, "version") != text_of(run, "version"))
     fail_usage("{}: contains a run of version {}, this is version {}; {}", printable(path),
-               text_of(old, "version"), text_of(run, "version"), begin_anew);
+               text_of(old, "version"), text_of(run, "version"), new_state_advice);
 }
 
 void StateDirectory::check(const std::string& path, bool resume) {
@@ -104,15 +105,16 @@ void StateDirectory::check(const std::string& path, bool resume) {
   const std::string stage = finished_stage(path);
   if (fs::exists(file)) {
     if (!resume && !stage.empty())
-      fail_usage("{}: contains a run; --resume continues, {}", printable(path), begin_anew);
+      fail_usage("{}: contains a run; --resume continues, {}", printable(path), new_state_advice);
     return;
   }
   // Without the manifest, the run cannot be identified.
   if (!stage.empty())
-    fail("{}: file not found beside {}; {}", printable(file.string()), quote(stage), begin_anew);
+    fail("{}: file not found beside {}; {}", printable(file.string()), quote(stage),
+         new_state_advice);
   if (fs::exists(fs::symlink_status(fs::path(path) / curve_file)))
     fail_usage("{}: the directory has {}, which no run wrote; {}", printable(path),
-               quote(curve_file), begin_anew);
+               quote(curve_file), new_state_advice);
 }
 
 bool StateDirectory::is_own_file(const std::string& name) {

@@ -110,7 +110,7 @@ class Training {
       if (last)
         state = take_over(*std::move(last));
       else
-        begin_anew();
+        start();
     });
     if (!goes_on) return;
     if (ranks_->size() > 1) broadcast_state(*ranks_, state);
@@ -124,7 +124,7 @@ class Training {
     });
   }
 
-  void begin_anew() {
+  void start() {
     directory_->cut_metrics(nullptr);
     manifest_.data = task_->content();
     manifest_.first_weights = trainer_.first_weights();

@@ -194,9 +194,9 @@ std::shared_ptr<const Checkpoint> Task::first_checkpoint() const {
   return onnx() ? std::shared_ptr<const Checkpoint>(imported_, onnx()) : nullptr;
 }
 
-NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew) const {
+NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_initialize) const {
   std::vector<std::string> may_lack;
-  if (recipe_.model.kind == "bert" && may_begin_anew) may_lack = bert_new(head_of(recipe_.data));
+  if (recipe_.model.kind == "bert" && may_initialize) may_lack = bert_new(head_of(recipe_.data));
   // The ONNX output needs weights of the file's dtypes.
   const LowWeights low = only_measures_   ? LowWeights::unchanged
                          : file.is_onnx() ? LowWeights::refused
@@ -211,10 +211,10 @@ NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew
   return all;
 }
 
-NamedValues<Tensor> Task::stored_weights(bool may_begin_anew) const {
-  if (weights_) return weights_of(*weights_, may_begin_anew);
+NamedValues<Tensor> Task::stored_weights(bool may_initialize) const {
+  if (weights_) return weights_of(*weights_, may_initialize);
   if (recipe_.model.weights.empty()) return weights_of(*onnx());
-  return weights_of(Checkpoint::open(recipe_.model.weights), may_begin_anew);
+  return weights_of(Checkpoint::open(recipe_.model.weights), may_initialize);
 }
 
 NamedValues<Tensor> Task::stored_weights() const { return stored_weights(false); }

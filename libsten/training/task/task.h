@@ -99,8 +99,8 @@ class Task {
                    std::optional<Index> step = {}) const;
 
  private:
-  NamedValues<Tensor> weights_of(const Checkpoint& file, bool may_begin_anew = false) const;
-  NamedValues<Tensor> stored_weights(bool may_begin_anew) const;
+  NamedValues<Tensor> weights_of(const Checkpoint& file, bool may_initialize = false) const;
+  NamedValues<Tensor> stored_weights(bool may_initialize) const;
   void check_size(double parameters, const std::string& what) const;
   void check_ranks() const;
   bool has_dropouts() const;

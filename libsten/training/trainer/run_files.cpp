@@ -133,13 +133,13 @@ void RunFiles::check_checkpoint(Index step) const {
 }
 
 // Foreign files in a checkpoint of the run, by the checkpoint's manifest.
-std::vector<std::string> RunFiles::foreign_in(Index step, bool anew) const {
+std::vector<std::string> RunFiles::foreign_in(Index step, bool restarts) const {
   std::vector<std::string> foreign;
   const fs::path folder = checkpoint(step);
   const std::string state = state_of(step);
   const bool is_whole = path_exists(state);  // false: the checkpoint was being removed
   nlohmann::ordered_json files;
-  if (anew && is_whole && has_own_state(step)) {
+  if (restarts && is_whole && has_own_state(step)) {
     try {
       const auto manifest = read_manifest(state);
       files = manifest.value("files", files);
@@ -152,7 +152,7 @@ std::vector<std::string> RunFiles::foreign_in(Index step, bool anew) const {
     const std::string name = file.path().filename();
     const bool is_ours =
         std::ranges::count(checkpoint_files(), name) > 0 &&
-        (!anew || !is_whole || (files.contains(name) && has_facts(file.path(), files[name])));
+        (!restarts || !is_whole || (files.contains(name) && has_facts(file.path(), files[name])));
     if (!is_ours)
       foreign.push_back(
           fmt::format("{}/{}/{}", checkpoints_folder, folder.filename().string(), name));
@@ -160,7 +160,7 @@ std::vector<std::string> RunFiles::foreign_in(Index step, bool anew) const {
   return foreign;
 }
 
-void RunFiles::check_output_files(const Recipe& recipe, bool anew) const {
+void RunFiles::check_output_files(const Recipe& recipe, bool restarts) const {
   std::vector<std::string> foreign;
   for (const std::string& name : output_files_)
     if (path_exists(path(name)) && !is_ours(name) &&
@@ -181,7 +181,7 @@ void RunFiles::check_output_files(const Recipe& recipe, bool anew) const {
         foreign.push_back(fmt::format("{}/{}", checkpoints_folder, name));
         continue;
       }
-      std::ranges::move(foreign_in(step, anew), std::back_inserter(foreign));
+      std::ranges::move(foreign_in(step, restarts), std::back_inserter(foreign));
     }
   if (foreign.empty()) return;
   std::ranges::sort(foreign, natural_less);

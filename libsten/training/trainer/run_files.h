@@ -39,7 +39,7 @@ class RunFiles {
   // Called before a run is resumed or restarted. Error (usage) with the names of foreign files at
   // paths of the run: files that no run recorded, or that were changed since; on a restart also in
   // checkpoints, which it removes.
-  void check_output_files(const Recipe& recipe, bool anew) const;
+  void check_output_files(const Recipe& recipe, bool restarts) const;
   // Error (usage) if the recipe reads a path of the run, a file in it, or a directory that contains
   // it.
   void check_inputs(const Recipe& recipe) const;
@@ -66,7 +66,7 @@ class RunFiles {
   bool is_ours(const std::string& name) const;
   std::string state_of(Index step) const;
   bool has_own_state(Index step) const;
-  std::vector<std::string> foreign_in(Index step, bool anew) const;
+  std::vector<std::string> foreign_in(Index step, bool restarts) const;
   void write() const;
 
   std::string directory_;
