@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds sten and shows it at work: prunes a checkpoint twice, stores both results compressed,
-# takes them back to dense and compares. Then runs the model that ships, fine-tunes it at two
-# sparsities and says what that costs and brings. The files stay in build/quickstart/.
+# Builds sten and demonstrates it: prunes a checkpoint to two structures, stores both results in
+# sparse layouts, converts them back to dense and compares. Then runs the shipped model, fine-tunes
+# it at two structures, and prints accuracy, size and speed. The files stay in build/quickstart/.
 #   scripts/quickstart.sh [CHECKPOINT]     a safetensors file or a checkpoint directory
 set -euo pipefail
 export LC_ALL=C.UTF-8 # awk reads the measured numbers, whatever the user's decimal point is
@@ -129,27 +129,27 @@ build_step() {
   cd "$out"
 }
 # One that prunes at once does not need the half of the library that trains.
-build_step "Build what sten-prune needs first, without training" sten-prune-first
-step "Prune to 90 %, the smallest weights first" \
+build_step "Build the part of sten-prune that prunes without training" sten-prune-first
+step "Prune the smallest 90 % of the weights" \
   sten-prune "$model" -o "pruned$ext" --sparsity 0.9 --summary
 step "Prune to the structure 1:10:4" \
   sten-prune "$model" -o "nmg-dense$ext" --structure nmg:n=1,m=10,g=4 --summary
 build_step "Build the library, sten-convert, sten-energy and all of sten-prune" \
   sten-prune sten-convert sten-energy
-step "Store the first as values and a bitmask" \
+step "Store the 90 % model as a bitmask" \
   sten-convert "pruned$ext" -o "pruned.bitmask$ext" --to bitmask --summary
-step "Store the second as n:m:g" \
+step "Store the 1:10:4 model as n:m:g" \
   sten-convert "nmg-dense$ext" -o "pruned.nmg$ext" --to nmg:n=1,m=10,g=4 --lossless --summary
-step "The energy kept at 90 %" sten-energy "pruned.bitmask$ext" --against "$model"
-step "The energy kept by 1:10:4" sten-energy "pruned.nmg$ext" --against "$model"
-step "Back to dense, from the bitmask" \
+step "Energy of the 90 % model" sten-energy "pruned.bitmask$ext" --against "$model"
+step "Energy of the 1:10:4 model" sten-energy "pruned.nmg$ext" --against "$model"
+step "Convert the bitmask back to dense" \
   sten-convert "pruned.bitmask$ext" -o "back.bitmask$ext" --to dense --summary
-same_values "pruned$ext" "back.bitmask$ext" || die "the bitmask came back with other values"
-step "Back to dense, from n:m:g" \
+same_values "pruned$ext" "back.bitmask$ext" || die "the values of the bitmask differ after the round trip"
+step "Convert n:m:g back to dense" \
   sten-convert "pruned.nmg$ext" -o "back.nmg$ext" --to dense --summary
-same_values "nmg-dense$ext" "back.nmg$ext" || die "n:m:g came back with other values"
+same_values "nmg-dense$ext" "back.nmg$ext" || die "the values of n:m:g differ after the round trip"
 
-printf '\n%sAll values came back bit for bit. On disk:%s\n' "$bold" "$plain"
+printf '\n%sAll values are bit-identical after the round trip. On disk:%s\n' "$bold" "$plain"
 printf '%-28s %10s %9s\n' "in build/quickstart/" MB "of MODEL"
 row "$model" "MODEL"
 row "pruned$ext" "90 %, dense"
@@ -162,23 +162,23 @@ if [[ $# -eq 1 ]]; then
   exit
 fi
 build_step "Build sten-run, sten-train and sten-bench" sten-run sten-train sten-bench
-step "What the model puts into blanks" \
+step "Fill in masked characters" \
   sten-run "$bert" --fill 'To be, or n[MASK]t to be: t[MASK]at is the question'
 recipe=$root/recipes/shakespeare-bert
-step "Fine-tune at 75 %: the smallest weights of the encoder go, 200 steps" \
+step "Prune the encoder to 75 % and fine-tune it for 200 steps" \
   sten-train "$recipe-one-shot.json" --out tuned-75 --set steps=200 --summary
-step "Fine-tune at 1:4:4, and store it compressed" \
+step "Prune it to 1:4:4 instead, fine-tune, and store n:m:g" \
   sten-train "$recipe-nmg.json" --out tuned-nmg --set steps=200 --summary
-step "Store the first as values and a bitmask" \
+step "Store the 75 % model as a bitmask" \
   sten-convert tuned-75/model.safetensors -o tuned-75.safetensors --to bitmask \
   --include 'bert.encoder.layer.*.weight' --summary
 ln -s tuned-nmg/model.sten.safetensors tuned-nmg.safetensors
 for name in 75 nmg; do
-  step "The energy kept by tuned-$name" \
+  step "Energy of tuned-$name" \
     sten-energy "tuned-$name.safetensors" --include 'bert.encoder.layer.*.weight' --against "$model" --summary \
     --report "energy-$name.json"
 done
-step "The encoder's speed, with 32 sequences of 128 characters" \
+step "Speed of the encoder, with 32 sequences of 128 characters" \
   sten-bench model --config "$bert/config.json" --weights "$bert/model.safetensors" --window 128 \
   --layouts csr:sparsity=0.75 --layouts nmg:n=1,m=4,g=4,sparsity=0.75 --repeats 9 --report speed.json -q
 rm took
@@ -203,8 +203,8 @@ result() { # result TITLE LOSS-KEY FILE RUN ENERGY SPEED
     -v hits="$(number "$4/summary.json" "test.accuracy$2")" -v energy="$5" -v size="$size" -v speed="$6" \
     'BEGIN { printf "%-34s %7.3f %8.1f %% %8.1f %% %8.2f %8.2fx\n", title, loss, 100 * hits, 100 * energy, size / 1e6, speed }'
 }
-printf '\n%sOn text that no training has seen:%s\n' "$bold" "$plain"
-printf '%-34s %7s %10s %10s %8s %9s\n' model loss right energy MB encoder
+printf '\n%sOn the test text:%s\n' "$bold" "$plain"
+printf '%-34s %7s %10s %10s %8s %9s\n' model loss accuracy energy MB encoder
 csr=$(speed csr:sparsity=0.75) nmg=$(speed nmg:n=1,m=4,g=4,sparsity=0.75)
 result "as shipped" _before "$model" tuned-75 1 1
 result "75 %, 200 steps, bitmask" "" tuned-75.safetensors tuned-75 "$(number energy-75.json total.energy)" "$csr"
